@@ -27,13 +27,13 @@ class MeasuredDate:
     source: dict[str, Any] = field(default_factory=dict)
 
 
-def measured(parsed: ParsedResult, own: Iterable[OwnKey]) -> MeasuredDate:
+def measured(parsed: ParsedResult, keys: Iterable[OwnKey]) -> MeasuredDate:
     """When the run was measured that a file calls by these keys: at the first date of any."""
-    dates = [parsed.dates[key] for key in own if key in parsed.dates]
-    believed = [date for date in dates if not _doubt(date)]
-    if not believed:
+    dates = [parsed.dates[key] for key in keys if key in parsed.dates]
+    plausible = [date for date in dates if not _doubt(date)]
+    if not plausible:
         return MeasuredDate()
-    first = min(believed, key=lambda date: date.line)
+    first = min(plausible, key=lambda date: date.line)
     assert first.at is not None
     zone = "" if first.at.tzinfo else timezone.get_default_timezone_name()
     source = {"text": first.text, "line": first.line, "assumed_zone": zone}

@@ -52,9 +52,9 @@ def folder_labels(paths: Sequence[str]) -> list[str]:
     return [_label(parts[common:], parts[:common]) for parts in folders]
 
 
-def _label(own: list[str], shared: list[str]) -> str:
-    label = as_label("_".join(own))
-    for part in reversed(shared):
+def _label(own_parts: list[str], shared_parts: list[str]) -> str:
+    label = as_label("_".join(own_parts))
+    for part in reversed(shared_parts):
         above = as_label(part)
         if above and parse_label(above) is not None:
             joined = f"{above}_{label}" if label else above
@@ -107,13 +107,15 @@ def from_command(path: str, command: str) -> Guess:
             filesystem = filesystem_of(text)
             reason = f"Configuration {text} is guessed from the file's name."
             return Guess(filesystem, text, [reason])
-    for found in _PATH.findall(command):
-        for part in reversed(found.split("/")):
+    for mentioned in _PATH.findall(command):
+        for part in reversed(mentioned.split("/")):
             label = as_label(part)
             filesystem = filesystem_of(label) if label else ""
             if filesystem:
                 label = label if parse_label(label) is not None else filesystem
-                reason = f"Configuration {label} is guessed from {found[:120]} in the command line."
+                reason = (
+                    f"Configuration {label} is guessed from {mentioned[:120]} in the command line."
+                )
                 return Guess(filesystem, label, [reason])
     return Guess()
 
@@ -125,9 +127,9 @@ def same_numbers_in(files: Sequence[tuple[str, str]]) -> dict[str, str]:
     """
     kinds = [(path, kind) for path, kind in files if kind in THE_SAME]
     best: dict[str, tuple[str, str]] = {}
-    found = {}
-    for path, kind in sorted(kinds, key=lambda one: THE_SAME.index(one[1])):
+    duplicates = {}
+    for path, kind in sorted(kinds, key=lambda pair: THE_SAME.index(pair[1])):
         first = best.setdefault(path.rpartition("/")[0], (path, kind))
         if kind != first[1]:
-            found[path] = first[0]
-    return found
+            duplicates[path] = first[0]
+    return duplicates

@@ -80,7 +80,7 @@ class TableShown:
 def shown(data: bytes, mapping: Mapping | None) -> TableShown:
     """The table with ``mapping``, or with what its header says. Raises UnreadableFile."""
     tables = tables_of(data, mapping.delimiter if mapping else "")
-    grid = next((t for t in tables if mapping and t.name == mapping.sheet), tables[0])
+    grid = next((table for table in tables if mapping and table.name == mapping.sheet), tables[0])
     shown_mapping = mapping or proposal(grid) or Mapping(delimiter=grid.delimiter, sheet=grid.name)
     rows = [row for row in grid.rows if not row.problem]
     header = _header(grid, shown_mapping)
@@ -105,7 +105,7 @@ def shown(data: bytes, mapping: Mapping | None) -> TableShown:
     ]
     return TableShown(
         shown_mapping,
-        [t.name for t in tables],
+        [table.name for table in tables],
         rows[:ROWS_SHOWN],
         len(rows),
         columns,
@@ -118,8 +118,8 @@ def shown(data: bytes, mapping: Mapping | None) -> TableShown:
 def proposed(tests: Iterable[str], mapping: Mapping | None) -> dict[str, str]:
     """The tests that are ours under another name, with ours, where nobody said what they mean."""
     names = {*mapping.names, *(test for test, _ in mapping.tests.values())} if mapping else set()
-    found = {test: other_name(test) for test in tests if test not in names}
-    return {test: name for test, name in found.items() if name}
+    proposals = {test: other_name(test) for test in tests if test not in names}
+    return {test: name for test, name in proposals.items() if name}
 
 
 def _names(rows: list[Row], mapping: Mapping) -> dict[str, str]:
@@ -131,9 +131,9 @@ def _names(rows: list[Row], mapping: Mapping) -> dict[str, str]:
         for row in rows
         if row.line > mapping.header_line and column < len(row.words)
     )
-    found = {word: mapping.names.get(word) or other_name(word) for word in words}
-    found = {**mapping.names, **{word: name for word, name in found.items() if name}}
-    return dict(list(found.items())[:MOST_NAMES])
+    by_word = {word: mapping.names.get(word) or other_name(word) for word in words}
+    by_word = {**mapping.names, **{word: name for word, name in by_word.items() if name}}
+    return dict(list(by_word.items())[:MOST_NAMES])
 
 
 def _header(grid: Grid, mapping: Mapping) -> list[str]:
@@ -194,7 +194,10 @@ def check(file: ImportFile, data: bytes, mapping: Mapping) -> list[ImportProblem
     try:
         parse_mapped(data, mapping)
     except UnreadableFile as error:
-        return [ImportProblem(p.message, file.path, p.line, p.column) for p in error.problems]
+        return [
+            ImportProblem(problem.message, file.path, problem.line, problem.column)
+            for problem in error.problems
+        ]
     return []
 
 
@@ -219,7 +222,7 @@ def keep(name: str, data: bytes, mapping: Mapping, user: User, team: Team | None
 
 def _digest(data: bytes, mapping: Mapping) -> str:
     tables = tables_of(data, mapping.delimiter)
-    grid = next((t for t in tables if t.name == mapping.sheet), tables[0])
+    grid = next((table for table in tables if table.name == mapping.sheet), tables[0])
     return header_digest(_header(grid, mapping))
 
 
@@ -239,14 +242,14 @@ def of(user: User) -> QuerySet[SavedMapping]:
 
 def offered(data: bytes, user: User) -> list[SavedMapping]:
     """Those for tables with this header. ``data`` is the table, or its first lines."""
-    found: list[SavedMapping] = []
+    fitting: list[SavedMapping] = []
     for saved in of(user)[:_MOST_LOOKED_AT]:
         try:
             if _digest(data, Mapping.from_json(saved.mapping)) == saved.header_digest:
-                found.append(saved)
+                fitting.append(saved)
         except UnreadableFile:
             continue
-    return found[:_MOST_OFFERED]
+    return fitting[:_MOST_OFFERED]
 
 
 def head_of(file: ImportFile) -> bytes:
@@ -266,7 +269,7 @@ def use(file: ImportFile, mapping: Mapping, name: str) -> None:
     """
     # Asked under the lock that whoever accepts it takes, too.
     row = Import.objects.select_for_update().get(pk=file.import_of_id, state=ImportState.PREVIEWED)
-    kept = {"mapping": mapping.to_json(), "mapping_name": name}
-    ImportFile.objects.filter(pk=file.pk).update(**kept)
+    values = {"mapping": mapping.to_json(), "mapping_name": name}
+    ImportFile.objects.filter(pk=file.pk).update(**values)
     if row.report.get("large"):
         queue.check_again(row)

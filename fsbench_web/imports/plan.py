@@ -115,8 +115,10 @@ class PlannedFile:
             return []
         unread, _ = unread_columns(self.parsed.unread_columns, self.source)
         return unread + [
-            ImportProblem(one.message, self.path, one.line, one.column, is_note=one.is_note)
-            for one in self.parsed.warnings
+            ImportProblem(
+                warning.message, self.path, warning.line, warning.column, is_note=warning.is_note
+            )
+            for warning in self.parsed.warnings
         ]
 
 
@@ -137,26 +139,30 @@ class Plan:
     @property
     def all_problems(self) -> list[ImportProblem]:
         """Every problem once, those of the files in their order last."""
-        found = [*self.problems, *(losses(self._not_read) if self.is_strict else [])]
-        return list(dict.fromkeys([*found, *(p for file in self.files for p in file.problems)]))
+        problems = [*self.problems, *(losses(self._not_read) if self.is_strict else [])]
+        return list(
+            dict.fromkeys(
+                [*problems, *(problem for file in self.files for problem in file.problems)]
+            )
+        )
 
     @property
     def sources(self) -> list[SourceFile]:
         """The files as they are to be read again: what was passed over is left out."""
-        beside = [replace(file.source, is_left_out=True) for file in self.passed_over]
-        return [*(file.source for file in self.files), *beside]
+        others = [replace(file.source, is_left_out=True) for file in self.passed_over]
+        return [*(file.source for file in self.files), *others]
 
     @property
     def warnings(self) -> list[ImportProblem]:
         """What is left out, and what else whoever imports should know; files that are not read
         first.
         """
-        found = [
+        left_out = [
             ImportProblem("Not read: it is left out.", source.path, is_note=True)
             for source in self.left_out
         ]
-        of_files = (one for file in self.files for one in file.warnings)
-        return together([*found, *self._not_read, *of_files])
+        file_warnings = (warning for file in self.files for warning in file.warnings)
+        return together([*left_out, *self._not_read, *file_warnings])
 
     @property
     def _not_read(self) -> list[ImportProblem]:
@@ -217,11 +223,13 @@ def _skip_other_files(plan: Plan) -> None:
     if not all(file.is_unknown for file in plan.files):
         plan.passed_over = [file for file in plan.files if file.is_skipped]
         plan.files = [file for file in plan.files if not file.is_skipped]
-    same = guesses.same_numbers_in(
+    duplicates = guesses.same_numbers_in(
         [(file.path, file.parsed.format) for file in plan.files if file.parsed]
     )
-    for file in [file for file in plan.files if file.path in same and file.source.is_of_folder]:
-        message = f"its numbers are those of {same[file.path]}."
+    for file in [
+        file for file in plan.files if file.path in duplicates and file.source.is_of_folder
+    ]:
+        message = f"its numbers are those of {duplicates[file.path]}."
         file.problems = [ImportProblem(message, file.path, is_note=True)]
         plan.files.remove(file)
         plan.passed_over.append(file)
@@ -267,7 +275,10 @@ def _read_file(source: SourceFile, kilobyte: str) -> PlannedFile:
     try:
         parsed = _read(source)
     except UnreadableFile as error:
-        problems = [ImportProblem(p.message, source.path, p.line, p.column) for p in error.problems]
+        problems = [
+            ImportProblem(problem.message, source.path, problem.line, problem.column)
+            for problem in error.problems
+        ]
         problems += unit_problems(source.path, error.units)
         is_table = source.mapping is not None or isinstance(error, NeedsMapping)
         is_unknown = isinstance(error, UnknownFormat)
@@ -297,10 +308,10 @@ def _runs_of(
     source: SourceFile, parsed: ParsedResult, target: Target, folder_label: str
 ) -> list[PlannedRun]:
     """What the file itself says goes first, then what was said of it, its folder, and the rest."""
-    given, folder = source.given, guesses.from_folder(folder_label)
-    filesystem = given.filesystem or folder.filesystem or target.filesystem
-    configuration = given.configuration or folder.configuration or target.configuration
-    hardware = given.hardware or target.hardware
+    description, folder = source.given, guesses.from_folder(folder_label)
+    filesystem = description.filesystem or folder.filesystem or target.filesystem
+    configuration = description.configuration or folder.configuration or target.configuration
+    hardware = description.hardware or target.hardware
     block = folder_of(source.path) if target.blocks == FOLDERS else ""
     runs: dict[OwnKey, PlannedRun] = {}
     for value in parsed.values:
@@ -311,37 +322,37 @@ def _runs_of(
             or configuration.strip()
             or guesses.written_label(value.filesystem),
             (value.hardware or hardware).strip(),
-            value.repeat if value.repeat is not None else given.repeat,
+            value.repeat if value.repeat is not None else description.repeat,
             value.block or block,
         )
         if key not in runs:
             runs[key] = PlannedRun(source.path, *key, parsed)
-        run, own = runs[key], own_key(value)
-        if not run.own or (own != run.own[-1] and own not in run.own):
-            run.own.append(own)
+        run, run_key = runs[key], own_key(value)
+        if not run.own or (run_key != run.own[-1] and run_key not in run.own):
+            run.own.append(run_key)
         run.values.append(value)
     return list(runs.values())
 
 
 def _repeat_problems(file: PlannedFile) -> list[ImportProblem]:
     """That one repeat is said of a tool's output that counts several itself."""
-    own = {run.repeat for run in file.runs}
+    repeats = {run.repeat for run in file.runs}
     if file.source.given.repeat is None or file.parsed is None or file.parsed.tool == "table":
         return []
-    if own == {file.source.given.repeat}:
+    if repeats == {file.source.given.repeat}:
         return []
-    message = f"The file holds {len(own)} repeats: leave its repeat empty."
+    message = f"The file holds {len(repeats)} repeats: leave its repeat empty."
     return [ImportProblem(message, file.path)]
 
 
 def _run_problems(run: PlannedRun) -> list[ImportProblem]:
     first = run.values[0]
-    if wrong := plain_text.problem(run.block):
-        wrong = f"The name of a block cannot be shown. {wrong}"
+    if reason := plain_text.problem(run.block):
+        reason = f"The name of a block cannot be shown. {reason}"
     if len(run.block) > MAX_BLOCK:
-        wrong = f"The name of a block has more than {MAX_BLOCK} characters."
-    found = [ImportProblem(wrong, run.file, first.line)] if wrong else []
-    return found + label_problems(
+        reason = f"The name of a block has more than {MAX_BLOCK} characters."
+    problems = [ImportProblem(reason, run.file, first.line)] if reason else []
+    return problems + label_problems(
         run.filesystem,
         run.configuration,
         run.hardware,

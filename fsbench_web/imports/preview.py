@@ -50,8 +50,8 @@ def summary(values: Sequence[ParsedValue]) -> list[TestSummary]:
 
 def _row(test: str, values: list[ParsedValue]) -> TestSummary:
     numbers = [value.value for value in values]
-    records = [v.record_size_kb for v in values if v.record_size_kb is not None]
-    files = [v.file_size_kb for v in values if v.file_size_kb is not None]
+    records = [value.record_size_kb for value in values if value.record_size_kb is not None]
+    files = [value.file_size_kb for value in values if value.file_size_kb is not None]
     return TestSummary(
         test=test,
         label=testnames.label(test),
@@ -129,7 +129,7 @@ class FileShown:
         """Units that may be of 1,000 or of 1,024 bytes."""
         if self.parsed is None:
             return []
-        return kilobytes.open_units((one.unit for one in self.parsed.values), self.parsed.tool)
+        return kilobytes.open_units((value.unit for value in self.parsed.values), self.parsed.tool)
 
     @property
     def proposed_names(self) -> dict[str, str]:
@@ -139,7 +139,7 @@ class FileShown:
         mapping = Mapping.from_json(self.row.mapping) if self.row.mapping else None
         if mapping is not None and mapping.shape != LONG:
             return {}
-        return mappings.proposed(dict.fromkeys(one.test for one in self.parsed.values), mapping)
+        return mappings.proposed(dict.fromkeys(value.test for value in self.parsed.values), mapping)
 
     @property
     def names_configurations(self) -> bool:
@@ -184,7 +184,7 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
     for warning in preview.warnings:
         data[warning.file].append(warning.as_warning())
     files = [FileShown(row) for row in rows]
-    of_files: set[ImportProblem] = set()
+    file_problems: set[ImportProblem] = set()
     for file in files:
         plan = planned.get(file.row.pk)
         if plan is not None:
@@ -192,25 +192,27 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
             file.unread = UnreadColumns(plan.unread, plan.source.given) if plan.unread else None
             file.warnings = data.pop(file.row.path, [])
             file.problems = list(dict.fromkeys([*plan.problems, *by_file.pop(file.row.path, [])]))
-            of_files |= set(file.problems)
+            file_problems |= set(file.problems)
     run_count = _show_runs(files, preview)
     _distinguish_settings(files, planned)
-    known = known_files.by_digest(row.sha256 for row in rows)
+    by_digest = known_files.by_digest(row.sha256 for row in rows)
     for file in files:
-        file.known = known.get(file.row.sha256)
-    for file in [one for one in files if one.is_table and one.parsed is None][:_MOST_OFFERS]:
+        file.known = by_digest.get(file.row.sha256)
+    for file in [file for file in files if file.is_table and file.parsed is None][:_MOST_OFFERS]:
         file.kept = mappings.offered(mappings.head_of(file.row), user)
     files.sort(key=lambda file: not file.problems)
     return PageShown(
         files=files[:MAX_FILES_SHOWN],
         more_files=max(0, len(files) - MAX_FILES_SHOWN),
-        problems=[p for rest in by_file.values() for p in rest if p not in of_files],
-        warnings=[one for rest in data.values() for one in rest],
+        problems=[
+            problem for rest in by_file.values() for problem in rest if problem not in file_problems
+        ],
+        warnings=[warning for rest in data.values() for warning in rest],
         run_count=run_count,
         bad_count=sum(1 for file in files if file.problems),
         unread_count=sum(1 for file in files[:MAX_FILES_SHOWN] if file.unread),
         known_count=sum(1 for file in files if file.known),
-        open_units=list(dict.fromkeys(one for file in files for one in file.open_units)),
+        open_units=list(dict.fromkeys(unit for file in files for unit in file.open_units)),
     )
 
 
@@ -224,9 +226,11 @@ def _show_runs(files: Iterable[FileShown], preview: Preview) -> int:
         runs[stored.planned.file].append(stored)
         sources[stored.run.pk].add(stored.planned.file)
     for file in files:
-        of_file = runs[file.row.path]
-        file.more_runs = max(0, len(of_file) - MAX_RUNS_SHOWN)
-        file.runs = [_run(one, len(sources[one.run.pk])) for one in of_file[:MAX_RUNS_SHOWN]]
+        file_runs = runs[file.row.path]
+        file.more_runs = max(0, len(file_runs) - MAX_RUNS_SHOWN)
+        file.runs = [
+            _run(stored, len(sources[stored.run.pk])) for stored in file_runs[:MAX_RUNS_SHOWN]
+        ]
     return len(sources)
 
 
@@ -234,18 +238,18 @@ def _distinguish_settings(
     files: Sequence[FileShown], planned: AnyMapping[int | None, PlannedFile]
 ) -> None:
     """Say in which settings files differ that would otherwise be repeats of each other."""
-    together: dict[tuple[str, ...], list[tuple[FileShown, ParsedResult]]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[tuple[FileShown, ParsedResult]]] = defaultdict(list)
     for file in files:
         plan = planned.get(file.row.pk)
         if plan is not None and plan.parsed is not None and plan.parsed.tool != "table":
             for run in plan.runs[:1]:
-                of = (plan.parsed.tool, run.filesystem, run.configuration, run.hardware)
-                together[of].append((file, plan.parsed))
-    for group in together.values():
-        found = differences([parsed for _, parsed in group])
-        if any(found):
-            for (file, _), own in zip(group, found, strict=True):
-                file.own_settings = own
+                key = (plan.parsed.tool, run.filesystem, run.configuration, run.hardware)
+                groups[key].append((file, plan.parsed))
+    for group in groups.values():
+        file_settings = differences([parsed for _, parsed in group])
+        if any(file_settings):
+            for (file, _), own_settings in zip(group, file_settings, strict=True):
+                file.own_settings = own_settings
 
 
 def _run(stored: StoredRun, files: int) -> RunShown:
@@ -294,8 +298,8 @@ def corrections_of(
             repeat = read_repeat(text.pop("repeat"))
         except ValueError as error:
             problems.append(ImportProblem(str(error), row.path))
-        given = FileDescription(**text, repeat=repeat, ignored=_ignored(form, row))
-        corrections[row.pk] = Correction(given, is_left_out=f"take-{row.pk}" not in form)
+        description = FileDescription(**text, repeat=repeat, ignored=_ignored(form, row))
+        corrections[row.pk] = Correction(description, is_left_out=f"take-{row.pk}" not in form)
     return corrections, problems
 
 
@@ -304,11 +308,11 @@ def _ignored(form: AnyMapping[str, str], row: ImportFile) -> tuple[str, ...] | N
     if f"unread-{row.pk}" not in form:
         return FileDescription.from_json(row.given).ignored
     try:
-        shown = json.loads(form[f"unread-{row.pk}"])
+        columns = json.loads(form[f"unread-{row.pk}"])
     except (ValueError, RecursionError):
-        shown = []
-    is_ticked = bool({f"ignore-{row.pk}", "ignore-all"} & {*form}) and isinstance(shown, list)
-    return tuple(filter(_can_be_kept, shown)) if is_ticked else ()
+        columns = []
+    is_ticked = bool({f"ignore-{row.pk}", "ignore-all"} & {*form}) and isinstance(columns, list)
+    return tuple(filter(_can_be_kept, columns)) if is_ticked else ()
 
 
 def _can_be_kept(word: object) -> bool:

@@ -87,21 +87,21 @@ class ImportProblem:
         return {**self.as_row(), "count": self.count, "lost": not self.is_note}
 
 
-def together(found: Iterable[ImportProblem]) -> list[ImportProblem]:
+def together(warnings: Iterable[ImportProblem]) -> list[ImportProblem]:
     """Warnings in their order, what a file has several times once; of very many, those of what was
     lost before the notes, and how many there are.
     """
-    kept: dict[tuple[str | None, str, bool], ImportProblem] = {}
-    for one in found:
-        key = (one.file, one.message, one.is_note)
-        before = kept.get(key)
-        kept[key] = replace(before, count=before.count + one.count) if before else one
-    rows = list(kept.values())
+    by_key: dict[tuple[str | None, str, bool], ImportProblem] = {}
+    for warning in warnings:
+        key = (warning.file, warning.message, warning.is_note)
+        earlier = by_key.get(key)
+        by_key[key] = replace(earlier, count=earlier.count + warning.count) if earlier else warning
+    rows = list(by_key.values())
     if len(rows) <= MOST_WARNINGS:
         return rows
-    rows.sort(key=lambda one: one.is_note)
+    rows.sort(key=lambda row: row.is_note)
     rest = rows[MOST_WARNINGS:]
-    count = sum(one.count for one in rest)
+    count = sum(row.count for row in rest)
     last = ImportProblem(f"And {count:,} more.", count=count, is_note=rest[0].is_note)
     return [*rows[:MOST_WARNINGS], last]
 
@@ -109,9 +109,9 @@ def together(found: Iterable[ImportProblem]) -> list[ImportProblem]:
 def losses(warnings: Iterable[ImportProblem]) -> list[ImportProblem]:
     """Those that refuse an import that is strict, as problems."""
     return [
-        replace(one, message=f"Left out, and the import is strict: {one.message}", count=1)
-        for one in warnings
-        if not one.is_note
+        replace(warning, message=f"Left out, and the import is strict: {warning.message}", count=1)
+        for warning in warnings
+        if not warning.is_note
     ]
 
 

@@ -72,10 +72,10 @@ def receive(source: SourceFile, target: Target, user: User) -> Import:
 
 
 def hand_over(
-    much: TooLargeForRequest, target: Target, user: User, *, only_new: bool = False
+    too_large: TooLargeForRequest, target: Target, user: User, *, only_new: bool = False
 ) -> Import:
     """Let the importer store files that are more work than a request does. Raises ImportRefused."""
-    sources = much.sources
+    sources = too_large.sources
     uploads.remove_expired()
     targets.require_study(target, user)
     with transaction.atomic():
@@ -84,8 +84,8 @@ def hand_over(
         report: dict[str, Any] = {"only_new": True} if only_new else {}
         if large.is_large(sources):
             report["large"] = True
-        if much.warnings:
-            report["warnings"] = [one.as_warning() for one in much.warnings]
+        if too_large.warnings:
+            report["warnings"] = [warning.as_warning() for warning in too_large.warnings]
         row = Import.objects.create(
             state=ImportState.ACCEPTED, target=asdict(target), report=report, created_by=user
         )
@@ -121,9 +121,9 @@ def accept(row: Import, user: User, columns: str | None = None) -> None:
         locked = Import.objects.select_for_update().filter(
             pk=row.pk, created_by=user, state=ImportState.PREVIEWED
         )
-        for found in locked:
-            uploads.refuse_other_columns(found, columns)
-            if problems := problems_of(found):
+        for current in locked:
+            uploads.refuse_other_columns(current, columns)
+            if problems := problems_of(current):
                 raise ImportRefused(problems)
             locked.update(state=ImportState.ACCEPTED, phase="", progress=0)
 
@@ -132,7 +132,7 @@ def problems_of(row: Import) -> list[ImportProblem]:
     """Everything that stands against storing a checked table as it is said now."""
     refused = [ImportProblem(**problem) for problem in row.report.get("refused", [])]
     if not row.report.get("keys"):
-        return [*(ImportProblem(**one) for one in row.report.get("problems", [])), *refused]
+        return [*(ImportProblem(**problem) for problem in row.report.get("problems", [])), *refused]
     source = uploads.sources_of(row, with_content=False)[0]
     return [*large.problems_and_notes(row.report, source, Target(**row.target))[0], *refused]
 
@@ -141,9 +141,12 @@ def warnings_of(row: Import) -> list[WarningRow]:
     """What an import left out or would leave out, where the importer read it or it is stored."""
     if row.state == ImportState.PREVIEWED and row.report.get("large"):
         source, target = uploads.sources_of(row, with_content=False)[0], Target(**row.target)
-        return [one.as_warning() for one in large.problems_and_notes(row.report, source, target)[1]]
-    found: list[WarningRow] = row.report.get("warnings", [])
-    return found
+        return [
+            warning.as_warning()
+            for warning in large.problems_and_notes(row.report, source, target)[1]
+        ]
+    warnings: list[WarningRow] = row.report.get("warnings", [])
+    return warnings
 
 
 def claim(now: datetime | None = None) -> Import | None:
@@ -193,14 +196,14 @@ def work_on(row: Import, stopping: threading.Event) -> None:
         except ClaimLost:
             logger.warning("%s went to another importer or was discarded", row)
         except ImportRefused as refused:
-            kept = [vars(problem) for problem in refused.problems]
+            rows = [vars(problem) for problem in refused.problems]
             report = {key: row.report[key] for key in _CHECKED if key in row.report}
             if row.state == ImportState.ACCEPTED:
                 # What was said of the table, or what is there already: a correction tries anew.
-                report |= {"problems": row.report.get("problems", []), "refused": kept}
+                report |= {"problems": row.report.get("problems", []), "refused": rows}
             else:
                 needs_mapping = isinstance(refused.__cause__, NeedsMapping)
-                report |= {"problems": kept, "needs_mapping": needs_mapping}
+                report |= {"problems": rows, "needs_mapping": needs_mapping}
             _leave(row, ImportState.PREVIEWED, report | kind)
         except Exception:
             logger.exception("%s failed", row)
@@ -221,7 +224,9 @@ _CHECKED = (
 def _check(row: Import, source: SourceFile, on_progress: large.OnProgress) -> None:
     table = large.read(source, on_progress)
     report = {"large": True} | large.report(table, source)
-    report["problems"] += [vars(one) for one in large.cells_given_twice(table, source, on_progress)]
+    report["problems"] += [
+        vars(problem) for problem in large.cells_given_twice(table, source, on_progress)
+    ]
     _leave(row, ImportState.PREVIEWED, report)
 
 
@@ -232,18 +237,18 @@ def _store(row: Import, source: SourceFile, on_progress: large.OnProgress) -> No
         row.report |= large.report(table, source)
     if problems := problems_of(row):
         raise ImportRefused(problems)
-    known: list[KnownRun] | None = [] if row.report.get("only_new") else None
+    passed_over: list[KnownRun] | None = [] if row.report.get("only_new") else None
     # SQLite's one writer is this transaction from here on: said before it begins.
     Import.objects.filter(pk=row.pk, claimed_by=row.claimed_by).update(phase="Storing", progress=0)
     if row.created_by is None:  # the account was deleted; nobody's imports are those of commands
         raise ImportRefused([ImportProblem("The account that uploaded this is gone.")])
     with transaction.atomic():
-        large.store(row, source, table, target, row.created_by, on_progress, known)
+        large.store(row, source, table, target, row.created_by, on_progress, passed_over)
         row.files.all().delete()
         report: dict[str, Any] = {"large": True, "values": len(table), "rows": table.rows}
         if warnings := large.problems_and_notes(row.report, source, target)[1]:
-            report["warnings"] = [one.as_warning() for one in warnings]
-        _finish(row, report | ({"known": len(known)} if known else {}))
+            report["warnings"] = [warning.as_warning() for warning in warnings]
+        _finish(row, report | ({"known": len(passed_over)} if passed_over else {}))
 
 
 def _store_files(row: Import, sources: Sequence[SourceFile], on_progress: large.OnProgress) -> None:
@@ -258,19 +263,19 @@ def _store_files(row: Import, sources: Sequence[SourceFile], on_progress: large.
     if row.created_by is None:
         raise ImportRefused([ImportProblem("The account that uploaded this is gone.")])
     on_progress("Storing", 0.0)
-    known: list[KnownRun] | None = [] if row.report.get("only_new") else None
-    before = (row.state, row.claimed_by)
+    passed_over: list[KnownRun] | None = [] if row.report.get("only_new") else None
+    claim = (row.state, row.claimed_by)
     with transaction.atomic():
-        ours = Import.objects.filter(pk=row.pk, claimed_by=row.claimed_by, state=row.state)
-        if ours.update(phase="Storing", progress=0) != 1:  # and nobody takes it until the end
+        claimed = Import.objects.filter(pk=row.pk, claimed_by=row.claimed_by, state=row.state)
+        if claimed.update(phase="Storing", progress=0) != 1:  # and nobody takes it until the end
             raise ClaimLost
         try:
-            commit.commit(row, plan, target, row.created_by, known)
+            commit.commit(row, plan, target, row.created_by, passed_over)
         finally:
             # It is this state that the claim is asked for, and that a refusal goes back from.
-            row.state, row.claimed_by = before
+            row.state, row.claimed_by = claim
         Import.objects.filter(pk=row.pk).update(state=row.state)
-        _finish(row, row.report | ({"known": len(known)} if known else {}))
+        _finish(row, row.report | ({"known": len(passed_over)} if passed_over else {}))
 
 
 def _finish(row: Import, report: dict[str, Any]) -> None:

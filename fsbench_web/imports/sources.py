@@ -74,10 +74,10 @@ class FileDescription:
     ignored: tuple[str, ...] | None = None
 
     @classmethod
-    def from_json(cls, kept: dict[str, Any]) -> "FileDescription":
+    def from_json(cls, data: dict[str, Any]) -> "FileDescription":
         """As a JSON column keeps it."""
-        ignored = kept.get("ignored")
-        return cls(**{**kept, "ignored": None if ignored is None else tuple(ignored)})
+        ignored = data.get("ignored")
+        return cls(**{**data, "ignored": None if ignored is None else tuple(ignored)})
 
 
 NOTHING_SAID = FileDescription()
@@ -127,29 +127,31 @@ def unpack(uploads: Iterable[tuple[str, BinaryIO]]) -> list[SourceFile]:
 
     Raises ImportRefused for archives that cannot be read, with the problems of all of them.
     """
-    given = [(safe_path(path), file) for path, file in uploads]
+    named_files = [(safe_path(path), file) for path, file in uploads]
     problems: list[ImportProblem] = []
-    found: list[SourceFile] = []
+    sources: list[SourceFile] = []
     left = settings.MAX_UPLOAD_BYTES
-    for path, file in given:
+    for path, file in named_files:
         head = file.read(4096)
         file.seek(0)
         if not archive.is_archive(head) or archive.is_spreadsheet(head):
-            found.append(replace(pack(path, file), is_of_folder="/" in path))
+            sources.append(replace(pack(path, file), is_of_folder="/" in path))
             continue
-        folder = "" if len(given) == 1 else re.sub(r"(?i)\.(zip|tar|tgz|tar\.gz)$", "", path) + "/"
+        folder = (
+            "" if len(named_files) == 1 else re.sub(r"(?i)\.(zip|tar|tgz|tar\.gz)$", "", path) + "/"
+        )
         try:
             files, unpacked = _members(path, file, folder, left)
         except UnreadableFile as error:
-            problems += [ImportProblem(p.message, path) for p in error.problems]
+            problems += [ImportProblem(problem.message, path) for problem in error.problems]
         else:
-            found += files
+            sources += files
             left = max(left - unpacked, 1)
     if problems:
         raise ImportRefused(problems)
-    if any("/" in source.path for source in found):
-        found.sort(key=lambda source: natural(source.path))
-    return found
+    if any("/" in source.path for source in sources):
+        sources.sort(key=lambda source: natural(source.path))
+    return sources
 
 
 def _members(path: str, file: BinaryIO, folder: str, limit: int) -> tuple[list[SourceFile], int]:

@@ -66,9 +66,9 @@ def study_for(target: Target, user: User | None) -> tuple[Study, bool]:
         raise ImportRefused([ImportProblem(message)])
     # Of a new study too: a large table is stored a while after it was accepted, and whoever
     # uploaded it may not import any more.
-    asked = None if is_new else study
-    if user is not None and (why := rights.decide(user, rights.Action.IMPORT, asked).why):
-        raise ImportRefused([ImportProblem(why)], is_forbidden=True)
+    existing = None if is_new else study
+    if user is not None and (reason := rights.decide(user, rights.Action.IMPORT, existing).why):
+        raise ImportRefused([ImportProblem(reason)], is_forbidden=True)
     if is_new:
         audit.note(user, "study made", f"study {study.slug}", visibility=study.visibility)
     if not is_called(target.study, study.slug, study.title):

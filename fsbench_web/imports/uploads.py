@@ -81,7 +81,7 @@ def store_upload(sources: Sequence[SourceFile], target: Target, user: User) -> I
 
 def _row(row: Import, file: PlannedFile, target: Target, folder_label: str) -> ImportFile:
     source = file.source
-    given, reasons = _proposal(file, target, folder_label)
+    description, reasons = _proposal(file, target, folder_label)
     return ImportFile(
         import_of=row,
         path=source.path,
@@ -89,7 +89,7 @@ def _row(row: Import, file: PlannedFile, target: Target, folder_label: str) -> I
         size_bytes=source.size_bytes,
         sha256=source.sha256,
         problem=source.problem,
-        given=asdict(given),
+        given=asdict(description),
         guesses=reasons,
         mapping=source.mapping,
     )
@@ -97,10 +97,10 @@ def _row(row: Import, file: PlannedFile, target: Target, folder_label: str) -> I
 
 def _left_out(row: Import, file: PlannedFile) -> ImportFile:
     """A readme and the like: who wants it none the less can take it in."""
-    found = _row(row, file, Target(""), "")
-    found.is_left_out = True
-    found.guesses = [f"{problem.message} It is left out." for problem in file.problems]
-    return found
+    file_row = _row(row, file, Target(""), "")
+    file_row.is_left_out = True
+    file_row.guesses = [f"{problem.message} It is left out." for problem in file.problems]
+    return file_row
 
 
 def _proposal(
@@ -119,8 +119,8 @@ def _proposal(
             if not configuration:
                 configuration = guess.configuration
             reasons = guess.reasons
-    given = replace(file.source.given, filesystem=filesystem, configuration=configuration)
-    return replace(given, hardware=target.hardware), reasons
+    description = replace(file.source.given, filesystem=filesystem, configuration=configuration)
+    return replace(description, hardware=target.hardware), reasons
 
 
 def sources_of(row: Import, *, with_content: bool = True) -> list[SourceFile]:
@@ -187,7 +187,7 @@ def correct(
         pk=row_id, created_by=user, state=ImportState.PREVIEWED
     )
     refuse_other_columns(row, columns)
-    before = Target(**row.target)
+    old_target = Target(**row.target)
     row.target = asdict(target)
     row.report.pop("refused", None)
     row.save(update_fields=["target", "report"])
@@ -196,13 +196,13 @@ def correct(
         if correction := corrections.get(file.pk):
             _say(file, correction.given)
             file.is_left_out = correction.is_left_out
-    _rename(files, before, target)
+    _rename(files, old_target, target)
     ImportFile.objects.bulk_update(files, ["given", "guesses", "is_left_out"])
 
 
-def _say(file: ImportFile, given: FileDescription) -> None:
-    if asdict(given) != file.given:
-        file.given, file.guesses = asdict(given), []
+def _say(file: ImportFile, description: FileDescription) -> None:
+    if asdict(description) != file.given:
+        file.given, file.guesses = asdict(description), []
 
 
 def _rename(files: Sequence[ImportFile], old: Target, new: Target) -> None:
@@ -212,10 +212,10 @@ def _rename(files: Sequence[ImportFile], old: Target, new: Target) -> None:
     taken = [file for file in files if not file.is_left_out]
     labels = [labels_of([file.path for file in taken], target) for target in (old, new)]
     for file, before, after in zip(taken, *labels, strict=True):
-        given = FileDescription.from_json(file.given)
-        if before != after and given.configuration == before:
-            filesystem = guesses.filesystem_of(after) or given.filesystem
-            _say(file, replace(given, configuration=after, filesystem=filesystem))
+        description = FileDescription.from_json(file.given)
+        if before != after and description.configuration == before:
+            filesystem = guesses.filesystem_of(after) or description.filesystem
+            _say(file, replace(description, configuration=after, filesystem=filesystem))
 
 
 def commit_stashed(row_id: int, user: User, columns: str | None = None) -> ImportResult | None:

@@ -16,19 +16,19 @@ def distributions(
     artefact: Artefact, parsed: ParsedResult, runs: Mapping[OwnKey, int]
 ) -> dict[int, list[Distribution]]:
     """As they would be kept, by run; of those alone whose are others."""
-    of_repeat = {repeat: run_id for (_, _, _, repeat, _), run_id in runs.items()}
+    by_repeat = {repeat: run_id for (_, _, _, repeat, _), run_id in runs.items()}
     read: dict[int, list[Distribution]] = defaultdict(list)
-    for one in parsed.distributions:
-        if (run_id := of_repeat.get(one.repeat)) is not None:
-            read[run_id].append(replace(one, repeat=None))
+    for distribution in parsed.distributions:
+        if (run_id := by_repeat.get(distribution.repeat)) is not None:
+            read[run_id].append(replace(distribution, repeat=None))
     try:
-        kept = latencies.of_output(artefact)
+        stored = latencies.of_output(artefact)
     except latencies.UnreadableBlock:
-        kept = {}
+        stored = {}
     return {
         run_id: read.get(run_id, [])
-        for run_id in {*read, *kept}
-        if read.get(run_id, []) != kept.get(run_id, [])
+        for run_id in {*read, *stored}
+        if read.get(run_id, []) != stored.get(run_id, [])
     }
 
 
@@ -36,14 +36,14 @@ def over_time(
     artefact: Artefact, parsed: ParsedResult, runs: Collection[int]
 ) -> dict[int, list[LatencySeries]]:
     """The same of latencies over time, which a file of several ``runs`` says of none of them."""
-    of_one = parsed.over_time if len(runs) == 1 else []
-    read = {run_id: list(of_one) for run_id in runs if of_one}
+    series = parsed.over_time if len(runs) == 1 else []
+    read = {run_id: list(series) for run_id in runs if series}
     try:
-        kept = latencies.series_of_output(artefact)
+        stored = latencies.series_of_output(artefact)
     except latencies.UnreadableBlock:
-        return {run_id: list(of_one) for run_id in runs}
+        return {run_id: list(series) for run_id in runs}
     return {
         run_id: read.get(run_id, [])
-        for run_id in {*read, *kept}
-        if read.get(run_id, []) != kept.get(run_id, [])
+        for run_id in {*read, *stored}
+        if read.get(run_id, []) != stored.get(run_id, [])
     }

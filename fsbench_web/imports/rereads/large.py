@@ -38,20 +38,20 @@ def difference(artefact: Artefact) -> RunsDifference:
     imported = ImportedFile.objects.select_related("import_of").filter(artefact=artefact).first()
     runs: dict[OwnKey, int] = {stored_key(key): pk for key, pk in imported.runs} if imported else {}
     stored = measurements.runs_of(artefact.pk)
-    found = RunsDifference()
+    comparison = RunsDifference()
     now: dict[int, str] = {}
     for run_id, digest in _digests(artefact, imported, runs).items():
         if isinstance(run_id, int):
             now[run_id] = digest
         else:
-            found.new_runs += 1
-    known = dict(RunContent.objects.filter(run__in=stored).values_list("run_id", "digest"))
+            comparison.new_runs += 1
+    digests = dict(RunContent.objects.filter(run__in=stored).values_list("run_id", "digest"))
     for run_id in sorted(stored):
-        if now.get(run_id) == (known.get(run_id) or existing_runs.digest_of(run_id)):
-            found.same += 1
+        if now.get(run_id) == (digests.get(run_id) or existing_runs.digest_of(run_id)):
+            comparison.same += 1
         else:
-            found.changed.append(run_id)
-    return found
+            comparison.changed.append(run_id)
+    return comparison
 
 
 def _digests(
@@ -66,10 +66,10 @@ def _digests(
     )
     kilobyte = imported.import_of.target.get("kilobyte", "") if imported else ""
     if large.is_large([source]):
-        table = large.read(source, lambda what, share: None)
+        table = large.read(source, lambda phase, share: None)
         return {
-            runs.get(own, own): digest_of(kilobytes.renamed(columns, kilobyte))
-            for own, columns in table.runs.items()
+            runs.get(key, key): digest_of(kilobytes.renamed(columns, kilobyte))
+            for key, columns in table.runs.items()
         }
     values: dict[int | OwnKey, list[ParsedValue]] = defaultdict(list)
     parsed = _parsed(source)
@@ -78,7 +78,10 @@ def _digests(
         # A run that was measured here has its output to itself.
         place = runs.get(own_key(value), own_key(value)) if runs else artefact.run_id
         values[place].append(value)
-    return {place: digest_of(measurements.of_values(some)[0]) for place, some in values.items()}
+    return {
+        place: digest_of(measurements.of_values(run_values)[0])
+        for place, run_values in values.items()
+    }
 
 
 def _parsed(source: SourceFile) -> ParsedResult:
@@ -88,5 +91,8 @@ def _parsed(source: SourceFile) -> ParsedResult:
         return parse(source.name, source.read())
     except UnreadableFile as error:
         raise ImportRefused(
-            [ImportProblem(p.message, source.name, p.line, p.column) for p in error.problems]
+            [
+                ImportProblem(problem.message, source.name, problem.line, problem.column)
+                for problem in error.problems
+            ]
         ) from None

@@ -40,8 +40,8 @@ Cell = tuple[str, str, int | None, int | None]
 """Test, load, record size KB, file size KB."""
 
 
-def _cell(one: Measurement | ParsedValue) -> Cell:
-    return one.test, one.load, one.record_size_kb, one.file_size_kb
+def _cell(value: Measurement | ParsedValue) -> Cell:
+    return value.test, value.load, value.record_size_kb, value.file_size_kb
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Change:
     @property
     def any(self) -> Measurement | ParsedValue:
         """Whichever there is: both are of the same cell."""
-        found = self.old or self.new
-        assert found is not None
-        return found
+        value = self.old or self.new
+        assert value is not None
+        return value
 
 
 @dataclass
@@ -103,16 +103,19 @@ class Difference:
             ]
             for change in (*self.added, *self.removed, *self.changed, *self.moved)
         ]
-        dates = [[run, str(one.at), one.source] for run, one in sorted(self.dated.items())]
+        dates = [[run, str(date.at), date.source] for run, date in sorted(self.dated.items())]
         parts = [rows, self.changes_workload, *dates]
         if self.warnings is not None:
             parts.append(self.warnings)
         if self.latencies:
-            kept = [latency_blocks.encode(some).hex() for _, some in sorted(self.latencies.items())]
-            parts.append([sorted(self.latencies), kept])
+            encoded = [
+                latency_blocks.encode(distributions).hex()
+                for _, distributions in sorted(self.latencies.items())
+            ]
+            parts.append([sorted(self.latencies), encoded])
         if self.over_time:
             logged = sorted(self.over_time.items())
-            blocks = [(run, latency_blocks.encode_over_time(some)) for run, some in logged]
+            blocks = [(run, latency_blocks.encode_over_time(series)) for run, series in logged]
             parts.append([[run, block.hex()] for run, block in blocks])
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -148,21 +151,24 @@ def difference(artefact: Artefact) -> Difference:
             parsed = parse(artefact.name, data)
     except UnreadableFile as error:
         raise ImportRefused(
-            [ImportProblem(p.message, artefact.name, p.line, p.column) for p in error.problems]
+            [
+                ImportProblem(problem.message, artefact.name, problem.line, problem.column)
+                for problem in error.problems
+            ]
         ) from None
     if imported is not None:
         kilobytes.explain(parsed, imported.import_of.target.get("kilobyte", ""))
-    found = Difference(artefact, parsed=parsed)
+    comparison = Difference(artefact, parsed=parsed)
     if imported is not None:
-        found.warnings = renewed(imported.import_of.report, imported.path, parsed)
+        comparison.warnings = renewed(imported.import_of.report, imported.path, parsed)
     stored: dict[int, dict[Cell, Measurement]] = defaultdict(dict)
     for row in measurements.rows(MeasurementBlock.objects.filter(artefact=artefact)):
         stored[row.run_id][_cell(row)] = row
-    read = _by_run(parsed, imported, artefact, stored, found)
+    read = _by_run(parsed, imported, artefact, stored, comparison)
     for run_id in sorted({*stored, *read}):
-        _compare(run_id, stored.get(run_id, {}), read.get(run_id, {}), found)
-    found.changes_workload = _changes_workload(artefact.run, parsed)
-    return found
+        _compare(run_id, stored.get(run_id, {}), read.get(run_id, {}), comparison)
+    comparison.changes_workload = _changes_workload(artefact.run, parsed)
+    return comparison
 
 
 def _as_its_workload_reads(artefact: Artefact, data: bytes) -> ParsedResult:
@@ -178,8 +184,8 @@ def _as_its_workload_reads(artefact: Artefact, data: bytes) -> ParsedResult:
         names = {command.output for command in workload.commands(Place(MOUNT_POINT))}
         if artefact.name not in names:
             return parse(artefact.name, data)
-        kept = artefact.run.artefacts.filter(name__in=names)
-        read = workload.parse({one.name: ingest.artefact_bytes(one) for one in kept})
+        outputs = artefact.run.artefacts.filter(name__in=names)
+        read = workload.parse({output.name: ingest.artefact_bytes(output) for output in outputs})
     except (ParameterError, KeyError) as error:
         message = f"The run's workload cannot read its outputs any more: {error}"
         raise UnreadableFile([Problem(None, None, message)]) from None
@@ -194,7 +200,7 @@ def _by_run(
     imported: ImportedFile | None,
     artefact: Artefact,
     stored: dict[int, dict[Cell, Measurement]],
-    found: Difference,
+    comparison: Difference,
 ) -> dict[int, dict[Cell, ParsedValue]]:
     """What was read now, by the run that it was stored with."""
     runs: dict[OwnKey, int] = {stored_key(key): pk for key, pk in imported.runs} if imported else {}
@@ -214,44 +220,46 @@ def _by_run(
             unknown.add(own_key(value))
             continue
         read[run_id][_cell(value)] = value
-    found.new_runs = len(unknown)
-    _compare_dates(parsed, runs, found)
-    found.latencies = kept_latencies.distributions(artefact, parsed, runs)
-    of_one = {*runs.values()} or {artefact.run_id}  # an output may hold a log, and no number
-    found.over_time = kept_latencies.over_time(artefact, parsed, of_one)
+    comparison.new_runs = len(unknown)
+    _compare_dates(parsed, runs, comparison)
+    comparison.latencies = kept_latencies.distributions(artefact, parsed, runs)
+    run_ids = {*runs.values()} or {artefact.run_id}  # an output may hold a log, and no number
+    comparison.over_time = kept_latencies.over_time(artefact, parsed, run_ids)
     return read
 
 
-def _compare_dates(parsed: ParsedResult, runs: dict[OwnKey, int], found: Difference) -> None:
+def _compare_dates(parsed: ParsedResult, runs: dict[OwnKey, int], comparison: Difference) -> None:
     keys: dict[int, list[OwnKey]] = defaultdict(list)
     for key, run_id in runs.items():
         keys[run_id].append(key)
     # A run that came as several files has the date of one of them.
-    others = MeasurementBlock.objects.filter(run__in=keys).exclude(artefact=found.artefact)
+    others = MeasurementBlock.objects.filter(run__in=keys).exclude(artefact=comparison.artefact)
     imported = Run.objects.filter(pk__in=keys, origin=Run.Origin.IMPORTED)
     imported = imported.exclude(pk__in=others.values("run"))
     for run_id, *stored in imported.values_list("pk", "measured_at", "measured_source"):
         now = measured(parsed, keys[run_id])
         if [now.at, now.source] != stored:
-            found.dated[run_id] = now
+            comparison.dated[run_id] = now
 
 
 def _compare(
     run_id: int,
     old: dict[Cell, Measurement],
     new: dict[Cell, ParsedValue],
-    found: Difference,
+    comparison: Difference,
 ) -> None:
     for cell, row in old.items():
         value = new.get(cell)
         change = Change(run_id, row, value)
         if value is None:
-            found.removed.append(change)
+            comparison.removed.append(change)
         elif (row.value, row.unit) != (value.value, value.unit):
-            found.changed.append(change)
+            comparison.changed.append(change)
         elif row.line != value.line or (row.samples or []) != list(value.samples):
-            found.moved.append(change)
-    found.added += [Change(run_id, None, value) for cell, value in new.items() if cell not in old]
+            comparison.moved.append(change)
+    comparison.added += [
+        Change(run_id, None, value) for cell, value in new.items() if cell not in old
+    ]
 
 
 def _changes_workload(run: Run, parsed: ParsedResult) -> bool:
@@ -283,19 +291,19 @@ def apply(artefact_id: int, digest: str, user: User) -> Difference:
         .filter(imported_files__artefact=artefact_id)
         .order_by("pk")
     )
-    found = difference(artefact)
-    if found.digest != digest:
+    comparison = difference(artefact)
+    if comparison.digest != digest:
         message = "What is stored has changed since this was shown: look at it again."
         raise ImportRefused([ImportProblem(message)])
-    _write(found)
-    for row in imports if found.warnings is not None else ():
-        row.report["warnings"] = found.warnings
+    _write(comparison)
+    for row in imports if comparison.warnings is not None else ():
+        row.report["warnings"] = comparison.warnings
         row.save(update_fields=["report"])
     for run_id in run_ids:
-        _note(runs[run_id], found, user)
+        _note(runs[run_id], comparison, user)
     existing_runs.forget(list(run_ids))
-    if found.changes_workload:
-        touched |= _move(runs.values(), found)
+    if comparison.changes_workload:
+        touched |= _move(runs.values(), comparison)
     for series in touched.values():
         try:
             ingest.rescore(series)
@@ -304,21 +312,21 @@ def apply(artefact_id: int, digest: str, user: User) -> Difference:
     audit.note(
         user, "read again", f"artefact {artefact_id}", runs=sorted(run_ids)[:100], of=len(run_ids)
     )
-    return found
+    return comparison
 
 
-def _write(found: Difference) -> None:
+def _write(comparison: Difference) -> None:
     """Numbers that stay keep their place, and what is known of them; new ones come last."""
-    for run_id, now in found.dated.items():
+    for run_id, now in comparison.dated.items():
         Run.objects.filter(pk=run_id).update(measured_at=now.at, measured_source=now.source)
-    latencies.replace_of_output(found.artefact, found.latencies)
-    latencies.replace_series_of_output(found.artefact, found.over_time)
+    latencies.replace_of_output(comparison.artefact, comparison.latencies)
+    latencies.replace_series_of_output(comparison.artefact, comparison.over_time)
     new = {
         (change.run_id, _cell(change.any)): change.new
-        for change in (*found.removed, *found.changed, *found.moved)
+        for change in (*comparison.removed, *comparison.changed, *comparison.moved)
     }
     touched = {run_id for run_id, _ in new}
-    blocks = MeasurementBlock.objects.filter(artefact=found.artefact, run__in=touched)
+    blocks = MeasurementBlock.objects.filter(artefact=comparison.artefact, run__in=touched)
     for block in measurements.listed(blocks):
         rows = []
         for row in block.read().rows():
@@ -334,40 +342,40 @@ def _write(found: Difference) -> None:
                 rows.append(row)
         measurements.rewrite(block, rows)
     added: dict[int, list[ParsedValue]] = defaultdict(list)
-    for change in found.added:
+    for change in comparison.added:
         assert change.new is not None
         added[change.run_id].append(change.new)
     for run_id, values in added.items():
-        ingest.store_values(Run.objects.get(pk=run_id), found.artefact, values)
+        ingest.store_values(Run.objects.get(pk=run_id), comparison.artefact, values)
 
 
-def _note(run: Run, found: Difference, user: User) -> None:
+def _note(run: Run, comparison: Difference, user: User) -> None:
     """The run's history says who read it again, and what that changed."""
     counts = {
         word: sum(1 for change in changes if change.run_id == run.pk)
         for word, changes in (
-            ("added", found.added),
-            ("removed", found.removed),
-            ("changed", found.changed),
+            ("added", comparison.added),
+            ("removed", comparison.removed),
+            ("changed", comparison.changed),
         )
     }
     text = ", ".join(f"{count} {word}" for word, count in counts.items())
-    if run.pk in found.dated:
+    if run.pk in comparison.dated:
         text += ", its date is another"
-    if run.pk in found.latencies:
+    if run.pk in comparison.latencies:
         text += ", its latencies are kept as distributions anew"
-    if run.pk in found.over_time:
+    if run.pk in comparison.over_time:
         text += ", and over time"
-    if found.warnings is not None:
+    if comparison.warnings is not None:
         text += ", the warnings of its import are renewed"
-    reason = f"{found.artefact.name} was read again by {user.get_username()}: {text}."
+    reason = f"{comparison.artefact.name} was read again by {user.get_username()}: {text}."
     StateChange.objects.create(run=run, at=timezone.now(), state=run.state, reason=reason)
 
 
-def _move(runs: Iterable[Run], found: Difference) -> dict[int, Series]:
+def _move(runs: Iterable[Run], comparison: Difference) -> dict[int, Series]:
     """Put runs into the series of the workload that their output says today."""
-    assert found.parsed is not None
-    workload = workload_of(found.parsed)
+    assert comparison.parsed is not None
+    workload = workload_of(comparison.parsed)
     moved = {}
     for run in runs:
         old = run.series

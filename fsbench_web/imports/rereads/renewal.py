@@ -21,34 +21,36 @@ def renewed(report: Mapping[str, Any], path: str, parsed: ParsedResult) -> list[
     stored: list[WarningRow] = report.get("warnings", [])
     if any(row["file"] is None for row in stored):
         return None
-    own = [row for row in stored if row["file"] == path]
-    now = [one.as_warning() for one in together(_of_file(own, path, parsed))]
+    file_rows = [row for row in stored if row["file"] == path]
+    now = [warning.as_warning() for warning in together(_of_file(file_rows, path, parsed))]
     names = {row["message"] for row in now}
     remarks = report.get("remarks")
-    kept = [
-        row for row in own if row["message"] not in names and (remarks is None or row in remarks)
+    remaining = [
+        row
+        for row in file_rows
+        if row["message"] not in names and (remarks is None or row in remarks)
     ]
-    if _sorted([*now, *kept]) == _sorted(own):
+    if _sorted([*now, *remaining]) == _sorted(file_rows):
         return None
-    place = next((n for n, row in enumerate(stored) if row["file"] == path), len(stored))
+    place = next((number for number, row in enumerate(stored) if row["file"] == path), len(stored))
     others = [row for row in stored[place:] if row["file"] != path]
-    return [*stored[:place], *now, *kept, *others]
+    return [*stored[:place], *now, *remaining, *others]
 
 
-def _of_file(own: Sequence[WarningRow], path: str, parsed: ParsedResult) -> list[ImportProblem]:
+def _of_file(rows: Sequence[WarningRow], path: str, parsed: ParsedResult) -> list[ImportProblem]:
     """What reading a file says today; columns that somebody left out are still left out."""
-    before = {row["message"] for row in own}
-    found = []
+    messages = {row["message"] for row in rows}
+    problems = []
     for column in parsed.unread_columns:
         for ignored in ((column[1],), None):
             source = SourceFile(path, b"", 0, given=FileDescription(ignored=ignored))
-            (one,), _ = unread_columns([column], source)
-            if ignored is None or one.message in before:
-                found.append(one)
+            (problem,), _ = unread_columns([column], source)
+            if ignored is None or problem.message in messages:
+                problems.append(problem)
                 break
-    return found + [
-        ImportProblem(one.message, path, one.line, one.column, is_note=one.is_note)
-        for one in (*parsed.warnings, *dates.doubts(parsed))
+    return problems + [
+        ImportProblem(warning.message, path, warning.line, warning.column, is_note=warning.is_note)
+        for warning in (*parsed.warnings, *dates.doubts(parsed))
     ]
 
 

@@ -84,11 +84,11 @@ def import_sources(
     plan = plan_files(sources, target)
     if within_request and not plan.all_problems and plan.work.is_much:
         raise TooLargeForRequest(plan.sources, [*plan.warnings, *notes])
-    known: list[KnownRun] | None = [] if only_new else None
+    passed_over: list[KnownRun] | None = [] if only_new else None
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)
-        done = commit(row, plan, target, user, known, notes)
-        if known and not done.runs:
+        done = commit(row, plan, target, user, passed_over, notes)
+        if passed_over and not done.runs:
             transaction.set_rollback(True)
             return replace(done, id=None, state=ALL_KNOWN)
     return done
@@ -99,24 +99,23 @@ def commit(
     plan: Plan,
     target: Target,
     user: User | None,
-    known: list[KnownRun] | None = None,
+    passed_over: list[KnownRun] | None = None,
     notes: Sequence[ImportProblem] = (),
 ) -> ImportResult:
     """Store what was planned, and note it in ``row``. The caller holds the transaction.
 
-    ``known`` takes what is there already; None: it is refused. ``notes`` is what is to be said of
-    the files besides. Raises ImportRefused; the caller's
-    transaction must not commit then.
+    ``passed_over`` takes what is there already; None: it is refused. ``notes`` is what is to be
+    said of the files besides. Raises ImportRefused; the caller's transaction must not commit then.
     """
     plan.check()
     was_kept, row.state = row.pk is not None, ImportState.DONE
-    warnings = row.report.get("warnings") or [one.as_warning() for one in plan.warnings]
+    warnings = row.report.get("warnings") or [warning.as_warning() for warning in plan.warnings]
     row.report = {"warnings": warnings} if warnings else {}
-    stored = _store(plan.files, target, user, row, known)
+    stored = _store(plan.files, target, user, row, passed_over)
     if stored.problems:
         raise ImportRefused(stored.problems)
     if notes or stored.remarks:
-        remarks = [one.as_warning() for one in (*notes, *stored.remarks)]
+        remarks = [remark.as_warning() for remark in (*notes, *stored.remarks)]
         warnings += remarks
         # Apart too: reading a file again says nothing of them (rereads.renewal).
         row.report = {"warnings": warnings, "remarks": remarks}
@@ -126,7 +125,7 @@ def commit(
     elif row.pk is not None and (notes or stored.remarks):
         row.save(update_fields=["report"])
     runs = keys_of(stored.runs)
-    return ImportResult(row.pk, str(row.state), runs, known=known or [], warnings=warnings)
+    return ImportResult(row.pk, str(row.state), runs, known=passed_over or [], warnings=warnings)
 
 
 def preview(plan: Plan, target: Target, user: User | None) -> ImportPreview:
@@ -190,4 +189,8 @@ def _placed(file: PlannedFile, entry: PlannedRun) -> PlacedRun:
 def _distributions(entry: PlannedRun) -> list[Distribution]:
     """The latencies of the run's own repeats of a file that may hold several."""
     repeats = {value.repeat for value in entry.values}
-    return [one for one in entry.parsed.distributions if one.repeat in repeats]
+    return [
+        distribution
+        for distribution in entry.parsed.distributions
+        if distribution.repeat in repeats
+    ]

@@ -65,45 +65,45 @@ def of_series(serieses: Iterable[Series], *, with_cells: bool = False) -> dict[i
     A finished run without a digest (measured here, or read again since) is counted now.
     ``with_cells``: what its runs measured is read too.
     """
-    found = {series.pk: ExistingRuns() for series in serieses}
-    for *values, digest in _RUNS.rows(many=list(found)) if found else ():
+    by_series = {series.pk: ExistingRuns() for series in serieses}
+    for *values, digest in _RUNS.rows(many=list(by_series)) if by_series else ():
         run = object_of(Run, _FIELDS, values)
-        there = found[run.series_id]
-        there.repeats[run.repeat], there.blocks[run.repeat] = run.pk, run.block
-        there.following = max(there.following, run.repeat + 1)
+        existing = by_series[run.series_id]
+        existing.repeats[run.repeat], existing.blocks[run.repeat] = run.pk, run.block
+        existing.following = max(existing.following, run.repeat + 1)
         if run.state == RunState.DONE:
-            there.finished.append(run)
-            there.runs[digest or digest_of(run.pk)] = run
+            existing.finished.append(run)
+            existing.runs[digest or digest_of(run.pk)] = run
     if with_cells:
-        _add_cells(found)
-    return found
+        _add_cells(by_series)
+    return by_series
 
 
-def _add_cells(found: dict[int, ExistingRuns]) -> None:
+def _add_cells(by_series: dict[int, ExistingRuns]) -> None:
     """What the finished runs measured; one query where there are any."""
-    finished = {run.pk: run for known in found.values() for run in known.finished}
+    finished = {run.pk: run for existing in by_series.values() for run in existing.finished}
     blocks: dict[int, list[StoredBlock]] = defaultdict(list)
     if finished:
-        for block in measurements.listed_of_finished(found):
+        for block in measurements.listed_of_finished(by_series):
             blocks[block.series_id].append(block)
-    kept = 0
-    for pk, known in found.items():
+    kept_count = 0
+    for pk, existing in by_series.items():
         count = sum(block.count for block in blocks[pk])
         if count > MOST_COMPARED:
             continue
-        if kept + count <= MOST_KEPT:
-            kept += count
-            known.stored = blocks[pk] = [block.kept() for block in blocks[pk]]
-        known.measured, cells = Repeats(), KnownCells()
-        of_outputs: dict[tuple[int, int | None], list[MeasurementColumns]] = defaultdict(list)
+        if kept_count + count <= MOST_KEPT:
+            kept_count += count
+            existing.stored = blocks[pk] = [block.kept() for block in blocks[pk]]
+        existing.measured, cells = Repeats(), KnownCells()
+        by_output: dict[tuple[int, int | None], list[MeasurementColumns]] = defaultdict(list)
         for block in blocks[pk]:
             columns = block.read().columns
-            known.measured.add(finished[block.run_id].repeat, cells.of(columns))
-            of_outputs[block.run_id, block.artefact_id].append(columns)
-        outputs = Counter(run_id for run_id, _ in of_outputs)
-        for (run_id, _), parts in of_outputs.items():
+            existing.measured.add(finished[block.run_id].repeat, cells.of(columns))
+            by_output[block.run_id, block.artefact_id].append(columns)
+        outputs = Counter(run_id for run_id, _ in by_output)
+        for (run_id, _), parts in by_output.items():
             if outputs[run_id] > 1:
-                known.runs.setdefault(digests.digest_of(*parts), finished[run_id])
+                existing.runs.setdefault(digests.digest_of(*parts), finished[run_id])
 
 
 def digest_of(run_id: int) -> str:

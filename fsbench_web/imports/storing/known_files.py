@@ -34,10 +34,10 @@ class KnownFile:
     @property
     def sentence(self) -> str:
         """Where it is, for whoever reads no page."""
-        what = f"run {self.run_id}" if self.import_id is None else f"import {self.import_id}"
+        place = f"run {self.run_id}" if self.import_id is None else f"import {self.import_id}"
         by = f" by {self.by}" if self.by else ""
         return (
-            f"This very file is stored already: {what} of {self.at:%Y-%m-%d}{by} has it, in the "
+            f"This very file is stored already: {place} of {self.at:%Y-%m-%d}{by} has it, in the "
             f"study {self.study.slug}."
         )
 
@@ -54,11 +54,11 @@ def by_digest(digests: Iterable[str]) -> dict[str, KnownFile]:
 
     Two queries for every 500 digests, whatever is kept.
     """
-    wanted = sorted({one for one in digests if one})
-    found: dict[str, KnownFile] = {}
+    wanted = sorted({digest for digest in digests if digest})
+    known_files: dict[str, KnownFile] = {}
     for first in range(0, len(wanted), _AT_ONCE):
-        found |= _known(wanted[first : first + _AT_ONCE])
-    return found
+        known_files |= _known(wanted[first : first + _AT_ONCE])
+    return known_files
 
 
 def notes_on(sources: Iterable[SourceFile]) -> list[ImportProblem]:
@@ -66,22 +66,25 @@ def notes_on(sources: Iterable[SourceFile]) -> list[ImportProblem]:
 
     Asked before anything is stored, since then every file is.
     """
-    files = [one for one in sources if not one.is_left_out and one.sha256]
+    files = [source for source in sources if not source.is_left_out and source.sha256]
     # Most are new: nobody need be asked then what they may see.
-    wanted = {one.sha256 for one in files[:_AT_ONCE]}
+    wanted = {source.sha256 for source in files[:_AT_ONCE]}
     is_any = bool(wanted) and bool(_ANY_FILE.rows(many=list(wanted)))
-    known = by_digest(one.sha256 for one in files) if is_any or len(files) > _AT_ONCE else {}
+    known_files = (
+        by_digest(source.sha256 for source in files) if is_any or len(files) > _AT_ONCE else {}
+    )
     return together(
-        ImportProblem(known[one.sha256].sentence, one.path, is_note=True)
-        for one in files
-        if one.sha256 in known
+        ImportProblem(known_files[source.sha256].sentence, source.path, is_note=True)
+        for source in files
+        if source.sha256 in known_files
     )
 
 
 def _known(digests: list[str]) -> dict[str, KnownFile]:
-    kept = Artefact.objects.filter(sha256__in=digests).order_by().values("sha256")
+    artefacts = Artefact.objects.filter(sha256__in=digests).order_by().values("sha256")
     latest = {
-        row["latest"]: row["times"] for row in kept.annotate(latest=Max("pk"), times=Count("pk"))
+        row["latest"]: row["times"]
+        for row in artefacts.annotate(latest=Max("pk"), times=Count("pk"))
     }
     rows = (
         Artefact.objects.filter(pk__in=latest)
@@ -89,21 +92,21 @@ def _known(digests: list[str]) -> dict[str, KnownFile]:
         .only("sha256", "created_at", "run__created_by__username", "run__series__study")
     )
     imports = {
-        one.artefact_id: one.import_of
-        for one in ImportedFile.objects.filter(artefact__in=latest).select_related(
+        imported.artefact_id: imported.import_of
+        for imported in ImportedFile.objects.filter(artefact__in=latest).select_related(
             "import_of__created_by"
         )
     }
-    found = {}
+    known_files = {}
     for row in rows:
         import_of = imports.get(row.pk)
-        whose = import_of.created_by if import_of else row.run.created_by
-        found[row.sha256] = KnownFile(
+        author = import_of.created_by if import_of else row.run.created_by
+        known_files[row.sha256] = KnownFile(
             import_id=import_of.pk if import_of else None,
             run_id=row.run_id,
             study=row.run.series.study,
-            by=whose.get_username() if whose else "",
+            by=author.get_username() if author else "",
             at=import_of.created_at if import_of else row.created_at,
             times=latest[row.pk],
         )
-    return found
+    return known_files

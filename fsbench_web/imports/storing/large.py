@@ -63,7 +63,10 @@ def read(source: SourceFile, on_progress: OnProgress) -> LargeTable:
     except UnreadableFile as error:
         raise ImportRefused(
             [
-                *(ImportProblem(p.message, source.path, p.line, p.column) for p in error.problems),
+                *(
+                    ImportProblem(problem.message, source.path, problem.line, problem.column)
+                    for problem in error.problems
+                ),
                 *unit_problems(source.path, error.units),
             ]
         ) from error
@@ -71,34 +74,34 @@ def read(source: SourceFile, on_progress: OnProgress) -> LargeTable:
 
 def _configuration(filesystem: str, configuration: str, source: SourceFile, target: Target) -> str:
     """As ``imports.plan`` says it of small tables, of what the rows say."""
-    beside = source.given.configuration or target.configuration
-    label = guesses.written_label(configuration) or beside
+    fallback = source.given.configuration or target.configuration
+    label = guesses.written_label(configuration) or fallback
     return label or guesses.written_label(filesystem)
 
 
 def place(table: LargeTable, source: SourceFile, target: Target) -> list[PlacedRun]:
     """What each run of the table is of: its own columns first, then what was said of it."""
-    given = source.given
+    description = source.given
     return [
         PlacedRun(
             source=source,
-            filesystem=(own[0] or given.filesystem or target.filesystem).lower(),
-            configuration=_configuration(own[0], own[1], source, target),
-            hardware=own[2] or given.hardware or target.hardware,
-            repeat=own[3] if own[3] is not None else given.repeat,
+            filesystem=(key[0] or description.filesystem or target.filesystem).lower(),
+            configuration=_configuration(key[0], key[1], source, target),
+            hardware=key[2] or description.hardware or target.hardware,
+            repeat=key[3] if key[3] is not None else description.repeat,
             columns=kilobytes.renamed(columns, target.kilobyte),
-            own=[own],
-            block=own[4],
+            own=[key],
+            block=key[4],
             reason=f"Imported from {source.path}.",
             begins=int(columns.lines[0]),
         )
-        for own, columns in table.runs.items()
+        for key, columns in table.runs.items()
     ]
 
 
 def report(table: LargeTable, source: SourceFile) -> dict[str, Any]:
     """What the preview shows of a table, as JSON."""
-    keys: Counter[tuple[str, str, str]] = Counter(own[:3] for own in table.runs)
+    keys: Counter[tuple[str, str, str]] = Counter(key[:3] for key in table.runs)
     return {
         "values": len(table),
         "rows": table.rows,
@@ -150,29 +153,31 @@ def _tests(numbers: MeasurementColumns) -> list[list[Any]]:
 
 
 def problems_and_notes(
-    kept: dict[str, Any], source: SourceFile, target: Target
+    report: dict[str, Any], source: SourceFile, target: Target
 ) -> tuple[list[ImportProblem], list[ImportProblem]]:
-    """Everything that stands against storing a table whose report is ``kept``; and what whoever
+    """Everything that stands against storing a table whose ``report`` this is; and what whoever
     imports it should know, as of small tables.
     """
-    unused = [(kept.get("header_line", 1), word) for word in kept.get("unused", [])]
+    unused = [(report.get("header_line", 1), word) for word in report.get("unused", [])]
     unread, refused = unread_columns(unused, source)
-    units = [] if target.kilobyte else kilobytes.open_units(row[1] for row in kept.get("tests", []))
-    found = [ImportProblem(kilobytes.doubt(unit), source.path, is_note=True) for unit in units]
-    if zeros := kept.get("zeros"):
-        found.append(
+    units = (
+        [] if target.kilobyte else kilobytes.open_units(row[1] for row in report.get("tests", []))
+    )
+    notes = [ImportProblem(kilobytes.doubt(unit), source.path, is_note=True) for unit in units]
+    if zeros := report.get("zeros"):
+        notes.append(
             ImportProblem(
-                cells.A_ZERO, source.path, kept.get("first_zero"), None, None, zeros, True
+                cells.A_ZERO, source.path, report.get("first_zero"), None, None, zeros, True
             )
         )
-    found += [
+    notes += [
         ImportProblem(cells.not_measured(word), source.path, line, None, None, count, True)
-        for word, count, line in kept.get("not_measured", [])
+        for word, count, line in report.get("not_measured", [])
     ]
-    warnings = together([*unread, *found])
+    warnings = together([*unread, *notes])
     problems = [
-        *_key_problems(kept.get("keys", []), source, target),
-        *(ImportProblem(**problem) for problem in kept.get("problems", [])),
+        *_key_problems(report.get("keys", []), source, target),
+        *(ImportProblem(**problem) for problem in report.get("problems", [])),
         *refused,
     ]
     return problems + (losses(warnings) if target.strict else []), warnings
@@ -182,13 +187,13 @@ def _key_problems(
     keys: Iterable[Sequence[Any]], source: SourceFile, target: Target
 ) -> list[ImportProblem]:
     """What is wrong with what the table, and somebody beside it, say it is of."""
-    given = source.given
+    description = source.given
     problems = [*target_problems(target)]
     for filesystem, configuration, hardware, _ in keys:
         problems += label_problems(
-            (filesystem or given.filesystem or target.filesystem).lower(),
+            (filesystem or description.filesystem or target.filesystem).lower(),
             _configuration(filesystem, configuration, source, target),
-            hardware or given.hardware or target.hardware,
+            hardware or description.hardware or target.hardware,
         )
     return list(dict.fromkeys(problems))[:100]
 
@@ -196,8 +201,8 @@ def _key_problems(
 def _work_of(table: LargeTable) -> ImportWork:
     """That of storing a table, whose runs and numbers are written in bulk: its series count."""
     series: dict[Collection[object], set[int]] = {}
-    for own, columns in table.runs.items():
-        series.setdefault(own[:3], set()).update(np.unique(columns.codes).tolist())
+    for key, columns in table.runs.items():
+        series.setdefault(key[:3], set()).update(np.unique(columns.codes).tolist())
     return ImportWork(len(series), sum(map(len, series.values())), 0)
 
 
@@ -205,7 +210,7 @@ def import_large(
     source: SourceFile,
     target: Target,
     user: User | None,
-    on_progress: OnProgress = lambda what, share: None,
+    on_progress: OnProgress = lambda phase, share: None,
     *,
     only_new: bool = False,
     within_request: bool = False,
@@ -216,23 +221,23 @@ def import_large(
     ``only_new`` and ``within_request`` are those of ``commit.import_uploads``, ``notes`` is that of
     ``commit.commit``.
     """
-    known: list[KnownRun] | None = [] if only_new else None
+    passed_over: list[KnownRun] | None = [] if only_new else None
     table = read(source, on_progress)
-    problems, found_notes = problems_and_notes(report(table, source), source, target)
+    problems, table_notes = problems_and_notes(report(table, source), source, target)
     if problems:
         raise ImportRefused(problems)
-    warnings = [*found_notes, *notes]
+    warnings = [*table_notes, *notes]
     if within_request and _work_of(table).is_much:
         raise TooLargeForRequest([source], warnings)
-    parts = [one.as_warning() for one in warnings]
+    parts = [warning.as_warning() for warning in warnings]
     with transaction.atomic():
         row = Import(state=ImportState.DONE, target=vars(target), created_by=user)
         row.report = {"warnings": parts} if parts else {}
-        runs = store(row, source, table, target, user, on_progress, known)
-        if known and not runs:
+        runs = store(row, source, table, target, user, on_progress, passed_over)
+        if passed_over and not runs:
             transaction.set_rollback(True)
-            return ImportResult(None, ALL_KNOWN, [], known=known, warnings=parts)
-    return ImportResult(row.pk, str(row.state), runs, known=known or [], warnings=parts)
+            return ImportResult(None, ALL_KNOWN, [], known=passed_over, warnings=parts)
+    return ImportResult(row.pk, str(row.state), runs, known=passed_over or [], warnings=parts)
 
 
 def store(

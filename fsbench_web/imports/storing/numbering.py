@@ -100,8 +100,8 @@ class Numbering:
         self, placed: Sequence[PlacedRun], serieses: Sequence[Series], on_progress: OnProgress
     ) -> None:
         """Number all of them; ``serieses`` are those of each."""
-        known: dict[int, dict[str, Run | PlacedRun]] = {
-            pk: {**of.runs} for pk, of in self.there.items()
+        by_digest: dict[int, dict[str, Run | PlacedRun]] = {
+            pk: {**existing.runs} for pk, existing in self.there.items()
         }
         data: dict[int, set[int]] = defaultdict(set)
         for entry, series in zip(placed, serieses, strict=True):
@@ -110,7 +110,7 @@ class Numbering:
         for done, (entry, series) in enumerate(zip(placed, serieses, strict=True)):
             on_progress("Checking", done / len(placed))
             content = digests.content_of([entry.columns])
-            same = _same(entry, known[series.pk].get(content.digest))
+            same = _same(entry, by_digest[series.pk].get(content.digest))
             problem = given_twice(entry.source.path, entry.columns, content)
             if problem is None and self.passed_over is not None and isinstance(same, Run):
                 self.passed_over.append({"file": entry.source.path, "run": same.pk})
@@ -119,7 +119,7 @@ class Numbering:
             if problem is None:
                 problem = self._place(entry, series, content.digest, data[series.pk])
             if problem is None:
-                known[series.pk][content.digest] = entry
+                by_digest[series.pk][content.digest] = entry
             else:
                 self.problems.append(problem)
         self.remarks += [*self._of_settings(), *self._of_parts(), *self._of_unequal()]
@@ -128,101 +128,122 @@ class Numbering:
         self, entry: PlacedRun, series: Series, digest: str, taken: set[int]
     ) -> ImportProblem | None:
         """Give a run its number, or say why it has none."""
-        of = self.there[series.pk]
-        cells = cells_of(entry.columns) if of.measured is not None and entry.begins is None else {}
-        repeat = self._repeat_of(entry, of, cells)
+        existing = self.there[series.pk]
+        cells = (
+            cells_of(entry.columns)
+            if existing.measured is not None and entry.begins is None
+            else {}
+        )
+        repeat = self._repeat_of(entry, existing, cells)
         if repeat is None and entry.repeat is not None:
-            return _repeat_taken(entry, series, of)
+            return _repeat_taken(entry, series, existing)
         if repeat is None:
-            repeat = of.following
+            repeat = existing.following
             while repeat in taken:
                 repeat += 1
-        joins = of.run_to_join(repeat, self.user)
+        joins = existing.run_to_join(repeat, self.user)
         if joins is not None:
             joins.series = series
-        of.following = max(of.following, repeat + 1)
-        of.repeats.setdefault(repeat, None)
-        of.blocks.setdefault(repeat, entry.block)
-        if of.measured is not None and cells:
-            of.measured.add(repeat, cells)
+        existing.following = max(existing.following, repeat + 1)
+        existing.repeats.setdefault(repeat, None)
+        existing.blocks.setdefault(repeat, entry.block)
+        if existing.measured is not None and cells:
+            existing.measured.add(repeat, cells)
         self.runs.append(Numbered(entry, series, repeat, digest, joins))
         return None
 
-    def _repeat_of(self, entry: PlacedRun, of: ExistingRuns, cells: Cells) -> int | None:
+    def _repeat_of(self, entry: PlacedRun, existing: ExistingRuns, cells: Cells) -> int | None:
         """The repeat that is said, or that a run is a part of: it measures nothing that this has.
 
         None: it is a further one, or where a repeat is said, that one is taken.
         """
 
         def may_be(repeat: int) -> bool:
-            is_new = repeat in of.repeats and of.repeats[repeat] is None
-            is_there = is_new or of.run_to_join(repeat, self.user) is not None
-            has_room = of.measured is None or of.measured.parts(repeat) < limits.MOST_OUTPUTS_OF_RUN
-            return is_there and has_room and of.blocks.get(repeat, "") == entry.block
+            is_new = repeat in existing.repeats and existing.repeats[repeat] is None
+            is_there = is_new or existing.run_to_join(repeat, self.user) is not None
+            has_room = (
+                existing.measured is None
+                or existing.measured.parts(repeat) < limits.MOST_OUTPUTS_OF_RUN
+            )
+            return is_there and has_room and existing.blocks.get(repeat, "") == entry.block
 
         if entry.repeat is None:
-            places = of.measured.places(cells) if of.measured is not None and cells else []
+            places = (
+                existing.measured.places(cells) if existing.measured is not None and cells else []
+            )
             return next((repeat for repeat in places if may_be(repeat)), None)
-        if entry.repeat not in of.repeats:
+        if entry.repeat not in existing.repeats:
             return entry.repeat
         is_part = (
-            of.measured is not None
+            existing.measured is not None
             and cells
             and may_be(entry.repeat)
-            and not of.measured.has_any(entry.repeat, cells)
+            and not existing.measured.has_any(entry.repeat, cells)
         )
         return entry.repeat if is_part else None
 
     def _of_settings(self) -> Iterator[ImportProblem]:
         """That outputs of one tool are no repeats of each other, and by which settings."""
-        together: dict[tuple[str, ...], dict[int, ParsedResult]] = defaultdict(dict)
-        for one in self.runs:
-            planned = one.placed.planned
+        groups: dict[tuple[str, ...], dict[int, ParsedResult]] = defaultdict(dict)
+        for numbered in self.runs:
+            planned = numbered.placed.planned
             if planned is not None and planned.parsed.tool != "table":
-                placed = one.placed
-                of = (planned.parsed.tool, placed.filesystem, placed.configuration, placed.hardware)
-                together[of].setdefault(one.series.pk, planned.parsed)
-        several = [(of, list(some.values())) for of, some in together.items() if len(some) > 1]
-        for (tool, _, label, _), some in several[:_MOST_NAMED]:
-            own = dict.fromkeys(setting for own in differences(some) for setting in own)
-            named = quoted("; ".join(own), _MOST_LETTERS) if own else "what it measured"
-            what = f"{len(some):,} workloads, which are no repeats of each other"
-            yield _note(f"{tool} on {label}: {what}, by {named}.")
+                placed = numbered.placed
+                key = (
+                    planned.parsed.tool,
+                    placed.filesystem,
+                    placed.configuration,
+                    placed.hardware,
+                )
+                groups[key].setdefault(numbered.series.pk, planned.parsed)
+        several = [
+            (key, list(outputs.values())) for key, outputs in groups.items() if len(outputs) > 1
+        ]
+        for (tool, _, label, _), outputs in several[:_MOST_NAMED]:
+            settings = dict.fromkeys(
+                setting for settings in differences(outputs) for setting in settings
+            )
+            named = quoted("; ".join(settings), _MOST_LETTERS) if settings else "what it measured"
+            finding = f"{len(outputs):,} workloads, which are no repeats of each other"
+            yield _note(f"{tool} on {label}: {finding}, by {named}.")
         if (more := len(several) - _MOST_NAMED) > 0:
             yield _note(f"And {more:,} more tools with several workloads.")
 
     def _of_parts(self) -> Iterator[ImportProblem]:
         """That files are parts of one repeat, because each measures what the others do not."""
-        together: dict[tuple[int, int], list[Numbered]] = defaultdict(list)
-        for one in self.runs:
-            together[one.series.pk, one.repeat].append(one)
-        parts = [some for some in together.values() if len(some) > 1 or some[0].joins is not None]
-        for some in parts[:_MOST_NAMED]:
-            names = list(dict.fromkeys(one.placed.source.path for one in some))
-            first, others = some[0], len(names) - _MOST_FILES_NAMED
+        by_repeat: dict[tuple[int, int], list[Numbered]] = defaultdict(list)
+        for numbered in self.runs:
+            by_repeat[numbered.series.pk, numbered.repeat].append(numbered)
+        groups = [
+            group for group in by_repeat.values() if len(group) > 1 or group[0].joins is not None
+        ]
+        for group in groups[:_MOST_NAMED]:
+            names = list(dict.fromkeys(numbered.placed.source.path for numbered in group))
+            first, others = group[0], len(names) - _MOST_FILES_NAMED
             files = ", ".join(names[:_MOST_FILES_NAMED])
             files += f" and {others:,} more files" if others > 0 else ""
-            what = f"part of repeat {first.repeat} of {first.series.configuration.label}"
-            what += f" (run {first.joins.pk})" if first.joins is not None else ""
-            alone = len(names) == 1
+            description = f"part of repeat {first.repeat} of {first.series.configuration.label}"
+            description += f" (run {first.joins.pk})" if first.joins is not None else ""
+            is_alone = len(names) == 1
             yield _note(
-                f"{f'P{what[1:]}' if alone else f'{files}: {what}'}, because nothing in one is "
-                "measured in another. Say the repeat of a file that belongs to another one.",
-                names[0] if alone else None,
+                f"{f'P{description[1:]}' if is_alone else f'{files}: {description}'}, because "
+                "nothing in one is measured in another. Say the repeat of a file that belongs to "
+                "another one.",
+                names[0] if is_alone else None,
             )
-        if (more := len(parts) - _MOST_NAMED) > 0:
+        if (more := len(groups) - _MOST_NAMED) > 0:
             yield _note(f"And {more:,} more repeats that came as several files.")
 
     def _of_unequal(self) -> Iterator[ImportProblem]:
         """That a repeat lacks what others have, and that nobody can know whether it is one."""
-        of_series: dict[int, list[Numbered]] = defaultdict(list)
-        for one in self.runs:
-            of_series[one.series.pk].append(one)
-        for pk, some in of_series.items():
-            measured, label = self.there[pk].measured, some[0].series.configuration.label
+        by_series: dict[int, list[Numbered]] = defaultdict(list)
+        for numbered in self.runs:
+            by_series[numbered.series.pk].append(numbered)
+        for pk, group in by_series.items():
+            measured, label = self.there[pk].measured, group[0].series.configuration.label
             if measured is None or len(measured) < 2:
                 continue
-            files = {one.repeat: one.placed.source.path for one in reversed(some)}
+            files = {numbered.repeat: numbered.placed.source.path for numbered in reversed(group)}
             unequal = [repeat for repeat in measured.unequal if repeat in files]
             for repeat in unequal[:_MOST_NAMED]:
                 message = f"Repeat {repeat} of {label} lacks {measured.lacks(repeat)}."
@@ -231,7 +252,7 @@ class Numbering:
                 yield _note(f"{others:,} of the stored repeats of {label} lack some values too.")
             if (more := len(unequal) - _MOST_NAMED) > 0:
                 yield _note(f"And {more:,} more repeats of {label} lack some.")
-            silent = next((one for one in some if one.placed.lacks_settings), None)
+            silent = next((numbered for numbered in group if numbered.placed.lacks_settings), None)
             if silent is not None:
                 yield _note(
                     f"It says no settings: repeats of {label} are repeats only if these were the "
@@ -295,7 +316,7 @@ def _known(entry: PlacedRun, series: Series, same: Run | PlacedRun | None) -> Im
     return None
 
 
-def _repeat_taken(entry: PlacedRun, series: Series, of: ExistingRuns) -> ImportProblem:
+def _repeat_taken(entry: PlacedRun, series: Series, existing: ExistingRuns) -> ImportProblem:
     """That the repeat which is said measured the same already."""
     message = (
         f"Repeat {entry.repeat} of {series.configuration.label} is already there. Leave the repeat "
@@ -304,4 +325,4 @@ def _repeat_taken(entry: PlacedRun, series: Series, of: ExistingRuns) -> ImportP
     line = int(entry.columns.lines[0])
     first = None if line == NONE else line
     assert entry.repeat is not None
-    return ImportProblem(message, entry.source.path, first, run_id=of.repeats[entry.repeat])
+    return ImportProblem(message, entry.source.path, first, run_id=existing.repeats[entry.repeat])

@@ -28,11 +28,11 @@ def cells_of(columns: MeasurementColumns) -> Cells:
     sizes = columns.records.astype(np.float64) + 1j * columns.files.astype(np.float64)
     order = np.argsort(columns.codes, kind="stable")
     counts = np.bincount(columns.codes, minlength=len(columns.tests))
-    found: dict[str, list[Sizes]] = {}
-    for test, some in zip(columns.tests, np.split(sizes[order], np.cumsum(counts)), strict=False):
-        if len(some):
-            found.setdefault(at_load(test.test, test.load), []).append(some)
-    return {test: np.unique(np.concatenate(some)) for test, some in found.items()}
+    by_test: dict[str, list[Sizes]] = {}
+    for test, part in zip(columns.tests, np.split(sizes[order], np.cumsum(counts)), strict=False):
+        if len(part):
+            by_test.setdefault(at_load(test.test, test.load), []).append(part)
+    return {test: np.unique(np.concatenate(parts)) for test, parts in by_test.items()}
 
 
 class KnownCells:
@@ -42,11 +42,11 @@ class KnownCells:
         self._found: dict[tuple[object, ...], Cells] = {}
 
     def of(self, columns: MeasurementColumns) -> Cells:
-        whole = (columns.codes, columns.records, columns.files)
-        what = *columns.tests, *((one.dtype.str, one.tobytes()) for one in whole)
-        if what not in self._found:
-            self._found[what] = cells_of(columns)
-        return self._found[what]
+        arrays = (columns.codes, columns.records, columns.files)
+        key = *columns.tests, *((array.dtype.str, array.tobytes()) for array in arrays)
+        if key not in self._found:
+            self._found[key] = cells_of(columns)
+        return self._found[key]
 
 
 @dataclass
@@ -63,16 +63,16 @@ class Repeats:
         """A repeat measured these, of which it had none."""
         self._parts.setdefault(repeat, []).append(cells)
         for test, sizes in cells.items():
-            known, last = self._last.get(test, (sizes[:0], np.zeros(0, dtype=np.int64)))
-            if known is sizes or np.array_equal(known, sizes):  # as repeats mostly are
-                self._last[test] = known, np.maximum(last, repeat)
+            known_sizes, last = self._last.get(test, (sizes[:0], np.zeros(0, dtype=np.int64)))
+            if known_sizes is sizes or np.array_equal(known_sizes, sizes):  # as repeats mostly are
+                self._last[test] = known_sizes, np.maximum(last, repeat)
                 continue
-            every = np.union1d(known, sizes)
-            latest = np.full(len(every), -1, dtype=np.int64)
-            latest[np.searchsorted(every, known)] = last
-            places = np.searchsorted(every, sizes)
+            all_sizes = np.union1d(known_sizes, sizes)
+            latest = np.full(len(all_sizes), -1, dtype=np.int64)
+            latest[np.searchsorted(all_sizes, known_sizes)] = last
+            places = np.searchsorted(all_sizes, sizes)
             latest[places] = np.maximum(latest[places], repeat)
-            self._last[test] = every, latest
+            self._last[test] = all_sizes, latest
 
     def parts(self, repeat: int) -> int:
         """How many parts a repeat has."""
@@ -83,9 +83,9 @@ class Repeats:
         last = -1  # repeats may begin at 0
         for test, sizes in cells.items():
             if test in self._last:
-                known, of = self._last[test]
-                found = of[np.isin(known, sizes, assume_unique=True)]
-                last = max([last, *found.tolist()])
+                known_sizes, last_repeats = self._last[test]
+                matching = last_repeats[np.isin(known_sizes, sizes, assume_unique=True)]
+                last = max([last, *matching.tolist()])
         return sorted(repeat for repeat in self._parts if repeat > last)
 
     def has_any(self, repeat: int, cells: Cells) -> bool:
@@ -100,8 +100,10 @@ class Repeats:
     @property
     def unequal(self) -> list[int]:
         """The repeats that lack something which others have."""
-        total = sum(len(every) for every, _ in self._last.values())
-        return [n for n in sorted(self._parts) if sum(self._counts(n).values()) < total]
+        total = sum(len(all_sizes) for all_sizes, _ in self._last.values())
+        return [
+            repeat for repeat in sorted(self._parts) if sum(self._counts(repeat).values()) < total
+        ]
 
     def _counts(self, repeat: int) -> Counter[str]:
         counts: Counter[str] = Counter()
@@ -112,16 +114,21 @@ class Repeats:
     def lacks(self, repeat: int) -> str:
         """What others have measured and this one has not, in words."""
         counts = self._counts(repeat)
-        found = [
-            (test, len(every) - counts[test], len(every))
-            for test, (every, _) in self._last.items()
-            if len(every) > counts[test]
+        lacking_tests = [
+            (test, len(all_sizes) - counts[test], len(all_sizes))
+            for test, (all_sizes, _) in self._last.items()
+            if len(all_sizes) > counts[test]
         ]
-        lacking, total = sum(one[1] for one in found), sum(len(s) for s, _ in self._last.values())
+        lacking, total = (
+            sum(entry[1] for entry in lacking_tests),
+            sum(len(sizes) for sizes, _ in self._last.values()),
+        )
         named = [
-            test if of == 1 else f"{test} ({'all' if count == of else count} of {of})"
-            for test, count, of in found[:_MOST_TESTS]
+            test
+            if expected == 1
+            else f"{test} ({'all' if count == expected else count} of {expected})"
+            for test, count, expected in lacking_tests[:_MOST_TESTS]
         ]
-        if (more := len(found) - _MOST_TESTS) > 0:
+        if (more := len(lacking_tests) - _MOST_TESTS) > 0:
             named.append(f"and {more:,} more test{'s' if more > 1 else ''}")
         return f"{lacking:,} of the {total:,} values of its repeats: {', '.join(named)}"

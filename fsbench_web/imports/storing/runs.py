@@ -49,7 +49,7 @@ class StoredRun:
 
 def keys_of(runs: Iterable[StoredRun]) -> list[int]:
     """The key of each run once, in order: several may be parts of one."""
-    return list(dict.fromkeys(one.run.pk for one in runs))
+    return list(dict.fromkeys(stored.run.pk for stored in runs))
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def store_runs(
     placed: Sequence[PlacedRun],
     user: User | None,
     passed_over: list[KnownRun] | None = None,
-    on_progress: OnProgress = lambda what, share: None,
+    on_progress: OnProgress = lambda phase, share: None,
     *,
     ends_at_refusal: bool = False,
 ) -> Stored:
@@ -86,31 +86,31 @@ def store_runs(
         serieses = _series(study, placed)
         # The rows of a large table say themselves what they belong to.
         with_cells = any(entry.begins is None for entry in placed)
-        there = existing_runs.of_series(serieses, with_cells=with_cells)
-        found = Numbering(there, user, passed_over)
-        found.number(placed, serieses, on_progress)
-        problems, row.study = found.problems, study
-        if not found.runs or (problems and ends_at_refusal):
+        existing = existing_runs.of_series(serieses, with_cells=with_cells)
+        numbering = Numbering(existing, user, passed_over)
+        numbering.number(placed, serieses, on_progress)
+        problems, row.study = numbering.problems, study
+        if not numbering.runs or (problems and ends_at_refusal):
             return Stored([], problems)
         artefacts: dict[int, Artefact] = {}
-        runs = _record(row, found.runs, artefacts, user)
-        other_rows, mixed = _score_and_store(runs, artefacts, there, on_progress)
+        runs = _record(row, numbering.runs, artefacts, user)
+        other_rows, mixed = _score_and_store(runs, artefacts, existing, on_progress)
         problems += mixed
         insert_together(*other_rows, *_notes(row, runs, artefacts, user))
-    stored = [StoredRun(run, one.placed, one.joins is not None) for one, run in runs]
-    return Stored(stored, problems, found.remarks)
+    stored = [StoredRun(run, numbered.placed, numbered.joins is not None) for numbered, run in runs]
+    return Stored(stored, problems, numbering.remarks)
 
 
 def _series(study: Study, placed: Sequence[PlacedRun]) -> list[Series]:
     """The series of each run, locked."""
-    found: dict[tuple[Any, ...], Series] = {}
+    by_key: dict[tuple[Any, ...], Series] = {}
     for entry in placed:
         key = _circumstances(entry)
-        if key in found:
+        if key in by_key:
             continue
         hardware = hardware_for(entry.hardware, entry.source.path)
         configuration = from_label(entry.configuration, entry.filesystem)
-        series = found[key] = series_for(
+        series = by_key[key] = series_for(
             study,
             configuration,
             workload=entry.workload,
@@ -121,10 +121,10 @@ def _series(study: Study, placed: Sequence[PlacedRun]) -> list[Series]:
         series.study, series.configuration = study, configuration
         series.workload, series.hardware = entry.workload, hardware
     # Two names may have led to one series.
-    serieses = {series.pk: series for series in found.values()}
+    serieses = {series.pk: series for series in by_key.values()}
     if len(placed) > 1:
         lock_all(serieses.values())
-    return [serieses[found[_circumstances(entry)].pk] for entry in placed]
+    return [serieses[by_key[_circumstances(entry)].pk] for entry in placed]
 
 
 def _circumstances(entry: PlacedRun) -> tuple[Any, ...]:
@@ -139,30 +139,30 @@ def _record(
     row: Import, numbered: Sequence[Numbered], artefacts: dict[int, Artefact], user: User | None
 ) -> Recorded:
     """Write the runs; a file is kept with the first of its own."""
-    together: dict[tuple[int, int], list[Numbered]] = defaultdict(list)
-    for one in numbered:
-        together[one.series.pk, one.repeat].append(one)
+    by_repeat: dict[tuple[int, int], list[Numbered]] = defaultdict(list)
+    for part in numbered:
+        by_repeat[part.series.pk, part.repeat].append(part)
     finished: dict[tuple[int, int], FinishedRun] = {}
     further: list[tuple[tuple[int, int], Artefact]] = []
-    for key, some in together.items():
-        own: Artefact | None = None
-        for one in some:
-            source = one.placed.source
+    for key, parts in by_repeat.items():
+        own_artefact: Artefact | None = None
+        for part in parts:
+            source = part.placed.source
             if id(source) in artefacts:
                 continue
             artefact = artefacts[id(source)] = artefact_of(source)
-            if own is None and one.joins is None:
-                own = artefact
+            if own_artefact is None and part.joins is None:
+                own_artefact = artefact
             else:
                 further.append((key, artefact))
-        if some[0].joins is None:
-            first, measured = some[0], _measured(some)
+        if parts[0].joins is None:
+            first, measured = parts[0], _measured(parts)
             finished[key] = FinishedRun(
                 first.series,
                 first.repeat,
-                _reason(some),
+                _reason(parts),
                 first.placed.environment,
-                own,
+                own_artefact,
                 measured.at,
                 measured.source,
                 first.placed.block,
@@ -170,7 +170,7 @@ def _record(
     other_rows: list[models.Model] = [row] if row.pk is None else []
     new = new_runs.record_all_finished(list(finished.values()), by=user, other_rows=other_rows)
     runs = dict(zip(finished, new, strict=True))
-    joined = {key: some[0].joins for key, some in together.items() if some[0].joins is not None}
+    joined = {key: parts[0].joins for key, parts in by_repeat.items() if parts[0].joins is not None}
     runs |= joined
     for key, artefact in further:
         artefact.run = runs[key]
@@ -178,23 +178,23 @@ def _record(
     insert_together(
         *(artefact for _, artefact in further),
         *(
-            StateChange(run=run, at=now, state=run.state, reason=_reason(together[key]))
+            StateChange(run=run, at=now, state=run.state, reason=_reason(by_repeat[key]))
             for key, run in joined.items()
         ),
     )
-    return [(one, runs[one.series.pk, one.repeat]) for one in numbered]
+    return [(part, runs[part.series.pk, part.repeat]) for part in numbered]
 
 
 def _measured(parts: Sequence[Numbered]) -> MeasuredDate:
     """When the first of the parts was measured that say it."""
-    dates = [(one.placed.measured.at, one.placed.measured) for one in parts]
-    known = [(at, date) for at, date in dates if at is not None]
-    return min(known, key=lambda pair: pair[0])[1] if known else MeasuredDate()
+    dates = [(part.placed.measured.at, part.placed.measured) for part in parts]
+    known_dates = [(at, date) for at, date in dates if at is not None]
+    return min(known_dates, key=lambda pair: pair[0])[1] if known_dates else MeasuredDate()
 
 
 def _reason(parts: Sequence[Numbered]) -> str:
     """What the history of a run says of the files it came from."""
-    words = list(dict.fromkeys(one.placed.reason for one in parts))
+    words = list(dict.fromkeys(part.placed.reason for part in parts))
     more = len(words) - MOST_FILES_NAMED
     return " ".join(words[:MOST_FILES_NAMED]) + (f" And {more:,} more files." if more > 0 else "")
 
@@ -202,56 +202,59 @@ def _reason(parts: Sequence[Numbered]) -> str:
 def _score_and_store(
     runs: Recorded,
     artefacts: Mapping[int, Artefact],
-    there: Mapping[int, ExistingRuns],
+    existing: Mapping[int, ExistingRuns],
     on_progress: OnProgress,
 ) -> tuple[Sequence[models.Model], list[ImportProblem]]:
     """Write numbers, flags and scores. Returns rows of numbers that are still to be written, with
     others, and which series cannot have any.
     """
     problems: list[ImportProblem] = []
-    of_series: dict[int, list[tuple[Numbered, Run]]] = defaultdict(list)
-    for one, run in runs:
-        of_series[one.series.pk].append((one, run))
+    by_series: dict[int, list[tuple[Numbered, Run]]] = defaultdict(list)
+    for numbered, run in runs:
+        by_series[numbered.series.pk].append((numbered, run))
     # By number: a run may have several.
     flags: dict[int, Flags] = {}
-    later: list[Series] = []
-    for done, (pk, some) in enumerate(of_series.items()):
-        on_progress("Scoring", done / len(of_series))
-        series, finished = some[0][0].series, there[pk].finished
-        new = {run.pk: run for one, run in some if one.joins is None}
-        stored = there[pk].stored if finished else []
+    postponed: list[Series] = []
+    for done, (pk, pairs) in enumerate(by_series.items()):
+        on_progress("Scoring", done / len(by_series))
+        series, finished = pairs[0][0].series, existing[pk].finished
+        new = {run.pk: run for numbered, run in pairs if numbered.joins is None}
+        stored = existing[pk].stored if finished else []
         finished += new.values()
-        if stored is None or any(one.placed.samples for one, _ in some):
+        if stored is None or any(numbered.placed.samples for numbered, _ in pairs):
             # Flags are found among all its runs, and samples are read where they are stored.
-            later.append(series)
+            postponed.append(series)
             continue
-        in_order = sorted(some, key=lambda pair: pair[1].pk)
-        numbers = [(run.pk, one.placed.columns) for one, run in in_order]
+        in_order = sorted(pairs, key=lambda pair: pair[1].pk)
+        numbers = [(run.pk, numbered.placed.columns) for numbered, run in in_order]
         try:
-            found = ingest.score_with(series, finished, stored, numbers)
+            flags_of_runs = ingest.score_with(series, finished, stored, numbers)
         except ingest.MixedMeasurements as error:
             problems.append(_mixed(series, error))
         else:
-            flags |= {id(one): each for (one, _), each in zip(in_order, found, strict=True)}
+            flags |= {
+                id(numbered): run_flags
+                for (numbered, _), run_flags in zip(in_order, flags_of_runs, strict=True)
+            }
     blocks = [
         NewBlock(
             run.pk,
-            artefacts[id(one.placed.source)].pk,
-            one.placed.columns,
-            flags.get(id(one)),
-            one.placed.samples,
+            artefacts[id(numbered.placed.source)].pk,
+            numbered.placed.columns,
+            flags.get(id(numbered)),
+            numbered.placed.samples,
         )
-        for one, run in runs
+        for numbered, run in runs
     ]
     # What is judged where it is stored cannot wait for others.
-    other_rows = None if later else measurements.rows_of_few(blocks)
+    other_rows = None if postponed else measurements.rows_of_few(blocks)
     if other_rows is None:
         total = sum(len(block.columns) for block in blocks)
         measurements.store(blocks, lambda stored: on_progress("Storing", stored / total))
     _store_over_time(runs, artefacts)
-    for series in later:
+    for series in postponed:
         try:
-            ingest.rescore_locked(series, there[series.pk].finished)
+            ingest.rescore_locked(series, existing[series.pk].finished)
         except ingest.MixedMeasurements as error:
             problems.append(_mixed(series, error))
     return other_rows or [], problems
@@ -259,12 +262,12 @@ def _score_and_store(
 
 def _store_over_time(runs: Recorded, artefacts: Mapping[int, Artefact]) -> None:
     """Of files that are of one run: which of several they belong to, no file says."""
-    counts = Counter(id(one.placed.source) for one, _ in runs)
-    for one, run in runs:
-        key = id(one.placed.source)
-        if one.placed.planned is None or counts[key] > 1:
+    counts = Counter(id(numbered.placed.source) for numbered, _ in runs)
+    for numbered, run in runs:
+        key = id(numbered.placed.source)
+        if numbered.placed.planned is None or counts[key] > 1:
             continue
-        latencies.store_series(run, artefacts[key], one.placed.planned.parsed.over_time)
+        latencies.store_series(run, artefacts[key], numbered.placed.planned.parsed.over_time)
 
 
 def _mixed(series: Series, error: ingest.MixedMeasurements) -> ImportProblem:
@@ -278,31 +281,31 @@ def _notes(
     row: Import, runs: Recorded, artefacts: Mapping[int, Artefact], user: User | None
 ) -> Iterator[models.Model]:
     """How to know the numbers again, how to read the files again, and who did what."""
-    of_source: dict[int, list[tuple[PlacedRun, Run]]] = defaultdict(list)
+    by_source: dict[int, list[tuple[PlacedRun, Run]]] = defaultdict(list)
     parts: dict[int, list[Numbered]] = defaultdict(list)
-    existing_runs.forget([run.pk for one, run in runs if one.joins is not None])
-    for one, run in runs:
-        of_source[id(one.placed.source)].append((one.placed, run))
-        if measured := one.placed.distributions:
-            yield latencies.new_block(run.pk, artefacts[id(one.placed.source)], measured)
-        if one.joins is None:
-            parts[run.pk].append(one)
-    contents = [(run_id, _digest_of(some)) for run_id, some in parts.items()]
+    existing_runs.forget([run.pk for numbered, run in runs if numbered.joins is not None])
+    for numbered, run in runs:
+        by_source[id(numbered.placed.source)].append((numbered.placed, run))
+        if measured := numbered.placed.distributions:
+            yield latencies.new_block(run.pk, artefacts[id(numbered.placed.source)], measured)
+        if numbered.joins is None:
+            parts[run.pk].append(numbered)
+    contents = [(run_id, _digest_of(run_parts)) for run_id, run_parts in parts.items()]
     yield from written_if_many(RunContent, ("run_id", "digest"), contents)
-    for key, some in of_source.items():
-        source = some[0][0].source
+    for key, pairs in by_source.items():
+        source = pairs[0][0].source
         yield ImportedFile(
             import_of=row,
             artefact=artefacts[key],
             path=source.path,
             mapping=source.mapping,
-            runs=[[own, run.pk] for placed, run in some for own in placed.own],
+            runs=[[file_key, run.pk] for placed, run in pairs for file_key in placed.own],
         )
-    of_import = list(dict.fromkeys(run.pk for _, run in runs))
-    through = [(row.pk, run_id) for run_id in of_import]
-    yield from written_if_many(Import.runs.through, ("import_id", "run_id"), through)
+    run_ids = list(dict.fromkeys(run.pk for _, run in runs))
+    links = [(row.pk, run_id) for run_id in run_ids]
+    yield from written_if_many(Import.runs.through, ("import_id", "run_id"), links)
     study = runs[0][0].series.study
-    yield audit.entry(user, "imported", f"import {row.pk}", study=study.slug, runs=len(of_import))
+    yield audit.entry(user, "imported", f"import {row.pk}", study=study.slug, runs=len(run_ids))
 
 
 def _digest_of(parts: Sequence[Numbered]) -> str:

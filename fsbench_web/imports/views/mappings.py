@@ -52,10 +52,15 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
     problems: list[ImportProblem] = []
     teams = Team.objects.filter(members=user_of(request))
     result = Mapping.from_json(file.mapping) if file.mapping else None
-    kept = mappings.offered(mappings.head_of(file), user_of(request))
+    offered = mappings.offered(mappings.head_of(file), user_of(request))
     name = file.mapping_name
     team = next(
-        (one.team for one in kept if one.name == name and one.created_by == request.user), None
+        (
+            saved.team
+            for saved in offered
+            if saved.name == name and saved.created_by == request.user
+        ),
+        None,
     )
     if request.method == "POST":
         result, name = mappings.mapping_of(request.POST), request.POST.get("name", "").strip()
@@ -64,8 +69,8 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
             problems = mappings.check(file, data, result)
             if len(name) > 100:
                 problems.append(ImportProblem("The name of the mapping is too long."))
-            if unseen := plain_text.problem(name):
-                problems.append(ImportProblem(f"The name of the mapping cannot be so. {unseen}"))
+            if reason := plain_text.problem(name):
+                problems.append(ImportProblem(f"The name of the mapping cannot be so. {reason}"))
             if team is None and request.POST.get("team"):
                 problems.append(ImportProblem("You are not a member of this team."))
             if not problems:
@@ -77,20 +82,23 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
     try:
         table = mappings.shown(data, result)
     except UnreadableFile as error:
-        problems += [ImportProblem(p.message, file.path, p.line, p.column) for p in error.problems]
+        problems += [
+            ImportProblem(problem.message, file.path, problem.line, problem.column)
+            for problem in error.problems
+        ]
         table = None
-    asked: list[ImportProblem] = []
+    questions: list[ImportProblem] = []
     if table is not None and request.method != "POST":
-        asked = mappings.check(file, mappings.head_of(file), table.mapping)
+        questions = mappings.check(file, mappings.head_of(file), table.mapping)
     context = {
         "file": file,
         "table": table,
-        "asked": asked,
+        "asked": questions,
         "problems": problems,
         "name": name,
         "teams": teams,
         "team": team,
-        "kept": kept,
+        "kept": offered,
         "shapes": SHAPES,
         "delimiters": DELIMITERS,
         "size_units": list(SIZE_UNITS),
@@ -113,14 +121,14 @@ def keep(
 def _of_kept(request: HttpRequest, file: ImportFile) -> HttpResponse | None:
     """Use or forget a kept mapping, where the form asks for that."""
     user = user_of(request)
-    for what in ("use", "forget"):
-        text = request.POST.get(what, "")
+    for action in ("use", "forget"):
+        text = request.POST.get(action, "")
         if not text.isdecimal():
             continue
         saved = mappings.of(user).filter(pk=int(text[:18])).first()
-        if saved is None or (what == "forget" and saved.created_by != user):
+        if saved is None or (action == "forget" and saved.created_by != user):
             raise Http404("There is no such mapping of yours.")
-        if what == "forget":
+        if action == "forget":
             saved.delete()
             messages.info(request, f"The mapping {saved.name} is forgotten.")
             return redirect("imports:mapping", import_id=file.import_of_id, file_id=file.pk)

@@ -25,7 +25,7 @@ def reread(request: HttpRequest, artefact_id: int) -> HttpResponse:
     if artefact is None:
         raise Http404(f"There is no raw output {artefact_id}; it may have gone with its run.")
     problems: list[ImportProblem] = []
-    found = None
+    comparison = None
     if request.method == "POST":
         try:
             rereading.apply(artefact_id, request.POST.get("digest", ""), user_of(request))
@@ -41,25 +41,25 @@ def reread(request: HttpRequest, artefact_id: int) -> HttpResponse:
         if rereading.is_large(artefact):
             runs = large.difference(artefact)
         else:
-            found = rereading.difference(artefact)
+            comparison = rereading.difference(artefact)
     except ImportRefused as error:
         problems = problems or error.problems
     context = {
         "artefact": artefact,
-        "found": found,
+        "found": comparison,
         "runs": runs,
         "changed_runs": runs.changed[:CHANGES_SHOWN] if runs else [],
         "problems": problems,
         "groups": [
             (title, len(changes), changes[:CHANGES_SHOWN], len(changes) - CHANGES_SHOWN)
             for title, changes in (
-                ("Changed", found.changed),
-                ("Added", found.added),
-                ("Removed", found.removed),
+                ("Changed", comparison.changed),
+                ("Added", comparison.added),
+                ("Removed", comparison.removed),
             )
             if changes
         ]
-        if found
+        if comparison
         else [],
     }
     return render(request, "imports/reread.html", context, status=422 if problems else 200)

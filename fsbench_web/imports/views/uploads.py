@@ -56,8 +56,8 @@ def user_of(request: HttpRequest) -> User:
 @requires(Action.IMPORT)
 def new(request: HttpRequest) -> HttpResponse:
     """The upload form; a POST keeps the files and goes on to their preview."""
-    given = request.POST if request.method == "POST" else request.GET
-    values = {name: given.get(name, "").strip() for name in FIELDS}
+    query = request.POST if request.method == "POST" else request.GET
+    values = {name: query.get(name, "").strip() for name in FIELDS}
     target = Target(**values, strict=False)
     refused = None
     if request.method == "POST":
@@ -110,8 +110,8 @@ def _filesystems() -> list[str]:
     if rights.hidden_studies():
         # A name that only a hidden study has is a part of that study.
         rows = rows.filter(Exists(Series.objects.filter(configuration=OuterRef("pk"))))
-    known = rows.values_list("filesystem", flat=True).distinct()
-    return sorted({*FILESYSTEMS, *known})
+    names = rows.values_list("filesystem", flat=True).distinct()
+    return sorted({*FILESYSTEMS, *names})
 
 
 @require_GET
@@ -182,14 +182,14 @@ def _preview(
     if row.report.get("large"):
         return _large_preview(request, row, problems or [], status)
     columns = uploads.columns_digest(row)  # before they are read: an older one is refused
-    found = uploads.preview_of(row, user_of(request))
-    page = preview.shown(list(row.files.defer("content_gzip")), found, user_of(request))
+    upload_preview = uploads.preview_of(row, user_of(request))
+    page = preview.shown(list(row.files.defer("content_gzip")), upload_preview, user_of(request))
     context = {
         "import": row,
         "target": row.target,
         "columns": columns,
         "kilobytes": kilobytes.ANSWERS,
-        "preview": found,
+        "preview": upload_preview,
         "page": page,
         "problems": [*(problems or []), *page.problems],
         "filesystems": _filesystems(),
@@ -201,7 +201,7 @@ def _preview(
 def _large_preview(
     request: HttpRequest, row: Import, problems: list[ImportProblem], status: int
 ) -> HttpResponse:
-    found = [*problems, *queue.problems_of(row)]
+    all_problems = [*problems, *queue.problems_of(row)]
     tests = preview.large_tests(row.report)
     file = row.files.defer("content_gzip").first()
     unused = row.report.get("unused", []) if file else []
@@ -210,20 +210,20 @@ def _large_preview(
         "target": row.target,
         "columns": uploads.columns_digest(row),
         "kilobytes": kilobytes.ANSWERS,
-        "open_units": kilobytes.open_units(one.unit for one in tests),
+        "open_units": kilobytes.open_units(test.unit for test in tests),
         "file": file,
         "known": known_files.by_digest([file.sha256]).get(file.sha256) if file else None,
         "unread": preview.UnreadColumns(unused, FileDescription.from_json(file.given))
         if file and unused
         else None,
-        "problems": list(dict.fromkeys(found)),
+        "problems": list(dict.fromkeys(all_problems)),
         "report": row.report,
         "warnings": queue.warnings_of(row),
         "kept": mappings.offered(mappings.head_of(file), user_of(request))
         if file and row.report.get("needs_mapping")
         else [],
         "proposed_names": mappings.proposed(
-            (one.test for one in tests),
+            (test.test for test in tests),
             Mapping.from_json(file.mapping) if file and file.mapping else None,
         ),
         "tests": tests,

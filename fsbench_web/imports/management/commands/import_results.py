@@ -66,11 +66,13 @@ class Command(SiteCommand):
         named = options["ignore_columns"]
         ignored = None if named is None else tuple(name.strip() for name in named.split(","))
         try:
-            given = FileDescription(repeat=read_repeat(options["repeat"].strip()), ignored=ignored)
+            description = FileDescription(
+                repeat=read_repeat(options["repeat"].strip()), ignored=ignored
+            )
         except ValueError as error:
             raise CommandError(str(error)) from None
         try:
-            sources = [replace(one, given=given) for one in _sources(options["paths"])]
+            sources = [replace(source, given=description) for source in _sources(options["paths"])]
             result = import_sources(sources, target, user=None)
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}") from None
@@ -95,10 +97,10 @@ def _sources(paths: list[Path]) -> list[SourceFile]:
                 uploads.append((path.name, opened.enter_context(path.open("rb"))))
                 continue
             root = path.resolve()
-            inside = [found for found in root.rglob("*") if found.is_file()]
-            for found in sorted(inside, key=lambda found: natural(str(found))):
-                label = f"{root.name}/{found.relative_to(root).as_posix()}"
-                uploads.append((label, opened.enter_context(found.open("rb"))))
+            files = [file for file in root.rglob("*") if file.is_file()]
+            for file in sorted(files, key=lambda file: natural(str(file))):
+                label = f"{root.name}/{file.relative_to(root).as_posix()}"
+                uploads.append((label, opened.enter_context(file.open("rb"))))
         return unpack(uploads)
 
 
