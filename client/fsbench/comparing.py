@@ -251,7 +251,7 @@ def _result(row: dict[str, Any], least: float) -> str:
 
 
 def _not_comparable(
-    comparison: dict[str, Any], wanted: list[dict[str, Any]], options: argparse.Namespace
+    comparison: dict[str, Any], judged: list[dict[str, Any]], options: argparse.Namespace
 ) -> Iterator[str]:
     """Why the comparison cannot be judged at all, in sentences."""
     if not comparison["tables"]:

@@ -110,8 +110,8 @@ def _rows(
         )
     for test in options.test or list(first["tests"]):
         offered = first["tests"].get(test, [])
-        usual = first["category"] if first["category"] in offered else next(iter(offered), "")
-        for category in options.category or [usual]:
+        default = first["category"] if first["category"] in offered else next(iter(offered), "")
+        for category in options.category or [default]:
             if category in offered:
                 history = client.get("/history", query, **values, test=test, category=category)
                 yield _judged(line, history, options.since)

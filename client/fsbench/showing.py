@@ -140,8 +140,8 @@ def _show_job(job: Mapping[str, Any], url: str) -> None:
         text = f"{terminal.clean(entry['configuration'])}{block}: run {entry['run']}"
         terminal.print_line(f"not begun, for lack of time: {text}")
     for entry in job["left_out"]:
-        label, why = terminal.clean(entry["configuration"]), terminal.clean(entry["reason"])
-        terminal.print_line(f"left out: {label}: {why}")
+        label, reason = terminal.clean(entry["configuration"]), terminal.clean(entry["reason"])
+        terminal.print_line(f"left out: {label}: {reason}")
 
 
 def _measured(run: Mapping[str, Any]) -> str:

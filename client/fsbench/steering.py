@@ -63,8 +63,8 @@ def drain(client: Client, options: argparse.Namespace) -> int:
     return FINE if worker["state"] == "drained" else ENDED_BADLY
 
 
-def _set_drained(client: Client, options: argparse.Namespace, act: str) -> int:
-    _print_worker(client.post(f"/workers/{segment(options.name)}/{act}", {}), options)
+def _set_drained(client: Client, options: argparse.Namespace, action: str) -> int:
+    _print_worker(client.post(f"/workers/{segment(options.name)}/{action}", {}), options)
     return FINE
 
 
@@ -97,12 +97,12 @@ def retry(client: Client, options: argparse.Namespace) -> int:
         )
         return NOT_CONFIRMED
     names = (run["lun"], run["journal"], *(member["lun"] for member in run.get("stack", ())))
-    wanted = " ".join(name for name in names if name)
+    confirmation = " ".join(name for name in names if name)
     label = terminal.clean(run["configuration"]["label"])
     _note(options, f"Run {options.number} ({label}, {terminal.clean(run['state'])}) once more.")
-    if not _confirmed(client, options, wanted, run["worker"]):
+    if not _confirmed(client, options, confirmation, run["worker"]):
         return NOT_CONFIRMED
-    answer = client.post(f"/runs/{options.number}/retry", {"confirm": wanted})
+    answer = client.post(f"/runs/{options.number}/retry", {"confirm": confirmation})
     new = answer["run"]
     if options.json and not (options.watch and new):
         terminal.print_json(answer)
@@ -122,8 +122,8 @@ def retry(client: Client, options: argparse.Namespace) -> int:
 def _retry_job(client: Client, options: argparse.Namespace) -> int:
     job = client.get(f"/sweeps/{options.number}")
     states = options.state or list(RETRIED)
-    again = {run["retry_of"] for run in job["planned"]}
-    runs = [run for run in job["planned"] if run["state"] in states and run["id"] not in again]
+    retried = {run["retry_of"] for run in job["planned"]}
+    runs = [run for run in job["planned"] if run["state"] in states and run["id"] not in retried]
     if not runs:
         terminal.complain(
             f"Job {options.number} has no run that is {' or '.join(states)} and was not submitted "
@@ -162,13 +162,13 @@ def _note(options: argparse.Namespace, line: str) -> None:
 
 
 def _confirmed(
-    client: Client, options: argparse.Namespace, wanted: str, worker: str | None
+    client: Client, options: argparse.Namespace, confirmation: str, worker: str | None
 ) -> bool:
     kinds = {
         lun["kind"]
         for lun in client.get("/luns")["luns"]
-        if lun["worker"] == worker and lun["name"] in wanted.split()
+        if lun["worker"] == worker and lun["name"] in confirmation.split()
     }
     if not options.json:
-        submitting.warn_of_erasure(wanted, erases=not kinds or bool(kinds - FOLDERS))
-    return submitting.confirmed(wanted, options.yes_erase)
+        submitting.warn_of_erasure(confirmation, erases=not kinds or bool(kinds - FOLDERS))
+    return submitting.confirmed(confirmation, options.yes_erase)

@@ -153,11 +153,12 @@ def _show(preview: dict[str, Any], stream: Any) -> None:
             file=stream,
         )
     estimated_s, erasures = preview["estimated_s"], preview["erasures"]
-    lasts = (
+    duration = (
         "duration not known" if estimated_s is None else f"about {terminal.duration(estimated_s)}"
     )
     print(
-        f"{terminal.counted(len(runs), 'run')}, {lasts}; {terminal.counted(erasures, 'erasure')}.",
+        f"{terminal.counted(len(runs), 'run')}, {duration}; "
+        f"{terminal.counted(erasures, 'erasure')}.",
         file=stream,
     )
     if preview.get("start_at"):
@@ -167,10 +168,10 @@ def _show(preview: dict[str, Any], stream: Any) -> None:
     warn_of_erasure(preview["confirm"], erases=bool(erasures), stream=stream)
 
 
-def warn_of_erasure(wanted: str, *, erases: bool, stream: Any = None) -> None:
+def warn_of_erasure(confirmation: str, *, erases: bool, stream: Any = None) -> None:
     """Before anybody confirms; to standard error where nothing else is said."""
     stream = stream or sys.stderr
-    names = terminal.clean(wanted)
+    names = terminal.clean(confirmation)
     if erases:
         text = terminal.coloured(f"ALL DATA WILL BE LOST on: {names}", "red", stream)
     else:
@@ -178,14 +179,14 @@ def warn_of_erasure(wanted: str, *, erases: bool, stream: Any = None) -> None:
     print(text, file=stream)
 
 
-def confirmed(wanted: str, sentences: list[str]) -> bool:
+def confirmed(confirmation: str, sentences: list[str]) -> bool:
     """The names of all LUNs, typed by a person, or given one by one by a script."""
     if sentences:
-        if sorted(sentences) == sorted(wanted.split()):
+        if sorted(sentences) == sorted(confirmation.split()):
             return True
         terminal.complain(
             f'--yes-erase says "{" ".join(sentences)}", and the job erases '
-            f'"{terminal.clean(wanted)}". Nothing was submitted.'
+            f'"{terminal.clean(confirmation)}". Nothing was submitted.'
         )
         return False
     if not sys.stdin.isatty():
@@ -194,8 +195,8 @@ def confirmed(wanted: str, sentences: list[str]) -> bool:
             "Nothing was submitted."
         )
         return False
-    print(f'Type "{terminal.clean(wanted)}" to go on: ', end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip() == wanted:
+    print(f'Type "{terminal.clean(confirmation)}" to go on: ', end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip() == confirmation:
         return True
     terminal.complain("That is something else. Nothing was submitted.")
     return False

@@ -175,23 +175,26 @@ class Site:
                 f"{self.url} does not speak TLS as it should ({error.reason or error}): is its "
                 "address http://, or another port?"
             )
-        why = error.verify_message.rstrip(".")
+        reason = error.verify_message.rstrip(".")
         if error.verify_code in (_OVER, _NOT_YET):
-            todo = (
+            advice = (
                 "Look at this machine's clock; if that is right, whoever runs the site renews it."
             )
         elif error.verify_code in (_OTHER_NAME, _OTHER_ADDRESS):
-            todo = "Give the address by the name that the certificate is for."
+            advice = "Give the address by the name that the certificate is for."
         elif self._ca_file:
-            todo = f"It was not signed by an authority of {self._ca_file}: is that the right file?"
+            advice = (
+                f"It was not signed by an authority of {self._ca_file}: is that the right file?"
+            )
         else:
-            todo = (
+            advice = (
                 "If your organisation signs its certificates itself, give the file of its "
                 "authority with --ca-file, or FSBENCH_CA_FILE. If not, ask before you go on: "
                 "somebody else may be answering."
             )
         return (
-            f"The certificate of {self.url} is not trusted ({why}). {todo} Nothing was sent to it."
+            f"The certificate of {self.url} is not trusted ({reason}). {advice} Nothing was "
+            "sent to it."
         )
 
 

@@ -36,7 +36,7 @@ def show_all(client: Client, options: argparse.Namespace) -> int:
 
 
 def _row(watch: dict[str, Any]) -> tuple[Any, ...]:
-    tells = " ".join(filter(None, (watch["email"], watch["webhook_url"])))
+    channels = " ".join(filter(None, (watch["email"], watch["webhook_url"])))
     return (
         watch["id"],
         watch["title"],
@@ -44,7 +44,7 @@ def _row(watch: dict[str, Any]) -> tuple[Any, ...]:
         watch["category"],
         watch["along"],
         f"{watch['margin_percent']}%",
-        tells or "the site alone",
+        channels or "the site alone",
         terminal.format_time(watch["checked_at"]),
         _state(watch),
     )

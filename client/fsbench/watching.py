@@ -79,14 +79,14 @@ def follow_job(
             break
         time.sleep(poll_s)
     screen.end()
-    late = {entry["run"] for entry in job.get("not_begun") or ()}
+    not_begun = {entry["run"] for entry in job.get("not_begun") or ()}
     if as_json:
         terminal.print_json(job)
     else:
         for run in job["planned"]:
             if run["state"] in ENDS and run["state"] != "done":
                 label = terminal.clean(run["configuration"])
-                text = "not begun, for lack of time" if run["id"] in late else run["state"]
+                text = "not begun, for lack of time" if run["id"] in not_begun else run["state"]
                 terminal.print_line(f"run {run['id']} ({label}): {text}")
     race = job.get("race")
     if race and race["conclusion"] and not as_json:
@@ -95,7 +95,7 @@ def follow_job(
     is_over = race["phase"] == "ended" if race else counts["done"] == counts["total"]
     if is_over:
         return FINE
-    if not late or counts["done"] + len(late) < counts["total"]:
+    if not not_begun or counts["done"] + len(not_begun) < counts["total"]:
         return ENDED_BADLY
     if not as_json:
         terminal.print_line(

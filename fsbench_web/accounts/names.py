@@ -52,19 +52,23 @@ def problem(name: str) -> str:
 
 def _looks_like(name: str) -> str | None:
     """Another account's name that people would read as this one."""
-    looks = _looks(name)
+    spellings = _looks(name)
     for other in User.objects.order_by("pk").values_list("username", flat=True):
-        if other != name and not looks.isdisjoint(_looks(other)):
+        if other != name and not spellings.isdisjoint(_looks(other)):
             return str(other)
     return None
 
 
 def team_problem(name: str, team: Team | None = None) -> str:
     """Why no team, or not ``team``, can have this name: a sentence; empty where one can."""
-    looks = _looks_in_any_script(name)
+    spellings = _looks_in_any_script(name)
     for key, other in Team.objects.order_by("pk").values_list("pk", "name"):
         is_itself = team is not None and key == team.pk
-        if not is_itself and other != name and not looks.isdisjoint(_looks_in_any_script(other)):
+        if (
+            not is_itself
+            and other != name
+            and not spellings.isdisjoint(_looks_in_any_script(other))
+        ):
             return (
                 f'There is a team "{other}" already, which "{name}" would be taken for: choose a '
                 "name that differs in more than capitals, spaces or letters that look the same."

@@ -99,9 +99,9 @@ def account_places(path: str, may: Collection[str], *, is_signed_in: bool) -> tu
 
 
 def _places(places: tuple[MenuItem, ...], path: str, may: Collection[str]) -> tuple[MenuItem, ...]:
-    here = _start_of(path)
+    start = _start_of(path)
     return tuple(
-        MenuItem(place.label, place.address, place.under, place.needs, here in place.under)
+        MenuItem(place.label, place.address, place.under, place.needs, start in place.under)
         for place in places
         if not place.needs or place.needs in may
     )

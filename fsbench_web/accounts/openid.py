@@ -172,12 +172,12 @@ def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, Provider
 def _keep(request: HttpRequest, state: dict[str, str]) -> str:
     """Keep what was begun in this session alone, for ten minutes; its name cannot be guessed."""
     name, now = secrets.token_urlsafe(24), time.time()
-    begun = {
+    attempts = {
         key: value
         for key, value in request.session.get(_BEGUN, {}).items()
         if now - value["at"] <= BEGUN_LASTS_S
     }
-    latest = sorted(begun.items(), key=lambda pair: pair[1]["at"])[1 - MOST_BEGUN :]
+    latest = sorted(attempts.items(), key=lambda pair: pair[1]["at"])[1 - MOST_BEGUN :]
     request.session[_BEGUN] = dict(latest) | {name: state | {"at": now}}
     return name
 
@@ -188,10 +188,10 @@ def _take(request: HttpRequest, name: str) -> dict[str, Any] | None:
     Gone before the provider is asked for anything, which may take a while: the session is read
     again after that, so that what other tabs do meanwhile is not undone.
     """
-    begun = request.session.get(_BEGUN, {})
-    state: dict[str, Any] | None = begun.pop(name, None)
+    attempts = request.session.get(_BEGUN, {})
+    state: dict[str, Any] | None = attempts.pop(name, None)
     if state is not None:
-        request.session[_BEGUN] = begun
+        request.session[_BEGUN] = attempts
         request.session.save()
         request.session = type(request.session)(request.session.session_key)
     return state if state is not None and time.time() - state["at"] <= BEGUN_LASTS_S else None

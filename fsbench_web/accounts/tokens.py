@@ -76,10 +76,10 @@ def create(
 
 def revoke(row: ApiToken, by: User | str, because: str = "") -> None:
     """From now on the token opens nothing."""
-    why = {"because": because} if because else {}
+    detail = {"because": because} if because else {}
     with transaction.atomic():
         row.delete()
-        audit.note(by, "token revoked", f"token {row.hint}…", name=row.name, **why)
+        audit.note(by, "token revoked", f"token {row.hint}…", name=row.name, **detail)
 
 
 def row_of(token: str) -> ApiToken | None:

@@ -43,9 +43,9 @@ def measured(parsed: ParsedResult, keys: Iterable[OwnKey]) -> MeasuredDate:
 def doubts(parsed: ParsedResult) -> list[Problem]:
     """Why dates of the file are not taken, in sentences for whoever imports it."""
     return [
-        Problem(date.line, None, f"\u201c{date.text}\u201d {why}; {INSTEAD}.", is_note=True)
+        Problem(date.line, None, f"\u201c{date.text}\u201d {doubt}; {INSTEAD}.", is_note=True)
         for date in dict.fromkeys(parsed.dates.values())
-        if (why := _doubt(date))
+        if (doubt := _doubt(date))
     ]
 
 

@@ -55,9 +55,9 @@ def folder_labels(paths: Sequence[str]) -> list[str]:
 def _label(own_parts: list[str], shared_parts: list[str]) -> str:
     label = as_label("_".join(own_parts))
     for part in reversed(shared_parts):
-        above = as_label(part)
-        if above and parse_label(above) is not None:
-            joined = f"{above}_{label}" if label else above
+        prefix = as_label(part)
+        if prefix and parse_label(prefix) is not None:
+            joined = f"{prefix}_{label}" if label else prefix
             return joined if parse_label(joined) is not None else label
     return label
 

@@ -264,8 +264,8 @@ def folder_of(path: str) -> str:
 
 def _without_folder(path: str) -> str:
     """The path without that folder: it says the block, and no configuration."""
-    *above, name = path.split("/")
-    return "/".join([*above[:-1], name])
+    *folders, name = path.split("/")
+    return "/".join([*folders[:-1], name])
 
 
 def _read_file(source: SourceFile, kilobyte: str) -> PlannedFile:

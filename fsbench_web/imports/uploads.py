@@ -75,7 +75,9 @@ def store_upload(sources: Sequence[SourceFile], target: Target, user: User) -> I
         rows = [
             _row(row, file, target, label) for file, label in zip(plan.files, labels, strict=True)
         ]
-        ImportFile.objects.bulk_create([*rows, *(_left_out(row, f) for f in plan.passed_over)])
+        ImportFile.objects.bulk_create(
+            [*rows, *(_left_out(row, file) for file in plan.passed_over)]
+        )
     return row
 
 

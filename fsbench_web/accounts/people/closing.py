@@ -73,8 +73,8 @@ def apply_to_permalinks(
 
     ``is_asked``: it must be said where there are any. Raises NotSaid.
     """
-    shared = permalinks_of(user).select_for_update(of=("self",))
-    count = shared.count()
+    rows = permalinks_of(user).select_for_update(of=("self",))
+    count = rows.count()
     if not count:
         return
     if permalinks is None:
@@ -93,7 +93,7 @@ def apply_to_permalinks(
         if permalinks.fate is PermalinkDisposition.HAND_OVER
         else None
     )
-    for link in shared.order_by("pk"):
+    for link in rows.order_by("pk"):
         if heir is None:
             audit.note(
                 by,
@@ -102,7 +102,7 @@ def apply_to_permalinks(
                 before=link.visibility,
                 because=CLOSED,
             )
-            shared.filter(pk=link.pk).update(visibility=_PRIVATE)
+            rows.filter(pk=link.pk).update(visibility=_PRIVATE)
         else:
             audit.note(
                 by,
@@ -111,7 +111,7 @@ def apply_to_permalinks(
                 before=user.get_username(),
                 after=heir.get_username(),
             )
-            shared.filter(pk=link.pk).update(created_by=heir)
+            rows.filter(pk=link.pk).update(created_by=heir)
 
 
 def _checked_heir(user: User, heir: User | None) -> User:

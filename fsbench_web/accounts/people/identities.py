@@ -119,11 +119,11 @@ def _free_name(wanted: tuple[str, ...]) -> str:
     """A name that no account has nor looks like, made of the person's own."""
     plain_names = [_plain(text) for text in wanted]
     name = next((plain for plain in plain_names if plain), "person")
-    number, tried = 1, name
-    while names.problem(tried) or User.objects.filter(username=tried).exists():
+    number, candidate = 1, name
+    while names.problem(candidate) or User.objects.filter(username=candidate).exists():
         number += 1
-        tried = f"{name}-{number}"
-    return tried
+        candidate = f"{name}-{number}"
+    return candidate
 
 
 def _plain(name: str) -> str:

@@ -110,8 +110,8 @@ def person(request: HttpRequest, user_id: int) -> HttpResponse:
         user = accounts.lock_account(user.pk)
         form = PersonForm(request.POST, user=user)
         if form.is_outdated:
-            now = PersonForm(user=user)
-            return _person_page(request, user, now, 409, refused=_OUTDATED)
+            fresh_form = PersonForm(user=user)
+            return _person_page(request, user, fresh_form, 409, refused=_OUTDATED)
         if _change(user, form, _user(request)):
             messages.success(request, f"The account {user} is changed.")
             return redirect("people:people")
@@ -158,11 +158,11 @@ def _person_page(
     new_password: str = "",
     refused: str = "",
 ) -> HttpResponse:
-    shared = closing.permalinks_of(user)
+    permalinks = closing.permalinks_of(user)
     context = {
         "person": user,
-        "permalinks": shared[:PERMALINKS_SHOWN],
-        "permalinks_total": shared.count(),
+        "permalinks": permalinks[:PERMALINKS_SHOWN],
+        "permalinks_total": permalinks.count(),
         "new_password": new_password,
         "refused": refused,
         "password_form": NewPasswordForm() if _takes_password(request, user) else None,
@@ -270,8 +270,8 @@ def team(request: HttpRequest, team_id: int) -> HttpResponse:
         name = team.name
         form = TeamForm(request.POST, team=team)
         if form.is_outdated:
-            now = TeamForm(team=team)
-            return _team_page(request, team, name, now, 409, refused=_OUTDATED)
+            fresh_form = TeamForm(team=team)
+            return _team_page(request, team, name, fresh_form, 409, refused=_OUTDATED)
         if form.is_valid():
             cleaned: dict[str, Any] = form.cleaned_data
             try:

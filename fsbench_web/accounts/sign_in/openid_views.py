@@ -38,11 +38,11 @@ def begin(request: HttpRequest) -> HttpResponse:
     A GET, because the site's content security policy lets no form lead elsewhere; it changes
     nothing but what this browser's session remembers of the attempt.
     """
-    wanted = next_page(request)
+    page = next_page(request)
     try:
-        return redirect(openid.begin(request, _sign_on(), wanted))
+        return redirect(openid.begin(request, _sign_on(), page))
     except openid.SignInRefused as refused:
-        return _refused(request, refused, wanted)
+        return _refused(request, refused, page)
 
 
 @sensitive_variables()
@@ -53,7 +53,7 @@ def callback(request: HttpRequest) -> HttpResponse:
     """Who comes back from the provider is signed in, or told why not."""
     sign_on = _sign_on()
     try:
-        claims, wanted, sign_out = openid.finish(request, sign_on)
+        claims, page, sign_out = openid.finish(request, sign_on)
         user = identities.account_of(claims, sign_on)
     except openid.SignInRefused as refused:
         return _refused(request, refused, "")
@@ -64,10 +64,10 @@ def callback(request: HttpRequest) -> HttpResponse:
         audit.note(
             user, "signed in", f"account {user}", issuer=claims.issuer, subject=claims.subject
         )
-    return redirect(safe_page(request, wanted) or resolve_url("home"))
+    return redirect(safe_page(request, page) or resolve_url("home"))
 
 
-def _refused(request: HttpRequest, refused: openid.SignInRefused, wanted: str) -> HttpResponse:
+def _refused(request: HttpRequest, refused: openid.SignInRefused, page: str) -> HttpResponse:
     logger.warning("sign-in with OpenID Connect refused: %s", refused.reason)
     form = SignInForm(request)
-    return sign_in_page(request, form, wanted, "Not signed in.", refused.sentence, refused.status)
+    return sign_in_page(request, form, page, "Not signed in.", refused.sentence, refused.status)

@@ -85,12 +85,12 @@ def _count(key: str, source: str, limit: int) -> ThrottleDecision:
     # No further than needed: an attack may have left many.
     failures = SignInAttempt.objects.exclude(source="")[: SITE_LIMIT + 2].count() if source else 0
     source_limit = BRAKED_LIMIT if failures > SITE_LIMIT else ADDRESS_LIMIT
-    answer = ThrottleDecision.ADMITTED
+    decision = ThrottleDecision.ADMITTED
     if SignInAttempt.objects.filter(key=key).count() > limit:
-        answer = ThrottleDecision.NAME
+        decision = ThrottleDecision.NAME
     elif source and SignInAttempt.objects.filter(source=source).count() > source_limit:
-        answer = ThrottleDecision.ADDRESS
-    if answer is not ThrottleDecision.ADMITTED:
+        decision = ThrottleDecision.ADDRESS
+    if decision is not ThrottleDecision.ADMITTED:
         attempt.delete()
     elif failures == SITE_LIMIT + 1:
         # Not at every refusal: whoever goes on must not fill the log.
@@ -101,7 +101,7 @@ def _count(key: str, source: str, limit: int) -> ThrottleDecision:
             int(WINDOW.total_seconds() // 60),
             BRAKED_LIMIT,
         )
-    return answer
+    return decision
 
 
 def forget(username: str, address: str, browser: str = "") -> None:

@@ -41,13 +41,13 @@ def next_page(request: HttpRequest) -> str:
     return safe_page(request, request.POST.get("next") or request.GET.get("next") or "")
 
 
-def safe_page(request: HttpRequest, wanted: str) -> str:
+def safe_page(request: HttpRequest, page: str) -> str:
     """The path if it is one of this host, else nothing."""
     allowed = url_has_allowed_host_and_scheme(
-        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+        page, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     # Anything but a path would be looked up as the name of a view (resolve_url).
-    return wanted if allowed and wanted.startswith("/") else ""
+    return page if allowed and page.startswith("/") else ""
 
 
 def _signed_in_user(request: HttpRequest) -> User:
@@ -60,9 +60,9 @@ def _signed_in_user(request: HttpRequest) -> User:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.OPEN)
 def sign_in(request: HttpRequest) -> HttpResponse:
-    wanted = next_page(request)
+    page = next_page(request)
     if request.user.is_authenticated and request.method != "POST":
-        return redirect(wanted or "accounts:account")
+        return redirect(page or "accounts:account")
     form = SignInForm(request)
     refused, status = "", 200
     if request.method == "POST":
@@ -71,26 +71,26 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         name, address = request.POST.get("username", ""), request.META.get("REMOTE_ADDR", "")
         form, status = SignInForm(request, data=request.POST), 422
         browser = known_browsers.mark_of(request, name)
-        answer = throttle.admit_sign_in(name, address, browser)
-        if answer is not throttle.ThrottleDecision.ADMITTED:
-            form, refused, status = SignInForm(request), _TOO_MANY[answer], 429
+        decision = throttle.admit_sign_in(name, address, browser)
+        if decision is not throttle.ThrottleDecision.ADMITTED:
+            form, refused, status = SignInForm(request), _TOO_MANY[decision], 429
         elif form.is_valid():
             throttle.forget(name, address, browser)
             user = form.get_user()
             login(request, user)
             detail = {"with": "a given password"} if passwords.signed_in(request, user) else {}
             audit.note(user, "signed in", f"account {user}", **detail)
-            response = redirect(wanted or resolve_url("home"))
+            response = redirect(page or resolve_url("home"))
             known_browsers.remember(response, name)
             return response
     heading = "Too many failed sign-ins." if refused else ""
-    return sign_in_page(request, form, wanted, heading, refused, status)
+    return sign_in_page(request, form, page, heading, refused, status)
 
 
 def sign_in_page(
     request: HttpRequest,
     form: SignInForm,
-    wanted: str,
+    page: str,
     heading: str = "",
     refused: str = "",
     status: int = 200,
@@ -99,7 +99,7 @@ def sign_in_page(
     context = {
         "form": form if settings.PASSWORD_SIGN_IN else None,
         "sign_on": settings.SIGN_ON,
-        "next": wanted,
+        "next": page,
         "heading": heading,
         "refused": refused,
         "anonymous_reading": settings.ANONYMOUS_READING,
@@ -116,11 +116,11 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     By a link: the content security policy lets no form lead to another site, and who is signed in
     there for other work may want to stay.
     """
-    leaving = openid.leaving(request, settings.SIGN_ON)
+    address = openid.leaving(request, settings.SIGN_ON)
     logout(request)
-    if not leaving:
+    if not address:
         return redirect("home")
-    context = {"leaving": leaving, "sign_on": settings.SIGN_ON}
+    context = {"leaving": address, "sign_on": settings.SIGN_ON}
     return render(request, "accounts/signed_out.html", context)
 
 

@@ -127,10 +127,10 @@ class Preparation:
         try:
             return _READER.validate_python(dict(stored))
         except ValidationError as refused:
-            answer = (
+            messages = (
                 ": ".join([*map(str, error["loc"][:1]), error["msg"]]) for error in refused.errors()
             )
-            raise PreparationError(f"This is no preparation: {'; '.join(answer)}.") from None
+            raise PreparationError(f"This is no preparation: {'; '.join(messages)}.") from None
 
     def stored(self) -> dict[str, bool | int]:
         """Only what is done, so that a plain new file system is an empty dict for ever."""
@@ -140,7 +140,7 @@ class Preparation:
         """What is done, for people, in order."""
         return [
             text
-            for text, wanted in (
+            for text, is_done in (
                 ("discarded", self.discard),
                 ("written once", self.precondition and not self.precondition_twice),
                 ("written twice", self.precondition_twice),
@@ -151,7 +151,7 @@ class Preparation:
                 (f"filled to {self.fill_percent}%", self.fill_percent),
                 (self._age_in_words(), self.age_rounds),
             )
-            if wanted
+            if is_done
         ]
 
     def _age_in_words(self) -> str:

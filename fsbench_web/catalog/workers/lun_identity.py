@@ -112,8 +112,8 @@ def in_words(fingerprint: Fingerprint) -> str:
 def _shown(key: str, value: object) -> str:
     if key != "born":
         return str(value)
-    whole, _, part = str(value).partition(".")
-    return f"{datetime.fromtimestamp(int(whole), UTC):%Y-%m-%d %H:%M:%S}.{part[:3]} UTC"
+    seconds, _, fraction = str(value).partition(".")
+    return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%d %H:%M:%S}.{fraction[:3]} UTC"
 
 
 def difference(name: str, confirmed: Fingerprint, current: Fingerprint) -> str:

@@ -17,11 +17,11 @@ def set_drained(worker: Worker, is_drained: bool, *, by: str) -> bool:
 
     False when it was so already: then it stays as it was, with who drained it first and when.
     """
-    wanted = Worker.objects.filter(pk=worker.pk, drained_at__isnull=is_drained)
+    rows = Worker.objects.filter(pk=worker.pk, drained_at__isnull=is_drained)
     if is_drained:
-        changed = wanted.update(drained_at=clock.now(), drained_by=by)
+        changed = rows.update(drained_at=clock.now(), drained_by=by)
     else:
-        changed = wanted.update(drained_at=None, drained_by="")
+        changed = rows.update(drained_at=None, drained_by="")
     if changed:
         audit.note_here(
             "worker drained" if is_drained else "worker resumed", f"worker {worker.name}", by=by

@@ -169,8 +169,8 @@ def merged_refusals(refused: Iterable[tuple[str, str]]) -> list[str]:
         names.setdefault(sentence, []).append(name)
         more.setdefault(sentence, []).extend([(name, rest)] if rest else [])
     sentences = []
-    for sentence, alike in names.items():
-        *others, last = alike
+    for sentence, alike_names in names.items():
+        *others, last = alike_names
         listed = f"{', '.join(others)} and {last}" if others else last
         combined = sentence.replace(_NAME, listed) if _NAME in sentence else f"{listed}: {sentence}"
         rests = [f"{name}: {rest}" if others else rest for name, rest in more[sentence]]
@@ -182,8 +182,8 @@ def worker_states(luns: QuerySet[Lun] | None = None) -> list[WorkerState]:
     """All workers by name with ``luns`` (all that are listed unless given). Two queries, and one
     where a LUN has a worldwide name.
     """
-    wanted = Lun.objects.filter(is_listed=True) if luns is None else luns
-    return _states(Worker.objects.order_by("name"), wanted)
+    rows = Lun.objects.filter(is_listed=True) if luns is None else luns
+    return _states(Worker.objects.order_by("name"), rows)
 
 
 def worker_state(name: str) -> WorkerState | None:

@@ -39,15 +39,15 @@ def difference(artefact: Artefact) -> RunsDifference:
     runs: dict[OwnKey, int] = {stored_key(key): pk for key, pk in imported.runs} if imported else {}
     stored = measurements.runs_of(artefact.pk)
     comparison = RunsDifference()
-    now: dict[int, str] = {}
+    current: dict[int, str] = {}
     for run_id, digest in _digests(artefact, imported, runs).items():
         if isinstance(run_id, int):
-            now[run_id] = digest
+            current[run_id] = digest
         else:
             comparison.new_runs += 1
     digests = dict(RunContent.objects.filter(run__in=stored).values_list("run_id", "digest"))
     for run_id in sorted(stored):
-        if now.get(run_id) == (digests.get(run_id) or existing_runs.digest_of(run_id)):
+        if current.get(run_id) == (digests.get(run_id) or existing_runs.digest_of(run_id)):
             comparison.same += 1
         else:
             comparison.changed.append(run_id)

@@ -237,9 +237,9 @@ def _compare_dates(parsed: ParsedResult, runs: dict[OwnKey, int], comparison: Di
     imported = Run.objects.filter(pk__in=keys, origin=Run.Origin.IMPORTED)
     imported = imported.exclude(pk__in=others.values("run"))
     for run_id, *stored in imported.values_list("pk", "measured_at", "measured_source"):
-        now = measured(parsed, keys[run_id])
-        if [now.at, now.source] != stored:
-            comparison.dated[run_id] = now
+        date = measured(parsed, keys[run_id])
+        if [date.at, date.source] != stored:
+            comparison.dated[run_id] = date
 
 
 def _compare(
@@ -317,8 +317,8 @@ def apply(artefact_id: int, digest: str, user: User) -> Difference:
 
 def _write(comparison: Difference) -> None:
     """Numbers that stay keep their place, and what is known of them; new ones come last."""
-    for run_id, now in comparison.dated.items():
-        Run.objects.filter(pk=run_id).update(measured_at=now.at, measured_source=now.source)
+    for run_id, date in comparison.dated.items():
+        Run.objects.filter(pk=run_id).update(measured_at=date.at, measured_source=date.source)
     latencies.replace_of_output(comparison.artefact, comparison.latencies)
     latencies.replace_series_of_output(comparison.artefact, comparison.over_time)
     new = {

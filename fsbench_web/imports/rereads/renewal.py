@@ -22,19 +22,19 @@ def renewed(report: Mapping[str, Any], path: str, parsed: ParsedResult) -> list[
     if any(row["file"] is None for row in stored):
         return None
     file_rows = [row for row in stored if row["file"] == path]
-    now = [warning.as_warning() for warning in together(_of_file(file_rows, path, parsed))]
-    names = {row["message"] for row in now}
+    current_rows = [warning.as_warning() for warning in together(_of_file(file_rows, path, parsed))]
+    names = {row["message"] for row in current_rows}
     remarks = report.get("remarks")
     remaining = [
         row
         for row in file_rows
         if row["message"] not in names and (remarks is None or row in remarks)
     ]
-    if _sorted([*now, *remaining]) == _sorted(file_rows):
+    if _sorted([*current_rows, *remaining]) == _sorted(file_rows):
         return None
     place = next((number for number, row in enumerate(stored) if row["file"] == path), len(stored))
     others = [row for row in stored[place:] if row["file"] != path]
-    return [*stored[:place], *now, *remaining, *others]
+    return [*stored[:place], *current_rows, *remaining, *others]
 
 
 def _of_file(rows: Sequence[WarningRow], path: str, parsed: ParsedResult) -> list[ImportProblem]:

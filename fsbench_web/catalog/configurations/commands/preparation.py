@@ -98,8 +98,8 @@ def probe_commands(preparation: Preparation, device: str, probe_s: int) -> list[
     """
     if not probe_s:
         return []
-    whole = ("--whole",) if preparation.passes else ()
-    argv = (PROBE_PROGRAM, "--seconds", str(probe_s), *whole, device)
+    flags = ("--whole",) if preparation.passes else ()
+    argv = (PROBE_PROGRAM, "--seconds", str(probe_s), *flags, device)
     return [
         PlannedCommand(
             "probe", argv, output=PROBE_OUTPUT, timeout_s=2.0 * probe_s + 120, may_fail=True

@@ -65,8 +65,8 @@ def conflicts(options: Mapping[str, object]) -> Iterator[str]:
                     f"({network.phase}), too."
                 )
     # Documentation/filesystems/overlayfs.rst, "NFS export": off unless asked for at mount.
-    above = [name for key, name in _ABOVE.items() if key in options]
-    if len(above) > 1:
+    names = [name for key, name in _ABOVE.items() if key in options]
+    if len(names) > 1:
         yield (
-            f"{' and '.join(above)} do not stand above the same file system: choose one of them."
+            f"{' and '.join(names)} do not stand above the same file system: choose one of them."
         )
