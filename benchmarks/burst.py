@@ -58,16 +58,16 @@ def burst(
     are_there.set()
     while selector.get_map() and time.perf_counter() - began < LONGEST_S:
         for key, event in selector.select(1):
-            connection, said = key.data
+            connection, response = key.data
             try:
                 if event & selectors.EVENT_WRITE:
                     connection.sendall(request(path))
                     selector.modify(connection, selectors.EVENT_READ, key.data)
                     continue
                 if part := connection.recv(65536):
-                    said += part[:12]
+                    response += part[:12]
                     continue
-                answers[said[9:12].decode() or "nothing"] += 1
+                answers[response[9:12].decode() or "nothing"] += 1
             except OSError as error:
                 answers[type(error).__name__] += 1
             selector.unregister(connection)
@@ -77,17 +77,20 @@ def burst(
 
 def measure(port: int, count: int, path: str) -> None:
     at_rest = statistics.median(page_ms(port) for _ in range(20))
-    are_there, found, waits = threading.Event(), [], []
-    sender = threading.Thread(target=lambda: found.append(burst(port, count, path, are_there)))
+    are_there, results, waits = threading.Event(), [], []
+    sender = threading.Thread(target=lambda: results.append(burst(port, count, path, are_there)))
     sender.start()
     are_there.wait()
     while sender.is_alive():
         waits.append(page_ms(port))
         time.sleep(0.02)
     sender.join()
-    answers, all_ms = found[0]
-    most = max(waits)
-    print(f"{most:9.0f} ms{most / at_rest:9.0f} times{most / all_ms:9.2f}    {dict(answers)}")
+    answers, all_ms = results[0]
+    worst_ms = max(waits)
+    print(
+        f"{worst_ms:9.0f} ms{worst_ms / at_rest:9.0f} times{worst_ms / all_ms:9.2f}    "
+        f"{dict(answers)}"
+    )
 
 
 def main() -> None:

@@ -129,14 +129,14 @@ def _small_tables(runs: int) -> tuple[list[tuple[int, int, float]], list[Copy]]:
     rows = []
     for number, (study, size) in enumerate(zip(studies, sizes, strict=True)):
         for place in range(size // REPEATS):
-            turn, which = divmod(place, 10)
+            turn, offset = divmod(place, 10)
             rows.append(
                 Series(
                     key=f"benchmark-{number}-{place}",
                     study=study,
                     # Ten configurations a kernel: the first five are one of each file system.
                     configuration=configurations[
-                        (which + 10 * (number + turn // len(KERNELS))) % len(configurations)
+                        (offset + 10 * (number + turn // len(KERNELS))) % len(configurations)
                     ],
                     workload=workload,
                     hardware=hardware[number % len(hardware)],
@@ -147,7 +147,7 @@ def _small_tables(runs: int) -> tuple[list[tuple[int, int, float]], list[Copy]]:
             )
     rows = Series.objects.bulk_create(rows, batch_size=2000)
     template_of = {row.configuration.filesystem: row for row in reversed(rows[:5])}
-    series, made = [], []
+    series, run_rows = [], []
     for place, row in enumerate(rows):
         is_template = place < len(FILESYSTEMS)
         # A kernel that made one file system slower, and a few percent between series.
@@ -157,7 +157,7 @@ def _small_tables(runs: int) -> tuple[list[tuple[int, int, float]], list[Copy]]:
         start = now - timedelta(days=FIRST_RUN_DAYS_AGO * (1 - place / len(rows)))
         for repeat in range(1, REPEATS + 1):
             begun = start + timedelta(hours=repeat)
-            made.append(
+            run_rows.append(
                 Run(
                     series=row,
                     repeat=repeat,
@@ -170,14 +170,14 @@ def _small_tables(runs: int) -> tuple[list[tuple[int, int, float]], list[Copy]]:
                     ended_at=begun + timedelta(minutes=45),
                 )
             )
-    made = Run.objects.bulk_create(made, batch_size=2000)
+    run_rows = Run.objects.bulk_create(run_rows, batch_size=2000)
     first_of: dict[tuple[int, int], int] = {}
-    for run in made:
+    for run in run_rows:
         first_of.setdefault((run.series_id, run.repeat), run.pk)
     copies = [
         Copy(run.pk, first_of[template, repeat], factor)
         for run, (_, template, factor), repeat in zip(
-            made,
+            run_rows,
             (entry for entry in series for _ in range(REPEATS)),
             list(range(1, REPEATS + 1)) * len(series),
             strict=True,

@@ -127,9 +127,14 @@ def measure_store() -> float:
     from fsbench_web.studies.scores import measurements
     from fsbench_web.studies.scores.measurements import NewBlock
 
-    found = [
-        NewBlock(one.run_id, one.artefact_id, one.columns, (one.kinds, one.flag_codes))
-        for one in measurements.read(MeasurementBlock.objects.all())
+    blocks = [
+        NewBlock(
+            numbers.run_id,
+            numbers.artefact_id,
+            numbers.columns,
+            (numbers.kinds, numbers.flag_codes),
+        )
+        for numbers in measurements.read(MeasurementBlock.objects.all())
     ]
     with connection.cursor() as cursor:
         # On PostgreSQL a deleted row takes its room until it is vacuumed.
@@ -137,7 +142,7 @@ def measure_store() -> float:
         cursor.execute(f"{'DELETE FROM' if is_sqlite else 'TRUNCATE'} {TABLE}")
     started = time.perf_counter()
     with transaction.atomic():
-        measurements.store(found)
+        measurements.store(blocks)
     return time.perf_counter() - started
 
 
@@ -186,7 +191,7 @@ def measure_bare() -> float:
     return time.perf_counter() - started
 
 
-def child(what: str, path: Path) -> None:
+def child(operation: str, path: Path) -> None:
     """One measurement in this process: seconds, peak memory in MB, and bytes stored."""
     import django
 
@@ -197,15 +202,17 @@ def child(what: str, path: Path) -> None:
         "import": measure_import,
     }
     of_stored = {"store": measure_store, "read": measure_read, "bare": measure_bare}
-    seconds, processor_s = of_file[what](path) if what in of_file else (of_stored[what](), 0.0)
+    seconds, processor_s = (
+        of_file[operation](path) if operation in of_file else (of_stored[operation](), 0.0)
+    )
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    size = stored_bytes(BARE if what == "bare" else TABLE)
+    size = stored_bytes(BARE if operation == "bare" else TABLE)
     print(f"{seconds} {processor_s} {peak_mb} {size}")
 
 
-def measured(what: str, path: Path) -> tuple[float, float, float, float]:
+def measured(operation: str, path: Path) -> tuple[float, float, float, float]:
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.import_rate", what, str(path)],
+        [sys.executable, "-m", "benchmarks.import_rate", operation, str(path)],
         capture_output=True,
         text=True,
     )
@@ -230,17 +237,20 @@ def main(rows: int, folder: Path) -> None:
             file.writelines(lines(rows))
         size_mb = path.stat().st_size / 1024 / 1024
         print(f"\n{kind}: {size_mb:.0f} MB")
-        found = {"parse": measured("parse", path), "first import": measured("first import", path)}
+        results = {"parse": measured("parse", path), "first import": measured("first import", path)}
         call_command("flush", interactive=False, verbosity=0)
-        found |= {what: measured(what, path) for what in ("import", "store", "read", "bare")}
-        bare_s = found["bare"][0]
-        for what, (seconds, processor_s, peak_mb, size) in found.items():
+        results |= {
+            operation: measured(operation, path)
+            for operation in ("import", "store", "read", "bare")
+        }
+        bare_s = results["bare"][0]
+        for operation, (seconds, processor_s, peak_mb, size) in results.items():
             remark = f"{bare_s / seconds:6.2f} of bare"
-            if what != "parse":
+            if operation != "parse":
                 remark += f", {size / rows:6.1f} bytes a number"
             if processor_s:
                 remark += f", {processor_s:.2f} s of a processor, peak {peak_mb:.0f} MB of memory"
-            show(what, rows, seconds, remark)
+            show(operation, rows, seconds, remark)
         with connection.cursor() as cursor:
             cursor.execute(f"DROP TABLE {BARE}")
 

@@ -52,14 +52,17 @@ def run_of(values: Callable[[Any, int], Any]) -> MeasurementColumns:
 def arrays_of(columns: MeasurementColumns) -> list[Any]:
     """The columns, whole numbers in as few bytes as hold them."""
     whole = (columns.codes, columns.records, columns.files, columns.lines)
-    return [*(one.astype(np.min_scalar_type(int(one.max()))) for one in whole), columns.values]
+    return [
+        *(column.astype(np.min_scalar_type(int(column.max()))) for column in whole),
+        columns.values,
+    ]
 
 
 def npy(columns: MeasurementColumns) -> bytes:
     """NumPy's own format, one array after the other, compressed together."""
     data = io.BytesIO()
-    for one in arrays_of(columns):
-        np.save(data, one, allow_pickle=False)
+    for array in arrays_of(columns):
+        np.save(data, array, allow_pickle=False)
     return zlib.compress(data.getvalue())
 
 
@@ -76,13 +79,13 @@ def npz(columns: MeasurementColumns) -> bytes:
 
 
 def from_npz(block: bytes) -> list[Any]:
-    with np.load(io.BytesIO(block), allow_pickle=False) as found:
-        return [found[name] for name in found.files]
+    with np.load(io.BytesIO(block), allow_pickle=False) as archive:
+        return [archive[name] for name in archive.files]
 
 
 def forms() -> dict[str, Form]:
     """What can be tried here."""
-    found: dict[str, Form] = {
+    known_forms: dict[str, Form] = {
         "chosen: shuffled, zlib": (columns_of.encode, columns_of.decode),
         "NumPy .npy, zlib": (npy, from_npy),
         "NumPy .npz": (npz, from_npz),
@@ -90,7 +93,7 @@ def forms() -> dict[str, Form]:
     try:
         import pyarrow  # type: ignore[import-not-found]
     except ImportError:
-        return found
+        return known_forms
 
     def arrow(columns: MeasurementColumns) -> bytes:
         table = pyarrow.table(
@@ -104,9 +107,9 @@ def forms() -> dict[str, Form]:
 
     def from_arrow(block: bytes) -> Any:
         table = pyarrow.ipc.open_stream(block).read_all()
-        return [one.to_numpy() for one in table.columns]
+        return [column.to_numpy() for column in table.columns]
 
-    return found | {"Arrow IPC, zstd": (arrow, from_arrow)}
+    return known_forms | {"Arrow IPC, zstd": (arrow, from_arrow)}
 
 
 def show(name: str, count: int, size: float, there_s: float, back_s: float) -> None:
@@ -119,7 +122,7 @@ def measure_postgres(columns: MeasurementColumns) -> None:
     """A row of arrays for each run, as PostgreSQL compresses them."""
     import psycopg
 
-    rows = [[one.tolist() for one in arrays_of(columns)]] * TIMES
+    rows = [[column.tolist() for column in arrays_of(columns)]] * TIMES
     with psycopg.connect(os.environ["DATABASE_URL"]) as connection, connection.cursor() as cursor:
         kinds = ("smallint", "integer", "bigint", "integer", "float8")
         described = ", ".join(f"c{n} {kind}[]" for n, kind in enumerate(kinds))
@@ -132,8 +135,8 @@ def measure_postgres(columns: MeasurementColumns) -> None:
         begin = time.perf_counter()
         cursor.execute("SELECT * FROM arrays_of_runs")
         for stored in cursor:
-            for one in stored:
-                np.array(one)
+            for column in stored:
+                np.array(column)
         read_s = time.perf_counter() - begin
         cursor.execute("SELECT pg_total_relation_size('arrays_of_runs')")
         (size,) = cursor.fetchone() or (0,)
@@ -141,8 +144,8 @@ def measure_postgres(columns: MeasurementColumns) -> None:
 
 
 def main() -> None:
-    for values, of in VALUES.items():
-        columns = run_of(of)
+    for values, draw in VALUES.items():
+        columns = run_of(draw)
         print(values)
         for name, (write, read) in forms().items():
             block = write(columns)

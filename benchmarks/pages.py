@@ -113,9 +113,9 @@ def measure(repeats: int) -> list[dict[str, Any]]:
         backend = _backend_ms()
         end = time.monotonic() + LONGEST_S
         while len(times) < repeats and (time.monotonic() < end or len(times) < FEWEST):
-            asked = address()
+            url = address()
             begin, busy = time.perf_counter(), time.process_time()
-            response = client.get(asked)
+            response = client.get(url)
             times.append((time.perf_counter() - begin) * 1000)
             cpu.append((time.process_time() - busy) * 1000)
         times.sort()
@@ -156,7 +156,7 @@ def cold_cache(address: str) -> list[tuple[str, int]]:
     from django.test import Client
 
     page = Client(headers={"host": "localhost"}).get(address).content
-    found = [("the page itself", len(gzip.compress(page, 6)))]
+    files = [("the page itself", len(gzip.compress(page, 6)))]
     names = re.findall(r'(?:src|href)="/static/([^"]+)"', page.decode())
     seen: set[str] = set()
     while names:
@@ -165,7 +165,7 @@ def cold_cache(address: str) -> list[tuple[str, int]]:
             continue
         seen.add(name)
         data = (STATIC / name).read_bytes()
-        found.append((name, len(gzip.compress(data, 9))))
+        files.append((name, len(gzip.compress(data, 9))))
         if name.endswith(".js"):
             folder = Path(name).parent
             names += [
@@ -174,8 +174,8 @@ def cold_cache(address: str) -> list[tuple[str, int]]:
             ]
     # figures.js fetches this when the first chart comes into view; 3-D only when it is asked for.
     bundle = next(path for path in (STATIC / "vendor").glob("plotly*.js") if "3d" not in path.name)
-    found.append((f"vendor/{bundle.name}", len(gzip.compress(bundle.read_bytes(), 9))))
-    return found
+    files.append((f"vendor/{bundle.name}", len(gzip.compress(bundle.read_bytes(), 9))))
+    return files
 
 
 def _in_a_process(url: str, module: str, *arguments: str) -> str:
@@ -198,23 +198,23 @@ def _table(columns: list[str], tables: list[list[dict[str, Any]]]) -> None:
     print(f"{'':32}{heads}{growth}" + ("  verdict" if has_verdict else ""))
     for row in tables[0]:
         line = f"{row['page']:32}"
-        found = [
+        cells = [
             next((other for other in table if other["page"] == row["page"]), None)
             for table in tables
         ]
-        for one in found:
+        for cell in cells:
             line += (
-                f"{one['p95']:8.0f}{one['median']:7.0f}{one['cpu']:6.0f}{one['db']:5.0f}"
-                f"{one['queries']:8}{one['kb']:6.0f}"
-                if one
+                f"{cell['p95']:8.0f}{cell['median']:7.0f}{cell['cpu']:6.0f}{cell['db']:5.0f}"
+                f"{cell['queries']:8}{cell['kb']:6.0f}"
+                if cell
                 else f"{'':40}"
             )
         ratios = [
             after["median"] / before["median"] if before and after else None
-            for before, after in itertools.pairwise(found)
+            for before, after in itertools.pairwise(cells)
         ]
         line += "".join(f"{'':6}" if ratio is None else f"{ratio:6.2f}" for ratio in ratios)
-        print(line + (f"  {_verdict(found[-1], ratios[-1])}" if has_verdict else ""))
+        print(line + (f"  {_verdict(cells[-1], ratios[-1])}" if has_verdict else ""))
 
 
 def _verdict(row: dict[str, Any] | None, growth: float | None) -> str:
@@ -233,8 +233,8 @@ def _load() -> str:
 
 
 def _cold_cache(loaded: list[tuple[str, int]]) -> None:
-    for what, size in loaded:
-        print(f"{what:50} {size / 1000:8.1f} KB")
+    for name, size in loaded:
+        print(f"{name:50} {size / 1000:8.1f} KB")
     together = sum(size for _, size in loaded) / 1000
     verdict = "ok" if together <= LIMIT_KB else f"MISSED: more than {LIMIT_KB} KB"
     print(f"{'together, loaded by ' + COLD_PAGE:50} {together:8.1f} KB  {verdict}")
@@ -254,8 +254,12 @@ def main(sizes: tuple[tuple[int, int | None], ...], is_again: bool) -> None:
         with psycopg.connect(server, autocommit=True) as connection:
             connection.execute(f"DROP DATABASE IF EXISTS {name}")
             connection.execute(f"CREATE DATABASE {name}")
-        some = [str(cells)] if cells else []
-        print(_in_a_process(urls[runs], "benchmarks.dataset", str(runs), *some), end="", flush=True)
+        arguments = [str(cells)] if cells else []
+        print(
+            _in_a_process(urls[runs], "benchmarks.dataset", str(runs), *arguments),
+            end="",
+            flush=True,
+        )
     with psycopg.connect(server, autocommit=True) as connection:
         # What the data sets left to be written would be written while pages are measured.
         connection.execute("CHECKPOINT")

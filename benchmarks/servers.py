@@ -91,7 +91,7 @@ def own(port: int) -> None:
 
 
 def command(server: str, port: int) -> list[str]:
-    at, python = f"127.0.0.1:{port}", [sys.executable, "-m"]
+    address, python = f"127.0.0.1:{port}", [sys.executable, "-m"]
     return {
         "own": [sys.executable, __file__, "--own", str(port)],
         "before": [sys.executable, __file__, "--own", str(port)],
@@ -106,10 +106,10 @@ def command(server: str, port: int) -> list[str]:
         ],
         "gunicorn": [
             *(*python, "gunicorn", "-k", "uvicorn_worker.UvicornWorker", "-w", str(PROCESSES)),
-            *("-b", at, "--graceful-timeout", "20", "--log-level", "warning", APPLICATION),
+            *("-b", address, "--graceful-timeout", "20", "--log-level", "warning", APPLICATION),
         ],
         "hypercorn": [
-            *(*python, "hypercorn", "-w", str(PROCESSES), "-b", at, "--log-level", "WARNING"),
+            *(*python, "hypercorn", "-w", str(PROCESSES), "-b", address, "--log-level", "WARNING"),
             *("--graceful-timeout", "20", APPLICATION),
         ],
         "granian": [
@@ -165,10 +165,11 @@ def ask_again_and_again(
 def load(port: int, tokens: list[str], seconds: float, first: int, seen: Seen) -> None:
     """``first``: of tables that have not been sent yet."""
     end = threading.Event()
-    each = [("health", "/api/v1/health/ready", 0.05), ("static file", STATIC_FILE, 0.05)]
-    each += [("compare page", SLOW_PAGE, 0.0)] * BROWSERS
+    requests = [("health", "/api/v1/health/ready", 0.05), ("static file", STATIC_FILE, 0.05)]
+    requests += [("compare page", SLOW_PAGE, 0.0)] * BROWSERS
     askers = [
-        threading.Thread(target=ask_again_and_again, args=(port, *one, seen, end)) for one in each
+        threading.Thread(target=ask_again_and_again, args=(port, *request, seen, end))
+        for request in requests
     ]
     for asker in askers:
         asker.start()
@@ -274,16 +275,16 @@ def ends_well(port: int, process: subprocess.Popen[bytes]) -> int:
 def report(seen: dict[str, Seen]) -> None:
     print(f"{'':11}" + "".join(f"{kind + ' p50 · p95 (ratio)':>32}" for kind in KINDS) + "  failed")
     first = next(iter(seen.values()))
-    for server, one in seen.items():
+    for server, answers in seen.items():
         line = f"{server:11}"
         for kind in KINDS:
-            took = [ms for _, ms in one.requests.get(kind, [])] or [float("nan")]
+            took = [ms for _, ms in answers.requests.get(kind, [])] or [float("nan")]
             ours = [ms for _, ms in first.requests.get(kind, [])] or [float("nan")]
             p50, p95 = statistics.median(took), share(took, 0.95)
             ratios = f"{p50 / statistics.median(ours):.2f} · {p95 / share(ours, 0.95):.2f}"
             line += f"{f'{p50:.0f} · {p95:.0f} ({ratios})':>32}"
-        print(f"{line}  {len(one.failures)}")
-        for failure in one.failures[:2]:
+        print(f"{line}  {len(answers.failures)}")
+        for failure in answers.failures[:2]:
             print(f"    {failure[:150]}")
 
 

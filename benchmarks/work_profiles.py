@@ -40,12 +40,14 @@ def measured(
     """Speeds, cells by runs; the truth of each cell is its place, from 100 on. Cells of several
     jobs, in turn, have a drift of their own: their runs have nothing in common but their place.
     """
-    own = 1 - draw.exponential(size=(cells, runs)) if skewed else draw.normal(size=(cells, runs))
+    scatter = (
+        1 - draw.exponential(size=(cells, runs)) if skewed else draw.normal(size=(cells, runs))
+    )
     drifts = draw.normal(size=(jobs, runs))[np.arange(cells) % jobs]
-    logarithms = drifts * drift / 100 + own * noise / 100
+    logarithms = drifts * drift / 100 + scatter * noise / 100
     truth = 100.0 * (1 + np.arange(cells))[:, None]
-    found: np.ndarray = truth * np.exp(logarithms)
-    return found
+    speeds: np.ndarray = truth * np.exp(logarithms)
+    return speeds
 
 
 def scored(profile: Profile, speeds: np.ndarray) -> Combined:
@@ -86,9 +88,9 @@ def coverage(
     held = 0
     for _ in range(TRIALS):
         speeds = measured(draw, len(profile.demands), runs, drift, noise, skewed=skewed, jobs=jobs)
-        found = scored(profile, speeds).interval
-        assert found is not None
-        held += found.low <= goal <= found.high
+        interval = scored(profile, speeds).interval
+        assert interval is not None
+        held += interval.low <= goal <= interval.high
     return 100 * held / TRIALS
 
 
@@ -118,9 +120,9 @@ def false_alarms(slug: str, drift: float, noise: float, blocks: int) -> float:
             ).of_repeats
             for _ in range(2)
         ]
-        found = paired.paired(both[0], both[1], lower_is_better=False, margin_percent=0)
-        assert found is not None
-        alarms += found.status in (paired.FASTER, paired.SLOWER)
+        verdict = paired.paired(both[0], both[1], lower_is_better=False, margin_percent=0)
+        assert verdict is not None
+        alarms += verdict.status in (paired.FASTER, paired.SLOWER)
     return 100 * alarms / TRIALS
 
 
@@ -132,10 +134,13 @@ def main() -> int:
     for slug in ("oltp", "backup"):
         for drift, noise in ((0.0, 5.0), (8.0, 5.0), (3.0, 20.0)):
             held = [coverage(slug, drift, noise, runs, skewed=False) for runs in RUNS]
-            broken += any(abs(one - 95) > CHANCE for one in held)
-            print(f"{slug:20} {drift:6} {noise:6}  " + " ".join(f"{one:<7.1f}" for one in held))
+            broken += any(abs(percent - 95) > CHANCE for percent in held)
+            print(
+                f"{slug:20} {drift:6} {noise:6}  "
+                + " ".join(f"{percent:<7.1f}" for percent in held)
+            )
     together = [coverage("oltp", 8.0, 5.0, runs, skewed=False, jobs=2) for runs in RUNS]
-    broken += any(abs(one - 95) > CHANCE for one in together)
+    broken += any(abs(percent - 95) > CHANCE for percent in together)
     print(f"{'oltp, of two jobs':20} {8.0:6} {5.0:6}  " + " ".join(f"{o:<7.1f}" for o in together))
     skewed = [coverage("oltp", 0.0, 20.0, runs, skewed=True) for runs in RUNS]
     print(f"{'oltp, skewed noise':20} {0.0:6} {20.0:6}  " + " ".join(f"{o:<7.1f}" for o in skewed))
@@ -144,7 +149,7 @@ def main() -> int:
     broken += max(naive) > 90  # else repeats need not be scored by themselves
     alarms = [false_alarms("oltp", 8.0, 5.0, blocks) for blocks in RUNS]
     broken += max(alarms) > 5 + CHANCE
-    print("false alarms of paired verdicts: " + " ".join(f"{one:.1f}%" for one in alarms))
+    print("false alarms of paired verdicts: " + " ".join(f"{percent:.1f}%" for percent in alarms))
     return 1 if broken else 0
 
 

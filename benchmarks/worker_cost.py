@@ -56,13 +56,13 @@ def used_s() -> dict[str, float]:
     from benchmarks.load.site import used_by_postgres_s
 
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    found = {
+    seconds = {
         "worker": time.process_time(),
         "its programs": children.ru_utime + children.ru_stime,
     }
     if connection.vendor == "postgresql":
-        found["PostgreSQL"] = used_by_postgres_s()
-    return found
+        seconds["PostgreSQL"] = used_by_postgres_s()
+    return seconds
 
 
 def measure(title: str, times: int, work: Callable[[], object], counts: Counts) -> None:
@@ -78,11 +78,11 @@ def measure(title: str, times: int, work: Callable[[], object], counts: Counts) 
     counts.is_counting = False
     after = used_s()
     took = {name: 1000 * (after[name] - before[name]) / times for name in after}
-    parts = ", ".join(f"{name} {one:.1f}" for name, one in took.items())
-    asked = ", ".join(
+    parts = ", ".join(f"{name} {ms:.1f}" for name, ms in took.items())
+    calls = ", ".join(
         f"{counts[name] / times:.1f} {name}" for name in (STATEMENTS, PROGRAMS, OPENED)
     )
-    print(f"{title}: {sum(took.values()):.1f} ms ({parts}); {asked}", flush=True)
+    print(f"{title}: {sum(took.values()):.1f} ms ({parts}); {calls}", flush=True)
 
 
 @contextlib.contextmanager
@@ -125,8 +125,11 @@ def main(runs: int, profile: str) -> int:
     counts = Counts()
     sys.addaudithook(counts.hear)
     count = WARM_UP + runs + LONG_RUNS
-    with tempfile.TemporaryDirectory(prefix="fsbench-cost-") as name, worker(Path(name)) as made:
-        host, row = made
+    with (
+        tempfile.TemporaryDirectory(prefix="fsbench-cost-") as name,
+        worker(Path(name)) as host_and_row,
+    ):
+        host, row = host_and_row
         submit_runs(1, count + 1)
         waiting = iter(list(Run.objects.order_by("pk").values_list("pk", flat=True)))
 

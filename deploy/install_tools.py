@@ -94,8 +94,8 @@ class Apt:
     def known(self, packages: Sequence[str]) -> set[str]:
         """Those of ``packages`` that can be installed from here."""
         output = self._run("", "apt-cache", "policy", *packages)
-        found = re.findall(r"^(\S+):\n  Installed: .*\n  Candidate: (?!\(none\))", output, re.M)
-        return {name.partition(":")[0] for name in found}
+        names = re.findall(r"^(\S+):\n  Installed: .*\n  Candidate: (?!\(none\))", output, re.M)
+        return {name.partition(":")[0] for name in names}
 
     def install(self, packages: Sequence[str]) -> None:
         if any(Path("/var/lib/dpkg/updates").iterdir()):
@@ -208,8 +208,8 @@ def source_list(folder: Path, apt_folder: Path = Path("/etc/apt")) -> str:
     for options, uri, suite, components in _entries(folder, apt_folder):
         is_own = OWN_ARCHIVE.search(uri) or (code and suite.partition("-")[0] == code)
         if is_own and "main" in components.split():
-            shown = f"[{options}] " if options else ""
-            lines.add(f"deb {shown}{uri} {suite} {COMPONENTS[name]}")
+            prefix = f"[{options}] " if options else ""
+            lines.add(f"deb {prefix}{uri} {suite} {COMPONENTS[name]}")
     if not lines:
         raise InstallError(
             f"No mirror of {name.title()} is among this machine's apt sources (/etc/apt): add one, "
@@ -318,14 +318,14 @@ def install(wanted: list[str], if_known: list[str], says_stages: bool) -> None:
             signal.signal(number, apt.stop)
         (folder / "sources.list").write_text(source_list(folder), encoding="utf-8")
         apt.update()
-        known = apt.known([*wanted, *if_known])
-        found = [one for one in [*wanted, *if_known] if one in known]
-        if found:
-            print(f"Installing: {' '.join(found)}", flush=True)
-            apt.install(found)
+        known_packages = apt.known([*wanted, *if_known])
+        packages = [package for package in [*wanted, *if_known] if package in known_packages]
+        if packages:
+            print(f"Installing: {' '.join(packages)}", flush=True)
+            apt.install(packages)
         optional = {*if_known, *requirements.optional_packages()}
-        unknown = [one for one in wanted if one not in known]
-        if required := [one for one in unknown if one not in optional]:
+        unknown = [package for package in wanted if package not in known_packages]
+        if required := [package for package in unknown if package not in optional]:
             if apt.unreached:
                 raise InstallError(
                     f"Not every mirror of this machine can be reached: {apt.unreached}. Put its "
@@ -336,8 +336,8 @@ def install(wanted: list[str], if_known: list[str], says_stages: bool) -> None:
                 f"apt knows no package {', '.join(required)} on this machine's mirrors: install it "
                 "by hand, or start a Docker daemon."
             )
-        for one in unknown:
-            print(f"This release has no package {one}.")
+        for package in unknown:
+            print(f"This release has no package {package}.")
 
 
 def main(arguments: list[str]) -> int:
@@ -348,17 +348,17 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", action="store_true")
     parser.add_argument("--stages", action="store_true")
     parser.add_argument("--lock-held", action="store_true", help="by whoever started this")
-    given = parser.parse_args(arguments)
-    wanted = [*given.packages, *([] if given.only else missing(given.every_filesystem))]
-    if not wanted and not given.if_known:
+    options = parser.parse_args(arguments)
+    wanted = [*options.packages, *([] if options.only else missing(options.every_filesystem))]
+    if not wanted and not options.if_known:
         print("Everything that benchmarks need is installed.")
         return 0
     try:
         distribution()
         if os.geteuid() != 0:
             raise InstallError(f"Installing {' '.join(wanted)} needs root: sudo make tools")
-        with contextlib.nullcontext() if given.lock_held else only_one():
-            install(wanted, given.if_known, given.stages)
+        with contextlib.nullcontext() if options.lock_held else only_one():
+            install(wanted, options.if_known, options.stages)
     except InstallError as error:
         print(error, file=sys.stderr)
         return 1

@@ -62,7 +62,7 @@ def main(options: argparse.Namespace) -> int:
         list(Run.objects.filter(state=RunState.DONE).values_list("pk", flat=True)),
     )
     tokens = tokens_of(options.uploads)
-    with site(options) as (made, port):
+    with site(options) as (running_site, port):
         wait_for_workers(options.workers)
         time.sleep(SETTLE_S)  # workers and web are still loading programs
         for study in (
@@ -78,8 +78,8 @@ def main(options: argparse.Namespace) -> int:
             threading.Thread(target=upload, args=(port, token, number, barrier, seen, end))
             for number, token in enumerate(tokens)
         ]
-        memory = MemoryWatch(made.of_kind(WEB), end)
-        before = made.used_s()
+        memory = MemoryWatch(running_site.of_kind(WEB), end)
+        before = running_site.used_s()
         memory.start()
         for client in clients:
             client.start()
@@ -92,9 +92,9 @@ def main(options: argparse.Namespace) -> int:
         barrier.abort()
         for client in clients:
             client.join(60)
-        after, took_s = made.used_s(), time.monotonic() - began
-        errors = list(made.errors())
-        made.stop(list(made.of_kind(WORKER)))
+        after, took_s = running_site.used_s(), time.monotonic() - began
+        errors = list(running_site.errors())
+        running_site.stop(list(running_site.of_kind(WORKER)))
         lost = list(lost_writes(seen))
     done = Run.objects.filter(series__study__slug=STUDY, state=RunState.DONE).count()
     is_fast = report(seen, took_s)
@@ -107,13 +107,13 @@ def main(options: argparse.Namespace) -> int:
         f"{len(seen.uploaded)} uploads stored, {done} runs done; load {min(load):.1f} to "
         f"{max(load):.1f} on {os.cpu_count()} processors"
     )
-    for title, found in (
+    for title, sentences in (
         ("failed requests", seen.failures),
         ("errors in logs", errors),
         ("lost or wrong writes", lost),
     ):
-        print(f"{title}: {len(found)}")
-        for sentence in found[:10]:
+        print(f"{title}: {len(sentences)}")
+        for sentence in sentences[:10]:
             print(f"  {sentence}")
     return 0 if is_fast and is_small and not (seen.failures or errors or lost) else 1
 

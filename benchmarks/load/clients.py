@@ -124,10 +124,10 @@ def browse(port: int, shelf: Shelf, is_mixed: bool, seen: Seen, end: threading.E
         end.wait(chance.uniform(*READS_S))
         if is_mixed and not end.is_set():
             address = chance.choice(OTHER_PAGES)
-            known = {
+            values = {
                 name: chance.choice(getattr(shelf, name)) for name in ("own", "studies", "runs")
             }
-            client.ask(OTHER, address.format(**known))
+            client.ask(OTHER, address.format(**values))
             end.wait(chance.uniform(*READS_S))
 
 

@@ -23,22 +23,22 @@ def report(seen: Seen, seconds: float) -> bool:
     for kind, requests in every.items():
         took = [took_ms for _, took_ms in requests]
         errors = sum(kind == "all" or sentence.startswith(kind) for sentence in seen.failures)
-        shown = "".join(f"{share(took, part):7.0f}" for part in (0.5, 0.95, 0.99, 1))
+        percentiles = "".join(f"{share(took, part):7.0f}" for part in (0.5, 0.95, 0.99, 1))
         verdict = "yes" if share(took, 0.95) < LIMIT_MS else "NO"
         is_fast &= share(took, 0.95) < LIMIT_MS
-        beside = [one[1] for one in requests if is_beside(one)]
-        between = [one[1] for one in requests if not is_beside(one)]
+        beside = [request[1] for request in requests if is_beside(request)]
+        between = [request[1] for request in requests if not is_beside(request)]
         parts = " / ".join(
             f"{share(part, 0.95):.0f}" if part else "–" for part in (beside, between)
         )
         print(
-            f"{kind:18}{len(took):9}{errors:8}{len(took) / seconds:9.1f}{shown}       {verdict:16}"
-            f"{parts} ({len(beside) / len(took):.0%})"
+            f"{kind:18}{len(took):9}{errors:8}{len(took) / seconds:9.1f}{percentiles}"
+            f"       {verdict:16}{parts} ({len(beside) / len(took):.0%})"
         )
     return is_fast
 
 
 def report_use(before: dict[str, float], after: dict[str, float], seconds: float) -> None:
     used = {kind: after[kind] - before.get(kind, 0.0) for kind in after}
-    shown = ", ".join(f"{kind} {took / seconds:.2f}" for kind, took in used.items())
-    print(f"processors in use: {shown}; together {sum(used.values()) / seconds:.2f}")
+    rates = ", ".join(f"{kind} {took / seconds:.2f}" for kind, took in used.items())
+    print(f"processors in use: {rates}; together {sum(used.values()) / seconds:.2f}")

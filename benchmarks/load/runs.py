@@ -73,13 +73,13 @@ def tokens_of(count: int) -> list[str]:
     from django.contrib.auth.models import User
     from django.core.management import call_command
 
-    made = []
+    tokens = []
     for number in range(count):
         User.objects.create_superuser(f"load-{number}")
         printed = StringIO()
         call_command("create_token", f"load-{number}", stdout=printed)
-        made.append(printed.getvalue().strip())
-    return made
+        tokens.append(printed.getvalue().strip())
+    return tokens
 
 
 def lost_writes(seen: Seen) -> Iterator[str]:
@@ -89,13 +89,13 @@ def lost_writes(seen: Seen) -> Iterator[str]:
 
     for run_id, first in seen.uploaded.items():
         blocks = MeasurementBlock.objects.filter(run=run_id, run__state=RunState.DONE)
-        values = sorted(one.value for one in measurements.rows(blocks))
+        values = sorted(row.value for row in measurements.rows(blocks))
         expected = [round(first + place / 100, 2) for place in range(len(CELLS))]
         if values != expected:
             yield f"upload of run {run_id}: {len(values)} of {len(expected)} numbers as sent"
     for run in Run.objects.filter(series__study__slug=STUDY).exclude(state=RunState.QUEUED):
         rows = measurements.rows(measurements.of_run(run.pk))
-        count = sum(one.file_size_kb is not None for one in rows)
+        count = sum(row.file_size_kb is not None for row in rows)
         changes = list(run.changes.values_list("state", flat=True))
         if run.state == RunState.DONE and count != 6 * len(CELLS):
             yield f"run {run.pk} is done with {count} of {6 * len(CELLS)} numbers"

@@ -26,11 +26,11 @@ class Site:
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str, *argv: str, **more: Any) -> None:
-        own = {"FSBENCH_TEST_DATA": str(self.folder / name)} | more.pop("env", {})
+        variables = {"FSBENCH_TEST_DATA": str(self.folder / name)} | more.pop("env", {})
         with (self.folder / f"{name}.log").open("wb") as log:
             self.processes[name] = subprocess.Popen(
                 [sys.executable, *argv],
-                env=self.environment | own,
+                env=self.environment | variables,
                 stdout=log,
                 stderr=log,
                 **more,
@@ -60,8 +60,8 @@ class Site:
 
     def of_kind(self, kind: str) -> dict[str, int]:
         """The processes whose names begin so: their keys by name."""
-        found = self.processes.items()
-        return {name: one.pid for name, one in found if name.startswith(f"{kind}-")}
+        processes = self.processes.items()
+        return {name: process.pid for name, process in processes if name.startswith(f"{kind}-")}
 
     def used_s(self) -> dict[str, float]:
         """Seconds of a processor since its start, by kind of process, with what clients do."""
@@ -112,8 +112,8 @@ def used_by_postgres_s() -> float:
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
-        own = cursor.fetchone()[0]
-    server = Path(f"/proc/{own}/stat").read_text().rpartition(")")[2].split()[1]
+        backend = cursor.fetchone()[0]
+    server = Path(f"/proc/{backend}/stat").read_text().rpartition(")")[2].split()[1]
     children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
     return sum(_used_s(int(pid)) for pid in [server, *children])
 
@@ -133,13 +133,13 @@ def site(options: argparse.Namespace) -> Iterator[tuple[Site, int]]:
             counters = folder / "counters"
             counters.mkdir()
             environment["PROMETHEUS_MULTIPROC_DIR"] = str(counters)
-        made = Site(folder, environment)
-        stack.callback(made.stop)
+        running_site = Site(folder, environment)
+        stack.callback(running_site.stop)
         web = str(listening.fileno())
         for number in range(options.processes):
             argv = ("-m", "fsbench_web.serving.web", web)
-            made.start(f"web-{number}", *argv, pass_fds=[listening.fileno()])
-        made.start("importer", str(MANAGE), "importer")
+            running_site.start(f"web-{number}", *argv, pass_fds=[listening.fileno()])
+        running_site.start("importer", str(MANAGE), "importer")
         for number in range(options.workers):
-            made.start_worker(f"load-{number}", options.run_takes)
-        yield made, listening.getsockname()[1]
+            running_site.start_worker(f"load-{number}", options.run_takes)
+        yield running_site, listening.getsockname()[1]

@@ -77,7 +77,9 @@ def measured(executor: "Executor", device: str, job: str, kernel: str) -> float:
     target = Target(0, "overhead", "overhead", device)
     outcome = executor.run(plan, target, messages.append, lambda: False)
     parts = [
-        one["text"] for one in messages if one["type"] == "output" and one["name"] == "fio.json"
+        message["text"]
+        for message in messages
+        if message["type"] == "output" and message["name"] == "fio.json"
     ]
     if outcome.exit_code != 0 or not parts:
         raise SystemExit(f"the {executor.name} executor failed: {outcome} {messages[-3:]}")
@@ -89,7 +91,7 @@ def main() -> None:
     parser.add_argument("kernels", type=Path)
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--image", default="fsbench-runner:local")
-    given = parser.parse_args()
+    options = parser.parse_args()
 
     import os
 
@@ -105,11 +107,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="fsbench-overhead-") as name:
         folder = Path(name)
         guests = GuestExecutor(
-            given.image, "overhead", folder=given.kernels, cache=folder / "cache", worker="overhead"
+            options.image,
+            "overhead",
+            folder=options.kernels,
+            cache=folder / "cache",
+            worker="overhead",
         )
         guests.look()
         announced = guests.announcement()
-        usable = [one for one in announced["kernels"] if not one["problem"]]
+        usable = [candidate for candidate in announced["kernels"] if not candidate["problem"]]
         if announced["reason"] or not usable:
             raise SystemExit(
                 f"No guest can be booted: {announced['reason'] or announced['kernels']}"
@@ -127,14 +133,14 @@ def main() -> None:
         file.chmod(0o600)
         [entry] = read_luns(file)
         loop = sparse.attach(entry, folder)
-        container = DockerExecutor(given.image, "overhead")
+        container = DockerExecutor(options.image, "overhead")
         try:
             for job in JOBS:
-                found: dict[str, list[float]] = {"container": [], "guest": []}
-                for number in range(given.rounds):
+                rates: dict[str, list[float]] = {"container": [], "guest": []}
+                for number in range(options.rounds):
                     for side in (("container", "guest"), ("guest", "container"))[number % 2]:
                         is_guest = side == "guest"
-                        found[side].append(
+                        rates[side].append(
                             measured(
                                 guests if is_guest else container,
                                 loop.device,
@@ -142,7 +148,7 @@ def main() -> None:
                                 kernel if is_guest else "",
                             )
                         )
-                show(job, found["container"], found["guest"])
+                show(job, rates["container"], rates["guest"])
         finally:
             sparse.detach(loop, entry.path)
 

@@ -126,7 +126,9 @@ def _by_ranks(logarithms: Sequence[float], level: float) -> tuple[float, float, 
     if interval is None:
         raise ValueError(f"{len(logarithms)} blocks have no interval of ranks at {100 * level:g}%")
     walsh = [
-        (one + other) / 2 for place, one in enumerate(logarithms) for other in logarithms[place:]
+        (logarithm + other) / 2
+        for place, logarithm in enumerate(logarithms)
+        for other in logarithms[place:]
     ]
     return math.exp(statistics.median(walsh)), *interval
 
@@ -150,18 +152,18 @@ class Blocks:
         return cls(empty(), empty(), empty(), [])
 
 
-def report(found: Blocks, what: str, known_to_percent: float) -> bool:
+def report(blocks: Blocks, title: str, known_to_percent: float) -> bool:
     """Print what came out of each job; whether each is known to so many percent."""
-    jobs, is_known = len(found.speed), True
-    for job, ratios in found.speed.items():
+    jobs, is_known = len(blocks.speed), True
+    for job, ratios in blocks.speed.items():
         if len(ratios) < least_blocks(jobs):
             few = f"{len(ratios)} blocks are too few, {least_blocks(jobs)} are the least"
             print(f"\n{job}: {few}")
             return False
-        ratio, control = RatioEstimate.of(ratios), Control.of(found.control[job], jobs)
+        ratio, control = RatioEstimate.of(ratios), Control.of(blocks.control[job], jobs)
         print(
-            f"\n{job}\n  {what}: {ratio}\n"
-            f"  {what}, for each second of a processor: {RatioEstimate.of(found.work[job])}\n"
+            f"\n{job}\n  {title}: {ratio}\n"
+            f"  {title}, for each second of a processor: {RatioEstimate.of(blocks.work[job])}\n"
             f"  control, how the first side changed within a block beside the other: {control}"
         )
         if not control.holds:
@@ -178,7 +180,7 @@ def report(found: Blocks, what: str, known_to_percent: float) -> bool:
         f"\nControls: {jobs} at {100 * (1 - FALSE_REFUSALS / jobs):g}% each, by ranks, are 95% "
         "together. What falls on both sides alike, a drift first of all, cancels in them."
     )
-    if found.others_percent:
-        others = statistics.median(found.others_percent)
+    if blocks.others_percent:
+        others = statistics.median(blocks.others_percent)
         print(f"Others took {others:.0f}% of a processor in the median block.")
     return is_known

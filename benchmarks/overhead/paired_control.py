@@ -47,12 +47,12 @@ def _always(*added: float) -> Disturbance:
     return lambda order: added
 
 
-def _second_of_a(by: float) -> Disturbance:
-    return lambda order: [by * (place == order.rindex("A")) for place in range(4)]
+def _second_of_a(change: float) -> Disturbance:
+    return lambda order: [change * (place == order.rindex("A")) for place in range(4)]
 
 
-def _after_b(by: float) -> Disturbance:
-    return lambda order: [by * (before == "B") for before in " " + order[:3]]
+def _after_b(change: float) -> Disturbance:
+    return lambda order: [change * (before == "B") for before in " " + order[:3]]
 
 
 ALIKE: Mapping[str, Disturbance] = {
@@ -92,8 +92,8 @@ def session(draw: np.random.Generator, noise: Noise, added: Disturbance) -> tupl
 def percent(noise: Noise, added: Disturbance) -> tuple[float, ...]:
     """Of TRIALS sessions, each of ``session``."""
     draw = np.random.default_rng(SEED)
-    found = np.array([session(draw, noise, added) for _ in range(TRIALS)])
-    return tuple(100 * found.mean(axis=0))
+    outcomes = np.array([session(draw, noise, added) for _ in range(TRIALS)])
+    return tuple(100 * outcomes.mean(axis=0))
 
 
 def main() -> int:

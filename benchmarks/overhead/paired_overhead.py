@@ -17,16 +17,16 @@ SECONDS = 1.5
 
 
 def main() -> int:
-    with paired_runs.session("overhead", SECONDS) as there:
+    with paired_runs.session("overhead", SECONDS) as session:
         from runner.executors.local import LocalExecutor
 
-        found = paired_runs.in_blocks(
-            paired_runs.by_hand(there.point, SECONDS),
-            paired_runs.through(LocalExecutor(), there.device, there.inside, SECONDS),
-            there.blocks,
-            there.minutes,
+        blocks = paired_runs.in_blocks(
+            paired_runs.by_hand(session.point, SECONDS),
+            paired_runs.through(LocalExecutor(), session.device, session.inside, SECONDS),
+            session.blocks,
+            session.minutes,
         )
-    is_known = paired_blocks.report(found, "through fsbench / by hand", KNOWN_TO_PERCENT)
+    is_known = paired_blocks.report(blocks, "through fsbench / by hand", KNOWN_TO_PERCENT)
     return 0 if is_known else 1
 
 

@@ -142,32 +142,33 @@ def through(
     return measured
 
 
-def in_blocks(one: Rate, other: Rate, most: int, minutes: float) -> Blocks:
-    """At most ``most`` blocks of each job, begun as long as another one fits into ``minutes``."""
+def in_blocks(first: Rate, other: Rate, limit: int, minutes: float) -> Blocks:
+    """At most ``limit`` blocks of each job, begun as long as another one fits into ``minutes``."""
     began, longest = time.monotonic(), 0.0
-    found = Blocks.of_jobs(JOBS)
+    blocks = Blocks.of_jobs(JOBS)
     lot = random.Random(SEED)
-    for number in range(most):
+    for number in range(limit):
         if time.monotonic() - began + longest > 60 * minutes:
             print(f"  the {minutes:g} minutes are over after {number} blocks")
             break
-        at, busy = time.monotonic(), _others_s()
+        block_began, busy = time.monotonic(), _others_s()
         for job in JOBS:
             order = lot.choice(("ABBA", "BAAB"))
-            _measure(job, order, {"A": one, "B": other}, found)
-        took = time.monotonic() - at
+            _measure(job, order, {"A": first, "B": other}, blocks)
+        took = time.monotonic() - block_began
         longest = max(longest, took)
-        found.others_percent.append(100 * (_others_s() - busy) / took)
+        blocks.others_percent.append(100 * (_others_s() - busy) / took)
         text = "   ".join(
-            f"{math.exp(found.speed[job][-1]):.4f} (control {math.exp(found.control[job][-1]):.4f})"
+            f"{math.exp(blocks.speed[job][-1]):.4f} "
+            f"(control {math.exp(blocks.control[job][-1]):.4f})"
             for job in JOBS
         )
-        others = f"others took {found.others_percent[-1]:.0f}% of a processor"
+        others = f"others took {blocks.others_percent[-1]:.0f}% of a processor"
         print(f"  {number + 1:4}  {text}   {others}", flush=True)
-    return found
+    return blocks
 
 
-def _measure(job: str, order: str, sides: Mapping[str, Rate], found: Blocks) -> None:
+def _measure(job: str, order: str, sides: Mapping[str, Rate], blocks: Blocks) -> None:
     """One block of a job, added to what was found."""
     from runner.host.hardware import drop_caches
 
@@ -175,10 +176,10 @@ def _measure(job: str, order: str, sides: Mapping[str, Rate], found: Blocks) -> 
     for side in order:
         drop_caches()
         rates.append(sides[side](job))
-    ratio, control = of_block(order, [one.speed for one in rates])
-    found.speed[job].append(ratio)
-    found.control[job].append(control)
-    found.work[job].append(of_block(order, [one.work for one in rates])[0])
+    ratio, control = of_block(order, [rate.speed for rate in rates])
+    blocks.speed[job].append(ratio)
+    blocks.control[job].append(control)
+    blocks.work[job].append(of_block(order, [rate.work for rate in rates])[0])
 
 
 def _others_s() -> float:
@@ -274,7 +275,7 @@ def session(name: str, seconds: float) -> Iterator[Session]:
     parser = argparse.ArgumentParser()
     parser.add_argument("--blocks", type=int, default=30)
     parser.add_argument("--minutes", type=float, default=math.inf)
-    given = parser.parse_args()
+    options = parser.parse_args()
     logging.disable(logging.INFO)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
     import django
@@ -290,7 +291,9 @@ def session(name: str, seconds: float) -> Iterator[Session]:
         inside = Path(folder) / "inside"
         inside.mkdir()
         with lun_in_memory(Path(folder)) as (device, point):
-            yield Session(given.blocks, given.minutes - TIDYING_MINUTES, device, point, str(inside))
+            yield Session(
+                options.blocks, options.minutes - TIDYING_MINUTES, device, point, str(inside)
+            )
 
 
 def end_tidily(*_: object) -> None:

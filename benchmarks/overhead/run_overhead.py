@@ -120,18 +120,18 @@ def compare(executor: "Executor", device: str, point: Path, job: str, pairs: int
     from runner.host.hardware import drop_caches
 
     print(f"\n{executor.name}: {job}, {SECONDS} s each\n  pair    by hand   executor   ratio")
-    found: dict[str, list[float]] = {"hand": [], "executor": []}
+    rates: dict[str, list[float]] = {"hand": [], "executor": []}
     turns = ("hand", "executor", "executor", "hand", "executor", "hand", "hand", "executor")
     for number in range(pairs):
         for side in turns * ROUNDS:
             drop_caches()
-            found[side].append(
+            rates[side].append(
                 by_hand(point, job) if side == "hand" else through(executor, device, point, job)
             )
         last = 4 * ROUNDS
-        hand, other = (statistics.median(found[side][-last:]) for side in ("hand", "executor"))
+        hand, other = (statistics.median(rates[side][-last:]) for side in ("hand", "executor"))
         print(f"  {number + 1:4} {hand:10.0f} {other:10.0f}   {other / hand:.3f}   KiB/s")
-    hands, others = found["hand"], found["executor"]
+    hands, others = rates["hand"], rates["executor"]
     middle = statistics.median(hands)
     low, _, high = (part / middle for part in statistics.quantiles(hands, n=4))
     # The hand runs in the two halves in which they were taken, as if one half were the executor's.
@@ -167,8 +167,8 @@ def spent(run: "Run") -> Spent:
     def seconds(*phases: str) -> float:
         return float(sum(c["duration_s"] for c in run.commands if c["phase"] in phases))
 
-    at = dict(run.changes.values_list("state", "at"))
-    first, last = at[RunState.LEASED], at[RunState.DONE]
+    times = dict(run.changes.values_list("state", "at"))
+    first, last = times[RunState.LEASED], times[RunState.DONE]
     assert run.took_s is not None
     lines = run.log_lines.filter(text__startswith="$ ").order_by("id")
     began = lines[0].at
@@ -198,7 +198,7 @@ def real_runs(host: "Host", count: int) -> None:
         f"\n{host.executor.name}: real runs, seconds\n"
         "  run    total  benchmark   mkfs  mount  outside   of it: before  unmount  after"
     )
-    found = []
+    spent_times = []
     for number in range(count):
         filesystem = ("ext4", "xfs")[number % 2]
         submitted = write_run(worker, filesystem, lun="overhead", parameters=MATRIX)
@@ -206,14 +206,14 @@ def real_runs(host: "Host", count: int) -> None:
         run = Run.objects.get(pk=submitted.pk)
         if run.state != RunState.DONE:
             raise SystemExit(f"run {run.pk} {run.state}: {run.reason}")
-        one = spent(run)
-        found.append(one)
+        times = spent(run)
+        spent_times.append(times)
         print(
-            f"  {filesystem:5} {one.total:6.2f} {one.benchmark:10.2f} {one.mkfs:6.2f} "
-            f"{one.mount:6.2f} {one.outside:8.2f} {one.before:16.2f} {one.unmount:8.2f} "
-            f"{one.after:6.2f}"
+            f"  {filesystem:5} {times.total:6.2f} {times.benchmark:10.2f} {times.mkfs:6.2f} "
+            f"{times.mount:6.2f} {times.outside:8.2f} {times.before:16.2f} {times.unmount:8.2f} "
+            f"{times.after:6.2f}"
         )
-    outside = [one.outside for one in found]
+    outside = [times.outside for times in spent_times]
     print(f"  outside: median {statistics.median(outside):.2f} s, worst {max(outside):.2f} s")
 
 

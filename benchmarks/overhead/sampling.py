@@ -17,20 +17,20 @@ SECONDS = 2.0
 
 
 def main() -> int:
-    with paired_runs.session("sampling", SECONDS) as there:
+    with paired_runs.session("sampling", SECONDS) as session:
         from runner.executors.local import LocalExecutor
 
         without, sampled = (
             paired_runs.through(
-                LocalExecutor(), there.device, there.inside, SECONDS, every_s=every_s
+                LocalExecutor(), session.device, session.inside, SECONDS, every_s=every_s
             )
             for every_s in (0.0, 1.0)
         )
-        found = paired_runs.in_blocks(without, sampled, there.blocks, there.minutes)
-    is_known = paired_blocks.report(found, "sampled / not sampled", MOST_PERCENT)
+        blocks = paired_runs.in_blocks(without, sampled, session.blocks, session.minutes)
+    is_known = paired_blocks.report(blocks, "sampled / not sampled", MOST_PERCENT)
     is_kept = is_known and all(
         paired_blocks.RatioEstimate.of(ratios).low >= 1 - MOST_PERCENT / 100
-        for ratios in found.speed.values()
+        for ratios in blocks.speed.values()
     )
     print(f"Sampling costs at most {MOST_PERCENT:g}%: {'shown' if is_kept else 'not shown'}")
     return 0 if is_kept else 1

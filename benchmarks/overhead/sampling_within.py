@@ -41,24 +41,28 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--blocks", type=int, default=60)
     parser.add_argument("--held-ms", type=float, default=0.0)
-    given = parser.parse_args()
+    options = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, paired_runs.end_tidily)
     print(
         f"{time.strftime('%Y-%m-%d %H:%M')}, load {os.getloadavg()[0]:.1f}, Linux "
-        f"{os.uname().release}; {given.blocks} blocks of four windows of {WINDOW_S:g} s a job"
-        + (f"; each sample holds the processor for {given.held_ms:g} ms" if given.held_ms else "")
+        f"{os.uname().release}; {options.blocks} blocks of four windows of {WINDOW_S:g} s a job"
+        + (
+            f"; each sample holds the processor for {options.held_ms:g} ms"
+            if options.held_ms
+            else ""
+        )
     )
-    found = paired_blocks.Blocks.of_jobs(paired_runs.JOBS)
+    blocks = paired_blocks.Blocks.of_jobs(paired_runs.JOBS)
     with (
         tempfile.TemporaryDirectory(prefix="fsbench-sampling-") as name,
         paired_runs.lun_in_memory(Path(name)) as (device, point),
     ):
         for job in paired_runs.JOBS:
-            _follow(job, device, point, given.blocks, given.held_ms, found)
-    is_kept = paired_blocks.report(found, "sampled / not sampled", MOST_PERCENT) and all(
+            _follow(job, device, point, options.blocks, options.held_ms, blocks)
+    is_kept = paired_blocks.report(blocks, "sampled / not sampled", MOST_PERCENT) and all(
         paired_blocks.RatioEstimate.of(ratios).low >= 1 - MOST_PERCENT / 100
-        for ratios in found.speed.values()
+        for ratios in blocks.speed.values()
     )
     print(f"Sampling costs at most {MOST_PERCENT:g}%: {'shown' if is_kept else 'not shown'}")
     return 0 if is_kept else 1
@@ -70,7 +74,7 @@ def _follow(
     point: Path,
     blocks: int,
     held_ms: float,
-    found: paired_blocks.Blocks,
+    results: paired_blocks.Blocks,
 ) -> None:
     """One run of fio, as long as all blocks of the job take."""
     seconds = 4 * blocks * WINDOW_S + 2 * SETTLING_S
@@ -96,10 +100,10 @@ def _follow(
                     order = lot.choice(("ABBA", "BAAB"))
                     rates = list(_windows(order, sample, device, fio.pid))
                     ratio, control = paired_blocks.of_block(order, [rate.speed for rate in rates])
-                    found.speed[job].append(ratio)
-                    found.control[job].append(control)
+                    results.speed[job].append(ratio)
+                    results.control[job].append(control)
                     work = paired_blocks.of_block(order, [rate.work for rate in rates])[0]
-                    found.work[job].append(work)
+                    results.work[job].append(work)
             finally:
                 fio.terminate()
 
@@ -109,16 +113,16 @@ def _windows(
 ) -> Iterator[paired_runs.Rates]:
     """The rates of one window after another; a sample lies in the middle of each of B."""
     counted = Path("/sys/block") / Path(device).name / "stat"
-    at, written, used = _counts(counted, pid)
+    started, written, used = _counts(counted, pid)
     for side in order:
-        _sleep_until(at + WINDOW_S / 2)
+        _sleep_until(started + WINDOW_S / 2)
         if side == "B":
             sample()
-        _sleep_until(at + WINDOW_S)
+        _sleep_until(started + WINDOW_S)
         ended, written_then, used_then = _counts(counted, pid)
         kib = (written_then - written) * SECTOR / 1024
-        yield paired_runs.Rates(kib / (ended - at), kib / (used_then - used))
-        at, written, used = ended, written_then, used_then
+        yield paired_runs.Rates(kib / (ended - started), kib / (used_then - used))
+        started, written, used = ended, written_then, used_then
 
 
 def _counts(counted: Path, pid: int) -> tuple[float, int, float]:

@@ -43,20 +43,22 @@ def search(
     """A bisection to its end, and the runs that it took."""
     names = [str(place) for place in range(count)]
     blocks: list[dict[str, float]] = []
-    while (stands := bisection(names, blocks, runs)).measure:
+    while (state := bisection(names, blocks, runs)).measure:
         drift = draw.gauss(0, DRIFT)
         blocks.append(
             {
-                name: exp(drift - sum(by for at, by in changes.items() if int(name) >= at))
+                name: exp(
+                    drift - sum(size for place, size in changes.items() if int(name) >= place)
+                )
                 * exp(draw.gauss(0, noise))
-                for name in stands.measure
+                for name in state.measure
             }
         )
-    return stands, sum(map(len, blocks))
+    return state, sum(map(len, blocks))
 
 
 def main() -> int:
-    draw, kept = Random(SEED), True
+    draw, all_kept = Random(SEED), True
     scenes: list[tuple[str, int, Changes, float, int, float, float]] = [
         # Which, kernels, changes, scatter, budget, least right, most claimed wrongly (percent).
         ("16 kernels, one 10% slower, 120 runs", 16, one(0.10), 0.02, 120, 98, 1),
@@ -67,28 +69,28 @@ def main() -> int:
         ("16 kernels, all alike, 120 runs", 16, none, 0.02, 120, 0, 5),
     ]
     print(f"{'':50} {'right':>7} {'wrong':>7} {'alike':>7} {'unknown':>8}  runs: median, 95%")
-    for name, count, changes, noise, runs, least, most in scenes:
+    for name, count, changes, noise, runs, least_right, most_wrong in scenes:
         right = wrong = alike = 0
         taken = []
         for _ in range(TRIALS):
             changed = changes(draw, count)
-            found, spent = search(draw, count, changed, noise, runs)
+            outcome, spent = search(draw, count, changed, noise, runs)
             taken.append(spent)
-            if found.status == FASTER:
-                span = range(int(found.before) + 1, int(found.after) + 1)
-                is_right = found.is_neighbours and any(at in span for at in changed)
+            if outcome.status == FASTER:
+                span = range(int(outcome.before) + 1, int(outcome.after) + 1)
+                is_right = outcome.is_neighbours and any(place in span for place in changed)
                 right, wrong = right + is_right, wrong + (not is_right)
-            alike += found.status == EQUIVALENT
-        shares = [100 * some / TRIALS for some in (right, wrong, alike)]
-        is_kept = shares[0] >= least and shares[1] <= most
-        kept = kept and is_kept
+            alike += outcome.status == EQUIVALENT
+        shares = [100 * hits / TRIALS for hits in (right, wrong, alike)]
+        is_kept = shares[0] >= least_right and shares[1] <= most_wrong
+        all_kept = all_kept and is_kept
         print(
             f"{name:50} {shares[0]:6.1f}% {shares[1]:6.1f}% {shares[2]:6.1f}% "
             f"{100 - sum(shares):7.1f}%  {median(taken):.0f}, {sorted(taken)[int(0.95 * TRIALS)]}"
             f"{'' if is_kept else '  NOT KEPT'}",
             flush=True,
         )
-    return 0 if kept else 1
+    return 0 if all_kept else 1
 
 
 if __name__ == "__main__":

@@ -81,12 +81,12 @@ def tried_out(
     """In how many trials (anything differs, and what ``factor`` names is first)."""
     differing = first = 0
     for _ in range(trials):
-        one, other = drawn(draw, count, factor, 0.08, 0.1)
+        first_runs, second_runs = drawn(draw, count, factor, 0.08, 0.1)
         if how == "runs":
-            one, other = without_blocks(one), without_blocks(other)
-        found = explained(one, other, JOURNAL if "set up" in how else ())
-        differing += bool(found.differing)
-        first += found.first is not None and found.first.cost.test in factor
+            first_runs, second_runs = without_blocks(first_runs), without_blocks(second_runs)
+        explanation = explained(first_runs, second_runs, JOURNAL if "set up" in how else ())
+        differing += bool(explanation.differing)
+        first += explanation.first is not None and explanation.first.cost.test in factor
     return differing, first
 
 
@@ -127,10 +127,12 @@ def simulate(trials: int) -> bool:
     return is_kept
 
 
-def judged(one: Try, is_set_up: bool) -> tuple[bool, list[tuple[str, float, float]]]:
+def judged(attempt: Try, is_set_up: bool) -> tuple[bool, list[tuple[str, float, float]]]:
     """Whether what the cause must change is first; what surely differs, as it is ranked."""
-    differing = explained(*one.sides(), SEEDS[one.cause].setups if is_set_up else ()).differing
-    is_first = bool(differing) and differing[0].cost.test in SEEDS[one.cause].expected
+    differing = explained(
+        *attempt.sides(), SEEDS[attempt.cause].setups if is_set_up else ()
+    ).differing
+    is_first = bool(differing) and differing[0].cost.test in SEEDS[attempt.cause].expected
     return is_first, [(e.cost.test, round(e.ratio, 2), round(e.surely, 2)) for e in differing[:4]]
 
 
@@ -138,20 +140,20 @@ def summed_up(tries: Iterable[Try]) -> bool:
     """Print each try and the sum of each cause; whether it is first in 9 of 10 of all."""
     hits: dict[str, list[bool]] = {}
     alone: dict[str, int] = {}
-    for one in tries:
-        is_first, causes = judged(one, is_set_up=True)
-        hits.setdefault(one.cause, []).append(is_first)
-        alone[one.cause] = alone.get(one.cause, 0) + judged(one, is_set_up=False)[0]
+    for attempt in tries:
+        is_first, causes = judged(attempt, is_set_up=True)
+        hits.setdefault(attempt.cause, []).append(is_first)
+        alone[attempt.cause] = alone.get(attempt.cause, 0) + judged(attempt, is_set_up=False)[0]
         print(
-            f"  {one.cause}: {'first' if is_first else 'NOT FIRST'} {json.dumps(causes)}",
+            f"  {attempt.cause}: {'first' if is_first else 'NOT FIRST'} {json.dumps(causes)}",
             flush=True,
         )
-    for cause, found in hits.items():
+    for cause, firsts in hits.items():
         print(
-            f"{cause}: first in {sum(found)} of {len(found)}; by its counts alone, with nothing "
+            f"{cause}: first in {sum(firsts)} of {len(firsts)}; by its counts alone, with nothing "
             f"known of the set-up, in {alone[cause]}"
         )
-    return all(sum(found) >= 0.9 * len(found) for found in hits.values())
+    return all(sum(firsts) >= 0.9 * len(firsts) for firsts in hits.values())
 
 
 def seeded(causes: list[str], tries: int, blocks: int, keep: Path | None) -> bool:
@@ -165,11 +167,11 @@ def seeded(causes: list[str], tries: int, blocks: int, keep: Path | None) -> boo
         with tempfile.TemporaryDirectory(prefix="fsbench-seeded-") as folder:
             for _ in range(tries):
                 for cause in causes or SEEDS:
-                    one = tried(cause, Path(folder), blocks)
+                    attempt = tried(cause, Path(folder), blocks)
                     if keep is not None:
                         with keep.open("a", encoding="ascii") as file:
-                            file.write(f"{one.as_line()}\n")
-                    yield one
+                            file.write(f"{attempt.as_line()}\n")
+                    yield attempt
 
     return summed_up(carried_out())
 
@@ -184,14 +186,14 @@ def main() -> int:
     parser.add_argument("--tries", type=int, default=10)
     parser.add_argument("--blocks", type=int, default=5)
     parser.add_argument("--keep", type=Path, help="a file that recordings are added to, or read of")
-    given: Any = parser.parse_intermixed_args()
+    options: Any = parser.parse_intermixed_args()
     logging.disable(logging.INFO)
-    if given.what == "simulate":
-        return 0 if simulate(given.trials) else 1
-    if given.what == "again":
-        with given.keep.open(encoding="ascii") as file:
+    if options.what == "simulate":
+        return 0 if simulate(options.trials) else 1
+    if options.what == "again":
+        with options.keep.open(encoding="ascii") as file:
             return 0 if summed_up(Try.of(line) for line in file) else 1
-    return 0 if seeded(given.causes, given.tries, given.blocks, given.keep) else 1
+    return 0 if seeded(options.causes, options.tries, options.blocks, options.keep) else 1
 
 
 if __name__ == "__main__":

@@ -62,25 +62,29 @@ def held(draw: np.random.Generator, kind: Draw, count: int) -> tuple[float, floa
 
 def estimated(draw: np.random.Generator, kind: Draw) -> tuple[list[int], int, float]:
     """(quartiles of the estimates, how many trials had none, percent that were wide enough)."""
-    found, enough, none = [], 0, 0
+    estimates, enough, none = [], 0, 0
     for _ in range(ESTIMATES):
         first = median_interval(kind(draw, 50).tolist())
         assert first is not None
         needed = next(
-            one.repeats for one in first.repeats_for if one.half_width_percent == WANTED_PERCENT
+            target.repeats
+            for target in first.repeats_for
+            if target.half_width_percent == WANTED_PERCENT
         )
         if needed is None:
             none += 1
             continue
-        found.append(needed)
+        estimates.append(needed)
         again = median_interval(kind(draw, needed).tolist())
         assert again is not None
         wider = max(again.median - again.low, again.high - again.median)
         enough += wider <= WANTED_PERCENT / 100 * again.median
     quartiles = (
-        [round(float(one)) for one in np.quantile(found, (0.25, 0.5, 0.75))] if found else []
+        [round(float(quartile)) for quartile in np.quantile(estimates, (0.25, 0.5, 0.75))]
+        if estimates
+        else []
     )
-    return quartiles, none, 100 * enough / max(1, len(found))
+    return quartiles, none, 100 * enough / max(1, len(estimates))
 
 
 def main() -> int:

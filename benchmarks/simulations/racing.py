@@ -40,29 +40,32 @@ def run(
 
 def main() -> int:
     draw = np.random.default_rng(SEED)
-    kept = []
+    promises_kept = []
 
-    def report(name: str, percent: float, *, least: float = 0, most: float = 100) -> None:
-        kept.append(least <= percent <= most)
-        bound = f">= {least:g}" if least else f"<= {most:g}" if most < 100 else ""
-        print(f"{name:78} {percent:5.1f}% {bound:8} {'' if kept[-1] else 'NOT KEPT'}", flush=True)
+    def report(name: str, percent: float, *, at_least: float = 0, at_most: float = 100) -> None:
+        promises_kept.append(at_least <= percent <= at_most)
+        bound = f">= {at_least:g}" if at_least else f"<= {at_most:g}" if at_most < 100 else ""
+        print(
+            f"{name:78} {percent:5.1f}% {bound:8} {'' if promises_kept[-1] else 'NOT KEPT'}",
+            flush=True,
+        )
 
     print("24 contenders: the best, or one within 1% of it")
     for fixed_blocks in (10, 20):
         matrix = 24 * fixed_blocks
-        found, fixed, taken = [], [], 0
+        raced, fixed, taken = [], [], 0
         for _ in range(RACES):
             truth = draw.normal(size=24) * 0.08
             ended, runs = run(draw, truth, matrix // 2, 0.08)
             taken += runs
-            found.append(truth[int(ended.leader)] >= truth.max() - 0.01)
+            raced.append(truth[int(ended.leader)] >= truth.max() - 0.01)
             means = truth + draw.normal(size=24) * 0.08 / np.sqrt(fixed_blocks)
             fixed.append(truth[means.argmax()] >= truth.max() - 0.01)
         report(f"  all in {fixed_blocks} blocks, {matrix} runs", 100 * float(np.mean(fixed)))
         report(
             f"  race of at most {matrix // 2} runs ({taken / RACES:.0f} on average)",
-            100 * float(np.mean(found)),
-            least=85 if fixed_blocks == 20 else 0,
+            100 * float(np.mean(raced)),
+            at_least=85 if fixed_blocks == 20 else 0,
         )
 
     print("What a race says of its finalists (looked at after every block)")
@@ -71,11 +74,11 @@ def main() -> int:
     for _ in range(TRIALS):
         ended, _ = run(draw, np.zeros(2), 60, 0.04)
         states[ended.status] += 1
-    report("  two that are the same: called faster", 100 * states[FASTER] / TRIALS, most=5)
+    report("  two that are the same: called faster", 100 * states[FASTER] / TRIALS, at_most=5)
     for _ in range(TRIALS):
         ended, _ = run(draw, np.array([0.0, np.log(1.02)]), 60, 0.01)
         wrong += ended.status == EQUIVALENT
-    report("  two apart by the margin: called equivalent", 100 * wrong / TRIALS, most=5)
+    report("  two apart by the margin: called equivalent", 100 * wrong / TRIALS, at_most=5)
     outside = 0
     for _ in range(TRIALS):
         ratios = draw.normal(size=60) * 0.05 + 0.03
@@ -83,7 +86,7 @@ def main() -> int:
             not low <= 0.03 <= high
             for low, high in (racing.interval(ratios[:n].tolist()) for n in range(3, 61))
         )
-    report("  intervals that ever leave the truth out, 58 looks", 100 * outside / TRIALS, most=5)
+    report("  intervals that ever leave the truth out, 58 looks", 100 * outside / TRIALS, at_most=5)
 
     dropped = 0
     for _ in range(TRIALS):
@@ -94,7 +97,7 @@ def main() -> int:
     report(
         "  the best is dropped as surely behind (8 contenders within 2%)",
         100 * dropped / TRIALS,
-        most=5,
+        at_most=5,
     )
 
     for seen in (6, 12):
@@ -109,9 +112,9 @@ def main() -> int:
         report(
             f"  inconclusive after {seen} blocks, known within the blocks said",
             100 * float(np.mean(decided)),
-            least=80,
+            at_least=80,
         )
-    return 0 if all(kept) else 1
+    return 0 if all(promises_kept) else 1
 
 
 if __name__ == "__main__":

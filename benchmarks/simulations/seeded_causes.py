@@ -55,9 +55,9 @@ class Seed:
             for key in keys
         }
         pairs["scheduler"] = [side.scheduler for side in self.sides]
-        for one in fields(Limits):
-            pairs[f"limits.{one.name}"] = [
-                str(getattr(side.limits, one.name)) for side in self.sides
+        for limit in fields(Limits):
+            pairs[f"limits.{limit.name}"] = [
+                str(getattr(side.limits, limit.name)) for side in self.sides
             ]
         return [
             SetupDifference(name, name, *both) for name, both in pairs.items() if both[0] != both[1]
@@ -124,7 +124,7 @@ def loop_device(folder: Path) -> Iterator[str]:
     image = folder / "seeded.img"
     with image.open("wb") as file:
         file.truncate(SIZE_MIB * 2**20)
-    made = subprocess.run(
+    done = subprocess.run(
         [
             *("losetup", "--find", "--show"),
             "--direct-io=on",
@@ -134,7 +134,7 @@ def loop_device(folder: Path) -> Iterator[str]:
         capture_output=True,
         text=True,
     )
-    device = made.stdout.strip()
+    device = done.stdout.strip()
     try:
         yield device
     finally:
@@ -173,9 +173,9 @@ class Try:
 
     def sides(self) -> tuple[list[RunCosts], list[RunCosts]]:
         """What the runs of the slower and of the faster one cost."""
-        one = [slower.costs(str(place)) for place, (slower, _) in enumerate(self.blocks)]
-        other = [faster.costs(str(place)) for place, (_, faster) in enumerate(self.blocks)]
-        return one, other
+        slower_costs = [slower.costs(str(place)) for place, (slower, _) in enumerate(self.blocks)]
+        faster_costs = [faster.costs(str(place)) for place, (_, faster) in enumerate(self.blocks)]
+        return slower_costs, faster_costs
 
     def as_line(self) -> str:
         blocks = [[run.as_json() for run in pair] for pair in self.blocks]
@@ -184,22 +184,22 @@ class Try:
     @classmethod
     def of(cls, line: str) -> "Try":
         data = json.loads(line)
-        pairs = [(Recorded.of(one), Recorded.of(other)) for one, other in data["blocks"]]
+        pairs = [(Recorded.of(slower), Recorded.of(faster)) for slower, faster in data["blocks"]]
         return cls(data["cause"], pairs)
 
 
 def tried(cause: str, folder: Path, blocks: int) -> Try:
     """Real runs on a new loop device; which side is first is turned round from block to block."""
-    seed, found = SEEDS[cause], []
+    seed, pairs = SEEDS[cause], []
     with loop_device(folder) as device:
         for place in range(blocks):
             if place % 2:
                 faster = carried_out(seed.faster, device)
-                found.append((carried_out(seed.slower, device), faster))
+                pairs.append((carried_out(seed.slower, device), faster))
             else:
                 slower = carried_out(seed.slower, device)
-                found.append((slower, carried_out(seed.faster, device)))
-    return Try(cause, found)
+                pairs.append((slower, carried_out(seed.faster, device)))
+    return Try(cause, pairs)
 
 
 def carried_out(side: Side, device: str) -> Recorded:

@@ -26,17 +26,17 @@ STALLS, STALLED = 0.005, 20.0
 
 def drawn(draw: np.random.Generator, run_length: int) -> np.ndarray:
     """Nanoseconds; stalls hit ``run_length`` requests in a row."""
-    found = 100_000 * np.exp(0.3 * draw.normal(size=REQUESTS))
+    latencies = 100_000 * np.exp(0.3 * draw.normal(size=REQUESTS))
     starts = draw.random(REQUESTS) < STALLS / run_length
     stalled = np.convolve(starts, np.ones(run_length), mode="full")[:REQUESTS] > 0
-    return np.where(stalled, found * STALLED, found).astype(np.int64)
+    return np.where(stalled, latencies * STALLED, latencies).astype(np.int64)
 
 
 def counted(values: np.ndarray) -> Distribution:
     numbers, counts = np.unique(values, return_counts=True)
-    found = distribution("clat", "", "ns", zip(numbers.tolist(), counts.tolist(), strict=True))
-    assert found is not None
-    return found
+    histogram = distribution("clat", "", "ns", zip(numbers.tolist(), counts.tolist(), strict=True))
+    assert histogram is not None
+    return histogram
 
 
 def main() -> int:
@@ -44,13 +44,13 @@ def main() -> int:
     for run_length, words in ((1, "independent requests"), (200, "stalls of 200 requests")):
         # The truth is that of 300 other runs as one.
         sample = np.concatenate([drawn(draw, run_length) for _ in range(300)])
-        truth = {one: float(np.quantile(sample, float(one) / 100)) for one in PERCENTS}
+        truth = {percent: float(np.quantile(sample, float(percent) / 100)) for percent in PERCENTS}
         held = dict.fromkeys(PERCENTS, 0)
         of_repeats = dict.fromkeys(PERCENTS, 0)
         for trial in range(TRIALS):
-            one = counted(drawn(draw, run_length))
+            run = counted(drawn(draw, run_length))
             for percent in PERCENTS:
-                ends = one.interval(percent)
+                ends = run.interval(percent)
                 held[percent] += ends is not None and ends[0] <= truth[percent] <= ends[1]
             if trial % 5 == 0:
                 runs = [counted(drawn(draw, run_length)) for _ in range(5)]

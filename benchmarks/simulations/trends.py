@@ -28,8 +28,8 @@ def line(
     """Values by point; ``between`` and ``within`` are deviations in percent."""
     level = 1 + between / 100 * draw.normal(size=(points, 1))
     values = 1000 * level + 10 * within * draw.normal(size=(points, repeats))
-    found: list[list[float]] = values.tolist()
-    return found
+    by_point: list[list[float]] = values.tolist()
+    return by_point
 
 
 def tells_a_fall(values: list[list[float]], margin: float) -> bool:
@@ -50,10 +50,10 @@ def main() -> int:
         *((3, 3, 5, 1), (3, 2, 5, 2), (4, 3, 5, 3), (6, 3, 3, 5)),
         *((10, 1, 5, 0), (10, 3, 3, 3), (40, 1, 5, 0)),
     ):
-        found = sum(
+        false_alarms = sum(
             bool(changes(line(draw, points, repeats, between, within), 0)) for _ in range(TRIALS)
         )
-        percent = 100 * found / TRIALS
+        percent = 100 * false_alarms / TRIALS
         is_promised = points > 2 or between == 0
         is_kept &= percent <= MOST_PERCENT or not is_promised
         note = "" if is_promised else "not promised"

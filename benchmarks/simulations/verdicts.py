@@ -46,37 +46,37 @@ def speeds(
 ) -> np.ndarray:
     """Measured speeds, contenders by blocks; drift and noise are deviations in percent."""
     common = draw.normal(size=(1, blocks)) * drift / 100
-    own = noise_of(draw, (len(truth), blocks)) * noise / 100
-    found: np.ndarray = 1000 * np.exp(np.log(truth)[:, None] + common + own)
-    return found
+    scatter = noise_of(draw, (len(truth), blocks)) * noise / 100
+    measured: np.ndarray = 1000 * np.exp(np.log(truth)[:, None] + common + scatter)
+    return measured
 
 
 def verdict_of(measured: np.ndarray) -> paired.RatioVerdict:
     a, b = ({str(block): float(value) for block, value in enumerate(row)} for row in measured)
-    found = paired.paired(a, b, lower_is_better=False)
-    assert found is not None
-    return found
+    verdict = paired.paired(a, b, lower_is_better=False)
+    assert verdict is not None
+    return verdict
 
 
 def unpaired_of(measured: np.ndarray) -> paired.RatioVerdict:
     ahead, behind = (interval(row.tolist()) for row in measured)
     assert ahead is not None
     assert behind is not None
-    found = paired.unpaired(ahead, behind, lower_is_better=False)
-    assert found is not None
-    return found
+    verdict = paired.unpaired(ahead, behind, lower_is_better=False)
+    assert verdict is not None
+    return verdict
 
 
 def is_significant_unpaired(measured: np.ndarray) -> bool:
     """By the rule of FREENIX 2002 with its margin of 10%, the better mean ahead."""
-    found = [one for row in measured if (one := interval(row.tolist())) is not None]
-    ahead, behind = sorted(found, key=lambda one: -one.mean)
+    estimates = [estimate for row in measured if (estimate := interval(row.tolist())) is not None]
+    ahead, behind = sorted(estimates, key=lambda estimate: -estimate.mean)
     judged = significance.compare(ahead, behind, margin_percent=10, lower_is_better=False)
     return judged.status == significance.SIGNIFICANT
 
 
-def share(found: list[bool]) -> float:
-    return 100 * sum(found) / len(found)
+def share(outcomes: list[bool]) -> float:
+    return 100 * sum(outcomes) / len(outcomes)
 
 
 def _is_best_faster(measured: np.ndarray) -> bool:
@@ -84,11 +84,11 @@ def _is_best_faster(measured: np.ndarray) -> bool:
     best = int(measured.mean(axis=1).argmax())
     pairs = [verdict_of(measured[[best, row]]) for row in range(len(measured)) if row != best]
     p_values = significance.holm(
-        [one.p_value for one in pairs], significance.pairs_of(len(measured))
+        [verdict.p_value for verdict in pairs], significance.pairs_of(len(measured))
     )
     return any(
-        paired.corrected(one, p_holm, len(pairs)).status == paired.FASTER
-        for one, p_holm in zip(pairs, p_values, strict=True)
+        paired.corrected(verdict, p_holm, len(pairs)).status == paired.FASTER
+        for verdict, p_holm in zip(pairs, p_values, strict=True)
     )
 
 
@@ -117,7 +117,7 @@ def _report_many_equivalences(report: Callable[..., None]) -> None:
             ahead = int(measured.mean(axis=1).argmax()) == 0
             wrong.append(bool(ahead and _equivalent_to_the_best(measured)))
         name = f"  any of {contenders} contenders to the best, {blocks} blocks, noise {noise}%"
-        report(name, share(wrong), most=5.5)
+        report(name, share(wrong), at_most=5.5)
     print("No difference: all of 8 contenders called equivalent to the best (not promised)")
     for blocks, noise in ((5, 0.5), (8, 0.5), (8, 1), (12, 1)):
         all_found = [
@@ -148,20 +148,20 @@ def _is_different_among_sound(draw: np.random.Generator, repeats: int, noise: fl
     """Whether two that are alike differ by the repeats of each that are no outliers."""
     measured = speeds(draw, [1, 1], repeats, drift=0, noise=noise)
     none = np.full(repeats, -1)
-    kept = [
+    sound = [
         {str(block): value for block, value in enumerate(row.tolist()) if not flagged[block]}
         for row in measured
         for flagged in [outliers(none, none, row)]
     ]
-    found = paired.paired(*kept, lower_is_better=False)
-    return found is not None and found.status in (paired.FASTER, paired.SLOWER)
+    verdict = paired.paired(*sound, lower_is_better=False)
+    return verdict is not None and verdict.status in (paired.FASTER, paired.SLOWER)
 
 
 def _holds_until_sure(draw: np.random.Generator, noise: float) -> bool:
     """Whether the interval holds the truth at which repeats end: 3 to 10, until ± 5%."""
     values = (1000 * (1 + noise / 100 * draw.normal(size=10))).tolist()
-    looks = [found for count in range(3, 11) if (found := interval(values[:count])) is not None]
-    ended = next((one for one in looks if (one.relative_percent or 0) <= 5), looks[-1])
+    looks = [look for count in range(3, 11) if (look := interval(values[:count])) is not None]
+    ended = next((look for look in looks if (look.relative_percent or 0) <= 5), looks[-1])
     return ended.low <= 1000 <= ended.high
 
 
@@ -176,18 +176,20 @@ def _is_best_of_rounded_faster(measured: np.ndarray, *, in_blocks: bool) -> bool
         rounding = (paired.rounding_of(two[0].tolist()), paired.rounding_of(two[1].tolist()))
         if in_blocks:
             blocks = [{str(block): float(v) for block, v in enumerate(values)} for values in two]
-            found = paired.paired(*blocks, lower_is_better=False, rounding=rounding)
+            verdict = paired.paired(*blocks, lower_is_better=False, rounding=rounding)
         else:
-            means = [one for values in two if (one := interval(values.tolist())) is not None]
-            found = paired.unpaired(*means, lower_is_better=False, rounding=rounding)
-        assert found is not None
-        pairs.append(found)
+            means = [
+                estimate for values in two if (estimate := interval(values.tolist())) is not None
+            ]
+            verdict = paired.unpaired(*means, lower_is_better=False, rounding=rounding)
+        assert verdict is not None
+        pairs.append(verdict)
     p_values = significance.holm(
-        [one.p_value for one in pairs], significance.pairs_of(len(measured))
+        [verdict.p_value for verdict in pairs], significance.pairs_of(len(measured))
     )
     return any(
-        paired.corrected(one, p_holm, len(pairs)).status == paired.FASTER
-        for one, p_holm in zip(pairs, p_values, strict=True)
+        paired.corrected(verdict, p_holm, len(pairs)).status == paired.FASTER
+        for verdict, p_holm in zip(pairs, p_values, strict=True)
     )
 
 
@@ -200,7 +202,7 @@ def _report_digits_and_modes(report: Callable[..., None]) -> None:
         *((8, 2, False), (8, 3, False), (8, 3, True), (8, 5, True)),
     ):
         for scatter in (0.3, 1.0):
-            found = [
+            alarms = [
                 _is_best_of_rounded_faster(
                     np.rint(100.5 + scatter * draw.normal(size=(contenders, repeats))),
                     in_blocks=in_blocks,
@@ -209,7 +211,7 @@ def _report_digits_and_modes(report: Callable[..., None]) -> None:
             ]
             how = "blocks" if in_blocks else "repeats, unpaired"
             name = f"  {contenders} contenders, {repeats} {how}, scatter of {scatter:g} of a digit"
-            report(name, share(found), most=7.0)
+            report(name, share(alarms), at_most=7.0)
     print("No difference: called one, where each run has one of two speeds, a quarter apart")
     for slow in (0.2, 0.5):
         for contenders, blocks in (
@@ -222,16 +224,16 @@ def _report_digits_and_modes(report: Callable[..., None]) -> None:
             (30, 5),
             (30, 8),
         ):
-            found = []
+            alarms = []
             for _ in range(TRIALS // 4):
                 measured = speeds(draw, [1.0] * contenders, blocks, drift=0, noise=0.5)
                 measured *= np.where(draw.random(measured.shape) < slow, 0.75, 1.0)
-                found.append(_is_best_faster(measured))
+                alarms.append(_is_best_faster(measured))
             name = f"  {contenders} contenders, {blocks} blocks, {slow:.0%} of runs slow"
             if blocks < least_blocks(contenders):
-                report(f"{name} (not promised)", share(found))
+                report(f"{name} (not promised)", share(alarms))
             else:
-                report(name, share(found), most=12.0)
+                report(name, share(alarms), at_most=12.0)
 
 
 def _report_samples(report: Callable[..., None]) -> None:
@@ -246,8 +248,8 @@ def _report_samples(report: Callable[..., None]) -> None:
             apart = []
             for _ in range(TRIALS):
                 runs = 1 + between / 100 * draw.normal(size=(2, 1))
-                found = unpaired_of(1000 * runs * (1 + 0.03 * draw.normal(size=(2, count))))
-                apart.append(found.status in (paired.FASTER, paired.SLOWER))
+                verdict = unpaired_of(1000 * runs * (1 + 0.03 * draw.normal(size=(2, count))))
+                apart.append(verdict.status in (paired.FASTER, paired.SLOWER))
             name = f"  {count} {kind}; runs scatter by {between}% (not promised)"
             report(name, share(apart))
 
@@ -261,19 +263,19 @@ def _print_many_looks(report: Callable[..., None]) -> None:
             for _ in range(TRIALS // 4)
         ]
         name = f"  the best of {contenders} against any other, 5 blocks, Holm over all pairs"
-        report(name, share(picked), most=7.0)
+        report(name, share(picked), at_most=7.0)
     print("No difference: called one, by whoever measures more until it is decided (not promised)")
     for noise in (2, 4, 8):
         looks = [_look_of_false_alarm(draw, noise) for _ in range(TRIALS)]
-        for most in (0, 1, 4):
+        for times in (0, 1, 4):
             report(
-                f"  5 blocks, noise {noise}%, and {most} times as many more as it says",
-                share([look is not None and look <= most for look in looks]),
+                f"  5 blocks, noise {noise}%, and {times} times as many more as it says",
+                share([look is not None and look <= times for look in looks]),
             )
     print("No difference: called one, of sound repeats alone, without outliers (not promised)")
     for repeats, noise in ((5, 5), (5, 10), (10, 10), (30, 10)):
-        found = [_is_different_among_sound(draw, repeats, noise) for _ in range(TRIALS)]
-        report(f"  {repeats} blocks, scatter {noise}%", share(found))
+        alarms = [_is_different_among_sound(draw, repeats, noise) for _ in range(TRIALS)]
+        report(f"  {repeats} blocks, scatter {noise}%", share(alarms))
     print("Intervals of a mean hold it where 3 to 10 repeats end at ± 5% (not promised)")
     for noise in (2, 3, 5, 8):
         held = [_holds_until_sure(draw, noise) for _ in range(TRIALS)]
@@ -282,12 +284,12 @@ def _print_many_looks(report: Callable[..., None]) -> None:
 
 def main() -> int:
     draw, draw_apart = np.random.default_rng(SEED), np.random.default_rng(SEED + 1)
-    kept: list[bool] = []
+    promises_kept: list[bool] = []
 
-    def report(name: str, percent: float, *, least: float = 0, most: float = 100) -> None:
-        is_kept = least <= percent <= most
-        kept.append(is_kept)
-        bound = f">= {least:g}" if least else f"<= {most:g}" if most < 100 else ""
+    def report(name: str, percent: float, *, at_least: float = 0, at_most: float = 100) -> None:
+        is_kept = at_least <= percent <= at_most
+        promises_kept.append(is_kept)
+        bound = f">= {at_least:g}" if at_least else f"<= {at_most:g}" if at_most < 100 else ""
         print(f"{name:78} {percent:5.1f}% {bound:8} {'' if is_kept else 'NOT KEPT'}", flush=True)
 
     def many(truth: list[float], blocks: int, **how: object) -> list[paired.RatioVerdict]:
@@ -299,37 +301,41 @@ def main() -> int:
     different = (paired.FASTER, paired.SLOWER)
     print("No difference: called one (false alarms)")
     for blocks, noise, noise_of in ((3, 2, normal), (8, 2, normal), (8, 8, normal), (8, 4, skewed)):
-        found = many([1, 1], blocks, drift=8, noise=noise, noise_of=noise_of)
+        verdicts = many([1, 1], blocks, drift=8, noise=noise, noise_of=noise_of)
         name = f"  {blocks} blocks, drift 8%, noise {noise}% ({noise_of.__name__})"
-        report(name, share([one.status in different for one in found]), most=5.5)
+        report(name, share([verdict.status in different for verdict in verdicts]), at_most=5.5)
     for blocks, noise in ((2, 4), (5, 4), (5, 8)):
         apart = [
             unpaired_of(speeds(draw_apart, [1, 1], blocks, drift=0, noise=noise))
             for _ in range(TRIALS)
         ]
         name = f"  {blocks} repeats each, unpaired, scatter {noise}%"
-        report(name, share([one.status in different for one in apart]), most=5.5)
+        report(name, share([verdict.status in different for verdict in apart]), at_most=5.5)
     families = []
     for _ in range(TRIALS // 4):
         measured = speeds(draw, [1.0] * 5, 8, drift=8, noise=4)
         pairs = [verdict_of(measured[[0, other]]) for other in range(1, 5)]
-        families.append(any(one.status in different for one in paired.family(pairs)))
-    report("  any of 4 contenders against one baseline, 8 blocks, Holm", share(families), most=5.5)
+        families.append(any(verdict.status in different for verdict in paired.family(pairs)))
+    report(
+        "  any of 4 contenders against one baseline, 8 blocks, Holm", share(families), at_most=5.5
+    )
 
     _print_many_looks(report)
     _report_digits_and_modes(report)
     _report_samples(report)
 
     print("A true difference: found")
-    found = many([1.05, 1], 8, drift=8, noise=2)
+    verdicts = many([1.05, 1], 8, drift=8, noise=2)
     report(
-        "  5%, 8 blocks, drift 8%, noise 2%", share([v.status == "faster" for v in found]), least=90
+        "  5%, 8 blocks, drift 8%, noise 2%",
+        share([v.status == "faster" for v in verdicts]),
+        at_least=90,
     )
-    found = many([1.10, 1], 5, drift=8, noise=2)
+    verdicts = many([1.10, 1], 5, drift=8, noise=2)
     report(
         "  10%, 5 blocks, drift 8%, noise 2%",
-        share([v.status == "faster" for v in found]),
-        least=90,
+        share([v.status == "faster" for v in verdicts]),
+        at_least=90,
     )
     unpaired = [
         is_significant_unpaired(speeds(draw, [1.12, 1], 5, drift=8, noise=2)) for _ in range(TRIALS)
@@ -340,36 +346,40 @@ def main() -> int:
     ratios = [
         unpaired_of(speeds(draw_apart, [1.12, 1], 5, drift=8, noise=2)) for _ in range(TRIALS)
     ]
-    report("  12%, the same, unpaired ratio", share([one.status == "faster" for one in ratios]))
-    found = many([1.12, 1], 5, drift=8, noise=2)
-    report("  12%, the same, paired", share([v.status == "faster" for v in found]), least=90)
+    report(
+        "  12%, the same, unpaired ratio", share([verdict.status == "faster" for verdict in ratios])
+    )
+    verdicts = many([1.12, 1], 5, drift=8, noise=2)
+    report("  12%, the same, paired", share([v.status == "faster" for v in verdicts]), at_least=90)
 
     print("A difference of just the margin (2%): called equivalent, wrongly")
     for blocks, noise in ((8, 1), (8, 2), (20, 2), (20, 4)):
-        found = many([1.02, 1], blocks, drift=8, noise=noise)
+        verdicts = many([1.02, 1], blocks, drift=8, noise=noise)
         name = f"  {blocks} blocks, drift 8%, noise {noise}%"
-        report(name, share([one.status == paired.EQUIVALENT for one in found]), most=5.5)
-    found = many([1, 1], 12, drift=8, noise=1)
+        report(
+            name, share([verdict.status == paired.EQUIVALENT for verdict in verdicts]), at_most=5.5
+        )
+    verdicts = many([1, 1], 12, drift=8, noise=1)
     name = "No difference: called equivalent, 12 blocks, noise 1%"
-    report(name, share([one.status == paired.EQUIVALENT for one in found]), least=90)
+    report(name, share([verdict.status == paired.EQUIVALENT for verdict in verdicts]), at_least=90)
 
     _report_many_equivalences(report)
 
     print("Intervals hold the true ratio")
-    found = many([1.05, 1], 8, drift=8, noise=4)
+    verdicts = many([1.05, 1], 8, drift=8, noise=4)
     report(
         "  Student's t, 8 blocks",
-        share([v.low <= 1.05 <= v.high for v in found]),
-        least=94,
-        most=96,
+        share([v.low <= 1.05 <= v.high for v in verdicts]),
+        at_least=94,
+        at_most=96,
     )
-    ranks = [v.rank_interval for v in found if v.rank_interval]
-    report("  signed ranks, 8 blocks", share([a <= 1.05 <= b for a, b in ranks]), least=94.5)
-    found = many([1.05, 1], 8, drift=8, noise=4, noise_of=skewed)
+    ranks = [v.rank_interval for v in verdicts if v.rank_interval]
+    report("  signed ranks, 8 blocks", share([a <= 1.05 <= b for a, b in ranks]), at_least=94.5)
+    verdicts = many([1.05, 1], 8, drift=8, noise=4, noise_of=skewed)
     report(
         "  Student's t, 8 blocks, skewed noise",
-        share([v.low <= 1.05 <= v.high for v in found]),
-        least=93,
+        share([v.low <= 1.05 <= v.high for v in verdicts]),
+        at_least=93,
     )
 
     print("As many blocks more as an inconclusive verdict asks for: it is decided")
@@ -386,9 +396,11 @@ def main() -> int:
             more = speeds(draw, truth, verdict.more_blocks, drift=8, noise=noise)
             decided.append(verdict_of(np.hstack([first, more])).status != paired.INCONCLUSIVE)
         report(
-            f"  {difference}% apart, noise {noise}%, asked after 6 blocks", share(decided), least=70
+            f"  {difference}% apart, noise {noise}%, asked after 6 blocks",
+            share(decided),
+            at_least=70,
         )
-    return 0 if all(kept) else 1
+    return 0 if all(promises_kept) else 1
 
 
 if __name__ == "__main__":
