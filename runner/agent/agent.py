@@ -210,13 +210,13 @@ def flush(plan: dict[str, Any], used_before: "int | None") -> None:
         step = {"phase": "sync", "argv": ["sync", "-f", folder], "timeout_s": 3600}
         with contextlib.suppress(commands.StepFailed):
             run_step(step | {"allow_failure": True})
-    found = sampler.contents(point, plan.get("leave_nothing") or "")
+    contents = sampler.contents(point, plan.get("leave_nothing") or "")
     messages.send(
         "space",
         used_before_bytes=used_before,
         used_after_bytes=sampler.used_bytes(point),
-        files=found and found[0],
-        contents_bytes=found and found[1],
+        files=contents and contents[0],
+        contents_bytes=contents and contents[1],
     )
 
 

@@ -189,7 +189,7 @@ class Step:
                     self.stopped_by = "full"
         if (
             not self.stopped_by
-            and sum(len(kept) for kept in self.kept.values()) > OUTPUT_LIMIT_BYTES
+            and sum(len(output) for output in self.kept.values()) > OUTPUT_LIMIT_BYTES
         ):
             self.stopped_by = "output"
         return self.stopped_by
@@ -201,12 +201,12 @@ class Step:
             self._report_progress()
 
     def _report_progress(self) -> None:
-        found = BYTES_DONE.findall(bytes(self.kept["stderr"][-200:]))
+        matches = BYTES_DONE.findall(bytes(self.kept["stderr"][-200:]))
         now = time.monotonic()
-        if not found or now - self._told_progress < 1.0:
+        if not matches or now - self._told_progress < 1.0:
             return
         self._told_progress = now
-        done, total = int(found[-1][0]), int(found[-1][1] or self.total_bytes or 0)
+        done, total = int(matches[-1][0]), int(matches[-1][1] or self.total_bytes or 0)
         if total > 0:
             messages.send("progress", share=min(done / total, 1.0))
 

@@ -39,10 +39,10 @@ class Source:
     def read(self) -> Numbers:
         """A number for each name; None where it is not there this time."""
         try:
-            found = self._read_out(self._whole().decode("ascii", "replace"))
+            numbers = self._read_out(self._whole().decode("ascii", "replace"))
         except (OSError, ValueError, IndexError, KeyError):
-            found = []
-        return found[: len(self.names)] + [None] * (len(self.names) - len(found))
+            numbers = []
+        return numbers[: len(self.names)] + [None] * (len(self.names) - len(numbers))
 
     def _whole(self) -> bytes:
         """In one call, so that all numbers are of one moment: /proc/stat grows with processors and
@@ -67,7 +67,7 @@ def processors(text: str) -> Numbers:
     user, nice, system, idle, iowait, irq, soft, steal = map(int, lines[0].split()[1:9])
     ticks = (user + nice, system, irq + soft, idle, iowait, steal)
     switched = next((line for line in reversed(lines) if line.startswith("ctxt ")), "")
-    return [*(round(one * TICK_MS) for one in ticks), int(switched.split()[1])]
+    return [*(round(tick * TICK_MS) for tick in ticks), int(switched.split()[1])]
 
 
 def keyed(text: str) -> dict[str, int]:
@@ -78,8 +78,8 @@ def keyed(text: str) -> dict[str, int]:
 
 def of_keys(names: Sequence[str], times: float = 1) -> Callable[[str], Numbers]:
     def read_out(text: str) -> Numbers:
-        found = keyed(text)
-        return [round(found[name] * times) if name in found else None for name in names]
+        numbers = keyed(text)
+        return [round(numbers[name] * times) if name in numbers else None for name in names]
 
     return read_out
 
@@ -143,8 +143,8 @@ class Energy:
             levels = self._levels()
         except (OSError, ValueError):
             return [None]
-        for now, before, most in zip(levels, self._last, self._ranges, strict=True):
-            self._sum += now - before if now >= before else now + most - before
+        for now, before, limit in zip(levels, self._last, self._ranges, strict=True):
+            self._sum += now - before if now >= before else now + limit - before
         self._last = levels
         return [self._sum]
 
@@ -176,10 +176,10 @@ class DeviceEnergy:
         """The file of a device, and whether it counts energy. A partition has its disk's."""
         for above in (folder / "device", folder / ".." / "device"):
             for place in self._PLACES:
-                for found in sorted(above.glob(place)):
+                for sensor in sorted(above.glob(place)):
                     for name in ("energy1_input", "power1_average", "power1_input"):
-                        if (found / name).is_file():
-                            return found / name, name.startswith("energy")
+                        if (sensor / name).is_file():
+                            return sensor / name, name.startswith("energy")
         raise FileNotFoundError(str(folder))
 
     def _levels(self) -> "list[int]":
@@ -215,8 +215,8 @@ def mount_table(root: str = "/") -> "list[tuple[list[str], list[str]]]":
     content = Path(root, "proc/self/mountinfo").read_bytes()
     lines = content.decode("utf-8", "backslashreplace").split("\n")
     halves = (line.partition(" - ") for line in lines)
-    found = [(before.split(" "), after.split(" ")) for before, _, after in halves]
-    return [(fields, kind) for fields, kind in found if len(fields) > 5 and len(kind) > 2]
+    entries = [(before.split(" "), after.split(" ")) for before, _, after in halves]
+    return [(fields, kind) for fields, kind in entries if len(fields) > 5 and len(kind) > 2]
 
 
 def group_folders(root: str = "/") -> "dict[str, str]":
@@ -226,7 +226,7 @@ def group_folders(root: str = "/") -> "dict[str, str]":
     mounted: dict[str, tuple[str, str]] = {}
     try:
         mounts = mount_table(root)
-        mine = Path(root, "proc/self/cgroup").read_bytes().decode("utf-8", "backslashreplace")
+        groups = Path(root, "proc/self/cgroup").read_bytes().decode("utf-8", "backslashreplace")
     except OSError:
         return {}
     for fields, kind in mounts:
@@ -235,8 +235,8 @@ def group_folders(root: str = "/") -> "dict[str, str]":
         elif kind[0] == "cgroup":
             for option in kind[2].split(","):
                 mounted.setdefault(option, (fields[4], fields[3]))
-    found = {}
-    for line in filter(None, mine.split("\n")):
+    folders = {}
+    for line in filter(None, groups.split("\n")):
         _, names, path = line.split(":", 2)
         for name in names.split(","):
             if name not in mounted:
@@ -246,7 +246,7 @@ def group_folders(root: str = "/") -> "dict[str, str]":
                 path = path[len(top) :]
             folder = f"{point}/{path.strip('/')}".strip("/")
             if name or Path(root, folder, "io.stat").exists():
-                found[name] = folder
+                folders[name] = folder
             elif Path(root, folder, "io.pressure").exists():
-                found[PRESSURE] = folder
-    return found
+                folders[PRESSURE] = folder
+    return folders

@@ -29,8 +29,8 @@ def held(plan: dict[str, Any], phase: str) -> Iterator[None]:
 
 
 def _devices(plan: dict[str, Any]) -> "list[str]":
-    found = [plan.get("device"), plan.get("journal_device"), *plan.get("member_devices", [])]
-    return [one for one in found if one]
+    devices = [plan.get("device"), plan.get("journal_device"), *plan.get("member_devices", [])]
+    return [device for device in devices if device]
 
 
 def _opened(device: str) -> int:

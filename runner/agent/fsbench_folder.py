@@ -22,9 +22,11 @@ def check(plan: dict[str, Any]) -> None:
         raise commands.StepFailed(
             f"{folder} is not the folder that fsbench made. Nothing was touched."
         )
-    over = [one for one in mounted.mounts() if f"{folder}/".startswith(f"{one[0].rstrip('/')}/")]
+    over = [
+        mount for mount in mounted.mounts() if f"{folder}/".startswith(f"{mount[0].rstrip('/')}/")
+    ]
     # The longest, and of these the latest: it covers the others.
-    _, (_, kind, options) = max(enumerate(over), key=lambda one: (len(one[1][0]), one[0]))
+    _, (_, kind, options) = max(enumerate(over), key=lambda entry: (len(entry[1][0]), entry[0]))
     if kind != plan["filesystem"]:
         raise commands.StepFailed(
             f"{kind} is mounted at {folder} instead of {plan['filesystem']}. Nothing was touched."

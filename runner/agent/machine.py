@@ -17,14 +17,14 @@ VERSION_FLAGS = {
 
 def environment(tools: list[str]) -> dict[str, Any]:
     """What the run happens on, as ``{section: [[label, value], ...]}`` and in single values."""
-    found = {tool: tool_version(tool) for tool in tools}
+    versions = {tool: tool_version(tool) for tool in tools}
     distribution, kernel = distribution_name(), os.uname()
     memory = re.search(r"^MemTotal:\s+(\d+) kB", _read("/proc/meminfo"), re.M)
     cpus = re.findall(r"^model name\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.M)
     return {
         "kernel": kernel.release,
         "distribution": distribution,
-        "tools": found,
+        "tools": versions,
         "filesystems": [line.split()[-1] for line in _read("/proc/filesystems").splitlines()],
         "facts": {
             "Operating system": [
@@ -40,7 +40,7 @@ def environment(tools: list[str]) -> dict[str, Any]:
             ],
             "Tools": [
                 [tool, entry["version"] or "version not told"]
-                for tool, entry in found.items()
+                for tool, entry in versions.items()
                 if entry["path"]
             ],
         },
@@ -62,7 +62,7 @@ def distribution_name() -> str:
 def _path_of(tool: str) -> str:
     """Where it is; nothing where it is not."""
     places = (Path(folder, tool) for folder in commands.PATH.split(":"))
-    return next((str(one) for one in places if one.is_file() and os.access(one, os.X_OK)), "")
+    return next((str(path) for path in places if path.is_file() and os.access(path, os.X_OK)), "")
 
 
 def tool_version(tool: str) -> dict[str, str]:

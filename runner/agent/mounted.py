@@ -17,12 +17,12 @@ REMOVE_S = 1.5
 
 def mounts(root: str = "/") -> list[tuple[str, str, str]]:
     """(mount point, file system, options in effect) of everything mounted here, latest last."""
-    found = []
+    entries = []
     for fields, kind in counters.mount_table(root):
         point = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields[4])
         options = dict.fromkeys(fields[5].split(",") + kind[2].split(","))
-        found.append((point, kind[0], ",".join(options)))
-    return found
+        entries.append((point, kind[0], ",".join(options)))
+    return entries
 
 
 def check_mounted(plan: dict[str, Any]) -> None:
@@ -30,8 +30,10 @@ def check_mounted(plan: dict[str, Any]) -> None:
     point = plan["mount_point"]
     here = [(kind, options) for where, kind, options in mounts() if where == point]
     if not here or here[-1][0] != plan["filesystem"]:
-        found = here[-1][0] if here else "nothing"
-        raise commands.StepFailed(f"{found} is mounted on {point} instead of {plan['filesystem']}.")
+        filesystem = here[-1][0] if here else "nothing"
+        raise commands.StepFailed(
+            f"{filesystem} is mounted on {point} instead of {plan['filesystem']}."
+        )
     free = os.statvfs(point)
     messages.send(
         "mounted",
@@ -61,8 +63,8 @@ def check_overlay(plan: dict[str, Any], is_mounted: bool) -> None:
     if not any(step["phase"] == "overlay" for step in plan["steps"]):
         return
     if not is_mounted:
-        known = Path("/proc/filesystems").read_text(encoding="utf-8").split()
-        if "overlay" not in known:
+        filesystems = Path("/proc/filesystems").read_text(encoding="utf-8").split()
+        if "overlay" not in filesystems:
             raise commands.StepFailed(
                 "The kernel has no overlayfs: load its module (modprobe overlay), or leave it out. "
                 "Nothing was erased."
@@ -97,20 +99,20 @@ def server_down(plan: dict[str, Any]) -> dict[str, Any]:
 def is_client_on(point: str) -> bool:
     """Whether it is the client of a network that covers everything else there."""
     here = [kind for where, kind, _ in mounts() if where == point]
-    return any(here[-1:] == [kind] for one in NETWORKS.values() for kind in one.clients)
+    return any(here[-1:] == [kind] for protocol in NETWORKS.values() for kind in protocol.clients)
 
 
 def check_network_known(plan: dict[str, Any]) -> None:
     """Before anything is erased: that the kernel has what a plan is served by. Or StepFailed."""
     if not served_folder(plan):
         return
-    one = NETWORKS[network(plan)]
-    known = Path("/proc/filesystems").read_text(encoding="utf-8").split()
-    missing = [name for name in one.wanted if name not in known]
+    protocol = NETWORKS[network(plan)]
+    filesystems = Path("/proc/filesystems").read_text(encoding="utf-8").split()
+    missing = [name for name in protocol.wanted if name not in filesystems]
     if missing:
         raise commands.StepFailed(
             f"The kernel has no {' and no '.join(missing)}: choose another kernel, or leave "
-            f"{one.name} out. Nothing was erased."
+            f"{protocol.name} out. Nothing was erased."
         )
 
 
@@ -121,18 +123,20 @@ def check_served(plan: dict[str, Any], argv: list[str]) -> None:
     """
     point = plan["mount_point"]
     here = [(kind, options) for where, kind, options in mounts() if where == point]
-    asked = next(word for word in argv[4].split(",") if word.startswith("vers="))
+    version = next(word for word in argv[4].split(",") if word.startswith("vers="))
     is_above = [kind for kind, _ in here[-2:-1]] == [plan["filesystem"]]
-    one = NETWORKS[network(plan)]
-    is_client = here[-1:] and here[-1][0] in one.clients
-    if not (is_client and is_above and asked in here[-1][1].split(",")):
-        found = " above ".join(f"{kind} ({options})" for kind, options in reversed(here))
+    protocol = NETWORKS[network(plan)]
+    is_client = here[-1:] and here[-1][0] in protocol.clients
+    if not (is_client and is_above and version in here[-1][1].split(",")):
+        layers = " above ".join(f"{kind} ({options})" for kind, options in reversed(here))
         raise commands.StepFailed(
-            f"{found or 'Nothing'} is mounted on {point} instead of {one.name} ({asked}) "
+            f"{layers or 'Nothing'} is mounted on {point} instead of {protocol.name} ({version}) "
             f"above {plan['filesystem']}."
         )
     kind, options = here[-1]
-    messages.send("served", network=one.name, filesystem=kind, options=options, **one.server())
+    messages.send(
+        "served", network=protocol.name, filesystem=kind, options=options, **protocol.server()
+    )
 
 
 def nfs_server() -> "dict[str, str]":
@@ -140,13 +144,13 @@ def nfs_server() -> "dict[str, str]":
 
     /proc/fs/nfsd/exports: comments, then a line of the folder, and of whom to with what options.
     """
-    found = {"server": "the kernel of the guest itself (knfsd)", "export": "", "threads": ""}
+    facts = {"server": "the kernel of the guest itself (knfsd)", "export": "", "threads": ""}
     with contextlib.suppress(OSError):
         lines = Path("/proc/fs/nfsd/exports").read_text(encoding="utf-8").splitlines()
         exports = [line.replace("\t", " ") for line in lines if not line.startswith("#")]
-        found["export"] = "; ".join(exports)
-        found["threads"] = Path("/proc/fs/nfsd/threads").read_text(encoding="ascii").strip()
-    return found
+        facts["export"] = "; ".join(exports)
+        facts["threads"] = Path("/proc/fs/nfsd/threads").read_text(encoding="ascii").strip()
+    return facts
 
 
 def smb_server() -> "dict[str, str]":
@@ -154,11 +158,11 @@ def smb_server() -> "dict[str, str]":
     from runner.agent.preparation import smb
 
     version = machine.tool_version("smbd")["version"]
-    found = {"server": f"Samba's smbd {version}".strip(), "export": "", "threads": ""}
+    facts = {"server": f"Samba's smbd {version}".strip(), "export": "", "threads": ""}
     with contextlib.suppress(OSError):
         lines = smb.CONFIGURATION.read_text(encoding="utf-8").splitlines()
-        found["export"] = "; ".join(lines[lines.index("[fsbench]") + 1 :])
-    return found
+        facts["export"] = "; ".join(lines[lines.index("[fsbench]") + 1 :])
+    return facts
 
 
 class Network(NamedTuple):

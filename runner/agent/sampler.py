@@ -67,11 +67,11 @@ class Sampler:
         """Sample now. Returns its time."""
         now = time.monotonic()
         values = [value for source in self._sources for value in source.read()]
-        at = round(now - self._began, 3)
-        self._send("sample", t=at, values=values, is_edge=is_edge)
+        elapsed_s = round(now - self._began, 3)
+        self._send("sample", t=elapsed_s, values=values, is_edge=is_edge)
         # A loop that was held up does not catch up: a sample has its own time.
         self._next = max(self._next + self._every_s, now + self._every_s / 2)
-        return at
+        return elapsed_s
 
     def _open(self, devices: Sequence[tuple[str, str]]) -> None:
         numbers = []
@@ -98,12 +98,12 @@ class Sampler:
             counters.of_keys(("nr_dirty", "nr_writeback"), counters.PAGE),
             "dirty pages",
         )
-        for what in ("cpu", "io", "memory"):
+        for kind in ("cpu", "io", "memory"):
             self._add(
-                f"proc/pressure/{what}",
-                [f"pressure.{what}_some_us", f"pressure.{what}_full_us"],
+                f"proc/pressure/{kind}",
+                [f"pressure.{kind}_some_us", f"pressure.{kind}_full_us"],
                 counters.pressure,
-                f"pressure ({what})",
+                f"pressure ({kind})",
             )
         self._open_group(numbers)
         try:
@@ -125,18 +125,18 @@ class Sampler:
         name: str,
         names: Sequence[str],
         read_out: Callable[[str], counters.Numbers],
-        what: str,
+        label: str,
     ) -> bool:
         """Take a file among the sources, or say why not. counters.Numbers it lacks are left out."""
         try:
             source = counters.Source(self._path(name), names, read_out)
         except OSError as error:
-            self.absent.append([what, f"/{name}: {error.strerror}"])
+            self.absent.append([label, f"/{name}: {error.strerror}"])
             return False
         first = source.read()
         if all(value is None for value in first):
             source.close()
-            self.absent.append([what, f"/{name} cannot be read, or says something else"])
+            self.absent.append([label, f"/{name} cannot be read, or says something else"])
             return False
         self._sources.append(source)
         return True
@@ -148,8 +148,8 @@ class Sampler:
         except OSError:
             return ""
         number = status.st_rdev or status.st_dev
-        found = f"{os.major(number)}:{os.minor(number)}"
-        return found if Path(self._path(f"sys/dev/block/{found}")).exists() else ""
+        device_number = f"{os.major(number)}:{os.minor(number)}"
+        return device_number if Path(self._path(f"sys/dev/block/{device_number}")).exists() else ""
 
     def _open_group(self, numbers: Sequence[str]) -> None:
         """The control group, where it is the run's alone: that of its container."""
@@ -177,38 +177,41 @@ class Sampler:
 
     def _open_group_2(self, folder: str, numbers: Sequence[str]) -> None:
         names = ("usage_usec", "user_usec", "system_usec", "nr_throttled", "throttled_usec")
-        what = "its control group"
-        mine = [f"group.cpu_{name}" for name in names]
-        self._add(f"{folder}/cpu.stat", mine, counters.of_keys(names), f"{what}: cpu.stat")
+        label = "its control group"
+        group_fields = [f"group.cpu_{name}" for name in names]
+        self._add(f"{folder}/cpu.stat", group_fields, counters.of_keys(names), f"{label}: cpu.stat")
         done = ("rbytes", "wbytes", "rios", "wios", "dbytes", "dios")
-        mine = [f"group.io_{name}" for name in done]
+        group_fields = [f"group.io_{name}" for name in done]
         self._add(
-            f"{folder}/io.stat", mine, counters.group_devices(numbers, done), f"{what}: io.stat"
+            f"{folder}/io.stat",
+            group_fields,
+            counters.group_devices(numbers, done),
+            f"{label}: io.stat",
         )
-        mine = [f"group.memory_{name}_bytes" for name in counters.GROUP_MEMORY]
+        group_fields = [f"group.memory_{name}_bytes" for name in counters.GROUP_MEMORY]
         self._add(
             f"{folder}/memory.stat",
-            mine,
+            group_fields,
             counters.of_keys(counters.GROUP_MEMORY),
-            f"{what}: memory.stat",
+            f"{label}: memory.stat",
         )
-        self._open_pressure(folder, what)
+        self._open_pressure(folder, label)
 
-    def _open_pressure(self, folder: str, what: str) -> None:
+    def _open_pressure(self, folder: str, label: str) -> None:
         """Any group of version 2 has it, also one without controllers."""
         for name in ("cpu", "io", "memory"):
             self._add(
                 f"{folder}/{name}.pressure",
                 [f"group.pressure_{name}_some_us", f"group.pressure_{name}_full_us"],
                 counters.pressure,
-                f"{what}: {name}.pressure",
+                f"{label}: {name}.pressure",
             )
 
     def _open_group_1(
         self, folders: "dict[str, str]", numbers: Sequence[str], mounted: "dict[str, str]"
     ) -> None:
         """What version 1 has; pressure is of version 2, which may be mounted beside it."""
-        what = "its control group (version 1)"
+        label = "its control group (version 1)"
         for controller, name, fields, read_out in (
             (
                 "cpuacct",
@@ -237,15 +240,17 @@ class Sampler:
             ),
         ):
             if controller in folders:
-                mine = [f"group.{field}" for field in fields]
-                self._add(f"{folders[controller]}/{name}", mine, read_out, f"{what}: {name}")
+                group_fields = [f"group.{field}" for field in fields]
+                self._add(
+                    f"{folders[controller]}/{name}", group_fields, read_out, f"{label}: {name}"
+                )
             else:
                 why = "the run has no group of its own" if controller in mounted else "not mounted"
-                self.absent.append([f"{what}: {name}", f"{controller}: {why}"])
+                self.absent.append([f"{label}: {name}", f"{controller}: {why}"])
         if counters.PRESSURE in folders:
             self._open_pressure(folders[counters.PRESSURE], "its control group")
         else:
-            self.absent.append([f"{what}: pressure", "version 1 has none"])
+            self.absent.append([f"{label}: pressure", "version 1 has none"])
 
     def close(self) -> None:
         for source in self._sources:
@@ -278,12 +283,12 @@ class Processes:
 def _children_io() -> "dict[str, int]":
     try:
         with open("/proc/self/io", encoding="ascii") as file:  # noqa: PTH123
-            everything = counters.keyed(file.read().replace(":", ""))
+            process_io = counters.keyed(file.read().replace(":", ""))
         with open("/proc/thread-self/io", encoding="ascii") as file:  # noqa: PTH123
-            mine = counters.keyed(file.read().replace(":", ""))
+            thread_io = counters.keyed(file.read().replace(":", ""))
     except OSError:
         return {}
-    return {name: everything[name] - mine.get(name, 0) for name in everything}
+    return {name: process_io[name] - thread_io.get(name, 0) for name in process_io}
 
 
 def used_bytes(folder: str) -> "int | None":

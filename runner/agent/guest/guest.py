@@ -310,7 +310,7 @@ class Guest:
         if is_crash and trouble is not None:
             send_output(OOPS, "\n".join(trouble.lines) + "\n")
             # That it was stopped then is no news, unless somebody wanted it as well.
-            lines = [one for one in self.errors if self.must_stop or self.exit_code != 3]
+            lines = [error for error in self.errors if self.must_stop or self.exit_code != 3]
             self.errors = [trouble.sentence, *lines]
         if self.reason:
             self.errors.append(self.reason)
@@ -342,8 +342,8 @@ def version() -> str:
     done = subprocess.run(
         ["qemu-system-x86_64", "--version"], capture_output=True, text=True, check=False
     )
-    found = re.search(r"version (\d+(?:\.\d+)+)", done.stdout)
-    return found[1] if found else ""
+    match = re.search(r"version (\d+(?:\.\d+)+)", done.stdout)
+    return match[1] if match else ""
 
 
 def main(arguments: "list[str]") -> int:

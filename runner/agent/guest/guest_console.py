@@ -28,30 +28,30 @@ class Lines:
 
     def feed(self, data: bytes) -> "list[tuple[bytes, bool]]":
         """The lines and pieces that are complete with ``data``, each with ``is_further``."""
-        found: list[tuple[bytes, bool]] = []
+        pieces: list[tuple[bytes, bool]] = []
         *ends, rest = data.split(b"\n")
         for end in ends:
-            found += self._add(end)
-            found.append((bytes(self._rest), self._is_further))
+            pieces += self._add(end)
+            pieces.append((bytes(self._rest), self._is_further))
             self._rest.clear()
             self._is_further = False
-        found += self._add(rest)
-        return found
+        pieces += self._add(rest)
+        return pieces
 
     def end(self) -> "list[tuple[bytes, bool]]":
         """What came without an end of line."""
-        found = [(bytes(self._rest), self._is_further)] if self._rest else []
+        pieces = [(bytes(self._rest), self._is_further)] if self._rest else []
         self._rest.clear()
-        return found
+        return pieces
 
     def _add(self, data: bytes) -> "list[tuple[bytes, bool]]":
         self._rest += data
-        found = []
+        pieces = []
         while len(self._rest) > self.longest:
-            found.append((bytes(self._rest[: self.longest]), self._is_further))
+            pieces.append((bytes(self._rest[: self.longest]), self._is_further))
             del self._rest[: self.longest - self.overlap]
             self._is_further = True
-        return found
+        return pieces
 
 
 class Console:

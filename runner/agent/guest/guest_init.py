@@ -79,10 +79,10 @@ class Agent:
         ours_out, theirs_out = os.pipe()
 
         def redirect_standard_streams() -> int:
-            for given, place in ((theirs_in, 0), (theirs_out, 1)):
-                os.dup2(given, place)
-            for one in {theirs_in, theirs_out, ours_in, ours_out} - {0, 1}:
-                os.close(one)
+            for descriptor, place in ((theirs_in, 0), (theirs_out, 1)):
+                os.dup2(descriptor, place)
+            for descriptor in {theirs_in, theirs_out, ours_in, ours_out} - {0, 1}:
+                os.close(descriptor)
             return _wait_with_agent(work)
 
         self._process = _forked(redirect_standard_streams)
@@ -172,9 +172,11 @@ def misplaced(wanted: "list[str]") -> str:
     """Why a disk is not where the plan has it, or nothing; asked before anything is written."""
     for serial, name in named(wanted).items():
         path = Path("/sys/block") / name / "serial"
-        found = path.read_text().strip() if path.exists() else "none"
-        if found != serial:
-            return f"/dev/{name} of the guest is {found} and not {serial}: nothing was erased."
+        actual_serial = path.read_text().strip() if path.exists() else "none"
+        if actual_serial != serial:
+            return (
+                f"/dev/{name} of the guest is {actual_serial} and not {serial}: nothing was erased."
+            )
     return ""
 
 
@@ -199,8 +201,8 @@ def set_scheduler(wanted: str, disks: "list[str]") -> str:
         path = Path(f"/sys/block/{disk}/queue/scheduler")
         try:
             # An old kernel is asked with its own word.
-            given = path.read_text().replace("[", " ").replace("]", " ").split()
-            path.write_text(wanted if wanted in given else _former_name(wanted))
+            words = path.read_text().replace("[", " ").replace("]", " ").split()
+            path.write_text(wanted if wanted in words else _former_name(wanted))
         except OSError as error:
             return f"The guest's kernel refuses the I/O scheduler {wanted}: {error.strerror}."
         if schedulers(disk)[0] != wanted:
@@ -216,9 +218,9 @@ def system_facts() -> "dict[str, list[list[str]]]":
     """Of the guest, under the words that the host uses for itself."""
     facts = {"Kernel command line": [["Command line", _read("/proc/cmdline")]]}
     folder = Path("/sys/devices/system/cpu/vulnerabilities")
-    found = [[path.name, _read(path)] for path in sorted(folder.glob("*"))]
-    if found:
-        facts["Processor vulnerabilities and mitigations"] = found
+    vulnerabilities = [[path.name, _read(path)] for path in sorted(folder.glob("*"))]
+    if vulnerabilities:
+        facts["Processor vulnerabilities and mitigations"] = vulnerabilities
     modules = [line.split()[0] for line in _read("/proc/modules").splitlines()]
     facts["Kernel modules"] = [["Loaded", ", ".join(sorted(modules)) or "none"]]
     return facts
@@ -233,27 +235,29 @@ def _read(path: "str | Path") -> str:
 
 def probe(wanted: "list[dict[str, Any]]") -> "dict[str, dict[str, Any]]":
     """{slug: {"usable", "reason"}}: made, mounted, written to, on the scratch disk, one by one."""
-    found = {}
-    for one in wanted:
-        reason = _why_unusable(one)
-        found[one["slug"]] = {"usable": not reason, "reason": reason}
-    return found
+    results = {}
+    for filesystem in wanted:
+        reason = _why_unusable(filesystem)
+        results[filesystem["slug"]] = {"usable": not reason, "reason": reason}
+    return results
 
 
-def _why_unusable(one: "dict[str, Any]") -> str:
-    name, point = one["name"], one["mount_point"]
-    known = [line.split()[-1] for line in _read("/proc/filesystems").splitlines()]
+def _why_unusable(filesystem: "dict[str, Any]") -> str:
+    name, point = filesystem["name"], filesystem["mount_point"]
+    kernel_names = [line.split()[-1] for line in _read("/proc/filesystems").splitlines()]
     kernel = os.uname().release
-    if one["kernel_name"] not in known:
+    if filesystem["kernel_name"] not in kernel_names:
         return f"The kernel {kernel} has no {name}."
-    subprocess.run(["wipefs", "--all", "--quiet", one["device"]], env=ENVIRONMENT, check=False)
-    down = one.get("down", [])
-    for phase, argv in one["commands"]:
+    subprocess.run(
+        ["wipefs", "--all", "--quiet", filesystem["device"]], env=ENVIRONMENT, check=False
+    )
+    down = filesystem.get("down", [])
+    for phase, argv in filesystem["commands"]:
         problem = _run(argv)
         if problem:
             _run_all(down)
-            what = "mounted" if phase == "mount" else "made"
-            return f"{name} cannot be {what} with the kernel {kernel}: {problem}"
+            verb = "mounted" if phase == "mount" else "made"
+            return f"{name} cannot be {verb} with the kernel {kernel}: {problem}"
     reason = ""
     try:
         place = Path(point, "fsbench.probe")

@@ -26,11 +26,11 @@ def own_programs(root: Path) -> "list[Entry]":
     runner, agent = root / "runner", root / "runner/agent"
     files = [*runner.glob("__init__.py"), *runner.glob("__pycache__/__init__.*.pyc")]
     files += [*agent.rglob("*.py"), *agent.rglob("*.pyc")]
-    contents = {Path("fsbench") / one.relative_to(root): one.read_bytes() for one in files}
-    folders = {folder for one in contents for folder in one.parents} - {Path()}
+    contents = {Path("fsbench") / file.relative_to(root): file.read_bytes() for file in files}
+    folders = {folder for path in contents for folder in path.parents} - {Path()}
     return [
-        *(Entry(str(one)) for one in sorted(folders)),
-        *(Entry(str(one), contents[one], 0o644) for one in sorted(contents)),
+        *(Entry(str(folder)) for folder in sorted(folders)),
+        *(Entry(str(path), contents[path], 0o644) for path in sorted(contents)),
     ]
 
 

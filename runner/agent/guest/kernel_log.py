@@ -91,8 +91,10 @@ def problem_in(text: str) -> KernelProblem | None:
         return _crash(lines, first)
     for kind in (IO_ERROR, NO_MEMORY, STUCK):
         if kind in first:
-            found = [line for line in lines if kind_of(line) == kind][:MOST_LINES]
-            return KernelProblem(kind, _SENTENCES[kind].format(found[0].rstrip(".")), tuple(found))
+            kind_lines = [line for line in lines if kind_of(line) == kind][:MOST_LINES]
+            return KernelProblem(
+                kind, _SENTENCES[kind].format(kind_lines[0].rstrip(".")), tuple(kind_lines)
+            )
     return None
 
 
@@ -105,17 +107,19 @@ _SENTENCES = {
 
 def _crash(lines: list[str], first: dict[str, int]) -> KernelProblem:
     start = min(first[kind] for kind in (OOPS, PANIC) if kind in first)
-    kept: list[str] = []
+    crash_lines: list[str] = []
     for line in lines[start : start + MOST_LINES]:
-        kept.append(line)
+        crash_lines.append(line)
         if _END.search(line) and (PANIC not in first or "Kernel panic" in line):
             break
     panic = next((match[1] for line in lines if (match := _PANIC.search(line))), "")
     before = [line for line in lines[:start] if kind_of(line) == IO_ERROR][:10]
     if OOPS in first:
         sentence = f"The guest's kernel crashed: {lines[first[OOPS]].rstrip('.')}"
-        place = next((line[4:] for line in kept if line.startswith("RIP: 0010:")), "").strip()
+        place = next(
+            (line[4:] for line in crash_lines if line.startswith("RIP: 0010:")), ""
+        ).strip()
         sentence += f", in {place.removeprefix('0010:')}." if place else "."
-        return KernelProblem(OOPS, sentence, (*before, *kept))
+        return KernelProblem(OOPS, sentence, (*before, *crash_lines))
     sentence = f"The guest's kernel panicked: {panic.rstrip('.')}."
-    return KernelProblem(PANIC, sentence, (*before, *kept))
+    return KernelProblem(PANIC, sentence, (*before, *crash_lines))

@@ -62,10 +62,10 @@ class Aging:
         self.used_bytes += size
 
     def delete(self) -> None:
-        at = self.lots.randrange(len(self.files))
-        path, size = self.files[at]
+        place = self.lots.randrange(len(self.files))
+        path, size = self.files[place]
         os.unlink(path)  # noqa: PTH108
-        self.files[at] = self.files[-1]
+        self.files[place] = self.files[-1]
         self.files.pop()
         self.used_bytes -= size
 
@@ -129,8 +129,8 @@ def age(wanted: argparse.Namespace) -> None:
 def _is_old_enough(wanted: argparse.Namespace, aging: Aging, goal: int) -> bool:
     if not wanted.extents or aging.written_bytes < goal:
         return False
-    found = extents_below(wanted.folder)
-    return found is not None and 100 * found.extents >= wanted.extents * max(found.files, 1)
+    layout = extents_below(wanted.folder)
+    return layout is not None and 100 * layout.extents >= wanted.extents * max(layout.files, 1)
 
 
 def main(arguments: list[str]) -> int:

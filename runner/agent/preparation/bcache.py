@@ -40,20 +40,22 @@ def start(cache: str, devices: "list[str]", mode: str, cutoff: "int | None") -> 
     register(cache)
     for number, device in enumerate(devices):
         register(device)
-        made = Path("/sys/block", f"bcache{number}", "bcache")
-        wait(partial(is_same, made, folder_of(device)), f"{device} has not become bcache{number}.")
-        wait(partial(is_attached, made), f"{device} is not attached to its cache.")
-        (made / "cache_mode").write_text(mode)
+        folder = Path("/sys/block", f"bcache{number}", "bcache")
+        wait(
+            partial(is_same, folder, folder_of(device)), f"{device} has not become bcache{number}."
+        )
+        wait(partial(is_attached, folder), f"{device} is not attached to its cache.")
+        (folder / "cache_mode").write_text(mode)
         if cutoff is not None:
-            (made / "sequential_cutoff").write_text(str(cutoff))
+            (folder / "sequential_cutoff").write_text(str(cutoff))
 
 
-def is_same(made: Path, member: Path) -> bool:
-    return made.exists() and made.resolve() == member.resolve()
+def is_same(folder: Path, member: Path) -> bool:
+    return folder.exists() and folder.resolve() == member.resolve()
 
 
-def is_attached(made: Path) -> bool:
-    return (made / "state").read_text().strip() in ("clean", "dirty")
+def is_attached(folder: Path) -> bool:
+    return (folder / "state").read_text().strip() in ("clean", "dirty")
 
 
 def stop(cache: str, devices: "list[str]") -> None:
@@ -63,17 +65,17 @@ def stop(cache: str, devices: "list[str]") -> None:
     end(folder_of(cache), "set/stop", f"The set on {cache} does not stop.")
 
 
-def end(folder: Path, word: str, what: str) -> None:
+def end(folder: Path, word: str, failure: str) -> None:
     if folder.exists():
         (folder / word).write_text("1")
-        wait(lambda: not folder.exists(), what)
+        wait(lambda: not folder.exists(), failure)
 
 
-def wait(is_so: "Callable[[], bool]", what: str) -> None:
+def wait(is_so: "Callable[[], bool]", failure: str) -> None:
     deadline = time.monotonic() + LIMIT_S
     while not is_so():
         if time.monotonic() > deadline:
-            raise BcacheError(what)
+            raise BcacheError(failure)
         time.sleep(LOOK_EVERY_S)
 
 

@@ -46,7 +46,7 @@ def extents_of(descriptor: int) -> int:
 
 def extents_below(folder: str) -> "Extents | None":
     """Of all regular files; None where the file system does not say where they lie."""
-    found = Extents()
+    layout = Extents()
     for path, _, names in os.walk(folder):
         for name in names:
             descriptor = _opened(f"{path}/{name}")
@@ -63,15 +63,15 @@ def extents_below(folder: str) -> "Extents | None":
                 os.close(descriptor)
             if not size:
                 continue
-            if found.files == MOST_FILES:
-                found.is_cut = True
-                return found
-            found.files += 1
-            found.bytes += size
-            found.extents += count
-            found.most_extents = max(found.most_extents, count)
-            found.fragmented_files += count > 1
-    return found
+            if layout.files == MOST_FILES:
+                layout.is_cut = True
+                return layout
+            layout.files += 1
+            layout.bytes += size
+            layout.extents += count
+            layout.most_extents = max(layout.most_extents, count)
+            layout.fragmented_files += count > 1
+    return layout
 
 
 def _opened(path: str) -> "int | None":
@@ -96,8 +96,8 @@ def free_space_tool(name: str, folder: str, device: str) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     folder, device, name = arguments
-    found = extents_below(folder)
-    print(json.dumps({"fsbench-layout": found and asdict(found)}), flush=True)
+    layout = extents_below(folder)
+    print(json.dumps({"fsbench-layout": layout and asdict(layout)}), flush=True)
     argv = free_space_tool(name, folder, device)
     if not argv:
         print(f"No tool of {name} tells of free space.")

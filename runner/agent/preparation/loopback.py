@@ -39,8 +39,8 @@ def run(*argv: str, stdin: str = "") -> None:
 def loopback_up() -> None:
     """A guest has no network, and brings up not even this of its own."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        asked = struct.pack("16sH14s", b"lo", 0, b"")
-        flags = struct.unpack("16sH14s", fcntl.ioctl(any_socket, SIOCGIFFLAGS, asked))[1]
+        request = struct.pack("16sH14s", b"lo", 0, b"")
+        flags = struct.unpack("16sH14s", fcntl.ioctl(any_socket, SIOCGIFFLAGS, request))[1]
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sH14s", b"lo", flags | IFF_UP, b""))
 
 
@@ -50,8 +50,8 @@ def start(*argv: str) -> None:
         process = subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
-    with PIDS.open("a") as kept:
-        kept.write(f"{process.pid}\n")
+    with PIDS.open("a") as pids:
+        pids.write(f"{process.pid}\n")
 
 
 def wait_for(port: int) -> None:
@@ -88,14 +88,14 @@ def running_groups() -> "set[int]":
     numbers of each namespace stand in NSpgid, the innermost last (proc_pid_status(5)).
     """
     namespaces = len(_status("self")["NSpgid"])
-    found = set()
+    running = set()
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, KeyError):
             of_process = _status(path.name)
             groups = of_process["NSpgid"]
             if of_process["State"][0] not in ("Z", "X") and len(groups) == namespaces:
-                found.add(int(groups[-1]))
-    return found
+                running.add(int(groups[-1]))
+    return running
 
 
 def _status(pid: str) -> "dict[str, list[str]]":

@@ -89,20 +89,20 @@ def down(folder: str) -> list[str]:
 def main(arguments: "list[str]") -> int:
     parser = argparse.ArgumentParser(prog="fsbench-nfs")
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("up")
-    one.add_argument("--version", required=True, choices=("3", "4.1", "4.2"))
-    one.add_argument("--export", required=True, choices=("sync", "async"))
-    one.add_argument("mount_point")
-    one.add_argument("folder")
+    up_parser = commands.add_parser("up")
+    up_parser.add_argument("--version", required=True, choices=("3", "4.1", "4.2"))
+    up_parser.add_argument("--export", required=True, choices=("sync", "async"))
+    up_parser.add_argument("mount_point")
+    up_parser.add_argument("folder")
     commands.add_parser("down").add_argument("folder")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        if asked.command == "down":
-            problems = down(asked.folder)
+        if options.command == "down":
+            problems = down(options.folder)
             if problems:
                 raise ServerFailed("; ".join(problems))
         else:
-            up(asked.version, asked.export, asked.mount_point, asked.folder)
+            up(options.version, options.export, options.mount_point, options.folder)
     except ServerFailed as error:
         print(f"NFS: {error}.", file=sys.stderr)
         return 1

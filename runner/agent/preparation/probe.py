@@ -114,13 +114,13 @@ def all_points(seconds: float) -> list[Point]:
     sizes, depths = ([4, 8, 16, 64], [1, 8, 32]) if is_all else ([4, 64], [1, 32])
     if seconds < ENDS_FROM_S:
         sizes, depths = [4], [1]
-    found: list[Point] = []
+    points: list[Point] = []
     for way in ("read", "write"):
-        found += [Point("sequential", way, MIB, depth) for depth in depths]
-        found += [Point("sequential", way, kib * 1024, 1) for kib in (4, 64) if is_all]
-        found += [Point("random", way, kib * 1024, depth) for kib in sizes for depth in depths]
-        found += [Point("random", way, MIB, depth) for depth in (1, 32) if is_all]
-    return [*found, Point("random", "write", 4096, 1, flushed=True)]
+        points += [Point("sequential", way, MIB, depth) for depth in depths]
+        points += [Point("sequential", way, kib * 1024, 1) for kib in (4, 64) if is_all]
+        points += [Point("random", way, kib * 1024, depth) for kib in sizes for depth in depths]
+        points += [Point("random", way, MIB, depth) for depth in (1, 32) if is_all]
+    return [*points, Point("random", "write", 4096, 1, flushed=True)]
 
 
 def open_device(path: str) -> tuple[int, int]:
@@ -153,9 +153,9 @@ def fio(device: str, sections: str) -> list[dict[str, Any]]:
         check=False,
     )
     text = done.stdout.decode("utf-8", "replace")
-    said = (done.stderr.decode("utf-8", "replace") or text).strip().splitlines()
+    lines = (done.stderr.decode("utf-8", "replace") or text).strip().splitlines()
     if done.returncode != 0 or "{" not in text:
-        raise ProbeError(f"fio ended with exit status {done.returncode}: {(said or ['?'])[0]}")
+        raise ProbeError(f"fio ended with exit status {done.returncode}: {(lines or ['?'])[0]}")
     jobs: list[dict[str, Any]] = json.loads(text[text.index("{") :])["jobs"]
     if failed := [job for job in jobs if job["error"]]:
         raise ProbeError(f"fio failed in {failed[0]['jobname']}: {os.strerror(failed[0]['error'])}")
@@ -200,10 +200,10 @@ def measure(device: str, seconds: float, is_whole: bool, chance: random.Random) 
             started = time.monotonic()
             for way in ("read", "write"):
                 os.fsync(descriptor)
-                some = [point for point in chosen if point.direction == way]
-                chance.shuffle(some)
-                if some:
-                    burst(device, some, burst_s, (FROM_BYTE, to), chance)
+                batch = [point for point in chosen if point.direction == way]
+                chance.shuffle(batch)
+                if batch:
+                    burst(device, batch, burst_s, (FROM_BYTE, to), chance)
             each_s = (time.monotonic() - started) / len(chosen)
     finally:
         os.close(descriptor)
@@ -230,9 +230,9 @@ def burst(
     sections = "".join(
         point.job(f"p{number}", burst_s, region, chance) for number, point in enumerate(points)
     )
-    found = {job["jobname"]: job for job in fio(device, sections)}
+    jobs = {job["jobname"]: job for job in fio(device, sections)}
     for number, point in enumerate(points):
-        job = found[f"p{number}"]
+        job = jobs[f"p{number}"]
         result = job[point.direction]
         if not result["total_ios"]:
             raise ProbeError(f"nothing was done within {burst_s * 1000:.0f} ms: give it more time")
@@ -248,20 +248,20 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("device")
-    said = parser.parse_args(arguments)
-    seed = said.seed if said.seed is not None else random.SystemRandom().randrange(2**31)
+    options = parser.parse_args(arguments)
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**31)
     try:
         version = subprocess.run(
             ["fio", "--version"], capture_output=True, text=True, check=False
         ).stdout.strip()
-        found = measure(said.device, said.seconds, said.whole, random.Random(seed))  # noqa: S311
+        document = measure(options.device, options.seconds, options.whole, random.Random(seed))  # noqa: S311
     except FileNotFoundError:
         sys.stderr.write("fio is not installed\n")
         return 1
     except (ProbeError, OSError, ValueError, LookupError, TypeError) as error:
         sys.stderr.write(f"The LUN was not measured: {error}\n")
         return 1
-    print(json.dumps(found | {"fio": version, "seed": seed}))
+    print(json.dumps(document | {"fio": version, "seed": seed}))
     return 0
 
 

@@ -62,7 +62,7 @@ SHARE = {"read only": "no", "valid users": "root"}
 def configuration(version: str, folder: str) -> str:
     """smb.conf(5): the share ``fsbench`` is that folder."""
     dialect = DIALECTS[version]
-    general = GENERAL | {name: str(STATE / one) for name, one in FOLDERS.items()}
+    general = GENERAL | {name: str(STATE / subfolder) for name, subfolder in FOLDERS.items()}
     general |= {"server min protocol": dialect, "server max protocol": dialect}
     lines = []
     for section, values in (("global", general), ("fsbench", {"path": folder} | SHARE)):
@@ -106,19 +106,19 @@ def down(folder: str) -> "list[str]":
 def main(arguments: "list[str]") -> int:
     parser = argparse.ArgumentParser(prog="fsbench-smb")
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("up")
-    one.add_argument("--version", required=True, choices=tuple(DIALECTS))
-    one.add_argument("mount_point")
-    one.add_argument("folder")
+    up_parser = commands.add_parser("up")
+    up_parser.add_argument("--version", required=True, choices=tuple(DIALECTS))
+    up_parser.add_argument("mount_point")
+    up_parser.add_argument("folder")
     commands.add_parser("down").add_argument("folder")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        if asked.command == "down":
-            problems = down(asked.folder)
+        if options.command == "down":
+            problems = down(options.folder)
             if problems:
                 raise ServerFailed("; ".join(problems))
         else:
-            up(asked.version, asked.mount_point, asked.folder)
+            up(options.version, options.mount_point, options.folder)
     except ServerFailed as error:
         print(f"SMB: {error}.", file=sys.stderr)
         return 1

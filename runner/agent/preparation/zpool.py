@@ -38,11 +38,11 @@ def make_nodes(folder: Path, devices: "list[str]") -> None:
 def limit_arc(mib: int) -> None:
     """What ZFS caches at most. It ignores a limit that it cannot keep to. Raises NotDone."""
     ARC_MAX.write_text(str(mib * MIB))
-    found = arc_max_bytes(ARC_STATS.read_text())
-    if found != mib * MIB:
+    limit_bytes = arc_max_bytes(ARC_STATS.read_text())
+    if limit_bytes != mib * MIB:
         raise ZpoolError(
             f"ZFS does not take {mib} MiB as the limit of its cache (zfs_arc_max), and keeps to "
-            f"{found // MIB} MiB: choose a limit between 64 MiB and the memory that is there."
+            f"{limit_bytes // MIB} MiB: choose a limit between 64 MiB and the memory that is there."
         )
 
 
@@ -70,17 +70,17 @@ def check_health(pool: str) -> None:
     )
     if done.returncode:
         raise ZpoolError(f"The pool {pool} cannot be asked: {done.stderr.strip() or 'no answer'}")
-    found = problems(done.stdout)
-    if found:
+    sentences = problems(done.stdout)
+    if sentences:
         raise ZpoolError(
             f"The pool is not whole any more, and what was measured is no measure of it: "
-            f"{'; '.join(found)}."
+            f"{'; '.join(sentences)}."
         )
 
 
 def problems(status: str) -> "list[str]":
     """What ``zpool status -p`` says of devices that are away or answered wrongly, in words."""
-    found: list[str] = []
+    sentences: list[str] = []
     is_table = False
     for line in status.splitlines():
         words = line.split()
@@ -92,12 +92,12 @@ def problems(status: str) -> "list[str]":
             name, state, *counts = words[:5]
             problems = [state] if state != "ONLINE" else []
             named = zip(("reads", "writes", "checksums"), counts)  # noqa: B905
-            problems += [f"{count} wrong {what}" for what, count in named if count != "0"]
+            problems += [f"{count} wrong {kind}" for kind, count in named if count != "0"]
             if problems:
-                found.append(f"{name} {', '.join(problems)}")
-    if "state: ONLINE" not in status and not found:
-        found.append("zpool status does not say that it is ONLINE")
-    return found
+                sentences.append(f"{name} {', '.join(problems)}")
+    if "state: ONLINE" not in status and not sentences:
+        sentences.append("zpool status does not say that it is ONLINE")
+    return sentences
 
 
 def main(arguments: "list[str]") -> int:

@@ -25,12 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def compressible(size: int, percent: int) -> bytes:
     """Random bytes, of each 512 of which the last ``percent`` are zeros."""
-    kept = CHUNK - CHUNK * percent // 100
-    found = bytearray(os.urandom(size))
+    random_size = CHUNK - CHUNK * percent // 100
+    data = bytearray(os.urandom(size))
     for start in range(0, size, CHUNK):
         end = min(start + CHUNK, size)
-        found[start + kept : end] = bytes(max(0, end - start - kept))
-    return bytes(found)
+        data[start + random_size : end] = bytes(max(0, end - start - random_size))
+    return bytes(data)
 
 
 class Contents:
@@ -44,7 +44,7 @@ class Contents:
         if self.is_new:
             self.lots = random.Random(f"{seed} contents")  # noqa: S311 (no secret)
             pool = compressible(POOL_BLOCKS * BLOCK, options.compress_percent)
-            self.blocks = [pool[at : at + BLOCK] for at in range(0, len(pool), BLOCK)]
+            self.blocks = [pool[start : start + BLOCK] for start in range(0, len(pool), BLOCK)]
 
     def piece(self, size: int) -> bytes:
         """``size`` bytes; of ``same`` at most as many as it has."""

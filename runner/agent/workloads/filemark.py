@@ -159,16 +159,16 @@ def at_once(pools: "list[Pool]", options: argparse.Namespace) -> "list[dict[str,
             os._exit(0)
         os.close(writer)
         children.append((child, reader))
-    found: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
     for child, reader in children:
         with os.fdopen(reader) as stream:
             text = stream.read()
         os.waitpid(child, 0)
-        found.append(json.loads(text) if text else {"errno": 0, "error": "a worker was killed"})
-    for one in found:
-        if "error" in one:
-            raise OSError(one["errno"], one["error"])
-    return found
+        answers.append(json.loads(text) if text else {"errno": 0, "error": "a worker was killed"})
+    for answer in answers:
+        if "error" in answer:
+            raise OSError(answer["errno"], answer["error"])
+    return answers
 
 
 def load() -> "dict[str, Any]":
@@ -205,8 +205,10 @@ def create(options: argparse.Namespace) -> "dict[str, Any]":
 def is_precise(phases: "list[dict[str, Any]]", options: argparse.Namespace) -> bool:
     """Whether the phases, without the first, are as sure as was asked for."""
     rates = [phase["transactions_per_s"] for phase in phases[1:]]
-    found = half_width_percent(rates)
-    return len(phases) >= options.least and found is not None and found <= options.half_width
+    half_width = half_width_percent(rates)
+    return (
+        len(phases) >= options.least and half_width is not None and half_width <= options.half_width
+    )
 
 
 def transactions(options: argparse.Namespace) -> "dict[str, Any]":
@@ -221,21 +223,21 @@ def transactions(options: argparse.Namespace) -> "dict[str, Any]":
     pools = [
         Pool(options, state["files"][i::count], state["next"] + i, count) for i in range(count)
     ]
-    found = at_once(pools, options)
-    done = sum(one["transactions"] for one in found)
+    answers = at_once(pools, options)
+    done = sum(answer["transactions"] for answer in answers)
     phase = {
         "phase": number,
         "transactions": done,
         "seconds": options.seconds,
         "transactions_per_s": round(done / options.seconds, 3),
         "operations": {
-            name: sum(one["operations"][name] for one in found)
+            name: sum(answer["operations"][name] for answer in answers)
             for name in ("read", "append", "create", "delete")
         },
     }
     state["phases"].append(phase)
-    state["files"] = [file for one in found for file in one["files"]]
-    state["next"] = max(one["next"] for one in found)
+    state["files"] = [file for answer in answers for file in answer["files"]]
+    state["next"] = max(answer["next"] for answer in answers)
     save(state)
     return {"filemark": "phase", "threads": count, "files_left": len(state["files"]), **phase}
 

@@ -75,8 +75,8 @@ class Mailbox:
                 os.close(descriptor)
         self.messages.append(("new", name))
 
-    def read(self, at: int) -> None:
-        place, name = self.messages[at]
+    def read(self, position: int) -> None:
+        place, name = self.messages[position]
         descriptor = os.open(f"{self.folder}/{place}/{name}", os.O_RDONLY)
         try:
             while os.read(descriptor, BLOCK):
@@ -84,23 +84,23 @@ class Mailbox:
         finally:
             os.close(descriptor)
         if place == "new":
-            self._move(at, "cur", name + SEEN)
+            self._move(position, "cur", name + SEEN)
 
-    def flag(self, at: int) -> None:
-        name = self.messages[at][1]
+    def flag(self, position: int) -> None:
+        name = self.messages[position][1]
         number, _, flags = name.partition(":")
-        self._move(at, "cur", number + (SEEN if f":{flags}" == FLAGGED else FLAGGED))
+        self._move(position, "cur", number + (SEEN if f":{flags}" == FLAGGED else FLAGGED))
 
-    def delete(self, at: int) -> None:
-        place, name = self.messages[at]
+    def delete(self, position: int) -> None:
+        place, name = self.messages[position]
         os.unlink(f"{self.folder}/{place}/{name}")  # noqa: PTH108
-        self.messages[at] = self.messages[-1]
+        self.messages[position] = self.messages[-1]
         self.messages.pop()
 
-    def _move(self, at: int, place: str, name: str) -> None:
-        old_place, old = self.messages[at]
+    def _move(self, position: int, place: str, name: str) -> None:
+        old_place, old = self.messages[position]
         os.rename(f"{self.folder}/{old_place}/{old}", f"{self.folder}/{place}/{name}")  # noqa: PTH104
-        self.messages[at] = (place, name)
+        self.messages[position] = (place, name)
 
 
 def work(
@@ -110,15 +110,15 @@ def work(
 
     ``when`` is asked once it knows its messages: the moment at which all begin (monotonic).
     """
-    own = [
+    mailboxes = [
         Mailbox(f"{wanted.folder}/{box:06d}")
         for box in range(number, wanted.mailboxes, wanted.processes)
     ]
-    for mailbox in own:
+    for mailbox in mailboxes:
         mailbox.look()
     lots = random.Random(f"{wanted.seed}/{number}")  # noqa: S311 (no secret)
     contents = Contents(wanted, os.urandom(wanted.largest), f"{wanted.seed}/{number}")
-    found = {kind: array("q") for kind in KINDS}
+    latencies = {kind: array("q") for kind in KINDS}
     shares = [wanted.deliver, wanted.read, wanted.delete]
     shares.append(100 - sum(shares))
     begin_at = when()
@@ -126,21 +126,21 @@ def work(
     counted_from = begin_at + wanted.warm_up
     end = counted_from + wanted.seconds
     while (now := time.monotonic()) < end:
-        mailbox = own[lots.randrange(len(own))]
+        mailbox = mailboxes[lots.randrange(len(mailboxes))]
         kind = lots.choices(KINDS, shares)[0]
         if not mailbox.messages:
             kind = "deliver"
-        at = lots.randrange(len(mailbox.messages)) if mailbox.messages else 0
+        position = lots.randrange(len(mailbox.messages)) if mailbox.messages else 0
         content = contents.piece(lots.randint(wanted.smallest, wanted.largest))
         before = time.perf_counter_ns()
         if kind == "deliver":
             mailbox.deliver(content, wanted.sync_folder)
         else:
-            getattr(mailbox, kind)(at)
+            getattr(mailbox, kind)(position)
         took = time.perf_counter_ns() - before
         if now >= counted_from:
-            found[kind].append(took)
-    return found
+            latencies[kind].append(took)
+    return latencies
 
 
 def create(wanted: argparse.Namespace) -> None:
@@ -186,12 +186,12 @@ def run(wanted: argparse.Namespace) -> bool:
     load = {"processes": wanted.processes}
     count = sum(map(len, latencies.values()))
     print_number("maildir_operations", f"{count / wanted.seconds:.6f}", "operations/s", load)
-    for kind, found in latencies.items():
-        if found:
+    for kind, values in latencies.items():
+        if values:
             print_number(
-                f"maildir_{kind}", f"{len(found) / wanted.seconds:.6f}", "operations/s", load
+                f"maildir_{kind}", f"{len(values) / wanted.seconds:.6f}", "operations/s", load
             )
-            latency_tests(f"maildir_{kind}", sorted(found), load)
+            latency_tests(f"maildir_{kind}", sorted(values), load)
     return True
 
 
@@ -202,8 +202,8 @@ def _child(wanted: argparse.Namespace, number: int, ready: int, go: int, results
 
     status = 1
     try:
-        for kind, found in work(wanted, number, when).items():
-            Path(results, f"{number}.{kind}").write_bytes(found.tobytes())
+        for kind, values in work(wanted, number, when).items():
+            Path(results, f"{number}.{kind}").write_bytes(values.tobytes())
         status = 0
     except OSError as error:
         sys.stderr.write(f"{error}\n")

@@ -28,12 +28,12 @@ class MariadbFailed(Exception):
     """A sentence that says what is wrong."""
 
 
-def run_quietly(argv: list[str], what: str) -> None:
+def run_quietly(argv: list[str], step: str) -> None:
     """Run a command whose output nobody needs. Raises MariadbFailed with its last line."""
     done = subprocess.run(argv, capture_output=True, text=True, errors="replace")
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        raise MariadbFailed(f"{what} failed: {lines[-1].strip()[:300] if lines else 'no output'}")
+        raise MariadbFailed(f"{step} failed: {lines[-1].strip()[:300] if lines else 'no output'}")
 
 
 @contextmanager

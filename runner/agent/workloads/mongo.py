@@ -39,16 +39,16 @@ def sizes(base_bytes: int, total_bytes: int, seed: int) -> list[int]:
     """The sizes of the files to create, until ``total_bytes`` are used up; 1 byte or more each."""
     lots = random.Random(f"{seed}/{base_bytes}/{total_bytes}")  # noqa: S311 (no secret)
     largest = max(total_bytes // LARGEST_SHARE, base_bytes)
-    found: list[int] = []
+    file_sizes: list[int] = []
     left = total_bytes
     while left > 0:
         low, high = 0, base_bytes
         while high < largest and lots.random() >= SMALL_SHARE:
             low, high = high, high * STEP
         size = min(lots.randint(low + 1, max(high, low + 1)), largest, left)
-        found.append(size)
+        file_sizes.append(size)
         left -= size
-    return found
+    return file_sizes
 
 
 def files(top: str) -> Iterator[str]:

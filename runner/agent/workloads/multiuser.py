@@ -53,19 +53,19 @@ def run_job(job: "tuple[str, ...]", folder: str) -> None:
     argv = ("stress-ng", "--temp-path", folder, "-q", f"--{job[0]}", "1", *job[1:])
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines() or ["nothing"]
-        raise JobFailed(f"stress-ng --{job[0]} ended with {done.returncode} and said: {said[-1]}")
+        lines = (done.stderr or done.stdout).strip().splitlines() or ["nothing"]
+        raise JobFailed(f"stress-ng --{job[0]} ended with {done.returncode} and said: {lines[-1]}")
 
 
 def task(number: int, folder: str, options: argparse.Namespace, start: float) -> "dict[str, Any]":
     """All jobs of one task; when it ended, on the clock of all tasks."""
-    own = f"{folder}/{number}"
-    os.mkdir(own, 0o700)  # noqa: PTH102 (plain os is what a container has)
+    task_folder = f"{folder}/{number}"
+    os.mkdir(task_folder, 0o700)  # noqa: PTH102 (plain os is what a container has)
     jobs = [*JOBS] * options.rounds
     random.Random(f"{options.seed} {number}").shuffle(jobs)  # noqa: S311
     time.sleep(max(0.0, start - time.monotonic()))
     for job in jobs:
-        run_job(job, own)
+        run_job(job, task_folder)
     return {"ended": time.monotonic(), "jobs": len(jobs)}
 
 
@@ -95,11 +95,11 @@ def jobs_per_minute(count: int, options: argparse.Namespace) -> float:
         with os.fdopen(reader) as stream:
             text = stream.read()
         os.waitpid(child, 0)
-        said: dict[str, Any] = json.loads(text) if text else {"error": "a task was killed"}
-        problem = problem or said.get("error", "")
+        answer: dict[str, Any] = json.loads(text) if text else {"error": "a task was killed"}
+        problem = problem or answer.get("error", "")
         if not problem:
-            ends.append(said["ended"])
-            jobs += said["jobs"]
+            ends.append(answer["ended"])
+            jobs += answer["jobs"]
     shutil.rmtree(folder, ignore_errors=True)
     if problem:
         raise JobFailed(problem)

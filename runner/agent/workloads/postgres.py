@@ -53,23 +53,23 @@ class PostgresFailed(Exception):
 
 def programs() -> Path:
     """Where Debian keeps the server's programs: out of PATH, a folder for each major version."""
-    found = sorted(
-        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda one: float(one.parts[4])
+    paths = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[4])
     )
-    if found:
-        return found[-1].parent
+    if paths:
+        return paths[-1].parent
     other = shutil.which("initdb")
     if other is None:
         raise PostgresFailed("initdb is missing: install the package postgresql")
     return Path(os.path.realpath(other)).parent
 
 
-def run_quietly(argv: list[str], what: str) -> None:
+def run_quietly(argv: list[str], step: str) -> None:
     """Run a command whose output belongs to nobody; raise PostgresFailed with its last line."""
     done = subprocess.run(argv, capture_output=True, text=True, errors="replace")
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        raise PostgresFailed(f"{what} failed: {lines[-1].strip()[:300] if lines else 'no output'}")
+        raise PostgresFailed(f"{step} failed: {lines[-1].strip()[:300] if lines else 'no output'}")
 
 
 @contextmanager
@@ -121,7 +121,7 @@ def filled(scale: int, compress_percent: int) -> str:
 
     64 bytes of a digest are 86 characters of base 64 and a line break between them.
     """
-    kept = FILLER - FILLER * compress_percent // 100
+    random_size = FILLER - FILLER * compress_percent // 100
     text = "translate(encode(sha512(int8send(aid)), 'base64'), E'\\n', '')"
     # Nothing but whole numbers comes into it.
     return f"""
@@ -131,7 +131,7 @@ def filled(scale: int, compress_percent: int) -> str:
         INSERT INTO pgbench_tellers (tid, bid, tbalance)
             SELECT tid, (tid - 1) / {TELLERS} + 1, 0 FROM generate_series(1, {TELLERS * scale}) tid;
         INSERT INTO pgbench_accounts (aid, bid, abalance, filler)
-            SELECT aid, (aid - 1) / {ACCOUNTS} + 1, 0, substr({text}, 1, {kept})
+            SELECT aid, (aid - 1) / {ACCOUNTS} + 1, 0, substr({text}, 1, {random_size})
             FROM generate_series(1, {ACCOUNTS * scale}::bigint) AS aid;
         COMMIT
     """  # noqa: S608
@@ -206,14 +206,14 @@ def run(wanted: argparse.Namespace, settings: dict[str, str]) -> None:
 
 def logged(folder: str) -> list[int]:
     """The latencies that pgbench logged (the third word of a line, in µs), in order, in ns."""
-    found = array("q")
+    latencies = array("q")
     for path in sorted(Path(folder).glob("latency.*")):
         with path.open("rb") as file:
             for line in file:
-                if len(found) >= MOST_LOGGED:
+                if len(latencies) >= MOST_LOGGED:
                     raise PostgresFailed(f"pgbench logged more than {MOST_LOGGED} transactions")
-                found.append(1000 * int(line.split(b" ", 3)[2]))
-    return sorted(found)
+                latencies.append(1000 * int(line.split(b" ", 3)[2]))
+    return sorted(latencies)
 
 
 def main(arguments: list[str]) -> int:
@@ -230,7 +230,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--sampling", type=float, default=1.0)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     wanted = parser.parse_args(arguments)
-    settings = dict(one.split("=", 1) for one in wanted.set)
+    settings = dict(setting.split("=", 1) for setting in wanted.set)
     try:
         if wanted.what == "create":
             create(wanted.folder, wanted.scale, settings, wanted.compress_percent)

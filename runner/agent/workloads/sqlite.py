@@ -32,14 +32,14 @@ MOST_TRANSACTIONS = 20_000_000
 
 
 def connection(folder: str, journal: str, synchronous: str) -> sqlite3.Connection:
-    found = sqlite3.connect(f"{folder}/bench.sqlite3", isolation_level=None)
-    answer = found.execute(f"PRAGMA journal_mode={journal}").fetchone()[0]
+    database = sqlite3.connect(f"{folder}/bench.sqlite3", isolation_level=None)
+    answer = database.execute(f"PRAGMA journal_mode={journal}").fetchone()[0]
     if answer != journal:
         raise sqlite3.OperationalError(
             f"SQLite keeps the journal mode {answer} instead of {journal}"
         )
-    found.execute(f"PRAGMA synchronous={synchronous}")
-    return found
+    database.execute(f"PRAGMA synchronous={synchronous}")
+    return database
 
 
 def fillers(rows: int, compress_percent: int) -> "Iterator[str | bytes]":
@@ -69,10 +69,10 @@ def transactions(
     database: sqlite3.Connection, rows: int, seconds: float, lots: random.Random
 ) -> tuple["array[int]", float]:
     """The latency of each in ns, in the order they came, and the seconds of all."""
-    found = array("q")
+    latencies = array("q")
     started = now = time.perf_counter_ns()
     end = started + int(seconds * 1e9)
-    while now < end and len(found) < MOST_TRANSACTIONS:
+    while now < end and len(latencies) < MOST_TRANSACTIONS:
         account, delta = lots.randrange(rows), lots.randint(-5000, 5000)
         before = time.perf_counter_ns()
         database.execute("BEGIN IMMEDIATE")
@@ -80,8 +80,8 @@ def transactions(
         database.execute("INSERT INTO history (account, delta) VALUES (?, ?)", (account, delta))
         database.execute("COMMIT")
         now = time.perf_counter_ns()
-        found.append(now - before)
-    return found, (now - started) / 1e9
+        latencies.append(now - before)
+    return latencies, (now - started) / 1e9
 
 
 def main(arguments: list[str]) -> int:
@@ -103,15 +103,15 @@ def main(arguments: list[str]) -> int:
         database = connection(wanted.folder, wanted.journal, wanted.synchronous)
         lots = random.Random(wanted.seed)  # noqa: S311 (no secret)
         transactions(database, wanted.rows, wanted.warm_up, lots)
-        found, took_s = transactions(database, wanted.rows, wanted.seconds, lots)
+        latencies, took_s = transactions(database, wanted.rows, wanted.seconds, lots)
         database.close()
     except (sqlite3.Error, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    print(f"SQLite {sqlite3.sqlite_version}: {len(found)} transactions in {took_s:.6f} s")
+    print(f"SQLite {sqlite3.sqlite_version}: {len(latencies)} transactions in {took_s:.6f} s")
     test = f"sqlite_{wanted.journal}"
-    print_number(test, f"{len(found) / took_s:.6f}", "transactions/s", {})
-    latency_tests(test, sorted(found), {})
+    print_number(test, f"{len(latencies) / took_s:.6f}", "transactions/s", {})
+    latency_tests(test, sorted(latencies), {})
     return 0
 
 

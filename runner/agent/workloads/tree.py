@@ -104,17 +104,17 @@ def c_file(number: int) -> str:
 
 def newest_tarball(folder: Path = TARBALLS) -> Path:
     """The kernel source of the highest version. Raises TreeProblem."""
-    found = [
+    tarballs = [
         ([int(part) for part in match[1].split(".") if part], path)
         for path in folder.glob("linux-source-*.tar.xz")
         if (match := TARBALL.fullmatch(path.name))
     ]
-    if not found:
+    if not tarballs:
         raise TreeProblem(
             f"There is no {folder}/linux-source-*.tar.xz where the run happens: install the "
             "package linux-source, or build the benchmark image with KERNEL_SOURCE=yes."
         )
-    return max(found)[1]
+    return max(tarballs)[1]
 
 
 def unpack(folder: Path, tarball: Path, config: str) -> None:
@@ -137,9 +137,9 @@ def _call(*argv: str) -> None:
     except OSError as error:
         raise TreeProblem(f"{argv[0]} cannot be started: {error.strerror}.") from None
     if done.returncode != 0:
-        said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         # Not in the words of a full disk: those are of the file system that is measured.
-        last = said[-1].strip()[:300].replace("No space left on device", "the disk is full")
+        last = lines[-1].strip()[:300].replace("No space left on device", "the disk is full")
         raise TreeProblem(f"{' '.join(argv)} failed: {last}")
 
 
@@ -163,26 +163,26 @@ def read(folder: Path, times: int) -> tuple[int, int]:
 
 
 def main(arguments: list[str]) -> int:
-    kind, place, given = arguments
+    kind, place, parameter = arguments
     folder = Path(place)
     try:
         if kind == "generated":
-            ensure_folder(folder, f"1 {given}", lambda part: generate(part, int(given)))
+            ensure_folder(folder, f"1 {parameter}", lambda part: generate(part, int(parameter)))
         elif kind == "linux-source":
             tarball = newest_tarball()
             about = tarball.stat()
-            stamp = f"{tarball} {about.st_size} {about.st_mtime_ns} {given}"
-            ensure_folder(folder, stamp, lambda part: unpack(part, tarball, given))
+            stamp = f"{tarball} {about.st_size} {about.st_mtime_ns} {parameter}"
+            ensure_folder(folder, stamp, lambda part: unpack(part, tarball, parameter))
             print(tarball.name)
         else:
-            files, size = read(folder, int(given))
+            files, size = read(folder, int(parameter))
             print(f"{files} files, {size // 1024} KB")
     except TreeProblem as problem:
         sys.stderr.write(f"{problem}\n")
         return 1
     except OSError as error:
-        said = "the disk is full" if error.errno == 28 else error.strerror
-        sys.stderr.write(f"The source tree {folder} cannot be made: {said}.\n")
+        reason = "the disk is full" if error.errno == 28 else error.strerror
+        sys.stderr.write(f"The source tree {folder} cannot be made: {reason}.\n")
         return 1
     return 0
 
