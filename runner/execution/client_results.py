@@ -21,7 +21,9 @@ class CollectedResults:
     artefacts: dict[str, bytes] = field(default_factory=dict)
 
 
-def gathered(run_id: int, plan: RunPlan, own: dict[str, ParsedResult]) -> CollectedResults | None:
+def gathered(
+    run_id: int, plan: RunPlan, leader_results: dict[str, ParsedResult]
+) -> CollectedResults | None:
     """None of a run of one client. Raises NotTogether where one client's part is not whole."""
     run = Run.objects.select_related("series").get(pk=run_id)
     wanted = len(run.series.runs_on.clients)
@@ -31,14 +33,14 @@ def gathered(run_id: int, plan: RunPlan, own: dict[str, ParsedResult]) -> Collec
     if len(outputs) < wanted:
         raise ClientsCannotContinue("The outputs of the other clients did not arrive.")
     leader = RunClient.objects.get(run=run_id, place=0).worker
-    results = {leader: own}
+    results = {leader: leader_results}
     for worker, texts in outputs.items():
         results[worker] = _parsed(worker, plan, texts)
-    found = together([list(parsed.values()) for parsed in results.values()])
-    if not found.values:
+    combined = together([list(parsed.values()) for parsed in results.values()])
+    if not combined.values:
         raise ClientsCannotContinue("No value of theirs can be told of all clients together.")
     separate = {worker: _values(parsed) for worker, parsed in results.items()}
-    return CollectedResults(found, separate, _artefacts(outputs))
+    return CollectedResults(combined, separate, _artefacts(outputs))
 
 
 def partial_results(run_id: int) -> dict[str, bytes]:
@@ -63,7 +65,7 @@ def _parsed(worker: str, plan: RunPlan, texts: dict[str, str]) -> dict[str, Pars
         parsed = plan.workload.parse(raw)
     except UnreadableFile as error:
         raise ClientsCannotContinue(f"The output of {worker} cannot be read: {error}.") from None
-    if not all(one.complete for one in parsed.values()):
+    if not all(result.complete for result in parsed.values()):
         raise ClientsCannotContinue(f"The output of {worker} ends early.")
     if not _values(parsed):
         raise ClientsCannotContinue(f"The output of {worker} holds no value.")
@@ -71,7 +73,7 @@ def _parsed(worker: str, plan: RunPlan, texts: dict[str, str]) -> dict[str, Pars
 
 
 def _values(parsed: dict[str, ParsedResult]) -> list[ParsedValue]:
-    return [value for one in parsed.values() for value in one.values]
+    return [value for result in parsed.values() for value in result.values]
 
 
 def client_conditions(run_id: int) -> dict[str, object]:
@@ -82,8 +84,8 @@ def client_conditions(run_id: int) -> dict[str, object]:
     times = [(a.timestamp(), b.timestamp()) for a, b in rows if a is not None and b is not None]
     names = RunClient.objects.filter(run=run_id).values("worker")
     together = same_host.on_one_machine(Worker.objects.filter(name__in=names).order_by("name"))
-    found: dict[str, object] = {"count": len(rows), "one_machine": together}
+    conditions: dict[str, object] = {"count": len(rows), "one_machine": together}
     if len(times) == len(rows) and (share := overlap(times)) is not None:
         begins = [begin for begin, _ in times]
-        found |= {"overlap": round(share, 6), "skew_s": round(max(begins) - min(begins), 6)}
-    return found
+        conditions |= {"overlap": round(share, 6), "skew_s": round(max(begins) - min(begins), 6)}
+    return conditions

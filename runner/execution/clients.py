@@ -58,8 +58,8 @@ class Clients:
             return plan
         wanted, others = self.run.series.runs_on.clients, self.run.series.clients
         if len(others) < len(wanted):
-            known = {lun.worker.name for lun in others}
-            gone = ", ".join(name for name, _ in wanted if name not in known)
+            known_names = {lun.worker.name for lun in others}
+            gone = ", ".join(name for name, _ in wanted if name not in known_names)
             raise ClientsCannotContinue(
                 f"The LUN of {gone} is not known any more: submit it again."
             )
@@ -67,7 +67,7 @@ class Clients:
         self.recorder.log(f"Measured by {1 + len(others)} clients at once: waiting for {names}.")
         parts.lead(self.recorder.handle, ClientState.READY)
         began = time.monotonic()
-        asked = -ASK_AGAIN_S
+        last_asked = -ASK_AGAIN_S
         while missing := parts.progress_of(self.run.pk).missing:
             now = time.monotonic()
             if has_to_end():
@@ -77,8 +77,8 @@ class Clients:
                     f"Not ready within {READY_WITHIN_S:.0f} s: {', '.join(missing)}. Nothing was "
                     "measured. See whether that worker runs, and whether it is of this version."
                 )
-            if now - asked >= ASK_AGAIN_S:
-                asked = now
+            if now - last_asked >= ASK_AGAIN_S:
+                last_asked = now
                 for lun in others:
                     if lun.worker.name in missing:
                         nudges.notify_client(self.run.pk, lun.worker)

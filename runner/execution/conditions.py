@@ -40,13 +40,13 @@ STATISTICS = (
 
 def before(caches_dropped: bool, scheduler: str) -> dict[str, Any]:
     """The state of the host as the run begins."""
-    found: dict[str, Any] = {"caches_dropped": caches_dropped}
+    state: dict[str, Any] = {"caches_dropped": caches_dropped}
     if scheduler:
-        found["scheduler"] = scheduler
+        state["scheduler"] = scheduler
     with contextlib.suppress(OSError):
-        found["load"] = list(os.getloadavg())
+        state["load"] = list(os.getloadavg())
     if processors := os.cpu_count():
-        found["processors"] = processors
+        state["processors"] = processors
     memory = text_of("/proc/meminfo")
     for key, name in (
         ("memory_total_bytes", "MemTotal"),
@@ -55,11 +55,11 @@ def before(caches_dropped: bool, scheduler: str) -> dict[str, Any]:
     ):
         match = re.search(rf"^{name}:\s+(\d+) kB", memory, re.M)
         if match:
-            found[key] = int(match[1]) * 1024
+            state[key] = int(match[1]) * 1024
     governors = governors_in_use()
     if governors:
-        found["governors"] = governors
-    return found
+        state["governors"] = governors
+    return state
 
 
 def governors_in_use(root: Path = Path("/sys/devices/system/cpu")) -> list[str]:

@@ -88,15 +88,15 @@ def environment_writer(
     ]
 
     def write(recorder: Recorder) -> None:
-        known = recorder.environment
-        if known is None:
+        message = recorder.environment
+        if message is None:
             return
         try:
-            facts = environment_facts(known, executor, data, scheduler, *recorder.mounts)
-            kernel, distribution = str(known["kernel"]), str(known["distribution"])
-            accelerator = str(known["guest"]["accelerator"]) if "guest" in known else None
-            if "guest" in known:
-                recorder.conditions["guest"] = {"boot_s": known["guest"]["boot_s"]}
+            facts = environment_facts(message, executor, data, scheduler, *recorder.mounts)
+            kernel, distribution = str(message["kernel"]), str(message["distribution"])
+            accelerator = str(message["guest"]["accelerator"]) if "guest" in message else None
+            if "guest" in message:
+                recorder.conditions["guest"] = {"boot_s": message["guest"]["boot_s"]}
         except (KeyError, TypeError, ValueError) as error:
             raise AgentMismatch(
                 f"The agent does not say {error} of where it runs: its image is of another version "

@@ -249,7 +249,7 @@ def _target(run: Run, host: Host, luns: Sequence[UsedLun]) -> Target:
         data.device,
         journals[0].name if journals else "",
         journals[0].device if journals else "",
-        members=tuple((one.name, one.device) for one in members),
+        members=tuple((member.name, member.device) for member in members),
     )
 
 

@@ -69,8 +69,8 @@ def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
         return interrupted_ending(outcome, recorder)
     persist(recorder.write)
     persist(lambda: lifecycle.advance(recorder.handle, RunState.COLLECTING))
-    kept = recorder.artefacts()
-    raw = {name: kept[name] for name in plan.outputs if name in kept}
+    artefacts = recorder.artefacts()
+    raw = {name: artefacts[name] for name in plan.outputs if name in artefacts}
     if len(raw) < len(set(plan.outputs)):
         return _failed("The benchmark's output did not arrive.")
     workload = plan.workload
@@ -129,9 +129,9 @@ def interrupted_ending(outcome: Outcome, recorder: Recorder) -> Ending:
 
 def _missing_values(workload: Workload, values: list[ParsedValue]) -> str:
     """A sentence about values that should have been printed, or nothing."""
-    found = {(value.test, value.load, value.record_size_kb, value.file_size_kb) for value in values}
+    cells = {(value.test, value.load, value.record_size_kb, value.file_size_kb) for value in values}
     expected = list(workload.expected())
-    missing = [one for one in expected if one not in found]
+    missing = [cell for cell in expected if cell not in cells]
     if not missing:
         return ""
     test, load, record_kb, file_kb = missing[0]
@@ -286,7 +286,9 @@ def _store(recorder: Recorder, ending: Ending) -> None:
     # First: whoever lost the lease must not write a line.
     leases.lock(handle)
     of_series = ("study", "workload", "hardware")
-    run = Run.objects.select_related(*(f"series__{one}" for one in of_series)).get(pk=handle.run_id)
+    run = Run.objects.select_related(*(f"series__{field}" for field in of_series)).get(
+        pk=handle.run_id
+    )
     if run.is_extra:
         ending = _uncounted(ending)
     parsed = ending.parsed
@@ -297,7 +299,7 @@ def _store(recorder: Recorder, ending: Ending) -> None:
     printed_outputs = {name: "".join(parts) for name, parts in recorder.outputs.items()}
     if layout := layouts.noted(printed_outputs):
         recorder.conditions["layout"] = layout
-    if steady := steadiness.noted(value for one in parsed.values() for value in one.values):
+    if steady := steadiness.noted(value for result in parsed.values() for value in result.values):
         recorder.conditions[STEADY_STATE] = steady
     artefacts = recorder.artefacts()
     for name, data in artefacts.items():

@@ -50,13 +50,13 @@ def read(table: Path = TABLE, switch: Path = SWITCH) -> LockCounts:
 
 def parse(text: str) -> dict[str, tuple[int, float]]:
     """The table of /proc/lock_stat; lines of call sites, which have no counts, are left out."""
-    found: dict[str, tuple[int, float]] = {}
+    classes: dict[str, tuple[int, float]] = {}
     for line in text.splitlines():
         if (row := _ROW.fullmatch(line)) is not None:
             # Two classes may have one name.
-            contentions, waited_us = found.get(row[1], (0, 0.0))
-            found[row[1]] = (contentions + int(row[2]), waited_us + float(row[3]))
-    return found
+            contentions, waited_us = classes.get(row[1], (0, 0.0))
+            classes[row[1]] = (contentions + int(row[2]), waited_us + float(row[3]))
+    return classes
 
 
 def between(before: LockCounts, after: LockCounts, cpus: int | None = None) -> dict[str, Any]:

@@ -136,8 +136,8 @@ class _ClientMessages:
             self.whole.add(name)
 
     def _on_environment(self, message: Message) -> None:
-        known = (("Kernel", "kernel"), ("Distribution", "distribution"))
-        self.facts += [[label, str(message[key])[:300]] for label, key in known]
+        labels = (("Kernel", "kernel"), ("Distribution", "distribution"))
+        self.facts += [[label, str(message[key])[:300]] for label, key in labels]
 
     def _on_mounted(self, message: Message) -> None:
         self.facts.append(["Mount options", str(message["options"])[:1000]])
@@ -157,13 +157,13 @@ class _ClientMessages:
 
     def outputs(self) -> dict[str, str]:
         """By name, with what the commands printed and the last lines of the log."""
-        found = {
-            name if name in self.whole else f"incomplete {name}": "".join(some)
-            for name, some in self.outputs_by_name.items()
+        texts = {
+            name if name in self.whole else f"incomplete {name}": "".join(pieces)
+            for name, pieces in self.outputs_by_name.items()
         }
-        found[LOG_NAME] = "\n".join(self.lines)
-        found[COMMANDS_NAME] = "\n".join(self.commands)
-        return found
+        texts[LOG_NAME] = "\n".join(self.lines)
+        texts[COMMANDS_NAME] = "\n".join(self.commands)
+        return texts
 
     def heartbeat(self) -> None:
         """A heartbeat where one is due, and what the leader says. Raises LeaseLost, Stopped."""
@@ -239,7 +239,9 @@ def _measure(messages: _ClientMessages) -> None:
             with MountWatch(entry, plan.own_mark) as watch:
                 outcome = _run(messages, plan, target, watch)
     if outcome.exit_code != 0 or not messages.is_ok:
-        reasons = " ".join(one for one in (messages.reason, watch.problem or outcome.reason) if one)
+        reasons = " ".join(
+            reason for reason in (messages.reason, watch.problem or outcome.reason) if reason
+        )
         raise ClientsCannotContinue(reasons or "Its agent ended without a reason.", outcome.cause)
     content = parts.packed(messages.outputs())
     done = {"content": content, "facts": messages.facts, **messages.times()}

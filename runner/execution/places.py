@@ -132,10 +132,10 @@ def in_use(
     with contextlib.ExitStack() as stack:
         for _, entry in entries:
             stack.enter_context(host.in_use(entry.name))
-        found = [(use, entry, host.device(entry)) for use, entry in entries]
+        resolved = [(use, entry, host.device(entry)) for use, entry in entries]
         places = [
             UsedLun(entry, device, host.named_device(entry, device, executor, place), use)
-            for place, (use, entry, device) in enumerate(found)
+            for place, (use, entry, device) in enumerate(resolved)
         ]
         # Two links in /dev may lead to one disk, which would be erased under its own stack, and so
         # may two devices (runner.host.device_aliases).
@@ -218,11 +218,11 @@ def _verify(
 ) -> None:
     deadline = time.monotonic() + SETTLE_S
     while True:
-        made = checks.verify(
+        results = checks.verify(
             *(place.entry, host.config.lun_file, place.device, confirmed),
             host.own_mark(place.entry),
         )
-        failed = [check for check in made if not check.ok]
+        failed = [check for check in results if not check.ok]
         if not failed:
             return
         is_passing = all(check.name in _PASSING for check in failed)
@@ -244,11 +244,11 @@ def check_directory(
     if entry.is_mount:
         _check_mount(entry, filesystem, options)
         return
-    found = checks.directory_filesystem(entry.path)
-    if found != ALL[filesystem].kernel_name:
+    actual = checks.directory_filesystem(entry.path)
+    if actual != ALL[filesystem].kernel_name:
         raise RunRefused(
-            f"{entry.path} is on {found or 'an unknown file system'}, not on {filesystem}: choose "
-            f"{found or 'another LUN'}, or a LUN on which {filesystem} can be made."
+            f"{entry.path} is on {actual or 'an unknown file system'}, not on {filesystem}: choose "
+            f"{actual or 'another LUN'}, or a LUN on which {filesystem} can be made."
         )
     if scheduler:
         raise RunRefused(f"{entry.name} is a folder and has no I/O scheduler to set.")
@@ -267,13 +267,14 @@ def in_own_folder(plan: RunPlan, host: Host, place: UsedLun) -> RunPlan:
 def _check_mount(entry: LunEntry, filesystem: str, options: Mapping[str, str]) -> None:
     """What is mounted is what the configuration says, with its options. Raises RunRefused."""
     try:
-        found = mounts.contender(entry)
+        contender = mounts.contender(entry)
     except mounts.MountError as error:
         raise RunRefused(str(error)) from None
     wanted = (filesystem, dict(options))
-    if (found.filesystem, dict(found.options)) != wanted:
+    if (contender.filesystem, dict(contender.options)) != wanted:
         raise RunRefused(
-            f"{entry.path} is mounted as {configuration_label(found.filesystem, found.options)} "
+            f"{entry.path} is mounted as "
+            f"{configuration_label(contender.filesystem, contender.options)} "
             f"now, and this run was submitted for {configuration_label(*wanted)}: submit it again."
         )
 
@@ -301,9 +302,9 @@ def scheduler_of(host: Host, places: Sequence[UsedLun], wanted: str) -> Iterator
                 continue
             if wanted:
                 stack.enter_context(scheduler_notes.note_scheduler(notes, number, wanted))
-            found = stack.enter_context(scheduler_set(number, wanted))
+            scheduler = stack.enter_context(scheduler_set(number, wanted))
             if place is places[0]:
-                effective = found
+                effective = scheduler
         yield effective
 
 
@@ -340,20 +341,20 @@ def uses_of(lun: Lun, series: Series) -> list[tuple[LunUse, str]]:
 
     Raises RunRefused where one is not known any more: half a stack is never made.
     """
-    found = [(RUN_ON, lun.name)]
+    uses = [(RUN_ON, lun.name)]
     if series.journal_lun is not None:
-        found.append((JOURNAL, series.journal_lun.name))
+        uses.append((JOURNAL, series.journal_lun.name))
     for member in series.members:
         if member.lun is None:
             raise RunRefused("A LUN of its stack is not known any more: submit it again.")
-        found.append((in_stack(member.role, member.lun.name), member.lun.name))
+        uses.append((in_stack(member.role, member.lun.name), member.lun.name))
     shape = LunCounts.of(series.configuration.stack)
     if LunCounts.of_roles((member.role for member in series.members), shape.layers) != shape:
         raise RunRefused("Its LUNs are not those of its configuration: submit it again.")
-    return found
+    return uses
 
 
 def by_use(luns: Sequence[UsedLun]) -> tuple[list[UsedLun], list[UsedLun]]:
     """(the journal's, those of the stack) behind the first."""
-    journals = [one for one in luns[1:] if one.use == JOURNAL]
-    return journals, [one for one in luns[1:] if one.use != JOURNAL]
+    journals = [lun for lun in luns[1:] if lun.use == JOURNAL]
+    return journals, [lun for lun in luns[1:] if lun.use != JOURNAL]

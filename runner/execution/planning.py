@@ -71,9 +71,9 @@ def planned(run: Run, executor: Executor, luns: Sequence[UsedLun]) -> RunPlan:
         raise RunRefused(UNKNOWN)
     data, (journals, members) = luns[0], places.by_use(luns)
     preparation = Preparation.of(series.preparation)
-    for one in (data, *(member for member in members if member.use.role == DATA)):
-        if preparation.discard and (one.number is None or not blockdev.can_discard(one.number)):
-            raise RunRefused(f"{one.name} takes no discard (TRIM): leave it out of the job.")
+    for lun in (data, *(member for member in members if member.use.role == DATA)):
+        if preparation.discard and (lun.number is None or not blockdev.can_discard(lun.number)):
+            raise RunRefused(f"{lun.name} takes no discard (TRIM): leave it out of the job.")
     plan = plan_run(
         configuration.filesystem,
         configuration.options,
@@ -84,7 +84,7 @@ def planned(run: Run, executor: Executor, luns: Sequence[UsedLun]) -> RunPlan:
         preparation=preparation,
         is_directory=data.entry.is_directory,
         journal=journals[0].as_journal if journals else None,
-        members=[one.as_member for one in members],
+        members=[member.as_member for member in members],
         layers=LunCounts.of(configuration.stack).layers,
         guest=_guest_of(Machine.of(series.machine), configuration.scheduler),
         probe_s=probes.wanted_s(run),

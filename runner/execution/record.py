@@ -300,10 +300,10 @@ class Recorder:
 
         Raises LeaseLost, and the database's error.
         """
-        asked = time.monotonic()
-        is_cancelled = self._heartbeat(asked)
+        asked_at = time.monotonic()
+        is_cancelled = self._heartbeat(asked_at)
         # From before it was asked: the database prolonged the lease a little later than that.
-        self._last_heartbeat = self._prolonged = asked
+        self._last_heartbeat = self._prolonged = asked_at
         if is_cancelled and not self.stop_reason:
             self.stop_reason = "cancelled"
 
@@ -334,16 +334,16 @@ class Recorder:
 
     def artefacts(self) -> dict[str, bytes]:
         """The raw outputs; what was printed before the agent was killed, when there are none."""
-        found = {
+        texts = {
             name if name in self.finished_outputs else f"incomplete {name}": "".join(parts)
             for name, parts in self.outputs.items()
         }
-        if not found and self.printed:
-            found["incomplete output.txt"] = "\n".join(self.printed) + "\n"
+        if not texts and self.printed:
+            texts["incomplete output.txt"] = "\n".join(self.printed) + "\n"
         if self.command_lines:
-            found[COMMANDS_NAME] = "\n".join(self.command_lines) + "\n"
+            texts[COMMANDS_NAME] = "\n".join(self.command_lines) + "\n"
         # JSON can say half of a surrogate pair, which no file and no database holds.
         return {
             name.encode("utf-8", "replace").decode(): text.encode("utf-8", "replace")
-            for name, text in found.items()
+            for name, text in texts.items()
         }

@@ -57,9 +57,9 @@ class Tracing:
             self.is_at_end = phase == "sync"
             self._begin()
         elif phase == "unmount" and self.is_at_end:
-            for one in (self.trace, self.operations):
-                if one is not None:
-                    one.end()
+            for tracer in (self.trace, self.operations):
+                if tracer is not None:
+                    tracer.end()
 
     def _begin(self) -> None:
         if self.operations is not None:
@@ -85,93 +85,93 @@ def tracing(
     ``number``: of the device; None of a folder. ``why_not``: why this host's kernel does not see
     operations of the file system, or "". ``has_to_end`` is asked while the tracers are made ready.
     """
-    found = Tracing()
+    run_tracing = Tracing()
     wanted = split(run.tracing)
     if number is None:
-        found.problems = {slug: NO_DEVICE[slug] for slug in wanted}
+        run_tracing.problems = {slug: NO_DEVICE[slug] for slug in wanted}
         wanted = ()
     name = f"{owner}{run.pk}"
     with contextlib.ExitStack() as stack:
         if REQUESTS in wanted and number is not None:
-            found.device_bytes = blockdev.size_bytes(number)
-            found.first_sector = block_events.first_sector(number)
+            run_tracing.device_bytes = blockdev.size_bytes(number)
+            run_tracing.first_sector = block_events.first_sector(number)
             try:
-                found.trace = stack.enter_context(block_events.traced(number, name))
+                run_tracing.trace = stack.enter_context(block_events.traced(number, name))
             except TraceError as error:
-                found.problems[REQUESTS] = str(error)
+                run_tracing.problems[REQUESTS] = str(error)
         if OPERATIONS in wanted and number is not None:
             try:
                 if why_not:
                     raise TraceError(why_not)
-                found.operations = stack.enter_context(
+                run_tracing.operations = stack.enter_context(
                     operation_events.counted(number, filesystem, name, has_to_end=has_to_end)
                 )
             except TraceError as error:
-                found.problems[OPERATIONS] = str(error)
-        yield found
+                run_tracing.problems[OPERATIONS] = str(error)
+        yield run_tracing
 
 
-def store(run: Run, found: Tracing | None) -> None:
+def store(run: Run, run_tracing: Tracing | None) -> None:
     """Within the transaction that ends the run: the events as they came, and what they say.
 
-    ``found``: None where the worker that saw them is gone. Never fails the run.
+    ``run_tracing``: None where the worker that saw them is gone. Never fails the run.
     """
     if not run.is_extra:
         return
     for tracer in split(run.tracing):
         try:
             with transaction.atomic():
-                _store(run, tracer, found)
+                _store(run, tracer, run_tracing)
         except Exception:
             logger.exception("run %s: its trace of %s cannot be stored", run.pk, tracer)
 
 
-def _store(run: Run, tracer: str, found: Tracing | None) -> None:
-    if found is None:
+def _store(run: Run, tracer: str, run_tracing: Tracing | None) -> None:
+    if run_tracing is None:
         why = "The worker was killed before it had stored the trace."
         traces.store(run, tracer, None, why)
     elif tracer == OPERATIONS:
-        _store_operations(run, found)
+        _store_operations(run, run_tracing)
     else:
-        _store_requests(run, found)
+        _store_requests(run, run_tracing)
 
 
-def _store_requests(run: Run, found: Tracing) -> None:
-    if found.trace is None or not found.trace.text:
-        why = found.problems.get(REQUESTS)
+def _store_requests(run: Run, run_tracing: Tracing) -> None:
+    if run_tracing.trace is None or not run_tracing.trace.text:
+        why = run_tracing.problems.get(REQUESTS)
         why = why or "No request came to the device while the benchmark ran."
         traces.store(run, REQUESTS, None, why)
         return
-    text = found.trace.text
+    text = run_tracing.trace.text
     ingest.store_artefact(run, ARTEFACT, text)
-    seen = _read(found, text)
+    seen = _read(run_tracing, text)
     traces.store(run, REQUESTS, seen, "" if seen else "Its events cannot be read.")
 
 
-def _read(found: Tracing, text: bytes) -> RequestTrace | None:
-    assert found.trace is not None
+def _read(run_tracing: Tracing, text: bytes) -> RequestTrace | None:
+    assert run_tracing.trace is not None
     return requests.traced(
         text.decode("utf-8", "replace").split("\n"),
-        found.device_bytes,
-        first_sector=found.first_sector,
-        is_cut=found.trace.is_cut,
+        run_tracing.device_bytes,
+        first_sector=run_tracing.first_sector,
+        is_cut=run_tracing.trace.is_cut,
     )
 
 
-def _store_operations(run: Run, found: Tracing) -> None:
-    seen, why = None, found.problems.get(OPERATIONS, "")
-    if found.operations is not None and found.operations.seconds:
-        ingest.store_artefact(run, OPERATIONS_ARTEFACT, found.operations.text.encode())
-        seen, why = _counted(found.operations)
+def _store_operations(run: Run, run_tracing: Tracing) -> None:
+    seen, why = None, run_tracing.problems.get(OPERATIONS, "")
+    if run_tracing.operations is not None and run_tracing.operations.seconds:
+        ingest.store_artefact(run, OPERATIONS_ARTEFACT, run_tracing.operations.text.encode())
+        seen, why = _counted(run_tracing.operations)
     traces.store(run, OPERATIONS, seen, "" if seen else why or "The benchmark did not begin.")
 
 
-def _counted(given: Operations) -> tuple[OperationTrace | None, str]:
+def _counted(counter: Operations) -> tuple[OperationTrace | None, str]:
     """What it counted, or why there is nothing."""
-    if given.problem:
-        return None, given.problem
+    if counter.problem:
+        return None, counter.problem
     try:
-        seen = operations.read(given.text, given.by, given.seconds, is_cut=given.is_cut)
+        seen = operations.read(counter.text, counter.by, counter.seconds, is_cut=counter.is_cut)
     except UnreadableOutput as error:
         return None, f"What bpftrace printed cannot be read. {error}"
     why = "No read, write, open or sync of the file system was seen while the benchmark ran."

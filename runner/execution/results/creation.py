@@ -16,13 +16,13 @@ def creation_values(commands: Sequence[Mapping[str, Any]]) -> list[ParsedValue]:
     """
     values = []
     for test in CREATION_TESTS:
-        found = [
+        phase_commands = [
             (line, command)
             for line, command in enumerate(commands, start=1)
             if command["phase"] == test
         ]
         # A workload may have the file system mounted anew: what counts is the mount of a new one.
-        if found and found[0][1]["exit_code"] == 0:
-            line, command = found[0]
+        if phase_commands and phase_commands[0][1]["exit_code"] == 0:
+            line, command = phase_commands[0]
             values.append(ParsedValue(test, None, None, float(command["duration_s"]), "s", line))
     return values

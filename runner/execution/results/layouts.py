@@ -13,14 +13,14 @@ def noted(outputs: Mapping[str, str]) -> dict[str, Any]:
     """``{"before": {"files": 9, "bytes": 4096, "extents": 12, ...}, "after": ...}`` of the layouts
     among the outputs; a file system that does not say where its files lie has none.
     """
-    found: dict[str, Any] = {}
+    layouts: dict[str, Any] = {}
     for name, when in zip(LAYOUT_OUTPUTS, ("before", "after"), strict=True):
         first = outputs.get(name, "").partition("\n")[0]
         try:
             layout = json.loads(first)["fsbench-layout"]
             if layout is not None:
-                found[when] = {key: int(layout[key]) for key in _NUMBERS}
-                found[when]["is_cut"] = bool(layout["is_cut"])
+                layouts[when] = {key: int(layout[key]) for key in _NUMBERS}
+                layouts[when]["is_cut"] = bool(layout["is_cut"])
         except (ValueError, KeyError, TypeError):
             continue
-    return found
+    return layouts
