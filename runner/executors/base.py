@@ -102,12 +102,12 @@ class Capabilities:
         if makes_filesystem and not ability.get("usable"):
             return str(ability.get("reason") or f"{filesystem} cannot be made here.")
         for program in programs:
-            found = self.tools.get(program, {})
-            if not found and program.startswith(ALLOWED_PREFIX):
+            tool = self.tools.get(program, {})
+            if not tool and program.startswith(ALLOWED_PREFIX):
                 name = program.removeprefix(ALLOWED_PREFIX)
                 return f"This host's {allowed_programs.VARIABLE} does not name {name}."
-            if not found.get("usable"):
-                return str(found.get("reason") or f"{program} is not installed here.")
+            if not tool.get("usable"):
+                return str(tool.get("reason") or f"{program} is not installed here.")
         return ""
 
 
@@ -178,10 +178,10 @@ def load_modules() -> None:
 
     Before anybody is asked what can be made and run: what containers see is this kernel's as well.
     """
-    known = {line.split()[-1] for line in text_of("/proc/filesystems").splitlines()}
-    own = (spec.kernel_name for spec in FILESYSTEMS.values() if not spec.is_pool)
-    for name in (*own, "overlay"):
-        if name not in known:
+    loaded = {line.split()[-1] for line in text_of("/proc/filesystems").splitlines()}
+    kernel_names = (spec.kernel_name for spec in FILESYSTEMS.values() if not spec.is_pool)
+    for name in (*kernel_names, "overlay"):
+        if name not in loaded:
             try:
                 run_tool("modprobe", "--quiet", name)
             except ToolError:
@@ -196,7 +196,7 @@ def capabilities_from(
     ``where`` ends sentences: "on this host", "in the image x". ``filesystem_reason`` says why none
     can be made at all (not root).
     """
-    known, found = environment["filesystems"], environment["tools"]
+    reported_filesystems, reported_tools = environment["filesystems"], environment["tools"]
     filesystems: dict[str, dict[str, Any]] = {}
     for slug, spec in FILESYSTEMS.items():
         tool = spec.mkfs[0]
@@ -204,14 +204,14 @@ def capabilities_from(
             reason = filesystem_reason
         elif spec.is_pool:
             reason = zfs_options.ONLY_IN_GUESTS
-        elif spec.kernel_name not in known:
+        elif spec.kernel_name not in reported_filesystems:
             reason = (
                 f"The kernel {environment['kernel']} of the worker cannot mount {spec.name}: "
                 "choose another file system, or install the kernel module."
             )
-            if not found.get(tool, {}).get("path"):
+            if not reported_tools.get(tool, {}).get("path"):
                 reason += f" Its tools (package {spec.tool_package}) are missing {where} as well."
-        elif not found.get(tool, {}).get("path"):
+        elif not reported_tools.get(tool, {}).get("path"):
             reason = f"{tool} is not installed {where}: install the package {spec.tool_package}."
         else:
             reason = ""
@@ -219,7 +219,7 @@ def capabilities_from(
     tools: dict[str, dict[str, Any]] = {}
     packages = {**workloads.tools(), **requirements.LAYERS, **requirements.NETWORK}
     for tool in (*packages, *filesystem_tools()):
-        entry = dict(found.get(tool, {}))
+        entry = dict(reported_tools.get(tool, {}))
         package = packages.get(tool) or next(
             spec.tool_package for spec in FILESYSTEMS.values() if spec.mkfs[0] == tool
         )
@@ -232,7 +232,7 @@ def capabilities_from(
             "reason": "" if usable else _missing(tool, package, where),
         }
     for program in allowed_programs.allowed():
-        entry = dict(found.get(program, {}))
+        entry = dict(reported_tools.get(program, {}))
         tools[f"{ALLOWED_PREFIX}{program}"] = {
             "usable": bool(entry.get("path")),
             "version": entry.get("version", ""),

@@ -72,7 +72,7 @@ def rates_in(devices: list[str], rates: Mapping[str, int]) -> dict[str, Any]:
         "read_iops": "device_read_iops",
         "write_iops": "device_write_iops",
     }
-    disks = [blockdev.disk_path(one) for one in devices] if rates else []
+    disks = [blockdev.disk_path(device) for device in devices] if rates else []
     return {
         names[name]: [{"Path": disk, "Rate": rate} for disk in dict.fromkeys(disks)]
         for name, rate in rates.items()
@@ -87,11 +87,11 @@ def check_limits(
     container: Container, memory_bytes: int | None, cpus: str | None, rates: Mapping[str, int]
 ) -> None:
     """Raises NotLimited where one was discarded, of which a daemon gives no more than a warning."""
-    made = container.attrs["HostConfig"]
+    host_config = container.attrs["HostConfig"]
     discarded = [
-        *(["memory"] if memory_bytes and made.get("Memory") != memory_bytes else []),
-        *(["processors"] if cpus and made.get("CpusetCpus") != cpus else []),
-        *(["rates"] if any(not made.get(_RATES[name]) for name in rates) else []),
+        *(["memory"] if memory_bytes and host_config.get("Memory") != memory_bytes else []),
+        *(["processors"] if cpus and host_config.get("CpusetCpus") != cpus else []),
+        *(["rates"] if any(not host_config.get(_RATES[name]) for name in rates) else []),
     ]
     if discarded:
         raise NotLimited(_NOT_LIMITED.format(" and ".join(discarded)))
@@ -107,10 +107,10 @@ def limits_swap(container: Container, memory_bytes: int) -> bool:
 def info_of(client: docker.DockerClient) -> Mapping[str, Any]:
     """What the daemon says of itself; nothing where a proxy before its socket lets nobody ask."""
     try:
-        found: Mapping[str, Any] = client.info()
+        info: Mapping[str, Any] = client.info()
     except APIError:
         return {}
-    return found
+    return info
 
 
 def limit_problems(info: Mapping[str, Any]) -> dict[str, str]:
@@ -125,7 +125,10 @@ def limit_problems(info: Mapping[str, Any]) -> dict[str, str]:
     }
     space = swap.space_bytes() if info.get("SwapLimit") is False else 0
     return {
-        **{name: _NOT_LIMITED.format(name) if it else "" for name, it in is_lacking.items()},
+        **{
+            name: _NOT_LIMITED.format(name) if is_missing else ""
+            for name, is_missing in is_lacking.items()
+        },
         "swap": swap.NOT_LIMITED.format(size(space)) if space else "",
     }
 
@@ -162,14 +165,14 @@ def why_silent(error: BaseException) -> str:
     waiting: list[object] = [error]
     seen: set[int] = set()
     while waiting:
-        found = waiting.pop()
-        if not isinstance(found, BaseException) or id(found) in seen:
+        exception = waiting.pop()
+        if not isinstance(exception, BaseException) or id(exception) in seen:
             continue
-        seen.add(id(found))
+        seen.add(id(exception))
         for kind, words in _SILENCES.items():
-            if isinstance(found, kind):
+            if isinstance(exception, kind):
                 return words
-        waiting += [found.__cause__, found.__context__, *found.args]
+        waiting += [exception.__cause__, exception.__context__, *exception.args]
     return short(error).rstrip(".")
 
 
@@ -182,11 +185,11 @@ def short(error: BaseException) -> str:
 def archive(files: Mapping[str, bytes]) -> bytes:
     """Files that everybody may read, by name, as Docker takes them into a container."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as found:
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
         for name, content in files.items():
             entry = tarfile.TarInfo(name)
             entry.size, entry.mode, entry.mtime = len(content), 0o444, int(time.time())
-            found.addfile(entry, io.BytesIO(content))
+            tar.addfile(entry, io.BytesIO(content))
     return buffer.getvalue()
 
 

@@ -135,14 +135,14 @@ class DockerExecutor:
             message = self._environment()
             version = str(self.client.version()["Version"])
             self._limit_problems = containers.limit_problems(containers.info_of(self.client))
-            found = capabilities_from(message, where=f"in the image {self.image}")
+            capabilities = capabilities_from(message, where=f"in the image {self.image}")
         except (*ERRORS, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             # Of another image than ours under this name nothing is certain.
             return Capabilities(
                 is_usable=False,
                 reason=f"The image {self.image} cannot be run: {short(error)}",
             )
-        return replace(found, versions={"Docker": version})
+        return replace(capabilities, versions={"Docker": version})
 
     def problem(self) -> str:
         return self.missing() or self._elsewhere
@@ -354,8 +354,8 @@ class DockerExecutor:
         """All containers of runs of this site, of any worker. Raises ExecutorAway."""
         labels = [f"fsbench.site={self.site}", "fsbench.run"]
         try:
-            found = self.client.containers.list(all=True, filters={"label": labels})
-            return [one for one in found if containers.is_labelled(one)]
+            candidates = self.client.containers.list(all=True, filters={"label": labels})
+            return [container for container in candidates if containers.is_labelled(container)]
         except ERRORS as error:
             raise ExecutorAway(f"The Docker daemon does not answer: {short(error)}.") from None
 
@@ -368,8 +368,8 @@ class DockerExecutor:
 
     def _remove(self, labels: dict[str, str]) -> list[str]:
         wanted = [f"{key}={value}" for key, value in {"fsbench.site": self.site, **labels}.items()]
-        found = self.client.containers.list(all=True, filters={"label": wanted})
-        left = [one for one in found if containers.is_labelled(one)]
+        candidates = self.client.containers.list(all=True, filters={"label": wanted})
+        left = [container for container in candidates if containers.is_labelled(container)]
         for container in left:
             containers.remove(container)
         return [f"container {container.name}" for container in left]

@@ -23,13 +23,13 @@ def _disks(target: Target) -> list[tuple[str, str, str]]:
     """(serial number, device on the host, device in the container) in the order of their names in
     the guest: the LUN, its journal's, the others of its stack.
     """
-    found = [("fsbench-data", target.device, "/dev/fsbench/data")]
+    disks = [("fsbench-data", target.device, "/dev/fsbench/data")]
     if target.journal_device:
-        found.append(("fsbench-journal", target.journal_device, "/dev/fsbench/journal"))
+        disks.append(("fsbench-journal", target.journal_device, "/dev/fsbench/journal"))
     for number, (_, device) in enumerate(target.members):
         name = f"stack-{number:02}"
-        found.append((f"fsbench-{name}", device, f"/dev/fsbench/{name}"))
-    return found
+        disks.append((f"fsbench-{name}", device, f"/dev/fsbench/{name}"))
+    return disks
 
 
 class GuestExecutor(GuestKernels):
@@ -42,9 +42,9 @@ class GuestExecutor(GuestKernels):
         wanted = plan.guest or {}
         seen = self._seen.get(str(wanted.get("kernel")))
         if seen is None or seen.kernel is None:
-            there = ", ".join(sorted(self._seen)) or "none"
+            names = ", ".join(sorted(self._seen)) or "none"
             return (
-                f"This worker has no kernel {wanted.get('kernel')} for guests, but: {there}. "
+                f"This worker has no kernel {wanted.get('kernel')} for guests, but: {names}. "
                 f"Put its package into {self.folder}. {seen.problem if seen else ''}".strip()
             )
         if seen.problem:
@@ -60,11 +60,11 @@ class GuestExecutor(GuestKernels):
                 f"The kernel {seen.kernel.name} has no {', '.join(missing)}, which the layers of "
                 "this run need: choose another kernel."
             )
-        most = self.announcement()["most_memory_bytes"]
-        if most is not None and wanted["memory_bytes"] > most:
+        available_bytes = self.announcement()["most_memory_bytes"]
+        if available_bytes is not None and wanted["memory_bytes"] > available_bytes:
             return (
                 f"The guest would need {memory_words(wanted['memory_bytes'])} of memory, and this "
-                f"host has {memory_words(most)} for guests."
+                f"host has {memory_words(available_bytes)} for guests."
             )
         if plan.memory_bytes and plan.memory_bytes != wanted["memory_bytes"]:
             return (

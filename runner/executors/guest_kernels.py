@@ -109,10 +109,10 @@ class GuestKernels(DockerExecutor):
             # Where nothing could be booted anyway, both are told at once.
             self.reason = f"{self._no_kernel()} {self.missing()}".strip()
         with self._lock:
-            known = {one.name for one in packages}
-            self._seen = {name: seen for name, seen in self._seen.items() if name in known}
-            for one in packages:
-                self._seen.setdefault(one.name, waiting(one))
+            names = {package.name for package in packages}
+            self._seen = {name: seen for name, seen in self._seen.items() if name in names}
+            for package in packages:
+                self._seen.setdefault(package.name, waiting(package))
         for package in packages:
             current = self._seen[package.name]
             if current.announced.get("digest") == package.digest and not is_waiting(current):
@@ -162,8 +162,8 @@ class GuestKernels(DockerExecutor):
         except (OSError, LookupError, TypeError, ValueError) as error:
             return BootedKernel(None, report | {"problem": f"It cannot be unpacked: {error}."})
         report["version"] = kernel.version
-        known = {*layer_modules(), *loopback.modules()}
-        report["layers"] = sorted(name for name in known if kernel.has(name))
+        modules = {*layer_modules(), *loopback.modules()}
+        report["layers"] = sorted(name for name in modules if kernel.has(name))
         try:
             if not self.accelerator:
                 self._choose_accelerator(kernel)
@@ -177,37 +177,39 @@ class GuestKernels(DockerExecutor):
     def _probed(self, kernel: Kernel) -> dict[str, Any]:
         """What a boot shows, or has shown before with the same image and accelerator."""
         image = str(self.client.images.get(self.image).id).rpartition(":")[2][:16]
-        kept = kernel.folder / f"seen-{image}-{self.accelerator}.json"
-        if known := notes.noted(kept):
-            return known
+        note_path = kernel.folder / f"seen-{image}-{self.accelerator}.json"
+        if earlier_report := notes.noted(note_path):
+            return earlier_report
         logger.info("kernel %s is booted to see what it can do", kernel.name)
         request: dict[str, Any] = {"do": "probe", "filesystems": guest_probes.probes()}
         request |= {"scratch_bytes": SCRATCH_BYTES, "memory_bytes": PROBE_MEMORY_BYTES}
         messages = self._boot(kernel, request, PROBE_LIMIT_S)
-        found = next((one for one in messages if one["type"] == "probed"), None)
-        if found is None:
-            reason = next((one["reason"] for one in messages if one["type"] == "error"), "")
+        answer = next((message for message in messages if message["type"] == "probed"), None)
+        if answer is None:
+            reason = next(
+                (message["reason"] for message in messages if message["type"] == "error"), ""
+            )
             return {"problem": reason or "It does not come to the agent."}
         report = {
-            "version": found["kernel"],
-            "filesystems": found["filesystems"],
-            "schedulers": found["schedulers"],
-            "boot_s": found["boot_s"],
+            "version": answer["kernel"],
+            "filesystems": answer["filesystems"],
+            "schedulers": answer["schedulers"],
+            "boot_s": answer["boot_s"],
         }
-        notes.note(kept, report)
+        notes.note(note_path, report)
         return report
 
     def _choose_accelerator(self, kernel: Kernel) -> None:
         """KVM where a guest comes up with it in time. Remembered until the host boots again."""
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         same = {"boot": boot, "qemu": self.qemu}
-        kept = self.cache / "accelerator.json"
-        known = notes.noted(kept)
-        if any(known.get(name) != value for name, value in same.items()):
+        note_path = self.cache / "accelerator.json"
+        choice = notes.noted(note_path)
+        if any(choice.get(name) != value for name, value in same.items()):
             reason = self._why_no_kvm(kernel)
-            known = {**same, "accelerator": EMULATED if reason else KVM, "reason": reason}
-            notes.note(kept, known)
-        self.accelerator, self.accelerator_reason = known["accelerator"], known["reason"]
+            choice = {**same, "accelerator": EMULATED if reason else KVM, "reason": reason}
+            notes.note(note_path, choice)
+        self.accelerator, self.accelerator_reason = choice["accelerator"], choice["reason"]
 
     def _why_no_kvm(self, kernel: Kernel) -> str:
         if not _KVM.exists():
@@ -218,9 +220,9 @@ class GuestKernels(DockerExecutor):
             "boot_limit_s": KVM_PROBE_S,
         }
         messages = self._boot(kernel, instruction, int(KVM_PROBE_S) + 20, accelerator=KVM)
-        if any(one["type"] == "done" and one["ok"] for one in messages):
+        if any(message["type"] == "done" and message["ok"] for message in messages):
             return ""
-        reason = next((one["reason"] for one in messages if one["type"] == "error"), "")
+        reason = next((message["reason"] for message in messages if message["type"] == "error"), "")
         return f"/dev/kvm is there and cannot be used. {reason}".strip()
 
     def _boot(
@@ -282,7 +284,7 @@ class GuestKernels(DockerExecutor):
             if memory is None
             else max(LEAST_MEMORY_BYTES, (memory - HOST_MEMORY_BYTES) // MIB * MIB),
             "most_cpus": cpus,
-            "kernels": [dict(one.announced) for one in seen],
+            "kernels": [dict(kernel.announced) for kernel in seen],
             **self.fetch.announcement(),
         }
 

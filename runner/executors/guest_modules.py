@@ -56,7 +56,7 @@ def has_zfs(package: Path) -> bool:
     return (package / ARCHIVE).is_file()
 
 
-def build(image: str, package: Path, on_progress: OnProgress = lambda what, share: None) -> Path:
+def build(image: str, package: Path, on_progress: OnProgress = lambda step, share: None) -> Path:
     """Build ZFS for the kernel in ``package``, in a container of ``image``, and put it beside it.
 
     Returns where both are. Raises CannotFetch, with what to do.
@@ -90,14 +90,14 @@ def _sources(work: Path, suite: str) -> list[str]:
     work.mkdir()
     apt = Apt(work)
     apt.update()
-    found = apt.sources(suite, "main contrib") if suite else []
-    if not found:
+    sources = apt.sources(suite, "main contrib") if suite else []
+    if not sources:
         raise FetchError(
             f"The benchmark image is of Debian {suite or 'of a release it does not name'}, and "
             "this host's apt has no mirror of that: build the image of the host's own release "
             "(FSBENCH_IMAGE_SUITE)."
         )
-    return found
+    return sources
 
 
 @contextmanager
@@ -162,9 +162,9 @@ def check(archive: Path, release: str) -> None:
     start = f"lib/modules/{release}/"
     try:
         with tarfile.open(archive) as opened:
-            names = [one.name for one in opened.getmembers() if one.isfile()]
+            names = [member.name for member in opened.getmembers() if member.isfile()]
     except (OSError, tarfile.TarError) as error:
         raise FetchError(f"The modules that were built cannot be read: {error}") from None
-    is_there = any(Path(one).name.partition(".ko")[0] == "zfs" for one in names)
-    if not is_there or not all(one.startswith(start) for one in names):
+    is_there = any(Path(name).name.partition(".ko")[0] == "zfs" for name in names)
+    if not is_there or not all(name.startswith(start) for name in names):
         raise FetchError(f"DKMS made no zfs.ko for {release}: its headers may be of another one.")

@@ -18,7 +18,7 @@ _SIZES_KB = (("record", 4), ("file", 64))
 
 # Any: of its commands only mkfs and mount are run.
 _PROBED_WORKLOAD = workload_of(
-    "iozone", {f"{end}_{what}_kb": kb for end in ("minimum", "maximum") for what, kb in _SIZES_KB}
+    "iozone", {f"{end}_{name}_kb": kb for end in ("minimum", "maximum") for name, kb in _SIZES_KB}
 )
 
 
@@ -58,7 +58,7 @@ def probes() -> list[dict[str, Any]]:
         commands = run_commands(
             slug, {}, _PROBED_WORKLOAD, GUEST_DEVICE, MOUNT_POINT, makes_filesystem=True
         )
-        mounted = next(place for place, one in enumerate(commands) if one.phase == "mount")
+        mounted = next(place for place, command in enumerate(commands) if command.phase == "mount")
         probes.append(
             {
                 "slug": slug,
@@ -67,11 +67,11 @@ def probes() -> list[dict[str, Any]]:
                 "device": GUEST_DEVICE,
                 "mount_point": MOUNT_POINT,
                 "commands": [
-                    [one.phase, list(one.argv)]
-                    for one in commands[: mounted + 1]
-                    if one.phase in ("pool", "mkfs", "mount")
+                    [command.phase, list(command.argv)]
+                    for command in commands[: mounted + 1]
+                    if command.phase in ("pool", "mkfs", "mount")
                 ],
-                "down": [list(one.argv) for one in commands if one.phase == "teardown"],
+                "down": [list(command.argv) for command in commands if command.phase == "teardown"],
             }
         )
     return probes

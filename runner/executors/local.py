@@ -185,8 +185,8 @@ class LocalExecutor:
 
 def _devices(target: Target) -> list[str]:
     """Those of all its LUNs."""
-    found = [target.device, target.journal_device, *(device for _, device in target.members)]
-    return [one for one in found if one]
+    devices = [target.device, target.journal_device, *(device for _, device in target.members)]
+    return [device for device in devices if device]
 
 
 def _unexpected(exit_code: int) -> str:
