@@ -12,11 +12,11 @@ _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
 def allowed() -> list[str]:
     """Names without paths; none unless the host names them. Raises ImproperlyConfigured."""
-    found = env.words("FSBENCH_OWN_PROGRAMS", [])
-    for name in found:
+    names = env.words("FSBENCH_OWN_PROGRAMS", [])
+    for name in names:
         if not _PROGRAM.fullmatch(name):
             raise ImproperlyConfigured(
                 f'{VARIABLE} has "{name}"; it must be names of programs without paths, separated '
                 "by commas."
             )
-    return found
+    return names

@@ -117,11 +117,11 @@ def near_cpus(number: int, nodes: Path = Path("/sys/devices/system/node")) -> li
 
 def cpu_list(text: str) -> list[int]:
     """The kernel's lists: ``0-3,8`` as [0, 1, 2, 3, 8]. Raises ValueError."""
-    found: list[int] = []
+    numbers: list[int] = []
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")
-        found += range(int(first), int(last or first) + 1)
-    return found
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
 
 
 def whole_disk(number: int) -> int:
@@ -143,14 +143,14 @@ def disk_path(device: str) -> str:
 
 def partitions(number: int) -> set[int]:
     folder = sys_folder(number)
-    found = {number_in(child.parent) for child in folder.glob("*/partition")}
-    return {child for child in found if child is not None}
+    numbers = {number_in(child.parent) for child in folder.glob("*/partition")}
+    return {child for child in numbers if child is not None}
 
 
 def _links(number: int, kind: str) -> set[int]:
     folder = sys_folder(number) / kind
-    found = {number_in(child.resolve()) for child in folder.glob("*")}
-    return {child for child in found if child is not None}
+    numbers = {number_in(child.resolve()) for child in folder.glob("*")}
+    return {child for child in numbers if child is not None}
 
 
 def _backing(loop: Path) -> int | None:
@@ -165,8 +165,8 @@ def _backing(loop: Path) -> int | None:
 
 def _below(number: int) -> set[int]:
     backing = _backing(sys_folder(number))
-    found = {whole_disk(number)} | _links(number, "slaves") | ({backing} if backing else set())
-    return found - {number}
+    numbers = {whole_disk(number)} | _links(number, "slaves") | ({backing} if backing else set())
+    return numbers - {number}
 
 
 def _above(number: int) -> set[int]:
@@ -182,34 +182,34 @@ def ancestors(number: int) -> set[int]:
 
     A loop device on a file is made of nothing.
     """
-    found: set[int] = set()
+    numbers: set[int] = set()
     waiting = [number]
     while waiting:
         current = waiting.pop()
         for below in _below(current):
-            if below not in found:
-                found.add(below)
+            if below not in numbers:
+                numbers.add(below)
                 waiting.append(below)
-    return found - {number}
+    return numbers - {number}
 
 
 def leaves(number: int) -> set[int]:
     """What an array or a mapping is made of in the end: devices that are made of nothing else."""
     below = _links(number, "slaves")
-    return {leaf for one in below for leaf in leaves(one)} if below else {number}
+    return {leaf for device in below for leaf in leaves(device)} if below else {number}
 
 
 def descendants(number: int) -> set[int]:
     """What is made of the device: its partitions, and everything stacked on it or on them."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     waiting = [number]
     while waiting:
         current = waiting.pop()
         for above in partitions(current) | _above(current):
-            if above not in found:
-                found.add(above)
+            if above not in numbers:
+                numbers.add(above)
                 waiting.append(above)
-    return found - {number}
+    return numbers - {number}
 
 
 def holders(number: int) -> list[str]:
@@ -219,7 +219,7 @@ def holders(number: int) -> list[str]:
     stacked = _above(number) | _above(whole_disk(number))
     for partition in partitions(number):
         stacked |= _above(partition)
-    return sorted(kernel_name(one) for one in stacked)
+    return sorted(kernel_name(holder) for holder in stacked)
 
 
 @dataclass(frozen=True)
@@ -285,7 +285,7 @@ def own_mounts() -> list[Mount]:
 def processes() -> list[str]:
     """The numbers of all processes, as they are called in /proc."""
     with os.scandir(PROC) as entries:
-        return [one.name for one in entries if one.name.isdecimal()]
+        return [entry.name for entry in entries if entry.name.isdecimal()]
 
 
 def all_mounts() -> list[Mount]:
@@ -306,8 +306,8 @@ def all_mounts() -> list[Mount]:
 
 def swap_numbers() -> set[int]:
     lines = (PROC / "swaps").read_bytes().split(b"\n")[1:]
-    found = {device_number(_unescape(os.fsdecode(line.split()[0]))) for line in lines if line}
-    return {number for number in found if number is not None}
+    numbers = {device_number(_unescape(os.fsdecode(line.split()[0]))) for line in lines if line}
+    return {number for number in numbers if number is not None}
 
 
 def root_disks() -> set[int]:
@@ -321,8 +321,8 @@ def root_disks() -> set[int]:
         texts.add(_mountinfo(PROC / "1"))
     points = ("/", "/boot", "/boot/efi", "/usr", "/var")
     mounts = [mount for text in texts for mount in parse_mountinfo(text) if mount.point in points]
-    found = {number for mount in mounts for number in mount.numbers if os.major(number)}
-    return found.union(*map(ancestors, found))
+    numbers = {number for mount in mounts for number in mount.numbers if os.major(number)}
+    return numbers.union(*map(ancestors, numbers))
 
 
 def size_bytes(number: int) -> int:

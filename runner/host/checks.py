@@ -56,7 +56,7 @@ def verify(
     checks = [_listed(entry, lun_file)]
     if entry.is_directory:
         if entry.is_mount:
-            checks += [Check(*one) for one in mounts.problems(entry, own_mark)]
+            checks += [Check(*fields) for fields in mounts.problems(entry, own_mark)]
         else:
             checks += _directory_checks(entry)
         if confirmed is not None and all(check.ok for check in checks):
@@ -108,7 +108,7 @@ def _device_checks(
 
 def _listed(entry: LunEntry, lun_file: Path) -> Check:
     try:
-        listed = {one.name: one for one in read_luns(lun_file)}
+        listed = {lun.name: lun for lun in read_luns(lun_file)}
     except LunFileError as error:
         return Check("listed", False, str(error))
     if entry.name not in listed:
@@ -130,9 +130,9 @@ def _backing(entry: LunEntry, real: str) -> tuple[bool, str]:
 
 
 def _path(entry: LunEntry, number: int) -> tuple[bool, str]:
-    found = blockdev.device_number(entry.path)
-    if found != number:
-        now = blockdev.path_of(found) if found is not None else "no block device"
+    current = blockdev.device_number(entry.path)
+    if current != number:
+        now = blockdev.path_of(current) if current is not None else "no block device"
         return False, (
             f"{entry.path} leads to {now} now, and no longer to {blockdev.path_of(number)}"
             ", where it led a moment ago: submit the run again once it is settled."
@@ -151,14 +151,16 @@ def _identity(entry: LunEntry, number: int) -> tuple[bool, str]:
             f"The device has {size} bytes ({size / 2**30:.2f} GiB), the list says "
             f"{entry.size_bytes}: this may be another disk."
         )
-    found = blockdev.identity(number) if entry.serial or entry.wwn else {}
+    identity = blockdev.identity(number) if entry.serial or entry.wwn else {}
     for key, expected in (("serial", entry.serial), ("wwn", entry.wwn)):
-        if expected and found.get(key) != expected:
+        if expected and identity.get(key) != expected:
             return False, (
-                f"Its {key} is “{found.get(key, 'not known')}”, the list says “{expected}”: "
+                f"Its {key} is “{identity.get(key, 'not known')}”, the list says “{expected}”: "
                 "this may be another disk."
             )
-    text = "size, serial and wwn as listed" if found else f"{size} bytes; no serial or wwn listed"
+    text = (
+        "size, serial and wwn as listed" if identity else f"{size} bytes; no serial or wwn listed"
+    )
     return True, text
 
 
@@ -214,8 +216,8 @@ def _exclusive(real: str, access: int = os.O_RDWR) -> tuple[bool, str]:
 
 def _other_paths(number: int) -> tuple[bool, str]:
     """What is asked of a device is asked of all that are the same disk."""
-    found = sorted(device_aliases.of(number))
-    for twin in found:
+    twins = sorted(device_aliases.of(number))
+    for twin in twins:
         name = blockdev.path_of(twin)
         family = {twin, *blockdev.descendants(twin)}
         for is_free, why in (
@@ -228,23 +230,29 @@ def _other_paths(number: int) -> tuple[bool, str]:
         ):
             if not is_free:
                 return False, f"{name} is the same disk by another path. {why}"
-    if not found:
+    if not twins:
         return True, "it is the only device of its disk"
-    return True, f"also {', '.join(map(blockdev.path_of, found))}, which nobody uses"
+    return True, f"also {', '.join(map(blockdev.path_of, twins))}, which nobody uses"
 
 
 def _signature(entry: LunEntry, number: int, real: str) -> tuple[bool, str]:
-    found = signatures.of(real)
-    foreign = [one for one in found if not is_own(one.type, one.label, one.uuid)]
-    parts = sorted(blockdev.kernel_name(one) for one in blockdev.partitions(number))
+    device_signatures = signatures.of(real)
+    foreign = [
+        signature
+        for signature in device_signatures
+        if not is_own(signature.type, signature.label, signature.uuid)
+    ]
+    parts = sorted(blockdev.kernel_name(partition) for partition in blockdev.partitions(number))
     if not foreign and not parts:
-        return _unsigned(entry, found)
-    what = [
-        f"{one.type} “{one.label or one.uuid}”" if one.label or one.uuid else one.type
-        for one in foreign
+        return _unsigned(entry, device_signatures)
+    contents = [
+        f"{signature.type} “{signature.label or signature.uuid}”"
+        if signature.label or signature.uuid
+        else signature.type
+        for signature in foreign
     ] + parts
     # A pool of ZFS has its signature some dozens of times.
-    text = ", ".join(dict.fromkeys(what))
+    text = ", ".join(dict.fromkeys(contents))
     if entry.overwrite:
         return True, f"holds {text}; overwrite = true allows to erase it"
     return False, (
@@ -253,9 +261,9 @@ def _signature(entry: LunEntry, number: int, real: str) -> tuple[bool, str]:
     )
 
 
-def _unsigned(entry: LunEntry, found: list[signatures.Signature]) -> tuple[bool, str]:
-    if found:
-        return True, f"{found[0].type} made by fsbench"
+def _unsigned(entry: LunEntry, device_signatures: list[signatures.Signature]) -> tuple[bool, str]:
+    if device_signatures:
+        return True, f"{device_signatures[0].type} made by fsbench"
     is_stranger = entry.kind == "sparse-file" and not sparse.is_free_to_erase(entry.path)
     if is_stranger and not entry.overwrite:
         return False, (
@@ -278,7 +286,9 @@ def _directory_checks(entry: LunEntry) -> list[Check]:
     if not path.is_dir():
         return [Check("directory", False, f"{path} is no folder: make it, or correct the path.")]
     real = path.resolve()
-    if str(real) in _SYSTEM_FOLDERS or any(real.is_relative_to(one) for one in _KERNEL_FOLDERS):
+    if str(real) in _SYSTEM_FOLDERS or any(
+        real.is_relative_to(folder) for folder in _KERNEL_FOLDERS
+    ):
         return [
             Check(
                 "directory",
@@ -330,9 +340,9 @@ def directory_filesystem(path: Path) -> str:
     """The file system a folder is on, as the kernel names it; empty when it cannot be told."""
     number = path.stat().st_dev
     real = path.resolve()
-    found = ""
+    filesystem = ""
     for mount in blockdev.own_mounts():
         # Btrfs subvolumes have numbers of their own: the longest mount point decides there.
-        if number in mount.numbers or (real.is_relative_to(mount.point) and not found):
-            found = mount.filesystem
-    return found
+        if number in mount.numbers or (real.is_relative_to(mount.point) and not filesystem):
+            filesystem = mount.filesystem
+    return filesystem

@@ -70,11 +70,11 @@ class Hierarchies:
 
 def problem(rates: Mapping[str, int], memory_bytes: int | None) -> str:
     """Why this host cannot limit a run so without a container, or nothing."""
-    found = Hierarchies()
+    hierarchies = Hierarchies()
     wanted = {"io": bool(rates), "memory": bool(memory_bytes)}
     for controller, is_wanted in wanted.items():
         old = "blkio" if controller == "io" else controller
-        if is_wanted and not found.has(controller) and old not in found.folders:
+        if is_wanted and not hierarchies.has(controller) and old not in hierarchies.folders:
             return (
                 f"This host has no control groups for {controller}, so that a run without a "
                 "container cannot be limited: leave the limit out, or use Docker."
@@ -87,18 +87,21 @@ def problem(rates: Mapping[str, int], memory_bytes: int | None) -> str:
     return ""
 
 
-def swap_problem(found: Hierarchies | None = None) -> str:
+def swap_problem(hierarchies: Hierarchies | None = None) -> str:
     """Why a limit of memory does not hold for swap on this host, or nothing.
 
     The groups of version 2 that are there say so: the topmost has no limits.
     """
-    found = found or Hierarchies()
+    hierarchies = hierarchies or Hierarchies()
     space = swap.space_bytes()
-    if found.unified is not None and found.has("memory"):
-        groups = [one.parent for one in found.unified.glob("*/memory.max")]
-        can_limit = not groups or any((one / _SWAP_2).exists() for one in groups)
+    if hierarchies.unified is not None and hierarchies.has("memory"):
+        groups = [file.parent for file in hierarchies.unified.glob("*/memory.max")]
+        can_limit = not groups or any((group / _SWAP_2).exists() for group in groups)
     else:
-        can_limit = "memory" not in found.folders or (found.folders["memory"] / _SWAP_1).exists()
+        can_limit = (
+            "memory" not in hierarchies.folders
+            or (hierarchies.folders["memory"] / _SWAP_1).exists()
+        )
     return "" if can_limit or not space else swap.NOT_LIMITED.format(size(space))
 
 
@@ -135,28 +138,34 @@ def of_run(
     GroupProblem where a limit cannot be set.
     """
     must = bool(rates or memory_bytes)
-    made: list[Path] = []
+    groups: list[Path] = []
     try:
         try:
-            found = Hierarchies()
+            hierarchies = Hierarchies()
             folder = f"{PREFIX}{_plain(worker)}-{run_id}-{os.getpid()}"
-            if found.unified is not None:
+            if hierarchies.unified is not None:
                 with contextlib.suppress(OSError):
-                    made.append(_made(found.unified / folder))
+                    groups.append(_made(hierarchies.unified / folder))
             if rates:
-                _limit_rates(found, folder, made, [limited_number(one) for one in devices], rates)
+                _limit_rates(
+                    hierarchies,
+                    folder,
+                    groups,
+                    [limited_number(device) for device in devices],
+                    rates,
+                )
             if memory_bytes:
-                _limit_memory(found, folder, made, memory_bytes)
+                _limit_memory(hierarchies, folder, groups, memory_bytes)
         except OSError as error:
             if must:
                 raise GroupProblem(
                     f"The limits cannot be set on this host ({error.filename}: {error.strerror}): "
                     "leave them out, or use Docker."
                 ) from None
-        yield [str(one) for one in made]
+        yield [str(group) for group in groups]
     finally:
-        for one in made:
-            _removed(one)
+        for group in groups:
+            _removed(group)
 
 
 def _plain(name: str) -> str:
@@ -170,35 +179,37 @@ def _made(folder: Path) -> Path:
 
 
 def _limit_rates(
-    found: Hierarchies,
+    hierarchies: Hierarchies,
     name: str,
-    made: list[Path],
+    groups: list[Path],
     numbers: Sequence[str],
     rates: Mapping[str, int],
 ) -> None:
-    if found.unified is not None and found.has("io"):
-        _enable(found.unified, "io")
+    if hierarchies.unified is not None and hierarchies.has("io"):
+        _enable(hierarchies.unified, "io")
         for number in numbers:
-            text = " ".join(f"{_VERSION_2_RATES[one]}={value}" for one, value in rates.items())
-            (found.unified / name / "io.max").write_text(f"{number} {text}")
+            text = " ".join(f"{_VERSION_2_RATES[kind]}={value}" for kind, value in rates.items())
+            (hierarchies.unified / name / "io.max").write_text(f"{number} {text}")
         return
-    made.append(_made(found.folders["blkio"] / name))
+    groups.append(_made(hierarchies.folders["blkio"] / name))
     for number in numbers:
-        for one, value in rates.items():
-            (made[-1] / _VERSION_1_RATES[one]).write_text(f"{number} {value}")
+        for kind, value in rates.items():
+            (groups[-1] / _VERSION_1_RATES[kind]).write_text(f"{number} {value}")
 
 
-def _limit_memory(found: Hierarchies, name: str, made: list[Path], memory_bytes: int) -> None:
-    if found.unified is not None and found.has("memory"):
-        _enable(found.unified, "memory")
-        (found.unified / name / "memory.max").write_text(str(memory_bytes))
+def _limit_memory(
+    hierarchies: Hierarchies, name: str, groups: list[Path], memory_bytes: int
+) -> None:
+    if hierarchies.unified is not None and hierarchies.has("memory"):
+        _enable(hierarchies.unified, "memory")
+        (hierarchies.unified / name / "memory.max").write_text(str(memory_bytes))
         with contextlib.suppress(OSError):  # a kernel without swap accounting has none to limit
-            (found.unified / name / _SWAP_2).write_text("0")
+            (hierarchies.unified / name / _SWAP_2).write_text("0")
         return
-    made.append(_made(found.folders["memory"] / name))
-    (made[-1] / "memory.limit_in_bytes").write_text(str(memory_bytes))
+    groups.append(_made(hierarchies.folders["memory"] / name))
+    (groups[-1] / "memory.limit_in_bytes").write_text(str(memory_bytes))
     with contextlib.suppress(OSError):
-        (made[-1] / _SWAP_1).write_text(str(memory_bytes))
+        (groups[-1] / _SWAP_1).write_text(str(memory_bytes))
 
 
 def _enable(unified: Path, controller: str) -> None:
@@ -230,8 +241,8 @@ def remove_leftovers(worker: str) -> list[str]:
 
     Those of another process that lives are its: of another site whose worker has the same name.
     """
-    found = Hierarchies()
-    tops = {*found.folders.values(), *([found.unified] if found.unified else [])}
+    hierarchies = Hierarchies()
+    tops = {*hierarchies.folders.values(), *([hierarchies.unified] if hierarchies.unified else [])}
     removed = []
     for top in sorted(tops):
         for folder in sorted(top.glob(f"{PREFIX}{_plain(worker)}-*-*[0-9]")):

@@ -20,12 +20,12 @@ def of(number: int) -> set[int]:
     Of a partition: of the same place on the other disk, and that disk where it shows none.
     """
     disk = blockdev.whole_disk(number)
-    found = _on_the_same_file(disk) | of_one_name(blockdev.sys_folder(disk))
+    twins = _on_the_same_file(disk) | of_one_name(blockdev.sys_folder(disk))
     if disk == number:
-        return found
+        return twins
     place = _partition(number)
     alike: set[int] = set()
-    for twin in found:
+    for twin in twins:
         parts = blockdev.partitions(twin)
         alike |= {part for part in parts if _partition(part) == place} if parts else {twin}
     return alike
@@ -47,12 +47,12 @@ def of_one_name(disk: Path, disks: Path = DISKS) -> set[int]:
     name = _name(disk)
     if not name:
         return set()
-    found = {
+    numbers = {
         blockdev.number_in(other)
         for other in disks.glob("*")
         if other.name != disk.name and _name(other) == name and _size(other) == _size(disk)
     }
-    return {one for one in found if one is not None}
+    return {number for number in numbers if number is not None}
 
 
 def _name(disk: Path) -> str:
@@ -85,12 +85,13 @@ def _on_the_same_file(disk: int) -> set[int]:
     output = blockdev.run_tool("losetup", "--list", "--json", "-O", columns)
     listed = json.loads(output)["loopdevices"] if output.strip() else []
     files = {
-        str(one["name"]): (str(one["back-ino"]), str(one["back-maj:min"]).strip()) for one in listed
+        str(loop["name"]): (str(loop["back-ino"]), str(loop["back-maj:min"]).strip())
+        for loop in listed
     }
-    own = files.get(f"/dev/{folder.name}")
-    found = {
+    own_file = files.get(f"/dev/{folder.name}")
+    numbers = {
         blockdev.device_number(name)
         for name, file in files.items()
-        if file == own and name != f"/dev/{folder.name}"
+        if file == own_file and name != f"/dev/{folder.name}"
     }
-    return {one for one in found if one is not None}
+    return {number for number in numbers if number is not None}

@@ -38,25 +38,25 @@ def parsed(data: Any) -> dict[str, Any]:
     """What is kept of smartctl's JSON; empty where it could not read the disk."""
     if not isinstance(data, Mapping):
         return {}
-    found: dict[str, Any] = {}
+    health: dict[str, Any] = {}
     passed = _part(data, "smart_status").get("passed")
     if isinstance(passed, bool):
-        found["passed"] = passed
+        health["passed"] = passed
     for name, value in (
         ("power_on_hours", _part(data, "power_on_time").get("hours")),
         ("temperature_c", _part(data, "temperature").get("current")),
     ):
         if _is_count(value):
-            found[name] = value
+            health[name] = value
     log = _part(data, "nvme_smart_health_information_log")
-    found |= {name: log[name] for name in _NVME if _is_count(log.get(name))}
+    health |= {name: log[name] for name in _NVME if _is_count(log.get(name))}
     table = _part(data, "ata_smart_attributes").get("table")
     for row in table if isinstance(table, list) else []:
         if not isinstance(row, Mapping) or row.get("id") not in _ATA:
             continue
         if _is_count(value := _part(row, "raw").get("value")):
-            found[_ATA[row["id"]]] = value
-    return found
+            health[_ATA[row["id"]]] = value
+    return health
 
 
 def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:

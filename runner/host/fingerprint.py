@@ -32,10 +32,10 @@ def fingerprint(entry: LunEntry, device: str, own_mark: str = "") -> dict[str, A
     number = blockdev.device_number(device)
     if number is None:
         raise ToolError(f"{device} is no block device.")
-    found: dict[str, Any] = {"kind": entry.kind, "size_bytes": blockdev.size_bytes(number)}
+    facts: dict[str, Any] = {"kind": entry.kind, "size_bytes": blockdev.size_bytes(number)}
     if entry.kind == "sparse-file":
-        return found | _of_file(entry.path)
-    return found | _of_device(number)
+        return facts | _of_file(entry.path)
+    return facts | _of_device(number)
 
 
 def boot_id() -> str:
@@ -54,18 +54,18 @@ def disk_of(number: int) -> str:
 def _of_file(path: Path) -> dict[str, str]:
     """A file that was removed and made again is another one, also where it got the same inode."""
     inode, mark = str(path.stat().st_ino), sparse.mark_of(path)
-    found = {"inode": inode, "mark": mark, "born": born(path)}
-    return {key: value for key, value in found.items() if value}
+    facts = {"inode": inode, "mark": mark, "born": born(path)}
+    return {key: value for key, value in facts.items() if value}
 
 
 def born(path: Path) -> str:
     """When a file was made, as stat(1) writes it (%.9W): in seconds, so that no time zone has a
     say. "" where its file system does not know.
     """
-    found = ExtendedStat()
-    if not (found.read(os.fsencode(path), 0, _BORN) and found.mask & _BORN):
+    status = ExtendedStat()
+    if not (status.read(os.fsencode(path), 0, _BORN) and status.mask & _BORN):
         return ""
-    total_ns = found.made_s * 10**9 + found.made_ns
+    total_ns = status.made_s * 10**9 + status.made_ns
     seconds, rest_ns = divmod(abs(total_ns), 10**9)
     return f"{'-' * (total_ns < 0)}{seconds}.{rest_ns:09}" if total_ns else ""
 
@@ -74,7 +74,7 @@ def _of_device(number: int) -> dict[str, str]:
     disk = blockdev.whole_disk(number)
     folder = blockdev.sys_folder(disk)
     identity = blockdev.identity(disk)
-    found = {
+    facts = {
         "serial": identity.get("serial", ""),
         "wwn": identity.get("wwn", ""),
         "uuid": _line(folder / "dm/uuid") or _line(folder / "md/uuid"),
@@ -84,15 +84,15 @@ def _of_device(number: int) -> dict[str, str]:
     }
     if disk != number:
         part = blockdev.sys_folder(number)
-        found["partition"] = f"{_line(part / 'partition')} at {_line(part / 'start')}"
-        found["partuuid"] = run_tool(
+        facts["partition"] = f"{_line(part / 'partition')} at {_line(part / 'start')}"
+        facts["partuuid"] = run_tool(
             *("lsblk", "--nodeps", "--noheadings", "--output", "PARTUUID"),
             blockdev.path_of(number),
         ).strip()
     backing = _line(folder / "loop/backing_file")
     if backing and Path(backing).is_file():
-        found |= _of_file(Path(backing))
-    return {key: value for key, value in found.items() if value}
+        facts |= _of_file(Path(backing))
+    return {key: value for key, value in facts.items() if value}
 
 
 def _slot(folder: Path) -> str:
@@ -100,8 +100,8 @@ def _slot(folder: Path) -> str:
     parts = folder.parts
     if "devices" not in parts or "virtual" in parts:
         return ""
-    kept = parts[parts.index("devices") + 1 : -2]  # without block/vda
-    place = [_SCSI.sub(r"\1", part) for part in kept if not _PASSING.match(part)]
+    path_parts = parts[parts.index("devices") + 1 : -2]  # without block/vda
+    place = [_SCSI.sub(r"\1", part) for part in path_parts if not _PASSING.match(part)]
     if namespace := _line(folder / "nsid"):
         place.append(f"namespace {namespace}")
     return "/".join(place)

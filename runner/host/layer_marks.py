@@ -33,10 +33,12 @@ def layers_on(device: str) -> list[str]:
 
     Raises ToolError.
     """
-    found = signatures.of(device)
-    if not all(is_own(one.type, one.label, one.uuid) for one in found):
+    device_signatures = signatures.of(device)
+    if not all(
+        is_own(signature.type, signature.label, signature.uuid) for signature in device_signatures
+    ):
         return []
-    return sorted({one.type for one in found} & LAYER_SIGNATURES)
+    return sorted({signature.type for signature in device_signatures} & LAYER_SIGNATURES)
 
 
 def wipe(device: str) -> list[str]:
@@ -98,13 +100,13 @@ class AssembledDevice:
 
 def assembled(luns: Collection[int]) -> Iterator[AssembledDevice]:
     """What stands on these LUNs (by number), the uppermost first."""
-    found = {number for lun in luns for number in blockdev.descendants(lun)}
-    own = {lun for lun in luns if _has_mark(lun)}
-    waiting = [number for number in found if _is_layer(number)]
+    numbers = {number for lun in luns for number in blockdev.descendants(lun)}
+    marked_luns = {lun for lun in luns if _has_mark(lun)}
+    waiting = [number for number in numbers if _is_layer(number)]
     waiting.sort(key=lambda number: (len(blockdev.ancestors(number)), number), reverse=True)
     for number in waiting:
         leaves = frozenset(blockdev.leaves(number))
-        if leaves and leaves <= own:
+        if leaves and leaves <= marked_luns:
             yield AssembledDevice(number, leaves)
 
 

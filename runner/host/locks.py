@@ -108,11 +108,11 @@ def _key(path: Path) -> tuple[str, list[str]]:
         status = path.stat()
         return f"file-{blockdev.as_text(status.st_dev)}-{status.st_ino}", []
     # Two devices that are one disk have one lock.
-    own, *below = (
-        blockdev.as_text(device_aliases.first(one))
-        for one in (number, *sorted(blockdev.ancestors(number)))
+    key, *below = (
+        blockdev.as_text(device_aliases.first(device))
+        for device in (number, *sorted(blockdev.ancestors(number)))
     )
-    return f"block-{own}", [f"block-{one}" for one in sorted({*below} - {own})]
+    return f"block-{key}", [f"block-{lower_key}" for lower_key in sorted({*below} - {key})]
 
 
 @contextlib.contextmanager
@@ -156,12 +156,15 @@ def device_lock(path: Path, wait_s: float = 0.0) -> Iterator[None]:
     The disk of a partition is locked too, shared: its partitions may be used at the same time,
     but never the disk and one of its partitions.
     """
-    own, below = _key(path)
+    key, below = _key(path)
     advice = (
         f"{path} is in use, perhaps by a worker of another fsbench whose list names the same disk: "
         "submit the run again once it is free, and list a disk for one worker only."
     )
     with contextlib.ExitStack() as stack:
-        for name, kind in [(own, fcntl.LOCK_EX), *((one, fcntl.LOCK_SH) for one in below)]:
+        for name, kind in [
+            (key, fcntl.LOCK_EX),
+            *((lower_key, fcntl.LOCK_SH) for lower_key in below),
+        ]:
             stack.callback(os.close, _take(name, kind | fcntl.LOCK_NB, advice, wait_s))
         yield

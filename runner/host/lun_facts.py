@@ -44,7 +44,7 @@ def identity(entry: LunEntry, number: int | None) -> list[list[str]]:
 
 def _identity_of_device(number: int) -> Iterator[tuple[str, str]]:
     labels = {"model": "Model", "serial": "Serial", "wwn": "WWN", "tran": "Transport"}
-    found = blockdev.identity(number)
+    identity = blockdev.identity(number)
     for key, label in labels.items():
-        if found.get(key):
-            yield label, found[key]
+        if identity.get(key):
+            yield label, identity[key]

@@ -30,20 +30,20 @@ def read(number: int) -> dict[str, Any]:
     temperature_c and power_state (of NVMe). Never raises.
     """
     disk = blockdev.sys_folder(blockdev.whole_disk(number))
-    found: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     if cache := _text(disk / "queue/write_cache"):
-        found["write_cache"] = cache
+        facts["write_cache"] = cache
     chosen = [word for word in _text(disk / "queue/scheduler").split() if word.startswith("[")]
     if chosen:
-        found["scheduler"] = chosen[0].strip("[]")
+        facts["scheduler"] = chosen[0].strip("[]")
     for name in _NUMBERS:
         if (text := _text(disk / "queue" / name)).isdecimal():
-            found[name] = int(text)
+            facts[name] = int(text)
     if (temperature := temperature_c(disk)) is not None:
-        found["temperature_c"] = temperature
+        facts["temperature_c"] = temperature
     if (state := _power_state(disk)) is not None:
-        found["power_state"] = state
-    return found
+        facts["power_state"] = state
+    return facts
 
 
 def temperature_c(disk: Path) -> float | None:

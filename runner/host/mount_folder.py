@@ -39,8 +39,8 @@ def opened(request: dict[str, Any]) -> int:
     """The folder of fsbench, as a descriptor. Raises Refused, Absent, OSError."""
     point = request["point"]
     here = os.open(point, _FOLDER)
-    found = os.fstat(here)
-    if [os.major(found.st_dev), os.minor(found.st_dev)] != request["device"]:
+    status = os.fstat(here)
+    if [os.major(status.st_dev), os.minor(status.st_dev)] != request["device"]:
         raise FolderRefused(f"{point} leads to something else than what is mounted there.")
     parts = request["folder"].split("/")
     for place, part in enumerate(parts):
@@ -60,7 +60,7 @@ def opened(request: dict[str, Any]) -> int:
                     f"{path} is a symbolic link, or no folder: remove it."
                 ) from None
             raise
-        if os.fstat(below).st_dev != found.st_dev:
+        if os.fstat(below).st_dev != status.st_dev:
             raise FolderRefused(f"{path} is on another file system than {point}.")
         os.close(here)
         here = below
@@ -102,15 +102,19 @@ def check(folder: int, path: str, expected: str) -> None:
             raise FolderRefused(foreign) from None
         raise
     try:
-        kept = os.fstat(marker)
-        is_plain = stat.S_ISREG(kept.st_mode) and kept.st_nlink == 1 and kept.st_size <= _MOST
+        marker_status = os.fstat(marker)
+        is_plain = (
+            stat.S_ISREG(marker_status.st_mode)
+            and marker_status.st_nlink == 1
+            and marker_status.st_size <= _MOST
+        )
         data = os.read(marker, _MOST) if is_plain else b""
     finally:
         os.close(marker)
     mark = None
     with contextlib.suppress(ValueError, TypeError, KeyError):
         mark = json.loads(data)["id"]
-    if not expected or mark != expected or kept.st_uid != status.st_uid:
+    if not expected or mark != expected or marker_status.st_uid != status.st_uid:
         raise FolderRefused(foreign)
     if status.st_mode & 0o022:
         raise FolderRefused(

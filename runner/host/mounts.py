@@ -88,14 +88,14 @@ def mount_entry(entry: LunEntry, worker: str, notes: Path) -> LunEntry:
     if not entry.is_mount or entry.folder:
         return entry
     point = f"{str(entry.path).rstrip('/')}/"
-    known = _noted(notes / f"{entry.name}.json").get("path", "")
-    of_before = known.removeprefix(point)
-    is_of_before = known.startswith(point) and bool(_of_a_host(entry).fullmatch(of_before))
+    noted_path = _noted(notes / f"{entry.name}.json").get("path", "")
+    of_before = noted_path.removeprefix(point)
+    is_of_before = noted_path.startswith(point) and bool(_of_a_host(entry).fullmatch(of_before))
     if not is_of_before:
         of_before = _folder_of_before(entry)
         is_of_before = _noted(notes.parent / f"{entry.name}.json").get("path") == point + of_before
-    own = f"fsbench-{worker}-{entry.name}"
-    return replace(entry, named_folder=of_before if is_of_before else own)
+    own_name = f"fsbench-{worker}-{entry.name}"
+    return replace(entry, named_folder=of_before if is_of_before else own_name)
 
 
 def _of_a_host(entry: LunEntry) -> re.Pattern[str]:
@@ -124,8 +124,8 @@ def own_mark(entry: LunEntry, notes: Path) -> str:
     note = f"{entry.name}.json"
     if (notes / note).exists():
         return _noted(notes / note).get("id", "")
-    known = _noted(notes.parent / note)
-    return known.get("id", "") if known.get("path") == path_of(entry) else ""
+    former_note = _noted(notes.parent / note)
+    return former_note.get("id", "") if former_note.get("path") == path_of(entry) else ""
 
 
 def _noted(note: Path) -> dict[str, str]:
@@ -198,14 +198,14 @@ def fingerprint(entry: LunEntry, mark: str) -> dict[str, Any]:
     """Which server and export, and which folder there (catalog.workers.lun_identity)."""
     mount = find_mount(entry)
     server, export = as_mounted.server_of(mount.source, mount.options)
-    known = {
+    facts = {
         "server": server,
         "export": export,
         "address": _option(mount, "addr"),
         "mark": mark,
     }
     return {"kind": entry.kind, "filesystem": mount.filesystem} | {
-        key: value for key, value in known.items() if value
+        key: value for key, value in facts.items() if value
     }
 
 
@@ -229,16 +229,24 @@ def identity(entry: LunEntry) -> list[list[str]]:
 def problems(entry: LunEntry, mark: str) -> list[tuple[str, bool, str]]:
     """All checks of a mount: (name, whether it passed, what was found). Nothing is changed."""
     path = entry.path
-    if str(path) in _SYSTEM_FOLDERS or any(path.is_relative_to(one) for one in _KERNEL_FOLDERS):
+    if str(path) in _SYSTEM_FOLDERS or any(
+        path.is_relative_to(folder) for folder in _KERNEL_FOLDERS
+    ):
         return [("mount", False, f"{path} is a folder of the operating system.")]
     try:
-        mount, what = find_mount(entry), contender(entry)
+        mount, mount_contender = find_mount(entry), contender(entry)
     except MountError as error:
         return [("mount", False, str(error))]
     words = mount.options.split(",")
     if as_mounted.READ_ONLY in words:
         return [("mount", False, f"{path} is mounted read-only.")]
-    parts = [("mount", True, f"{mount.source}, mounted as {mount.filesystem} ({what.filesystem})")]
+    parts = [
+        (
+            "mount",
+            True,
+            f"{mount.source}, mounted as {mount.filesystem} ({mount_contender.filesystem})",
+        )
+    ]
     try:
         why = answers(entry, mark)
     except MountError as error:
@@ -283,8 +291,8 @@ def _look(
         "reached, or mount it again."
     )
     with _lock:
-        known = _silent.get(point)
-    if known is not None and known.lasts:
+        known_silence = _silent.get(point)
+    if known_silence is not None and known_silence.lasts:
         raise ServerSilent(silence)
     try:
         process = subprocess.Popen(
@@ -313,8 +321,8 @@ def _look(
 def _forgive(point: str) -> None:
     """A silence is over, unless a process still waits in it."""
     with _lock:
-        if (known := _silent.get(point)) is not None:
-            known.until = 0.0
+        if (known_silence := _silent.get(point)) is not None:
+            known_silence.until = 0.0
 
 
 def _eliminate(point: str, process: "subprocess.Popen[bytes]") -> None:

@@ -48,13 +48,13 @@ def openers(
         # An old C library has none, and a container may forbid it.
         ExtendedStat().read(b"/", _DONT_SYNC, _TYPE_AND_INODE),
     )
-    own = str(os.getpid())
-    found = [
+    own_pid = str(os.getpid())
+    processes = [
         f"{_command_of(process)} (pid {process})"
         for process in blockdev.processes()
-        if process != own and _has_open(process, sought)
+        if process != own_pid and _has_open(process, sought)
     ]
-    return found + sorted(_targets(sought))
+    return processes + sorted(_targets(sought))
 
 
 def _inode(file: Path) -> tuple[int, int]:
@@ -78,17 +78,17 @@ def _has_open(process: str, sought: _Sought) -> bool:
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return False  # ended meanwhile, or not ours to see
-    found = ExtendedStat()
+    status = ExtendedStat()
     try:
         for handle in handles:
             if not sought.has_statx:
                 node, inode = _by_stat(folder, handle)
-            elif not found.read(handle.encode(), _DONT_SYNC, _TYPE_AND_INODE, folder):
+            elif not status.read(handle.encode(), _DONT_SYNC, _TYPE_AND_INODE, folder):
                 continue  # closed meanwhile, which says nothing of others
-            elif stat.S_ISBLK(found.mode):
-                node, inode = found.node, None
+            elif stat.S_ISBLK(status.mode):
+                node, inode = status.node, None
             else:
-                node, inode = None, sought.file and (found.device, found.inode)
+                node, inode = None, sought.file and (status.device, status.inode)
             if _is_one(node, inode, sought, f"{blockdev.PROC}/{process}/fdinfo/{handle}"):
                 return True
     finally:

@@ -29,22 +29,24 @@ class Signature:
 def of(path: str) -> list[Signature]:
     """All signatures on the device. Raises ToolError."""
     output = run_tool("wipefs", "--no-act", "--json", path)
-    found = json.loads(output)["signatures"] if output.strip() else []
-    found = [entry for entry in found if not _is_end_of_boot_sector(path, entry, found)]
-    known = [
+    entries = json.loads(output)["signatures"] if output.strip() else []
+    entries = [entry for entry in entries if not _is_end_of_boot_sector(path, entry, entries)]
+    signatures = [
         Signature(
             entry["type"] or "",
             entry.get("label") or _label_of_layer(path, entry),
             entry.get("uuid") or _uuid_of_log(path, entry),
         )
-        for entry in found
+        for entry in entries
     ]
-    found_already = BCACHEFS in {one.type for one in known}
+    has_bcachefs = BCACHEFS in {signature.type for signature in signatures}
     beyond = _beyond_libblkid(path)
-    return known + [one for one in beyond if not found_already or one.type != BCACHEFS]
+    return signatures + [
+        signature for signature in beyond if not has_bcachefs or signature.type != BCACHEFS
+    ]
 
 
-def _is_end_of_boot_sector(path: str, entry: dict[str, Any], found: list[dict[str, Any]]) -> bool:
+def _is_end_of_boot_sector(path: str, entry: dict[str, Any], entries: list[dict[str, Any]]) -> bool:
     """Whether a partition table is none, but the last two bytes of an exFAT or NTFS boot sector.
 
     Both begin as the boot sector of a PC does (exFAT specification, 3.1.19 BootSignature), and
@@ -52,7 +54,9 @@ def _is_end_of_boot_sector(path: str, entry: dict[str, Any], found: list[dict[st
     """
     if (entry["type"], int(entry["offset"], 16)) != ("dos", 0x1FE):
         return False
-    boots = any(one["type"] in ("exfat", "ntfs") and int(one["offset"], 16) == 3 for one in found)
+    boots = any(
+        other["type"] in ("exfat", "ntfs") and int(other["offset"], 16) == 3 for other in entries
+    )
     return boots and not any(_read(path, 0x1BE, 64))
 
 
@@ -72,8 +76,8 @@ def _label_of_layer(path: str, entry: dict[str, Any]) -> str:
     bcache.h, struct cache_sb_disk: the UUID of the set is 32 bytes behind the magic that is found.
     """
     if entry["type"] == "DM_integrity":
-        found = _text(_read(path, INTEGRITY_LABEL_AT, 16))
-        return found if found == OWN_LABEL else ""
+        label = _text(_read(path, INTEGRITY_LABEL_AT, 16))
+        return label if label == OWN_LABEL else ""
     if entry["type"] == "bcache":
         place = int(entry["offset"], 16) + 32
         return OWN_LABEL if _uuid(_read(path, place, 16)) == OWN_CACHE_UUID else ""
@@ -87,16 +91,16 @@ def _beyond_libblkid(path: str) -> list[Signature]:
     Sources: jfs_logmgr.h (struct logsuper, in the second block of 4 KB), reiserfs.h (magic of a
     relocated journal, in the super block at 64 KB), bcachefs_format.h (struct bch_sb at 4 KB).
     """
-    found = []
+    signatures = []
     log = _read(path, 4096, 104)
     if log[24:40] == _BCACHEFS_MAGIC:
-        found.append(Signature(BCACHEFS, _text(log[72:104]), _uuid(log[56:72])))
+        signatures.append(Signature(BCACHEFS, _text(log[72:104]), _uuid(log[56:72])))
     if log[:4] == (0x87654321).to_bytes(4, "little"):
-        found.append(Signature("jfs_external_log", _text(log[52:68]), _uuid(log[36:52])))
+        signatures.append(Signature("jfs_external_log", _text(log[52:68]), _uuid(log[36:52])))
     reiser = _read(path, 65536, 116)
     if reiser[52:61] == b"ReIsEr3Fs":
-        found.append(Signature("reiserfs", _text(reiser[100:116]), _uuid(reiser[84:100])))
-    return found
+        signatures.append(Signature("reiserfs", _text(reiser[100:116]), _uuid(reiser[84:100])))
+    return signatures
 
 
 def _read(path: str, offset: int, size: int) -> bytes:

@@ -129,18 +129,18 @@ def attach(entry: LunEntry, data_folder: Path) -> Loop:
 
 
 def _attach(entry: LunEntry) -> Loop:
-    found = attached(entry.path)
-    if len(found) > 1:
-        names = ", ".join(str(device["name"]) for device in found)
+    devices = attached(entry.path)
+    if len(devices) > 1:
+        names = ", ".join(str(device["name"]) for device in devices)
         raise SparseFileError(f"{entry.path} is attached more than once ({names}): detach them.")
-    is_ours = not found
-    if found:
-        name = str(found[0]["name"])
-        if found[0]["ro"] or int(str(found[0]["offset"])) or int(str(found[0]["sizelimit"])):
+    is_ours = not devices
+    if devices:
+        name = str(devices[0]["name"])
+        if devices[0]["ro"] or int(str(devices[0]["offset"])) or int(str(devices[0]["sizelimit"])):
             raise SparseFileError(
                 f"{name} shows only a part of {entry.path}, or read-only: losetup -d {name}"
             )
-        if not found[0]["dio"]:
+        if not devices[0]["dio"]:
             run_tool("losetup", "--direct-io=on", name)
     else:
         name = run_tool("losetup", "--direct-io=on", "--find", "--show", str(entry.path)).strip()
@@ -199,15 +199,15 @@ def detach(loop: Loop, path: Path) -> str:
 
 def standing_on(path: Path) -> set[str]:
     """The loop devices on this very file, and those on a file of this path that was deleted."""
-    found = {str(device["name"]) for device in attached(path)} if path.exists() else set()
-    return found | {device for device, file in backing_files() if file == f"{path}{DELETED}"}
+    names = {str(device["name"]) for device in attached(path)} if path.exists() else set()
+    return names | {device for device, file in backing_files() if file == f"{path}{DELETED}"}
 
 
 def backing_files() -> list[tuple[str, str]]:
     """(loop device, path of its file as the kernel says it) of every loop device that has one."""
-    found = []
+    files = []
     for path in sorted(Path("/sys/block").glob("loop*/loop/backing_file")):
         with contextlib.suppress(OSError):
             text = os.fsdecode(path.read_bytes().removesuffix(b"\n"))
-            found.append((f"/dev/{path.parent.parent.name}", text))
-    return found
+            files.append((f"/dev/{path.parent.parent.name}", text))
+    return files

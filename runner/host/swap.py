@@ -32,9 +32,9 @@ def written_bytes() -> int | None:
     """What was swapped out since the start, to disks or compressed (zswap); None: not told."""
     text = text_of(PROC / "vmstat")
     pages = [
-        int(found[1])
+        int(match[1])
         for name in ("pswpout", "zswpout")
-        if (found := re.search(rf"^{name} (\d+)$", text, re.M))
+        if (match := re.search(rf"^{name} (\d+)$", text, re.M))
     ]
     return sum(pages) * mmap.PAGESIZE if pages else None
 

@@ -118,7 +118,7 @@ class Apt:
         self._run(["apt-get", *self._private, "update"], UPDATE_LIMIT_S)
         # Now it is known whose they are: another's kernel is not what was asked for.
         self._write_sources(
-            [one for one in self._targets(self._private) if one.get("Origin") in _ORIGINS]
+            [target for target in self._targets(self._private) if target.get("Origin") in _ORIGINS]
         )
 
     def sources(self, suite: str, components: str) -> list[str]:
@@ -127,10 +127,10 @@ class Apt:
         """
         return list(
             dict.fromkeys(
-                f"deb {one['Repo-URI']} {one['Release']} {components}"
-                for one in self._targets(self._private)
-                if one.get("Origin") in _ORIGINS
-                and re.fullmatch(rf"{re.escape(suite)}(-updates|-security)?", one["Release"])
+                f"deb {target['Repo-URI']} {target['Release']} {components}"
+                for target in self._targets(self._private)
+                if target.get("Origin") in _ORIGINS
+                and re.fullmatch(rf"{re.escape(suite)}(-updates|-security)?", target["Release"])
             )
         )
 
@@ -145,14 +145,16 @@ class Apt:
         while name not in seen:
             seen.append(name)
             depends = self._run(["apt-cache", *self._private, "depends", "--", name])
-            below = [one for one in _dependencies(depends) if _KERNEL.match(one)]
+            below = [
+                dependency for dependency in _dependencies(depends) if _KERNEL.match(dependency)
+            ]
             if not below:
                 break
             name = below[0]
-        found = self._shown([name])
-        if not found:
+        packages = self._shown([name])
+        if not packages:
             raise FetchError(f"apt has no package {name}.")
-        return found[0]
+        return packages[0]
 
     def packages(self) -> list[KernelPackage]:
         """All kernels that apt has, the newest first."""
@@ -160,26 +162,26 @@ class Apt:
             ["apt-cache", *self._private, "search", "--names-only", f"^{_KERNEL.pattern}"]
         )
         names = [line.split(" ")[0] for line in listed.splitlines()]
-        names = [one for one in names if one and not one.endswith(_NOT_BOOTED)]
+        names = [name for name in names if name and not name.endswith(_NOT_BOOTED)]
         if not names:
             return []
-        found = [one for one in self._shown(names) if one.size_bytes >= _LEAST_BYTES]
-        return sorted(found, key=lambda one: _natural(one.name), reverse=True)
+        packages = [package for package in self._shown(names) if package.size_bytes >= _LEAST_BYTES]
+        return sorted(packages, key=lambda package: _natural(package.name), reverse=True)
 
     def _shown(self, names: Sequence[str]) -> list[KernelPackage]:
         """Those that apt has of these names, with what each is split into."""
         stanzas = self._stanzas_of(names)
-        parts = {one["Package"]: _parts(one.get("Depends", "")) for one in stanzas}
-        below = list(dict.fromkeys(name for found in parts.values() for name in found))
-        sizes = {one["Package"]: int(one["Size"]) for one in self._stanzas_of(below)}
+        parts = {stanza["Package"]: _parts(stanza.get("Depends", "")) for stanza in stanzas}
+        below = list(dict.fromkeys(name for part_names in parts.values() for name in part_names))
+        sizes = {stanza["Package"]: int(stanza["Size"]) for stanza in self._stanzas_of(below)}
         return [
             KernelPackage(
-                one["Package"],
-                one["Version"],
-                int(one["Size"]) + sum(sizes.get(name, 0) for name in parts[one["Package"]]),
-                parts[one["Package"]],
+                stanza["Package"],
+                stanza["Version"],
+                int(stanza["Size"]) + sum(sizes.get(name, 0) for name in parts[stanza["Package"]]),
+                parts[stanza["Package"]],
             )
-            for one in stanzas
+            for stanza in stanzas
         ]
 
     def _stanzas_of(self, names: Sequence[str]) -> list[dict[str, str]]:
@@ -198,21 +200,21 @@ class Apt:
         into.chmod(0o755)
 
         def on_wait() -> None:
-            done = sum(one.stat().st_size for one in into.iterdir() if one.is_file())
+            done = sum(file.stat().st_size for file in into.iterdir() if file.is_file())
             on_progress(f"Downloading {package.name}", min(1.0, done / max(1, package.size_bytes)))
 
         names = (package.name, *package.parts)
         command = ["apt-get", *self._private, "download", "--", *names]
         self._run(command, DOWNLOAD_LIMIT_S, cwd=into, on_wait=on_wait)
-        found = sorted(into.glob("*.deb"))
-        if len(found) != len(names) or any(one.is_symlink() for one in found):
+        files = sorted(into.glob("*.deb"))
+        if len(files) != len(names) or any(file.is_symlink() for file in files):
             raise FetchError(f"apt gave no file of {package.name}.")
-        return into if package.parts else found[0]
+        return into if package.parts else files[0]
 
     def _targets(self, options: Sequence[str]) -> list[Mapping[str, str]]:
         """The lists of binary packages, of the host's own sources or of ours."""
         output = self._run(["apt-get", *options, "indextargets", "Created-By: Packages"])
-        return [one for one in _stanzas(output) if one.get("Component") == "main"]
+        return [stanza for stanza in _stanzas(output) if stanza.get("Component") == "main"]
 
     def _write_sources(self, targets: Iterable[Mapping[str, str]]) -> None:
         lines = dict.fromkeys(map(_source, targets))
@@ -269,7 +271,7 @@ def _distribution() -> str:
         return ""
     release = dict(re.findall(r'^(ID|ID_LIKE)="?([^"\n]*)"?$', text, re.M))
     names = [release.get("ID", ""), *release.get("ID_LIKE", "").split()]
-    return next((one for one in names if one in _CURRENT), "")
+    return next((name for name in names if name in _CURRENT), "")
 
 
 def _source(target: Mapping[str, str]) -> str:
@@ -287,16 +289,19 @@ def _dependencies(text: str) -> list[str]:
 
 def _parts(depends: str) -> tuple[str, ...]:
     """What a kernel's package is split into: those it depends on that are of a kernel's version."""
-    words = [one.split("(")[0].split("|")[0].split(":")[0].strip() for one in depends.split(",")]
-    return tuple(dict.fromkeys(one for one in words if _PART.fullmatch(one)))
+    words = [
+        dependency.split("(")[0].split("|")[0].split(":")[0].strip()
+        for dependency in depends.split(",")
+    ]
+    return tuple(dict.fromkeys(word for word in words if _PART.fullmatch(word)))
 
 
 def _stanzas(text: str) -> list[dict[str, str]]:
     """Fields of deb822(5), those of one line."""
-    found = [
+    stanzas = [
         dict(re.findall(r"^([A-Za-z0-9-]+): ?(.*)$", part, re.M)) for part in text.split("\n\n")
     ]
-    return [one for one in found if one]
+    return [stanza for stanza in stanzas if stanza]
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
@@ -322,5 +327,5 @@ def _why(text: str) -> str:
     """apt's own errors, without its marks."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line[2:].strip() for line in lines if line.startswith(("E:", "Err:"))]
-    said = " ".join(dict.fromkeys(errors)) or (lines[-1] if lines else "it did not say why.")
-    return said[:400]
+    reason = " ".join(dict.fromkeys(errors)) or (lines[-1] if lines else "it did not say why.")
+    return reason[:400]

@@ -21,7 +21,7 @@ def fetch(
     folder: Path,
     package: str = "",
     *,
-    on_progress: OnProgress = lambda what, share: None,
+    on_progress: OnProgress = lambda step, share: None,
     keeps_on: Callable[[], bool] = lambda: True,
 ) -> Path:
     """Get a kernel's package into the folder: whole, or not at all. Returns its path there.
@@ -34,25 +34,25 @@ def fetch(
         on_progress("Reading the lists of packages", None)
         apt = Apt(work, keeps_on)
         apt.update()
-        found = apt.package(package) if package else apt.current()
-        place = folder / file_name(found)
+        chosen = apt.package(package) if package else apt.current()
+        place = folder / file_name(chosen)
         # With modules that were built for it, a package is in a folder of its name.
-        for there in (place, place.with_name(place.name.removesuffix(".deb"))):
-            if there.exists():
-                return there
+        for path in (place, place.with_name(place.name.removesuffix(".deb"))):
+            if path.exists():
+                return path
         free = shutil.disk_usage(folder).free
-        if free < 2 * found.size_bytes:
+        if free < 2 * chosen.size_bytes:
             raise FetchError(
-                f"{found.name} takes {found.size_bytes // 2**20} MiB, and twice that is needed, "
+                f"{chosen.name} takes {chosen.size_bytes // 2**20} MiB, and twice that is needed, "
                 f"but {folder} has {free // 2**20} MiB left: make room there."
             )
-        file = apt.download(found, on_progress)
-        for one in sorted(file.glob("*.deb")) if file.is_dir() else [file]:
+        file = apt.download(chosen, on_progress)
+        for part in sorted(file.glob("*.deb")) if file.is_dir() else [file]:
             try:
-                kernels.check(one)
+                kernels.check(part)
             except kernels.UnusableKernel as error:
                 raise FetchError(str(error)) from None
-            one.chmod(0o644)
+            part.chmod(0o644)
         # From the same file system: it is there as a whole, or not at all.
         file.replace(place)
         return place
@@ -67,13 +67,13 @@ def add_modules(package: Path, name: str, archive: Path) -> Path:
             shutil.copy(archive, work / name)
             (work / name).replace(package / name)
             return package
-        made = work / package.name.removesuffix(".deb")
-        made.mkdir()
-        made.chmod(0o755)
-        shutil.copy(archive, made / name)
-        (made / package.name).hardlink_to(package)
-        place = package.parent / made.name
-        made.replace(place)
+        folder = work / package.name.removesuffix(".deb")
+        folder.mkdir()
+        folder.chmod(0o755)
+        shutil.copy(archive, folder / name)
+        (folder / package.name).hardlink_to(package)
+        place = package.parent / folder.name
+        folder.replace(place)
         package.unlink()
         return place
 

@@ -132,25 +132,25 @@ class Kernel:
             # ntfs3 says no alias of its file system.
             wanted += self.aliases.get(f"fs-{name}", [name])
         for name in more:
-            for asked in ASKED_FOR.get(name, ()):
-                wanted += self.aliases.get(asked, [asked])
+            for alias in ASKED_FOR.get(name, ()):
+                wanted += self.aliases.get(alias, [alias])
             wanted.append(name)
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         for name in wanted:
-            self._add(name, found, ())
-        return [self.module(name) for name in found]
+            self._add(name, names, ())
+        return [self.module(name) for name in names]
 
-    def _add(self, name: str, found: dict[str, None], above: tuple[str, ...]) -> None:
-        if name in found or name in above or name not in self.needs:
+    def _add(self, name: str, names: dict[str, None], above: tuple[str, ...]) -> None:
+        if name in names or name in above or name not in self.needs:
             return
         for needed in self.needs[name]:
-            self._add(needed, found, (*above, name))
-        found[name] = None
+            self._add(needed, names, (*above, name))
+        names[name] = None
 
 
 def listed(folder: Path) -> list[Package]:
     """The packages of the worker's folder, by name. Raises OSError where it cannot be read."""
-    found: dict[str, Package] = {}
+    packages: dict[str, Package] = {}
     for path in sorted(folder.iterdir()):
         if path.is_file() and _PACKAGE.search(path.name):
             name = _PACKAGE.sub("", path.name).lower()
@@ -158,9 +158,9 @@ def listed(folder: Path) -> list[Package]:
             name = path.name.lower()
         else:
             continue
-        if NAME.fullmatch(name) and name not in found:
-            found[name] = Package(name, path, _digest(path))
-    return list(found.values())
+        if NAME.fullmatch(name) and name not in packages:
+            packages[name] = Package(name, path, _digest(path))
+    return list(packages.values())
 
 
 def _holds_kernel(folder: Path) -> bool:
@@ -175,9 +175,9 @@ def _holds_kernel(folder: Path) -> bool:
 def _digest(path: Path) -> str:
     """Of names, sizes and times: reading all of it at every start would take a while."""
     digest = hashlib.sha256(f"{_VERSION} {path.name}\n".encode())
-    for one in [path] if path.is_file() else sorted(path.rglob("*")):
-        status = one.lstat()
-        digest.update(f"{one} {status.st_size} {status.st_mtime_ns}\n".encode())
+    for entry in [path] if path.is_file() else sorted(path.rglob("*")):
+        status = entry.lstat()
+        digest.update(f"{entry} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:20]
 
 
@@ -240,7 +240,7 @@ def _unpack(path: Path, into: Path) -> None:
         content = _module(read(), match[3] or "", name)
         module = Path(match[2]).stem.replace("-", "_")
         info = modinfo(content)
-        needs[module] = [one.replace("-", "_") for one in info["depends"]]
+        needs[module] = [dependency.replace("-", "_") for dependency in info["depends"]]
         softly[module] = info["softdep"]
         for alias in info["alias"]:
             aliases.setdefault(alias, []).append(module)
@@ -249,15 +249,15 @@ def _unpack(path: Path, into: Path) -> None:
     if not versions["kernel"]:
         raise UnusableKernel(f"{path} holds no kernel: there is no boot/vmlinuz-* in it.")
     if len(versions["modules"]) > 1 or len(versions["kernel"]) > 1:
-        found = ", ".join(sorted(versions["modules"] | versions["kernel"]))
-        raise UnusableKernel(f"{path} holds several kernels ({found}): one package, one kernel.")
+        names = ", ".join(sorted(versions["modules"] | versions["kernel"]))
+        raise UnusableKernel(f"{path} holds several kernels ({names}): one package, one kernel.")
     for module, words in softly.items():
         for word in words:
             needs[module] += aliases.get(word, []) or ([word] if word in needs else [])
     version = next(iter(versions["modules"] | (versions["kernel"] - {""})), "")
-    kept: dict[str, Any] = {"version": version, "needs": needs, "aliases": aliases}
-    kept["builtin"] = [one.replace("-", "_") for one in builtin]
-    (into / "kernel.json").write_text(json.dumps(kept))
+    facts: dict[str, Any] = {"version": version, "needs": needs, "aliases": aliases}
+    facts["builtin"] = [name.replace("-", "_") for name in builtin]
+    (into / "kernel.json").write_text(json.dumps(facts))
 
 
 def unpacked_image(image: bytes) -> bytes:
@@ -326,16 +326,16 @@ def modinfo(content: bytes) -> dict[str, list[str]]:
     Read without a parser of ELF: the section is a run of ``name=value`` ended by NUL, and these
     names appear nowhere else in this form.
     """
-    found: dict[str, list[str]] = {"depends": [], "alias": [], "softdep": []}
+    fields: dict[str, list[str]] = {"depends": [], "alias": [], "softdep": []}
     for key, value in re.findall(rb"\0(depends|alias|softdep)=([\x20-\x7e]*)(?=\0)", content):
         text = value.decode()
         if key == b"depends":
-            found["depends"] += [one for one in text.split(",") if one]
+            fields["depends"] += [name for name in text.split(",") if name]
         elif key == b"alias":
-            found["alias"].append(text)
+            fields["alias"].append(text)
         elif (match := re.search(r"pre:\s*([^:]*?)(?:\s*post:|$)", text)) is not None:
-            found["softdep"] += match[1].split()
-    return found
+            fields["softdep"] += match[1].split()
+    return fields
 
 
 def _files(path: Path) -> Iterator[tuple[str, Any]]:
@@ -346,9 +346,9 @@ def _files(path: Path) -> Iterator[tuple[str, Any]]:
             for part in [*parts, *sorted(path.glob("*.tar"))]:
                 yield from _files(part)
             return
-        for one in sorted(path.rglob("*")):
-            if one.is_file() and not one.is_symlink():
-                yield str(one.relative_to(path)), one.read_bytes
+        for entry in sorted(path.rglob("*")):
+            if entry.is_file() and not entry.is_symlink():
+                yield str(entry.relative_to(path)), entry.read_bytes
         return
     with contextlib.ExitStack() as opened:
         file = opened.enter_context(path.open("rb"))

@@ -259,7 +259,11 @@ def remove_leftovers(
     owned: str, is_going_on: Callable[[int], bool], folder: Path = TRACEFS
 ) -> list[str]:
     """Take away what killed workers left. Returns the names."""
-    return [one.name for one in leftover_instances(owned, is_going_on, folder) if _remove(one)]
+    return [
+        instance.name
+        for instance in leftover_instances(owned, is_going_on, folder)
+        if _remove(instance)
+    ]
 
 
 def remove(instance: Path) -> None:

@@ -221,13 +221,13 @@ def counted(
     with tempfile.TemporaryFile() as errors:
         gate = _MOST_PROCESSES + 1 + secrets.randbelow(2**31 - _MOST_PROCESSES - 1)
         process = _started(script, (device, str(gate), name), errors.fileno())
-        found = Operations(process, by, gate)
+        operations = Operations(process, by, gate)
         try:
-            if not found.wait_until_attached(has_to_end):
+            if not operations.wait_until_attached(has_to_end):
                 raise TraceError(_why_failed(process, errors.fileno()))
-            yield found
+            yield operations
         finally:
-            found.end()
+            operations.end()
 
 
 def _started(script: str, parameters: tuple[str, ...], errors: int) -> subprocess.Popen[bytes]:
@@ -283,11 +283,11 @@ def remove_leftovers(
     owned: str, is_going_on: Callable[[int], bool], proc: Path = PROC
 ) -> list[str]:
     """End what killed workers left. Returns the names."""
-    found = []
+    names = []
     for process, name in leftover_traces(owned, is_going_on, proc):
         remove(process)
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 def remove(process: int) -> None:

@@ -80,14 +80,14 @@ def script(by: str, filesystem: str, calls: Collection[str], most_s: int) -> str
         f'END {{ printf("{ENDED}\\n"); CLEAR }}\n'
     )
     if by == FUNCTIONS:
-        probes = [_of_function(*one) for one in FUNCTIONS_OF[filesystem].items()]
+        probes = [_of_function(*entry) for entry in FUNCTIONS_OF[filesystem].items()]
     else:
         assert by == CALLS
-        known = {
+        traced_calls = {
             operation: [name for name in names if name in calls]
             for operation, names in _CALLS_OF.items()
         }
-        probes = [_of_calls(operation, names) for operation, names in known.items() if names]
+        probes = [_of_calls(operation, names) for operation, names in traced_calls.items() if names]
     clear = " ".join(f"clear(@at_{operation});" for operation in (READ, WRITE, OPEN, SYNC))
     return frame.replace("CLEAR", clear) + "\n".join(probes)
 

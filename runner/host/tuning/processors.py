@@ -48,15 +48,15 @@ class Machine:
 
     def wanted(self) -> dict[str, str]:
         """{path: value} of all that is to be held and is there."""
-        found = {}
+        values = {}
         for folder in sorted(self.cpus.glob("cpu[0-9]*/cpufreq")):
             if GOVERNOR in _text(folder / "scaling_available_governors").split():
-                found[str(folder / "scaling_governor")] = GOVERNOR
+                values[str(folder / "scaling_governor")] = GOVERNOR
         # One of both is there, by the driver.
         for name, off in (("intel_pstate/no_turbo", "1"), ("cpufreq/boost", "0")):
             if (self.cpus / name).exists():
-                found[str(self.cpus / name)] = off
-        return found
+                values[str(self.cpus / name)] = off
+        return values
 
 
 @contextlib.contextmanager
@@ -109,15 +109,15 @@ def _hold(folder: Path, machine: Machine, stack: contextlib.ExitStack) -> list[s
     if not wanted:
         return ["neither governor nor turbo can be set: the kernel offers none"]
     with _locked(folder / "change"):
-        mine = contextlib.ExitStack()
+        own_locks = contextlib.ExitStack()
         try:
             with _locked(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB):
                 _restore_note(folder)  # of the dead
                 _write_note(folder, {path: _text(Path(path)) for path in wanted}, wanted)
         except BlockingIOError:
             pass  # others hold them already
-        mine.enter_context(_locked(folder / "held", fcntl.LOCK_SH))
-    stack.callback(_release, folder, mine)
+        own_locks.enter_context(_locked(folder / "held", fcntl.LOCK_SH))
+    stack.callback(_release, folder, own_locks)
     refused = []
     for path, value in wanted.items():
         try:
@@ -136,13 +136,13 @@ def _hold(folder: Path, machine: Machine, stack: contextlib.ExitStack) -> list[s
     return [*(words[name] for name in names), *dict.fromkeys(refused)]
 
 
-def _release(folder: Path, mine: contextlib.ExitStack) -> None:
+def _release(folder: Path, own_locks: contextlib.ExitStack) -> None:
     """Never raises: what was measured is not lost where a file cannot be opened any more. Who finds
     the note gives back what it says.
     """
     try:
         with _locked(folder / "change"):
-            mine.close()
+            own_locks.close()
             with _locked(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB):
                 _restore_note(folder)
     except BlockingIOError:
@@ -150,7 +150,7 @@ def _release(folder: Path, mine: contextlib.ExitStack) -> None:
     except OSError as error:
         logger.warning("processors are not given back yet: %s", error)
     finally:
-        mine.close()
+        own_locks.close()
 
 
 def _restore_note(folder: Path) -> list[str]:

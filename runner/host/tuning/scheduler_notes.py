@@ -50,9 +50,9 @@ def note_scheduler(folder: Path, number: int, wanted: str) -> Iterator[None]:
     """
     disk = blockdev.whole_disk(number)
     path = folder / f"{os.major(disk)}-{os.minor(disk)}.json"
-    known = _read(path)
-    if known is not None and known.is_of_this_disk:
-        for sentence in _restore_note(blockdev.kernel_name(disk), known):
+    note = _read(path)
+    if note is not None and note.is_of_this_disk:
+        for sentence in _restore_note(blockdev.kernel_name(disk), note):
             logger.warning(sentence)
     before = read_schedulers(disk)[0]
     try:
@@ -75,9 +75,9 @@ def note_scheduler(folder: Path, number: int, wanted: str) -> Iterator[None]:
 def pending(folder: Path) -> Iterator[tuple[Path, Note]]:
     """The notes of runs that did not put back what they set, or have not yet."""
     for path in sorted(folder.glob("*.json")):
-        found = _read(path)
-        if found is not None:
-            yield path, found
+        note = _read(path)
+        if note is not None:
+            yield path, note
         elif path.exists():
             logger.error("%s cannot be read, and is removed: no I/O scheduler is given back", path)
             path.unlink(missing_ok=True)
@@ -89,19 +89,19 @@ def restore_schedulers(folder: Path) -> list[str]:
     A disk that a run has now is left to it: its lock is taken. Call it at any time.
     """
     parts = []
-    for path, found in pending(folder):
-        name = blockdev.kernel_name(found.number) if found.is_of_this_disk else ""
+    for path, note in pending(folder):
+        name = blockdev.kernel_name(note.number) if note.is_of_this_disk else ""
         if not name:
             parts.append(
-                f"the disk {blockdev.as_text(found.number)} is gone or is another one now: its I/O "
-                f"scheduler, which was {found.before}, is not given back"
+                f"the disk {blockdev.as_text(note.number)} is gone or is another one now: its I/O "
+                f"scheduler, which was {note.before}, is not given back"
             )
             path.unlink(missing_ok=True)
             continue
         try:
-            with locks.device_lock(Path(blockdev.path_of(found.number))):
+            with locks.device_lock(Path(blockdev.path_of(note.number))):
                 if path.exists():  # not put back meanwhile by a run that ended
-                    parts += _restore_note(name, found)
+                    parts += _restore_note(name, note)
                     path.unlink(missing_ok=True)
         except locks.LockedElsewhere:
             continue  # a run has it, and puts it back
@@ -110,28 +110,28 @@ def restore_schedulers(folder: Path) -> list[str]:
     return parts
 
 
-def _restore_note(name: str, found: Note) -> list[str]:
-    now = read_schedulers(found.number)[0]
-    if now == found.before:
+def _restore_note(name: str, note: Note) -> list[str]:
+    now = read_schedulers(note.number)[0]
+    if now == note.before:
         return []
-    if now != found.wanted:
+    if now != note.wanted:
         return [
             f"the I/O scheduler of {name} stays {now}: somebody changed it after a run, which was "
-            f"killed, had set {found.wanted} instead of {found.before}"
+            f"killed, had set {note.wanted} instead of {note.before}"
         ]
-    write_scheduler(found.number, found.before)
+    write_scheduler(note.number, note.before)
     return [
-        f"the I/O scheduler of {name} is {found.before} again: a run that was killed had set "
-        f"{found.wanted}"
+        f"the I/O scheduler of {name} is {note.before} again: a run that was killed had set "
+        f"{note.wanted}"
     ]
 
 
-def _write(path: Path, made: Note) -> None:
+def _write(path: Path, note: Note) -> None:
     """Whole or not at all, also where the host loses power."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_suffix(".new")
     with temporary.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(asdict(made)))
+        file.write(json.dumps(asdict(note)))
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
