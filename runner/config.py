@@ -103,12 +103,12 @@ def _may_install() -> bool:
 
 def guest_kernels() -> Path:
     """The folder of kernel packages, which may come later. Raises ImproperlyConfigured."""
-    given = env.text("FSBENCH_GUEST_KERNELS", "")
-    if given and not Path(given).is_absolute():
+    folder = env.text("FSBENCH_GUEST_KERNELS", "")
+    if folder and not Path(folder).is_absolute():
         raise ImproperlyConfigured(
-            f'FSBENCH_GUEST_KERNELS is "{given}"; it must be an absolute path.'
+            f'FSBENCH_GUEST_KERNELS is "{folder}"; it must be an absolute path.'
         )
-    return Path(given) if given else settings.DATA_DIR / "kernels"
+    return Path(folder) if folder else settings.DATA_DIR / "kernels"
 
 
 def guests_of(config: WorkerConfig) -> GuestExecutor | None:
@@ -128,15 +128,15 @@ def guests_of(config: WorkerConfig) -> GuestExecutor | None:
 
 
 def _worker_name() -> str:
-    given = env.text("FSBENCH_WORKER", "")
-    if not given:
+    name = env.text("FSBENCH_WORKER", "")
+    if not name:
         host = socket.gethostname().split(".")[0].lower()
         return re.sub(r"[^a-z0-9]+", "-", host).strip("-")[:100] or "worker"
-    if not _NAME.fullmatch(given):
+    if not _NAME.fullmatch(name):
         raise ImproperlyConfigured(
-            f'FSBENCH_WORKER is "{given}"; it must be lower-case letters, digits and hyphens.'
+            f'FSBENCH_WORKER is "{name}"; it must be lower-case letters, digits and hyphens.'
         )
-    return given
+    return name
 
 
 def choose_executor(config: WorkerConfig) -> tuple[Executor, str]:

@@ -26,7 +26,12 @@ def remove_leftovers(host: Host) -> list[str]:
         return []
     # Those of guests have the same labels, and are on the same daemon.
     executor = next(
-        (one for one in (host.executor, host.guests) if isinstance(one, DockerExecutor)), None
+        (
+            candidate
+            for candidate in (host.executor, host.guests)
+            if isinstance(candidate, DockerExecutor)
+        ),
+        None,
     )
     if executor is None:
         return []

@@ -112,15 +112,17 @@ def _mounts(entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
     mounts = blockdev.own_mounts()
     for mount in mounts:
         for number in mount.numbers & set(devices):
-            what = f"{mount.filesystem} of LUN {devices[number]} on {mount.point}"
+            description = f"{mount.filesystem} of LUN {devices[number]} on {mount.point}"
             if _is_on_top(number, mounts) and mount.point == MOUNT_POINT and _has_own_label(number):
                 yield Orphan(
                     "mount",
-                    what,
+                    description,
                     lambda number=number: _unmount(number),  # type: ignore[misc]
                 )
             else:
-                yield Orphan("mount", f"{what}: not made by fsbench, unmount it by hand", None)
+                yield Orphan(
+                    "mount", f"{description}: not made by fsbench, unmount it by hand", None
+                )
 
 
 def _is_on_top(number: int, mounts: list[blockdev.Mount]) -> bool:
@@ -173,9 +175,9 @@ def _layers(entries: list[LunEntry]) -> Iterator[Orphan]:
         for device in _devices(entry)
         if (number := blockdev.device_number(device)) is not None
     }
-    for one in layer_marks.assembled(luns):
-        names = ", ".join(sorted(luns[number][0] for number in one.luns))
-        yield Orphan("layer", f"{one.name} on {names}", one.disassemble)
+    for layer in layer_marks.assembled(luns):
+        names = ", ".join(sorted(luns[number][0] for number in layer.luns))
+        yield Orphan("layer", f"{layer.name} on {names}", layer.disassemble)
     for name, device in luns.values():
         try:
             kinds = layer_marks.layers_on(device)
@@ -218,10 +220,10 @@ def _processors(config: WorkerConfig) -> Iterator[Orphan]:
 
 def _has_own_label(number: int) -> bool:
     try:
-        found = signatures.of(blockdev.path_of(number))
+        device_signatures = signatures.of(blockdev.path_of(number))
     except ToolError:
         return False
-    return any(signature.label == OWN_LABEL for signature in found)
+    return any(signature.label == OWN_LABEL for signature in device_signatures)
 
 
 def _devices(entry: LunEntry) -> list[str]:
@@ -315,7 +317,7 @@ def _messages(name: str) -> Iterator[Orphan]:
 
 
 def _useless(name: str, remove: bool) -> list[int]:
-    found, kept = [], []
+    run_ids, requeued = [], []
     with app.connection_for_write(connect_timeout=5) as connection:
         queue = app.amqp.queues[f"host.{name}"](connection.channel())
         queue.declare()
@@ -323,14 +325,14 @@ def _useless(name: str, remove: bool) -> list[int]:
             run_id = _run_of(message.payload)
             waits = Run.objects.filter(Q(pk=run_id), state=RunState.QUEUED).exists()
             if not waits:
-                found.append(run_id)
+                run_ids.append(run_id)
             if remove and not waits:
                 message.ack()
             else:
-                kept.append(message)
-        for message in kept:
+                requeued.append(message)
+        for message in requeued:
             message.requeue()
-    return found
+    return run_ids
 
 
 def _run_of(payload: object) -> int:

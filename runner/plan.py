@@ -199,7 +199,7 @@ def plan_run(
         probe_s=probe_s,
     )
     needs_fio = bool(probe_s or preparation.sprandom_percent)
-    sizes = {device: size_bytes, **{one.device: one.size_bytes for one in members}}
+    sizes = {device: size_bytes, **{member.device: member.size_bytes for member in members}}
     return RunPlan(
         steps=[
             Step(
@@ -216,9 +216,9 @@ def plan_run(
         filesystem=spec.kernel_name,
         device=device,
         journal_device=journal.device if journal else "",
-        member_devices=[one.device for one in members],
+        member_devices=[member.device for member in members],
         layers=[name for layer in layers for name in layer.modules],
-        teardown=[list(one.argv) for one in commands if one.phase == "teardown"],
+        teardown=[list(command.argv) for command in commands if command.phase == "teardown"],
         mount_point=mount_point,
         unmount=["umount", mount_point] if is_mounted else [],
         leave_nothing=WORK_NAME,
@@ -244,9 +244,9 @@ def plan_run(
     )
 
 
-def _least(*some: int | None) -> int | None:
+def _least(*limits: int | None) -> int | None:
     """The strictest of limits; None and 0 are none."""
-    return min((one for one in some if one), default=None)
+    return min((limit for limit in limits if limit), default=None)
 
 
 def _time_limit_s(command: PlannedCommand, workload: Workload) -> float:

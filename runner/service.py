@@ -67,11 +67,11 @@ def _wait_for_namesake(host: Host) -> None:
     deadline = time.monotonic() + 1.5 * silent_after.total_seconds()
     is_reported = False
     while True:
-        known = Worker.objects.filter(name=host.name).first()
-        mark = known.capabilities.get("host_mark") if known else None
-        if known is None or mark in (None, host_mark()):
+        namesake = Worker.objects.filter(name=host.name).first()
+        mark = namesake.capabilities.get("host_mark") if namesake else None
+        if namesake is None or mark in (None, host_mark()):
             return
-        if known.seen_at < clock.now() - silent_after:
+        if namesake.seen_at < clock.now() - silent_after:
             return
         if time.monotonic() > deadline:
             raise NameTaken(

@@ -108,8 +108,8 @@ class Host:
 
     def listed(self) -> list[LunEntry]:
         """The allow-list as it is now, with the folders on mounts. Raises LunFileError."""
-        found = read_luns(self.config.lun_file, self.config.lun_file_must_exist)
-        return [mounts.mount_entry(one, self.name, self.config.mount_notes) for one in found]
+        entries = read_luns(self.config.lun_file, self.config.lun_file_must_exist)
+        return [mounts.mount_entry(entry, self.name, self.config.mount_notes) for entry in entries]
 
     def refresh(self) -> None:
         """Read the allow-list again and check every LUN that is not in use."""
@@ -129,14 +129,14 @@ class Host:
             self._entries = entries
         for name in gone:
             self._detach(name)
-        found = {}
+        announcements = {}
         for entry in listed:
             with self._lock:
                 is_busy = entry.name in self._busy
-            known = self._announced.get(entry.name)
-            found[entry.name] = known if is_busy and known else self._look_at(entry)
+            announced = self._announced.get(entry.name)
+            announcements[entry.name] = announced if is_busy and announced else self._look_at(entry)
         with self._lock:
-            self._announced = found
+            self._announced = announcements
 
     def recheck_luns(self) -> None:
         """Check again the LUNs that had a problem: what was still being unmounted is free now."""
@@ -147,10 +147,10 @@ class Host:
                 if lun.problem and name in self._entries and name not in self._busy
             ]
         for entry in waiting:
-            found = self._look_at(entry)
+            announcement = self._look_at(entry)
             with self._lock:
                 if self._entries.get(entry.name) == entry:
-                    self._announced[entry.name] = found
+                    self._announced[entry.name] = announcement
 
     def _look_at(self, entry: LunEntry) -> LunAnnouncement:
         problem = self.executor.lun_problem(entry.kind)
@@ -167,10 +167,10 @@ class Host:
                 )
             except LunUnusable as error:
                 problem = str(error)
-        found: dict[str, Any] = {}
+        facts: dict[str, Any] = {}
         if device:
             try:
-                found = fingerprint(entry, device, self.own_mark(entry))
+                facts = fingerprint(entry, device, self.own_mark(entry))
             except (OSError, ToolError, mounts.MountError) as error:
                 problem = problem or f"What {entry.name} is cannot be told: {error}"
         number = lun_facts.number_of(entry, device) if device else None
@@ -180,7 +180,9 @@ class Host:
                 # A run began meanwhile, and may have ended, too: what was found is its mount.
                 problem = ""
                 # And its scheduler.
-                scheduler = known.scheduler if (known := self._announced.get(entry.name)) else ""
+                scheduler = (
+                    announced.scheduler if (announced := self._announced.get(entry.name)) else ""
+                )
         return LunAnnouncement(
             name=entry.name,
             role=entry.role,
@@ -193,7 +195,7 @@ class Host:
             scheduler=scheduler,
             problem=problem,
             can_discard=number is not None and blockdev.can_discard(number),
-            fingerprint=found,
+            fingerprint=facts,
         )
 
     def lun_facts(self, entry: LunEntry, device: str) -> list[list[str]]:
@@ -238,13 +240,13 @@ class Host:
         except sparse.SparseFileError as error:
             raise LunUnusable(str(error)) from None
         with self._lock:
-            known = self._loops.get(entry.name)
-            is_new = known is None or known[0].device != loop.device
+            former = self._loops.get(entry.name)
+            is_new = former is None or former[0].device != loop.device
             if is_new:
                 self._loops[entry.name] = (loop, entry.path)
-        if known is not None and is_new:
+        if former is not None and is_new:
             # Its file was removed or replaced: nothing else knows the former device any more.
-            _detach(*known)
+            _detach(*former)
         return loop.device
 
     def own_mark(self, entry: LunEntry) -> str:

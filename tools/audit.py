@@ -43,31 +43,31 @@ def wrong_versions() -> Iterator[str]:
     wanted = pinned()
     for name, version in wanted.items():
         try:
-            there = distribution(name)
+            installed = distribution(name)
         except PackageNotFoundError:
             yield f"{name} {version} is pinned and not installed"
             continue
-        if there.version != version:
-            yield f"{name} is {there.version}, pinned is {version}"
-        for text in there.requires or []:
+        if installed.version != version:
+            yield f"{name} is {installed.version}, pinned is {version}"
+        for text in installed.requires or []:
             needed = Requirement(text)
             if needed.marker is not None and not needed.marker.evaluate({"extra": ""}):
                 continue
-            found = wanted.get(canonicalize_name(needed.name))
-            if found is not None and not needed.specifier.contains(found, prereleases=True):
-                yield f"{name} wants {text}, pinned is {found}"
+            pin = wanted.get(canonicalize_name(needed.name))
+            if pin is not None and not needed.specifier.contains(pin, prereleases=True):
+                yield f"{name} wants {text}, pinned is {pin}"
 
 
-def licence(there: Distribution) -> str:
+def licence(package: Distribution) -> str:
     """What the package says of itself: the expression, the classifiers, or the old text."""
-    parts = there.metadata.get_all("License-Expression") or []
+    parts = package.metadata.get_all("License-Expression") or []
     parts += [
         line.rpartition(" :: ")[2]
-        for line in there.metadata.get_all("Classifier") or []
+        for line in package.metadata.get_all("Classifier") or []
         if line.startswith("License :: ")
     ]
     if not parts:
-        parts = [(there.metadata.get("License") or "").strip().partition("\n")[0]]
+        parts = [(package.metadata.get("License") or "").strip().partition("\n")[0]]
     return "; ".join(parts)
 
 
@@ -146,10 +146,10 @@ def main() -> int:
     others = {"yanked versions": yanked, "known vulnerabilities": vulnerabilities}
     failed = False
     for name, check in (checks if options.offline else checks | others).items():
-        found = list(check())
-        failed = failed or bool(found)
-        print(f"{'FAIL' if found else 'ok  '} {name}")
-        for line in found:
+        lines = list(check())
+        failed = failed or bool(lines)
+        print(f"{'FAIL' if lines else 'ok  '} {name}")
+        for line in lines:
             print(f"  {line}")
     if options.offline:
         print(f"Not looked for: {', '.join(others)}.")

@@ -28,14 +28,14 @@ def context_files(root: Path = ROOT) -> list[Path]:
 
 def digest(root: Path = ROOT) -> str:
     """Changes with every file and package that goes into the image; 16 hexadecimal digits."""
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     for path in context_files(root):
         content = path.read_bytes()
-        found.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)
-    found.update(
+        checksum.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)
+    checksum.update(
         " ".join([*requirements.image_packages(), "/", *requirements.optional_packages()]).encode()
     )
-    return found.hexdigest()[:16]
+    return checksum.hexdigest()[:16]
 
 
 def main(arguments: list[str]) -> int:

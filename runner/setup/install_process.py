@@ -119,5 +119,5 @@ def reason_in(lines: Sequence[str]) -> str:
     """apt's and debootstrap's own errors, which stand anywhere, else the last line."""
     lines = [re.sub(r"^#\d+ [\d.]+ ", "", line) for line in lines if not LINE.search(line)]
     errors = [line[2:].strip() for line in lines if re.match(r"E: ", line)]
-    found = " ".join(dict.fromkeys(errors[-2:])) or (lines[-1] if lines else "It said nothing.")
-    return found[:_REASON_CHARACTERS].strip()
+    reason = " ".join(dict.fromkeys(errors[-2:])) or (lines[-1] if lines else "It said nothing.")
+    return reason[:_REASON_CHARACTERS].strip()

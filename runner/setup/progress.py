@@ -71,8 +71,8 @@ class Progress:
         within = self._stage_share
         if within is None:
             within = MOST_OF_A_STAGE * (1 - math.exp(-(now - self._began) / stage.typical_s))
-        whole = sum(one.typical_s for one in self._stages)
-        before = sum(one.typical_s for one in self._stages[: self._current])
+        whole = sum(stage.typical_s for stage in self._stages)
+        before = sum(stage.typical_s for stage in self._stages[: self._current])
         self._share = max(self._share, (before + within * stage.typical_s) / whole)
         return min(self._share, 0.99)
 
@@ -90,5 +90,5 @@ class Progress:
             rest = self._stages[self._current].typical_s * pace - elapsed
             if rest <= 0:
                 return None
-        later = sum(one.typical_s for one in self._stages[self._current + 1 :])
+        later = sum(stage.typical_s for stage in self._stages[self._current + 1 :])
         return rest + pace * later

@@ -148,19 +148,19 @@ class Setup:
             self._change_to_containers()
 
     def _change_to_containers(self) -> None:
-        found, silence = self._image()
-        if found is None:
+        image, silence = self._image()
+        if image is None:
             why = silence or self._container.missing()
             self.host.executor_reason = f"{_LOCALLY}{why}"
             return
-        if found.id == self._useless_image or self._is_to_be_made_first(found):
+        if image.id == self._useless_image or self._is_to_be_made_first(image):
             return
         with self._alone() as is_alone:
             if not is_alone:
                 return
             capabilities = self._container.probe()
             if not capabilities.is_usable:
-                self._useless_image = found.id
+                self._useless_image = image.id
                 self.host.executor_reason = f"{_LOCALLY}{capabilities.reason}"
                 return
             reason = f"A Docker daemon with the image {self.config.image} is there."
@@ -169,18 +169,18 @@ class Setup:
         self._echo(f"Runs are carried out in containers from now on. {reason}")
         self._publish()
 
-    def _is_to_be_made_first(self, found: FoundImage) -> bool:
-        want = image_want(self.config, found, self._digest, inputs.digest(self._root))
+    def _is_to_be_made_first(self, image: FoundImage) -> bool:
+        want = image_want(self.config, image, self._digest, inputs.digest(self._root))
         return want is not None and not want.forbidden and not self._has_failed(want)
 
     def _want(self) -> SetupNeed | None:
         silence = ""
         if self.config.executor != "local":
-            found, silence = self._image()
+            image, silence = self._image()
             if not silence and (os.geteuid() == 0 or self.host.executor.name == "docker"):
-                is_useless = found is not None and found.id == self._useless_image
+                is_useless = image is not None and image.id == self._useless_image
                 if not is_useless:
-                    return image_want(self.config, found, self._digest, inputs.digest(self._root))
+                    return image_want(self.config, image, self._digest, inputs.digest(self._root))
             if self.config.executor == "docker" or self.host.executor.name == "docker":
                 return None
         why = self.host.executor_reason.removeprefix(_LOCALLY)
@@ -255,8 +255,8 @@ class Setup:
             return InstallProcess(
                 argv, {}, progress.PACKAGES, lock, ends_as_group=False, clock=self._clock
             )
-        found, _ = self._image()
-        labels = found.labels if found else {}
+        image, _ = self._image()
+        labels = image.labels if image else {}
         environment = {
             "FSBENCH_INSTALL": "yes",
             "SETUP_LOCK_HELD": "yes",
@@ -309,8 +309,10 @@ class Setup:
         else:
             # The installer succeeded: what is not there now is not in this release.
             self._given_up.update(want.lacking)
-        what = "benchmark image is ready" if want.kind == IMAGE else "benchmark tools are installed"
-        self._echo(f"The {what}, after {took_s:.0f} s.")
+        outcome = (
+            "benchmark image is ready" if want.kind == IMAGE else "benchmark tools are installed"
+        )
+        self._echo(f"The {outcome}, after {took_s:.0f} s.")
 
     def _fail(self, want: SetupNeed, why: str, *, is_final: bool = False) -> None:
         tries = self._failure.tries if self._failure and self._failure.want == want else 0

@@ -66,14 +66,14 @@ def packages_want(
 
 
 def image_want(
-    config: WorkerConfig, found: FoundImage | None, digest: str, digest_now: str
+    config: WorkerConfig, image: FoundImage | None, digest: str, digest_now: str
 ) -> SetupNeed | None:
     """What is to be made where a daemon answers. ``digest`` is of the files that this worker was
     started with; where they have changed since, the worker is to be started again first.
     """
     name = config.image
     if name != OWN_IMAGE:
-        if found is not None:
+        if image is not None:
             return None
         return SetupNeed(
             IMAGE,
@@ -81,11 +81,11 @@ def image_want(
             f"runner/image/build {name}",
             f"FSBENCH_IMAGE names it, and the worker makes {OWN_IMAGE} alone by itself.",
         )
-    if found is not None and (found.inputs == digest or digest != digest_now):
+    if image is not None and (image.inputs == digest or digest != digest_now):
         return None
     reason = (
         f"The Docker daemon has no image {name}."
-        if found is None
+        if image is None
         else f"The image {name} was made of other files than this worker's."
     )
     forbidden = ""
@@ -100,12 +100,12 @@ def image_want(
             "The program docker is not installed (apt-get install docker.io, from Debian 13 on "
             "docker-cli)."
         )
-    return SetupNeed(IMAGE, reason, "make image", forbidden, (found.id if found else "",))
+    return SetupNeed(IMAGE, reason, "make image", forbidden, (image.id if image else "",))
 
 
 def _keeps_off() -> str:
-    given = os.environ.get("FSBENCH_INSTALL")
-    return "FSBENCH_INSTALL=no" if given else "FSBENCH_ENV=production without FSBENCH_INSTALL=yes"
+    setting = os.environ.get("FSBENCH_INSTALL")
+    return "FSBENCH_INSTALL=no" if setting else "FSBENCH_ENV=production without FSBENCH_INSTALL=yes"
 
 
 def is_of_this_host() -> bool:
@@ -120,14 +120,14 @@ def facts_of(executor: Executor) -> tuple[Any, ...] | None:
     None while that cannot be told (its daemon is away). Milliseconds.
     """
     mounts = tuple(
-        sorted(mountable() & {one.kernel_name for one in requirements.FILESYSTEMS.values()})
+        sorted(mountable() & {spec.kernel_name for spec in requirements.FILESYSTEMS.values()})
     )
     if isinstance(executor, DockerExecutor):
         try:
-            found = executor.found_image()
+            image = executor.found_image()
         except ExecutorAway:
             return None
-        return (found.id if found else "", mounts)
+        return (image.id if image else "", mounts)
     programs = []
     for name in probed_tools():
         path = shutil.which(name, path=PATH)

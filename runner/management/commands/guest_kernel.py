@@ -50,15 +50,15 @@ class Command(SiteCommand):
     def _fetch(self, folder: Path, package: str, with_zfs: bool) -> None:
         text = ""
 
-        def on_progress(what: str, share: float | None) -> None:
+        def on_progress(step: str, share: float | None) -> None:
             nonlocal text
-            if what != text:
-                text = what
-                self.stdout.write(f"{what} …")
+            if step != text:
+                text = step
+                self.stdout.write(f"{step} …")
 
-        there = {one.path for one in _listed(folder)}
+        paths = {package.path for package in _listed(folder)}
         path = kernel_packages.fetch(folder, package, on_progress=on_progress)
-        if path in there:
+        if path in paths:
             self.stdout.write(f"{path} is there already.")
         else:
             self.stdout.write(f"{path} is there now.")
@@ -74,15 +74,15 @@ class Command(SiteCommand):
         )
 
     def _list(self, folder: Path) -> None:
-        there = _listed(folder)
-        self.stdout.write(f"In {folder}:" if there else f"In {folder} there is no kernel.")
-        for package in there:
+        packages = _listed(folder)
+        self.stdout.write(f"In {folder}:" if packages else f"In {folder} there is no kernel.")
+        for package in packages:
             self.stdout.write(f"  {package.name}")
         with tempfile.TemporaryDirectory(prefix="fsbench-apt-") as work:
-            current, found = kernel_packages.available(Path(work))
+            current, available = kernel_packages.available(Path(work))
         self.stdout.write(f"apt has ({current.name} is fetched where no package is named):")
-        for one in found:
-            self.stdout.write(f"  {_line(one)}")
+        for kernel_package in available:
+            self.stdout.write(f"  {_line(kernel_package)}")
 
 
 def _listed(folder: Path) -> list[kernels.Package]:

@@ -30,18 +30,18 @@ class Command(SiteCommand):
                 self.stdout.write(f"{entry.name} ({entry.kind}, {entry.role}): {entry.path}")
                 try:
                     device = host.device(entry)
-                    found = checks.verify(
+                    results = checks.verify(
                         entry, config.lun_file, device, own_mark=host.own_mark(entry)
                     )
                 except LunUnusable as error:
-                    found = [checks.Check("device", False, str(error))]
+                    results = [checks.Check("device", False, str(error))]
                 problem = executor.lun_problem(entry.kind)
                 if problem:
-                    found.append(checks.Check("executor", False, problem))
-                for check in found:
+                    results.append(checks.Check("executor", False, problem))
+                for check in results:
                     mark = "ok  " if check.ok else "FAIL"
                     self.stdout.write(f"  {mark} {check.name}: {check.message}")
-                if any(not check.ok for check in found):
+                if any(not check.ok for check in results):
                     bad.append(entry.name)
         finally:
             host.stop(only_own=True)

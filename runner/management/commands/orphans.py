@@ -24,11 +24,11 @@ class Command(SiteCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         config = read_config()
         try:
-            found = list(orphans.find(config))
+            leftovers = list(orphans.find(config))
         except (LunFileError, ExecutorAway) as error:
             raise CommandError(str(error)) from None
         failed = 0
-        for orphan in found:
+        for orphan in leftovers:
             text = f"{orphan.kind}: {orphan.what}"
             if options["remove"] and orphan.remove is not None:
                 try:
@@ -39,9 +39,9 @@ class Command(SiteCommand):
                 else:
                     text += ": removed"
             self.stdout.write(text)
-        if not found:
+        if not leftovers:
             self.stdout.write("Nothing was left behind.")
-        elif not options["remove"] and any(orphan.remove for orphan in found):
+        elif not options["remove"] and any(orphan.remove for orphan in leftovers):
             self.stdout.write("Remove them with: manage.py orphans --remove")
         if failed:
             raise CommandError(f"{failed} could not be removed.")
