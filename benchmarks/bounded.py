@@ -201,7 +201,7 @@ def main(kind: str, count: int, seconds: int) -> None:
     connection.close()
     for address in addresses(kind, run.pk, imported, preview.pk if preview else None):
         took, length, memory, status = weigh(address, seconds, user.pk)
-        over = [
+        exceeded = [
             word
             for word, is_over in (
                 ("slow", took > MOST_SECONDS),
@@ -213,7 +213,7 @@ def main(kind: str, count: int, seconds: int) -> None:
         ]
         print(
             f"{address:75} {took:7.1f} s {length / 1e6:8.2f} MB {memory / 1e6:7.0f} MB "
-            f"{status:>5} {' '.join(over)}",
+            f"{status:>5} {' '.join(exceeded)}",
             flush=True,
         )
 
@@ -233,9 +233,9 @@ def work() -> None:
 
 
 if __name__ == "__main__":
-    given = [int(word) for word in sys.argv[1:]]
-    sizes = given[:2] + [TESTS, CONFIGURATIONS][len(given[:2]) :]
-    limit = given[2] if len(given) > 2 else SECONDS
+    arguments = [int(word) for word in sys.argv[1:]]
+    sizes = arguments[:2] + [TESTS, CONFIGURATIONS][len(arguments[:2]) :]
+    limit = arguments[2] if len(arguments) > 2 else SECONDS
     for name, size in zip(KINDS, sizes, strict=True):
         child = os.fork() if size else 0
         if not size:

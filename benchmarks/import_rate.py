@@ -72,8 +72,8 @@ def measure_import(path: Path) -> Took:
     from django.core.management import call_command
 
     part = path.with_name(f"part-of-{path.name}")
-    with path.open("rb") as whole:
-        part.write_bytes(b"".join(whole.readlines(PART_BYTES)))
+    with path.open("rb") as file:
+        part.write_bytes(b"".join(file.readlines(PART_BYTES)))
     measure_first_import(part)
     part.unlink()
     call_command("flush", interactive=False, verbosity=0)

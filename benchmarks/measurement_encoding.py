@@ -112,10 +112,10 @@ def forms() -> dict[str, Form]:
     return known_forms | {"Arrow IPC, zstd": (arrow, from_arrow)}
 
 
-def show(name: str, count: int, size: float, there_s: float, back_s: float) -> None:
+def show(name: str, count: int, size: float, write_s: float, read_s: float) -> None:
     """One line of the result, for runs of ``count`` numbers."""
-    print(f"  {name:24} {size / count:6.2f} bytes {count / there_s / 1e6:7.1f} M/s written", end="")
-    print(f" {count / back_s / 1e6:7.1f} M/s read")
+    print(f"  {name:24} {size / count:6.2f} bytes {count / write_s / 1e6:7.1f} M/s written", end="")
+    print(f" {count / read_s / 1e6:7.1f} M/s read")
 
 
 def measure_postgres(columns: MeasurementColumns) -> None:

@@ -314,8 +314,8 @@ def main() -> None:
         with running(server, options) as (port, process):
             ended = ends_half_a_head(port)
             row = f"{'no end' if ended is None else f'{ended:.0f} s':>14}{refused(port):>9} of 9"
-            failed, all_ = renewed(port, process)
-            row += f"{f'{failed} of {all_}':>16}"
+            failed, total = renewed(port, process)
+            row += f"{f'{failed} of {total}':>16}"
             print(f"{server:11}{row}{ends_well(port, process):>5} of 4", flush=True)
     print(f"load {os.getloadavg()[0]:.1f}")
 

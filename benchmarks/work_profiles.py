@@ -141,11 +141,20 @@ def main() -> int:
             )
     together = [coverage("oltp", 8.0, 5.0, runs, skewed=False, jobs=2) for runs in RUNS]
     broken += any(abs(percent - 95) > CHANCE for percent in together)
-    print(f"{'oltp, of two jobs':20} {8.0:6} {5.0:6}  " + " ".join(f"{o:<7.1f}" for o in together))
+    print(
+        f"{'oltp, of two jobs':20} {8.0:6} {5.0:6}  "
+        + " ".join(f"{percent:<7.1f}" for percent in together)
+    )
     skewed = [coverage("oltp", 0.0, 20.0, runs, skewed=True) for runs in RUNS]
-    print(f"{'oltp, skewed noise':20} {0.0:6} {20.0:6}  " + " ".join(f"{o:<7.1f}" for o in skewed))
+    print(
+        f"{'oltp, skewed noise':20} {0.0:6} {20.0:6}  "
+        + " ".join(f"{percent:<7.1f}" for percent in skewed)
+    )
     naive = [coverage_of_cells("oltp", 8.0, 5.0, runs) for runs in RUNS]
-    print(f"{'oltp, by its cells':20} {8.0:6} {5.0:6}  " + " ".join(f"{o:<7.1f}" for o in naive))
+    print(
+        f"{'oltp, by its cells':20} {8.0:6} {5.0:6}  "
+        + " ".join(f"{percent:<7.1f}" for percent in naive)
+    )
     broken += max(naive) > 90  # else repeats need not be scored by themselves
     alarms = [false_alarms("oltp", 8.0, 5.0, blocks) for blocks in RUNS]
     broken += max(alarms) > 5 + CHANCE

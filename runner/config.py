@@ -71,15 +71,15 @@ def read_config() -> WorkerConfig:
             f'FSBENCH_EXECUTOR is "{executor}"; it must be one of {", ".join(EXECUTORS)}.'
         )
     allowed_programs.allowed()  # refused now, and not at the first look for tools
-    listed = env.text("FSBENCH_LUNS", "")
-    if listed and not Path(listed).is_absolute():
-        raise ImproperlyConfigured(f'FSBENCH_LUNS is "{listed}"; it must be an absolute path.')
+    lun_file = env.text("FSBENCH_LUNS", "")
+    if lun_file and not Path(lun_file).is_absolute():
+        raise ImproperlyConfigured(f'FSBENCH_LUNS is "{lun_file}"; it must be an absolute path.')
     database = settings.DATABASES["default"]
     place = f"{settings.DATA_DIR} {database.get('HOST')} {database['NAME']}"
     return WorkerConfig(
         name=_worker_name(),
-        lun_file=Path(listed) if listed else settings.DATA_DIR / "luns.toml",
-        lun_file_must_exist=bool(listed),
+        lun_file=Path(lun_file) if lun_file else settings.DATA_DIR / "luns.toml",
+        lun_file_must_exist=bool(lun_file),
         data_folder=settings.DATA_DIR,
         executor=executor,
         image=env.text("FSBENCH_IMAGE", OWN_IMAGE),

@@ -77,12 +77,12 @@ def _containers(config: WorkerConfig) -> Iterator[Orphan]:
     """Containers of this site whose worker does not live, or whose run has ended."""
     executor = DockerExecutor(config.image, config.site)
     try:
-        left = executor.containers()
+        containers = executor.containers()
     except ExecutorAway:
         if config.executor == "docker":
             raise
         return
-    for container in left:
+    for container in containers:
         worker = container.labels.get("fsbench.worker", "")
         number = container.labels.get("fsbench.run", "")
         run = Run.objects.filter(pk=int(number)).first() if number.isdigit() else None
@@ -292,8 +292,8 @@ def _leases(config: WorkerConfig) -> Iterator[Orphan]:
     worker = Worker.objects.filter(name=config.name).first()
     if worker is None or worker.capabilities.get("host_mark") not in (None, host_mark()):
         return
-    held = Lease.objects.filter(worker=worker).exclude(run=None)
-    runs = sorted(set(held.values_list("run_id", "run__state")))
+    leases = Lease.objects.filter(worker=worker).exclude(run=None)
+    runs = sorted(set(leases.values_list("run_id", "run__state")))
     for run_id, state in runs:
         yield Orphan(
             "lease",

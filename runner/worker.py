@@ -313,7 +313,7 @@ class Host:
                     )
 
     def announcement(self, has_started: bool = False) -> WorkerAnnouncement:
-        can = self.capabilities
+        capabilities = self.capabilities
         cannot_trace = {
             REQUESTS: block_events.why_not(),
             OPERATIONS: operation_events.why_not(),
@@ -324,20 +324,20 @@ class Host:
             name=self.name,
             executor=self.executor.name,
             capabilities={
-                "filesystems": can.filesystems,
-                "tools": can.tools,
-                "kernel": can.kernel,
-                "distribution": can.distribution,
+                "filesystems": capabilities.filesystems,
+                "tools": capabilities.tools,
+                "kernel": capabilities.kernel,
+                "distribution": capabilities.distribution,
                 "executor_reason": self.executor_reason,
                 "versions": [
                     ["fsbench", VERSION],
                     ["Python", platform.python_version()],
-                    *([program, version] for program, version in can.versions.items()),
+                    *([program, version] for program, version in capabilities.versions.items()),
                 ],
                 "host_mark": host_mark(),
                 "limits": self.executor.limit_problems(),
-                "is_usable": can.is_usable,
-                "reason": can.reason,
+                "is_usable": capabilities.is_usable,
+                "reason": capabilities.reason,
                 **({"guest": self.guests.announcement()} if self.guests else {}),
                 **({"setup": self.setup} if self.setup else {}),
                 "tracing": {

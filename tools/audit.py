@@ -40,8 +40,8 @@ def pinned() -> dict[str, str]:
 
 def wrong_versions() -> Iterator[str]:
     """What is installed and is not the pin, or contradicts what another package wants."""
-    wanted = pinned()
-    for name, version in wanted.items():
+    pins = pinned()
+    for name, version in pins.items():
         try:
             installed = distribution(name)
         except PackageNotFoundError:
@@ -53,7 +53,7 @@ def wrong_versions() -> Iterator[str]:
             needed = Requirement(text)
             if needed.marker is not None and not needed.marker.evaluate({"extra": ""}):
                 continue
-            pin = wanted.get(canonicalize_name(needed.name))
+            pin = pins.get(canonicalize_name(needed.name))
             if pin is not None and not needed.specifier.contains(pin, prereleases=True):
                 yield f"{name} wants {text}, pinned is {pin}"
 
@@ -98,10 +98,10 @@ def yanked() -> Iterator[str]:
             last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
             yield f"{file} could not be looked up in the package index: {last}"
             continue
-        for item in json.loads(done.stdout)["install"]:
-            if item.get("is_yanked"):
-                name = item["metadata"]["name"]
-                yield f"{name} {item['metadata']['version']} was yanked from the index"
+        for package in json.loads(done.stdout)["install"]:
+            if package.get("is_yanked"):
+                name = package["metadata"]["name"]
+                yield f"{name} {package['metadata']['version']} was yanked from the index"
 
 
 def vulnerabilities() -> Iterator[str]:

@@ -83,10 +83,10 @@ class Client:
         """The body, or None when it was not what was wanted, which is noted."""
         if time.monotonic() - self._used > KEEPS_CONNECTION_S:
             self._connection.close()
-        sent = {"Accept-Encoding": "gzip"} | (headers or {})
+        sent_headers = {"Accept-Encoding": "gzip"} | (headers or {})
         method, began = ("GET" if body is None else "POST"), time.perf_counter()
         try:
-            self._connection.request(method, path, body, sent)
+            self._connection.request(method, path, body, sent_headers)
             answer = self._connection.getresponse()
             content = answer.read()
         except (OSError, http.client.HTTPException) as error:

@@ -17,10 +17,10 @@ def report(seen: Seen, seconds: float) -> bool:
     print(
         f"{'':18}{head}  ms   p95 under {LIMIT_MS} ms   p95 beside uploads / between (share beside)"
     )
-    every = {**dict(sorted(seen.requests.items())), "all": [*chain(*seen.requests.values())]}
+    by_kind = {**dict(sorted(seen.requests.items())), "all": [*chain(*seen.requests.values())]}
     is_beside = seen.is_beside_uploads()
     is_fast = True
-    for kind, requests in every.items():
+    for kind, requests in by_kind.items():
         took = [took_ms for _, took_ms in requests]
         errors = sum(kind == "all" or sentence.startswith(kind) for sentence in seen.failures)
         percentiles = "".join(f"{share(took, part):7.0f}" for part in (0.5, 0.95, 0.99, 1))

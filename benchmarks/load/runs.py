@@ -30,7 +30,7 @@ def wait_for_workers(count: int) -> None:
         time.sleep(0.5)
 
 
-def submit_runs(workers: int, each: int) -> None:
+def submit_runs(workers: int, per_worker: int) -> None:
     """Queued runs for every worker, more than it can do."""
     from django.db import transaction
 
@@ -47,8 +47,8 @@ def submit_runs(workers: int, each: int) -> None:
     flags = [{}, {"atime": "noatime"}, {"atime": "nodiratime"}, {"atime": "strictatime"}]
     kinds = [(filesystem, options) for filesystem in ("ext4", "xfs", "btrfs") for options in flags]
     for lun in Lun.objects.filter(worker__name__startswith=f"{WORKER}-").select_related("worker"):
-        wanted = []
-        for filesystem, options in kinds[: 1 + each // REPEATS]:
+        queued_runs = []
+        for filesystem, options in kinds[: 1 + per_worker // REPEATS]:
             series = series_for(
                 study,
                 configuration_for(filesystem, options, external_journal=False),
@@ -59,13 +59,13 @@ def submit_runs(workers: int, each: int) -> None:
                 kernel=lun.worker.capabilities["kernel"],
                 distribution=lun.worker.capabilities["distribution"],
             )
-            repeats = max(REPEATS, each // len(kinds) + 1)
-            wanted += [
+            repeats = max(REPEATS, per_worker // len(kinds) + 1)
+            queued_runs += [
                 new_runs.NewRun(series, repeat + 1, confirmed=new_runs.confirmed_of(lun, None))
                 for repeat in range(repeats)
             ]
         with transaction.atomic():
-            new_runs.create_all_queued(wanted, by=None, job=None)
+            new_runs.create_all_queued(queued_runs, by=None, job=None)
 
 
 def tokens_of(count: int) -> list[str]:

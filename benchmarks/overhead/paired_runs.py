@@ -134,7 +134,11 @@ def through(
         messages: list[Message] = []
         target = Target(0, "overhead", "overhead", device)
         outcome = executor.run(plan, target, messages.append, lambda: False)
-        parts = [m["text"] for m in messages if m["type"] == "output" and m["name"] == "fio.json"]
+        parts = [
+            message["text"]
+            for message in messages
+            if message["type"] == "output" and message["name"] == "fio.json"
+        ]
         if outcome.exit_code != 0 or not parts:
             raise SystemExit(f"the executor failed: {outcome} {messages[-3:]}")
         return rates_of("".join(parts))

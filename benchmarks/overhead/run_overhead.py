@@ -109,7 +109,11 @@ def through(executor: "Executor", device: str, point: Path, job: str) -> float:
     outcome = executor.run(
         plan, Target(0, "overhead", "overhead", device), messages.append, lambda: False
     )
-    parts = [m["text"] for m in messages if m["type"] == "output" and m["name"] == "fio.json"]
+    parts = [
+        message["text"]
+        for message in messages
+        if message["type"] == "output" and message["name"] == "fio.json"
+    ]
     if outcome.exit_code != 0 or not parts:
         raise SystemExit(f"the executor failed: {outcome} {messages[-3:]}")
     return bandwidth_kib_s("".join(parts))
@@ -165,7 +169,9 @@ def spent(run: "Run") -> Spent:
     from fsbench_web.studies.models import RunState
 
     def seconds(*phases: str) -> float:
-        return float(sum(c["duration_s"] for c in run.commands if c["phase"] in phases))
+        return float(
+            sum(command["duration_s"] for command in run.commands if command["phase"] in phases)
+        )
 
     times = dict(run.changes.values_list("state", "at"))
     first, last = times[RunState.LEASED], times[RunState.DONE]

@@ -54,7 +54,7 @@ def drawn(
     """Runs of two contenders in blocks; the first has ``factor`` of what the second has."""
     names = [*COSTS, *WAITS]
     truth = {name: 30.0 * (COSTS | WAITS)[name].floor for name in names}
-    both: tuple[list[RunCosts], list[RunCosts]] = ([], [])
+    sides: tuple[list[RunCosts], list[RunCosts]] = ([], [])
     for block in range(count):
         moved = {name: drift * draw.normal() for name in names}
         for side, times in ((0, factor), (1, {})):
@@ -64,8 +64,8 @@ def drawn(
                 * float(np.exp(moved[name] + noise * draw.normal()))
                 for name in names
             }
-            both[side].append(RunCosts(str(block), values))
-    return both
+            sides[side].append(RunCosts(str(block), values))
+    return sides
 
 
 def without_blocks(runs: list[RunCosts]) -> list[RunCosts]:
@@ -76,15 +76,15 @@ JOURNAL = [SetupDifference("option.journal_mode", "journal_mode", "journal", "or
 
 
 def tried_out(
-    draw: np.random.Generator, count: int, how: str, factor: Mapping[str, float], trials: int
+    draw: np.random.Generator, count: int, design: str, factor: Mapping[str, float], trials: int
 ) -> tuple[int, int]:
     """In how many trials (anything differs, and what ``factor`` names is first)."""
     differing = first = 0
     for _ in range(trials):
         first_runs, second_runs = drawn(draw, count, factor, 0.08, 0.1)
-        if how == "runs":
+        if design == "runs":
             first_runs, second_runs = without_blocks(first_runs), without_blocks(second_runs)
-        explanation = explained(first_runs, second_runs, JOURNAL if "set up" in how else ())
+        explanation = explained(first_runs, second_runs, JOURNAL if "set up" in design else ())
         differing += bool(explanation.differing)
         first += explanation.first is not None and explanation.first.cost.test in factor
     return differing, first
@@ -107,20 +107,20 @@ def simulate(trials: int) -> bool:
     draw, is_kept = np.random.default_rng(SEED), True
     print(f"{trials} trials each; in percent of them, with the exact 95% interval of the share")
     for count in COUNTS:
-        for how in HOW:
-            differing, _ = tried_out(draw, count, how, {}, trials)
+        for design in HOW:
+            differing, _ = tried_out(draw, count, design, {}, trials)
             is_kept = is_kept and not is_refuted(differing, trials)
             low, high = (100 * end for end in exact_interval(differing, trials))
             print(
-                f"{count:>3} {how}: anything differs where nothing does in "
+                f"{count:>3} {design}: anything differs where nothing does in "
                 f"{100 * differing / trials:.2f} ({low:.2f} to {high:.2f})",
                 flush=True,
             )
             few = max(1, trials // OF_FACTORS)
             for factor in (1.5, 3.0):
-                _, first = tried_out(draw, count, how, {"write_amplification": factor}, few)
+                _, first = tried_out(draw, count, design, {"write_amplification": factor}, few)
                 print(
-                    f"{count:>3} {how}: write amplification × {factor:g} is first and sure in "
+                    f"{count:>3} {design}: write amplification × {factor:g} is first and sure in "
                     f"{100 * first / few:.0f}",
                     flush=True,
                 )

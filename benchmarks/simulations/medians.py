@@ -47,8 +47,8 @@ KINDS: Mapping[str, Draw] = {"normal": _normal, "lognormal": _lognormal, "bimoda
 
 def held(draw: np.random.Generator, kind: Draw, count: int) -> tuple[float, float]:
     """In how many percent of trials (median's, mean's) interval holds the truth."""
-    many = kind(np.random.default_rng(SEED), 2_000_000)
-    middle, mean = float(np.median(many)), float(np.mean(many))
+    sample = kind(np.random.default_rng(SEED), 2_000_000)
+    middle, mean = float(np.median(sample)), float(np.mean(sample))
     of_median = of_mean = 0
     for _ in range(TRIALS):
         values = kind(draw, count).tolist()

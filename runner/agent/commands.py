@@ -245,10 +245,10 @@ def _kill_group(process: "subprocess.Popen[bytes]", number: int) -> None:
 
 def own_program(name: str) -> str:
     """Where the program is that a plan calls ``fsbench-NAME``. Raises StepFailed."""
-    here = Path(os.path.abspath(__file__)).parent  # noqa: PTH100 (a link would lead elsewhere)
+    agent_folder = Path(os.path.abspath(__file__)).parent  # noqa: PTH100 (a link would lead elsewhere)
     if re.fullmatch(r"fsbench-[a-z][a-z0-9_]*", name):
         for folder in OWN_FOLDERS:
-            program = here / folder / f"{name[len(OWN_PREFIX) :]}.py"
+            program = agent_folder / folder / f"{name[len(OWN_PREFIX) :]}.py"
             if program.is_file():
                 return str(program)
     raise StepFailed(f"{name} is no program of the agent: build the benchmark image anew.")

@@ -17,20 +17,20 @@ def fill(percent: int, folder: str) -> int:
         os.mkdir(folder, 0o700)  # noqa: PTH102 (plain os is what a container has)
         room = os.statvfs(folder)
         total = room.f_blocks * room.f_frsize
-        wanted = total * percent // 100 - (room.f_blocks - room.f_bfree) * room.f_frsize
-        done = files = 0
-        while done < wanted:
-            size = min(FILL_FILE_BYTES, wanted - done)
+        goal = total * percent // 100 - (room.f_blocks - room.f_bfree) * room.f_frsize
+        written = files = 0
+        while written < goal:
+            size = min(FILL_FILE_BYTES, goal - written)
             _write_random(f"{folder}/{files:08d}", size)
-            done, files = done + size, files + 1
-            sys.stderr.write(f"\r{done} of {wanted} bytes")
+            written, files = written + size, files + 1
+            sys.stderr.write(f"\r{written} of {goal} bytes")
             sys.stderr.flush()
         room = os.statvfs(folder)
     except OSError as error:
         sys.stderr.write(f"\nThe file system cannot be filled: {error.strerror}\n")
         return 1
     used = 100.0 * (room.f_blocks - room.f_bfree) / max(room.f_blocks, 1)
-    print(f"\n{files} files with {done} bytes written; {used:.1f}% of the file system in use")
+    print(f"\n{files} files with {written} bytes written; {used:.1f}% of the file system in use")
     return 0
 
 

@@ -22,11 +22,11 @@ def check(plan: dict[str, Any]) -> None:
         raise commands.StepFailed(
             f"{folder} is not the folder that fsbench made. Nothing was touched."
         )
-    over = [
+    covering = [
         mount for mount in mounted.mounts() if f"{folder}/".startswith(f"{mount[0].rstrip('/')}/")
     ]
     # The longest, and of these the latest: it covers the others.
-    _, (_, kind, options) = max(enumerate(over), key=lambda entry: (len(entry[1][0]), entry[0]))
+    _, (_, kind, options) = max(enumerate(covering), key=lambda entry: (len(entry[1][0]), entry[0]))
     if kind != plan["filesystem"]:
         raise commands.StepFailed(
             f"{kind} is mounted at {folder} instead of {plan['filesystem']}. Nothing was touched."
@@ -50,11 +50,11 @@ def remove_leftovers(plan: dict[str, Any]) -> None:
 def is_own(folder: str, mark: str) -> bool:
     """Whether the folder's marker has this id. No symbolic link is followed."""
     try:
-        here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
-            marker = os.open(MARKER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=here)
+            marker = os.open(MARKER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=descriptor)
         finally:
-            os.close(here)
+            os.close(descriptor)
         try:
             content = os.read(marker, 4096)
         finally:

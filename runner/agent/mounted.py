@@ -28,17 +28,17 @@ def mounts(root: str = "/") -> list[tuple[str, str, str]]:
 def check_mounted(plan: dict[str, Any]) -> None:
     """The right file system must be there: a tool's exit status alone is not trusted."""
     point = plan["mount_point"]
-    here = [(kind, options) for where, kind, options in mounts() if where == point]
-    if not here or here[-1][0] != plan["filesystem"]:
-        filesystem = here[-1][0] if here else "nothing"
+    entries = [(kind, options) for where, kind, options in mounts() if where == point]
+    if not entries or entries[-1][0] != plan["filesystem"]:
+        filesystem = entries[-1][0] if entries else "nothing"
         raise commands.StepFailed(
             f"{filesystem} is mounted on {point} instead of {plan['filesystem']}."
         )
     free = os.statvfs(point)
     messages.send(
         "mounted",
-        filesystem=here[-1][0],
-        options=here[-1][1],
+        filesystem=entries[-1][0],
+        options=entries[-1][1],
         free_bytes=free.f_bavail * free.f_frsize,
         **zpool.arc_limit(),
     )
@@ -70,10 +70,10 @@ def check_overlay(plan: dict[str, Any], is_mounted: bool) -> None:
                 "Nothing was erased."
             )
         return
-    here = [kind for where, kind, _ in mounts() if where == plan["mount_point"]]
-    if here[-2:] != [plan["filesystem"], "overlay"]:
+    kinds = [kind for where, kind, _ in mounts() if where == plan["mount_point"]]
+    if kinds[-2:] != [plan["filesystem"], "overlay"]:
         raise commands.StepFailed(
-            f"{' under '.join(reversed(here)) or 'Nothing'} is mounted on {plan['mount_point']} "
+            f"{' under '.join(reversed(kinds)) or 'Nothing'} is mounted on {plan['mount_point']} "
             f"instead of overlay above {plan['filesystem']}."
         )
 
@@ -98,8 +98,8 @@ def server_down(plan: dict[str, Any]) -> dict[str, Any]:
 
 def is_client_on(point: str) -> bool:
     """Whether it is the client of a network that covers everything else there."""
-    here = [kind for where, kind, _ in mounts() if where == point]
-    return any(here[-1:] == [kind] for protocol in NETWORKS.values() for kind in protocol.clients)
+    kinds = [kind for where, kind, _ in mounts() if where == point]
+    return any(kinds[-1:] == [kind] for protocol in NETWORKS.values() for kind in protocol.clients)
 
 
 def check_network_known(plan: dict[str, Any]) -> None:
@@ -122,18 +122,18 @@ def check_served(plan: dict[str, Any], argv: list[str]) -> None:
     Raises StepFailed.
     """
     point = plan["mount_point"]
-    here = [(kind, options) for where, kind, options in mounts() if where == point]
+    entries = [(kind, options) for where, kind, options in mounts() if where == point]
     version = next(word for word in argv[4].split(",") if word.startswith("vers="))
-    is_above = [kind for kind, _ in here[-2:-1]] == [plan["filesystem"]]
+    is_above = [kind for kind, _ in entries[-2:-1]] == [plan["filesystem"]]
     protocol = NETWORKS[network(plan)]
-    is_client = here[-1:] and here[-1][0] in protocol.clients
-    if not (is_client and is_above and version in here[-1][1].split(",")):
-        layers = " above ".join(f"{kind} ({options})" for kind, options in reversed(here))
+    is_client = entries[-1:] and entries[-1][0] in protocol.clients
+    if not (is_client and is_above and version in entries[-1][1].split(",")):
+        layers = " above ".join(f"{kind} ({options})" for kind, options in reversed(entries))
         raise commands.StepFailed(
             f"{layers or 'Nothing'} is mounted on {point} instead of {protocol.name} ({version}) "
             f"above {plan['filesystem']}."
         )
-    kind, options = here[-1]
+    kind, options = entries[-1]
     messages.send(
         "served", network=protocol.name, filesystem=kind, options=options, **protocol.server()
     )

@@ -180,12 +180,12 @@ class Sampler:
         label = "its control group"
         group_fields = [f"group.cpu_{name}" for name in names]
         self._add(f"{folder}/cpu.stat", group_fields, counters.of_keys(names), f"{label}: cpu.stat")
-        done = ("rbytes", "wbytes", "rios", "wios", "dbytes", "dios")
-        group_fields = [f"group.io_{name}" for name in done]
+        io_names = ("rbytes", "wbytes", "rios", "wios", "dbytes", "dios")
+        group_fields = [f"group.io_{name}" for name in io_names]
         self._add(
             f"{folder}/io.stat",
             group_fields,
-            counters.group_devices(numbers, done),
+            counters.group_devices(numbers, io_names),
             f"{label}: io.stat",
         )
         group_fields = [f"group.memory_{name}_bytes" for name in counters.GROUP_MEMORY]
@@ -310,7 +310,9 @@ def contents(folder: str, start: str) -> "tuple[int, int] | None":
     seen: set[int] = set()
     try:
         waiting = [
-            e for e in os.scandir(folder) if e.name == start or e.name.startswith(f"{start}.")
+            entry
+            for entry in os.scandir(folder)
+            if entry.name == start or entry.name.startswith(f"{start}.")
         ]
         while waiting:
             entry = waiting.pop()

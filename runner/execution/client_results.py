@@ -26,11 +26,11 @@ def gathered(
 ) -> CollectedResults | None:
     """None of a run of one client. Raises NotTogether where one client's part is not whole."""
     run = Run.objects.select_related("series").get(pk=run_id)
-    wanted = len(run.series.runs_on.clients)
-    if not wanted:
+    count = len(run.series.runs_on.clients)
+    if not count:
         return None
     outputs = parts.client_outputs(run_id)
-    if len(outputs) < wanted:
+    if len(outputs) < count:
         raise ClientsCannotContinue("The outputs of the other clients did not arrive.")
     leader = RunClient.objects.get(run=run_id, place=0).worker
     results = {leader: leader_results}

@@ -56,15 +56,15 @@ class Clients:
         """
         if not self.are_any:
             return plan
-        wanted, others = self.run.series.runs_on.clients, self.run.series.clients
-        if len(others) < len(wanted):
-            known_names = {lun.worker.name for lun in others}
-            gone = ", ".join(name for name, _ in wanted if name not in known_names)
+        clients, luns = self.run.series.runs_on.clients, self.run.series.clients
+        if len(luns) < len(clients):
+            known_names = {lun.worker.name for lun in luns}
+            gone = ", ".join(name for name, _ in clients if name not in known_names)
             raise ClientsCannotContinue(
                 f"The LUN of {gone} is not known any more: submit it again."
             )
-        names = ", ".join(lun.worker.name for lun in others)
-        self.recorder.log(f"Measured by {1 + len(others)} clients at once: waiting for {names}.")
+        names = ", ".join(lun.worker.name for lun in luns)
+        self.recorder.log(f"Measured by {1 + len(luns)} clients at once: waiting for {names}.")
         parts.lead(self.recorder.handle, ClientState.READY)
         began = time.monotonic()
         last_asked = -ASK_AGAIN_S
@@ -79,7 +79,7 @@ class Clients:
                 )
             if now - last_asked >= ASK_AGAIN_S:
                 last_asked = now
-                for lun in others:
+                for lun in luns:
                     if lun.worker.name in missing:
                         nudges.notify_client(self.run.pk, lun.worker)
             time.sleep(0.1)

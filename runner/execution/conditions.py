@@ -77,12 +77,12 @@ def turbo(root: Path = CPU_FOLDER) -> str:
 
     Sources: the kernel's admin-guide/pm/intel_pstate.rst (no_turbo) and cpufreq.rst (boost).
     """
-    off, boost = (
+    no_turbo, boost = (
         text_of(root / "intel_pstate/no_turbo").strip(),
         text_of(root / "cpufreq/boost").strip(),
     )
-    if off in ("0", "1"):
-        return "off" if off == "1" else "on"
+    if no_turbo in ("0", "1"):
+        return "off" if no_turbo == "1" else "on"
     if boost in ("0", "1"):
         return "on" if boost == "1" else "off"
     return "not known: the kernel does not say"

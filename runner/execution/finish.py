@@ -157,8 +157,8 @@ def end(recorder: Recorder, ending: Ending) -> None:
     # What it ran on may be what makes no sense: an agent of another version says other things.
     recorder.on_environment = None
     try:
-        without = replace(ending, parsed={}, all_clients=None)
-        persist(lambda: _write_all(recorder, without))
+        bare_ending = replace(ending, parsed={}, all_clients=None)
+        persist(lambda: _write_all(recorder, bare_ending))
     except (LeaseLost, OperationalError, InterfaceError):
         raise
     except Exception:

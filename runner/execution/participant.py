@@ -216,26 +216,26 @@ def _measure(messages: _ClientMessages) -> None:
         raise RunRefused(problem)
     use = LunUse(RUN_ON.role, client_confirmed_as(host.name, client.lun_name))
     with places.in_use(host, host.executor, [(use, entry)]) as luns:
-        place = luns[0]
+        lun = luns[0]
         plan = places.in_own_folder(
             plan_run(
                 *(configuration.filesystem, configuration.options),
                 *(workload.tool, workload.parameters),
-                device=place.named_device,
+                device=lun.named_device,
                 is_directory=True,
                 limits=run.series.runs_on.limits,
             ),
-            *(host, place),
+            *(host, lun),
         )
         with places.locked(luns):
-            _check(messages, run, place)
+            _check(messages, run, lun)
             if host.config.drops_caches:
                 # Writing back much memory takes longer than a silence may.
                 _with_heartbeat(messages.heartbeat, drop_caches, threading.Event())
             parts.move(part, ClientState.READY)
             plan = replace(plan, start_at=_begin_at(messages))
             parts.move(part, ClientState.MEASURING)
-            target = Target(run.pk, host.name, place.name, place.device)
+            target = Target(run.pk, host.name, lun.name, lun.device)
             with MountWatch(entry, plan.own_mark) as watch:
                 outcome = _run(messages, plan, target, watch)
     if outcome.exit_code != 0 or not messages.is_ok:
@@ -244,21 +244,21 @@ def _measure(messages: _ClientMessages) -> None:
         )
         raise ClientsCannotContinue(reasons or "Its agent ended without a reason.", outcome.cause)
     content = parts.packed(messages.outputs())
-    done = {"content": content, "facts": messages.facts, **messages.times()}
-    persist(lambda: parts.move(part, ClientState.DONE, **done))
+    fields = {"content": content, "facts": messages.facts, **messages.times()}
+    persist(lambda: parts.move(part, ClientState.DONE, **fields))
 
 
-def _check(messages: _ClientMessages, run: Run, place: UsedLun) -> None:
+def _check(messages: _ClientMessages, run: Run, lun: UsedLun) -> None:
     """The mount is the one that was confirmed, and as the configuration says."""
-    places.verify(messages.host, [place], messages, run.confirmed)
+    places.verify(messages.host, [lun], messages, run.confirmed)
     configuration = run.series.configuration
     places.check_directory(
-        *(place.entry, configuration.filesystem, configuration.options), configuration.scheduler
+        *(lun.entry, configuration.filesystem, configuration.options), configuration.scheduler
     )
-    _check_same_server(messages, run, place)
+    _check_same_server(messages, run, lun)
 
 
-def _check_same_server(messages: _ClientMessages, run: Run, place: UsedLun) -> None:
+def _check_same_server(messages: _ClientMessages, run: Run, lun: UsedLun) -> None:
     """The leader's folder is on this mount as well. Raises RunRefused.
 
     Two servers may have one name, each in its own network: a sum over both is of neither.
@@ -271,12 +271,12 @@ def _check_same_server(messages: _ClientMessages, run: Run, place: UsedLun) -> N
     if not folder or not mark:
         return
     try:
-        is_beside = mounts.is_beside(place.entry, messages.host.own_mark(place.entry), folder, mark)
+        is_beside = mounts.is_beside(lun.entry, messages.host.own_mark(lun.entry), folder, mark)
     except mounts.MountError as error:
         raise RunRefused(str(error)) from None
     if is_beside is False:
         raise RunRefused(
-            f"{folder}, the folder of {leader.worker} on its mount, is not at {place.entry.path}: "
+            f"{folder}, the folder of {leader.worker} on its mount, is not at {lun.entry.path}: "
             "the two are not one file system, though server and export are called alike. Mount "
             "the same export on both."
         )

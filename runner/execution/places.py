@@ -133,75 +133,74 @@ def in_use(
         for _, entry in entries:
             stack.enter_context(host.in_use(entry.name))
         resolved = [(use, entry, host.device(entry)) for use, entry in entries]
-        places = [
+        luns = [
             UsedLun(entry, device, host.named_device(entry, device, executor, place), use)
             for place, (use, entry, device) in enumerate(resolved)
         ]
         # Two links in /dev may lead to one disk, which would be erased under its own stack, and so
         # may two devices (runner.host.device_aliases).
-        if len(places) > 1 and len({*map(_disk, places)}) < len(places):
-            names = ", ".join(place.name for place in places)
+        if len(luns) > 1 and len({*map(_disk, luns)}) < len(luns):
+            names = ", ".join(lun.name for lun in luns)
             raise RunRefused(f"Two of {names} are one device: correct the host's list of LUNs.")
-        yield places
+        yield luns
 
 
-def _disk(place: UsedLun) -> str | int:
-    return place.device if place.number is None else device_aliases.first(place.number)
+def _disk(lun: UsedLun) -> str | int:
+    return lun.device if lun.number is None else device_aliases.first(lun.number)
 
 
 @contextlib.contextmanager
-def locked(places: Sequence[UsedLun]) -> Iterator[None]:
+def locked(luns: Sequence[UsedLun]) -> Iterator[None]:
     """Hold all on this host (runner.host.locks), and keep their devices open: the name and number
     of one cannot go to another disk meanwhile. Raises LockedElsewhere after LOCK_WAIT_S: whoever
     detached a loop device holds the lock of its number for a moment after the kernel gave it to us.
     """
     with contextlib.ExitStack() as stack:
-        for place in places:
-            stack.enter_context(_lock_of(place))
-        for place in places:
-            if not place.entry.is_directory:
-                descriptor = os.open(place.device, os.O_RDONLY | os.O_CLOEXEC)
+        for lun in luns:
+            stack.enter_context(_lock_of(lun))
+        for lun in luns:
+            if not lun.entry.is_directory:
+                descriptor = os.open(lun.device, os.O_RDONLY | os.O_CLOEXEC)
                 stack.callback(os.close, descriptor)
         yield
 
 
 @contextlib.contextmanager
-def held_exclusively(places: Sequence[UsedLun]) -> Iterator[None]:
+def held_exclusively(luns: Sequence[UsedLun]) -> Iterator[None]:
     """Nobody on this host can mount these devices meanwhile, or add them to an array; only who
     does not ask for them exclusively, as QEMU, can use them. Raises RunRefused.
     """
     with contextlib.ExitStack() as stack:
-        for place in places:
-            descriptor = _opened_exclusively(place)
+        for lun in luns:
+            descriptor = _opened_exclusively(lun)
             stack.callback(os.close, descriptor)
         yield
 
 
-def _opened_exclusively(place: UsedLun) -> int:
+def _opened_exclusively(lun: UsedLun) -> int:
     """Who only looks whether it is free, as this worker itself, is waited for."""
     deadline = time.monotonic() + SETTLE_S
     while True:
         try:
-            return os.open(place.device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
+            return os.open(lun.device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
         except OSError as error:
             if error.errno != errno.EBUSY or time.monotonic() > deadline:
                 raise RunRefused(
-                    f"{place.name} was not erased. It cannot be opened exclusively: "
-                    f"{error.strerror}."
+                    f"{lun.name} was not erased. It cannot be opened exclusively: {error.strerror}."
                 ) from None
         time.sleep(0.05)
 
 
-def _lock_of(place: UsedLun) -> contextlib.AbstractContextManager[None]:
-    if not place.entry.is_mount:
-        return device_lock(Path(place.device), LOCK_WAIT_S)
-    mount = mounts.mounted_at(place.entry.path)
-    return mount_lock(mount.number if mount else 0, place.device, LOCK_WAIT_S)
+def _lock_of(lun: UsedLun) -> contextlib.AbstractContextManager[None]:
+    if not lun.entry.is_mount:
+        return device_lock(Path(lun.device), LOCK_WAIT_S)
+    mount = mounts.mounted_at(lun.entry.path)
+    return mount_lock(mount.number if mount else 0, lun.device, LOCK_WAIT_S)
 
 
 def verify(
     host: Host,
-    places: Sequence[UsedLun],
+    luns: Sequence[UsedLun],
     recorder: Interruptible,
     confirmed: Mapping[str, Mapping[str, Any]],
 ) -> None:
@@ -209,18 +208,18 @@ def verify(
 
     ``confirmed`` is what each was when the run was submitted, by role (Run.confirmed).
     """
-    for place in places:
-        _verify(host, place, recorder, confirmed.get(place.use.confirmed_as, {}))
+    for lun in luns:
+        _verify(host, lun, recorder, confirmed.get(lun.use.confirmed_as, {}))
 
 
 def _verify(
-    host: Host, place: UsedLun, recorder: Interruptible, confirmed: Mapping[str, Any]
+    host: Host, lun: UsedLun, recorder: Interruptible, confirmed: Mapping[str, Any]
 ) -> None:
     deadline = time.monotonic() + SETTLE_S
     while True:
         results = checks.verify(
-            *(place.entry, host.config.lun_file, place.device, confirmed),
-            host.own_mark(place.entry),
+            *(lun.entry, host.config.lun_file, lun.device, confirmed),
+            host.own_mark(lun.entry),
         )
         failed = [check for check in results if not check.ok]
         if not failed:
@@ -229,8 +228,8 @@ def _verify(
         if recorder.should_stop():
             raise RunStopped
         if not is_passing or time.monotonic() > deadline:
-            done = "used" if place.entry.is_directory else "erased"
-            raise RunRefused(f"{place.name} was not {done}. {checks.problem(failed)}")
+            done = "used" if lun.entry.is_directory else "erased"
+            raise RunRefused(f"{lun.name} was not {done}. {checks.problem(failed)}")
         time.sleep(0.5)
 
 
@@ -254,13 +253,13 @@ def check_directory(
         raise RunRefused(f"{entry.name} is a folder and has no I/O scheduler to set.")
 
 
-def in_own_folder(plan: RunPlan, host: Host, place: UsedLun) -> RunPlan:
+def in_own_folder(plan: RunPlan, host: Host, lun: UsedLun) -> RunPlan:
     """The plan with what the agent has to find on a mount; any other as it is. Raises RunRefused"""
-    if not place.entry.is_mount:
+    if not lun.entry.is_mount:
         return plan
-    mount, mark = mounts.mounted_at(place.entry.path), host.own_mark(place.entry)
+    mount, mark = mounts.mounted_at(lun.entry.path), host.own_mark(lun.entry)
     if mount is None or not mark:
-        raise RunRefused(f"Nothing is mounted at {place.entry.path} any more.")
+        raise RunRefused(f"Nothing is mounted at {lun.entry.path} any more.")
     return replace(plan, own_mark=mark, filesystem=mount.filesystem)
 
 
@@ -280,7 +279,7 @@ def _check_mount(entry: LunEntry, filesystem: str, options: Mapping[str, str]) -
 
 
 @contextlib.contextmanager
-def scheduler_of(host: Host, places: Sequence[UsedLun], wanted: str) -> Iterator[str]:
+def scheduler_of(host: Host, luns: Sequence[UsedLun], wanted: str) -> Iterator[str]:
     """Set the I/O scheduler of all, and yield that of the first as read back from the kernel.
 
     What they were is noted on the host until it is put back (scheduler_notes). A journal's device
@@ -289,51 +288,51 @@ def scheduler_of(host: Host, places: Sequence[UsedLun], wanted: str) -> Iterator
     """
     notes = host.config.scheduler_notes
     effective = ""
-    numbers = [place.number for place in places if not place.entry.is_directory]
+    numbers = [lun.number for lun in luns if not lun.entry.is_directory]
     disks = {blockdev.whole_disk(number) for number in numbers if number is not None}
     with contextlib.ExitStack() as stack:
         for disk in sorted(disks):
             stack.enter_context(scheduler_lock(disk, is_set=bool(wanted), wait_s=LOCK_WAIT_S))
-        for place in places:
-            number = place.number
-            if place.entry.is_directory or number is None:
+        for lun in luns:
+            number = lun.number
+            if lun.entry.is_directory or number is None:
                 continue
-            if place is not places[0] and not read_schedulers(number)[1]:
+            if lun is not luns[0] and not read_schedulers(number)[1]:
                 continue
             if wanted:
                 stack.enter_context(scheduler_notes.note_scheduler(notes, number, wanted))
             scheduler = stack.enter_context(scheduler_set(number, wanted))
-            if place is places[0]:
+            if lun is luns[0]:
                 effective = scheduler
         yield effective
 
 
-def wipe_layers(places: Sequence[UsedLun], recorder: Recorder, is_over: bool = False) -> None:
+def wipe_layers(luns: Sequence[UsedLun], recorder: Recorder, is_over: bool = False) -> None:
     """Remove what fsbench's own layers left on these LUNs, which are checked, leased and locked.
 
     A guest that was ended in the middle leaves them; a host would put them together again. Where
     that cannot be done the run is refused, or the log says so once it ``is_over``.
     """
-    for place in places:
-        if place.entry.is_directory:
+    for lun in luns:
+        if lun.entry.is_directory:
             continue
         try:
-            if kinds := layer_marks.wipe(place.device):
-                recorder.log(f"Left of layers on {place.name}, and removed: {', '.join(kinds)}.")
+            if kinds := layer_marks.wipe(lun.device):
+                recorder.log(f"Left of layers on {lun.name}, and removed: {', '.join(kinds)}.")
         except (blockdev.ToolError, OSError) as error:
-            text = f"What layers left on {place.name} cannot be removed: {error}"
+            text = f"What layers left on {lun.name} cannot be removed: {error}"
             if not is_over:
                 raise RunRefused(text) from None
             recorder.log(text)
 
 
-def wait_until_free(places: Sequence[UsedLun], recorder: Recorder) -> None:
+def wait_until_free(luns: Sequence[UsedLun], recorder: Recorder) -> None:
     """A file system is gone only when its last block is written back."""
-    for place in places:
-        if not place.entry.is_directory and not blockdev.wait_until_free(
-            place.device, blockdev.FREE_AGAIN_S, recorder.should_stop
+    for lun in luns:
+        if not lun.entry.is_directory and not blockdev.wait_until_free(
+            lun.device, blockdev.FREE_AGAIN_S, recorder.should_stop
         ):
-            recorder.log(f"{place.device} is still in use {blockdev.FREE_AGAIN_S:.0f} s later.")
+            recorder.log(f"{lun.device} is still in use {blockdev.FREE_AGAIN_S:.0f} s later.")
 
 
 def uses_of(lun: Lun, series: Series) -> list[tuple[LunUse, str]]:

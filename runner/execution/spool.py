@@ -51,12 +51,12 @@ class Spool:
         """All is said and the benchmark's output is whole."""
         self._write({"conditions": conditions})
 
-    def _write(self, item: dict[str, Any]) -> None:
+    def _write(self, entry: dict[str, Any]) -> None:
         with self._lock:
             if self._file is None:
                 return
             try:
-                self._file.write(json.dumps(item) + "\n")
+                self._file.write(json.dumps(entry) + "\n")
                 self._file.flush()
             except OSError as error:
                 logger.warning("%s cannot be written: %s", self.path, error)
@@ -106,8 +106,8 @@ def _read(path: Path) -> Spooled | None:
     try:
         *lines, _ = path.read_text(encoding="utf-8").split("\n")
         # Behind the last end of a line is nothing, or what was being written.
-        items = [json.loads(line) for line in lines]
-        first, last = items[0], items[-1]
+        entries = [json.loads(line) for line in lines]
+        first, last = entries[0], entries[-1]
         handle, plan = dict(first["handle"]), dict(first["plan"])
         # JSON has lists where these have tuples.
         handle["others"] = tuple(tuple(pair) for pair in handle["others"])
@@ -116,7 +116,7 @@ def _read(path: Path) -> Spooled | None:
             path,
             LeaseHandle(**handle),
             RunPlan(**plan),
-            [item["message"] for item in items if "message" in item],
+            [entry["message"] for entry in entries if "message" in entry],
             dict(last["conditions"]) if "conditions" in last else None,
         )
     except (OSError, ValueError, LookupError, TypeError):

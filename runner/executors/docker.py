@@ -218,7 +218,9 @@ class DockerExecutor:
         made_of = (attributes.get("Config", {}).get("Labels") or {}).get(inputs.LABEL)
         if made_of and made_of != inputs.digest():
             facts.append(["Image made of", f"other files than the worker's ({made_of})"])
-        return facts + [["Digest in the registry", d] for d in attributes.get("RepoDigests") or []]
+        return facts + [
+            ["Digest in the registry", digest] for digest in attributes.get("RepoDigests") or []
+        ]
 
     def run(
         self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
@@ -299,7 +301,7 @@ class DockerExecutor:
         # hours, so this connection has a time limit of its own.
         client = docker.from_env(timeout=SILENCE_S)
         try:
-            with containers.meddling(client, container) as meddled:
+            with containers.meddling(client, container) as interference:
                 stream = client.api.attach(
                     str(container.id), stdout=True, stderr=True, stream=True, demux=True
                 )
@@ -311,7 +313,7 @@ class DockerExecutor:
                 was_stopped = follow(
                     containers.chunks(stream),
                     on_message,
-                    lambda: bool(meddled) or should_stop(),
+                    lambda: bool(interference) or should_stop(),
                     # By a daemon that hangs each would take half a minute, and a lease less.
                     stop=lambda: containers.terminate(container, pid),
                     kill=lambda: containers.end(container, pid),
@@ -319,9 +321,9 @@ class DockerExecutor:
                 exit_code = containers.exit_code_of(container)
         finally:
             client.close()
-        if meddled and not should_stop():
+        if interference and not should_stop():
             # Whatever it says of itself: what stood still or was slowed down is no measurement.
-            return Outcome(None, reason=meddled[0], cause=Cause.KILLED)
+            return Outcome(None, reason=interference[0], cause=Cause.KILLED)
         reason, cause = containers.why_ended(container, exit_code, was_stopped)
         return Outcome(exit_code, was_stopped, reason, cause)
 
@@ -367,8 +369,10 @@ class DockerExecutor:
             raise ExecutorAway(f"The Docker daemon does not answer: {short(error)}.") from None
 
     def _remove(self, labels: dict[str, str]) -> list[str]:
-        wanted = [f"{key}={value}" for key, value in {"fsbench.site": self.site, **labels}.items()]
-        candidates = self.client.containers.list(all=True, filters={"label": wanted})
+        label_filters = [
+            f"{key}={value}" for key, value in {"fsbench.site": self.site, **labels}.items()
+        ]
+        candidates = self.client.containers.list(all=True, filters={"label": label_filters})
         left = [container for container in candidates if containers.is_labelled(container)]
         for container in left:
             containers.remove(container)
@@ -387,9 +391,9 @@ def _cpus(plan: RunPlan) -> str | None:
     """Those beside the device first, then by number."""
     if plan.cpus is None:
         return None
-    every = sorted(processors.online(), key=lambda number: (number not in plan.near_cpus, number))
+    numbers = sorted(processors.online(), key=lambda number: (number not in plan.near_cpus, number))
     # Of fewer than are asked for the daemon says so.
-    chosen = every[: plan.cpus] if len(every) >= plan.cpus else range(plan.cpus)
+    chosen = numbers[: plan.cpus] if len(numbers) >= plan.cpus else range(plan.cpus)
     return ",".join(map(str, sorted(chosen)))
 
 

@@ -39,12 +39,12 @@ class GuestExecutor(GuestKernels):
         """Why this plan cannot be carried out in a guest now, or nothing."""
         if self.reason:
             return self.reason
-        wanted = plan.guest or {}
-        seen = self._seen.get(str(wanted.get("kernel")))
+        guest = plan.guest or {}
+        seen = self._seen.get(str(guest.get("kernel")))
         if seen is None or seen.kernel is None:
             names = ", ".join(sorted(self._seen)) or "none"
             return (
-                f"This worker has no kernel {wanted.get('kernel')} for guests, but: {names}. "
+                f"This worker has no kernel {guest.get('kernel')} for guests, but: {names}. "
                 f"Put its package into {self.folder}. {seen.problem if seen else ''}".strip()
             )
         if seen.problem:
@@ -61,12 +61,12 @@ class GuestExecutor(GuestKernels):
                 "this run need: choose another kernel."
             )
         available_bytes = self.announcement()["most_memory_bytes"]
-        if available_bytes is not None and wanted["memory_bytes"] > available_bytes:
+        if available_bytes is not None and guest["memory_bytes"] > available_bytes:
             return (
-                f"The guest would need {memory_words(wanted['memory_bytes'])} of memory, and this "
+                f"The guest would need {memory_words(guest['memory_bytes'])} of memory, and this "
                 f"host has {memory_words(available_bytes)} for guests."
             )
-        if plan.memory_bytes and plan.memory_bytes != wanted["memory_bytes"]:
+        if plan.memory_bytes and plan.memory_bytes != guest["memory_bytes"]:
             return (
                 "In a guest the guest's memory is the limit: give the guest "
                 f"{memory_words(plan.memory_bytes)}, or leave out the workload's own limit."
@@ -85,18 +85,18 @@ class GuestExecutor(GuestKernels):
         return [*super().facts(), ["Host's kernel", os.uname().release]]
 
     def _create(self, plan: RunPlan, target: Target) -> Container:
-        wanted = plan.guest or {}
-        seen = self._seen.get(str(wanted.get("kernel")))
+        guest = plan.guest or {}
+        seen = self._seen.get(str(guest.get("kernel")))
         if seen is None or seen.kernel is None:
-            raise ExecutorAway(f"The kernel {wanted.get('kernel')} is not there any more.")
+            raise ExecutorAway(f"The kernel {guest.get('kernel')} is not there any more.")
         kernel = seen.kernel
         disks = _disks(target)
         pairs = [(outside, inside) for _, outside, inside in disks]
-        memory_bytes, cpus = int(wanted["memory_bytes"]), int(wanted["cpus"])
+        memory_bytes, cpus = int(guest["memory_bytes"]), int(guest["cpus"])
         request = {
             "do": "run",
             "plan": json.loads(replace(plan, memory_bytes=None).to_json()),
-            "scheduler": wanted.get("scheduler", ""),
+            "scheduler": guest.get("scheduler", ""),
             "disks": {serial: inside for serial, _, inside in disks},
             "memory_bytes": memory_bytes,
             "cpus": cpus,

@@ -83,12 +83,12 @@ def follow(
     try:
         while True:
             try:
-                item = received.get(timeout=0.2)
+                chunk = received.get(timeout=0.2)
             except queue.Empty:
-                item = ("stdout", b"")
-            if item is None:
+                chunk = ("stdout", b"")
+            if chunk is None:
                 break
-            for message in reader.feed(*item):
+            for message in reader.feed(*chunk):
                 on_message(message)
             if not was_stopped and should_stop():
                 was_stopped, kill_at = True, time.monotonic() + STOP_GRACE_S
@@ -115,10 +115,10 @@ def _read(
 ) -> None:
     """Put all chunks into the queue, and None at their end, until nobody takes them any more."""
 
-    def put(item: tuple[str, bytes] | None) -> None:
+    def put(chunk: tuple[str, bytes] | None) -> None:
         while not abandoned.is_set():
             try:
-                received.put(item, timeout=0.5)
+                received.put(chunk, timeout=0.5)
             except queue.Full:
                 continue
             return

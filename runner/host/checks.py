@@ -166,8 +166,8 @@ def _identity(entry: LunEntry, number: int) -> tuple[bool, str]:
 
 def _root_disk(number: int, family: set[int]) -> tuple[bool, str]:
     system = blockdev.root_disks()
-    whole = blockdev.whole_disk(number)
-    if ({whole, *family, *blockdev.ancestors(number)}) & system:
+    disk = blockdev.whole_disk(number)
+    if ({disk, *family, *blockdev.ancestors(number)}) & system:
         return False, "It is on a disk that the operating system runs from."
     return True, "not on the disks of the operating system"
 

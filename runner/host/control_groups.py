@@ -110,8 +110,8 @@ def limits_swap(folders: Sequence[str]) -> bool:
     for folder in map(Path, folders):
         if text_of(folder / _SWAP_2).strip() == "0":
             return True
-        both = text_of(folder / _SWAP_1)
-        if both and both == text_of(folder / "memory.limit_in_bytes"):
+        memory_and_swap = text_of(folder / _SWAP_1)
+        if memory_and_swap and memory_and_swap == text_of(folder / "memory.limit_in_bytes"):
             return True
     return False
 
@@ -137,7 +137,7 @@ def of_run(
     Without limits it is for counts alone, and a host that lets none be made has none. Raises
     GroupProblem where a limit cannot be set.
     """
-    must = bool(rates or memory_bytes)
+    is_required = bool(rates or memory_bytes)
     groups: list[Path] = []
     try:
         try:
@@ -157,7 +157,7 @@ def of_run(
             if memory_bytes:
                 _limit_memory(hierarchies, folder, groups, memory_bytes)
         except OSError as error:
-            if must:
+            if is_required:
                 raise GroupProblem(
                     f"The limits cannot be set on this host ({error.filename}: {error.strerror}): "
                     "leave them out, or use Docker."

@@ -85,10 +85,10 @@ def read_luns(path: Path, must_exist: bool = True) -> list[LunEntry]:
     unknown = sorted(set(document) - {"lun"})
     if unknown:
         raise LunFileError(f"{path}: unknown key {', '.join(unknown)}; only [[lun]] is known.")
-    items = document.get("lun", [])
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+    tables = document.get("lun", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise LunFileError(f"{path}: lun must be written as [[lun]], with two brackets.")
-    entries = [_entry(path, number, item) for number, item in enumerate(items, start=1)]
+    entries = [_entry(path, number, table) for number, table in enumerate(tables, start=1)]
     _check_unique(path, entries)
     return entries
 
@@ -114,20 +114,20 @@ def _check_owner(path: Path, status: os.stat_result) -> None:
         )
 
 
-def _entry(file: Path, number: int, item: dict[str, Any]) -> LunEntry:
-    name = item.get("name")
+def _entry(file: Path, number: int, table: dict[str, Any]) -> LunEntry:
+    name = table.get("name")
     where = f'{file}: [[lun]] number {number} ("{name}")' if name else f"{file}: [[lun]] {number}"
 
     def refuse(reason: str) -> LunFileError:
         return LunFileError(f"{where}: {reason}")
 
-    unknown = sorted(set(item) - set(_KEYS))
+    unknown = sorted(set(table) - set(_KEYS))
     if unknown:
         raise refuse(f"unknown key {', '.join(unknown)}; known are {', '.join(_KEYS)}.")
-    overwrite = item.get("overwrite", False)
+    overwrite = table.get("overwrite", False)
     if not isinstance(overwrite, bool):
         raise refuse("overwrite must be true or false, without quotes.")
-    texts = {key: item.get(key, "") for key in _KEYS if key != "overwrite"}
+    texts = {key: table.get(key, "") for key in _KEYS if key != "overwrite"}
     for key, value in texts.items():
         if not isinstance(value, str):
             raise refuse(f"{key} must be a text in quotes.")

@@ -38,8 +38,8 @@ class FolderMissing(Exception):
 def opened(request: dict[str, Any]) -> int:
     """The folder of fsbench, as a descriptor. Raises Refused, Absent, OSError."""
     point = request["point"]
-    here = os.open(point, _FOLDER)
-    status = os.fstat(here)
+    descriptor = os.open(point, _FOLDER)
+    status = os.fstat(descriptor)
     if [os.major(status.st_dev), os.minor(status.st_dev)] != request["device"]:
         raise FolderRefused(f"{point} leads to something else than what is mounted there.")
     parts = request["folder"].split("/")
@@ -47,24 +47,24 @@ def opened(request: dict[str, Any]) -> int:
         path = "/".join([point.rstrip("/"), *parts[: place + 1]])
         is_last = place == len(parts) - 1
         try:
-            below = os.open(part, _FOLDER, dir_fd=here)
+            child = os.open(part, _FOLDER, dir_fd=descriptor)
         except FileNotFoundError:
             if not is_last:
                 raise FolderRefused(f"{path} is missing: make that folder on the mount.") from None
             if not request["make"]:
                 raise FolderMissing from None
-            below = _made(here, part, request["make"], path)
+            child = _made(descriptor, part, request["make"], path)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
                 raise FolderRefused(
                     f"{path} is a symbolic link, or no folder: remove it."
                 ) from None
             raise
-        if os.fstat(below).st_dev != status.st_dev:
+        if os.fstat(child).st_dev != status.st_dev:
             raise FolderRefused(f"{path} is on another file system than {point}.")
-        os.close(here)
-        here = below
-    return here
+        os.close(descriptor)
+        descriptor = child
+    return descriptor
 
 
 def _made(parent: int, name: str, mark: str, path: str) -> int:
@@ -127,14 +127,14 @@ def check(folder: int, path: str, expected: str) -> None:
 
 def is_beside(request: dict[str, Any]) -> bool | None:
     """Whether another host's folder is seen here too; None where this user may not look."""
-    here = os.open(request["point"], _FOLDER)
+    descriptor = os.open(request["point"], _FOLDER)
     try:
         for part in str(request["beside"]["folder"]).split("/"):
-            below = os.open(part, _FOLDER, dir_fd=here)
-            os.close(here)
-            here = below
+            child = os.open(part, _FOLDER, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = child
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        marker = os.open(MARKER, flags, dir_fd=here)
+        marker = os.open(MARKER, flags, dir_fd=descriptor)
     except PermissionError:
         return None
     except OSError as error:
@@ -142,7 +142,7 @@ def is_beside(request: dict[str, Any]) -> bool | None:
             return False
         raise
     finally:
-        os.close(here)
+        os.close(descriptor)
     try:
         content = os.read(marker, _MOST)
     finally:

@@ -89,13 +89,15 @@ def mount_entry(entry: LunEntry, worker: str, notes: Path) -> LunEntry:
         return entry
     point = f"{str(entry.path).rstrip('/')}/"
     noted_path = _noted(notes / f"{entry.name}.json").get("path", "")
-    of_before = noted_path.removeprefix(point)
-    is_of_before = noted_path.startswith(point) and bool(_of_a_host(entry).fullmatch(of_before))
+    former_folder = noted_path.removeprefix(point)
+    is_of_before = noted_path.startswith(point) and bool(_of_a_host(entry).fullmatch(former_folder))
     if not is_of_before:
-        of_before = _folder_of_before(entry)
-        is_of_before = _noted(notes.parent / f"{entry.name}.json").get("path") == point + of_before
+        former_folder = _folder_of_before(entry)
+        is_of_before = (
+            _noted(notes.parent / f"{entry.name}.json").get("path") == point + former_folder
+        )
     own_name = f"fsbench-{worker}-{entry.name}"
-    return replace(entry, named_folder=of_before if is_of_before else own_name)
+    return replace(entry, named_folder=former_folder if is_of_before else own_name)
 
 
 def _of_a_host(entry: LunEntry) -> re.Pattern[str]:
@@ -174,13 +176,13 @@ def answers(entry: LunEntry, mark: str, *, is_asked_again: bool = False) -> str:
     return str(_look(entry, mount, mark)["problem"])
 
 
-def is_beside(entry: LunEntry, mark: str, folder: str, of_other: str) -> bool | None:
-    """Whether the folder of another host, with the mark ``of_other``, is on this mount too: then
+def is_beside(entry: LunEntry, mark: str, folder: str, other_mark: str) -> bool | None:
+    """Whether the folder of another host, with the mark ``other_mark``, is on this mount too: then
     both are one file system, whatever their servers are called. None where that cannot be seen.
 
     Raises MountError.
     """
-    beside = {"folder": folder, "id": of_other}
+    beside = {"folder": folder, "id": other_mark}
     answer = _look(entry, find_mount(entry), mark, beside=beside).get("is_beside")
     return None if answer is None else bool(answer)
 
@@ -262,9 +264,9 @@ def _option(mount: Mount, key: str) -> str:
 def _note(entry: LunEntry, notes: Path, mark: str) -> None:
     try:
         notes.mkdir(mode=0o700, parents=True, exist_ok=True)
-        new = notes / f".{entry.name}.{mark}"
-        new.write_text(json.dumps({"id": mark, "path": path_of(entry)}))
-        new.replace(notes / f"{entry.name}.json")
+        temporary = notes / f".{entry.name}.{mark}"
+        temporary.write_text(json.dumps({"id": mark, "path": path_of(entry)}))
+        temporary.replace(notes / f"{entry.name}.json")
     except OSError as error:
         raise MountError(f"It cannot be noted in {notes} which folder is made: {error}") from None
 
@@ -306,14 +308,14 @@ def _look(
     except OSError as error:
         raise MountError(f"{entry.path} cannot be looked at: {error}") from None
     try:
-        printed, wrong = process.communicate(timeout=ANSWER_S)
+        printed, errors = process.communicate(timeout=ANSWER_S)
     except subprocess.TimeoutExpired:
         _eliminate(point, process)
         raise ServerSilent(silence) from None
     try:
         data: dict[str, Any] = json.loads(printed)
     except ValueError:
-        last = wrong.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        last = errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise MountError(f"{entry.path} cannot be looked at: {last[:300]}") from None
     return data
 

@@ -126,10 +126,10 @@ def qemu_command(request: "dict[str, Any]", first_root: Path, port: int) -> "lis
     for serial, path in sorted(request.get("disks", {}).items()):
         # An error is the guest's to see; QEMU's own way with a full disk would be to stop it.
         is_scratch = Path(path).is_file()
-        how = "cache=unsafe" if is_scratch else "cache=none,aio=native,discard=unmap"
+        cache_options = "cache=unsafe" if is_scratch else "cache=none,aio=native,discard=unmap"
         command += [
             "-drive",
-            f"if=none,id={serial},file={path},format=raw,{how},werror=report,rerror=report",
+            f"if=none,id={serial},file={path},format=raw,{cache_options},werror=report,rerror=report",
             "-device",
             f"virtio-blk-pci,drive={serial},serial={serial},num-queues={cpus},iothread=disks"
             + block_sizes(path),
@@ -328,8 +328,8 @@ class Guest:
     def _why_qemu_ended(self, code: int) -> str:
         lines = self.stderr_text.decode("utf-8", "replace").strip().splitlines()
         if code:
-            how = f"exit status {code}" if code > 0 else f"signal {-code}"
-            return f"QEMU ended with {how}{': ' + lines[-1][:300].rstrip('.') if lines else ''}."
+            ending = f"exit status {code}" if code > 0 else f"signal {-code}"
+            return f"QEMU ended with {ending}{': ' + lines[-1][:300].rstrip('.') if lines else ''}."
         last = self.console.last_line
         tail = f" The last it said: {last[:300]}." if last else ""
         return f"The guest ended before its run did.{tail}"

@@ -147,8 +147,8 @@ def _agent() -> int:
 
 def mount(kind: str, point: str, options: str = "") -> None:
     Path(point).mkdir(parents=True, exist_ok=True)
-    done = _libc.mount(kind.encode(), point.encode(), kind.encode(), 0, options.encode())
-    if done:
+    code = _libc.mount(kind.encode(), point.encode(), kind.encode(), 0, options.encode())
+    if code:
         raise OSError(ctypes.get_errno(), f"{kind} cannot be mounted on {point}")
 
 
@@ -168,9 +168,9 @@ def named(serials: "list[str]") -> "dict[str, str]":
     return {serial: f"vd{letter}" for serial, letter in zip(sorted(serials), LETTERS)}  # noqa: B905
 
 
-def misplaced(wanted: "list[str]") -> str:
+def misplaced(serials: "list[str]") -> str:
     """Why a disk is not where the plan has it, or nothing; asked before anything is written."""
-    for serial, name in named(wanted).items():
+    for serial, name in named(serials).items():
         path = Path("/sys/block") / name / "serial"
         actual_serial = path.read_text().strip() if path.exists() else "none"
         if actual_serial != serial:
@@ -192,26 +192,26 @@ def named_today(text: str) -> "tuple[str, list[str]]":
     return "".join(used[:1]), names
 
 
-def set_scheduler(wanted: str, disks: "list[str]") -> str:
+def set_scheduler(scheduler: str, disks: "list[str]") -> str:
     """Why it cannot be set, or nothing."""
     for disk in disks:
         _, names = schedulers(disk)
-        if wanted not in names:
-            return f"The guest's kernel has no I/O scheduler {wanted}, only {', '.join(names)}."
+        if scheduler not in names:
+            return f"The guest's kernel has no I/O scheduler {scheduler}, only {', '.join(names)}."
         path = Path(f"/sys/block/{disk}/queue/scheduler")
         try:
             # An old kernel is asked with its own word.
             words = path.read_text().replace("[", " ").replace("]", " ").split()
-            path.write_text(wanted if wanted in words else _former_name(wanted))
+            path.write_text(scheduler if scheduler in words else _former_name(scheduler))
         except OSError as error:
-            return f"The guest's kernel refuses the I/O scheduler {wanted}: {error.strerror}."
-        if schedulers(disk)[0] != wanted:
-            return f"The guest's kernel did not take the I/O scheduler {wanted}."
+            return f"The guest's kernel refuses the I/O scheduler {scheduler}: {error.strerror}."
+        if schedulers(disk)[0] != scheduler:
+            return f"The guest's kernel did not take the I/O scheduler {scheduler}."
     return ""
 
 
-def _former_name(wanted: str) -> str:
-    return next((old for old, new in TODAY.items() if new == wanted), wanted)
+def _former_name(scheduler: str) -> str:
+    return next((old for old, new in TODAY.items() if new == scheduler), scheduler)
 
 
 def system_facts() -> "dict[str, list[list[str]]]":
@@ -233,10 +233,10 @@ def _read(path: "str | Path") -> str:
         return ""
 
 
-def probe(wanted: "list[dict[str, Any]]") -> "dict[str, dict[str, Any]]":
+def probe(filesystems: "list[dict[str, Any]]") -> "dict[str, dict[str, Any]]":
     """{slug: {"usable", "reason"}}: made, mounted, written to, on the scratch disk, one by one."""
     results = {}
-    for filesystem in wanted:
+    for filesystem in filesystems:
         reason = _why_unusable(filesystem)
         results[filesystem["slug"]] = {"usable": not reason, "reason": reason}
     return results

@@ -48,8 +48,8 @@ class Aging:
         self.content = self.lots.randbytes(8 * CHUNK_BYTES)
 
     def size(self) -> int:
-        wanted = int(self.lots.lognormvariate(LOG_MEAN, LOG_DEVIATION))
-        return max(1, min(wanted, self.total_bytes // LARGEST_SHARE))
+        size = int(self.lots.lognormvariate(LOG_MEAN, LOG_DEVIATION))
+        return max(1, min(size, self.total_bytes // LARGEST_SHARE))
 
     def create(self) -> None:
         part = f"{self.folder}/{self.count // FILES_IN_A_FOLDER:06d}"
@@ -94,16 +94,16 @@ def in_use(folder: str) -> tuple[int, int]:
     return (room.f_blocks - room.f_bfree) * room.f_frsize, room.f_blocks * room.f_frsize
 
 
-def age(wanted: argparse.Namespace) -> None:
+def age(options: argparse.Namespace) -> None:
     """Raises OSError."""
-    os.mkdir(wanted.folder, 0o700)  # noqa: PTH102
-    _, total = in_use(wanted.folder)
-    aging = Aging(wanted.folder, random.Random(wanted.seed), total)  # noqa: S311 (no secret)
-    goal, slack = total * wanted.percent // 100, int(total * SLACK)
-    end = goal * (1 + wanted.rounds)
+    os.mkdir(options.folder, 0o700)  # noqa: PTH102
+    _, total = in_use(options.folder)
+    aging = Aging(options.folder, random.Random(options.seed), total)  # noqa: S311 (no secret)
+    goal, slack = total * options.percent // 100, int(total * SLACK)
+    end = goal * (1 + options.rounds)
     next_look = 0
     while True:
-        used = in_use(wanted.folder)[0]
+        used = in_use(options.folder)[0]
         if aging.written_bytes >= next_look:
             sys.stderr.write(f"\r{min(aging.written_bytes, end)} of {end} bytes")
             sys.stderr.flush()
@@ -111,26 +111,26 @@ def age(wanted: argparse.Namespace) -> None:
         if used < goal - slack or not aging.files:
             aging.create()
             continue
-        if aging.written_bytes >= end or _is_old_enough(wanted, aging, goal):
+        if aging.written_bytes >= end or _is_old_enough(options, aging, goal):
             break
         # Full again: so many go that the same may come.
-        while aging.files and in_use(wanted.folder)[0] > goal - 4 * slack:
+        while aging.files and in_use(options.folder)[0] > goal - 4 * slack:
             if aging.lots.random() < REWRITES:
                 aging.rewrite()
             else:
                 aging.delete()
-    percent = 100 * in_use(wanted.folder)[0] / total
+    percent = 100 * in_use(options.folder)[0] / total
     print(
         f"\n{aging.count} files made, {len(aging.files)} left with {aging.used_bytes} bytes; "
         f"{aging.written_bytes} bytes written; {percent:.1f}% of the file system in use"
     )
 
 
-def _is_old_enough(wanted: argparse.Namespace, aging: Aging, goal: int) -> bool:
-    if not wanted.extents or aging.written_bytes < goal:
+def _is_old_enough(options: argparse.Namespace, aging: Aging, goal: int) -> bool:
+    if not options.extents or aging.written_bytes < goal:
         return False
-    layout = extents_below(wanted.folder)
-    return layout is not None and 100 * layout.extents >= wanted.extents * max(layout.files, 1)
+    layout = extents_below(options.folder)
+    return layout is not None and 100 * layout.extents >= options.extents * max(layout.files, 1)
 
 
 def main(arguments: list[str]) -> int:

@@ -181,9 +181,9 @@ def measure(device: str, seconds: float, is_whole: bool, chance: random.Random) 
         end = size // MIB * MIB
         if end <= FROM_BYTE + MIB:
             raise ProbeError(f"{device} is too small: {size} bytes")
-        to = write_region(device, seconds * LAYOUT_SHARE, end)
+        to_byte = write_region(device, seconds * LAYOUT_SHARE, end)
         if is_whole:
-            to = end
+            to_byte = end
         points = all_points(seconds)
         each_s = seconds * (1 - LAYOUT_SHARE) * ROUNDS_SHARE / len(points) / LEAST_BURSTS
         burst_s = min(max(each_s - AROUND_BURST_S, LEAST_BURST_S), MOST_BURST_S)
@@ -203,7 +203,7 @@ def measure(device: str, seconds: float, is_whole: bool, chance: random.Random) 
                 batch = [point for point in chosen if point.direction == way]
                 chance.shuffle(batch)
                 if batch:
-                    burst(device, batch, burst_s, (FROM_BYTE, to), chance)
+                    burst(device, batch, burst_s, (FROM_BYTE, to_byte), chance)
             each_s = (time.monotonic() - started) / len(chosen)
     finally:
         os.close(descriptor)
@@ -211,7 +211,7 @@ def measure(device: str, seconds: float, is_whole: bool, chance: random.Random) 
         "probe": 1,
         "device_bytes": size,
         "from_byte": FROM_BYTE,
-        "to_byte": to,
+        "to_byte": to_byte,
         "seconds": seconds,
         "took_s": round(time.monotonic() - began, 3),
         "burst_s": round(burst_s, 4),

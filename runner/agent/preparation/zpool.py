@@ -28,8 +28,8 @@ def make_nodes(folder: Path, devices: "list[str]") -> None:
     file system. Raises OSError.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
-    for left in folder.iterdir():
-        left.unlink()
+    for path in folder.iterdir():
+        path.unlink()
     for device in devices:
         place = folder / Path(device).name
         os.mknod(place, stat.S_IFBLK | 0o600, os.stat(device).st_rdev)  # noqa: PTH116

@@ -104,35 +104,35 @@ def main(arguments: list[str]) -> int:
     for name, default in (("layers", 3), ("files", 300), ("seed", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
     add_arguments(parser)
-    wanted = parser.parse_args(arguments)
-    lots = random.Random(wanted.seed)  # noqa: S311 (no secret)
+    options = parser.parse_args(arguments)
+    lots = random.Random(options.seed)  # noqa: S311 (no secret)
     try:
         with tempfile.TemporaryDirectory(prefix="fsbench-layers-", dir=BESIDE) as beside:
-            needed = int(wanted.layers * wanted.files * MEAN_BYTES * 1.3)
+            needed = int(options.layers * options.files * MEAN_BYTES * 1.3)
             if shutil.disk_usage(beside).free < needed + 2**28:
                 sys.stderr.write(
                     f"{BESIDE} where the run happens has no room for {needed / 2**20:.0f} MiB of "
                     "layers: ask for fewer or smaller ones\n"
                 )
                 return 1
-            content = Contents(wanted, lots.randbytes(2 * LARGEST), str(wanted.seed))
-            layers = [Path(beside, f"{number}.tar") for number in range(wanted.layers)]
+            content = Contents(options, lots.randbytes(2 * LARGEST), str(options.seed))
+            layers = [Path(beside, f"{number}.tar") for number in range(options.layers)]
             entries = sum(
-                make_layer(path, number, wanted.files, lots, content)
+                make_layer(path, number, options.files, lots, content)
                 for number, path in enumerate(layers)
             )
-            os.mkdir(wanted.folder)  # noqa: PTH102
+            os.mkdir(options.folder)  # noqa: PTH102
             sync(beside)
             started = time.monotonic_ns()
-            unpack(layers, wanted.folder)
-            sync(wanted.folder)
+            unpack(layers, options.folder)
+            sync(options.folder)
             took_s = (time.monotonic_ns() - started) / 1e9
     except subprocess.CalledProcessError as error:
         return error.returncode or 1
     except OSError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    load = {"files": wanted.files * wanted.layers}
+    load = {"files": options.files * options.layers}
     print_number("image_unpack_real", f"{took_s:.6f}", "s", load)
     print_number("image_unpack", f"{entries / took_s:.6f}", "files/s", load)
     return 0

@@ -98,43 +98,43 @@ class Mailbox:
         self.messages.pop()
 
     def _move(self, position: int, place: str, name: str) -> None:
-        old_place, old = self.messages[position]
-        os.rename(f"{self.folder}/{old_place}/{old}", f"{self.folder}/{place}/{name}")  # noqa: PTH104
+        old_place, old_name = self.messages[position]
+        os.rename(f"{self.folder}/{old_place}/{old_name}", f"{self.folder}/{place}/{name}")  # noqa: PTH104
         self.messages[position] = (place, name)
 
 
 def work(
-    wanted: argparse.Namespace, number: int, when: Callable[[], float]
+    options: argparse.Namespace, number: int, when: Callable[[], float]
 ) -> dict[str, "array[int]"]:
     """What one process does; its latencies in ns by kind, without those of the warm-up.
 
     ``when`` is asked once it knows its messages: the moment at which all begin (monotonic).
     """
     mailboxes = [
-        Mailbox(f"{wanted.folder}/{box:06d}")
-        for box in range(number, wanted.mailboxes, wanted.processes)
+        Mailbox(f"{options.folder}/{box:06d}")
+        for box in range(number, options.mailboxes, options.processes)
     ]
     for mailbox in mailboxes:
         mailbox.look()
-    lots = random.Random(f"{wanted.seed}/{number}")  # noqa: S311 (no secret)
-    contents = Contents(wanted, os.urandom(wanted.largest), f"{wanted.seed}/{number}")
+    lots = random.Random(f"{options.seed}/{number}")  # noqa: S311 (no secret)
+    contents = Contents(options, os.urandom(options.largest), f"{options.seed}/{number}")
     latencies = {kind: array("q") for kind in KINDS}
-    shares = [wanted.deliver, wanted.read, wanted.delete]
+    shares = [options.deliver, options.read, options.delete]
     shares.append(100 - sum(shares))
     begin_at = when()
     time.sleep(max(0.0, begin_at - time.monotonic()))
-    counted_from = begin_at + wanted.warm_up
-    end = counted_from + wanted.seconds
+    counted_from = begin_at + options.warm_up
+    end = counted_from + options.seconds
     while (now := time.monotonic()) < end:
         mailbox = mailboxes[lots.randrange(len(mailboxes))]
         kind = lots.choices(KINDS, shares)[0]
         if not mailbox.messages:
             kind = "deliver"
         position = lots.randrange(len(mailbox.messages)) if mailbox.messages else 0
-        content = contents.piece(lots.randint(wanted.smallest, wanted.largest))
+        content = contents.piece(lots.randint(options.smallest, options.largest))
         before = time.perf_counter_ns()
         if kind == "deliver":
-            mailbox.deliver(content, wanted.sync_folder)
+            mailbox.deliver(content, options.sync_folder)
         else:
             getattr(mailbox, kind)(position)
         took = time.perf_counter_ns() - before
@@ -143,37 +143,37 @@ def work(
     return latencies
 
 
-def create(wanted: argparse.Namespace) -> None:
-    os.mkdir(wanted.folder)  # noqa: PTH102
-    lots = random.Random(wanted.seed)  # noqa: S311 (no secret)
-    contents = Contents(wanted, os.urandom(wanted.largest), f"{wanted.seed}")
-    for number in range(wanted.mailboxes):
-        mailbox = Mailbox(f"{wanted.folder}/{number:06d}")
+def create(options: argparse.Namespace) -> None:
+    os.mkdir(options.folder)  # noqa: PTH102
+    lots = random.Random(options.seed)  # noqa: S311 (no secret)
+    contents = Contents(options, os.urandom(options.largest), f"{options.seed}")
+    for number in range(options.mailboxes):
+        mailbox = Mailbox(f"{options.folder}/{number:06d}")
         mailbox.make()
-        for message in range(wanted.messages):
+        for message in range(options.messages):
             # As one that was read once: no delivery of the filling is waited for.
             name = f"{mailbox.folder}/cur/{message:09d}{SEEN}"
             with open(name, "wb") as file:  # noqa: PTH123
-                file.write(contents.piece(lots.randint(wanted.smallest, wanted.largest)))
+                file.write(contents.piece(lots.randint(options.smallest, options.largest)))
     os.sync()
 
 
-def run(wanted: argparse.Namespace) -> bool:
+def run(options: argparse.Namespace) -> bool:
     """Whether every process came to its end."""
     with tempfile.TemporaryDirectory(prefix="fsbench-maildir-") as results:
         ready, go = os.pipe(), os.pipe()
         children = []
-        for number in range(wanted.processes):
+        for number in range(options.processes):
             child = os.fork()
             if child == 0:
                 os.close(go[1])
-                _child(wanted, number, ready[1], go[0], results)
+                _child(options, number, ready[1], go[0], results)
             children.append(child)
         os.close(ready[1])
         # Until each has looked at its mailboxes, or has failed: cold folders take their time.
         os.read(ready[0], 1)
         begin = struct.pack("d", time.monotonic() + BEGIN_S)
-        os.write(go[1], begin * wanted.processes)
+        os.write(go[1], begin * options.processes)
         statuses = [os.waitpid(child, 0)[1] for child in children]
         for end in (ready[0], *go):
             os.close(end)
@@ -181,28 +181,28 @@ def run(wanted: argparse.Namespace) -> bool:
             return False
         latencies = {kind: array("q") for kind in KINDS}
         for kind in KINDS:
-            for number in range(wanted.processes):
+            for number in range(options.processes):
                 latencies[kind].frombytes(Path(results, f"{number}.{kind}").read_bytes())
-    load = {"processes": wanted.processes}
+    load = {"processes": options.processes}
     count = sum(map(len, latencies.values()))
-    print_number("maildir_operations", f"{count / wanted.seconds:.6f}", "operations/s", load)
+    print_number("maildir_operations", f"{count / options.seconds:.6f}", "operations/s", load)
     for kind, values in latencies.items():
         if values:
             print_number(
-                f"maildir_{kind}", f"{len(values) / wanted.seconds:.6f}", "operations/s", load
+                f"maildir_{kind}", f"{len(values) / options.seconds:.6f}", "operations/s", load
             )
             latency_tests(f"maildir_{kind}", sorted(values), load)
     return True
 
 
-def _child(wanted: argparse.Namespace, number: int, ready: int, go: int, results: str) -> None:
+def _child(options: argparse.Namespace, number: int, ready: int, go: int, results: str) -> None:
     def when() -> float:
         os.close(ready)
         return float(struct.unpack("d", os.read(go, 8))[0])
 
     status = 1
     try:
-        for kind, values in work(wanted, number, when).items():
+        for kind, values in work(options, number, when).items():
             Path(results, f"{number}.{kind}").write_bytes(values.tobytes())
         status = 0
     except OSError as error:
@@ -224,12 +224,12 @@ def main(arguments: list[str]) -> int:
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--sync-folder", action="store_true")
     add_arguments(parser)
-    wanted = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        if wanted.what == "create":
-            create(wanted)
+        if options.what == "create":
+            create(options)
             return 0
-        return 0 if run(wanted) else 1
+        return 0 if run(options) else 1
     except OSError as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -76,17 +76,17 @@ def _last(log: Path) -> str:
     return lines[-1].strip()[:300] if lines else "it said nothing"
 
 
-def sysbench(script: str, socket: str, wanted: argparse.Namespace, *options: str) -> list[str]:
+def sysbench(script: str, socket: str, options: argparse.Namespace, *command: str) -> list[str]:
     return [
         *("sysbench", script, "--db-driver=mysql", f"--mysql-socket={socket}"),
-        *("--mysql-user=root", f"--mysql-db={DATABASE}", f"--rand-seed={wanted.seed}"),
-        *(f"--tables={wanted.tables}", f"--table-size={wanted.rows}", *options),
+        *("--mysql-user=root", f"--mysql-db={DATABASE}", f"--rand-seed={options.seed}"),
+        *(f"--tables={options.tables}", f"--table-size={options.rows}", *command),
     ]
 
 
-def create(wanted: argparse.Namespace) -> None:
-    os.mkdir(wanted.folder)  # noqa: PTH102
-    data = f"{wanted.folder}/data"
+def create(options: argparse.Namespace) -> None:
+    os.mkdir(options.folder)  # noqa: PTH102
+    data = f"{options.folder}/data"
     run_quietly(
         [
             *("mariadb-install-db", "--no-defaults", f"--datadir={data}", "--user=root"),
@@ -94,26 +94,26 @@ def create(wanted: argparse.Namespace) -> None:
         ],
         "mariadb-install-db",
     )
-    with server(data, wanted.set) as socket:
+    with server(data, options.set) as socket:
         client = ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root"]
         run_quietly([*client, "-e", f"CREATE DATABASE {DATABASE}"], "making the database")
         run_quietly(
-            [*sysbench("oltp_read_write", socket, wanted), "prepare"], "sysbench's preparation"
+            [*sysbench("oltp_read_write", socket, options), "prepare"], "sysbench's preparation"
         )
 
 
-def run(wanted: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Exit status of sysbench."""
-    with server(f"{wanted.folder}/data", wanted.set) as socket:
-        base = sysbench(wanted.script, socket, wanted, f"--threads={wanted.threads}")
-        if wanted.warm_up:  # --warmup-time came with sysbench 1.1
-            seed = wanted.seed if wanted.warm_up_seed is None else wanted.warm_up_seed
+    with server(f"{options.folder}/data", options.set) as socket:
+        base = sysbench(options.script, socket, options, f"--threads={options.threads}")
+        if options.warm_up:  # --warmup-time came with sysbench 1.1
+            seed = options.seed if options.warm_up_seed is None else options.warm_up_seed
             # The last of two is taken.
-            warm_up = (f"--rand-seed={seed}", f"--time={wanted.warm_up}", "run")
+            warm_up = (f"--rand-seed={seed}", f"--time={options.warm_up}", "run")
             run_quietly([*base, *warm_up], "sysbench's warm-up")
         # Its own line says which test it ran; what it prints does not.
-        print(f"sysbench {wanted.script} --threads={wanted.threads} run", flush=True)
-        done = subprocess.run([*base, f"--time={wanted.seconds}", "--percentile=99", "run"])
+        print(f"sysbench {options.script} --threads={options.threads} run", flush=True)
+        done = subprocess.run([*base, f"--time={options.seconds}", "--percentile=99", "run"])
         return done.returncode
 
 
@@ -129,12 +129,12 @@ def main(arguments: list[str]) -> int:
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--warm-up-seed", type=int)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    wanted = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        if wanted.what == "create":
-            create(wanted)
+        if options.what == "create":
+            create(options)
             return 0
-        return run(wanted)
+        return run(options)
     except (MariadbFailed, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -64,16 +64,16 @@ def _write(descriptor: int, size: int, contents: Contents) -> None:
         size -= os.write(descriptor, contents.piece(min(size, WRITE_BYTES)))
 
 
-def create(top: str, wanted: list[int], contents: Contents) -> int:
+def create(top: str, file_sizes: list[int], contents: Contents) -> int:
     os.mkdir(top)  # noqa: PTH102
-    for number, size in enumerate(wanted):
+    for number, size in enumerate(file_sizes):
         folder = f"{top}/{number // FILES_IN_A_FOLDER:06d}"
         if number % FILES_IN_A_FOLDER == 0:
             os.mkdir(folder)  # noqa: PTH102
         descriptor = os.open(f"{folder}/{number:08d}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         _write(descriptor, size, contents)
         os.close(descriptor)
-    return len(wanted)
+    return len(file_sizes)
 
 
 def copy(top: str, other: str) -> int:
@@ -83,12 +83,12 @@ def copy(top: str, other: str) -> int:
         os.mkdir(f"{other}/{folder}")  # noqa: PTH102
     for path in files(top):
         source = os.open(path, os.O_RDONLY)
-        new = os.open(f"{other}{path[len(top) :]}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        target = os.open(f"{other}{path[len(top) :]}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         while data := os.read(source, 65536):
             while data:
-                data = data[os.write(new, data) :]
+                data = data[os.write(target, data) :]
         os.close(source)
-        os.close(new)
+        os.close(target)
         count += 1
     return count
 

@@ -180,27 +180,27 @@ def checkpoints(sockets: str) -> int:
     return int(query(sockets, "SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter"))
 
 
-def run(wanted: argparse.Namespace, settings: dict[str, str]) -> None:
-    with server(f"{wanted.folder}/data", settings) as sockets:
+def run(options: argparse.Namespace, settings: dict[str, str]) -> None:
+    with server(f"{options.folder}/data", settings) as sockets:
         pgbench = [
             *(str(programs() / "pgbench"), "-h", sockets, "-U", "fsbench", "-n"),
-            *("-b", wanted.script, "-M", "prepared", "-c", str(wanted.clients)),
-            *("-j", str(wanted.jobs)),
+            *("-b", options.script, "-M", "prepared", "-c", str(options.clients)),
+            *("-j", str(options.jobs)),
         ]
-        if wanted.warm_up:
-            seed = wanted.seed if wanted.warm_up_seed is None else wanted.warm_up_seed
-            warm_up = (f"--random-seed={seed}", "-T", str(wanted.warm_up), "postgres")
+        if options.warm_up:
+            seed = options.seed if options.warm_up_seed is None else options.warm_up_seed
+            warm_up = (f"--random-seed={seed}", "-T", str(options.warm_up), "postgres")
             run_quietly([*pgbench, *warm_up], "pgbench's warm-up")
-        pgbench.append(f"--random-seed={wanted.seed}")
+        pgbench.append(f"--random-seed={options.seed}")
         before = checkpoints(sockets)
-        logs = ("-l", f"--log-prefix={sockets}/latency", f"--sampling-rate={wanted.sampling:g}")
-        done = subprocess.run([*pgbench, "-T", str(wanted.seconds), *logs, "postgres"])
+        logs = ("-l", f"--log-prefix={sockets}/latency", f"--sampling-rate={options.sampling:g}")
+        done = subprocess.run([*pgbench, "-T", str(options.seconds), *logs, "postgres"])
         if done.returncode:
             raise PostgresFailed(f"pgbench ended with exit status {done.returncode}")
         after = checkpoints(sockets)
         print()
-        load = {"clients": wanted.clients, "threads": wanted.jobs}
-        latency_tests(wanted.test, logged(sockets), load)
+        load = {"clients": options.clients, "threads": options.jobs}
+        latency_tests(options.test, logged(sockets), load)
         print(f"Checkpoints within the measured time: {after - before}")
 
 
@@ -229,13 +229,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--compress-percent", type=int, default=100)
     parser.add_argument("--sampling", type=float, default=1.0)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    wanted = parser.parse_args(arguments)
-    settings = dict(setting.split("=", 1) for setting in wanted.set)
+    options = parser.parse_args(arguments)
+    settings = dict(setting.split("=", 1) for setting in options.set)
     try:
-        if wanted.what == "create":
-            create(wanted.folder, wanted.scale, settings, wanted.compress_percent)
+        if options.what == "create":
+            create(options.folder, options.scale, settings, options.compress_percent)
         else:
-            run(wanted, settings)
+            run(options, settings)
     except (PostgresFailed, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -95,21 +95,21 @@ def main(arguments: list[str]) -> int:
         ("compress-percent", 100),
     ):
         parser.add_argument(f"--{name}", type=int, default=default)
-    wanted = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        if wanted.what == "create":
-            create(wanted.folder, wanted.rows, wanted.journal, wanted.compress_percent)
+        if options.what == "create":
+            create(options.folder, options.rows, options.journal, options.compress_percent)
             return 0
-        database = connection(wanted.folder, wanted.journal, wanted.synchronous)
-        lots = random.Random(wanted.seed)  # noqa: S311 (no secret)
-        transactions(database, wanted.rows, wanted.warm_up, lots)
-        latencies, took_s = transactions(database, wanted.rows, wanted.seconds, lots)
+        database = connection(options.folder, options.journal, options.synchronous)
+        lots = random.Random(options.seed)  # noqa: S311 (no secret)
+        transactions(database, options.rows, options.warm_up, lots)
+        latencies, took_s = transactions(database, options.rows, options.seconds, lots)
         database.close()
     except (sqlite3.Error, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     print(f"SQLite {sqlite3.sqlite_version}: {len(latencies)} transactions in {took_s:.6f} s")
-    test = f"sqlite_{wanted.journal}"
+    test = f"sqlite_{options.journal}"
     print_number(test, f"{len(latencies) / took_s:.6f}", "transactions/s", {})
     latency_tests(test, sorted(latencies), {})
     return 0

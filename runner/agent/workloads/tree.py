@@ -35,8 +35,8 @@ def ensure_folder(folder: Path, stamp: str, fill: Callable[[Path], None]) -> Non
     """Have ``fill`` make the folder, unless it is there as ``stamp`` says. Raises TreeProblem."""
     top = folder.parent
     top.mkdir(mode=0o700, parents=True, exist_ok=True)
-    here = top.lstat()
-    if not stat.S_ISDIR(here.st_mode) or here.st_uid != os.geteuid() or here.st_mode & 0o022:
+    status = top.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise TreeProblem(f"{top} belongs to somebody else, or others may write there: remove it.")
     lock = os.open(top / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
@@ -48,8 +48,8 @@ def ensure_folder(folder: Path, stamp: str, fill: Callable[[Path], None]) -> Non
         part = folder.with_name(f"{folder.name}.part")
         # Else it would be the stamp of what comes now, should this be ended before its own is there
         stamp_file.unlink(missing_ok=True)
-        for old in (part, folder):
-            shutil.rmtree(old, ignore_errors=True)
+        for path in (part, folder):
+            shutil.rmtree(path, ignore_errors=True)
         fill(part)
         part.rename(folder)
         stamp_file.write_text(stamp, "utf-8")

@@ -57,8 +57,8 @@ def known_costs(
         return {}
     work = work_of_run(tool, recorder, parsed, artefacts)
     # Kept beside them, so that another price can be stated later.
-    done = {pricing.OPERATIONS: work.operations} if work is not None else {}
-    return costs_of(activity, work, price) | waits_of(activity, work) | done
+    operations = {pricing.OPERATIONS: work.operations} if work is not None else {}
+    return costs_of(activity, work, price) | waits_of(activity, work) | operations
 
 
 def work_of_run(
@@ -74,13 +74,13 @@ def work_of_run(
     work = work_of([step for step in recorder.activity.steps if step.phase == "benchmark"])
     for name, result in parsed.items():
         if work is not None and result.format == "fio-json":
-            more = uncounted(artefacts[name])
-            if more is None:
+            uncounted_work = uncounted(artefacts[name])
+            if uncounted_work is None:
                 return None
             work = replace(
                 work,
-                read_bytes=work.read_bytes + more.read_bytes,
-                written_bytes=work.written_bytes + more.written_bytes,
-                operations=work.operations + more.operations,
+                read_bytes=work.read_bytes + uncounted_work.read_bytes,
+                written_bytes=work.written_bytes + uncounted_work.written_bytes,
+                operations=work.operations + uncounted_work.operations,
             )
     return work

@@ -42,11 +42,11 @@ class KernelFetch:
     def look(self, may_begin: Callable[[], bool], keeps_on: Callable[[], bool]) -> None:
         """Do what was asked for, unless a run is being measured. Takes minutes."""
         with self._lock:
-            wanted = self._report
-            if wanted is None or wanted["state"] != WAITING or not may_begin():
+            report = self._report
+            if report is None or report["state"] != WAITING or not may_begin():
                 return
-            self._report = wanted | {"state": RUNNING}
-        package = str(wanted["package"])
+            self._report = report | {"state": RUNNING}
+        package = str(report["package"])
         try:
             path = kernel_packages.fetch(
                 self.folder, package, on_progress=self._on_progress, keeps_on=keeps_on

@@ -110,8 +110,8 @@ def _alone(folder: Path) -> Iterator[Path]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise FetchError("A kernel is being fetched here already: wait for it.") from None
-        for left in folder.glob(".fetch-*"):
-            shutil.rmtree(left, ignore_errors=True)
+        for leftover in folder.glob(".fetch-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as work:
             try:
                 yield Path(work)

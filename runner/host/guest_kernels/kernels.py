@@ -204,10 +204,10 @@ def unpacked(package: Package, cache: Path) -> Kernel:
             except _BROKEN as error:
                 raise UnusableKernel(f"{package.path} cannot be unpacked: {error}") from None
             # Named when it is whole; another worker may have been quicker.
-            whole = Path(work)
-            whole.chmod(0o755)
+            new_folder = Path(work)
+            new_folder.chmod(0o755)
             if not folder.exists():
-                shutil.copytree(whole, folder.with_suffix(f".{os.getpid()}"))
+                shutil.copytree(new_folder, folder.with_suffix(f".{os.getpid()}"))
                 folder.with_suffix(f".{os.getpid()}").rename(folder)
         noted = json.loads((folder / "kernel.json").read_text())
     return Kernel(

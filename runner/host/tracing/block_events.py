@@ -217,13 +217,13 @@ def _prepare(instance: Path, disk: int, number: int) -> None:
     _write(instance / "trace_clock", "mono")
     _write(instance / "buffer_size_kb", str(BUFFER_KIB))
     # The kernel's own form of a device number has 20 bits of minor (include/linux/kdev_t.h).
-    wanted = f"dev == {os.major(disk) << 20 | os.minor(disk)}"
+    condition = f"dev == {os.major(disk) << 20 | os.minor(disk)}"
     if disk != number:
         first = first_sector(number)
         last = first + blockdev.size_bytes(number) // 512
-        wanted += f" && sector >= {first} && sector < {last}"
+        condition += f" && sector >= {first} && sector < {last}"
     for event in EVENTS:
-        _write(instance / "events/block" / event / "filter", wanted)
+        _write(instance / "events/block" / event / "filter", condition)
         _write(instance / "events/block" / event / "enable", "1")
 
 

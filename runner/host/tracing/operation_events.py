@@ -89,14 +89,17 @@ def _calls(folder: Path) -> list[str]:
 
 def way(filesystem: str, folder: Path = TRACEFS, kallsyms: Path = KALLSYMS) -> str:
     """How operations of this file system are traced here: FUNCTIONS or CALLS."""
-    wanted = set(operation_scripts.FUNCTIONS_OF.get(filesystem, {}).values())
-    if wanted and (folder / "kprobe_events").exists():
-        with contextlib.suppress(OSError), kallsyms.open(encoding="ascii", errors="replace") as all:
-            for line in all:
+    functions = set(operation_scripts.FUNCTIONS_OF.get(filesystem, {}).values())
+    if functions and (folder / "kprobe_events").exists():
+        with (
+            contextlib.suppress(OSError),
+            kallsyms.open(encoding="ascii", errors="replace") as file,
+        ):
+            for line in file:
                 words = line.split()
                 if len(words) > 2 and words[1] in "tT":
-                    wanted.discard(words[2])
-        if not wanted:
+                    functions.discard(words[2])
+        if not functions:
             return FUNCTIONS
     return CALLS
 

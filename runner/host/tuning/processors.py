@@ -162,16 +162,16 @@ def _restore_note(folder: Path) -> list[str]:
     except (OSError, ValueError, LookupError, TypeError):
         path.unlink(missing_ok=True)
         return []
-    done = 0
+    restored = 0
     if boot == boot_id():  # else the kernel began anew, and so did they
         for name, value in before.items():
             # What somebody else set since stays.
             if value and _text(Path(name)) == wanted.get(name) != value:
                 with contextlib.suppress(OSError):
                     Path(name).write_text(value)
-                    done += 1
+                    restored += 1
     path.unlink(missing_ok=True)
-    return [f"{done} settings of processors are again what they were"] if done else []
+    return [f"{restored} settings of processors are again what they were"] if restored else []
 
 
 def _write_note(folder: Path, before: Mapping[str, str], wanted: Mapping[str, str]) -> None:
@@ -195,11 +195,11 @@ def _shallow(latency: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _locked(path: Path, how: int = fcntl.LOCK_EX) -> Iterator[None]:
+def _locked(path: Path, operation: int = fcntl.LOCK_EX) -> Iterator[None]:
     """A lock of flock(2): each opening has its own, and the kernel frees those of the dead."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, how)
+        fcntl.flock(descriptor, operation)
         yield
     finally:
         os.close(descriptor)

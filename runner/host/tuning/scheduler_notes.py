@@ -37,8 +37,8 @@ class Note:
     @property
     def is_of_this_disk(self) -> bool:
         """Whether the disk of this number is still the one that the note is about."""
-        here = blockdev.sys_folder(self.number).is_dir()
-        return here and (self.boot, self.disk) == (boot_id(), disk_of(self.number))
+        is_there = blockdev.sys_folder(self.number).is_dir()
+        return is_there and (self.boot, self.disk) == (boot_id(), disk_of(self.number))
 
 
 @contextlib.contextmanager

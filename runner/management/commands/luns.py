@@ -24,7 +24,7 @@ class Command(SiteCommand):
             entries = host.listed()
         except LunFileError as error:
             raise CommandError(str(error)) from None
-        bad = []
+        unusable = []
         try:
             for entry in entries:
                 self.stdout.write(f"{entry.name} ({entry.kind}, {entry.role}): {entry.path}")
@@ -42,9 +42,9 @@ class Command(SiteCommand):
                     mark = "ok  " if check.ok else "FAIL"
                     self.stdout.write(f"  {mark} {check.name}: {check.message}")
                 if any(not check.ok for check in results):
-                    bad.append(entry.name)
+                    unusable.append(entry.name)
         finally:
             host.stop(only_own=True)
-        if bad:
-            raise CommandError(f"Not to be used now: {', '.join(bad)}.")
+        if unusable:
+            raise CommandError(f"Not to be used now: {', '.join(unusable)}.")
         self.stdout.write(f"{len(entries)} of {len(entries)} LUNs can be used.")
