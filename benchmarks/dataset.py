@@ -305,10 +305,10 @@ def _copy_measurements(copies: list[Copy]) -> None:
 def _insert(model: Any, changed: dict[str, str], source: str, key: str) -> str:
     """INSERT of a template's rows once for each row of ``source``, some columns ``changed``."""
     columns = [field.column for field in model._meta.concrete_fields if not field.primary_key]
-    taken = ", ".join(changed.get(column, f"t.{column}") for column in columns)
+    selected = ", ".join(changed.get(column, f"t.{column}") for column in columns)
     table = model._meta.db_table
     return (
-        f"INSERT INTO {table} ({', '.join(columns)}) SELECT {taken} "
+        f"INSERT INTO {table} ({', '.join(columns)}) SELECT {selected} "
         f"FROM {source} JOIN {table} t ON {key} = r.template"
     )
 

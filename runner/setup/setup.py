@@ -237,14 +237,14 @@ class Setup:
             self._fail(want, f"It cannot be started: {error}.")
             return
         self._process = (want, process)
-        doing = (
+        action = (
             "It is installed from this machine's own mirrors"
             if want.kind == PACKAGES
             else "It is made"
         )
         self._echo_once(
             want,
-            f"{want.reason} {doing} in the background; runs wait meanwhile, all else works. "
+            f"{want.reason} {action} in the background; runs wait meanwhile, all else works. "
             "(FSBENCH_INSTALL=no keeps hands off.)",
         )
         self._announce(_setup_report(want, "running"))

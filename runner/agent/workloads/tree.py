@@ -170,8 +170,8 @@ def main(arguments: list[str]) -> int:
             ensure_folder(folder, f"1 {parameter}", lambda part: generate(part, int(parameter)))
         elif kind == "linux-source":
             tarball = newest_tarball()
-            about = tarball.stat()
-            stamp = f"{tarball} {about.st_size} {about.st_mtime_ns} {parameter}"
+            status = tarball.stat()
+            stamp = f"{tarball} {status.st_size} {status.st_mtime_ns} {parameter}"
             ensure_folder(folder, stamp, lambda part: unpack(part, tarball, parameter))
             print(tarball.name)
         else:
