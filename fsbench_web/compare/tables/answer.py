@@ -160,7 +160,13 @@ class Answer:
     def level_with(self) -> str:
         """Those that are as fast as the first in these decimals, in words; "" for none."""
         first = self.first.mean
-        return named([one.contender for one in self.others if f"{first / one.mean:.2f}" == "1.00"])
+        return named(
+            [
+                standing.contender
+                for standing in self.others
+                if f"{first / standing.mean:.2f}" == "1.00"
+            ]
+        )
 
 
 @dataclass(frozen=True)
@@ -191,22 +197,25 @@ def headline_tables(tables: Iterable[DeltaTable]) -> list[DeltaTable]:
     for table in tables:
         unit = "" if table.category in categories.CATEGORIES else table.unit
         by_test[table.test, unit].append(table)
-    return [min(found, key=lambda one: _preference(one.category)) for found in by_test.values()]
+    return [
+        min(candidates, key=lambda table: _preference(table.category))
+        for candidates in by_test.values()
+    ]
 
 
 def headlines(tables: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
     """Of tests and categories those that can be headlines: of a matrix one category a test."""
     of_matrix: dict[str, list[str]] = defaultdict(list)
-    kept = set()
+    pairs = set()
     for test, category in tables:
         if category in categories.CATEGORIES:
             of_matrix[test].append(category)
         else:
-            kept.add((test, category))
+            pairs.add((test, category))
     for test, slugs in of_matrix.items():
         slugs.sort(key=categories.place)
-        kept.add((test, min(slugs, key=_preference)))
-    return kept
+        pairs.add((test, min(slugs, key=_preference)))
+    return pairs
 
 
 def _preference(category: str) -> int:
@@ -218,10 +227,10 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
 
     Without a ``baseline`` that all tests have, the slowest is it.
     """
-    by, asked = _by_work(tables)
-    found = headline_tables(asked)
-    folded = further(table.test for table in found)
-    counted = [table for table in found if _counts(table) and table.test not in folded]
+    work, work_tables = _by_work(tables)
+    test_tables = headline_tables(work_tables)
+    folded = further(table.test for table in test_tables)
+    counted = [table for table in test_tables if _counts(table) and table.test not in folded]
     names = list(dict.fromkeys(row.contender for table in counted for row in table.rows))
     shared = [
         table for table in counted if len({row.contender for row in table.rows}) == len(names)
@@ -241,7 +250,7 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
         )
         for name in names
     ]
-    standings.sort(key=lambda one: (-one.mean, one.contender))
+    standings.sort(key=lambda standing: (-standing.mean, standing.contender))
     first = standings[0].contender
     rows = [next(row for row in table.rows if row.contender == first) for table in shared]
     undecided = [row for row in rows if _status(row) == "open"]
@@ -249,7 +258,7 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
         row in undecided and sum(other.best for other in table.rows) > 1
         for table, row in zip(shared, rows, strict=True)
     )
-    wanted = [row.verdict.more_blocks for row in undecided if row.verdict]
+    more_blocks = [row.verdict.more_blocks for row in undecided if row.verdict]
     counted_tests = {table.test for table in shared}
     everything = [row for table in shared for row in table.rows]
     repeats = [row.runs for row in everything if row.runs is not None]
@@ -257,15 +266,19 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
         base,
         tuple(standings),
         tuple(table.test for table in shared),
-        tuple(dict.fromkeys(table.test for table in found if table.test not in counted_tests)),
+        tuple(
+            dict.fromkeys(table.test for table in test_tables if table.test not in counted_tests)
+        ),
         sum(_status(row) == "sure" for row in rows),
         sum(_status(row) == "equivalent" for row in rows),
         len(undecided) - shared_scores,
         tuple(table.test for table, row in zip(shared, rows, strict=True) if not row.best),
-        None if not wanted or None in wanted else max(one for one in wanted if one is not None),
+        None
+        if not more_blocks or None in more_blocks
+        else max(count for count in more_blocks if count is not None),
         len({run for row in everything for run in row.run_ids}),
         (min(repeats), max(repeats)) if repeats else None,
-        by,
+        work,
         _mostly(shared),
         len(everything),
         sum(row.share is not None and row.share.is_not_of_the_disk for row in everything),
@@ -275,12 +288,12 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
 
 def unanswered(tables: Sequence[DeltaTable]) -> str:
     """Why nothing is ranked over all tests, where ``answer`` is None."""
-    found = headline_tables(_by_work(tables)[1])
-    folded = further(table.test for table in found)
-    names = {row.contender for table in found for row in table.rows}
+    test_tables = headline_tables(_by_work(tables)[1])
+    folded = further(table.test for table in test_tables)
+    names = {row.contender for table in test_tables for row in table.rows}
     if len(names) < 2:
         return "there is one contender alone"
-    ranked = [table for table in found if _is_of_speed(table) and table.test not in folded]
+    ranked = [table for table in test_tables if _is_of_speed(table) and table.test not in folded]
     if any(len({row.contender for row in table.rows}) == len(names) for table in ranked):
         return "what all contenders have has a score of 0, of which there is no ratio"
     return "no test of the work's speed has a score above 0 of every contender"
@@ -291,11 +304,11 @@ def _by_work(tables: Sequence[DeltaTable]) -> tuple[str, Sequence[DeltaTable]]:
     all of them together. All tables where none is of any work.
     """
     of_work = [table for table in tables if table.work is not None]
-    asked = [table for table in of_work if table.test == testnames.WORK] or of_work
-    if not asked or asked[0].work is None:
+    chosen = [table for table in of_work if table.test == testnames.WORK] or of_work
+    if not chosen or chosen[0].work is None:
         return "", tables
-    first = asked[0].work
-    return (asked[0].category_label if first.name else first.title), asked
+    first = chosen[0].work
+    return (chosen[0].category_label if first.name else first.title), chosen
 
 
 def _mostly(shared: Sequence[DeltaTable]) -> DominantWorkload | None:
@@ -304,11 +317,11 @@ def _mostly(shared: Sequence[DeltaTable]) -> DominantWorkload | None:
     for table in shared:
         workloads = {row.workload for row in table.rows if row.workload}
         tests[workloads.pop() if len(workloads) == 1 else ""].append(table.test)
-    workload, own = max(tests.items(), key=lambda one: len(one[1]))
-    if not workload or len(tests) == 1 or 2 * len(own) <= len(shared):
+    workload, workload_tests = max(tests.items(), key=lambda pair: len(pair[1]))
+    if not workload or len(tests) == 1 or 2 * len(workload_tests) <= len(shared):
         return None
-    latencies = sum(bool(testnames.latency_of(test)) for test in own)
-    return DominantWorkload(workload, len(own), len(shared), latencies)
+    latencies = sum(bool(testnames.latency_of(test)) for test in workload_tests)
+    return DominantWorkload(workload, len(workload_tests), len(shared), latencies)
 
 
 def _counts(table: DeltaTable) -> bool:
@@ -408,8 +421,8 @@ def _of_pair(best: DeltaRow, other: DeltaRow | None) -> Verdict | None:
 
 def caveats_of(tables: Sequence[DeltaTable]) -> Caveats:
     """Of the headline tables of ``tables``."""
-    shown = headline_tables(tables)
-    rows = [row for table in shown for row in table.rows]
+    test_tables = headline_tables(tables)
+    rows = [row for table in test_tables for row in table.rows]
     widths = [row.half_width_percent for row in rows if row.half_width_percent is not None]
     flagged = [row for row in rows if row.flags]
     shares = [row.share for row in rows if row.share is not None]
@@ -419,7 +432,7 @@ def caveats_of(tables: Sequence[DeltaTable]) -> Caveats:
         max(widths) if widths else None,
         len(flagged),
         tuple(sorted({flag for row in flagged for flag in row.flags})),
-        sum(table.has_different_cells for table in shown),
+        sum(table.has_different_cells for table in test_tables),
         sum(row.runs == 1 for row in rows),
         median(share.percent for share in shares) if shares else None,
         len(shares),

@@ -66,7 +66,7 @@ class TableContenders:
 def choose(
     spec: ComparisonSpec,
     counts_runs: bool = False,
-    known: Facts | None = None,
+    known_facts: Facts | None = None,
     *,
     headlines_only: bool = False,
 ) -> TableContenders:
@@ -74,8 +74,8 @@ def choose(
     two more where best scores are kept.
 
     ``counts_runs`` has the runs behind ``considered`` counted with them, which by configuration
-    it does not: ``run_count`` stays None there. With ``known`` contenders (``field_of``) it is one
-    query less.
+    it does not: ``run_count`` stays None there. With ``known_facts`` of contenders
+    (``field_of``) it is one query less.
 
     The filters of contenders come after the query of printed scores: whether a printed delta is
     right is asked of the paper's whole table, also when the comparison shows a part of it.
@@ -87,7 +87,7 @@ def choose(
     if spec.is_of_work:
         return _of_work(spec)
     if spec.by != "configuration":
-        return _best(spec, counts_runs, known, headlines_only=headlines_only)
+        return _best(spec, counts_runs, known_facts, headlines_only=headlines_only)
     if spec.from_row:
         return _some(spec)
     if spec.is_part and not spec.matched:
@@ -96,9 +96,9 @@ def choose(
 
 
 def _of_work(spec: ComparisonSpec) -> TableContenders:
-    found = ranked(spec)
-    left_out = emulation.announced(found.left_out, spec.emulated)
-    return TableContenders(found.groups, {}, found.considered, left_out, work=found.answers)
+    ranking = ranked(spec)
+    left_out = emulation.announced(ranking.left_out, spec.emulated)
+    return TableContenders(ranking.groups, {}, ranking.considered, left_out, work=ranking.answers)
 
 
 @dataclass(frozen=True)
@@ -109,17 +109,17 @@ class _Configurations:
     left_out: frozenset[int]
 
     @classmethod
-    def of(cls, passing: Mapping[int, SeriesFacts], asked: str) -> "_Configurations":
-        """Of the series whose scores pass the filters; ``asked`` of emulated ones."""
-        emulated = {pk: one.is_emulated for pk, one in passing.items()}
-        left_out = emulation.left_out(emulated, asked)
-        names = configuration_names(one for pk, one in passing.items() if pk not in left_out)
+    def of(cls, passing: Mapping[int, SeriesFacts], choice: str) -> "_Configurations":
+        """Of the series whose scores pass the filters; ``choice`` of emulated ones."""
+        emulated = {pk: facts.is_emulated for pk, facts in passing.items()}
+        left_out = emulation.left_out(emulated, choice)
+        names = configuration_names(facts for pk, facts in passing.items() if pk not in left_out)
         return cls(names, left_out)
 
-    def considered(self, asked: ScoreFilter) -> QuerySet[Score]:
-        if asked.conditions or self.left_out:
-            return asked.scores.filter(series__in=list(self.names))
-        return asked.scores
+    def considered(self, score_filter: ScoreFilter) -> QuerySet[Score]:
+        if score_filter.conditions or self.left_out:
+            return score_filter.scores.filter(series__in=list(self.names))
+        return score_filter.scores
 
     def groups(
         self, rows: Iterable[ScoreRow], units: str
@@ -128,18 +128,18 @@ class _Configurations:
         tables = by_table(
             rows, lambda row: (row.test, row.category, row.printed_unit, tool_of(row)), units
         )
-        return [(key, each_configuration(kept, self.names)) for key, kept in tables]
+        return [(key, each_configuration(scores, self.names)) for key, scores in tables]
 
 
 def _every_configuration(spec: ComparisonSpec) -> TableContenders:
-    asked = spec.score_filter
-    everything = scores_for(asked.tables)
-    passing = asked.passing(everything)
+    score_filter = spec.score_filter
+    everything = scores_for(score_filter.tables)
+    passing = score_filter.passing(everything)
     competing = _Configurations.of({row.series_id: row for row in passing}, spec.emulated)
     return TableContenders(
         competing.groups((row for row in passing if row.series_id in competing.names), spec.units),
         published_values.check(everything),
-        competing.considered(asked),
+        competing.considered(score_filter),
         emulation.announced(competing.left_out, spec.emulated),
     )
 
@@ -147,12 +147,14 @@ def _every_configuration(spec: ComparisonSpec) -> TableContenders:
 def _some(spec: ComparisonSpec) -> TableContenders:
     """Of one table of configurations those from ``from_row`` on, as a comparison by itself."""
     field = field_of(spec)
-    found = dict(field.considered.order_by("pk").values_list("pk", "series_id"))
-    series = series_facts(set(found.values()), spec.studies)
-    rows = rows_of(series, list(found))
-    names = configuration_names(series[pk] for pk in found.values())
+    series_by_score = dict(field.considered.order_by("pk").values_list("pk", "series_id"))
+    series = series_facts(set(series_by_score.values()), spec.studies)
+    rows = rows_of(series, list(series_by_score))
+    names = configuration_names(series[pk] for pk in series_by_score.values())
     return TableContenders(
-        _Configurations(names, field.left_out).groups((rows[pk] for pk in found), spec.units),
+        _Configurations(names, field.left_out).groups(
+            (rows[pk] for pk in series_by_score), spec.units
+        ),
         published_values.check(rows.values()),
         field.considered,
         emulation.announced(field.left_out, spec.emulated),
@@ -163,8 +165,8 @@ def _shown(
     spec: ComparisonSpec, tables: Iterable[tuple[str, str]], *, headlines_only: bool
 ) -> set[tuple[str, str]]:
     """Of tests and categories those that are read whole."""
-    shown = {one for one in tables if spec.shows(*one)}
-    return headlines(shown) if headlines_only else shown
+    pairs = {pair for pair in tables if spec.shows(*pair)}
+    return headlines(pairs) if headlines_only else pairs
 
 
 def _part(spec: ComparisonSpec, *, headlines_only: bool) -> TableContenders:
@@ -173,38 +175,38 @@ def _part(spec: ComparisonSpec, *, headlines_only: bool) -> TableContenders:
     Whose contenders are called what, and who is left out as emulated, is asked of the series of
     every score; the rows are read of those that are shown.
     """
-    asked = spec.score_filter
-    everyone = set(asked.scores.order_by().values_list("series_id", flat=True).distinct())
+    score_filter = spec.score_filter
+    everyone = set(score_filter.scores.order_by().values_list("series_id", flat=True).distinct())
     series = series_facts(everyone, spec.studies)
-    passing = {pk: series[pk] for pk in everyone if asked.takes(series[pk])}
+    passing = {pk: series[pk] for pk in everyone if score_filter.takes(series[pk])}
     competing = _Configurations.of(passing, spec.emulated)
-    found = asked.scores
+    scores = score_filter.scores
     if spec.part_tests:
-        found = found.filter(test__in=spec.part_tests)
+        scores = scores.filter(test__in=spec.part_tests)
     if spec.part_categories:
-        found = found.filter(category__in=spec.part_categories)
+        scores = scores.filter(category__in=spec.part_categories)
     if headlines_only:
-        tables = found.order_by().values_list("test", "category").distinct()
-        kept = _shown(spec, tables, headlines_only=True)
-        found = found.filter(category__in={category for _, category in kept})
-    columns = columns_of(found.order_by("pk"), *ROW)
-    rows = [row_of(series[one[0]], one) for one in columns if one[0] in competing.names]
+        tables = scores.order_by().values_list("test", "category").distinct()
+        pairs = _shown(spec, tables, headlines_only=True)
+        scores = scores.filter(category__in={category for _, category in pairs})
+    columns = columns_of(scores.order_by("pk"), *ROW)
+    rows = [row_of(series[record[0]], record) for record in columns if record[0] in competing.names]
     of_part = replace(
-        asked, tests={row.test for row in rows}, categories={row.category for row in rows}
+        score_filter, tests={row.test for row in rows}, categories={row.category for row in rows}
     )
     return TableContenders(
         competing.groups(rows, spec.units),
         _checked(of_part.tables, rows),
-        competing.considered(of_part) if rows else asked.scores.none(),
+        competing.considered(of_part) if rows else score_filter.scores.none(),
         emulation.announced(competing.left_out, spec.emulated),
     )
 
 
 def _checked(
-    tables: ScoreFilter, shown: Iterable[ScoreRow]
+    tables: ScoreFilter, shown_rows: Iterable[ScoreRow]
 ) -> Mapping[published_values.PrintKey, published_values.Published]:
-    """What papers printed beside these ``tables``. No query where none of ``shown`` is printed."""
-    if all(row.published is None for row in shown):
+    """What papers printed beside these ``tables``. No query where no row that is shown is printed."""
+    if all(row.published is None for row in shown_rows):
         return {}
     printed = printed_in(tables.scores)
     series = series_facts({score.series_id for score in printed}, tables.studies)
@@ -215,7 +217,7 @@ def _checked(
 def _best(
     spec: ComparisonSpec,
     counts_runs: bool,
-    known: Facts | None,
+    known_facts: Facts | None,
     is_again: bool = False,
     *,
     headlines_only: bool,
@@ -224,26 +226,28 @@ def _best(
 
     ``is_again``: of all scores, because some that were chosen were gone before they were read.
     """
-    field = field_of(spec, known)
-    kept = kept_of(spec.studies) if field.has_kept_scores and not is_again else None
-    found, run_count = best_candidates(
-        *(field.scores, field.names, field.by, counts_runs and kept is None, kept)
+    field = field_of(spec, known_facts)
+    kept_state = kept_of(spec.studies) if field.has_kept_scores and not is_again else None
+    candidates, run_count = best_candidates(
+        *(field.scores, field.names, field.by, counts_runs and kept_state is None, kept_state)
     )
-    is_printed = any(score.is_printed for score in found)
+    is_printed = any(score.is_printed for score in candidates)
     # Whatever else is asked for: a printed delta is of the paper's whole table.
     printed = printed_in(spec.score_filter.tables.scores) if is_printed else []
-    series = _series_behind(field, [*found, *printed], spec.studies)
-    ranked = _ranked(field, found, series, spec.units)
+    series = _series_behind(field, [*candidates, *printed], spec.studies)
+    ranked = _ranked(field, candidates, series, spec.units)
     wanted_tables = _shown(spec, (key[:2] for key, _ in ranked), headlines_only=headlines_only)
-    best = [(key, kept) for key, kept in ranked if key[:2] in wanted_tables]
-    shown = [each.score for _, kept in best for each in kept]
+    best = [(key, winners) for key, winners in ranked if key[:2] in wanted_tables]
+    scores = [winner.score for _, winners in best for winner in winners]
 
     def table(study: str, score: Candidate | PrintedScore) -> tuple[str, ...]:
         return study, score.test, score.category, score.unit
 
-    asked = {table(series[one.series_id].study, one) for one in shown if one.is_printed}
-    checked = {one.score_id for one in printed if table(one.study, one) in asked}
-    wanted = {score.score_id for score in shown} | checked
+    printed_tables = {
+        table(series[score.series_id].study, score) for score in scores if score.is_printed
+    }
+    checked = {score.score_id for score in printed if table(score.study, score) in printed_tables}
+    wanted = {score.score_id for score in scores} | checked
     rows = rows_of(series, wanted)
     if not is_again and len(rows) < len(wanted):
         return _best(spec, counts_runs, None, is_again=True, headlines_only=headlines_only)
@@ -253,15 +257,15 @@ def _best(
             key,
             [
                 Contender(
-                    *each.value,
-                    rows[each.score.score_id],
-                    counts.get((*key[:2], each.value.slug), each.score.configurations),
-                    each.times,
+                    *winner.value,
+                    rows[winner.score.score_id],
+                    counts.get((*key[:2], winner.value.slug), winner.score.configurations),
+                    winner.times,
                 )
-                for each in kept
+                for winner in winners
             ],
         )
-        for key, kept in best
+        for key, winners in best
     ]
     return TableContenders(
         groups,
@@ -282,7 +286,7 @@ def _series_behind(
 
 
 def _ranked(
-    field: Field, found: Sequence[Candidate], series: Mapping[int, SeriesFacts], units: str
+    field: Field, candidates: Sequence[Candidate], series: Mapping[int, SeriesFacts], units: str
 ) -> list[tuple[TableKey, list[BestPerValue]]]:
     """The best score of each contender, by table."""
     values = {
@@ -291,11 +295,13 @@ def _ranked(
             if field.by == CONFIGURATION
             else score.series_id
         ]
-        for score in found
+        for score in candidates
     }
-    tools = {one.series_id: tool_of(series[one.series_id]) for one in found}
+    tools = {score.series_id: tool_of(series[score.series_id]) for score in candidates}
     tables = by_table(
-        found, lambda one: (one.test, one.category, one.unit, tools[one.series_id]), units
+        candidates,
+        lambda score: (score.test, score.category, score.unit, tools[score.series_id]),
+        units,
     )
     return [
         (key, best_of_each(scores, values, series, bool(direction(key.unit))))
@@ -310,9 +316,9 @@ def _configurations(
 
     By test, category and contender. One query; none where every contender has one unit.
     """
-    asked = {
+    pairs = {
         (key.test, key.category)
-        for key, kept in tables
-        if any(each.has_several_units for each in kept)
+        for key, winners in tables
+        if any(winner.has_several_units for winner in winners)
     }
-    return configurations_of_each(field.considered, field.names, field.by, asked) if asked else {}
+    return configurations_of_each(field.considered, field.names, field.by, pairs) if pairs else {}

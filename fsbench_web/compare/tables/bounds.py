@@ -101,8 +101,8 @@ class BoundedComparison:
             return None
         here = replace(self.part.whole, from_test=self.part.from_test)
         if self.part.next_row:
-            kept = self.spec.part_categories or self.spec.categories
-            return replace(here, part_categories=kept, from_row=self.part.next_row)
+            slugs = self.spec.part_categories or self.spec.categories
+            return replace(here, part_categories=slugs, from_row=self.part.next_row)
         if self.part.next_categories:
             return replace(here, part_categories=self.part.next_categories)
         if self.part.next_test:
@@ -128,19 +128,19 @@ def answered(spec: ComparisonSpec, room: RowLimits | None = None) -> BoundedComp
     room = limits.ANSWER if room is None else room
     if spec.from_test or spec.from_row:
         return by_rows(BoundedComparison(spec), room=room)
-    found = by_rows(BoundedComparison(spec.whole), room=room)
-    if found.part is None:
+    limited = by_rows(BoundedComparison(spec.whole), room=room)
+    if limited.part is None:
         return BoundedComparison(spec)
     if spec.is_part:
         # Of a large comparison a few tables, as they stand in it: the part is what must fit.
-        own = replace(
+        narrow_spec = replace(
             spec.whole,
             tests=spec.part_tests or spec.tests,
             categories=spec.part_categories or spec.categories,
         )
-        if by_rows(BoundedComparison(own), room=room).part is None:
-            return BoundedComparison(own if found.part.is_apart else spec)
-    raise SpecError([too_many(found.part, room)])
+        if by_rows(BoundedComparison(narrow_spec), room=room).part is None:
+            return BoundedComparison(narrow_spec if limited.part.is_apart else spec)
+    raise SpecError([too_many(limited.part, room)])
 
 
 def too_many(part: Part, room: RowLimits) -> str:
@@ -155,47 +155,48 @@ def too_many(part: Part, room: RowLimits) -> str:
 
 
 def by_rows(
-    given: BoundedComparison,
+    limited: BoundedComparison,
     filesystems: Sequence[str] = (),
     room: RowLimits | None = None,
     tables: int | None = None,
 ) -> BoundedComparison:
-    """The first tests of ``given`` that have room, or those from ``from_test`` on.
+    """The first tests of ``limited`` that have room, or those from ``from_test`` on.
 
     A single test may have more, and is then cut to some of its categories, the overall score
     before all others; a single table to some file systems, and where these are too many too, to
-    the scores from ``from_row`` on, best first. Where there is more than fits, what ``given`` is a
-    part of, and what ``filesystems`` names, goes before. Where all fits, all is shown. Three
+    the scores from ``from_row`` on, best first. Where there is more than fits, what ``limited`` is
+    a part of, and what ``filesystems`` names, goes before. Where all fits, all is shown. Three
     queries; fewer where there are so few tables and contenders that all must fit, and one less for
     who knows in how many ``tables`` anything has scores (``ScoreChoices.tables``).
     """
     room = limits.PAGE if room is None else room
-    asked, spec = given.spec, given.spec.whole
-    if asked.is_of_work:
-        return replace(given, spec=replace(asked, from_test=0, from_row=0))  # a few tables
+    requested_spec, spec = limited.spec, limited.spec.whole
+    if requested_spec.is_of_work:
+        # A few tables.
+        return replace(limited, spec=replace(requested_spec, from_test=0, from_row=0))
     is_single = spec.by == "configuration"
-    most = room.single_rows if is_single else room.rows
-    competing = field_of(spec, given.known)
+    max_rows = room.single_rows if is_single else room.rows
+    competing = field_of(spec, limited.known)
     contenders = len({value.slug for value in competing.values.values()})
-    all_at_once = replace(given, spec=replace(asked, from_test=0, from_row=0))
+    all_at_once = replace(limited, spec=replace(requested_spec, from_test=0, from_row=0))
     if not is_single:
         tables = count_tables(room.tables + 1) if tables is None else tables
-        if tables <= room.tables and tables * contenders <= most:
+        if tables <= room.tables and tables * contenders <= max_rows:
             return all_at_once
     scores = competing.considered.order_by()
     counts = _counts(scores, None if is_single else contenders)
     rows = sum(sum(of_test.values()) for of_test in counts.values())
-    if rows <= most and sum(map(len, counts.values())) <= room.tables:
-        return replace(given, spec=spec) if is_single else all_at_once
-    taken, part = _of_tests(asked, counts, most, room.tables)
-    kept: list[str] = []
+    if rows <= max_rows and sum(map(len, counts.values())) <= room.tables:
+        return replace(limited, spec=spec) if is_single else all_at_once
+    taken, part = _of_tests(requested_spec, counts, max_rows, room.tables)
+    slugs: list[str] = []
     few: list[str] = []
-    if part.shown > most:
-        kept, part = _of_categories(part, counts[taken[0]], asked, most, room.tables)
-    if part.shown > most:
-        of_table = scores.filter(test=taken[0], category=kept[0])
-        few, part = _cut_table(part, of_table, asked, filesystems, most)
-    return replace(given, spec=_narrowed(part, taken, kept, few), part=part)
+    if part.shown > max_rows:
+        slugs, part = _of_categories(part, counts[taken[0]], requested_spec, max_rows, room.tables)
+    if part.shown > max_rows:
+        of_table = scores.filter(test=taken[0], category=slugs[0])
+        few, part = _cut_table(part, of_table, requested_spec, filesystems, max_rows)
+    return replace(limited, spec=_narrowed(part, taken, slugs, few), part=part)
 
 
 _Counts = Mapping[str, Mapping[str, int]]
@@ -211,39 +212,43 @@ def _counts(scores: QuerySet[Score], contenders: int | None) -> _Counts:
 
 
 def _of_tests(
-    asked: ComparisonSpec, counts: _Counts, most: int, most_tables: int
+    requested_spec: ComparisonSpec, counts: _Counts, max_rows: int, max_tables: int
 ) -> tuple[list[str], Part]:
     """As many tests as have room: those that are asked for, from ``from_test`` on, or the first."""
-    spec = asked.whole
+    spec = requested_spec.whole
     tests = sorted(counts, key=testnames.place)
     size = {test: (sum(counts[test].values()), len(counts[test]), len(test)) for test in tests}
-    first = min(asked.from_test, len(tests))
-    wished = () if first else asked.part_tests
-    taken, shown = _first(tests[max(first, 1) - 1 :], size, wished, most, most_tables)
-    at = tests.index(taken[0]) + 1
-    following = at + len(taken)
+    first = min(requested_spec.from_test, len(tests))
+    wished = () if first else requested_spec.part_tests
+    taken, shown_count = _first(tests[max(first, 1) - 1 :], size, wished, max_rows, max_tables)
+    start = tests.index(taken[0]) + 1
+    following = start + len(taken)
     rows = sum(rows for rows, _, _ in size.values())
     return taken, Part(
-        *(spec, shown, rows, tuple(tests)),
+        *(spec, shown_count, rows, tuple(tests)),
         is_apart=spec.matched or rows > _most_compared(spec),
-        from_test=at,
+        from_test=start,
         next_test=following if following <= len(tests) else 0,
     )
 
 
 def _of_categories(
-    part: Part, of_test: Mapping[str, int], asked: ComparisonSpec, most: int, most_tables: int
+    part: Part,
+    of_test: Mapping[str, int],
+    requested_spec: ComparisonSpec,
+    max_rows: int,
+    max_tables: int,
 ) -> tuple[list[str], Part]:
     """Of a single test as many categories as have room, the overall score before all others."""
     slugs = sorted(of_test, key=lambda slug: (slug != "overall", categories.place(slug)))
     sizes = {slug: (of_test[slug], 1, 0) for slug in slugs}
-    kept, shown = _first(slugs, sizes, asked.part_categories, most, most_tables)
-    wished = [slug for slug in slugs if slug in asked.part_categories] or slugs
-    return kept, replace(
+    taken, shown_count = _first(slugs, sizes, requested_spec.part_categories, max_rows, max_tables)
+    wished = [slug for slug in slugs if slug in requested_spec.part_categories] or slugs
+    return taken, replace(
         part,
-        shown=shown,
+        shown=shown_count,
         categories=tuple(sorted(slugs, key=categories.place)),
-        next_categories=tuple(slug for slug in wished if slug not in kept),
+        next_categories=tuple(slug for slug in wished if slug not in taken),
     )
 
 
@@ -255,9 +260,9 @@ def _most_compared(spec: ComparisonSpec) -> int:
 def _cut_table(
     part: Part,
     of_table: QuerySet[Score],
-    asked: ComparisonSpec,
+    requested_spec: ComparisonSpec,
     filesystems: Sequence[str],
-    most: int,
+    max_rows: int,
 ) -> tuple[list[str], Part]:
     """A table that is more than a page: some of its file systems, or some of its scores."""
     named = of_table.values_list("series__configuration__filesystem")
@@ -265,21 +270,21 @@ def _cut_table(
     few: list[str] = []
     count = sum(by_name.values())
     names: tuple[str, ...] = ()
-    if len(by_name) <= limits.MOST_LINKS and not asked.from_test:
+    if len(by_name) <= limits.MOST_LINKS and not requested_spec.from_test:
         names = tuple(sorted(by_name))
         sizes = {name: (by_name[name], 0, 0) for name in by_name}
-        few, count = _first(names, sizes, filesystems, most, most)
+        few, count = _first(names, sizes, filesystems, max_rows, max_rows)
     else:
         count = of_table.count()
     part = replace(part, shown=count, filesystems=names, is_apart=True)
-    if count <= most:
+    if count <= max_rows:
         return few, part
-    at = min(max(asked.from_row, 1), count)
-    end = at + limits.WINDOW
+    start = min(max(requested_spec.from_row, 1), count)
+    end = start + limits.WINDOW
     return few, replace(
         part,
-        shown=min(limits.WINDOW, count - at + 1),
-        from_row=at,
+        shown=min(limits.WINDOW, count - start + 1),
+        from_row=start,
         next_row=end if end <= count else 0,
     )
 
@@ -298,8 +303,8 @@ def _first(
     names: Sequence[str],
     sizes: Mapping[str, tuple[int, int, int]],
     wished: Sequence[str],
-    most: int,
-    most_tables: int,
+    max_rows: int,
+    max_tables: int,
 ) -> tuple[list[str], int]:
     """As many of the first names as together have room, and how many rows they have.
 
@@ -311,15 +316,15 @@ def _first(
     for name in [name for name in names if name in wished] if wished else names:
         more, more_tables, length = sizes[name]
         if taken and (
-            rows + more > most
-            or tables + more_tables > most_tables
+            rows + more > max_rows
+            or tables + more_tables > max_tables
             or letters + length > limits.MOST_LETTERS
         ):
             break
         taken.append(name)
         rows, tables, letters = rows + more, tables + more_tables, letters + length
     if wished and not taken:
-        return _first(names, sizes, (), most, most_tables)
+        return _first(names, sizes, (), max_rows, max_tables)
     return taken, rows
 
 
@@ -332,18 +337,18 @@ def _latest(spec: ComparisonSpec) -> BoundedComparison:
     """
     if spec.studies:
         return BoundedComparison(spec)
-    most = limits.MOST_SCORES
-    asked = spec.score_filter.tables
-    if not _has_more(asked, most):
+    max_scores = limits.MOST_SCORES
+    score_filter = spec.score_filter.tables
+    if not _has_more(score_filter, max_scores):
         return BoundedComparison(spec)
-    wanted = asked.scores.order_by()
+    wanted = score_filter.scores.order_by()
     newest = Study.objects.order_by("-created_at", "-pk").values_list("pk", "slug")
     taken: list[str] = []
     together = 0
     for pk, slug in list(newest[: limits.LATEST_STUDIES]):
-        count = wanted.filter(series__study=pk)[: most + 1].count()
+        count = wanted.filter(series__study=pk)[: max_scores + 1].count()
         together += count
-        if taken and together > most:
+        if taken and together > max_scores:
             break
         if count:
             taken.append(slug)
@@ -352,15 +357,15 @@ def _latest(spec: ComparisonSpec) -> BoundedComparison:
     return BoundedComparison(replace(spec, studies=tuple(taken)), Study.objects.count())
 
 
-def _has_more(asked: ScoreFilter, most: int) -> bool:
-    """Whether more than ``most`` scores pass. Two queries, or one.
+def _has_more(score_filter: ScoreFilter, max_scores: int) -> bool:
+    """Whether more than ``max_scores`` pass. Two queries, or one.
 
     All are counted, no further than it takes to know it: where nothing is asked of their series,
     from the index alone. So papers, which are few, are counted by themselves.
     """
     papers = 0
-    if asked.papers == NO_PAPERS:
-        papers = replace(asked, papers=ONLY_PAPERS).scores.count()
-        asked = replace(asked, papers="")
-    found = asked.scores.order_by().values("test")
-    return found[: most + papers + 1].count() > most + papers
+    if score_filter.papers == NO_PAPERS:
+        papers = replace(score_filter, papers=ONLY_PAPERS).scores.count()
+        score_filter = replace(score_filter, papers="")
+    scores = score_filter.scores.order_by().values("test")
+    return scores[: max_scores + papers + 1].count() > max_scores + papers

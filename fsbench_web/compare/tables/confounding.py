@@ -75,17 +75,17 @@ def order_over_time(
         return OrderOverTime()
     rows = [row for table in tables for row in table.rows]
     spans = spans_of({row.series_id for row in rows if row.series_id is not None})
-    kept: dict[str, Span] = {}
+    periods: dict[str, Span] = {}
     for row in rows:
         span = None if row.series_id is None else spans.get(row.series_id)
         if span is None:
             return OrderOverTime(is_known=False)
-        first, last = kept.get(row.contender, span)
-        kept[row.contender] = min(first, span[0]), max(last, span[1])
+        first, last = periods.get(row.contender, span)
+        periods[row.contender] = min(first, span[0]), max(last, span[1])
     turns = sorted(
-        (MeasuredPeriod(name, *span) for name, span in kept.items()), key=lambda one: one.first
+        (MeasuredPeriod(name, *span) for name, span in periods.items()), key=lambda turn: turn.first
     )
-    is_apart = all(one.last < other.first for one, other in pairwise(turns))
+    is_apart = all(turn.last < following.first for turn, following in pairwise(turns))
     if len(turns) < 2 or not is_apart:
         return OrderOverTime()
     is_long = turns[-1].last - turns[0].first > LEAST_APART

@@ -58,15 +58,17 @@ def by_table(
     named: dict[tuple[str, str, str, str], list[_Score]] = defaultdict(list)
     for score in scores:  # there are thousands: as little as can be is done with each
         named[name_of(score)].append(score)
-    found: dict[tuple[str, str], dict[Printed, list[_Score]]] = defaultdict(dict)
+    groups: dict[tuple[str, str], dict[Printed, list[_Score]]] = defaultdict(dict)
     for (test, category, unit, tool), of_name in named.items():
-        found[test, category][unit, tool] = of_name
+        groups[test, category][unit, tool] = of_name
     tables: dict[TableKey, list[Placed[_Score]]] = {}
-    for (test, category), of_units in found.items():
-        shown = shown_units(of_units.keys(), system)
-        for printed, some in of_units.items():
-            key = _key(test, category, printed, shown)
-            tables.setdefault(key, []).extend(zip(some, repeat(shown[printed].times)))
+    for (test, category), of_units in groups.items():
+        display_units = shown_units(of_units.keys(), system)
+        for printed, unit_scores in of_units.items():
+            key = _key(test, category, printed, display_units)
+            tables.setdefault(key, []).extend(
+                zip(unit_scores, repeat(display_units[printed].times))
+            )
     return sorted(
         tables.items(),
         key=lambda item: (
@@ -77,15 +79,21 @@ def by_table(
 
 
 def _key(
-    test: str, category: str, printed: Printed, shown: Mapping[Printed, DisplayUnit]
+    test: str, category: str, printed: Printed, display_units: Mapping[Printed, DisplayUnit]
 ) -> TableKey:
-    one = shown[printed]
+    display_unit = display_units[printed]
     if category != "overall":
-        return TableKey(test, category, one.unit, is_unexplained=one.is_unexplained)
-    unit = overall_unit(one.unit)
-    is_plain = len({(other.unit, other.times) for other in shown.values()}) == 1 == one.times
-    summed = one.unit if unit == SUM != one.unit and not is_plain else ""
-    return TableKey(test, category, unit, summed, one.is_unexplained)
+        return TableKey(
+            test, category, display_unit.unit, is_unexplained=display_unit.is_unexplained
+        )
+    unit = overall_unit(display_unit.unit)
+    is_plain = (
+        len({(other.unit, other.times) for other in display_units.values()})
+        == 1
+        == display_unit.times
+    )
+    summed = display_unit.unit if unit == SUM != display_unit.unit and not is_plain else ""
+    return TableKey(test, category, unit, summed, display_unit.is_unexplained)
 
 
 class Contender(NamedTuple):
@@ -145,8 +153,8 @@ def best_of_each(
     members: dict[str, list[_Member]] = defaultdict(list)
     for score, times in placed:
         # The order of floats is that of the decimals that people see.
-        shown = exact(score.value) * times if is_converted else score.value
-        members[values[score.series_id].slug].append((sign * shown, score, times))
+        number = exact(score.value) * times if is_converted else score.value
+        members[values[score.series_id].slug].append((sign * number, score, times))
 
     def standing(member: _Member) -> tuple[object, ...]:
         value, score, _ = member
@@ -162,11 +170,11 @@ def best_of_each(
     best = []
     for group in members.values():
         least = min(value for value, _, _ in group)
-        kept = min((member for member in group if member[0] == least), key=standing)
+        first = min((member for member in group if member[0] == least), key=standing)
         several = len({score.unit for _, score, _ in group}) > 1
-        found = BestPerValue(values[kept[1].series_id], *kept[1:], several)
-        best.append((standing(kept), found))
-    return [found for _, found in sorted(best, key=lambda each: each[0])]
+        winner = BestPerValue(values[first[1].series_id], *first[1:], several)
+        best.append((standing(first), winner))
+    return [winner for _, winner in sorted(best, key=lambda pair: pair[0])]
 
 
 _Member = tuple[Value, Candidate, Fraction]

@@ -34,13 +34,13 @@ def write(tables: Iterable[DeltaTable]) -> str:
     converted has its score and unit as its tool printed them, in ``PRINTED``; ``SHARES`` are what
     scores are of their LUNs, whose own is in the same unit.
     """
-    some = list(tables)
-    has_printed = any(table.has_printed_units for table in some)
+    all_tables = list(tables)
+    has_printed = any(table.has_printed_units for table in all_tables)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    has_shares = any(table.has_shares for table in some)
+    has_shares = any(table.has_shares for table in all_tables)
     writer.writerow(HEADER + PRINTED * has_printed + SHARES * has_shares)
-    for table in some:
+    for table in all_tables:
         for row in table.rows:
             printed = [_number(row.printed_score), as_text(row.printed_unit)]
             writer.writerow(_cells(table, row) + printed * has_printed + _share(row) * has_shares)

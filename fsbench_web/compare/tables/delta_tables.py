@@ -102,22 +102,22 @@ def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
 
 
 def tables_and_notice(
-    spec: ComparisonSpec, known: Facts | None = None, *, headlines_only: bool = False
+    spec: ComparisonSpec, known_facts: Facts | None = None, *, headlines_only: bool = False
 ) -> tuple[list[DeltaTable], emulation.Notice | None]:
     """The same tables, and what to say of emulated results. As many queries, one less with
-    ``known`` contenders (``field_of``). Raises SpecError.
+    ``known_facts`` of contenders (``field_of``). Raises SpecError.
 
     ``headlines_only`` is for who keeps nothing but ``answer.headline_tables`` of them: others may
     be missing.
     """
     if spec.names_only_studies and not (spec.matched and spec.cells):
-        chosen = choose(spec, known=known, headlines_only=headlines_only)
+        chosen = choose(spec, known_facts=known_facts, headlines_only=headlines_only)
         tables, _ = _tables(spec, chosen)
         is_known = (tables and len(spec.studies) == 1) or _exist(spec.studies)
         if is_known and (tables or not spec.is_part):  # the part may have a name that nothing has
             return tables, emulation.notice(spec, tables, len(chosen.left_out))
-    found = comparison(spec, known=known)
-    return found.tables, found.emulated
+    full_comparison = comparison(spec, known_facts=known_facts)
+    return full_comparison.tables, full_comparison.emulated
 
 
 def _exist(studies: Collection[str]) -> bool:
@@ -127,13 +127,14 @@ def _exist(studies: Collection[str]) -> bool:
 def comparison(
     spec: ComparisonSpec,
     counts_runs: bool = False,
-    known: Facts | None = None,
+    known_facts: Facts | None = None,
     choices: ScoreChoices | None = None,
 ) -> Comparison:
     """The same with what the page needs around the tables.
 
-    Six queries, or five, and one for scores that lack their runs; one less with ``known``
-    contenders (``field_of``), and none for what there is to choose from where ``choices`` say it.
+    Six queries, or five, and one for scores that lack their runs; one less with
+    ``known_facts`` of contenders (``field_of``), and none for what there is to choose from where
+    ``choices`` say it.
 
     ``counts_runs`` is for who asks for ``run_count``. Raises SpecError.
     """
@@ -143,10 +144,10 @@ def comparison(
         problems.append("cells and matched cannot be combined: leave one of them out.")
     if problems:
         raise SpecError(problems)
-    chosen = choose(spec, counts_runs, known)
-    tables, shown = _tables(spec, chosen)
+    chosen = choose(spec, counts_runs, known_facts)
+    tables, contenders = _tables(spec, chosen)
     return Comparison(
-        *(spec, tables, choices, shown, chosen.considered, chosen.left_out, chosen.run_count),
+        *(spec, tables, choices, contenders, chosen.considered, chosen.left_out, chosen.run_count),
         work=chosen.work,
     )
 
@@ -162,17 +163,17 @@ def _tables(
         [_table(key, group, spec, chosen.checked, runs) for key, group in groups],
         Rule(spec.rule, spec.margin, spec.equivalence),
     )
-    answers = {(one.test, one.category): one for one in chosen.work}
-    tables = [replace(one, work=answers.get((one.test, one.category))) for one in tables]
-    kept = [place for place, one in enumerate(tables) if spec.shows(one.test, one.category)]
-    return [tables[place] for place in kept], [groups[place][1] for place in kept]
+    answers = {(answer.test, answer.category): answer for answer in chosen.work}
+    tables = [replace(table, work=answers.get((table.test, table.category))) for table in tables]
+    places = [place for place, table in enumerate(tables) if spec.shows(table.test, table.category)]
+    return [tables[place] for place in places], [groups[place][1] for place in places]
 
 
 def _matched(
     groups: Sequence[tuple[TableKey, list[Contender]]],
 ) -> list[tuple[TableKey, list[Contender]]]:
     """The same tables over the cells that all of their contenders have. One query."""
-    series = {each.row.series_id for _, shown in groups for each in shown}
+    series = {contender.row.series_id for _, group in groups for contender in group}
     if len(series) > MOST_LISTED:
         raise SpecError([TOO_MANY_TO_MATCH])
     try:
@@ -180,7 +181,7 @@ def _matched(
     except TooManyValues:
         raise SpecError([TOO_MANY_TO_MATCH]) from None
     return [
-        (key, matched(shown, key.category, measured.get(key.test, {}))) for key, shown in groups
+        (key, matched(group, key.category, measured.get(key.test, {}))) for key, group in groups
     ]
 
 
@@ -221,14 +222,14 @@ def relaxed_filters(spec: ComparisonSpec) -> list[RelaxedFilter]:
     A query for each filter that is set, two where emulated results are, and up to four more for
     what configurations and series are: however much there is, no score is read.
     """
-    ways: list[RelaxedFilter] = []
-    known: Facts = {}
+    relaxed: list[RelaxedFilter] = []
+    known_facts: Facts = {}
     for name in ("min_runs", "cells", "emulated", *reversed(FILTERS.values())):
-        if len(ways) < MOST_WAYS and getattr(spec, name) != getattr(EVERYTHING, name):
+        if len(relaxed) < MOST_WAYS and getattr(spec, name) != getattr(EVERYTHING, name):
             looser = spec.without(name)
-            if has_scores(looser, known):
-                ways.append(RelaxedFilter(name, looser))
-    return ways
+            if has_scores(looser, known_facts):
+                relaxed.append(RelaxedFilter(name, looser))
+    return relaxed
 
 
 def refuse_unknown_parts(spec: ComparisonSpec) -> None:
@@ -243,26 +244,30 @@ def refuse_unknown_parts(spec: ComparisonSpec) -> None:
         raise SpecError(problems, "part_test")
 
 
-def _baseline(spec: ComparisonSpec, shown: Sequence[Contender]) -> str:
+def _baseline(spec: ComparisonSpec, contenders: Sequence[Contender]) -> str:
     """The name of the contender that is meant: an old label means today's where none has it."""
-    if spec.by == "configuration" and all(each.name != spec.baseline for each in shown):
+    if spec.by == "configuration" and all(
+        contender.name != spec.baseline for contender in contenders
+    ):
         return current_label(spec.baseline)
     return spec.baseline
 
 
 def _table(
     key: TableKey,
-    shown: Sequence[Contender],
+    contenders: Sequence[Contender],
     spec: ComparisonSpec,
     checked: Mapping[published_values.PrintKey, published_values.Published],
     runs: Mapping[int, tuple[int, ...]],
 ) -> DeltaTable:
     lower = direction(key.unit)
-    table_flags = _mixed((contender.row for contender in shown), spec.by)
-    values = [contender.exact for contender in shown]
-    baseline = _baseline(spec, shown)
-    base = next((each.exact for each in shown if each.name == baseline), None)
-    opened = [is_open(each.row.printed_unit, tool_of(each.row)) for each in shown]
+    table_flags = _mixed((contender.row for contender in contenders), spec.by)
+    values = [contender.exact for contender in contenders]
+    baseline = _baseline(spec, contenders)
+    base = next((contender.exact for contender in contenders if contender.name == baseline), None)
+    opened = [
+        is_open(contender.row.printed_unit, tool_of(contender.row)) for contender in contenders
+    ]
     is_mixed = any(opened) and not all(opened)
     try:
         if lower is None:
@@ -275,24 +280,24 @@ def _table(
     changes = [
         None if base is None else change_percent(value, base, bool(lower)) for value in values
     ]
-    order = worst_first(values, [contender.name for contender in shown], bool(lower))
+    order = worst_first(values, [contender.name for contender in contenders], bool(lower))
     return DeltaTable(
         test=key.test,
         category=key.category,
         unit=key.unit,
         summed_unit=key.summed,
         is_unexplained=key.is_unexplained,
-        unit_base=_unit_base(key.unit, shown),
+        unit_base=_unit_base(key.unit, contenders),
         lower_is_better=bool(lower),
         rows=tuple(
             _row(
-                shown[place],
+                contenders[place],
                 deltas[place],
                 (*table_flags, UNIT_UNEXPLAINED) if is_mixed and opened[place] else table_flags,
                 checked,
                 change_percent=changes[place],
-                is_baseline=bool(baseline) and shown[place].name == baseline,
-                run_ids=_runs(shown[place].row, runs),
+                is_baseline=bool(baseline) and contenders[place].name == baseline,
+                run_ids=_runs(contenders[place].row, runs),
                 score=float(values[place]),
             )
             for place in order
@@ -300,16 +305,17 @@ def _table(
     )
 
 
-def _unit_base(unit: str, shown: Sequence[Contender]) -> int | None:
+def _unit_base(unit: str, contenders: Sequence[Contender]) -> int | None:
     """What KB, MB or GB are in all rows, where it is known and the same."""
     if unit.removesuffix("/s") not in OPEN_UNITS:
         return None
     bases = set()
     for printed, tool, times in {
-        (each.row.printed_unit, tool_of(each.row), each.times) for each in shown
+        (contender.row.printed_unit, tool_of(contender.row), contender.times)
+        for contender in contenders
     }:
-        found = unit_factor(printed, tool)
-        bases.add(None if found is None else base_of(unit, found.factor / times))
+        conversion = unit_factor(printed, tool)
+        bases.add(None if conversion is None else base_of(unit, conversion.factor / times))
     return bases.pop() if len(bases) == 1 else None
 
 
@@ -319,8 +325,8 @@ def _runs(row: ScoreRow, of_old: Mapping[int, tuple[int, ...]]) -> tuple[int, ..
 
 def _mixed(rows: Iterable[ScoreRow], by: str) -> tuple[str, ...]:
     """What else the rows differ in than in what is compared."""
-    kept = list(rows)
-    asked: list[tuple[str, str, Callable[[ScoreRow], object]]] = [
+    all_rows = list(rows)
+    checks: list[tuple[str, str, Callable[[ScoreRow], object]]] = [
         (MIXED_WORKLOADS, "workload", lambda row: row.workload),
         (MIXED_HARDWARE, "hardware", lambda row: row.hardware),
         (MIXED_LUNS, "lun", lambda row: row.lun),
@@ -329,8 +335,12 @@ def _mixed(rows: Iterable[ScoreRow], by: str) -> tuple[str, ...]:
         (MIXED_PREPARATIONS, "preparation", lambda row: row.preparation),
         (MIXED_MACHINES, "machine", lambda row: row.machine),
     ]
-    found = (flag for flag, compared, of in asked if compared != by and _differ(kept, of))
-    return tuple(dict.fromkeys(found))
+    flags = (
+        flag
+        for flag, compared, value_of in checks
+        if compared != by and _differ(all_rows, value_of)
+    )
+    return tuple(dict.fromkeys(flags))
 
 
 def _differ(rows: Sequence[ScoreRow], of: Callable[[ScoreRow], object]) -> bool:

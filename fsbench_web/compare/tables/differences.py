@@ -121,18 +121,18 @@ def differences(
         for each in table:
             names[each.row.series_id][each.name] = None
     belongs = _belonging(by, {row.filesystem for row in rows.values()})
-    found = []
-    for known in PROPERTIES.values():
-        if known.slug in _TOGETHER and known.slug != by:
+    of_properties = []
+    for attribute in PROPERTIES.values():
+        if attribute.slug in _TOGETHER and attribute.slug != by:
             continue
-        values = _values(known, rows)
+        values = _values(attribute, rows)
         difference = _difference(
-            known.title, known.one, values, counts, names, known.slug in belongs
+            attribute.title, attribute.one, values, counts, names, attribute.slug in belongs
         )
         if difference is not None:
-            found.append(difference)
+            of_properties.append(difference)
     return Differences(
-        tuple(sorted(found, key=lambda d: (d.is_compared, d.is_unsure))),
+        tuple(sorted(of_properties, key=lambda d: (d.is_compared, d.is_unsure))),
         tuple(_of_facts(facts or {}, counts, names, belongs)),
         len(tables),
     )
@@ -144,17 +144,17 @@ def _belonging(by: str, filesystems: Collection[str]) -> frozenset[str]:
     return _BELONGS.get(by, frozenset()) | {by} | {f"option.{key}" for key in options}
 
 
-def _values(known: Property, rows: Mapping[int, ScoreRow]) -> dict[int, frozenset[str]]:
+def _values(attribute: Property, rows: Mapping[int, ScoreRow]) -> dict[int, frozenset[str]]:
     """What each series has; of what only configurations have each of these is asked once."""
-    if not known.is_of_configuration:
-        return {series: _held(known, row) for series, row in rows.items()}
+    if not attribute.is_of_configuration:
+        return {series: _held(attribute, row) for series, row in rows.items()}
     of_each = {row.configuration_id: row for row in rows.values()}
-    found = {configuration: _held(known, row) for configuration, row in of_each.items()}
-    return {series: found[row.configuration_id] for series, row in rows.items()}
+    held = {configuration: _held(attribute, row) for configuration, row in of_each.items()}
+    return {series: held[row.configuration_id] for series, row in rows.items()}
 
 
-def _held(known: Property, row: ScoreRow) -> frozenset[str]:
-    value = known.of(row)
+def _held(attribute: Property, row: ScoreRow) -> frozenset[str]:
+    value = attribute.of(row)
     return frozenset({UNKNOWN.label if value == UNKNOWN else value.label})
 
 
@@ -185,7 +185,7 @@ def _of_facts(
 
 def _difference(
     title: str,
-    one: str,
+    singular: str,
     values: Mapping[int, frozenset[str]],
     counts: Mapping[frozenset[int], int],
     names: Mapping[int, Mapping[str, None]],
@@ -193,26 +193,26 @@ def _difference(
 ) -> Difference | None:
     if len(set(values.values())) < 2:
         return None
-    differing, sure, shown = 0, 0, set[int]()
+    differing, sure, differing_series = 0, 0, set[int]()
     for series_of_table, tables in counts.items():
         held = {values[series] for series in series_of_table if series in values}
         if len(held) > 1:
             differing += tables
-            shown |= series_of_table & values.keys()
+            differing_series |= series_of_table & values.keys()
             if len(held - {frozenset({UNKNOWN.label})}) > 1:
                 sure += tables
     if not differing:
         return None
     groups: dict[str, dict[str, None]] = defaultdict(dict)
-    for series in sorted(shown):
+    for series in sorted(differing_series):
         for value in sorted(values[series]):
             groups[value] |= dict(names[series])
     return Difference(
         title,
-        one,
+        singular,
         tuple(
-            Group(value, tuple(sorted(found)))
-            for value, found in sorted(groups.items(), key=lambda item: _last_unknown(item[0]))
+            Group(value, tuple(sorted(contenders)))
+            for value, contenders in sorted(groups.items(), key=lambda item: _last_unknown(item[0]))
         ),
         sure or differing,
         is_compared,

@@ -15,22 +15,22 @@ from fsbench_web.studies.scores.queries import EMULATED
 OUT, WITH, ONLY = "out", "with", "only"
 
 
-def left_out(is_emulated: Mapping[int, bool], asked: str) -> frozenset[int]:
+def left_out(is_emulated: Mapping[int, bool], choice: str) -> frozenset[int]:
     """The series that are not shown: the emulated ones, or with ``only`` the others.
 
-    ``is_emulated`` is of all series that pass the filters, ``asked`` is ``spec.emulated``.
+    ``is_emulated`` is of all series that pass the filters, ``choice`` is ``spec.emulated``.
     """
     emulated = frozenset(series for series, is_so in is_emulated.items() if is_so)
-    if asked == ONLY:
+    if choice == ONLY:
         return frozenset(is_emulated) - emulated
-    if asked == WITH or (not asked and len(emulated) == len(is_emulated)):
+    if choice == WITH or (not choice and len(emulated) == len(is_emulated)):
         return frozenset()
     return emulated
 
 
-def announced(series: frozenset[int], asked: str) -> frozenset[int]:
+def announced(series: frozenset[int], choice: str) -> frozenset[int]:
     """Of what is left out, what has to be said: whoever asks for emulated ones alone knows."""
-    return frozenset() if asked == ONLY else series
+    return frozenset() if choice == ONLY else series
 
 
 def decided(spec: ComparisonSpec, tables: Iterable[DeltaTable], hidden: int) -> ComparisonSpec:
@@ -48,10 +48,10 @@ def decided(spec: ComparisonSpec, tables: Iterable[DeltaTable], hidden: int) -> 
 
 def state_of(tables: Iterable[DeltaTable]) -> str:
     """What tables show of emulated results: "", ``only`` them, or them ``with`` others."""
-    found = {EMULATED in row.flags for table in tables for row in table.rows}
-    if found == {True}:
+    emulated = {EMULATED in row.flags for table in tables for row in table.rows}
+    if emulated == {True}:
         return ONLY
-    return WITH if True in found else ""
+    return WITH if True in emulated else ""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class Notice:
     def sentence(self) -> str:
         """The same in a sentence, for exports and reports; "" where there is nothing to say."""
         if self.left_out:
-            one = self.left_out == 1
+            is_one = self.left_out == 1
             return (
-                f"{self.left_out} emulated series {'is' if one else 'are'} left out: emulated "
+                f"{self.left_out} emulated series {'is' if is_one else 'are'} left out: emulated "
                 "results are for function, not for speed."
             )
         return SENTENCES.get(self.state, "")

@@ -56,24 +56,26 @@ class Field:
         )
 
 
-def field_of(spec: ComparisonSpec, known: Facts | None = None) -> Field:
+def field_of(spec: ComparisonSpec, known_facts: Facts | None = None) -> Field:
     """Who competes in ``spec``. One query; three where anything was emulated, two more of a window.
 
-    Emulated results are left out here, before any contender is the best of anything. ``known`` is
-    what the same page has read of configurations or series; what it lacks is read and added.
+    Emulated results are left out here, before any contender is the best of anything.
+    ``known_facts`` are what the same page has read of configurations or series; what they lack is
+    read and added.
     """
-    field = _passing(spec, {} if known is None else known)
+    field = _passing(spec, {} if known_facts is None else known_facts)
     if spec.emulated or any(field.facts[key].is_emulated for key in field.values):
         field = _without_emulated(field, spec)
     return _window(field, spec.from_row) if spec.from_row else field
 
 
-def has_scores(spec: ComparisonSpec, known: Facts) -> bool:
+def has_scores(spec: ComparisonSpec, known_facts: Facts) -> bool:
     """Whether ``spec`` shows anything. One query; two where it says what of emulated results.
 
-    ``known`` keeps what is read of configurations and series, one query more, for the next call.
+    ``known_facts`` keep what is read of configurations and series, one query more, for the next
+    call.
     """
-    considered = _passing(spec, known).considered
+    considered = _passing(spec, known_facts).considered
     # Unless it is said, emulated ones are left out only where there are others.
     if spec.emulated in (emulation.OUT, emulation.ONLY):
         is_emulated = Q(series_id__in=list(emulated_in(spec.studies)))
@@ -90,27 +92,31 @@ def direction(unit: str) -> bool | None:
         return None
 
 
-def _passing(spec: ComparisonSpec, known: Facts) -> Field:
-    """Whoever passes the filters, emulated or not. One query, unless it is ``known``.
+def _passing(spec: ComparisonSpec, known_facts: Facts) -> Field:
+    """Whoever passes the filters, emulated or not. One query, unless it is in ``known_facts``.
 
     By configuration where neither the property nor a filter asks for more: there are few of them,
     and thousands of series.
     """
-    asked, compared = spec.score_filter, PROPERTIES[spec.by]
-    of_configuration = compared.is_of_configuration and asked.of_configuration
+    score_filter, compared = spec.score_filter, PROPERTIES[spec.by]
+    of_configuration = compared.is_of_configuration and score_filter.of_configuration
     by = CONFIGURATION if of_configuration else SERIES
-    if (by, spec.studies) not in known and of_configuration:
-        known[by, spec.studies] = configurations_in(spec.studies)
-    elif (by, spec.studies) not in known:
-        known[by, spec.studies] = series_facts(None, spec.studies)
-    facts = known[by, spec.studies]
-    values = {key: compared.of(one) for key, one in facts.items() if asked.takes(one)}
-    scores = asked.scores
+    if (by, spec.studies) not in known_facts and of_configuration:
+        known_facts[by, spec.studies] = configurations_in(spec.studies)
+    elif (by, spec.studies) not in known_facts:
+        known_facts[by, spec.studies] = series_facts(None, spec.studies)
+    facts = known_facts[by, spec.studies]
+    values = {
+        key: compared.of(competitor)
+        for key, competitor in facts.items()
+        if score_filter.takes(competitor)
+    }
+    scores = score_filter.scores
     is_whole = len(values) == len(facts)
     considered = scores if is_whole else scores.filter(**{f"{by}__in": list(values)})
     has_kept_scores = (
         of_configuration
-        and asked.takes_whole_configurations
+        and score_filter.takes_whole_configurations
         and any(facts[key].has_kept_scores for key in values)
     )
     return Field(by, facts, values, scores, considered, has_kept_scores=has_kept_scores)
@@ -131,9 +137,9 @@ def _window(field: Field, first: int) -> Field:
 
     Two queries.
     """
-    found = field.considered.order_by()
-    units = list(found.values_list("unit", flat=True)[:1])
+    scores = field.considered.order_by()
+    units = list(scores.values_list("unit", flat=True)[:1])
     is_lower = bool(units and direction(units[0]))
-    ranked = found.order_by("unit", "value" if is_lower else "-value", "pk")
-    kept = ranked.values_list("pk", flat=True)[first - 1 : first - 1 + limits.WINDOW]
-    return field.narrowed(pk__in=list(kept))
+    ranked = scores.order_by("unit", "value" if is_lower else "-value", "pk")
+    window = ranked.values_list("pk", flat=True)[first - 1 : first - 1 + limits.WINDOW]
+    return field.narrowed(pk__in=list(window))

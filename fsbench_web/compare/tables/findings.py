@@ -117,7 +117,7 @@ def summary(tables: Iterable[DeltaTable], places: Places = section_place) -> lis
                 counts[row.contender][row.verdict.status] += 1
     order = sorted(counts, key=lambda name: (-counts[name].total(), name))
     is_freenix = methods_of(ranked) <= {FREENIX}
-    found = [_leader(name, counts[name], len(ranked), is_freenix) for name in order]
+    sentences = [_leader(name, counts[name], len(ranked), is_freenix) for name in order]
     spreads = [(spread, table) for table in ranked if (spread := _spread(table)) is not None]
     if len({spread for spread, _ in spreads}) > 1:
         widest = max(spreads, key=lambda pair: pair[0])
@@ -129,8 +129,8 @@ def summary(tables: Iterable[DeltaTable], places: Places = section_place) -> lis
             Part(_title(narrowest[1]), places(narrowest[1])),
             Part(f": {percents(narrowest[0])}."),
         )
-        found.append(Finding("", "", UNKNOWN, parts))
-    return found
+        sentences.append(Finding("", "", UNKNOWN, parts))
+    return sentences
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class TestFindings:
     def more(self) -> str:
         """How many others there are: categories, or tables where some are of another unit."""
         count = len(self.others)
-        if any(one.category == self.headline.category for one in self.others):
+        if any(other.category == self.headline.category for other in self.others):
             return f"{count} more table{'s' * (count > 1)}"
         return f"{count} more categor{'ies' if count > 1 else 'y'}"
 
@@ -199,11 +199,11 @@ def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> F
         [
             TestFindings(
                 testnames.label(test),
-                next(one for one in sentence if one.is_headline),
-                tuple(one for one in sentence if not one.is_headline),
+                next(finding for finding in of_test if finding.is_headline),
+                tuple(finding for finding in of_test if not finding.is_headline),
                 test in folded,
             )
-            for test, sentence in sorted(by_test.items(), key=lambda pair: pair[0] in folded)
+            for test, of_test in sorted(by_test.items(), key=lambda pair: pair[0] in folded)
         ],
         pairs_tested(tables),
         verdicts[0].margin_percent if verdicts else None,
@@ -214,7 +214,7 @@ def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> F
 def pairs_tested(tables: Iterable[DeltaTable]) -> int:
     """How many pairs were tested at once, of the table with most; 0 where none could be."""
     verdicts = (row.verdict for table in tables for row in table.rows)
-    return max((one.tested or 0 for one in verdicts if one is not None), default=0)
+    return max((verdict.tested or 0 for verdict in verdicts if verdict is not None), default=0)
 
 
 def _of_emulated(tables: Sequence[DeltaTable]) -> list[Finding]:
@@ -237,7 +237,7 @@ def _leader(name: str, counts: Counter[str], tables: int, is_freenix: bool) -> F
         )
         if counts[status]
     ]
-    status = next((one for one in (SIGNIFICANT, EQUIVALENT, TIE) if counts[one]), UNKNOWN)
+    status = next((status for status in (SIGNIFICANT, EQUIVALENT, TIE) if counts[status]), UNKNOWN)
     text = f" has the best score in {counts.total()} of the {tables} tables: {named(parts, 9)}."
     return Finding("", "", status, (Part(name, is_name=True), Part(text)))
 
@@ -328,8 +328,8 @@ def _of_ratio(
     if verdict.status == EQUIVALENT:
         names = Part(named(verdict.against), is_name=True)
         within = f" with {score}: they differ by less than {verdict.equivalence_percent:g}%"
-        found = f" ({effect(verdict)})" if effect(verdict) else ""
-        return [*lead, Part(" is equivalent to "), names, Part(f"{within}{found}.")]
+        size = f" ({effect(verdict)})" if effect(verdict) else ""
+        return [*lead, Part(" is equivalent to "), names, Part(f"{within}{size}.")]
     parts = [*lead, Part(f" leads with {score}"), *behind, Part(": inconclusive")]
     reason = missing(verdict) or basis_words(verdict)
     parts.append(Part(f" against {named(verdict.against)} ({reason})" if verdict.against else ""))

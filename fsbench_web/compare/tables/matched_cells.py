@@ -24,7 +24,7 @@ Repeats = Mapping[int, Mapping[Cell, float]]
 
 
 def matched(
-    shown: Sequence[Contender], category: str, measured: Mapping[int, Repeats]
+    contenders: Sequence[Contender], category: str, measured: Mapping[int, Repeats]
 ) -> list[Contender]:
     """The contenders of one table with scores over the cells that all of them have.
 
@@ -32,26 +32,28 @@ def matched(
     published score, a test that is no matrix) keeps its score and is flagged, and asks nothing of
     the others. ``cells`` of a score made anew are those compared, ``cells_expected`` those it had.
     """
-    known = {
-        each.row.series_id: set().union(*measured[each.row.series_id].values())
-        for each in shown
-        if measured.get(each.row.series_id)
+    cells = {
+        contender.row.series_id: set().union(*measured[contender.row.series_id].values())
+        for contender in contenders
+        if measured.get(contender.row.series_id)
     }
     if category == MEAN:
-        return list(shown)  # One value a run: there are no cells to choose from.
-    if not known:
-        return [_flagged(each, NOT_MATCHED) for each in shown]
-    common = set.intersection(*known.values())
-    scores = {series: _limited(measured[series], common).get(category) for series in known}
+        return list(contenders)  # One value a run: there are no cells to choose from.
+    if not cells:
+        return [_flagged(contender, NOT_MATCHED) for contender in contenders]
+    common = set.intersection(*cells.values())
+    scores = {series: _limited(measured[series], common).get(category) for series in cells}
     if any(score is None for score in scores.values()):
-        return [_flagged(each, NO_COMMON_CELLS) for each in shown]
+        return [_flagged(contender, NO_COMMON_CELLS) for contender in contenders]
     return [
-        _flagged(each, NOT_MATCHED)
-        if each.row.series_id not in known
-        else each._replace(
-            row=_rescored(each.row, category, scores[each.row.series_id], measured, common)
+        _flagged(contender, NOT_MATCHED)
+        if contender.row.series_id not in cells
+        else contender._replace(
+            row=_rescored(
+                contender.row, category, scores[contender.row.series_id], measured, common
+            )
         )
-        for each in shown
+        for contender in contenders
     ]
 
 
@@ -70,9 +72,9 @@ class Coverage:
     missing: tuple[Cell, ...]
 
 
-def coverage(shown: Sequence[Contender], measured: Mapping[int, Repeats]) -> list[Coverage]:
+def coverage(contenders: Sequence[Contender], measured: Mapping[int, Repeats]) -> list[Coverage]:
     """The cells behind every score that is shown of one test, by contender and configuration."""
-    rows = {(each.name, each.row.series_id): each.row for each in shown}
+    rows = {(contender.name, contender.row.series_id): contender.row for contender in contenders}
     cells = {
         series: set().union(*measured[series].values())
         for _, series in rows
@@ -108,7 +110,9 @@ def _rescored(
     assert score is not None  # asked before, of all of them
     repeats = measured[row.series_id]
     of_runs = {pk: _limited({pk: run}, common).get(category) for pk, run in repeats.items()}
-    interval = confidence.interval([one.value for one in of_runs.values() if one is not None])
+    interval = confidence.interval(
+        [run_score.value for run_score in of_runs.values() if run_score is not None]
+    )
     flags = [flag for flag in row.flags if flag not in (PARTIAL, UNEQUAL_REPEATS)]
     inside = set(filter(CATEGORIES[category].holds, common))
     runs = tuple(pk for pk, run in repeats.items() if not inside.isdisjoint(run))
@@ -119,7 +123,10 @@ def _rescored(
         repeats=score.repeats,
         run_ids=runs,
         repeat_scores=tuple(
-            (blocks[pk][0] if pk in blocks else "", one.value if (one := of_runs[pk]) else None)
+            (
+                blocks[pk][0] if pk in blocks else "",
+                run_score.value if (run_score := of_runs[pk]) else None,
+            )
             for pk in runs
         ),
         cells=score.cells,

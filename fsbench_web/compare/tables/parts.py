@@ -29,7 +29,7 @@ def part_links(
     "next" lead to all others.
     """
 
-    def way(label: str, is_shown: bool, other: ComparisonSpec) -> RelaxedFilter:
+    def link(label: str, is_shown: bool, other: ComparisonSpec) -> RelaxedFilter:
         return RelaxedFilter(
             label, is_shown, (other if names_study else replace(other, studies=())).to_query()
         )
@@ -39,14 +39,14 @@ def part_links(
     slugs = spec.part_categories or spec.categories
     of_table = replace(whole, tests=tests, categories=slugs)
     steps = _steps(part, whole, replace(spec, from_row=0))
-    found = {
-        "Parts": [way(label, False, other) for label, other in steps],
+    links = {
+        "Parts": [link(label, False, other) for label, other in steps],
         "Tests": [
-            way(testnames.label(name), name in tests, replace(whole, part_tests=(name,)))
+            link(testnames.label(name), name in tests, replace(whole, part_tests=(name,)))
             for name in _around(part.tests, part.from_test)
         ],
         "Categories": [
-            way(
+            link(
                 categories.label(name),
                 name in slugs,
                 replace(whole, part_tests=tests, part_categories=(name,)),
@@ -54,11 +54,11 @@ def part_links(
             for name in part.categories
         ],
         "File systems": [
-            way(name, name in spec.filesystems, replace(of_table, filesystems=(name,)))
+            link(name, name in spec.filesystems, replace(of_table, filesystems=(name,)))
             for name in part.filesystems
         ],
     }
-    return {title: ways for title, ways in found.items() if ways}
+    return {title: choices for title, choices in links.items() if choices}
 
 
 def _around(names: Sequence[str], first: int) -> Sequence[str]:
@@ -73,18 +73,18 @@ def _steps(
     part: Part, whole: ComparisonSpec, table: ComparisonSpec
 ) -> list[tuple[str, ComparisonSpec]]:
     """Before and next, of the scores of one table (``table``) and of many tests."""
-    found = []
+    steps = []
     if part.from_row > 1:
         before = max(1, part.from_row - limits.WINDOW)
-        found.append((f"Scores from {before:,}", replace(table, from_row=before)))
+        steps.append((f"Scores from {before:,}", replace(table, from_row=before)))
     if part.next_row:
-        found.append((f"Scores from {part.next_row:,}", replace(table, from_row=part.next_row)))
+        steps.append((f"Scores from {part.next_row:,}", replace(table, from_row=part.next_row)))
     if len(part.tests) <= limits.MOST_LINKS:
-        return found
-    shown = (part.next_test or len(part.tests) + 1) - part.from_test
+        return steps
+    count = (part.next_test or len(part.tests) + 1) - part.from_test
     if part.from_test > 1:
-        before = max(1, part.from_test - shown)
-        found.append((f"Tests from {before:,}", replace(whole, from_test=before)))
+        before = max(1, part.from_test - count)
+        steps.append((f"Tests from {before:,}", replace(whole, from_test=before)))
     if part.next_test:
-        found.append((f"Tests from {part.next_test:,}", replace(whole, from_test=part.next_test)))
-    return found
+        steps.append((f"Tests from {part.next_test:,}", replace(whole, from_test=part.next_test)))
+    return steps

@@ -27,8 +27,8 @@ def verdict_of(row: DeltaRow, has_baseline: bool) -> str:
     """
     if row.is_baseline if has_baseline else row.best:
         return REFERENCE
-    found = row.change_verdict if has_baseline else row.verdict
-    return NOT_KNOWN if found is None else _STATUS[found.status]
+    verdict = row.change_verdict if has_baseline else row.verdict
+    return NOT_KNOWN if verdict is None else _STATUS[verdict.status]
 
 
 def distance_percent(row: DeltaRow, has_baseline: bool) -> float | None:
@@ -39,8 +39,8 @@ def distance_percent(row: DeltaRow, has_baseline: bool) -> float | None:
 
 def worth_percent(row: DeltaRow, has_baseline: bool) -> float:
     """What is worth a decision: the margin of equivalence that the row was judged by."""
-    found = row.change_verdict if has_baseline else row.verdict
-    margin = found.equivalence_percent if found else None
+    verdict = row.change_verdict if has_baseline else row.verdict
+    margin = verdict.equivalence_percent if verdict else None
     return EQUIVALENCE_PERCENT if margin is None else margin
 
 
@@ -56,8 +56,8 @@ def hidden(table: DeltaTable, view: TableView) -> frozenset[int]:
     others = {
         place for place, row in enumerate(table.rows) if verdict_of(row, has_baseline) != REFERENCE
     }
-    shown = {place for place in others if _is_shown(table.rows[place], has_baseline, view)}
-    return frozenset(others - shown) if shown else frozenset(range(len(table.rows)))
+    shown_places = {place for place in others if _is_shown(table.rows[place], has_baseline, view)}
+    return frozenset(others - shown_places) if shown_places else frozenset(range(len(table.rows)))
 
 
 def _is_shown(row: DeltaRow, has_baseline: bool, view: TableView) -> bool:

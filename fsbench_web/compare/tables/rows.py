@@ -92,8 +92,8 @@ class DeltaRow(NamedTuple):
     @property
     def repeats(self) -> tuple[float, ...]:
         """The scores of its repeats, each by itself; () where fewer than two are known."""
-        known = tuple(value for _, value in self.repeat_scores or () if value is not None)
-        return known if len(known) > 1 else ()
+        scores = tuple(value for _, value in self.repeat_scores or () if value is not None)
+        return scores if len(scores) > 1 else ()
 
     @property
     def median(self) -> MedianInterval | None:
@@ -107,10 +107,10 @@ class DeltaRow(NamedTuple):
 
         The rule of FREENIX 2002 calls the better score best, whatever its verdict is.
         """
-        found = self.verdict
+        verdict = self.verdict
         if not self.best:
             return ""
-        is_open = found is not None and found.method != FREENIX and found.is_inconclusive
+        is_open = verdict is not None and verdict.method != FREENIX and verdict.is_inconclusive
         return "leading" if is_open else "best"
 
     @property
@@ -121,8 +121,8 @@ class DeltaRow(NamedTuple):
     @property
     def subline(self) -> str:
         """What stands under the contender: the configuration, where the name does not say it."""
-        known = self.configuration or ""
-        return "" if known.lower() == self.contender.split("@")[0] else known
+        configuration = self.configuration or ""
+        return "" if configuration.lower() == self.contender.split("@")[0] else configuration
 
     @property
     def coverage(self) -> str:
@@ -140,9 +140,9 @@ class DeltaRow(NamedTuple):
             "run_ids": list(self.run_ids),
             "repeat_scores": self.repeat_scores and list(map(list, self.repeat_scores)),
             **{
-                name: None if found is None else found.as_dict()
+                name: None if nested is None else nested.as_dict()
                 for name in _NESTED
-                for found in [getattr(self, name)]
+                for nested in [getattr(self, name)]
             },
         }
 
@@ -159,13 +159,14 @@ class DeltaRow(NamedTuple):
         for name, kind in _NESTED.items():
             if values[name] is not None:
                 values[name] = kind.from_dict(values[name])
-        kept = values["repeat_scores"]
+        repeat_scores = values["repeat_scores"]
         return cls(
             **values
             | {
                 "flags": tuple(values["flags"]),
                 "run_ids": tuple(values["run_ids"]),
-                "repeat_scores": kept and tuple((block, value) for block, value in kept),
+                "repeat_scores": repeat_scores
+                and tuple((block, value) for block, value in repeat_scores),
             }
         )
 
@@ -313,8 +314,8 @@ class DeltaTable:
     @cached_property
     def coverage_of_each(self) -> str:
         """How many cells stand behind every row, in words, where it is the same and not one."""
-        found = {(row.coverage, row.cells) for row in self.rows}
-        coverage, cells = found.pop() if len(found) == 1 else ("", None)
+        counts = {(row.coverage, row.cells) for row in self.rows}
+        coverage, cells = counts.pop() if len(counts) == 1 else ("", None)
         return f"{coverage} data points" if cells and coverage not in ("1", "1 of 1") else ""
 
     @cached_property

@@ -47,13 +47,13 @@ def in_order(table: DeltaTable, sort: str) -> DeltaTable:
         rows = sorted(table.rows, key=lambda row: row.contender, reverse=is_reversed)
         return replace(table, rows=tuple(rows))
     value = _KEYS[name]
-    found: list[tuple[Any, DeltaRow]] = []
+    numbered: list[tuple[Any, DeltaRow]] = []
     missing = []
     for row in table.rows:
         number = value(row)
         if number is None:
             missing.append(row)
         else:
-            found.append((number, row))
-    found.sort(key=lambda pair: pair[0], reverse=is_reversed)
-    return replace(table, rows=(*(row for _, row in found), *missing))
+            numbered.append((number, row))
+    numbered.sort(key=lambda pair: pair[0], reverse=is_reversed)
+    return replace(table, rows=(*(row for _, row in numbered), *missing))

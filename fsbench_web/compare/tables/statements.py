@@ -50,25 +50,25 @@ def check(
 
 
 def _checked(statement: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places) -> Checked:
-    asked = statement.get("check")
+    criterion = statement.get("check")
     verdict, parts = (
         (UNCHECKED, [Part(statement["why"])])
-        if asked is None
-        else _CHECKS[asked["kind"]](asked, tables, places)
+        if criterion is None
+        else _CHECKS[criterion["kind"]](criterion, tables, places)
     )
     return Checked(statement["text"], statement["place"], verdict, tuple(parts))
 
 
 def _score(
-    asked: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
+    criterion: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
 ) -> tuple[str, list[Part]]:
     """The score of a file system's best configuration in one table."""
-    found = _row(asked, tables)
-    if found is None:
+    match = _row(criterion, tables)
+    if match is None:
         return UNCHECKED, [Part("The tables have no such score.")]
-    table, row = found
+    table, row = match
     parts = [Part(_title(table), places(table))]
-    if abs(row.score - float(Decimal(asked["score"]))) > _ROUNDING:
+    if abs(row.score - float(Decimal(criterion["score"]))) > _ROUNDING:
         return DIFFERS, [
             *parts,
             Part(f" gives {row.contender} {_amount(row, table)}."),
@@ -90,18 +90,18 @@ def _score(
 
 
 def _other(
-    asked: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
+    criterion: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
 ) -> tuple[str, list[Part]]:
     """The score of a configuration that is not the best of its file system: below that, if right.
 
     That it is below is no proof: only that the tables do not speak against it.
     """
-    found = _row(asked, tables)
-    if found is None:
+    match = _row(criterion, tables)
+    if match is None:
         return UNCHECKED, [Part("The tables have no such score.")]
-    table, row = found
+    table, row = match
     parts = [Part(_title(table), places(table))]
-    score = float(Decimal(asked["score"]))
+    score = float(Decimal(criterion["score"]))
     is_behind = score > row.score if table.lower_is_better else score < row.score
     if not is_behind:
         return DIFFERS, [
@@ -118,17 +118,17 @@ def _other(
 
 
 def _parts_of_overall(
-    asked: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
+    criterion: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
 ) -> tuple[str, list[Part]]:
     """Whether the overall score can be the sum of the first ``parts`` categories.
 
     A configuration's categories are at most the best of its file system, so that the overall score
     cannot be above the sum of these.
     """
-    sums = _sums(tables, int(asked["parts"]))
+    sums = _sums(tables, int(criterion["parts"]))
     if not sums:
         return UNCHECKED, [Part("The tables have not all of these scores.")]
-    above = sum(1 for overall, parts in sums if overall > parts + _allowed(asked))
+    above = sum(1 for overall, parts in sums if overall > parts + _allowed(criterion))
     if above:
         return DIFFERS, [
             Part(
@@ -145,7 +145,7 @@ def _parts_of_overall(
 
 
 def _won_by_several(
-    asked: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
+    criterion: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
 ) -> tuple[str, list[Part]]:
     """Whether the best scores of a file system are of more than one configuration.
 
@@ -154,7 +154,7 @@ def _won_by_several(
     sums = _sums(tables, len(categories.SUMMED))
     if not sums:
         return UNCHECKED, [Part("The tables have not all of these scores.")]
-    below = sum(1 for overall, parts in sums if overall < parts - _allowed(asked))
+    below = sum(1 for overall, parts in sums if overall < parts - _allowed(criterion))
     return CONFIRMED if below else UNCHECKED, [
         Part(
             f"{below} of the {len(sums)} overall scores are below the sum of the file system's "
@@ -175,9 +175,9 @@ _CHECKS: dict[
 KINDS = frozenset(_CHECKS)
 
 
-def _allowed(asked: Mapping[str, Any]) -> float:
+def _allowed(criterion: Mapping[str, Any]) -> float:
     """What the rounding of the printed scores can add up to."""
-    return _ROUNDING * (int(asked.get("parts", len(categories.SUMMED))) + 1)
+    return _ROUNDING * (int(criterion.get("parts", len(categories.SUMMED))) + 1)
 
 
 def _sums(tables: Sequence[DeltaTable], parts: int) -> list[tuple[float, float]]:
@@ -196,15 +196,15 @@ def _sums(tables: Sequence[DeltaTable], parts: int) -> list[tuple[float, float]]
 
 
 def _row(
-    asked: Mapping[str, Any], tables: Sequence[DeltaTable]
+    criterion: Mapping[str, Any], tables: Sequence[DeltaTable]
 ) -> tuple[DeltaTable, DeltaRow] | None:
     return next(
         (
             (table, row)
             for table in tables
-            if (table.test, table.category) == (asked["test"], asked["category"])
+            if (table.test, table.category) == (criterion["test"], criterion["category"])
             for row in table.rows
-            if row.filesystem == asked["filesystem"]
+            if row.filesystem == criterion["filesystem"]
         ),
         None,
     )

@@ -57,7 +57,7 @@ def page(request: HttpRequest) -> HttpResponse:
         choices = score_choices()
         limited = bounded(wanted, tables=choices.tables)
         spec = limited.spec
-        shown = comparison(spec, counts_runs=True, known=limited.known, choices=choices)
+        shown = comparison(spec, counts_runs=True, known_facts=limited.known, choices=choices)
     except SpecError as error:
         return refused(request, error)
     tab = compare_tabs.tab_of(request.GET, shown.tables)

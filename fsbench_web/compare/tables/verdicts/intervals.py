@@ -5,11 +5,11 @@ from fsbench_web.core.scoring.confidence import REPEATS, TRIALS, Interval
 from fsbench_web.core.scoring.median import MedianInterval, RepeatsFor
 
 
-def half_width(found: Interval, unit: str) -> str:
+def half_width(interval: Interval, unit: str) -> str:
     """``± 2.48%``, or in the unit where the mean is zero."""
-    relative = found.relative_percent
+    relative = interval.relative_percent
     if relative is None:
-        return f"± {numbers.with_unit(found.half_width, unit)}"
+        return f"± {numbers.with_unit(interval.half_width, unit)}"
     return numbers.half_width(relative)
 
 
@@ -19,23 +19,24 @@ BELOW_ZERO = (
 )
 
 
-def interval_sentence(found: Interval, unit: str, harmonic: float | None = None) -> str:
+def interval_sentence(interval: Interval, unit: str, harmonic: float | None = None) -> str:
     """What the interval is, around what, and of what; ``harmonic`` is a mean of the same repeats.
 
     A rate that was measured over the same time in each repeat has the arithmetic mean, and over the
     same work the harmonic one (Hoefler and Belli, rule 3). An end below zero stays what Student's t
     gives, and is explained.
     """
-    interval = _interval_of(found, unit, harmonic)
-    return f"{interval} {BELOW_ZERO}" if found.low < 0 < found.mean else interval
+    sentence = _interval_of(interval, unit, harmonic)
+    return f"{sentence} {BELOW_ZERO}" if interval.low < 0 < interval.mean else sentence
 
 
-def _interval_of(found: Interval, unit: str, harmonic: float | None) -> str:
+def _interval_of(interval: Interval, unit: str, harmonic: float | None) -> str:
     text = (
-        f"95% interval {_ends(found, unit)}, around {numbers.with_unit(found.mean, unit)}, the mean"
+        f"95% interval {_ends(interval, unit)}, around {numbers.with_unit(interval.mean, unit)}, "
+        "the mean"
     )
-    if found.of == REPEATS:
-        text += f" of the scores of {found.count} repeats, each scored by itself."
+    if interval.of == REPEATS:
+        text += f" of the scores of {interval.count} repeats, each scored by itself."
         if harmonic is None:
             return text
         return (
@@ -44,40 +45,44 @@ def _interval_of(found: Interval, unit: str, harmonic: float | None) -> str:
             f"{numbers.with_unit(harmonic, unit)}."
         )
     kind, values = "interval samples", "samples"
-    if found.of == TRIALS:
+    if interval.of == TRIALS:
         kind = values = "trials"
-    text += f" of {found.count} {kind} of one run, taken as quasi-independent"
-    if found.autocorrelation is None:
+    text += f" of {interval.count} {kind} of one run, taken as quasi-independent"
+    if interval.autocorrelation is None:
         return f"{text}; they are all the same."
-    correlation = numbers.with_minus(numbers.number(found.autocorrelation))
+    correlation = numbers.with_minus(numbers.number(interval.autocorrelation))
     text += f"; neighbouring {values} correlate by {correlation} (lag 1)"
-    if found.follows:
+    if interval.follows:
         return f"{text}, more than chance would have it: the interval is too narrow."
     return f"{text}."
 
 
-def _ends(found: Interval, unit: str) -> str:
-    return numbers.with_minus(numbers.span(found.low, found.high, unit))
+def _ends(interval: Interval, unit: str) -> str:
+    return numbers.with_minus(numbers.span(interval.low, interval.high, unit))
 
 
-def median_sentence(found: MedianInterval, mean: Interval, unit: str) -> str:
+def median_sentence(median: MedianInterval, mean: Interval, unit: str) -> str:
     """The median with its interval, whether the mean says another thing, and how many repeats it
     takes; ``mean`` is of the same repeats, in ``unit``.
     """
     text = (
-        f"Median {numbers.with_unit(found.median, unit)}, 95% interval "
-        f"{numbers.span(found.low, found.high, unit)} (order statistics, which ask nothing of how "
-        "repeats are distributed)."
+        f"Median {numbers.with_unit(median.median, unit)}, 95% interval "
+        f"{numbers.span(median.low, median.high, unit)} (order statistics, which ask nothing of "
+        "how repeats are distributed)."
     )
-    if not found.low <= mean.mean <= found.high:
-        few = "large" if mean.mean > found.median else "small"
+    if not median.low <= mean.mean <= median.high:
+        few = "large" if mean.mean > median.median else "small"
         text += f" The mean lies outside of it: the repeats are skewed, a few of them very {few}."
-    elif not mean.low <= found.median <= mean.high:
+    elif not mean.low <= median.median <= mean.high:
         text += " It lies outside of the interval of the mean: the repeats are skewed."
-    enough = " and ".join(_needed(one, found.count) for one in found.repeats_for)
+    enough = " and ".join(_needed(target, median.count) for target in median.repeats_for)
     return f"{text} By resampling (CONFIRM) {enough}." if enough else text
 
 
-def _needed(one: RepeatsFor, count: int) -> str:
-    needed = f"more than these {count} repeats" if one.repeats is None else f"{one.repeats} repeats"
-    return f"{needed} would give it to ± {one.half_width_percent:g}%"
+def _needed(target: RepeatsFor, count: int) -> str:
+    needed = (
+        f"more than these {count} repeats"
+        if target.repeats is None
+        else f"{target.repeats} repeats"
+    )
+    return f"{needed} would give it to ± {target.half_width_percent:g}%"

@@ -46,8 +46,8 @@ def rule(tables: Sequence[DeltaTable]) -> str:
     """By what the tables were judged, and what of them is exploration."""
     verdicts = [row.verdict for table in tables for row in table.rows if row.verdict]
     parts = []
-    if any(one.method == FREENIX for one in verdicts):
-        counts = {one.tested for one in verdicts if one.tested}
+    if any(verdict.method == FREENIX for verdict in verdicts):
+        counts = {verdict.tested for verdict in verdicts if verdict.tested}
         pairs = f"{max(counts)} pairs" if len(counts) == 1 else "all pairs of a table"
         holm = f", with p at most 0.05 by Holm's correction over {pairs}" * (
             max(counts, default=1) > 1
@@ -57,9 +57,11 @@ def rule(tables: Sequence[DeltaTable]) -> str:
             f"at least {verdicts[0].margin_percent:g}%{holm}; otherwise it is a tie (the rule of "
             "FREENIX 2002). Without repeats it is not known."
         )
-    ratios = [one for one in verdicts if one.method != FREENIX]
+    ratios = [verdict for verdict in verdicts if verdict.method != FREENIX]
     if ratios:
-        within = next((one.equivalence_percent for one in ratios if one.equivalence_percent), None)
+        within = next(
+            (verdict.equivalence_percent for verdict in ratios if verdict.equivalence_percent), None
+        )
         margin = EQUIVALENCE_PERCENT if within is None else within
         parts.append(
             "Faster is what differs by more than chance: Student's t of the logarithms of the "
@@ -118,7 +120,7 @@ def _of_ratio(verdict: Verdict) -> Iterator[str]:
             f"distributed (p is {probability(verdict.p_normal)})."
         )
     if verdict.rank_low is not None and verdict.rank_high is not None:
-        low, high = (tenths(100 * (one - 1)) for one in (verdict.rank_low, verdict.rank_high))
+        low, high = (tenths(100 * (ratio - 1)) for ratio in (verdict.rank_low, verdict.rank_high))
         yield f"By Wilcoxon's signed ranks it is {low} to {high}% faster."
     yield from _at_every_look(verdict)
     if few := _few_among_many(verdict):
@@ -167,15 +169,15 @@ def _at_every_look(verdict: Verdict) -> Iterator[str]:
         return
     if ratio is None or low is None or high is None or blocks is None:
         return
-    found = ratio_at_every_look(ratio, low, high, blocks, verdict.tested or 1)
-    if found is None or found[0] <= 1 <= found[1]:
+    ends = ratio_at_every_look(ratio, low, high, blocks, verdict.tested or 1)
+    if ends is None or ends[0] <= 1 <= ends[1]:
         yield (
             "The number of blocks is taken as settled before: for who measured more until this was "
             "decided it is not sure yet."
         )
         return
-    least, most = (signed_percent(one) for one in found)
-    yield f"It holds for who measured more until it was decided, too: {least} to {most}."
+    lowest, highest = (signed_percent(end) for end in ends)
+    yield f"It holds for who measured more until it was decided, too: {lowest} to {highest}."
 
 
 def _few_among_many(verdict: Verdict) -> str:

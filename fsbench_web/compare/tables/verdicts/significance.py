@@ -102,14 +102,14 @@ def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
     against_best: dict[int, Verdict] = {}
     against_baseline: dict[int, Verdict] = {}
     for pair in pairs:
-        found = pair.found
-        if isinstance(found, RatioVerdict):
-            corrected = paired.corrected(found, adjusted[pair.asked], all_pairs, factor)
+        uncorrected = pair.found
+        if isinstance(uncorrected, RatioVerdict):
+            corrected = paired.corrected(uncorrected, adjusted[pair.asked], all_pairs, factor)
             verdict = _of_ratio(table, blocks, pair, corrected, rule)
-        elif found.p_value is not None:
-            verdict = significance.corrected(found, adjusted[pair.asked], all_pairs)
+        elif uncorrected.p_value is not None:
+            verdict = significance.corrected(uncorrected, adjusted[pair.asked], all_pairs)
         else:
-            verdict = found
+            verdict = uncorrected
         (against_baseline if pair.is_change else against_best)[pair.row] = verdict
     return replace(
         table,
@@ -126,7 +126,7 @@ def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
 def _tested(pairs: Sequence[_Pair]) -> int:
     """How many rows were tested against any other."""
     tested = [pair.asked for pair in pairs if pair.found.p_value is not None]
-    return len({place for asked in tested for place in asked})
+    return len({place for places in tested for place in places})
 
 
 def _adjusted(pairs: Sequence[_Pair], all_pairs: int) -> dict[tuple[int, int], float]:
@@ -164,8 +164,8 @@ def _pairs(table: DeltaTable, blocks: _Blocks, rule: Rule) -> Iterator[_Pair]:
         return
     order = nearest_first(table)
     for behind in order[1:]:
-        found = _verdict(table, blocks, order[0], behind, rule, table.rows[order[0]].contender)
-        yield _Pair(order[0], behind, behind, False, found)
+        verdict = _verdict(table, blocks, order[0], behind, rule, table.rows[order[0]].contender)
+        yield _Pair(order[0], behind, behind, False, verdict)
     base = next((place for place, row in enumerate(table.rows) if row.is_baseline), None)
     if base is None:
         return
@@ -173,8 +173,8 @@ def _pairs(table: DeltaTable, blocks: _Blocks, rule: Rule) -> Iterator[_Pair]:
     for place in order:
         if place != base:
             ahead, behind = sorted((place, base), key=rank.__getitem__)
-            found = _verdict(table, blocks, ahead, behind, rule, table.rows[base].contender)
-            yield _Pair(ahead, behind, place, True, found)
+            verdict = _verdict(table, blocks, ahead, behind, rule, table.rows[base].contender)
+            yield _Pair(ahead, behind, place, True, verdict)
 
 
 def _verdict(
@@ -190,31 +190,31 @@ def _verdict(
             EMULATED, margin_percent=margin, against=(against,), method=method
         )
     of_first, of_second = (
-        one.interval if is_freenix or not _is_within_one(one) else None for one in (first, second)
+        row.interval if is_freenix or not _is_within_one(row) else None for row in (first, second)
     )
     if not is_freenix:
         rounding = (blocks[ahead].rounding, blocks[behind].rounding)
-        found = paired.paired(
+        ratio_verdict = paired.paired(
             *_of_pair(table, blocks, ahead, behind),
             lower_is_better=lower,
             margin_percent=rule.equivalence_percent,
             rounding=rounding,
         )
-        if found is None and of_first is not None and of_second is not None:
-            found = paired.unpaired(
+        if ratio_verdict is None and of_first is not None and of_second is not None:
+            ratio_verdict = paired.unpaired(
                 of_first,
                 of_second,
                 lower_is_better=lower,
                 margin_percent=rule.equivalence_percent,
                 rounding=rounding,
             )
-        if found is not None:
-            return found
+        if ratio_verdict is not None:
+            return ratio_verdict
     if is_same(first.score, second.score):
         return Verdict(TIE, (EQUAL,), 0.0, margin_percent=margin, against=(against,), method=method)
     if of_first is None or of_second is None:
-        known = ((first, of_first), (second, of_second))
-        why = [_why_missing(row) for row, interval in known if interval is None]
+        sides = ((first, of_first), (second, of_second))
+        why = [_why_missing(row) for row, interval in sides if interval is None]
         return significance.unknown(*why, margin_percent=margin, against=(against,), method=method)
     return significance.compare(
         of_first,
@@ -240,34 +240,36 @@ def _rounding(row: DeltaRow) -> float:
 
 
 def _of_pair(
-    table: DeltaTable, blocks: _Blocks, one: int, other: int
+    table: DeltaTable, blocks: _Blocks, ahead: int, behind: int
 ) -> tuple[Mapping[str, float], Mapping[str, float]]:
     """Of both rows the scores by block.
 
     Runs of two studies were never measured beside each other, whatever their blocks are called.
     """
-    is_one_study = table.rows[one].study == table.rows[other].study
-    return (blocks[one].by_block, blocks[other].by_block) if is_one_study else ({}, {})
+    is_one_study = table.rows[ahead].study == table.rows[behind].study
+    return (blocks[ahead].by_block, blocks[behind].by_block) if is_one_study else ({}, {})
 
 
 def _by_block(row: DeltaRow) -> Mapping[str, float]:
     """Its scores by the block that each was measured in; several repeats in one by their mean."""
-    known = [(block, one) for block, one in row.repeat_scores or () if block and one is not None]
-    single = dict(known)
-    if len(single) == len(known):  # as of nearly all
+    block_scores = [
+        (block, score) for block, score in row.repeat_scores or () if block and score is not None
+    ]
+    single = dict(block_scores)
+    if len(single) == len(block_scores):  # as of nearly all
         return single
-    found: dict[str, list[float]] = defaultdict(list)
-    for block, value in known:
-        found[block].append(value)
-    return {block: mean(values) for block, values in found.items()}
+    by_block: dict[str, list[float]] = defaultdict(list)
+    for block, value in block_scores:
+        by_block[block].append(value)
+    return {block: mean(values) for block, values in by_block.items()}
 
 
 def _of_ratio(
-    table: DeltaTable, blocks: _Blocks, pair: _Pair, found: RatioVerdict, rule: Rule
+    table: DeltaTable, blocks: _Blocks, pair: _Pair, ratio_verdict: RatioVerdict, rule: Rule
 ) -> Verdict:
     """The verdict of a ratio, said of the row of its pair."""
     first, second = table.rows[pair.ahead], table.rows[pair.behind]
-    status, of_ratio = TIE, found.status
+    status, of_ratio = TIE, ratio_verdict.status
     reasons: tuple[str, ...] = (SCATTER,)
     if of_ratio == paired.FASTER:
         status, reasons = SIGNIFICANT, ()
@@ -275,20 +277,22 @@ def _of_ratio(
         status, reasons = EQUIVALENT, ()
     elif of_ratio == paired.SLOWER:
         reasons = (ORDER,)  # by its score it leads, by what is tested it does not
-    elif found.p_value <= FALSE_ALARM:
+    elif ratio_verdict.p_value <= FALSE_ALARM:
         reasons = (HOLM,)
-    elif found.is_still:
+    elif ratio_verdict.is_still:
         reasons = (ROUNDED,)
-    if found.is_still and any(TICKS in row.flags for row in (first, second)):
+    if ratio_verdict.is_still and any(TICKS in row.flags for row in (first, second)):
         # That nothing scatters is the timer's doing: a tick more or less may be the difference.
         status, reasons = TIE, (TICKS,)
-    intervals = [row.interval for row in (first, second) if row.interval and not found.blocks]
-    reasons += (TRIALS,) if any(one.of == TRIALS for one in intervals) else ()
-    reasons += (NO_SCATTER,) if found.is_still and found.ratio != 1 else ()
-    one, other = _of_pair(table, blocks, pair.ahead, pair.behind)
+    intervals = [
+        row.interval for row in (first, second) if row.interval and not ratio_verdict.blocks
+    ]
+    reasons += (TRIALS,) if any(interval.of == TRIALS for interval in intervals) else ()
+    reasons += (NO_SCATTER,) if ratio_verdict.is_still and ratio_verdict.ratio != 1 else ()
+    ahead_scores, behind_scores = _of_pair(table, blocks, pair.ahead, pair.behind)
     is_of_ahead = pair.row == pair.ahead
-    ratio, low, high = found.ratio, found.low, found.high
-    rank_low, rank_high = found.rank_interval or (None, None)
+    ratio, low, high = ratio_verdict.ratio, ratio_verdict.low, ratio_verdict.high
+    rank_low, rank_high = ratio_verdict.rank_interval or (None, None)
     if not is_of_ahead:  # as ``Verdict.turned`` has it
         ratio, low, high = 1 / ratio, 1 / high, 1 / low
         if rank_low is not None and rank_high is not None:
@@ -296,20 +300,20 @@ def _of_ratio(
     return Verdict(
         status,
         reasons,
-        p_value=found.p_value,
-        p_holm=found.p_holm,
-        tested=found.tested,
+        p_value=ratio_verdict.p_value,
+        p_holm=ratio_verdict.p_holm,
+        tested=ratio_verdict.tested,
         margin_percent=rule.margin_percent,
-        method=PAIRED if found.blocks else UNPAIRED,
+        method=PAIRED if ratio_verdict.blocks else UNPAIRED,
         ratio=ratio,
         ratio_low=low,
         ratio_high=high,
-        blocks=found.blocks or len(one.keys() & other.keys()),
-        more_blocks=found.more_blocks if status == TIE and TICKS not in reasons else None,
-        equivalence_percent=found.margin_percent,
-        p_equivalence=found.p_equivalence,
-        p_equivalence_corrected=found.p_equivalence_corrected,
-        p_normal=found.p_normal,
+        blocks=ratio_verdict.blocks or len(ahead_scores.keys() & behind_scores.keys()),
+        more_blocks=ratio_verdict.more_blocks if status == TIE and TICKS not in reasons else None,
+        equivalence_percent=ratio_verdict.margin_percent,
+        p_equivalence=ratio_verdict.p_equivalence,
+        p_equivalence_corrected=ratio_verdict.p_equivalence_corrected,
+        p_normal=ratio_verdict.p_normal,
         rank_low=rank_low,
         rank_high=rank_high,
         against=((second if is_of_ahead else first).contender,),
@@ -338,31 +342,33 @@ def _lead(
     if not others:
         return None
     for status in (TIE, UNKNOWN, EQUIVALENT):
-        found = [(name, verdict) for name, verdict in others if verdict.status == status]
-        if len(found) == 1:
-            return found[0][1].turned()._replace(against=(found[0][0],))
-        if found:
-            return _combined(status, found, rule)
+        of_status = [(name, verdict) for name, verdict in others if verdict.status == status]
+        if len(of_status) == 1:
+            return of_status[0][1].turned()._replace(against=(of_status[0][0],))
+        if of_status:
+            return _combined(status, of_status, rule)
     # Of the closest call: it was significant against each of the others as well.
-    closest = max((verdict for _, verdict in others), key=lambda one: one.p_holm or 0.0)
+    closest = max((verdict for _, verdict in others), key=lambda verdict: verdict.p_holm or 0.0)
     names = tuple(name for name, _ in others)
     return closest.turned()._replace(reasons=_reasons(others), against=names)
 
 
-def _combined(status: str, found: Sequence[tuple[str, Verdict]], rule: Rule) -> Verdict:
+def _combined(status: str, others: Sequence[tuple[str, Verdict]], rule: Rule) -> Verdict:
     """One verdict of a best row and several others, with what it takes to decide them all."""
-    verdicts = [verdict for _, verdict in found]
+    verdicts = [verdict for _, verdict in others]
     methods = {verdict.method for verdict in verdicts}
-    wanted = [verdict.more_blocks for verdict in verdicts]
+    more_blocks = [verdict.more_blocks for verdict in verdicts]
     return Verdict(
         status,
-        _reasons(found),
+        _reasons(others),
         margin_percent=rule.margin_percent,
-        against=tuple(name for name, _ in found),
-        tested=next((one.tested for one in verdicts if one.tested is not None), None),
+        against=tuple(name for name, _ in others),
+        tested=next((verdict.tested for verdict in verdicts if verdict.tested is not None), None),
         method=methods.pop() if len(methods) == 1 else UNPAIRED,
-        equivalence_percent=next((one.equivalence_percent for one in verdicts), None),
-        more_blocks=None if None in wanted else max(one for one in wanted if one is not None),
+        equivalence_percent=next((verdict.equivalence_percent for verdict in verdicts), None),
+        more_blocks=None
+        if None in more_blocks
+        else max(count for count in more_blocks if count is not None),
     )
 
 
@@ -373,5 +379,5 @@ def _reasons(verdicts: Sequence[tuple[str, Verdict]]) -> tuple[str, ...]:
 
 def _of_other(place: int, best: int, against_best: Mapping[int, Verdict]) -> Verdict | None:
     """What was found of the two, said of ``place``; the first of several best is in no pair."""
-    found = against_best.get(place)
-    return found or (against_best[best].turned() if best in against_best else None)
+    verdict = against_best.get(place)
+    return verdict or (against_best[best].turned() if best in against_best else None)

@@ -119,8 +119,8 @@ def effect(verdict: Verdict) -> str:
     ends, word = (ratio - 1, low - 1, high - 1), "faster"
     if ratio < 1:
         ends, word = (1 - ratio, 1 - high, 1 - low), "slower"
-    by, least, most = (tenths(100 * one) for one in ends)
-    return f"{by}% {word}, {least} to {most}%, {basis_words(verdict)}"
+    percent, lowest, highest = (tenths(100 * end) for end in ends)
+    return f"{percent}% {word}, {lowest} to {highest}%, {basis_words(verdict)}"
 
 
 def basis_words(verdict: Verdict) -> str:
@@ -186,13 +186,13 @@ def has_change_standing(table: DeltaTable) -> bool:
     )
 
 
-def named(names: Sequence[str], most: int = NAMED_AT_MOST) -> str:
+def named(names: Sequence[str], max_names: int = NAMED_AT_MOST) -> str:
     """``a``, ``a and b``, ``a, b, c and 4 others``."""
     if len(names) == 1:
         return names[0]
-    if len(names) > most:
-        others = len(names) - most
-        return f"{', '.join(names[:most])} and {others} other{'s' if others > 1 else ''}"
+    if len(names) > max_names:
+        others = len(names) - max_names
+        return f"{', '.join(names[:max_names])} and {others} other{'s' if others > 1 else ''}"
     return f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
 
 

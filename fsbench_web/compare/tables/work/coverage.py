@@ -17,15 +17,15 @@ from fsbench_web.core.scoring.profiles.definition import RequiredCell
 
 def why_incomplete(entry: Entry) -> str:
     """Why an entry that lacks cells has no score, without the end of the sentence; "" of others."""
-    of, apart = len(entry.demands), len(entry.apart)
+    total, apart = len(entry.demands), len(entry.apart)
     gone = len(entry.missing) - apart
-    titles = list(dict.fromkeys(title for some in entry.apart.values() for title in some))
+    titles = list(dict.fromkeys(title for workloads in entry.apart.values() for title in workloads))
     more = len(titles) - MOST_NAMED
     named = "; ".join(titles[:MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
-    parts = [f"{gone} of {of} {cells_were(of)} not measured"] if gone else []
+    parts = [f"{gone} of {total} {cells_were(total)} not measured"] if gone else []
     if apart:
         parts.append(
-            f"{apart} of {of} {cells_were(of)} measured by another workload alone ({named}), "
+            f"{apart} of {total} {cells_were(total)} measured by another workload alone ({named}), "
             "which measures in another way or does not say how"
         )
     return ", and ".join(parts)
@@ -45,7 +45,7 @@ def _missing(entry: Entry, others: Collection[RequiredCell]) -> list[str]:
 
 
 def work_answer(
-    asked: RequestedProfile,
+    requested: RequestedProfile,
     entries: Sequence[Entry],
     why: Mapping[int, str],
     scored: Collection[str],
@@ -53,8 +53,8 @@ def work_answer(
     spec: ComparisonSpec,
 ) -> WorkAnswer:
     """What is said of everything that was asked; ``why`` an entry has no score, by its id."""
-    profile, fullest = asked.profile, fullest_of(entries)
-    of = len(profile.demands)
+    profile, fullest = requested.profile, fullest_of(entries)
+    total = len(profile.demands)
     by_any = {demand for entry in entries for demand in (*entry.measured, *entry.apart)}
     by_all = set(profile.demands).intersection(
         *(set(_of_contender(entries, name)) for name in fullest)
@@ -65,7 +65,7 @@ def work_answer(
             entry.value.label,
             entry.lead.configuration,
             len(entry.measured),
-            of,
+            total,
             tuple(_missing(entry, _of_contender(entries, name))),
             "" if name in scored else why.get(id(entry), "it has no score"),
         )
@@ -75,8 +75,8 @@ def work_answer(
         title=profile.title,
         name=profile.name,
         together=profile.together,
-        test=asked.test,
-        category=asked.category,
+        test=requested.test,
+        category=requested.category,
         parts=tuple(
             PartWords(
                 part.words,
@@ -87,11 +87,11 @@ def work_answer(
             for part in profile.parts
         ),
         measured=len(by_any),
-        of=of,
+        of=total,
         by_all=len(by_all) if fullest else 0,
         scored=len(scored),
         contenders=len(fullest),
-        coverage=tuple(sorted(coverage, key=lambda one: (one.measured, one.contender))),
+        coverage=tuple(sorted(coverage, key=lambda row: (row.measured, row.contender))),
         baseline=baseline,
         is_baseline_chosen=bool(baseline) and baseline == spec.baseline,
         baseline_missing=bool(spec.baseline) and spec.baseline not in scored,
@@ -102,12 +102,12 @@ def work_answer(
 
 def fullest_of(entries: Iterable[Entry]) -> dict[str, Entry]:
     """Of each contender the entry with most cells; of equal ones the newest."""
-    found: dict[str, Entry] = {}
+    fullest: dict[str, Entry] = {}
     for entry in entries:
-        kept = found.get(entry.value.slug)
-        if kept is None or len(entry.measured) >= len(kept.measured):
-            found[entry.value.slug] = entry
-    return found
+        previous = fullest.get(entry.value.slug)
+        if previous is None or len(entry.measured) >= len(previous.measured):
+            fullest[entry.value.slug] = entry
+    return fullest
 
 
 def _of_contender(entries: Iterable[Entry], name: str) -> list[RequiredCell]:

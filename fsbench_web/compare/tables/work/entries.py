@@ -38,8 +38,8 @@ class Entry:
     @property
     def series(self) -> list[SeriesValues]:
         """Its sources, each once."""
-        some = (one for sources in self.sources.values() for one in sources)
-        return list({one.series_id: one for one in some}.values())
+        every_source = (source for sources in self.sources.values() for source in sources)
+        return list({source.series_id: source for source in every_source}.values())
 
     @property
     def measured(self) -> list[RequiredCell]:
@@ -70,16 +70,19 @@ class Entry:
         }
 
     def _repeat_names(self) -> dict[int, str]:
-        found = self.series
-        if len(found) < 2:
-            return {run: str(run) for of in found for run in of.repeats}
-        blocks = [[one.block for one in of.repeats.values()] for of in found]
-        by_block = all(all(some) and len(set(some)) == len(some) for some in blocks)
+        sources = self.series
+        if len(sources) < 2:
+            return {run: str(run) for source in sources for run in source.repeats}
+        blocks = [[repeat.block for repeat in source.repeats.values()] for source in sources]
+        by_block = all(
+            all(source_blocks) and len(set(source_blocks)) == len(source_blocks)
+            for source_blocks in blocks
+        )
         by_block &= bool(set(blocks[0]).intersection(*blocks[1:]))
         return {
-            run: one.block if by_block else f"#{place}"
-            for of in found
-            for place, (run, one) in enumerate(of.repeats.items(), start=1)
+            run: repeat.block if by_block else f"#{place}"
+            for source in sources
+            for place, (run, repeat) in enumerate(source.repeats.items(), start=1)
         }
 
     def repeat_scores(self, of_repeats: Mapping[str, float]) -> RepeatScores:
@@ -88,9 +91,9 @@ class Entry:
         """
         names = self._repeat_names()
         blocks: dict[str, dict[str, None]] = defaultdict(dict)
-        for of in self.series:
-            for run, one in of.repeats.items():
-                blocks[names[run]][one.block] = None
+        for source in self.series:
+            for run, repeat in source.repeats.items():
+                blocks[names[run]][repeat.block] = None
         return tuple(
             ("" if "" in blocks[name] else "+".join(sorted(blocks[name])), value)
             for name, value in of_repeats.items()
@@ -104,24 +107,31 @@ class Entry:
     @property
     def flags(self) -> tuple[str, ...]:
         """Those of the numbers that it is scored by; a lone spike concerns a maximum alone."""
-        found = {
+        flags = {
             flag
             for demand in self.demands
             if (source := self.source(demand)) is not None
             for flag in source.flags.get(demand, ())
         }
-        return tuple(ordered(found - {SPIKE}))
+        return tuple(ordered(flags - {SPIKE}))
 
     def measure(self, test: str) -> Measure | None:
         """Of all of its sources the dimension is the same."""
-        some = (one for kind, of in self.sources.items() if kind.test == test for one in of)
-        return next((one.measures[test] for one in some if test in one.measures), None)
+        candidates = (
+            source
+            for kind, sources in self.sources.items()
+            if kind.test == test
+            for source in sources
+        )
+        return next(
+            (source.measures[test] for source in candidates if test in source.measures), None
+        )
 
 
 def entries_of(
     facts: Mapping[int, SeriesFacts],
     values_of: Mapping[int, Value],
-    found: Mapping[int, SeriesValues],
+    series_values: Mapping[int, SeriesValues],
     demands: Sequence[RequiredCell],
     spec: ComparisonSpec,
 ) -> list[Entry]:
@@ -132,17 +142,17 @@ def entries_of(
     """
     groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for series_id in sorted(facts):
-        one = facts[series_id]
-        by_workload = one.workload if spec.by == "workload" else None
-        key = (*(getattr(one, name) for name in _SAME), values_of[series_id].slug, by_workload)
+        series = facts[series_id]
+        by_workload = series.workload if spec.by == "workload" else None
+        key = (*(getattr(series, name) for name in _SAME), values_of[series_id].slug, by_workload)
         groups[key].append(series_id)
     entries = []
     for series_ids in groups.values():
-        here = [found[pk] for pk in series_ids if pk in found]
-        sources = _sources(here, demands)
-        used = {one.series_id for some in sources.values() for one in some}
+        measured = [series_values[pk] for pk in series_ids if pk in series_values]
+        sources = _sources(measured, demands)
+        used = {source.series_id for chosen in sources.values() for source in chosen}
         lead = min(used, default=series_ids[0])
-        apart = _apart(here, sources, demands, facts)
+        apart = _apart(measured, sources, demands, facts)
         entries.append(
             Entry(_joined(facts, used or {lead}), values_of[lead], sources, demands, apart)
         )
@@ -150,28 +160,28 @@ def entries_of(
 
 
 def _sources(
-    here: Iterable[SeriesValues], demands: Iterable[RequiredCell]
+    measured: Iterable[SeriesValues], demands: Iterable[RequiredCell]
 ) -> dict[RequiredCell, list[SeriesValues]]:
     """By kind of demand; those of one test are of one dimension, that of its first kind."""
     wanted: dict[RequiredCell, list[RequiredCell]] = defaultdict(list)
     for demand in demands:
         wanted[kind_of(demand)].append(demand)
-    by_id = {one.series_id: one for one in here}
+    by_id = {source.series_id: source for source in measured}
     dimensions: dict[str, str] = {}
     sources: dict[RequiredCell, list[SeriesValues]] = {}
-    for kind, some in wanted.items():
+    for kind, of_kind in wanted.items():
         dimension = dimensions.get(kind.test, "")
-        able = [pk for pk, one in by_id.items() if one.cells.get(kind)]
+        able = [pk for pk, source in by_id.items() if source.cells.get(kind)]
         if dimension:
             able = [pk for pk in able if by_id[pk].measures[kind.test].dimension == dimension]
         # What was measured in another dimension is no measurement of the same.
-        ways = {
+        measurements = {
             pk: f"{by_id[pk].measurement} {by_id[pk].measures[kind.test].dimension}" for pk in able
         }
         chosen = [
             by_id[pk]
             for pk in put_together(
-                able, some, lambda pk: by_id[pk].values.keys(), ways.__getitem__, int
+                able, of_kind, lambda pk: by_id[pk].values.keys(), measurements.__getitem__, int
             )
         ]
         if chosen:
@@ -181,36 +191,36 @@ def _sources(
 
 
 def _giver(sources: Iterable[SeriesValues], demand: RequiredCell) -> SeriesValues | None:
-    return next((one for one in sources if one.values.get(demand)), None)
+    return next((source for source in sources if source.values.get(demand)), None)
 
 
 def _apart(
-    here: Iterable[SeriesValues],
+    measured: Iterable[SeriesValues],
     sources: Mapping[RequiredCell, Sequence[SeriesValues]],
     demands: Iterable[RequiredCell],
     facts: Mapping[int, SeriesFacts],
 ) -> dict[RequiredCell, tuple[str, ...]]:
-    found = {}
+    apart = {}
     for demand in demands:
         if _giver(sources.get(kind_of(demand), ()), demand) is None:
             titles = dict.fromkeys(
-                facts[one.series_id].workload_title or "a workload that is not known"
-                for one in here
-                if one.values.get(demand)
+                facts[source.series_id].workload_title or "a workload that is not known"
+                for source in measured
+                if source.values.get(demand)
             )
             if titles:
-                found[demand] = tuple(titles)
-    return found
+                apart[demand] = tuple(titles)
+    return apart
 
 
 def _joined(facts: Mapping[int, SeriesFacts], used: Collection[int]) -> SeriesFacts:
     """The facts of the entry: of several workloads it says all."""
-    found = [facts[pk] for pk in sorted(used)]
-    lead = found[0].series_id
-    slugs = dict.fromkeys(one.workload for one in found)
+    members = [facts[pk] for pk in sorted(used)]
+    lead = members[0].series_id
+    slugs = dict.fromkeys(member.workload for member in members)
     if len(slugs) < 2:
         return facts[lead]
-    titles = dict.fromkeys(one.workload_title or "not known" for one in found)
+    titles = dict.fromkeys(member.workload_title or "not known" for member in members)
     values = dict(vars(facts[lead]))
     values["workload"] = "+".join(slug or "unknown" for slug in slugs)
     values["workload_title"] = "; ".join(titles)

@@ -31,11 +31,11 @@ class MissingCells:
 
 def find_missing(spec: ComparisonSpec) -> MissingCells:
     """Three queries more than the comparison. Raises SpecError."""
-    looked = ranking_data(spec)
+    data = ranking_data(spec)
     incomplete = [
         entry
-        for one in looked.asked
-        for entry in fullest_of(looked.entries(one, spec)).values()
+        for requested in data.asked
+        for entry in fullest_of(data.entries(requested, spec)).values()
         if entry.missing
     ]
     series = dict.fromkeys(entry.lead.series_id for entry in incomplete)
@@ -53,13 +53,13 @@ def _wanted(entry: Entry, *, is_continued: bool) -> list[RequiredCell]:
     """What completes an entry: all cells where the job's numbers are of other circumstances."""
     if not is_continued:
         return list(entry.demands)
-    found = []
+    wanted = []
     for kind in dict.fromkeys(kind_of(demand) for demand in entry.missing):
         of_kind = [demand for demand in entry.demands if kind_of(demand) == kind]
         missing = [demand for demand in of_kind if not entry.numbers(demand)]
         ways = {source.measurement for source in entry.sources.get(kind, ())}
-        found += missing if ways == {_way(missing)} else of_kind
-    return found
+        wanted += missing if ways == {_way(missing)} else of_kind
+    return wanted
 
 
 def _way(demands: Iterable[RequiredCell]) -> str:
@@ -67,9 +67,9 @@ def _way(demands: Iterable[RequiredCell]) -> str:
     workloads = measuring(demands).workloads
     if len(workloads) != 1:
         return ""
-    [(slug, given)] = workloads.items()
+    [(slug, parameters)] = workloads.items()
     preset = presets()[slug]
-    return type(preset.workload())(**{**preset.parameters, **given}).measurement
+    return type(preset.workload())(**{**preset.parameters, **parameters}).measurement
 
 
 def _continued(series_ids: Iterable[int]) -> set[int]:
@@ -78,12 +78,12 @@ def _continued(series_ids: Iterable[int]) -> set[int]:
     """
     rows = Series.objects.select_related("study", "lun__worker").filter(pk__in=list(series_ids))
     return {
-        one.pk
-        for one in rows
-        if one.lun is not None
-        and not one.study.is_published
-        and not one.preparation
-        and not one.machine
-        and one.kernel == availability.kernel(one.lun.worker)
-        and one.distribution == availability.distribution(one.lun.worker)
+        series.pk
+        for series in rows
+        if series.lun is not None
+        and not series.study.is_published
+        and not series.preparation
+        and not series.machine
+        and series.kernel == availability.kernel(series.lun.worker)
+        and series.distribution == availability.distribution(series.lun.worker)
     }

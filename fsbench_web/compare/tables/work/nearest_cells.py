@@ -39,20 +39,21 @@ def nearest_of(
             for kind in missing:
                 cells[kind] |= source.cells.get(kind, set())
     wanted: dict[RequiredCell, RequiredCell] = {}
-    for kind, some in list(missing.items())[:MOST_OPERATIONS]:
-        cell = _nearest(cells[kind], some)
+    for kind, of_kind in list(missing.items())[:MOST_OPERATIONS]:
+        cell = _nearest(cells[kind], of_kind)
         if cell is not None:
             wanted[kind] = replace(kind, record_kb=cell[0], file_kb=cell[1])
     series = {source.series_id for entry in entries for source in entry.series}
-    found = profile_values(series, wanted.values(), tools, selection) if wanted else {}
+    series_values = profile_values(series, wanted.values(), tools, selection) if wanted else {}
     return tuple(
-        _near(kind, wanted.get(kind), entries, found) for kind in list(missing)[:MOST_OPERATIONS]
+        _near(kind, wanted.get(kind), entries, series_values)
+        for kind in list(missing)[:MOST_OPERATIONS]
     )
 
 
 def _nearest(cells: Collection[Cell], missing: Iterable[RequiredCell]) -> Cell | None:
     """The cell fewest doublings away from any that is missing; of equal ones the larger file."""
-    wanted = {(one.record_kb, one.file_kb) for one in missing}
+    wanted = {(demand.record_kb, demand.file_kb) for demand in missing}
     sized = [(cell, (r, f)) for cell in cells for r, f in wanted if cell[0] > 0 and r and f]
     if not sized:
         return None
@@ -69,7 +70,7 @@ def _near(
     kind: RequiredCell,
     wanted: RequiredCell | None,
     entries: Iterable[Entry],
-    found: Mapping[int, SeriesValues],
+    series_values: Mapping[int, SeriesValues],
 ) -> NearestCell:
     text = ", ".join([testnames.label(kind.test), *circumstances(kind.cached, kind.flushed)])
     if wanted is None or wanted.record_kb is None or wanted.file_kb is None:
@@ -77,17 +78,17 @@ def _near(
     best: dict[str, tuple[float, NearestValue]] = {}
     for entry in entries:
         for source in entry.series:
-            series = found.get(source.series_id)
+            series = series_values.get(source.series_id)
             numbers = series.values.get(wanted) if series else None
             if not series or not numbers:
                 continue
             measure = series.measures[wanted.test]
             value = mean(list(numbers.values()))
             rank = -value if measure.lower_is_better else value
-            kept = best.get(entry.value.slug)
-            if kept is None or rank > kept[0]:
+            previous = best.get(entry.value.slug)
+            if previous is None or rank > previous[0]:
                 best[entry.value.slug] = rank, _value(entry, value, measure, numbers)
-    ranked = sorted(best.values(), key=lambda one: (-one[0], one[1].contender))
+    ranked = sorted(best.values(), key=lambda pair: (-pair[0], pair[1].contender))
     cell = f"{size_words(wanted.record_kb)} in files of {size_words(wanted.file_kb)}"
     return NearestCell(
         text, cell, tuple(value for _, value in ranked), wanted.record_kb, wanted.file_kb

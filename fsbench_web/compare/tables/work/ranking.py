@@ -72,49 +72,57 @@ class RankingData:
     selection: str
     own: Own
 
-    def entries(self, one: RequestedProfile, spec: ComparisonSpec) -> list[Entry]:
+    def entries(self, requested: RequestedProfile, spec: ComparisonSpec) -> list[Entry]:
         """Who competes by one of what was asked."""
-        contenders = {pk: self.field.values[_key(self.field, of)] for pk, of in self.facts.items()}
-        return entries_of(self.facts, contenders, self.found, one.profile.demands, spec)
+        contenders = {
+            pk: self.field.values[_key(self.field, series)] for pk, series in self.facts.items()
+        }
+        return entries_of(self.facts, contenders, self.found, requested.profile.demands, spec)
 
 
 def ranked(spec: ComparisonSpec) -> Ranked:
     """What ``spec`` ranks by profile. Fifteen queries or less. Raises SpecError."""
-    looked = ranking_data(spec)
+    data = ranking_data(spec)
     groups: list[tuple[TableKey, list[Contender]]] = []
     answers = []
-    printed = len(looked.facts.keys() - looked.found.keys())
-    for one in looked.asked:
-        entries = looked.entries(one, spec)
-        tables, answer = _ranked(one, _named(entries, spec), spec, looked.own)
+    printed = len(data.facts.keys() - data.found.keys())
+    for requested in data.asked:
+        entries = data.entries(requested, spec)
+        tables, answer = _ranked(requested, _named(entries, spec), spec, data.own)
         # Of a range of several operations each says it of its own, unless there is nothing of any.
-        is_several = one.category == categories.RANGE and one.test == testnames.WORK
+        is_several = requested.category == categories.RANGE and requested.test == testnames.WORK
         if answer.measured < answer.of and not (is_several and answer.measured):
-            near = nearest_of(one.profile, entries, looked.tools, looked.selection)
+            near = nearest_of(requested.profile, entries, data.tools, data.selection)
             answer = replace(answer, nearest=near)
         answers.append(replace(answer, only_printed=printed))
         groups += tables
         if is_several and not answer.measured:
             break
-    field = looked.field
+    field = data.field
     return Ranked(groups, tuple(answers), field.considered, field.left_out)
 
 
 def ranking_data(spec: ComparisonSpec) -> RankingData:
-    asked = asked_of(spec)
+    requested_profiles = asked_of(spec)
     field = field_of(_everything(spec))
     considered = field.considered.order_by()
     series_ids = set(considered.values_list("series_id", flat=True).distinct())
     facts = series_facts(series_ids, spec.studies)
     facts = {pk: facts[pk] for pk in sorted(series_ids) if pk in facts}
-    demands = list(dict.fromkeys(demand for one in asked for demand in one.profile.demands))
-    tools = {pk: tool_of(one) for pk, one in facts.items()}
+    demands = list(
+        dict.fromkeys(
+            demand for requested in requested_profiles for demand in requested.profile.demands
+        )
+    )
+    tools = {pk: tool_of(series) for pk, series in facts.items()}
     selection = spec.cells or Selection.ALL
     try:
-        found = profile_values(facts, demands, tools, selection)
+        series_values = profile_values(facts, demands, tools, selection)
     except TooManyValues:
         raise SpecError([TOO_MUCH]) from None
-    return RankingData(asked, field, facts, tools, found, selection, of_many(found))
+    return RankingData(
+        requested_profiles, field, facts, tools, series_values, selection, of_many(series_values)
+    )
 
 
 def _everything(spec: ComparisonSpec) -> ComparisonSpec:
@@ -157,33 +165,35 @@ def _named(entries: list[Entry], spec: ComparisonSpec) -> list[Entry]:
 
 
 def _ranked(
-    asked: RequestedProfile, entries: Sequence[Entry], spec: ComparisonSpec, own: Own
+    requested: RequestedProfile, entries: Sequence[Entry], spec: ComparisonSpec, ceilings: Own
 ) -> tuple[list[tuple[TableKey, list[Contender]]], WorkAnswer]:
-    profile = asked.profile
+    profile = requested.profile
     measures = _common(entries, profile)
-    lower = {test: one.lower_is_better for test, one in measures.items()}
+    lower = {test: measure.lower_is_better for test, measure in measures.items()}
     scored: dict[str, list[_ScoredEntry]] = defaultdict(list)
     why: dict[int, str] = {}
     for entry in entries:
         try:
             _refuse_units(entry, measures, profile)
-            one = _ScoredEntry(entry, combined(profile, entry.values(), lower))
+            candidate = _ScoredEntry(entry, combined(profile, entry.values(), lower))
         except ScoreUnavailable as error:
             why[id(entry)] = why_incomplete(entry) or str(error)
             continue
-        if spec.min_runs > 1 and len(one.combined.of_repeats) < spec.min_runs:
+        if spec.min_runs > 1 and len(candidate.combined.of_repeats) < spec.min_runs:
             why[id(entry)] = f"it has fewer than {spec.min_runs} runs with every cell"
             continue
-        scored[entry.value.slug].append(one)
+        scored[entry.value.slug].append(candidate)
     is_less_better = profile.together != RATIO and set(lower.values()) == {True}
     best = {
-        slug: (min if is_less_better else max)(some, key=lambda one: one.combined.level)
-        for slug, some in scored.items()
+        slug: (min if is_less_better else max)(
+            candidates, key=lambda candidate: candidate.combined.level
+        )
+        for slug, candidates in scored.items()
     }
-    rows, baseline = _rows(asked, best, measures, spec, own)
+    rows, baseline = _rows(requested, best, measures, spec, ceilings)
     counts = {
-        slug: len({one.entry.lead.configuration_id for one in some})
-        for slug, some in scored.items()
+        slug: len({candidate.entry.lead.configuration_id for candidate in candidates})
+        for slug, candidates in scored.items()
     }
     tables = [
         (
@@ -201,13 +211,18 @@ def _ranked(
         )
         for key, placed in by_table(
             rows,
-            lambda one: (asked.test, asked.category, one[1].printed_unit, tool_of(one[1])),
+            lambda pair: (
+                requested.test,
+                requested.category,
+                pair[1].printed_unit,
+                tool_of(pair[1]),
+            ),
             spec.units,
         )
     ]
-    scorers = {name: one.entry for name, one in best.items()}
-    answer = work_answer(asked, entries, why, set(best), baseline, spec)
-    return tables, replace(answer, unceiled=without_ceiling(scorers, profile.demands, own))
+    scorers = {name: winner.entry for name, winner in best.items()}
+    answer = work_answer(requested, entries, why, set(best), baseline, spec)
+    return tables, replace(answer, unceiled=without_ceiling(scorers, profile.demands, ceilings))
 
 
 def _common(entries: Iterable[Entry], profile: Profile) -> dict[str, Measure]:
@@ -223,10 +238,10 @@ def _common(entries: Iterable[Entry], profile: Profile) -> dict[str, Measure]:
 
 def _refuse_units(entry: Entry, measures: Mapping[str, Measure], profile: Profile) -> None:
     for test in profile.tests:
-        own = entry.measure(test)
-        if own is not None and own.dimension != measures[test].dimension:
+        measure = entry.measure(test)
+        if measure is not None and measure.dimension != measures[test].dimension:
             raise ScoreUnavailable(
-                f"it was measured in {own.unit}, the others in {measures[test].unit}"
+                f"it was measured in {measure.unit}, the others in {measures[test].unit}"
             )
     dimensions = {measures[test].dimension for test in profile.tests if test in measures}
     if profile.together != RATIO and len(dimensions) > 1:
@@ -234,28 +249,30 @@ def _refuse_units(entry: Entry, measures: Mapping[str, Measure], profile: Profil
 
 
 def _rows(
-    asked: RequestedProfile,
+    requested: RequestedProfile,
     best: Mapping[str, _ScoredEntry],
     measures: Mapping[str, Measure],
     spec: ComparisonSpec,
-    own: Own,
+    ceilings: Own,
 ) -> tuple[list[tuple[str, ScoreRow]], str]:
     """The score of each contender, and the contender that ratios are set against."""
     if not best:
         return [], ""
-    if asked.profile.together == RATIO:
+    if requested.profile.together == RATIO:
         worst = min(best, key=lambda name: (best[name].combined.level, name))
         baseline = spec.baseline if spec.baseline in best else worst
         divisor, unit = best[baseline].combined.level, units.RATIO
     else:
         baseline = ""
-        unit, divisor = _unit(best.values(), asked.profile)
-    lower = {test: one.lower_is_better for test, one in measures.items()}
+        unit, divisor = _unit(best.values(), requested.profile)
+    lower = {test: measure.lower_is_better for test, measure in measures.items()}
     rows = []
-    for name, one in best.items():
-        score = one.combined.against(divisor)
-        share = share_of_work(one.entry, one.combined.level, score.level, asked.profile, lower, own)
-        rows.append((name, replace(_row(asked, one.entry, score, unit, spec), share=share)))
+    for name, winner in best.items():
+        score = winner.combined.against(divisor)
+        share = share_of_work(
+            winner.entry, winner.combined.level, score.level, requested.profile, lower, ceilings
+        )
+        rows.append((name, replace(_row(requested, winner.entry, score, unit, spec), share=share)))
     return rows, baseline
 
 
@@ -263,9 +280,9 @@ def _unit(scored: Iterable[_ScoredEntry], profile: Profile) -> tuple[str, float]
     """The unit as printed where all agree, else one of its dimension; and what one of it is."""
     measures = {
         measure
-        for one in scored
+        for candidate in scored
         for test in profile.tests
-        if (measure := one.entry.measure(test)) is not None
+        if (measure := candidate.entry.measure(test)) is not None
     }
     printed = {(measure.unit, measure.factor) for measure in measures}
     if len(printed) == 1:
@@ -277,15 +294,15 @@ def _unit(scored: Iterable[_ScoredEntry], profile: Profile) -> tuple[str, float]
 
 
 def _row(
-    asked: RequestedProfile, entry: Entry, score: Combined, unit: str, spec: ComparisonSpec
+    requested: RequestedProfile, entry: Entry, score: Combined, unit: str, spec: ComparisonSpec
 ) -> ScoreRow:
     interval = score.interval
     several = len(score.of_repeats) > 1
     left_out = _left_out(entry) if spec.cells else None
     return ScoreRow(
         **vars(entry.lead),
-        test=asked.test,
-        category=asked.category,
+        test=requested.test,
+        category=requested.category,
         value=score.level,
         unit=unit,
         repeats=len(score.of_repeats) or None,
@@ -308,6 +325,6 @@ def _left_out(entry: Entry) -> dict[str, object] | None:
         why.update(source.left_out)
     if not why:
         return None
-    kept = sum(len(entry.numbers(demand)) for demand in entry.demands)
+    used = sum(len(entry.numbers(demand)) for demand in entry.demands)
     numbers = sum(source.left_out_numbers for source in entry.series)
-    return {"cells": 0, "numbers": numbers, "of": kept + numbers, "why": dict(why)}
+    return {"cells": 0, "numbers": numbers, "of": used + numbers, "why": dict(why)}

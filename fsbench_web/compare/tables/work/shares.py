@@ -19,13 +19,18 @@ Own = Mapping[int, SeriesCeilings]
 
 
 def share_of_work(
-    entry: Entry, level: float, value: float, profile: Profile, lower: Mapping[str, bool], own: Own
+    entry: Entry,
+    level: float,
+    value: float,
+    profile: Profile,
+    lower: Mapping[str, bool],
+    ceilings: Own,
 ) -> Share | None:
     """The share of a score; ``value`` is what stands in the table for its ``level``.
 
     None where a cell has no ceiling.
     """
-    cells = _ceilings(entry, profile.demands, own)
+    cells = _ceilings(entry, profile.demands, ceilings)
     if not cells or len(cells) < len(profile.demands):
         return None
     measures = {demand: _measure(entry, demand) for demand in cells}
@@ -33,8 +38,8 @@ def share_of_work(
         of_lun = level_of(
             profile,
             {
-                demand: one.ceiling * measure.factor
-                for demand, one in cells.items()
+                demand: share.ceiling * measure.factor
+                for demand, share in cells.items()
                 if (measure := measures[demand]) is not None
             },
             lower,
@@ -43,30 +48,30 @@ def share_of_work(
         return None
     is_of_time = profile.together != RATIO and set(lower.values()) == {True}
     percent = 100 * (of_lun / level if is_of_time else level / of_lun)
-    spreads = [one.spread_percent for one in cells.values()]
-    known = [one for one in spreads if one is not None]
+    spreads = [share.spread_percent for share in cells.values()]
+    known_spreads = [spread for spread in spreads if spread is not None]
     return Share(
         percent,
         value * percent / 100 if is_of_time else value * 100 / percent,
         f"requests of the same work, {len(cells)} cells by their weights",
-        min(one.probes for one in cells.values()),
-        max(known) if len(known) == len(spreads) else None,
-        any(one.is_between for one in cells.values()),
+        min(share.probes for share in cells.values()),
+        max(known_spreads) if len(known_spreads) == len(spreads) else None,
+        any(share.is_between for share in cells.values()),
     )
 
 
 def without_ceiling(
-    entries: Mapping[str, Entry], demands: Collection[RequiredCell], own: Own
+    entries: Mapping[str, Entry], demands: Collection[RequiredCell], ceilings: Own
 ) -> tuple[str, ...]:
     """The contenders whose LUN was measured, of which some cells have no ceiling all the same, with
     how many; MOST_NAMED of them."""
-    found = []
+    gaps = []
     for name, entry in sorted(entries.items()):
-        missing = len(demands) - len(_ceilings(entry, demands, own))
-        if missing and any(one.series_id in own for one in entry.series):
-            found.append(f"{missing} of {len(demands)} cells of {name}")
-    more = len(found) - MOST_NAMED
-    return tuple(found[:MOST_NAMED]) + ((f"and of {more} more",) if more > 0 else ())
+        missing = len(demands) - len(_ceilings(entry, demands, ceilings))
+        if missing and any(source.series_id in ceilings for source in entry.series):
+            gaps.append(f"{missing} of {len(demands)} cells of {name}")
+    more = len(gaps) - MOST_NAMED
+    return tuple(gaps[:MOST_NAMED]) + ((f"and of {more} more",) if more > 0 else ())
 
 
 def _measure(entry: Entry, demand: RequiredCell) -> Measure | None:
@@ -76,16 +81,16 @@ def _measure(entry: Entry, demand: RequiredCell) -> Measure | None:
 
 
 def _ceilings(
-    entry: Entry, demands: Collection[RequiredCell] | Sequence[RequiredCell], own: Own
+    entry: Entry, demands: Collection[RequiredCell] | Sequence[RequiredCell], ceilings: Own
 ) -> dict[RequiredCell, Share]:
     """What the LUN did of each cell, as the share of one in the unit of its test."""
-    found = {}
+    shares = {}
     for demand in demands:
         source, measure = entry.source(demand), _measure(entry, demand)
-        ceilings = own.get(source.series_id) if source else None
-        if ceilings is None or measure is None:
+        of_series = ceilings.get(source.series_id) if source else None
+        if of_series is None or measure is None:
             continue
-        one = ceilings.share_of_one(measure.unit, demand.test, demand.record_kb)
-        if one is not None:
-            found[demand] = one
-    return found
+        share = of_series.share_of_one(measure.unit, demand.test, demand.record_kb)
+        if share is not None:
+            shares[demand] = share
+    return shares
