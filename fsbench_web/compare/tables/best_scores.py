@@ -205,7 +205,7 @@ def _part(spec: ComparisonSpec, *, headlines_only: bool) -> TableContenders:
 def _checked(
     tables: ScoreFilter, shown_rows: Iterable[ScoreRow]
 ) -> Mapping[published_values.PrintKey, published_values.Published]:
-    """What papers printed beside these ``tables``. No query where no row that is shown is printed."""
+    """What papers printed beside these ``tables``. No query where none is printed."""
     if all(row.published is None for row in shown_rows):
         return {}
     printed = printed_in(tables.scores)

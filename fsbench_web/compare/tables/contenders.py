@@ -81,19 +81,15 @@ def by_table(
 def _key(
     test: str, category: str, printed: Printed, display_units: Mapping[Printed, DisplayUnit]
 ) -> TableKey:
-    display_unit = display_units[printed]
+    display = display_units[printed]
     if category != "overall":
-        return TableKey(
-            test, category, display_unit.unit, is_unexplained=display_unit.is_unexplained
-        )
-    unit = overall_unit(display_unit.unit)
+        return TableKey(test, category, display.unit, is_unexplained=display.is_unexplained)
+    unit = overall_unit(display.unit)
     is_plain = (
-        len({(other.unit, other.times) for other in display_units.values()})
-        == 1
-        == display_unit.times
+        len({(other.unit, other.times) for other in display_units.values()}) == 1 == display.times
     )
-    summed = display_unit.unit if unit == SUM != display_unit.unit and not is_plain else ""
-    return TableKey(test, category, unit, summed, display_unit.is_unexplained)
+    summed = display.unit if unit == SUM != display.unit and not is_plain else ""
+    return TableKey(test, category, unit, summed, display.is_unexplained)
 
 
 class Contender(NamedTuple):
