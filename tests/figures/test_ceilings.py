@@ -81,7 +81,7 @@ def test_a_figure_with_ceilings_is_one_that_plotly_takes() -> None:
 def test_drawings_for_paper_and_slides_have_them_too() -> None:
     rows = [Bar("ext4", 60.0, "60", 1), Bar("xfs", 80.0, "80", 2), Bar("jfs", 10.0, "10", 3)]
     own = Ceilings((100.0, 100.0, 50.0), OF)
-    drawing = drawn_bars(rows, "Read", "KB/s", most=2, ceilings=own, unit="KB/s")
+    drawing = drawn_bars(rows, "Read", "KB/s", max_rows=2, ceilings=own, unit="KB/s")
     strokes = [
         one
         for one in drawing.shapes
@@ -91,5 +91,5 @@ def test_drawings_for_paper_and_slides_have_them_too() -> None:
     assert [one.y2 - one.y1 for one in strokes] == [ROW - 3, ROW - 3]
     # Of what is drawn: that of the third is elsewhere.
     assert f"dashed: the LUN itself, {OF}: 100.00 KB/s" in drawing.summary
-    plain = drawn_bars(rows, "Read", "KB/s", most=2)
+    plain = drawn_bars(rows, "Read", "KB/s", max_rows=2)
     assert drawing.height == plain.height + 16

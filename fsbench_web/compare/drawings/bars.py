@@ -40,17 +40,19 @@ def bars(
     axis: str,
     *,
     width: float = WIDTH,
-    most: int = MOST_ROWS,
+    max_rows: int = MOST_ROWS,
     ceilings: Ceilings | None = None,
     unit: str = "",
 ) -> Drawing:
     """A horizontal bar for each row, the first on top; ``axis`` says unit and direction.
 
-    Bars start at zero. Of more than ``most`` rows the first ones are drawn, and the number of the
+    Bars start at zero. Of more than ``max_rows`` the first ones are drawn, and the number of the
     others is said. ``ceilings`` of all rows are in the unit of their values, ``unit`` by name.
     """
-    drawn = list(rows[:most])
-    own = replace(ceilings or Ceilings(()), values=(ceilings or Ceilings(())).values[: len(drawn)])
+    drawn = list(rows[:max_rows])
+    drawn_ceilings = replace(
+        ceilings or Ceilings(()), values=(ceilings or Ceilings(())).values[: len(drawn)]
+    )
     left, right, plot = _columns(
         [bar.label for bar in drawn], [_value_words(bar) for bar in drawn], width
     )
@@ -61,8 +63,8 @@ def bars(
         if bar.value is not None
     ]
     longest = max((end for end in ends if end > 0), default=0)
-    words, above = own.words(unit, longest), own.within(longest)
-    farthest = max(longest, *(one for one in above if one is not None), 0)
+    words, above = drawn_ceilings.words(unit, longest), drawn_ceilings.within(longest)
+    farthest = max(longest, *(ceiling for ceiling in above if ceiling is not None), 0)
     scale = plot / farthest if farthest else 0
     shapes = _head(title, axis)
     for place, bar in enumerate(drawn):
@@ -77,14 +79,14 @@ def bars(
             if bar.interval:
                 shapes += _whisker(left, middle, bar.interval, scale)
             shapes += [
-                Rect(left + max(0.0, one) * scale - 1, middle + 3, 2, 2, "fg")
-                for one in bar.repeats
+                Rect(left + max(0.0, repeat) * scale - 1, middle + 3, 2, 2, "fg")
+                for repeat in bar.repeats
             ]
         shapes.append(Text(right, middle + 3, _value_words(bar), 8, "fg", "end", bar.is_best))
     # Strokes with gaps between the rows: where all are the same they are one dashed line.
-    for place, one in enumerate(above):
-        if one is not None:
-            x, top = left + one * scale, HEAD + place * ROW
+    for place, ceiling in enumerate(above):
+        if ceiling is not None:
+            x, top = left + ceiling * scale, HEAD + place * ROW
             shapes.append(Line(x, top + 1.5, x, top + ROW - 1.5, "muted", 1.5))
     return _framed(
         shapes,
@@ -150,19 +152,19 @@ def stacks(
     return _framed(shapes, len(drawn), len(rows) - len(drawn), left, width, summary)
 
 
-def shortened(text: str, most: int) -> str:
-    """``text`` in one line of at most ``most`` characters; what is cut ends in an ellipsis."""
+def shortened(text: str, max_length: int) -> str:
+    """``text`` in one line of at most ``max_length`` characters; what is cut ends in an ellipsis."""
     line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return line if len(line) <= max_length else line[: max_length - 1] + "…"
 
 
-def shortened_inside(text: str, most: int = LABEL_CHARACTERS) -> str:
+def shortened_inside(text: str, max_length: int = LABEL_CHARACTERS) -> str:
     """The same, cut in the middle: long labels of configurations differ at their ends."""
     line = " ".join(text.split())
-    if len(line) <= most:
+    if len(line) <= max_length:
         return line
-    end = most // 2 - 1
-    return f"{line[: most - end - 1]}…{line[-end:]}"
+    end = max_length // 2 - 1
+    return f"{line[: max_length - end - 1]}…{line[-end:]}"
 
 
 def _value_words(bar: Bar) -> str:
@@ -217,7 +219,7 @@ def _framed(
         )
         bottom += 16
     if words:
-        most = int(width / (8 * _CHARACTER))
-        shapes.append(Text(0, bottom + 12, shortened(words, most), 8, "muted"))
+        max_length = int(width / (8 * _CHARACTER))
+        shapes.append(Text(0, bottom + 12, shortened(words, max_length), 8, "muted"))
         bottom += 16
     return Drawing(width, bottom + 4, summary, tuple(shapes))

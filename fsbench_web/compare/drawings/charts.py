@@ -33,7 +33,7 @@ def chart(
     *,
     title: str = "",
     width: float = WIDTH,
-    most: int = 24,
+    max_rows: int = 24,
     among: Iterable[str] = (),
 ) -> Drawing:
     """The rows of a table as bars, best first, with the intervals that are known.
@@ -58,14 +58,14 @@ def chart(
                 )
                 if row.interval
                 else None,
-                repeats=tuple(one / scale.divisor for one in row.repeats),
+                repeats=tuple(repeat / scale.divisor for repeat in row.repeats),
             )
             for row, value, number in zip(rows, values, series, strict=True)
         ],
         title or table_title(table),
         axis_words(table) + ("; means of repeats" if any(map(table.shows_mean, rows)) else ""),
         width=width,
-        most=most,
+        max_rows=max_rows,
         ceilings=ceilings_of(rows, scale.divisor),
         unit=scale.unit,
     )

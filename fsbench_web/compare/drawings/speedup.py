@@ -21,52 +21,60 @@ _FINE = (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 2)
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
 
 
-def speedup(found: Answer) -> Drawing:
+def speedup(answer: Answer) -> Drawing:
     """The first MOST contenders on a logarithmic scale; 1 is the baseline."""
-    shown = found.standings[:MOST]
-    low = min(0.8, *(one.lowest for one in shown))
-    high = max(1.25, *(one.highest for one in shown))
-    longest = max(len(numbers.ratio(one.mean)) + 1 for one in shown)
+    standings = answer.standings[:MOST]
+    low = min(0.8, *(standing.lowest for standing in standings))
+    high = max(1.25, *(standing.highest for standing in standings))
+    longest = max(len(numbers.ratio(standing.mean)) + 1 for standing in standings)
     start, room = LEFT + _BESIDE, WIDTH - LEFT - 2 * _BESIDE - _BOLD_LETTER * longest
 
     def place(ratio: float) -> float:
         return start + room * (log(ratio) - log(low)) / (log(high) - log(low))
 
-    bottom = TOP + ROW * len(shown)
-    title = f"Speed over that of {found.baseline}, logarithmic: geometric mean, and each test"
+    bottom = TOP + ROW * len(standings)
+    title = f"Speed over that of {answer.baseline}, logarithmic: geometric mean, and each test"
     shapes: list[Shape] = [
-        Text(0, 13, f"Speed over that of {shortened(found.baseline, 28)},", WORDS, bold=True),
+        Text(0, 13, f"Speed over that of {shortened(answer.baseline, 28)},", WORDS, bold=True),
         Text(0, 28, "logarithmic: geometric mean, and each test", WORDS, bold=True),
     ]
     ticks = _FINE if high / low < 3 else _TICKS
     places = [(place(tick), f"{tick:,g}×") for tick in ticks if low <= tick <= high]
-    for at, sentence in _with_room(places, place(1)):
-        colour = "muted" if at == place(1) else "grid"
-        shapes.append(Line(at, TOP - 4, at, bottom, colour))
-        shapes.append(Text(at, TOP - 7, sentence, WORDS - 1, "muted", "middle"))
-    for number, one in enumerate(shown):
+    for x, sentence in _with_room(places, place(1)):
+        colour = "muted" if x == place(1) else "grid"
+        shapes.append(Line(x, TOP - 4, x, bottom, colour))
+        shapes.append(Text(x, TOP - 7, sentence, WORDS - 1, "muted", "middle"))
+    for number, standing in enumerate(standings):
         middle = TOP + ROW * (number + 0.5)
-        name = shortened_inside(one.contender, 13 if number == 0 else 14)  # the first is bold
+        name = shortened_inside(standing.contender, 13 if number == 0 else 14)  # the first is bold
         shapes.append(Text(LEFT - 6, middle + 4, name, WORDS, "fg", "end", number == 0))
-        for _, ratio in one.ratios:
+        for _, ratio in standing.ratios:
             shapes.append(Rect(place(ratio) - 2, middle - 2, 4, 4, "muted"))
-        shapes.append(Rect(place(one.mean) - 2.5, middle - 9, 5, 18, "series-1"))
+        shapes.append(Rect(place(standing.mean) - 2.5, middle - 9, 5, 18, "series-1"))
         shapes.append(
-            Text(WIDTH, middle + 4, f"{numbers.ratio(one.mean)}×", WORDS, "fg", "end", number == 0)
+            Text(
+                WIDTH,
+                middle + 4,
+                f"{numbers.ratio(standing.mean)}×",
+                WORDS,
+                "fg",
+                "end",
+                number == 0,
+            )
         )
     words = "; ".join(
-        f"{one.contender} {numbers.ratio(one.mean)} times, {numbers.ratio(one.lowest)} to "
-        f"{numbers.ratio(one.highest)} by test"
-        for one in shown
+        f"{standing.contender} {numbers.ratio(standing.mean)} times, "
+        f"{numbers.ratio(standing.lowest)} to {numbers.ratio(standing.highest)} by test"
+        for standing in standings
     )
     return Drawing(WIDTH, bottom + 6, f"{title}: {words}.", tuple(shapes))
 
 
 def _with_room(ticks: list[tuple[float, str]], first: float) -> list[tuple[float, str]]:
     """The (place, words) that do not lie on each other, that at ``first`` before all others."""
-    kept: list[tuple[float, str]] = []
+    placed: list[tuple[float, str]] = []
     for at, words in sorted(ticks, key=lambda tick: abs(tick[0] - first)):
-        room = ((x, _TICK_GAP + _TICK_LETTER * (len(words) + len(o)) / 2) for x, o in kept)
+        room = ((x, _TICK_GAP + _TICK_LETTER * (len(words) + len(o)) / 2) for x, o in placed)
         if all(abs(at - x) >= least for x, least in room):
-            kept.append((at, words))
-    return kept
+            placed.append((at, words))
+    return placed

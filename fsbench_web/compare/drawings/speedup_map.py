@@ -42,7 +42,7 @@ def speedup_map(
     if len(ratios) < 2 or max(len(blocks), len(files)) > MOST_SIZES:
         return None
     wide = min((WIDTH - LEFT) / len(files), 60.0)
-    widest = max(LEAST_RATIO, *(max(one, 1 / one) for one in ratios.values()))
+    widest = max(LEAST_RATIO, *(max(ratio, 1 / ratio) for ratio in ratios.values()))
     pair = f"speed of {shortened(first, 17)} over {shortened(second, 17)}"
     title = f"{test}: {pair}"
     shapes: list[Shape] = [
@@ -88,17 +88,17 @@ def _boundary(
     top: Callable[[int], float],
 ) -> list[Shape]:
     """Between the last file within the cache and the first beyond it, where both are drawn."""
-    found: list[Shape] = []
+    shapes: list[Shape] = []
     for block_kb, (_, beyond) in edges.items():
         if block_kb in blocks and beyond in files:
             x = LEFT + wide * files.index(beyond)
-            found.append(Line(x, top(block_kb), x, top(block_kb) + ROW, "fg", 2))
-    return found
+            shapes.append(Line(x, top(block_kb), x, top(block_kb) + ROW, "fg", 2))
+    return shapes
 
 
 def _foot(bottom: float, widest: float, has_edges: bool, block: str) -> list[Shape]:
     y = bottom + 31
-    found: list[Shape] = [
+    shapes: list[Shape] = [
         Text(0, y, f"↑ {block}  → file size", WORDS, "muted"),
         Rect(WIDTH - 122, y - 9, 9, 9, "series-1"),
         Text(WIDTH - 109, y, "faster", WORDS, "muted"),
@@ -107,6 +107,6 @@ def _foot(bottom: float, widest: float, has_edges: bool, block: str) -> list[Sha
         Text(0, y + 15, f"area: logarithm of the ratio, full at {widest:.2f}×", WORDS, "muted"),
     ]
     if has_edges:
-        found.append(Line(4, y + 20, 4, y + 31, "fg", 2))
-        found.append(Text(13, y + 30, "cache boundary: cached left of it", WORDS, "muted"))
-    return found
+        shapes.append(Line(4, y + 20, 4, y + 31, "fg", 2))
+        shapes.append(Text(13, y + 30, "cache boundary: cached left of it", WORDS, "muted"))
+    return shapes

@@ -24,7 +24,7 @@ def standalone(drawing: Drawing) -> bytes:
         for role, colour in LIGHT.items()
     )
     width, height = _n(drawing.width), _n(drawing.height)
-    made = format_html(
+    markup = format_html(
         '<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="{}" viewBox="0 0 {} {}" '
         'role="img" font-family="DejaVu Sans, Verdana, sans-serif"><title>{}</title>'
         '<style>{}.d-bold{{font-weight:700}}</style><rect class="d-surface" width="{}" '
@@ -32,7 +32,7 @@ def standalone(drawing: Drawing) -> bytes:
         *(width, height, width, height, drawing.summary, SafeString(style), width, height),
         format_html_join("", "{}", ((_element(shape),) for shape in drawing.shapes)),
     )
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{made}'.encode()
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{markup}'.encode()
 
 
 def _element(shape: Shape) -> SafeString:

@@ -31,7 +31,7 @@ def png(drawing: Drawing) -> bytes:
 def drawing(link: Permalink, pinned: PinnedComparison) -> Drawing:
     """The title, the chart of the first table, and what else there is."""
     title, table = title_of(link), pinned.tables[0]
-    figure = chart(table, width=530, most=_BARS)
+    figure = chart(table, width=530, max_rows=_BARS)
     tests = {pinned_table.test for pinned_table in pinned.tables}
     count = len(pinned.tables)
     kept_on = f"Kept on {timezone.localtime(link.created_at):%Y-%m-%d}"

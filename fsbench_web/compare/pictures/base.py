@@ -70,12 +70,12 @@ class PictureKind(ABC):
     @property
     def instead(self) -> list[str]:
         """What to say where something else is drawn than the address asks for besides the test."""
-        asked = self.spec.category
-        if not self.spec.comparison.is_of_work and not categories.is_of_work(asked):
+        category = self.spec.category
+        if not self.spec.comparison.is_of_work and not categories.is_of_work(category):
             return []
-        name = asked.removeprefix(categories.PROFILE) or self.spec.comparison.profile
-        what = f"the work profile {name}" if name and name != categories.RANGE else "the range"
-        return [f"This chart is of single tests, and not of {what}: Scores draws that."]
+        name = category.removeprefix(categories.PROFILE) or self.spec.comparison.profile
+        work = f"the work profile {name}" if name and name != categories.RANGE else "the range"
+        return [f"This chart is of single tests, and not of {work}: Scores draws that."]
 
     @property
     def selects(self) -> Sequence[Select]:
@@ -97,10 +97,10 @@ class CategoryPicture(PictureKind):
 
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
-        known = self.known
+        slugs = self.known
         if spec.comparison.categories:
-            known = [slug for slug in known if slug in spec.comparison.categories] or known
-        self.category = category_of(spec, known)
+            slugs = [slug for slug in slugs if slug in spec.comparison.categories] or slugs
+        self.category = category_of(spec, slugs)
 
     @property
     def instead(self) -> list[str]:
@@ -109,12 +109,14 @@ class CategoryPicture(PictureKind):
     @property
     def other_category(self) -> list[str]:
         """Another category than the one that is asked for, or filtered by, is told."""
-        asked = (self.spec.category,) if self.spec.category else self.spec.comparison.categories
-        if not asked or self.category in asked:
+        requested = (self.spec.category,) if self.spec.category else self.spec.comparison.categories
+        if not requested or self.category in requested:
             return []
-        wanted = wording.joined([categories.in_sentence(profiles.label_of(one)) for one in asked])
-        shown = categories.in_sentence(profiles.label_of(self.category))
-        return [f"{testnames.label(self.test)} has no {wanted} here; shown is its {shown}."]
+        wanted = wording.joined(
+            [categories.in_sentence(profiles.label_of(slug)) for slug in requested]
+        )
+        drawn = categories.in_sentence(profiles.label_of(self.category))
+        return [f"{testnames.label(self.test)} has no {wanted} here; shown is its {drawn}."]
 
     @property
     def known(self) -> list[str]:
@@ -123,6 +125,6 @@ class CategoryPicture(PictureKind):
 
     @property
     def selects(self) -> Sequence[Select]:
-        known = self.offer.categories.get(self.test, [])
-        offered = [(slug, profiles.label_of(slug)) for slug in known]
+        slugs = self.offer.categories.get(self.test, [])
+        offered = [(slug, profiles.label_of(slug)) for slug in slugs]
         return [Select("in", "Category", offered, self.category)]

@@ -33,13 +33,15 @@ class BestCases(CategoryPicture):
         if work is None:
             self.tables, emulated = tables(spec, [test], self.category)
         else:
-            found = comparison(work)
+            ranking = comparison(work)
             self.category = f"{categories.PROFILE}{work.profile}" if work.profile else RANGE
-            self.tables = [one for one in found.tables if one.test == test] or found.tables[:1]
+            self.tables = [
+                table for table in ranking.tables if table.test == test
+            ] or ranking.tables[:1]
             if self.category == RANGE and self.tables:
                 self.test = self.tables[0].test
-            self.answers = found.work
-            emulated = found.emulated.sentence if found.emulated else ""
+            self.answers = ranking.work
+            emulated = ranking.emulated.sentence if ranking.emulated else ""
             ignored = set_aside(work)
             self.notices += [str(ignored)] if ignored else []
             if work.profile and not ignored:
@@ -53,8 +55,8 @@ class BestCases(CategoryPicture):
             return self.other_category
         if self.category != RANGE or self.spec.test in ("", self.test):
             return []
-        asked, shown = testnames.label(self.spec.test), testnames.label(self.test)
-        return [f"The range is not of {asked}; shown is {shown}."]
+        requested, drawn = testnames.label(self.spec.test), testnames.label(self.test)
+        return [f"The range is not of {requested}; shown is {drawn}."]
 
     @property
     def selects(self) -> Sequence[Select]:
@@ -63,16 +65,16 @@ class BestCases(CategoryPicture):
         offered = [
             (f"{categories.PROFILE}{name}", title) for name, title in profiles.titles().items()
         ]
-        known = {value for value, _ in offered}
-        if categories.is_of_work(self.category) and self.category not in known:
+        values = {value for value, _ in offered}
+        if categories.is_of_work(self.category) and self.category not in values:
             offered.insert(0, (self.category, profiles.label_of(self.category)))
         elif self.spec.comparison.has_range:
             offered.insert(0, (RANGE, categories.label(RANGE)))
-        own = [(value, f"Your work: {title}") for value, title in offered]
-        return [replace(category, options=[*category.options, *own], chosen=self.category)]
+        work_options = [(value, f"Your work: {title}") for value, title in offered]
+        return [replace(category, options=[*category.options, *work_options], chosen=self.category)]
 
     def draw(self) -> Picture:
-        parts = [sentence for one in self.answers for sentence in one.sentences]
+        parts = [sentence for answer in self.answers for sentence in answer.sentences]
         if not self.tables:
             if parts:
                 return Picture(None, notes=parts)
@@ -86,10 +88,10 @@ def _work_of(spec: PictureSpec) -> ComparisonSpec | None:
 
     The category that is chosen goes before what the comparison ranks by.
     """
-    whole, asked = replace(spec.comparison.whole, sort=""), spec.category
-    if asked.startswith(categories.PROFILE):
-        return whole.without_work.with_profile(asked.removeprefix(categories.PROFILE))
-    is_asked = not asked or asked == RANGE
+    whole, category = replace(spec.comparison.whole, sort=""), spec.category
+    if category.startswith(categories.PROFILE):
+        return whole.without_work.with_profile(category.removeprefix(categories.PROFILE))
+    is_asked = not category or category == RANGE
     return whole if is_asked and whole.is_of_work else None
 
 

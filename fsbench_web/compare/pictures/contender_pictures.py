@@ -46,21 +46,25 @@ class ContenderPicture(PictureKind):
         """As ``draw``, where there is any contender."""
         raise NotImplementedError
 
-    def in_one_unit(self, found: Iterable[Found]) -> list[Found]:
+    def in_one_unit(self, measurements: Iterable[Found]) -> list[Found]:
         """The same in one unit of each dimension, as the comparison has them."""
-        tools = {one.key: one.tool for one in self.contenders}
-        some = list(found)
-        printed = {(one.unit, tools[one.series_id]) for one in some}
-        shown = shown_units(printed, self.spec.comparison.units)
+        tools = {contender.key: contender.tool for contender in self.contenders}
+        listed = list(measurements)
+        printed = {(measurement.unit, tools[measurement.series_id]) for measurement in listed}
+        display_units = shown_units(printed, self.spec.comparison.units)
         return [
-            one if to.unit == one.unit and not to.is_converted else one.converted(to)
-            for one in some
-            for to in [shown[one.unit, tools[one.series_id]]]
+            measurement
+            if display.unit == measurement.unit and not display.is_converted
+            else measurement.converted(display)
+            for measurement in listed
+            for display in [display_units[measurement.unit, tools[measurement.series_id]]]
         ]
 
     def select(self, parameter: str, label: str, chosen: Contender | None) -> Select:
         """A box to choose one contender in."""
-        offered = [(one.key, one.name) for one in self.contenders[: limits.MOST_OPTIONS]]
+        offered = [
+            (contender.key, contender.name) for contender in self.contenders[: limits.MOST_OPTIONS]
+        ]
         return Select(parameter, label, offered, chosen.key if chosen else None)
 
 
@@ -69,7 +73,7 @@ class SingleContenderPicture(ContenderPicture):
 
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
-        self.known = {one.key: one for one in self.contenders}
+        self.known = {contender.key: contender for contender in self.contenders}
         best = self.contenders[0] if self.contenders else None
         self.a = best if spec.a is None else self.known.get(spec.a, best)
 
@@ -82,7 +86,7 @@ class SingleContenderPicture(ContenderPicture):
             raise PictureUnavailable(GONE)
         return self.draw_one(self.a)
 
-    def draw_one(self, shown: Contender) -> Picture:
+    def draw_one(self, contender: Contender) -> Picture:
         raise NotImplementedError
 
 
@@ -92,8 +96,10 @@ class SeveralContendersPicture(ContenderPicture):
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         wanted = set(spec.lines)
-        lines = [one for one in self.contenders if one.key in wanted] or self.contenders
-        if self.contenders and wanted - {one.key for one in self.contenders}:
+        lines = [
+            contender for contender in self.contenders if contender.key in wanted
+        ] or self.contenders
+        if self.contenders and wanted - {contender.key for contender in self.contenders}:
             self.notices.append(
                 "Some contenders of this address are not in this comparison any more."
             )
@@ -104,7 +110,7 @@ class SeveralContendersPicture(ContenderPicture):
             )
             self.undrawn = len(lines) - MOST_LINES
         self.lines = lines[:MOST_LINES]
-        self.keys = [one.key for one in self.lines]
+        self.keys = [contender.key for contender in self.lines]
 
 
 class FixedSizesPicture(SeveralContendersPicture):
@@ -131,29 +137,33 @@ class FixedSizesPicture(SeveralContendersPicture):
         return sizes_in_words(self.record_kb, self.file_kb, self.block)
 
     def of_one_unit(
-        self, found: Sequence[Found]
+        self, measurements: Sequence[Found]
     ) -> tuple[list[tuple[Contender, Found]], str, list[str]]:
         """What is in the commonest unit, by contender; and sentences about what is not."""
-        found = self.in_one_unit(found)
-        units = [one.unit for one in found]
+        measurements = self.in_one_unit(measurements)
+        units = [measurement.unit for measurement in measurements]
         if not units:
             return [], "", []
         unit = max(units, key=units.count)
-        measured = {one.series_id for one in found}
-        right = {one.series_id: one for one in found if one.unit == unit}
+        measured = {measurement.series_id for measurement in measurements}
+        right = {
+            measurement.series_id: measurement
+            for measurement in measurements
+            if measurement.unit == unit
+        }
         lines = self.lines or ()
-        kept = [(one, right[one.key]) for one in lines if one.key in right]
+        drawn = [(contender, right[contender.key]) for contender in lines if contender.key in right]
         parts = [
-            f"{one.name} is not drawn: "
+            f"{contender.name} is not drawn: "
             + (
                 "it is measured in another unit."
-                if one.key in measured
+                if contender.key in measured
                 else "it has no such number."
             )
-            for one in lines
-            if one.key not in right
+            for contender in lines
+            if contender.key not in right
         ]
-        return kept, unit, parts
+        return drawn, unit, parts
 
 
 def sizes_in_words(record_kb: int | None, file_kb: int | None, block: str = "block") -> list[str]:

@@ -65,11 +65,11 @@ class DrawableTests:
 
 def is_measured(kinds: Iterable[ScoredTest]) -> bool:
     """Whether runs stand behind any score of a test, and not only a paper."""
-    return any(one.origin != PUBLISHED for one in kinds)
+    return any(kind.origin != PUBLISHED for kind in kinds)
 
 
 def _has_cells(kinds: Iterable[ScoredTest]) -> bool:
-    return is_measured(one for one in kinds if one.category != categories.MEAN)
+    return is_measured(kind for kind in kinds if kind.category != categories.MEAN)
 
 
 SCORES = Need(lambda scored: [*scored], "No score matches this comparison.")
@@ -87,25 +87,25 @@ MATRIX = Need(
 def offer(spec: ComparisonSpec) -> DrawableTests:
     """What can be drawn of ``spec``. One query."""
     by_test: dict[str, list[ScoredTest]] = defaultdict(list)
-    for one in cells.scored_tests(spec.score_filter.of_all_cells):
-        by_test[one.test].append(one)
+    for scored_test in cells.scored_tests(spec.score_filter.of_all_cells):
+        by_test[scored_test.test].append(scored_test)
     scored = {test: by_test[test] for test in sorted(by_test, key=testnames.place)}
     return DrawableTests(
         scored,
         {
-            test: sorted({one.category for one in kinds}, key=categories.place)
+            test: sorted({kind.category for kind in kinds}, key=categories.place)
             for test, kinds in scored.items()
         },
     )
 
 
-def category_of(spec: PictureSpec, known: Iterable[str]) -> str:
+def category_of(spec: PictureSpec, slugs: Iterable[str]) -> str:
     """The category that is asked for, else overall, else the total average, by which contenders
     are ranked, else the last there is.
     """
-    listed = list(known)
+    listed = list(slugs)
     wanted = (spec.category, "overall", "total_average", *listed[-1:])
-    return next((one for one in wanted if one in listed), "")
+    return next((slug for slug in wanted if slug in listed), "")
 
 
 def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> tuple[list[Contender], str]:
@@ -114,28 +114,32 @@ def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> tuple[list[Contend
     Beside them what to say of emulated results, "" where there is nothing to say. Ranked by the
     total average, or the mean of a test that gives one value. Five queries.
     """
-    shown = of_tests(spec, tests, ("total_average", categories.MEAN), by="configuration")
-    found: dict[int, Contender] = {}
-    for each, unit in (
-        (each, table.unit)
-        for table, some in zip(shown.tables, shown.shown, strict=True)
-        for each in some
+    compared = of_tests(spec, tests, ("total_average", categories.MEAN), by="configuration")
+    by_series: dict[int, Contender] = {}
+    for member, unit in (
+        (member, table.unit)
+        for table, group in zip(compared.tables, compared.shown, strict=True)
+        for member in group
     ):
-        row = each.row
+        row = member.row
         if row.origin != PUBLISHED:
-            score = float(each.exact)
-            found[row.series_id] = Contender(
-                *(row.series_id, each.name, row.filesystem, row.study, score, unit, tool_of(row))
+            score = float(member.exact)
+            by_series[row.series_id] = Contender(
+                *(row.series_id, member.name, row.filesystem, row.study, score, unit, tool_of(row))
             )
-    lower = {table.unit for table in shown.tables if table.lower_is_better}
+    lower = {table.unit for table in compared.tables if table.lower_is_better}
     ranked = sorted(
-        found.values(), key=lambda one: (one.score if one.unit in lower else -one.score, one.name)
+        by_series.values(),
+        key=lambda contender: (
+            contender.score if contender.unit in lower else -contender.score,
+            contender.name,
+        ),
     )
-    return ranked, _of_emulated(shown)
+    return ranked, _of_emulated(compared)
 
 
-def _of_emulated(shown: Comparison) -> str:
-    return shown.emulated.sentence if shown.emulated else ""
+def _of_emulated(compared: Comparison) -> str:
+    return compared.emulated.sentence if compared.emulated else ""
 
 
 def of_tests(
@@ -160,5 +164,5 @@ def tables(spec: PictureSpec, tests: Iterable[str], category: str) -> tuple[list
 
     Beside them what to say of emulated results.
     """
-    shown = of_tests(spec.comparison, tests, (category,))
-    return shown.tables, _of_emulated(shown)
+    compared = of_tests(spec.comparison, tests, (category,))
+    return compared.tables, _of_emulated(compared)

@@ -34,37 +34,37 @@ class HeatMap(SingleContenderPicture):
     words = "One contender: block size by file size."
     needs = MATRIX
 
-    def draw_one(self, shown: Contender) -> Picture:
-        found = self.in_one_unit(cells.matrices([shown.key], self.test))
-        if not found:
-            text = f"{shown.name} has no matrix of {testnames.label(self.test)}."
+    def draw_one(self, contender: Contender) -> Picture:
+        matrices = self.in_one_unit(cells.matrices([contender.key], self.test))
+        if not matrices:
+            text = f"{contender.name} has no matrix of {testnames.label(self.test)}."
             return Picture(None, notes=[text])
-        largest = max(found, key=lambda one: len(one.cells))
+        largest = max(matrices, key=lambda matrix: len(matrix.cells))
         notes = [
             *_blank_cells(largest.cells),
-            *_other_units(found, largest),
+            *_other_units(matrices, largest),
             *unknown_unit(largest.unit),
         ]
-        return Picture(self.figure(shown, largest), _table(self.test, largest), notes)
+        return Picture(self.figure(contender, largest), _table(self.test, largest), notes)
 
-    def figure(self, shown: Contender, matrix: Matrix) -> go.Figure:
+    def figure(self, contender: Contender, matrix: Matrix) -> go.Figure:
         """Flagged cells are hatched, and the cache boundary is a line."""
-        quality = Series.objects.values_list("quality", flat=True).get(pk=shown.key)
+        quality = Series.objects.values_list("quality", flat=True).get(pk=contender.key)
         return heatmap.matrix(
-            **self.drawn(shown, matrix),
+            **self.drawn(contender, matrix),
             flagged=_flagged(matrix.cells),
             edges=run_quality.edges(quality, self.test),
         )
 
-    def drawn(self, shown: Contender, matrix: Matrix) -> dict[str, Any]:
+    def drawn(self, contender: Contender, matrix: Matrix) -> dict[str, Any]:
         """What every figure of a matrix takes: the means, where each leads, and words."""
-        title = f"{testnames.label(self.test)}: {shown.name}{_of_runs(matrix.cells.values())}"
+        title = f"{testnames.label(self.test)}: {contender.name}{_of_runs(matrix.cells.values())}"
         return {
             "cells": {cell: repeats.mean for cell, repeats in matrix.cells.items()},
             "unit": matrix.unit,
             "title": title,
             "lower_is_better": is_lower(matrix.unit),
-            "links": {cell: address_of(one.run_ids) for cell, one in matrix.cells.items()},
+            "links": {cell: address_of(repeats.run_ids) for cell, repeats in matrix.cells.items()},
             "notes": {cell: note(repeats) for cell, repeats in matrix.cells.items()},
             "block": testnames.block_word(self.test),
         }
@@ -90,8 +90,8 @@ def _of_runs(cells: Iterable[Repeats]) -> str:
     counts = {len(repeats.values) for repeats in cells}
     if counts == {1}:
         return ""
-    few, most = min(counts), max(counts)
-    return f", mean of {most} runs" if few == most else f", mean of {few} to {most} runs"
+    low, high = min(counts), max(counts)
+    return f", mean of {high} runs" if low == high else f", mean of {low} to {high} runs"
 
 
 def _blank_cells(cells: Mapping[Cell, Repeats]) -> list[str]:
@@ -107,6 +107,6 @@ def _blank_cells(cells: Mapping[Cell, Repeats]) -> list[str]:
     ]
 
 
-def _other_units(found: Sequence[Matrix], shown: Matrix) -> list[str]:
-    others = [one.unit for one in found if one is not shown]
+def _other_units(matrices: Sequence[Matrix], drawn: Matrix) -> list[str]:
+    others = [matrix.unit for matrix in matrices if matrix is not drawn]
     return [f"There are numbers in {', '.join(others)} too, which are not drawn."] if others else []

@@ -60,27 +60,34 @@ class LoadCurves(SeveralContendersPicture):
 
     def draw_known(self) -> Picture:
         label = testnames.label(self.test)
-        found = self.in_one_unit(cells.load_curves(self.keys, self.test))
-        if not found:
+        all_curves = self.in_one_unit(cells.load_curves(self.keys, self.test))
+        if not all_curves:
             return Picture(None, notes=[f"{label} was not measured at several loads."])
-        units = [one.unit for one in found]
+        units = [curve.unit for curve in all_curves]
         unit = max(units, key=units.count)
-        curves = [one for one in found if one.unit == unit]
-        axis = loads.varied(load for one in curves for load in one.loads)
-        known = self._curves(curves, axis)
-        if not known:
+        curves = [curve for curve in all_curves if curve.unit == unit]
+        axis = loads.varied(load for curve in curves for load in curve.loads)
+        by_name = self._curves(curves, axis)
+        if not by_name:
             text = "The loads of these measurements name no number to draw by."
             return Picture(None, notes=[text])
-        at = {(one.number, one.load) for points in known.values() for one in points}
+        places = {
+            (load_point.number, load_point.load)
+            for points in by_name.values()
+            for load_point in points
+        }
         above = lun_line.of_series(
-            self.keys, unit, [(x, testnames.at_load(self.test, load), None) for x, load in at]
+            self.keys, unit, [(x, testnames.at_load(self.test, load), None) for x, load in places]
         )
-        drawn = dict(list(known.items())[: lines.MOST_LINES - len(above)])
+        drawn = dict(list(by_name.items())[: lines.MOST_LINES - len(above)])
         figure = lines.curves(
             [
                 *above,
                 *(
-                    Line(name, [point(one.number, one.repeats) for one in points])
+                    Line(
+                        name,
+                        [point(load_point.number, load_point.repeats) for load_point in points],
+                    )
                     for name, points in drawn.items()
                 ),
             ],
@@ -88,28 +95,31 @@ class LoadCurves(SeveralContendersPicture):
             f"{label} over {loads.label(axis)}",
             loads.label(axis),
             lower_is_better=is_lower(unit),
-            among=[*(one.name for one in self.contenders), *(one.name for one in above)],
+            among=[
+                *(contender.name for contender in self.contenders),
+                *(line.name for line in above),
+            ],
             scale=self.spec.scale,
         )
         lun_line.dashed(figure, above)
-        notes = [*_notes(drawn, len(known)), *unknown_unit(unit)]
-        return Picture(figure, _table(drawn, unit, axis), notes, len(known) - len(drawn))
+        notes = [*_notes(drawn, len(by_name)), *unknown_unit(unit)]
+        return Picture(figure, _table(drawn, unit, axis), notes, len(by_name) - len(drawn))
 
-    def _curves(self, found: Iterable[LoadCurve], axis: str) -> Curves:
+    def _curves(self, load_curves: Iterable[LoadCurve], axis: str) -> Curves:
         """A curve for each contender and each other thing that its loads differ in."""
         place = {key: number for number, key in enumerate(self.keys)}
-        names = {one.key: one.name for one in self.lines or ()}
-        curves = sorted(found, key=lambda one: place[one.series_id])
+        names = {contender.key: contender.name for contender in self.lines or ()}
+        curves = sorted(load_curves, key=lambda curve: place[curve.series_id])
         block = testnames.block_word(self.test)
-        has_sizes = len({one.sizes for one in curves}) > 1
+        has_sizes = len({curve.sizes for curve in curves}) > 1
         parts: Curves = {}
-        for one in curves:
-            record_kb, file_kb = (size or None for size in one.sizes)
+        for curve in curves:
+            record_kb, file_kb = (size or None for size in curve.sizes)
             sizes = sizes_in_words(record_kb, file_kb, block) if has_sizes else []
-            for text, repeats in one.loads.items():
+            for text, repeats in curve.loads.items():
                 number, rest = loads.split(text, axis)
                 if number is not None:
-                    name = ", ".join([names[one.series_id], *sizes, *([rest] if rest else [])])
+                    name = ", ".join([names[curve.series_id], *sizes, *([rest] if rest else [])])
                     parts.setdefault(name, []).append(LoadPoint(number, text, repeats))
         return parts
 
@@ -117,15 +127,15 @@ class LoadCurves(SeveralContendersPicture):
 def _table(drawn: Curves, unit: str, axis: str) -> PictureTable:
     number = Column(loads.label(axis).capitalize(), COUNT)
     rows = [
-        repeats_row((name, loads.words(one.load), one.number), one.repeats)
+        repeats_row((name, loads.words(load_point.load), load_point.number), load_point.repeats)
         for name, points in drawn.items()
-        for one in sorted(points, key=lambda one: one.number)
+        for load_point in sorted(points, key=lambda load_point: load_point.number)
     ]
     return PictureTable([Column("Contender"), Column("Load"), number, *repeats_columns(unit)], rows)
 
 
-def _notes(drawn: Curves, known: int) -> list[str]:
-    every: Sequence[LoadPoint] = [one for points in drawn.values() for one in points]
+def _notes(drawn: Curves, total: int) -> list[str]:
+    every: Sequence[LoadPoint] = [load_point for points in drawn.values() for load_point in points]
     alone = sum(not one.repeats.interval for one in every)
     notes = []
     if alone:
@@ -133,6 +143,6 @@ def _notes(drawn: Curves, known: int) -> list[str]:
             f"{alone} of {len(every)} numbers have no interval: a single run without interval "
             "samples."
         )
-    if known > len(drawn):
-        notes.append(f"{known - len(drawn)} further curves are not drawn: choose fewer contenders.")
+    if total > len(drawn):
+        notes.append(f"{total - len(drawn)} further curves are not drawn: choose fewer contenders.")
     return notes

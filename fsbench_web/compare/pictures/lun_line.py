@@ -19,11 +19,11 @@ MOST = 2
 
 
 def of_series(
-    keys: Collection[int], unit: str, asked: Iterable[tuple[float, str, int | None]]
+    keys: Collection[int], unit: str, wanted: Iterable[tuple[float, str, int | None]]
 ) -> list[Line]:
     """A line for each LUN that these series were measured on, of the first that has a ceiling.
 
-    ``asked`` are places with the test and the record size of each. Four queries, one where nobody
+    ``wanted`` are places with the test and the record size of each. Four queries, one where nobody
     measured a LUN.
     """
     ceilings = shares.of_many(keys)
@@ -31,24 +31,24 @@ def of_series(
         "pk", "lun__name", "lun__worker__name"
     )
     luns = {pk: on_worker(lun, worker) or "" for pk, lun, worker in rows} if ceilings else {}
-    places = sorted(asked, key=lambda one: one[0])
-    found: dict[str, Line] = {}
-    for key, own in ceilings.items():
-        values = [(x, own.in_unit(unit, test, record)) for x, test, record in places]
+    places = sorted(wanted, key=lambda place: place[0])
+    by_lun: dict[str, Line] = {}
+    for key, ceiling in ceilings.items():
+        values = [(x, ceiling.in_unit(unit, test, record)) for x, test, record in places]
         points = [Point(x, y, note="without a file system") for x, y in values if y is not None]
-        if points and luns[key] not in found and len(found) < MOST:
-            found[luns[key]] = Line(luns[key], points)
-    if len(found) == 1:
-        return [Line(OWN, line.points) for line in found.values()]
-    return [Line(f"{OWN}, {lun}", line.points) for lun, line in found.items()]
+        if points and luns[key] not in by_lun and len(by_lun) < MOST:
+            by_lun[luns[key]] = Line(luns[key], points)
+    if len(by_lun) == 1:
+        return [Line(OWN, line.points) for line in by_lun.values()]
+    return [Line(f"{OWN}, {lun}", line.points) for lun, line in by_lun.items()]
 
 
-def dashed(figure: go.Figure, own: Sequence[Line]) -> None:
+def dashed(figure: go.Figure, ceilings: Sequence[Line]) -> None:
     """Draw these lines as ceilings: dashed, grey in every theme, with small markers.
 
     Without the number of a series, by which pages give contenders their colours.
     """
-    for line in own:
+    for line in ceilings:
         figure.update_traces(
             selector={"name": line.name},
             line={"dash": "dash", "color": COLOUR},
@@ -57,11 +57,13 @@ def dashed(figure: go.Figure, own: Sequence[Line]) -> None:
         )
 
 
-def missing_note(own: Sequence[Line], places: Sequence[float], names: Mapping[float, str]) -> str:
+def missing_note(
+    ceilings: Sequence[Line], places: Sequence[float], names: Mapping[float, str]
+) -> str:
     """A sentence on the places where no ceiling is known; "" where there is one everywhere."""
-    known = {point.x for line in own for point in line.points}
-    without = [names[place] for place in sorted(places) if place not in known]
-    if not own or not without:
+    covered = {point.x for line in ceilings for point in line.points}
+    without = [names[place] for place in sorted(places) if place not in covered]
+    if not ceilings or not without:
         return ""
     text = without[0] if len(without) == 1 else f"{', '.join(without[:-1])} and {without[-1]}"
     return (
@@ -70,11 +72,11 @@ def missing_note(own: Sequence[Line], places: Sequence[float], names: Mapping[fl
     )
 
 
-def above_note(own: Sequence[Line], lines: Sequence[Line]) -> str:
+def above_note(ceilings: Sequence[Line], lines: Sequence[Line]) -> str:
     """A sentence on points that lie above the only ceiling, as flags have it; "" for none."""
-    if len(own) != 1:
+    if len(ceilings) != 1:
         return ""
-    ceiling = {point.x: point.y for point in own[0].points}
+    ceiling = {point.x: point.y for point in ceilings[0].points}
     under = [point for line in lines for point in line.points if point.x in ceiling]
     limit = NOT_OF_THE_DISK_PERCENT / 100
     count = sum(point.y > limit * ceiling[point.x] for point in under)

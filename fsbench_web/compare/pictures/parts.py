@@ -59,7 +59,7 @@ def bars_of(table: DeltaTable) -> dict[str, Any]:
         "best": [row.mark == "best" for row in rows],
         "errors": [ends and (ends[0] / times, ends[1] / times) for ends in map(ends_of, rows)],
         "links": [link_of(row) for row in rows],
-        "repeats": [tuple(one / times for one in row.repeats) for row in rows],
+        "repeats": [tuple(repeat / times for repeat in row.repeats) for row in rows],
         "scores": [row.score / times if table.shows_mean(row) else None for row in rows],
         "names": [row.contender for row in rows],
         "counts": [row.runs for row in rows],

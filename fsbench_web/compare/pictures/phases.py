@@ -43,8 +43,8 @@ class Phases(PictureKind):
 
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
-        there = offer.of(SCORES)
-        wanted = [one for one in phases.tests_of(test) if one in there]
+        scored = offer.of(SCORES)
+        wanted = [name for name in phases.tests_of(test) if name in scored]
         self.tables, emulated = tables(spec, wanted, categories.MEAN)
         self.notices += [emulated] if emulated else []
 
@@ -66,42 +66,47 @@ class Phases(PictureKind):
         by_test = {testnames.parts(table.test)[0]: table for table in of_unit}
         # What nobody has is no phase of these: of a generated tree there is no bzImage.
         names = {name: phase for name, phase in work.phases.items() if name in by_test}
-        found: dict[str, dict[str, DeltaRow]] = {}
+        by_contender: dict[str, dict[str, DeltaRow]] = {}
         for name, phase in names.items():
             for row in by_test[name].rows:
-                found.setdefault(row.contender, {})[phase] = row
-        shown = {name: found[name] for name in sorted(_ranked(found)[:MOST_LINES])}
+                by_contender.setdefault(row.contender, {})[phase] = row
+        chosen = {name: by_contender[name] for name in sorted(_ranked(by_contender)[:MOST_LINES])}
         figure = drawn(
             [
-                ContenderPhases(one, [_point(rows.get(phase)) for phase in names.values()])
-                for one, rows in shown.items()
+                ContenderPhases(contender, [_point(rows.get(phase)) for phase in names.values()])
+                for contender, rows in chosen.items()
             ],
             list(names.values()),
             unit,
             phases.label(self.test),
             of_unit[0].lower_is_better,
-            among=found,
+            among=by_contender,
             scale=self.spec.scale,
         )
         missing = [
-            f"{one} has no {phase}."
-            for one, rows in shown.items()
+            f"{contender} has no {phase}."
+            for contender, rows in chosen.items()
             for phase in names.values()
             if phase not in rows
         ]
-        more = len(found) - len(shown)
+        more = len(by_contender) - len(chosen)
         left = [f"{more} further contenders are not drawn: choose fewer."] if more else []
-        return Picture(figure, _table(shown, list(names.values()), unit), [*left, *missing], more)
+        return Picture(figure, _table(chosen, list(names.values()), unit), [*left, *missing], more)
 
 
-def _ranked(found: dict[str, dict[str, DeltaRow]]) -> list[str]:
+def _ranked(by_contender: dict[str, dict[str, DeltaRow]]) -> list[str]:
     """Those with the most phases first; of these the quickest in all of them."""
     return sorted(
-        found, key=lambda one: (-len(found[one]), sum(r.score for r in found[one].values()), one)
+        by_contender,
+        key=lambda name: (
+            -len(by_contender[name]),
+            sum(r.score for r in by_contender[name].values()),
+            name,
+        ),
     )
 
 
-def _table(shown: dict[str, dict[str, DeltaRow]], names: list[str], unit: str) -> PictureTable:
+def _table(chosen: dict[str, dict[str, DeltaRow]], names: list[str], unit: str) -> PictureTable:
     columns = [
         Column("Phase"),
         Column("Contender"),
@@ -111,11 +116,11 @@ def _table(shown: dict[str, dict[str, DeltaRow]], names: list[str], unit: str) -
     ]
     rows = [
         Row(
-            (phase, one, row.configuration, row.score, *interval_cells(row.interval)),
+            (phase, contender, row.configuration, row.score, *interval_cells(row.interval)),
             links_of(row),
         )
         for phase in names
-        for one, rows in shown.items()
+        for contender, rows in chosen.items()
         if (row := rows.get(phase)) is not None
     ]
     return PictureTable(columns, rows)

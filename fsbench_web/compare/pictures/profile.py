@@ -43,12 +43,14 @@ class Profile(FixedSizesPicture):
                 f"A profile is taken at one {self.block} size or at one file size: set the other "
                 "to every size."
             )
-        found = cells.matrices(self.keys, self.test, record_kb=self.record_kb, file_kb=self.file_kb)
-        kept, unit, notes = self.of_one_unit(found)
-        if not kept:
+        matrices = cells.matrices(
+            self.keys, self.test, record_kb=self.record_kb, file_kb=self.file_kb
+        )
+        pairs, unit, notes = self.of_one_unit(matrices)
+        if not pairs:
             return Picture(None, notes=["No contender was measured at this size: choose another."])
         along = 0 if self.record_kb is None else 1
-        numbers = [(one.name, sorted(measured.cells.items())) for one, measured in kept]
+        numbers = [(contender.name, sorted(matrix.cells.items())) for contender, matrix in pairs]
         drawn = [
             Line(name, [point(cell[along], repeats) for cell, repeats in of_one])
             for name, of_one in numbers
@@ -61,7 +63,7 @@ class Profile(FixedSizesPicture):
             "file size" if along else f"{self.block} size",
             {place: size_name(place) for place in places},
             is_lower(unit),
-            among=[one.name for one in self.contenders],
+            among=[contender.name for contender in self.contenders],
             scale=self.spec.scale,
         )
         rows = [

@@ -25,7 +25,7 @@ class Ratio(SingleContenderPicture):
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         self.is_gone = any(key not in self.known for key in (spec.a, spec.b) if key is not None)
-        others = [one for one in self.contenders if one is not self.a]
+        others = [contender for contender in self.contenders if contender is not self.a]
         self.b = self.known.get(spec.b) if spec.b is not None else None
         if spec.b is None and others and not self.is_gone:
             self.b = others[0]
@@ -37,28 +37,30 @@ class Ratio(SingleContenderPicture):
             self.select("b", "over speed of", self.b),
         ]
 
-    def draw_one(self, shown: Contender) -> Picture:
+    def draw_one(self, contender: Contender) -> Picture:
         if self.is_gone:
             raise PictureUnavailable(GONE)
         if self.b is None:
             raise PictureUnavailable(
                 "A speed-up takes two contenders, and this comparison has one of this test."
             )
-        found = self.in_one_unit(cells.matrices({shown.key, self.b.key}, self.test))
-        of_both = _of_one_unit(found, shown, self.b)
+        matrices = self.in_one_unit(cells.matrices({contender.key, self.b.key}, self.test))
+        of_both = _of_one_unit(matrices, contender, self.b)
         if of_both is None:
-            text = f"{shown.name} and {self.b.name} have no cell of {testnames.label(self.test)}"
+            text = (
+                f"{contender.name} and {self.b.name} have no cell of {testnames.label(self.test)}"
+            )
             return Picture(None, notes=[f"{text} in common, or none in the same unit."])
-        return _drawn(self.test, (shown, self.b), of_both)
+        return _drawn(self.test, (contender, self.b), of_both)
 
 
 def _of_one_unit(
-    found: Sequence[Matrix], first: Contender, second: Contender
+    matrices: Sequence[Matrix], first: Contender, second: Contender
 ) -> tuple[Matrix, Matrix] | None:
     """The matrices of both in the unit in which they have most cells in common."""
-    of_first = {one.unit: one for one in found if one.series_id == first.key}
-    of_second = {one.unit: one for one in found if one.series_id == second.key}
-    pairs = [(one, of_second[unit]) for unit, one in of_first.items() if unit in of_second]
+    of_first = {matrix.unit: matrix for matrix in matrices if matrix.series_id == first.key}
+    of_second = {matrix.unit: matrix for matrix in matrices if matrix.series_id == second.key}
+    pairs = [(matrix, of_second[unit]) for unit, matrix in of_first.items() if unit in of_second]
     return max(pairs, key=lambda pair: len(_matched(pair)), default=None)
 
 
@@ -69,7 +71,7 @@ def _matched(pair: tuple[Matrix, Matrix]) -> list[Cell]:
 def _drawn(
     test: str, contenders: tuple[Contender, Contender], pair: tuple[Matrix, Matrix]
 ) -> Picture:
-    first, second = (one.name for one in contenders)
+    first, second = (contender.name for contender in contenders)
     ours, theirs, unit = pair[0].cells, pair[1].cells, pair[0].unit
     less, matched = is_lower(unit), _matched(pair)
     ratios = {

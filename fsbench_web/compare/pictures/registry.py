@@ -45,31 +45,31 @@ def spec_of(query: QueryDict | str) -> PictureSpec:
 
     Raises SpecError with all problems of both.
     """
-    given = QueryDict(query) if isinstance(query, str) else query
-    comparison, problems = _comparison(given)
-    kind = given.get("picture") or "bars"
-    test, category = given.get("of") or "", given.get("in") or ""
+    parsed = QueryDict(query) if isinstance(query, str) else query
+    comparison, problems = _comparison(parsed)
+    kind = parsed.get("picture") or "bars"
+    test, category = parsed.get("of") or "", parsed.get("in") or ""
     if kind not in KINDS:
         problems.append(f'picture is "{kind[:60]}"; it can be {", ".join(KINDS)}.')
     if len(test) > LONGEST_VALUE or "\x00" in test:
         problems.append("of is not the name of a test that fsbench could have given.")
     is_of_work = categories.is_of_work(category) and category != categories.PROFILE
     if category and not is_of_work and category not in categories.all_slugs():
-        known = ", ".join(categories.all_slugs())
-        problems.append(f'There is no category "{category[:60]}"; there is {known}.')
+        choices = ", ".join(categories.all_slugs())
+        problems.append(f'There is no category "{category[:60]}"; there is {choices}.')
     if category == categories.RANGE and not comparison.has_range:
         problems.append("in is range, and no range is given: say block=8k-16k and file=1g-4g.")
-    scale = given.get("scale") or ""
+    scale = parsed.get("scale") or ""
     if scale not in SCALES:
         problems.append(f'scale is "{scale[:60]}"; it can be {", ".join(filter(None, SCALES))}.')
-    percent = given.get("percent") or ""
+    percent = parsed.get("percent") or ""
     if percent not in PERCENTS:
-        known = ", ".join(filter(None, PERCENTS))
-        problems.append(f'percent is "{percent[:60]}"; it can be {known}, and none is 99.')
-    hide = tuple(dict.fromkeys(name for name in given.getlist("hide") if name))
-    if len(hide) > MOST_HIDDEN or any(len(one) > LONGEST_VALUE or "\x00" in one for one in hide):
+        choices = ", ".join(filter(None, PERCENTS))
+        problems.append(f'percent is "{percent[:60]}"; it can be {choices}, and none is 99.')
+    hide = tuple(dict.fromkeys(name for name in parsed.getlist("hide") if name))
+    if len(hide) > MOST_HIDDEN or any(len(name) > LONGEST_VALUE or "\x00" in name for name in hide):
         problems.append(f"hide has up to {MOST_HIDDEN} names of the legend.")
-    numbers, lines, wrong = _keys_and_sizes(given)
+    numbers, lines, wrong = _keys_and_sizes(parsed)
     problems += wrong
     if problems:
         raise SpecError(problems)
@@ -87,26 +87,28 @@ def spec_of(query: QueryDict | str) -> PictureSpec:
 
 
 def _keys_and_sizes(
-    given: QueryDict,
+    query: QueryDict,
 ) -> tuple[dict[str, int | None], tuple[int, ...], list[str]]:
     """The numbers of the address by field, the keys of ``lines``, and problems."""
     problems = []
     numbers = {}
     for parameter, name in NUMBERS.items():
-        text = next((one for one in given.getlist(parameter)[::-1] if _is_own(parameter, one)), "")
+        text = next(
+            (text for text in query.getlist(parameter)[::-1] if _is_own(parameter, text)), ""
+        )
         numbers[name] = _number(text)
         if text and numbers[name] is None:
             problems.append(f'{parameter} is "{text[:60]}"; it is a whole number.')
-    lines = {_number(text) for text in given.getlist("line") if text}
+    lines = {_number(text) for text in query.getlist("line") if text}
     if None in lines:
         problems.append("line is a whole number, the key of a contender.")
     return numbers, tuple(sorted(line for line in lines if line is not None)), problems
 
 
-def _comparison(given: QueryDict) -> tuple[ComparisonSpec, list[str]]:
+def _comparison(query: QueryDict) -> tuple[ComparisonSpec, list[str]]:
     """What is drawn, and its problems."""
     rest = QueryDict(mutable=True)
-    for name, texts in given.lists():
+    for name, texts in query.lists():
         texts = [text for text in texts if not _is_own(name, text)]
         if texts:
             rest.setlist(name, texts)

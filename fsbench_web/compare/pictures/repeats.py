@@ -21,36 +21,38 @@ class RepeatsOfRuns(FixedSizesPicture):
     needs = RUNS
 
     def draw_known(self) -> Picture:
-        found = cells.repeats(self.keys, self.test, record_kb=self.record_kb, file_kb=self.file_kb)
-        kept, unit, of_units = self.of_one_unit(found)
-        if not kept:
+        every_series = cells.repeats(
+            self.keys, self.test, record_kb=self.record_kb, file_kb=self.file_kb
+        )
+        measured, unit, of_units = self.of_one_unit(every_series)
+        if not measured:
             return Picture(None, notes=["No run measured this cell: choose another size."])
-        is_mean = any(count > 1 for _, one in kept for count in one.cells)
-        what = ", ".join([*(["mean of each run"] if is_mean else []), *self.sizes_in_words])
+        is_mean = any(count > 1 for _, series in measured for count in series.cells)
+        words = ", ".join([*(["mean of each run"] if is_mean else []), *self.sizes_in_words])
         title = f"{testnames.label(self.test)}, repeats"
         figure = strip.repeats(
-            [_strip(contender, one) for contender, one in kept],
+            [_strip(contender, series) for contender, series in measured],
             unit,
-            f"{title}: {what}" if what else title,
+            f"{title}: {words}" if words else title,
             is_lower(unit),
         )
-        notes = [*of_units, *_notes(kept), *unknown_unit(unit)]
-        return Picture(figure, _table(kept, unit, is_mean), notes)
+        notes = [*of_units, *_notes(measured), *unknown_unit(unit)]
+        return Picture(figure, _table(measured, unit, is_mean), notes)
 
 
-def _strip(contender: Contender, one: RepeatsOfSeries) -> strip.Strip:
-    of_runs = zip(one.repeats.run_ids, one.cells, strict=True)
+def _strip(contender: Contender, series: RepeatsOfSeries) -> strip.Strip:
+    of_runs = zip(series.repeats.run_ids, series.cells, strict=True)
     return strip.Strip(
         contender.name,
-        one.repeats.values,
-        [address_of([run_id]) for run_id in one.repeats.run_ids],
+        series.repeats.values,
+        [address_of([run_id]) for run_id in series.repeats.run_ids],
         [f"run {run_id}" + (f", {count} cells" if count > 1 else "") for run_id, count in of_runs],
-        one.repeats.interval,
-        address_of(one.repeats.run_ids),
+        series.repeats.interval,
+        address_of(series.repeats.run_ids),
     )
 
 
-def _table(kept: Measured, unit: str, is_mean: bool) -> PictureTable:
+def _table(measured: Measured, unit: str, is_mean: bool) -> PictureTable:
     columns = [
         Column("Contender"),
         Column("Run"),
@@ -59,23 +61,23 @@ def _table(kept: Measured, unit: str, is_mean: bool) -> PictureTable:
         Column("Date"),
         Column("Date from"),
     ]
-    dates = dates_of([run_id for _, one in kept for run_id in one.repeats.run_ids])
+    dates = dates_of([run_id for _, series in measured for run_id in series.repeats.run_ids])
     rows = [
         Row(
             (contender.name, f"run {run_id}", value, count, *dates.get(run_id, ("", ""))),
             run_links([run_id]),
         )
-        for contender, one in kept
+        for contender, series in measured
         for run_id, value, count in zip(
-            one.repeats.run_ids, one.repeats.values, one.cells, strict=True
+            series.repeats.run_ids, series.repeats.values, series.cells, strict=True
         )
     ]
     return PictureTable(columns, rows)
 
 
-def _notes(kept: Measured) -> list[str]:
-    single = [contender.name for contender, one in kept if len(one.cells) == 1]
-    uneven = [contender.name for contender, one in kept if len(set(one.cells)) > 1]
+def _notes(measured: Measured) -> list[str]:
+    single = [contender.name for contender, series in measured if len(series.cells) == 1]
+    uneven = [contender.name for contender, series in measured if len(set(series.cells)) > 1]
     notes = [f"Of one run there is no interval: {', '.join(single)}."] if single else []
     if uneven:
         text = f"Runs of {', '.join(uneven)} have different cells"

@@ -46,22 +46,24 @@ class Roofline(SeveralContendersPicture):
         return [Select("file", "File size", offered, self.file_kb), scale_select(self.spec)]
 
     def draw_known(self) -> Picture:
-        found = self.in_one_unit(cells.matrices(self.keys, self.test, file_kb=self.file_kb))
-        units = [one.unit for one in found]
+        matrices = self.in_one_unit(cells.matrices(self.keys, self.test, file_kb=self.file_kb))
+        units = [matrix.unit for matrix in matrices]
         unit = max(units, key=units.count) if units else ""
-        names = {one.key: one.name for one in self.lines or ()}
-        kept = [(names[one.series_id], one.cells) for one in found if one.unit == unit]
+        names = {contender.key: contender.name for contender in self.lines or ()}
+        by_name = [
+            (names[matrix.series_id], matrix.cells) for matrix in matrices if matrix.unit == unit
+        ]
         scale = self.spec.scale or lines.LOG  # a roofline's axes both are
         drawn = [
             Line(name, [point(cell[0], repeats) for cell, repeats in sorted(measured.items())])
-            for name, measured in kept
+            for name, measured in by_name
         ]
         cut = 0
         if scale == lines.LOG:
             drawn = [Line(line.name, [_above_zero(each) for each in line.points]) for line in drawn]
-            every = [repeats.interval for _, measured in kept for repeats in measured.values()]
+            every = [repeats.interval for _, measured in by_name for repeats in measured.values()]
             cut = sum(interval is not None and interval.low <= 0 for interval in every)
-        records = sorted({cell[0] for _, measured in kept for cell in measured})
+        records = sorted({cell[0] for _, measured in by_name for cell in measured})
         above = lun_line.of_series(self.keys, unit, [(kb, self.test, kb) for kb in records])
         undrawn = max(0, len(drawn) + len(above) - lines.MOST_LINES)
         drawn = drawn[: lines.MOST_LINES - len(above)]
@@ -81,14 +83,17 @@ class Roofline(SeveralContendersPicture):
             sizes,
             is_lower(unit),
             # Contenders first: they have the colours that they have in other charts.
-            among=[*(one.name for one in self.contenders), *(line.name for line in above)],
+            among=[
+                *(contender.name for contender in self.contenders),
+                *(line.name for line in above),
+            ],
             scale=scale,
         )
         lun_line.dashed(figure, above)
         ceiling = {each.x: each.y for each in above[0].points}
         rows = [
             repeats_row((name, cell[0], ceiling.get(cell[0])), repeats)
-            for name, measured in kept
+            for name, measured in by_name
             for cell, repeats in sorted(measured.items())
         ]
         columns = [

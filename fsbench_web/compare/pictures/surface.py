@@ -18,11 +18,11 @@ class Surface(HeatMap):
     label = "3-D surface"
     words = "One contender, as IOzone draws it."
 
-    def draw_one(self, shown: Contender) -> Picture:
-        picture = super().draw_one(shown)
+    def draw_one(self, contender: Contender) -> Picture:
+        picture = super().draw_one(contender)
         if picture.figure is None:
             return picture
         return replace(picture, notes=[*picture.notes, _JOINED])
 
-    def figure(self, shown: Contender, matrix: Matrix) -> go.Figure:
-        return surface.surface(**self.drawn(shown, matrix))
+    def figure(self, contender: Contender, matrix: Matrix) -> go.Figure:
+        return surface.surface(**self.drawn(contender, matrix))

@@ -70,11 +70,11 @@ class RequestedPicture:
 def page(request: HttpRequest) -> HttpResponse:
     """The picture that the address says, with the form that chooses another."""
     try:
-        shown = _shown(spec_of(request.GET))
+        requested = _shown(spec_of(request.GET))
     except SpecError as error:
         context = {"problems": error.problems}
         return render(request, "compare/pictures.html", context, status=400)
-    return render(request, "compare/pictures.html", _context(shown))
+    return render(request, "compare/pictures.html", _context(requested))
 
 
 @require_safe
@@ -82,16 +82,20 @@ def page(request: HttpRequest) -> HttpResponse:
 def csv_file(request: HttpRequest) -> HttpResponse:
     """The numbers of the picture as CSV, unrounded; a refusal is plain text."""
     try:
-        shown = _shown(spec_of(request.GET))
+        requested = _shown(spec_of(request.GET))
     except SpecError as error:
         return _plain(error.problems, 400)
-    table = shown.picture.table
-    if shown.instead:  # a file has no room for a warning
-        known = ", ".join(map(short, shown.offer.of(KINDS[shown.spec.kind].needs)[:MOST_NAMED]))
-        return _plain([*shown.instead, f"Tests that can be drawn like this: {known}."], 400)
+    table = requested.picture.table
+    if requested.instead:  # a file has no room for a warning
+        names = ", ".join(
+            map(short, requested.offer.of(KINDS[requested.spec.kind].needs)[:MOST_NAMED])
+        )
+        return _plain([*requested.instead, f"Tests that can be drawn like this: {names}."], 400)
     if table is None:
-        return _plain([shown.problem or "There is no such chart.", *shown.picture.notes], 404)
-    name = f"fsbench-{shown.spec.kind}-{testnames.slug(shown.test)}.csv"
+        return _plain(
+            [requested.problem or "There is no such chart.", *requested.picture.notes], 404
+        )
+    name = f"fsbench-{requested.spec.kind}-{testnames.slug(requested.test)}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(as_csv(table), content_type=csv.MEDIA_TYPE, headers=headers)
 
@@ -103,25 +107,25 @@ def _plain(sentences: Sequence[str], status: int) -> HttpResponse:
 
 def _shown(spec: PictureSpec) -> RequestedPicture:
     refuse_unknown_parts(spec.comparison)
-    there = offer(spec.comparison)
+    offered = offer(spec.comparison)
     needs = KINDS[spec.kind].needs
-    tests = there.of(needs)
+    tests = offered.of(needs)
     if not tests:
-        return RequestedPicture(spec, there, problem=needs.nothing)
+        return RequestedPicture(spec, offered, problem=needs.nothing)
     test = spec.test if spec.test in tests else _like(spec.test, tests)
-    kind = KINDS[spec.kind](spec, test, there)
+    kind = KINDS[spec.kind](spec, test, offered)
     instead = [*_other(spec.test, test), *kind.instead]
-    shown = RequestedPicture(
-        spec, there, test, kind, notices=[*instead, *kind.notices], instead=instead
+    requested = RequestedPicture(
+        spec, offered, test, kind, notices=[*instead, *kind.notices], instead=instead
     )
     try:
         picture = kind.draw()
         _hidden_lines(picture, spec.hide)
         if picture.figure is not None:
             note_omitted_lines(picture.figure, kind.undrawn + picture.undrawn)
-        return replace(shown, picture=picture)
+        return replace(requested, picture=picture)
     except (PictureUnavailable, TooManyValues) as error:
-        return replace(shown, problem=str(error))
+        return replace(requested, problem=str(error))
 
 
 def _hidden_lines(picture: Picture, names: Collection[str]) -> None:
@@ -135,21 +139,21 @@ def _hidden_lines(picture: Picture, names: Collection[str]) -> None:
     )
 
 
-def _other(asked: str, test: str) -> list[str]:
-    """What to say where another ``test`` is shown than the one that is ``asked`` for."""
-    if not asked or asked == test or test in phases.tests_of(asked):
+def _other(requested: str, test: str) -> list[str]:
+    """What to say where another ``test`` is shown than the one that is ``requested``."""
+    if not requested or requested == test or test in phases.tests_of(requested):
         return []
     drawn = testnames.label(test)
-    return [f"{testnames.label(asked)} cannot be drawn like this; shown is {drawn}."]
+    return [f"{testnames.label(requested)} cannot be drawn like this; shown is {drawn}."]
 
 
 def _like(test: str, tests: Sequence[str]) -> str:
     """The test of ``tests`` that is nearest to one of another kind of picture, else the first."""
-    same_work = [one for one in tests if one in phases.tests_of(test)]
+    same_work = [other for other in tests if other in phases.tests_of(test)]
     if same_work:
         return same_work[0]
     name = testnames.parts(test)[0]
-    return next((one for one in tests if testnames.parts(one)[0] == name), tests[0])
+    return next((other for other in tests if testnames.parts(other)[0] == name), tests[0])
 
 
 def _some(tests: Sequence[str], chosen: str) -> tuple[Sequence[str], int]:
@@ -161,25 +165,29 @@ def _some(tests: Sequence[str], chosen: str) -> tuple[Sequence[str], int]:
     return tests[at : at + limits.MOST_OPTIONS], len(tests) - limits.MOST_OPTIONS
 
 
-def _context(shown: RequestedPicture) -> dict[str, object]:
-    spec = shown.spec
+def _context(requested: RequestedPicture) -> dict[str, object]:
+    spec = requested.spec
     comparison = spec.comparison.to_query()
     kind = KINDS[spec.kind]
-    offered, more_tests = _some(shown.offer.of(kind.needs), shown.test)
-    contenders = shown.kind.contenders if shown.kind else ()
-    lines = shown.kind.lines if shown.kind else None
+    offered, more_tests = _some(requested.offer.of(kind.needs), requested.test)
+    contenders = requested.kind.contenders if requested.kind else ()
+    lines = requested.kind.lines if requested.kind else None
     return {
         "more_tests": more_tests,
-        "shown": shown,
+        "shown": requested,
         "label": kind.label,
         "words": kind.words,
-        "query": shown.as_drawn.to_query(),
+        "query": requested.as_drawn.to_query(),
         "comparison": comparison,
         "hidden": parse_qsl(comparison),
         "kinds": [
-            (slug, one.label, replace(spec.of_kind(slug), test=shown.test or spec.test).to_query())
-            for slug, one in KINDS.items()
-            if shown.offer.of(one.needs)
+            (
+                slug,
+                other.label,
+                replace(spec.of_kind(slug), test=requested.test or spec.test).to_query(),
+            )
+            for slug, other in KINDS.items()
+            if requested.offer.of(other.needs)
         ],
         "tests": folds.placed(
             [(test, kind.label_of(test)) for test in offered],
@@ -189,5 +197,5 @@ def _context(shown: RequestedPicture) -> dict[str, object]:
         "contenders": contenders,
         "offered": contenders[: limits.MOST_OPTIONS],
         "lines": lines,
-        "line_keys": {one.key for one in lines or ()},
+        "line_keys": {contender.key for contender in lines or ()},
     }

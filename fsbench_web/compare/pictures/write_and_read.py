@@ -34,12 +34,12 @@ class WriteAndRead(CategoryPicture):
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         self.read = READS[test]
-        found, emulated = tables(spec, (test, self.read), self.category)
-        if len({table.unit for table in found}) > 1 and not spec.comparison.units:
+        delta_tables, emulated = tables(spec, (test, self.read), self.category)
+        if len({table.unit for table in delta_tables}) > 1 and not spec.comparison.units:
             # One test agrees in a unit, and the other in another.
             one_unit = replace(spec, comparison=replace(spec.comparison, units=BINARY))
-            found, emulated = tables(one_unit, (test, self.read), self.category)
-        self.by_test = {table.test: table for table in found}
+            delta_tables, emulated = tables(one_unit, (test, self.read), self.category)
+        self.by_test = {table.test: table for table in delta_tables}
         self.notices += [emulated] if emulated else []
 
     @property
@@ -53,23 +53,23 @@ class WriteAndRead(CategoryPicture):
         if writes is None or reads is None or writes.unit != reads.unit:
             text = f"{halves[0]} and {halves[1].lower()} are not both scored in this category, or "
             return Picture(None, notes=[f"{text}not in one unit. Choose another category."])
-        found = _halves(writes, reads)
+        pairs = _halves(writes, reads)
         category = categories.in_sentence(categories.label(self.category))
         figure = stacked.read_write(
-            [each.name for each in found],
-            [_score(each.write) for each in found],
-            [_score(each.read) for each in found],
+            [pair.name for pair in pairs],
+            [_score(pair.write) for pair in pairs],
+            [_score(pair.read) for pair in pairs],
             writes.unit,
             f"{halves[0]} plus {halves[1].lower()}: {category}",
-            links=[(_link(each.write), _link(each.read)) for each in found],
+            links=[(_link(pair.write), _link(pair.read)) for pair in pairs],
             halves=halves,
         )
         columns = [
             Column("Contender"),
             *(Column(title, VALUE, writes.unit) for title in (*halves, "Sum")),
         ]
-        rows = [each.row for each in sorted(found, key=lambda each: -(each.total or 0.0))]
-        lacking = [each.name for each in found if each.write is None or each.read is None]
+        rows = [pair.row for pair in sorted(pairs, key=lambda pair: -(pair.total or 0.0))]
+        lacking = [pair.name for pair in pairs if pair.write is None or pair.read is None]
         notes = [f"Without both halves: {', '.join(lacking)}."] if lacking else []
         return Picture(figure, PictureTable(columns, rows), notes)
 

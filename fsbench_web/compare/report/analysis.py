@@ -51,7 +51,9 @@ def _tests(
             yield FoldBegins(folded_test.opens.title, folded_test.opens.of)
         of_test = [table for table in tables if table.test == test]
         yield Heading(testnames.label(test), 2)
-        yield Charts(tuple(charts.chart(table, width=_CHARTS_WIDTH, most=12) for table in of_test))
+        yield Charts(
+            tuple(charts.chart(table, width=_CHARTS_WIDTH, max_rows=12) for table in of_test)
+        )
         yield bullets([finding for finding in findings_here if finding.test == test], site)
         if folded_test.closes:
             yield FoldEnds()

@@ -44,10 +44,10 @@ class Slide:
 
 def drawing(slide: Slide, among: Iterable[str] = ()) -> Drawing:
     """The sentence, the chart of the table, and in the foot what it rests on."""
-    figure = chart(slide.table, most=MOST_BARS)  # its height, whatever its width
+    figure = chart(slide.table, max_rows=MOST_BARS)  # its height, whatever its width
     times = min(_LARGEST, (_CHART_BOTTOM - _CHART_TOP) / figure.height)
     width = (_RIGHT - _LEFT) / times
-    figure = chart(slide.table, width=width, most=MOST_BARS, among=among)
+    figure = chart(slide.table, width=width, max_rows=MOST_BARS, among=among)
     foot, flags = [shortened(line, 150) for line in foot_of(slide)], flags_of(slide.table)
     shapes: list[Shape] = [
         Rect(0, 0, WIDTH, 8, "accent"),

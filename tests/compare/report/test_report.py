@@ -223,7 +223,7 @@ def test_a_drawing_never_draws_what_is_not_there():
     assert text.count("<rect") == 1
     assert "not stated" in text
     assert "and 5 more" in svg(
-        bars([Bar(f"c{n}", n + 1, "1", 1) for n in range(9)], "T", "s", most=4)
+        bars([Bar(f"c{n}", n + 1, "1", 1) for n in range(9)], "T", "s", max_rows=4)
     )
 
 

@@ -30,11 +30,15 @@ class OverTime(Tails):
     def draw_known(self) -> Picture:
         name, load = testnames.parts(self.test)
         try:
-            found = latencies.newest_over_time(self.keys, testnames.latency_of(name), load)
+            by_key = latencies.newest_over_time(self.keys, testnames.latency_of(name), load)
         except UnreadableBlock as error:
             return Picture(None, notes=[str(error)])
-        known = [(one.name, *found[one.key]) for one in self.lines or () if one.key in found]
-        if not known:
+        measured = [
+            (contender.name, *by_key[contender.key])
+            for contender in self.lines or ()
+            if contender.key in by_key
+        ]
+        if not measured:
             return Picture(
                 None,
                 notes=[
@@ -42,11 +46,14 @@ class OverTime(Tails):
                     "do, and imported histogram logs (--write_hist_log)."
                 ],
             )
-        unit = known[0][1].unit
-        same = [each for each in known if each[1].unit == unit]
-        which = self.spec.percent or "99"
+        unit = measured[0][1].unit
+        same = [entry for entry in measured if entry[1].unit == unit]
+        percent = self.spec.percent or "99"
         plain = figures.of_contenders(
-            {label: (_values(one, which), _seconds(one), one.counts) for label, one, _ in same},
+            {
+                label: (_values(latency, percent), _seconds(latency), latency.counts)
+                for label, latency, _ in same
+            },
             unit,
             f"{self.label_of(self.test)}, {PERCENTS[self.spec.percent]} of each interval",
         )
@@ -66,15 +73,15 @@ class OverTime(Tails):
         return notes
 
 
-def _values(one: LatencySeries, which: str) -> Sequence[float]:
-    return one.most if which == LARGEST else one.percentiles[KEPT.index(which)]
+def _values(latency: LatencySeries, percent: str) -> Sequence[float]:
+    return latency.most if percent == LARGEST else latency.percentiles[KEPT.index(percent)]
 
 
-def _seconds(one: LatencySeries) -> list[float]:
-    return [end_ms / 1000 for end_ms in one.ends_ms]
+def _seconds(latency: LatencySeries) -> list[float]:
+    return [end_ms / 1000 for end_ms in latency.ends_ms]
 
 
-def _table(known: Known, unit: str) -> PictureTable:
+def _table(measured: Known, unit: str) -> PictureTable:
     columns = [
         Column("Contender"),
         Column("Until", VALUE, "s"),
@@ -86,9 +93,9 @@ def _table(known: Known, unit: str) -> PictureTable:
         columns,
         [
             Row((label, until_s, float(count), *values), run_links([run_id]))
-            for label, one, run_id in known
+            for label, latency, run_id in measured
             for until_s, count, *values in zip(
-                _seconds(one), one.counts, *one.percentiles, one.most, strict=True
+                _seconds(latency), latency.counts, *latency.percentiles, latency.most, strict=True
             )
         ],
     )

@@ -29,11 +29,11 @@ LEAST = 3
 
 def _latencies(scored: ScoredTests) -> list[str]:
     """The first percentile of each latency at each load that has several."""
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    by_latency: dict[tuple[str, str], list[str]] = defaultdict(list)
     for test in scored:
         if testnames.percentile_of(test) is not None:
-            found[testnames.latency_of(test), testnames.parts(test)[1]].append(test)
-    return [tests[0] for tests in found.values() if len(tests) >= LEAST]
+            by_latency[testnames.latency_of(test), testnames.parts(test)[1]].append(test)
+    return [tests[0] for tests in by_latency.values() if len(tests) >= LEAST]
 
 
 class Percentiles(PictureKind):
@@ -50,11 +50,11 @@ class Percentiles(PictureKind):
         super().__init__(spec, test, offer)
         latency, load = testnames.latency_of(test), testnames.parts(test)[1]
         wanted = [
-            one
-            for one in offer.of(SCORES)
-            if testnames.percentile_of(one) is not None
-            and testnames.latency_of(one) == latency
-            and testnames.parts(one)[1] == load
+            other
+            for other in offer.of(SCORES)
+            if testnames.percentile_of(other) is not None
+            and testnames.latency_of(other) == latency
+            and testnames.parts(other)[1] == load
         ]
         self.tables, emulated = tables(spec, wanted, categories.MEAN)
         self.notices += [emulated] if emulated else []
@@ -71,7 +71,7 @@ class Percentiles(PictureKind):
 
     def draw(self) -> Picture:
         """A line a contender, the best in the middle first."""
-        found: dict[str, dict[float, DeltaRow]] = defaultdict(dict)
+        by_contender: dict[str, dict[float, DeltaRow]] = defaultdict(dict)
         units = Counter(table.unit for table in self.tables)
         if not units:
             return Picture(None, notes=["No contender has percentiles of this latency."])
@@ -80,9 +80,12 @@ class Percentiles(PictureKind):
             share = testnames.percentile_of(table.test)
             if share is not None and table.unit == unit:
                 for row in table.rows:
-                    found[row.contender][share / 100] = row
-        ranked = sorted(found, key=lambda name: (-len(found[name]), _middle(found[name]), name))
-        drawn = {name: found[name] for name in sorted(ranked[:MOST_LINES])}
+                    by_contender[row.contender][share / 100] = row
+        ranked = sorted(
+            by_contender,
+            key=lambda name: (-len(by_contender[name]), _middle(by_contender[name]), name),
+        )
+        drawn = {name: by_contender[name] for name in sorted(ranked[:MOST_LINES])}
         figure = type(self).figure_of(
             [
                 Shares(
@@ -96,10 +99,10 @@ class Percentiles(PictureKind):
             ],
             unit,
             self.label_of(self.test),
-            among=found,
+            among=by_contender,
             scale=self.spec.scale,
         )
-        more = len(found) - len(drawn)
+        more = len(by_contender) - len(drawn)
         notes = [f"{more} further contenders are not drawn: choose fewer."] if more else []
         return Picture(figure, _table(drawn, unit), notes, more)
 

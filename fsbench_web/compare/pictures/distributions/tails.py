@@ -47,11 +47,15 @@ class Tails(SeveralContendersPicture):
     def draw_known(self) -> Picture:
         name, load = testnames.parts(self.test)
         try:
-            found = latencies.of_series(self.keys, testnames.latency_of(name), load)
+            by_key = latencies.of_series(self.keys, testnames.latency_of(name), load)
         except UnreadableBlock as error:
             return Picture(None, notes=[str(error)])
-        known = [(one.name, *found[one.key]) for one in self.lines or () if one.key in found]
-        if not known:
+        measured = [
+            (contender.name, *by_key[contender.key])
+            for contender in self.lines or ()
+            if contender.key in by_key
+        ]
+        if not measured:
             return Picture(
                 None,
                 notes=[
@@ -60,17 +64,19 @@ class Tails(SeveralContendersPicture):
                     "that were stored before it was kept have it once they are read again."
                 ],
             )
-        unit = known[0][1].unit
-        same = [each for each in known if each[1].unit == unit]
+        unit = measured[0][1].unit
+        same = [entry for entry in measured if entry[1].unit == unit]
         plain = figures.percentile_curve(
-            {label: one.shares() for label, one, _ in same}, unit, self.label_of(self.test)
+            {label: distribution.shares() for label, distribution, _ in same},
+            unit,
+            self.label_of(self.test),
         )
         return Picture(
             figure(plain["data"], plain["layout"]), _table(same, unit), self._notes(same)
         )
 
-    def _notes(self, known: Known) -> list[str]:
-        missing = len(self.lines or ()) - len(known)
+    def _notes(self, measured: Known) -> list[str]:
+        missing = len(self.lines or ()) - len(measured)
         notes = [
             "Each line is all completions of all repeats, counted in fio's bins and added without "
             "loss. Intervals are of order statistics, which take completions as independent; what "
@@ -81,7 +87,7 @@ class Tails(SeveralContendersPicture):
         return notes
 
 
-def _table(known: Known, unit: str) -> PictureTable:
+def _table(measured: Known, unit: str) -> PictureTable:
     columns = [Column("Contender"), Column("Completions", COUNT)]
     for percent in TAILS:
         columns += [
@@ -92,18 +98,21 @@ def _table(known: Known, unit: str) -> PictureTable:
     return PictureTable(
         [*columns, Column("Maximum", VALUE, unit)],
         [
-            Row((label, float(one.total), *_tails(one), one.most), _links(runs))
-            for label, one, runs in known
+            Row(
+                (label, float(distribution.total), *_tails(distribution), distribution.most),
+                _links(runs),
+            )
+            for label, distribution, runs in measured
         ],
     )
 
 
-def _tails(one: Distribution) -> list[float | None]:
-    found: list[float | None] = []
+def _tails(distribution: Distribution) -> list[float | None]:
+    values: list[float | None] = []
     for percent in TAILS:
-        low, high = one.interval(percent) or (None, None)
-        found += [float(one.percentile(percent)), low, high]
-    return found
+        low, high = distribution.interval(percent) or (None, None)
+        values += [float(distribution.percentile(percent)), low, high]
+    return values
 
 
 def _links(runs: Sequence[int]) -> tuple[tuple[str, str], ...]:

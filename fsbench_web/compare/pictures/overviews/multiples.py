@@ -28,13 +28,13 @@ class Multiples(CategoryPicture):
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         every = offer.of(SCORES)
-        at = every.index(test) if test in every else 0
-        tests = every[at : at + MOST_PANELS]
-        self.left_out = len(every) - at - len(tests)
-        slugs = {category_of(spec, offer.categories[one]) for one in tests} | {self.category}
-        shown = of_tests(spec.comparison, tests, slugs)
-        self.tables = _one_each(shown.tables, self.category)
-        self.notices += [shown.emulated.sentence] if shown.emulated else []
+        start = every.index(test) if test in every else 0
+        tests = every[start : start + MOST_PANELS]
+        self.left_out = len(every) - start - len(tests)
+        slugs = {category_of(spec, offer.categories[name]) for name in tests} | {self.category}
+        compared = of_tests(spec.comparison, tests, slugs)
+        self.tables = _one_each(compared.tables, self.category)
+        self.notices += [compared.emulated.sentence] if compared.emulated else []
 
     def draw(self) -> Picture:
         """A panel a test, in the order of all pages."""
@@ -45,8 +45,8 @@ class Multiples(CategoryPicture):
         ]
         if not ranked:
             raise PictureUnavailable(self.needs.nothing)
-        most = max(len(table.rows) for table in ranked)
-        cut = f", the best {MOST_ROWS} of up to {most} contenders" if most > MOST_ROWS else ""
+        largest = max(len(table.rows) for table in ranked)
+        cut = f", the best {MOST_ROWS} of up to {largest} contenders" if largest > MOST_ROWS else ""
         figure = panels.multiples(
             [_panel(table) for table in ranked],
             f"Percent of the speed of the best of each test{cut}",
@@ -74,17 +74,19 @@ class Multiples(CategoryPicture):
         notes = []
         if self.left_out > 0:
             notes.append(f"{self.left_out} further tests are not drawn: choose a later one.")
-        if most > MOST_ROWS:
-            notes.append(f"Of each test the best {MOST_ROWS} of up to {most} contenders are drawn.")
+        if largest > MOST_ROWS:
+            notes.append(
+                f"Of each test the best {MOST_ROWS} of up to {largest} contenders are drawn."
+            )
         return Picture(figure, PictureTable(columns, rows), notes)
 
 
-def _one_each(found: list[DeltaTable], category: str) -> list[DeltaTable]:
+def _one_each(tables: list[DeltaTable], category: str) -> list[DeltaTable]:
     """Of each test the table of the category, else its last."""
     chosen: dict[str, DeltaTable] = {}
-    for table in found:
-        known = chosen.get(table.test)
-        if known is None or known.category != category:
+    for table in tables:
+        previous = chosen.get(table.test)
+        if previous is None or previous.category != category:
             chosen[table.test] = table
     return list(chosen.values())
 

@@ -51,17 +51,17 @@ def work_of(test: str) -> tuple[str, str]:
 
 def _works(scored: ScoredTests) -> list[str]:
     """A test of each work that has a rate and a latency at two queue depths or more."""
-    found: dict[tuple[str, str], dict[str, list[tuple[str, float]]]] = defaultdict(
+    by_work: dict[tuple[str, str], dict[str, list[tuple[str, float]]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for test in scored:
         depth = depth_of(test)
         work, kind = work_of(test)
         if depth and work:
-            found[work, depth[1]][kind].append((test, depth[0]))
+            by_work[work, depth[1]][kind].append((test, depth[0]))
     return [
         kinds["rate"][0][0]
-        for kinds in found.values()
+        for kinds in by_work.values()
         if all(len({depth for _, depth in kinds[kind]}) > 1 for kind in ("rate", "latency"))
     ]
 
@@ -80,7 +80,7 @@ class QueueDepth(PictureKind):
         super().__init__(spec, test, offer)
         depth = depth_of(test)
         self.work, self.rest = work_of(test)[0], depth[1] if depth else ""
-        wanted = [one for one in offer.of(SCORES) if self._is_of_it(one)]
+        wanted = [other for other in offer.of(SCORES) if self._is_of_it(other)]
         self.tables, emulated = tables(spec, wanted, categories.MEAN)
         self.notices += [emulated] if emulated else []
 
@@ -106,12 +106,12 @@ class QueueDepth(PictureKind):
         names = sorted(by_name, key=lambda name: (work_of(name)[1] != "rate", name))
         counts = Counter(row.contender for table in self.tables for row in table.rows)
         every = sorted(counts, key=lambda name: (-counts[name], name))
-        kept = set(every[:MOST_LINES])
+        chosen = set(every[:MOST_LINES])
         drawn, rows = [], []
         for name in names:
             [(unit, _)] = Counter(table.unit for table in by_name[name]).most_common(1)
             of_unit = [table for table in by_name[name] if table.unit == unit]
-            points = _points(of_unit, kept)
+            points = _points(of_unit, chosen)
             label = testnames.label(name)
             drawn.append(
                 Panel(
@@ -119,8 +119,11 @@ class QueueDepth(PictureKind):
                     unit,
                     of_unit[0].lower_is_better,
                     [
-                        Line(one, [_point(depth, row) for depth, row in sorted(found.items())])
-                        for one, found in points.items()
+                        Line(
+                            contender,
+                            [_point(depth, row) for depth, row in sorted(by_depth.items())],
+                        )
+                        for contender, by_depth in points.items()
                     ],
                 )
             )
@@ -133,7 +136,7 @@ class QueueDepth(PictureKind):
             *(Column("Contender"), Column("Test"), Column("Outstanding I/O", COUNT)),
             *(Column("Value", VALUE), Column("Unit"), *interval_columns("")),
         ]
-        more = len(every) - len(kept)
+        more = len(every) - len(chosen)
         notes = [f"{more} further contenders are not drawn: choose fewer."] if more > 0 else []
         return Picture(figure, PictureTable(columns, rows), notes, more)
 
@@ -141,12 +144,12 @@ class QueueDepth(PictureKind):
 Points = dict[str, dict[float, DeltaRow]]
 
 
-def _points(found: Iterable[DeltaTable], kept: set[str]) -> Points:
+def _points(of_unit: Iterable[DeltaTable], chosen: set[str]) -> Points:
     points: Points = {}
-    for table in found:
+    for table in of_unit:
         depth = depth_of(table.test)
         for row in table.rows if depth else ():
-            if row.contender in kept and depth:
+            if row.contender in chosen and depth:
                 points.setdefault(row.contender, {})[depth[0]] = row
     return dict(sorted(points.items()))
 
@@ -157,7 +160,9 @@ def _point(depth: float, row: DeltaRow) -> Point:
 
 def _rows(label: str, unit: str, points: Points) -> list[Row]:
     return [
-        Row((one, label, depth, row.score, unit, *interval_cells(row.interval)), links_of(row))
-        for one, found in points.items()
-        for depth, row in sorted(found.items())
+        Row(
+            (contender, label, depth, row.score, unit, *interval_cells(row.interval)), links_of(row)
+        )
+        for contender, by_depth in points.items()
+        for depth, row in sorted(by_depth.items())
     ]
