@@ -153,7 +153,7 @@ def stacks(
 
 
 def shortened(text: str, max_length: int) -> str:
-    """``text`` in one line of at most ``max_length`` characters; what is cut ends in an ellipsis."""
+    """``text`` in one line of at most ``max_length``; what is cut ends in an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= max_length else line[: max_length - 1] + "…"
 

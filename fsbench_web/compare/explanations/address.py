@@ -24,10 +24,10 @@ def why_address(table: DeltaTable) -> str:
     ]
     if len(series) < 2:
         return ""
-    shown = series if len(series) <= MOST_SERIES else [*series[: MOST_SERIES - 1], series[-1]]
+    chosen = series if len(series) <= MOST_SERIES else [*series[: MOST_SERIES - 1], series[-1]]
     query = [
         ("test", table.test),
         ("category", table.category),
-        *(("series", one) for one in shown),
+        *(("series", series_id) for series_id in chosen),
     ]
     return f"{reverse('compare:why')}?{urlencode(query)}"

@@ -47,95 +47,101 @@ class Explanations:
 
     @property
     def has_samples(self) -> bool:
-        return any(one.explanation.work or one.explanation.waits for one in self.others)
+        return any(other.explanation.work or other.explanation.waits for other in self.others)
 
 
 def explanations(series_ids: Sequence[int], test: str, category: str) -> Explanations | None:
     """The fastest of the series against each other one, worst last; None below two of them."""
-    asked = list(dict.fromkeys(series_ids))[:MOST_SERIES]
-    found = {
-        one.pk: one
-        for one in Series.objects.filter(pk__in=asked).select_related(
+    requested_ids = list(dict.fromkeys(series_ids))[:MOST_SERIES]
+    by_id = {
+        series.pk: series
+        for series in Series.objects.filter(pk__in=requested_ids).select_related(
             *("configuration", "study", "workload", "lun", "hardware")
         )
     }
-    if len(found) < 2:
+    if len(by_id) < 2:
         return None
-    costs = _costs_of(list(found))
+    costs = _costs_of(list(by_id))
     scores = {
-        one.series_id: one
-        for one in Score.objects.filter(series__in=found, test=test, category=category)
+        score.series_id: score
+        for score in Score.objects.filter(series__in=by_id, test=test, category=category)
     }
-    labels = _labels([found[pk] for pk in asked if pk in found])
+    labels = _labels([by_id[pk] for pk in requested_ids if pk in by_id])
     contenders = [
         Contender(
-            found[pk],
+            by_id[pk],
             labels[pk],
             scores[pk].value if pk in scores else None,
             scores[pk].unit if pk in scores else "",
             len(costs.get(pk, ())),
         )
-        for pk in asked
-        if pk in found
+        for pk in requested_ids
+        if pk in by_id
     ]
     reference, deltas = _against_the_best(contenders)
     others = []
-    for one in contenders:
-        if one is reference:
+    for contender in contenders:
+        if contender is reference:
             continue
         explanation = explained(
-            costs.get(one.series.pk, []),
+            costs.get(contender.series.pk, []),
             costs.get(reference.series.pk, []),
-            setups(one.series, reference.series),
+            setups(contender.series, reference.series),
         )
-        behind = deltas.get(one.series.pk)
-        text = words.sentence(one.label, reference.label, behind, explanation)
-        others.append(ContenderExplanation(one, behind, explanation, text))
-    others.sort(key=lambda one: one.behind_percent or 0.0)
+        behind = deltas.get(contender.series.pk)
+        text = words.sentence(contender.label, reference.label, behind, explanation)
+        others.append(ContenderExplanation(contender, behind, explanation, text))
+    others.sort(key=lambda other: other.behind_percent or 0.0)
     return Explanations(test, category, reference, others)
 
 
 def _costs_of(series_ids: Sequence[int]) -> dict[int, list[RunCosts]]:
     """What is kept of the finished runs of each series, the latest first."""
-    found: dict[int, list[RunCosts]] = {}
+    by_series: dict[int, list[RunCosts]] = {}
     rows = RunActivity.objects.filter(
         run__series__in=series_ids, run__state=RunState.DONE, run__tracing=UNTRACED, is_whole=True
     ).order_by("-run_id")
     for series_id, block, costs in rows.values_list("run__series", "run__block", "costs")[
         : MOST_RUNS * len(series_ids)
     ]:
-        some = found.setdefault(series_id, [])
-        if len(some) < MOST_RUNS:
-            some.append(RunCosts(block, costs))
-    return found
+        of_series = by_series.setdefault(series_id, [])
+        if len(of_series) < MOST_RUNS:
+            of_series.append(RunCosts(block, costs))
+    return by_series
 
 
 def _labels(listed: Sequence[Series]) -> dict[int, str]:
     """What tells them apart: the configuration and its limits; else the study, too."""
-    labels = [_label(one) for one in listed]
+    labels = [_label(series) for series in listed]
     return {
-        one.pk: label
+        series.pk: label
         if labels.count(label) == 1
-        else f"{label} ({one.study.title}, series {one.pk})"
-        for one, label in zip(listed, labels, strict=True)
+        else f"{label} ({series.study.title}, series {series.pk})"
+        for series, label in zip(listed, labels, strict=True)
     }
 
 
-def _label(one: Series) -> str:
-    limits = one.runs_on.limits.words
-    return f"{one.configuration.label}, {limits}" if limits else one.configuration.label
+def _label(series: Series) -> str:
+    limits = series.runs_on.limits.words
+    return f"{series.configuration.label}, {limits}" if limits else series.configuration.label
 
 
 def _against_the_best(contenders: Sequence[Contender]) -> tuple[Contender, dict[int, float]]:
     """The fastest, and delta 1 of each by series; the first alone where they have no order."""
-    scored = [one for one in contenders if one.score is not None]
-    known = {one.unit for one in scored}
-    if len(scored) < len(contenders) or len(known) != 1 or not units.is_known(min(known)):
+    scored = [contender for contender in contenders if contender.score is not None]
+    known_units = {contender.unit for contender in scored}
+    if (
+        len(scored) < len(contenders)
+        or len(known_units) != 1
+        or not units.is_known(min(known_units))
+    ):
         return contenders[0], {}
-    deltas = delta_rows([one.score or 0.0 for one in scored], units.lower_is_better(min(known)))
-    best = next(one for one, delta in zip(scored, deltas, strict=True) if delta.best)
+    deltas = delta_rows(
+        [contender.score or 0.0 for contender in scored], units.lower_is_better(min(known_units))
+    )
+    best = next(contender for contender, delta in zip(scored, deltas, strict=True) if delta.best)
     return best, {
-        one.series.pk: delta.delta1_percent
-        for one, delta in zip(scored, deltas, strict=True)
+        contender.series.pk: delta.delta1_percent
+        for contender, delta in zip(scored, deltas, strict=True)
         if delta.delta1_percent is not None
     }

@@ -13,19 +13,19 @@ _Recorded = dict[str, tuple[str, str]]
 """(label, value) by name; "" is nothing, or the tool's default."""
 
 
-def setups(one: Series, other: Series) -> list[SetupDifference]:
-    """What is on record of both and differs: of ``one``, then of the ``other``. At most some."""
-    mine, its = (dict(_recorded(series)) for series in (one, other))
-    if one.configuration.is_known and other.configuration.is_known:
-        mine |= dict(_chosen(one))
-        its |= dict(_chosen(other))
-    return list(_differing(mine, its))[:MOST_SETUPS]
+def setups(first: Series, second: Series) -> list[SetupDifference]:
+    """What is on record of both and differs: of the ``first``, then of the ``second``. At most some."""
+    of_first, of_second = (dict(_recorded(series)) for series in (first, second))
+    if first.configuration.is_known and second.configuration.is_known:
+        of_first |= dict(_chosen(first))
+        of_second |= dict(_chosen(second))
+    return list(_differing(of_first, of_second))[:MOST_SETUPS]
 
 
-def _differing(mine: _Recorded, its: _Recorded) -> Iterator[SetupDifference]:
-    for name in dict.fromkeys([*mine, *its]):
-        label = (mine.get(name) or its[name])[0]
-        values = [side.get(name, ("", ""))[1] for side in (mine, its)]
+def _differing(of_first: _Recorded, of_second: _Recorded) -> Iterator[SetupDifference]:
+    for name in dict.fromkeys([*of_first, *of_second]):
+        label = (of_first.get(name) or of_second[name])[0]
+        values = [side.get(name, ("", ""))[1] for side in (of_first, of_second)]
         usual = "default" if name.startswith("option.") else "none"
         if values[0] != values[1] and (all(values) or name not in _NEVER_NONE):
             yield SetupDifference(name, label, values[0] or usual, values[1] or usual)

@@ -16,17 +16,17 @@ _LONGEST = 200
 @requires(Action.READ)
 def page(request: HttpRequest) -> HttpResponse:
     """The fastest of the series in the address against each of the others."""
-    asked = [
+    series_ids = [
         int(text)
         for text in request.GET.getlist("series")
         if text.isascii() and text.isdigit() and len(text) < 19
     ]
     test = request.GET.get("test", "")[:_LONGEST].replace("\x00", "")
     category = request.GET.get("category", "")[:_LONGEST].replace("\x00", "")
-    found = explanations(asked, test, category)
-    if found is None:
+    explained = explanations(series_ids, test, category)
+    if explained is None:
         raise Http404(
             "An explanation needs two configurations that can be seen here: come from a table."
         )
-    context = {"found": found, "caution": words.CAUTION, "alike_percent": ALIKE_PERCENT}
+    context = {"found": explained, "caution": words.CAUTION, "alike_percent": ALIKE_PERCENT}
     return render(request, "compare/explanations.html", context)

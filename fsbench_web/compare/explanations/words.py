@@ -78,8 +78,8 @@ def phrase(difference: Difference) -> str:
     cost = difference.cost
     if difference.is_next_to_nothing and cost.test in _AMOUNTS:
         text, unit = _AMOUNTS[cost.test]
-        mine, its = (_counted(one, unit) for one in (difference.value, difference.other))
-        return f"{text.format(mine)} (the other {'never' if its == '0 times' else its})"
+        count, other = (_counted(number, unit) for number in (difference.value, difference.other))
+        return f"{text.format(count)} (the other {'never' if other == '0 times' else other})"
     value = _PHRASES.get(cost.test)
     ratio = times(difference.ratio)
     return value.format(ratio) if value else f"had {ratio} the {cost.label}"
@@ -108,17 +108,21 @@ def sentence(
     if not explanation.work and not explanation.waits:
         return f"{head}: of one of the two nothing was sampled."
     differing = explanation.differing[:MOST_SAID]
-    alike = [_within(one.cost.label) for one in explanation.work if one.status == ALIKE][:MOST_SAID]
+    alike = [
+        _within(difference.cost.label)
+        for difference in explanation.work
+        if difference.status == ALIKE
+    ][:MOST_SAID]
     if not explanation.tested:
         if not explanation.work:
             return f"{head}: nothing that it cost is known of both."
-        most = phrase(explanation.work[0])
-        return f"{head}: it {most}; with one run of each nobody knows what is chance."
+        largest = phrase(explanation.work[0])
+        return f"{head}: it {largest}; with one run of each nobody knows what is chance."
     if differing:
-        text = f"{head}: it {_listed([phrase(one) for one in differing])}"
+        text = f"{head}: it {_listed([phrase(difference) for difference in differing])}"
     else:
         text = f"{head}: in nothing that was counted do they differ by more than chance"
-        unsure = [one for one in explanation.work if one.status == UNSURE]
+        unsure = [difference for difference in explanation.work if difference.status == UNSURE]
         if unsure:
             text = f"{text}; most apart, and it may be chance: it {phrase(unsure[0])}"
     if alike:
@@ -134,15 +138,17 @@ def setup_sentence(explanation: Explanation) -> str:
 
     A difference that is sure and smaller than what is alike by two tests goes without it.
     """
-    found: dict[str, list[str]] = {}
-    for one in explanation.differing:
-        for label in one.fits if abs(log(one.ratio)) > log1p(ALIKE_PERCENT / 100) else ():
-            found.setdefault(label, []).append(f"“{one.cost.label}”")
+    by_label: dict[str, list[str]] = {}
+    for difference in explanation.differing:
+        for label in (
+            difference.fits if abs(log(difference.ratio)) > log1p(ALIKE_PERCENT / 100) else ()
+        ):
+            by_label.setdefault(label, []).append(f"“{difference.cost.label}”")
     parts = []
     for setup in explanation.setups:
-        if costs := found.get(setup.label, [])[:MOST_SAID]:
-            which = f"{setup.label}, {setup.value} against {setup.other}"
-            parts.append(f"{which}, which is known to change {_listed(costs)}")
+        if costs := by_label.get(setup.label, [])[:MOST_SAID]:
+            change = f"{setup.label}, {setup.value} against {setup.other}"
+            parts.append(f"{change}, which is known to change {_listed(costs)}")
     return f"Set up differently: {'; '.join(parts)}." if parts else ""
 
 

@@ -50,19 +50,19 @@ def page(request: HttpRequest) -> HttpResponse:
         return render(request, "compare/picker.html", {"picker": picker()})
     view = TableView.from_query(request.GET)
     try:
-        asked = compare_tabs.without_place(without_view(request.GET))
-        wanted = without_papers(ComparisonSpec.from_query(asked))
+        parameters = compare_tabs.without_place(without_view(request.GET))
+        wanted = without_papers(ComparisonSpec.from_query(parameters))
         if view.problems:
             raise SpecError(view.problems)
         choices = score_choices()
         limited = bounded(wanted, tables=choices.tables)
         spec = limited.spec
-        shown = comparison(spec, counts_runs=True, known_facts=limited.known, choices=choices)
+        compared = comparison(spec, counts_runs=True, known_facts=limited.known, choices=choices)
     except SpecError as error:
         return refused(request, error)
-    tab = compare_tabs.tab_of(request.GET, shown.tables)
+    tab = compare_tabs.tab_of(request.GET, compared.tables)
     all_categories = compare_tabs.shows_categories(request.GET)
-    order = order_over_time(shown.tables, spans_of)
+    order = order_over_time(compared.tables, spans_of)
     context = {
         "spec": limited.address,
         "table_view": view,
@@ -71,30 +71,30 @@ def page(request: HttpRequest) -> HttpResponse:
         "part": limited.part,
         "part_links": part_links(spec, limited.part) if limited.part else None,
         "query": limited.address.to_query(),
-        "json_query": _for_programs(limited.address, shown.tables).to_query(),
-        "form": form(limited.address, shown.choices, shown.tables),
-        "description": in_words(spec, shown.choices),
+        "json_query": _for_programs(limited.address, compared.tables).to_query(),
+        "form": form(limited.address, compared.choices, compared.tables),
+        "description": in_words(spec, compared.choices),
         "set_aside": set_aside(limited.address),
         **compare_tabs.page_context(
-            *(limited.address, view, tab, shown.tables),
+            *(limited.address, view, tab, compared.tables),
             limited.part.whole.tests if limited.part else spec.tests,
             all_categories=all_categories,
         ),
-        "runs": shown.run_count,
-        "differences": differences(shown.shown, spec.by, environments_of(shown.shown_series)),
+        "runs": compared.run_count,
+        "differences": differences(compared.shown, spec.by, environments_of(compared.shown_series)),
         "in_turn": order.turns,
         "order_is_known": order.is_known,
         "compared": PROPERTIES[spec.by],
-        "emulated": shown.emulated,
+        "emulated": compared.emulated,
         "papers_left_out": papers_left_out(spec),
         "with_papers": replace(limited.address, papers=WITH_PAPERS).to_query(),
-        "work": shown.work,
+        "work": compared.work,
         "work_choice": work_choice(spec),
-        "baseline_missing": bool(shown.tables and spec.baseline)
-        and not any(table.baseline for table in shown.tables),
+        "baseline_missing": bool(compared.tables and spec.baseline)
+        and not any(table.baseline for table in compared.tables),
         "share_form": SharingForm() if rights.may(request.user, rights.Action.SHARE) else None,
     }
-    context |= {} if shown.tables or shown.work else _why_nothing(spec)
+    context |= {} if compared.tables or compared.work else _why_nothing(spec)
     response = render(request, "compare/page.html", context)
     # The form sends every field it has; the address says only what is asked for.
     query = compare_tabs.query_of(limited.address, view, tab, all_categories=all_categories)
@@ -117,7 +117,7 @@ def _why_nothing(spec: ComparisonSpec) -> dict[str, Any]:
     ways = [] if unscored and len(unscored) == len(spec.studies) else relaxed_filters(spec)
     return {
         "unscored": unscored,
-        "is_one_filter": sum(getattr(spec, one) != getattr(EVERYTHING, one) for one in FILTERS)
+        "is_one_filter": sum(getattr(spec, name) != getattr(EVERYTHING, name) for name in FILTERS)
         == 1,
         "relaxed_filters": [
             {"words": FILTERS[way.filter], "query": way.spec.on_page.to_query()} for way in ways
@@ -168,11 +168,11 @@ def cells(request: HttpRequest, test: str) -> HttpResponse:
     try:
         spec = ComparisonSpec.from_query(request.GET)
         refuse_unknown_parts(spec)
-        shown = comparison(
+        compared = comparison(
             by_rows(BoundedComparison(replace(spec.whole, tests=(test,), matched=False))).spec
         )
-        contenders = [each for table in shown.shown for each in table]
-        measured: CellsByTest | None = cells_of_runs(shown.shown_series, [test])
+        contenders = [contender for table in compared.shown for contender in table]
+        measured: CellsByTest | None = cells_of_runs(compared.shown_series, [test])
     except SpecError as error:
         return plain_refusal(error)
     except TooManyValues:

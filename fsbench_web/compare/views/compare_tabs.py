@@ -71,8 +71,8 @@ def test_context(spec: ComparisonSpec) -> dict[str, Any]:
 
 def tab_of(query: QueryDict, tables: Sequence[DeltaTable]) -> str:
     """The tab that is shown; nonsense is the summary."""
-    asked = query.get("tab", "")
-    return asked if asked in _slugs(tables) else SUMMARY
+    slug = query.get("tab", "")
+    return slug if slug in _slugs(tables) else SUMMARY
 
 
 def _slugs(tables: Sequence[DeltaTable]) -> list[str]:
@@ -94,22 +94,22 @@ class MeasuredRuns:
 
 def measured(tables: Sequence[DeltaTable]) -> list[MeasuredRuns]:
     """Of every contender and configuration that the tables show, by name."""
-    found: dict[tuple[str, str], dict[int, None]] = {}
+    by_configuration: dict[tuple[str, str], dict[int, None]] = {}
     for table in tables:
         for row in table.rows:
-            own = found.setdefault((row.contender, row.configuration or ""), {})
-            own |= dict.fromkeys(row.run_ids)
+            run_ids = by_configuration.setdefault((row.contender, row.configuration or ""), {})
+            run_ids |= dict.fromkeys(row.run_ids)
     return [
         MeasuredRuns(contender, configuration, len(runs), address_of(tuple(runs)))
-        for (contender, configuration), runs in sorted(found.items())
+        for (contender, configuration), runs in sorted(by_configuration.items())
         if runs
     ]
 
 
 def _charted(places: Sequence[FoldedEntry[rows_of_tests.TestRow]]) -> list[Section]:
     """The sections whose charts are shown."""
-    rows = [each.entry for each in rows_of_tests.charted(places)]
-    return [one for row in rows for one in row.shown if isinstance(one, Section)]
+    rows = [place.entry for place in rows_of_tests.charted(places)]
+    return [section for row in rows for section in row.shown if isinstance(section, Section)]
 
 
 def page_context(
@@ -128,24 +128,28 @@ def page_context(
     """
     at = partial(address, all_categories=all_categories)
     shown_tables = study_tabs.shown_of(every_table, all_categories=all_categories)
-    found = sections(shown_tables, spec.sort)
-    tables = [table for section in found for table in section.tables]
+    test_sections = sections(shown_tables, spec.sort)
+    tables = [table for section in test_sections for table in section.tables]
     first = study_tabs.first_of_page(
         tables, spec.baseline, lambda name: at(replace(spec, baseline=name), view, tab)
     )
-    rows = [one for one in found if tab != LATENCY or study_tabs.is_latency(one.test)]
-    shown = rows_of_tests.rows_context(
+    rows = [
+        section
+        for section in test_sections
+        if tab != LATENCY or study_tabs.is_latency(section.test)
+    ]
+    tests_context = rows_of_tests.rows_context(
         rows, tables_at(spec, view, all_categories=all_categories), chosen
     )
-    row_count = sum(len(one.rows) for one in tables)
-    is_open = rows_of_tests.opens_by_default(shown["placed"])
+    row_count = sum(len(table.rows) for table in tables)
+    is_open = rows_of_tests.opens_by_default(tests_context["placed"])
     of_runs = measured(tables) if tab == RUNS else []
     # The one test of a large comparison stands in its page, but in no fold of the summary.
-    is_alone = len(shown["placed"]) == 1 and tab != SUMMARY
+    is_alone = len(tests_context["placed"]) == 1 and tab != SUMMARY
     has_tables_here = row_count <= study_tables.MOST_ROWS_HERE or is_alone
     return {
         **first,
-        **shown,
+        **tests_context,
         "map": study_map(tables, first["answer"], spec.to_query())
         if first["answer"] and tab == SUMMARY
         else None,
@@ -162,8 +166,8 @@ def page_context(
         "shows_tests": tab in (SUMMARY, TESTS, LATENCY),
         "tab_label": study_tabs.LABELS[tab],
         "category_ends": study_tabs.category_ends(tables),
-        "sections": found,
-        "charted": _charted(shown["placed"]) if tab == CHARTS else [],
+        "sections": test_sections,
+        "charted": _charted(tests_context["placed"]) if tab == CHARTS else [],
         "measured": of_runs[:MOST_CONTENDERS],
         "measured_of": len(of_runs),
         **test_context(spec),

@@ -32,14 +32,18 @@ def tests(request: HttpRequest) -> HttpResponse:
     tests = tuple(request.GET.getlist("of"))
     view = TableView.from_query(request.GET)
     try:
-        asked = ComparisonSpec.from_query(compare_tabs.without_place(without_view(request.GET)))
-        limited = with_tests(asked, tests) if tests else bounded(without_papers(asked))
+        requested_spec = ComparisonSpec.from_query(
+            compare_tabs.without_place(without_view(request.GET))
+        )
+        limited = (
+            with_tests(requested_spec, tests) if tests else bounded(without_papers(requested_spec))
+        )
         if view.problems:
             raise SpecError(view.problems)
         tables, emulated = tables_and_notice(limited.spec, limited.known)
     except SpecError as error:
         return plain_refusal(error)
-    spec = asked if tests else limited.address
+    spec = requested_spec if tests else limited.address
     all_categories = compare_tabs.shows_categories(request.GET)
     tables = study_tabs.shown_of(tables, all_categories=all_categories)
     address = compare_tabs.tables_at(spec, view, all_categories=all_categories)
@@ -47,15 +51,17 @@ def tests(request: HttpRequest) -> HttpResponse:
     if not rows:
         name = f'no test "{testnames.label(tests[0])[:200]}"' if tests else "no table"
         raise Http404(f"This comparison shows {name}. Its page, under Compare, says what it has.")
-    shown = [section for row in rows for section in row.shown]
+    test_sections = [section for row in rows for section in row.shown]
     part = None if tests else limited.part
     context = {
         "spec": spec,
         "query": spec.to_query(),
         "rows": rows,
-        "sections": shown,
+        "sections": test_sections,
         **compare_tabs.test_context(spec),
-        "heading": " and ".join(one.label for one in shown) if tests else "All tables",
+        "heading": " and ".join(section.label for section in test_sections)
+        if tests
+        else "All tables",
         "compare_at": compare_tabs.address(
             spec, view, compare_tabs.TESTS, all_categories=all_categories
         ),

@@ -62,23 +62,23 @@ class TestGroup:
     @cached_property
     def charts(self) -> dict[str, Plain]:
         """Made when they are asked for: most pages show none of most tests."""
-        return {shown.category: self._chart(shown) for shown in self.tables}
+        return {shown_table.category: self._chart(shown_table) for shown_table in self.tables}
 
     @property
     def chart_px(self) -> int:
         """How high its charts will be, with the select box above several of them."""
-        most = max(len(shown.table.rows) for shown in self.tables)
+        max_rows = max(len(shown_table.table.rows) for shown_table in self.tables)
         row_px = ROW_PX if self.is_single else TWO_TABLES_ROW_PX
-        return bar_chart_px(most, row_px) + (CHOICE_PX if len(self.tables) > 1 else 0)
+        return bar_chart_px(max_rows, row_px) + (CHOICE_PX if len(self.tables) > 1 else 0)
 
-    def _chart(self, shown: ShownTable) -> Plain:
-        table, is_mean = shown.table, shown.table.category == categories.MEAN
+    def _chart(self, shown_table: ShownTable) -> Plain:
+        table, is_mean = shown_table.table, shown_table.table.category == categories.MEAN
         rows = table.rows[::-1]
         return bars.best_case_plain(
             [_shown_name(row) for row in rows],
             title=self.label
             if is_mean
-            else f"{self.label}: {categories.in_sentence(shown.category)}",
+            else f"{self.label}: {categories.in_sentence(shown_table.category)}",
             row_px=ROW_PX if is_mean else TWO_TABLES_ROW_PX,
             among=self.looks,
             **bars_of(table) | {"links": [address_of(row.run_ids) for row in rows]},
@@ -94,9 +94,9 @@ class TestGroup:
         """Whether runs of the test fill a matrix of record and file sizes."""
         return any(
             row.run_ids
-            for shown in self.tables
-            if shown.table.category != categories.MEAN
-            for row in shown.table.rows
+            for shown_table in self.tables
+            if shown_table.table.category != categories.MEAN
+            for row in shown_table.table.rows
         )
 
 
@@ -114,7 +114,7 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
             groups[table.test] = group
         category = table.category_label
         anchor = f"{group.slug}-{testnames.slug(table.category)}"
-        if any(shown.anchor == anchor for shown in group.tables):
+        if any(shown_table.anchor == anchor for shown_table in group.tables):
             # The same test in another unit: ranked apart.
             anchor, category = (
                 f"{anchor}-{len(group.tables)}",

@@ -42,7 +42,7 @@ def page(request: HttpRequest) -> HttpResponse:
     margin = _margin(request.GET.get("margin", ""))
     ignored = [*filter(None, [asked_line.instead]), *_ignored(request.GET)]
     units = units_of(request.GET)
-    shown = (
+    history = (
         lines.history(series, test, category, along, margin, units=units)
         if test and not asked_line.refusal
         else lines.History(problem=asked_line.refusal)
@@ -54,8 +54,8 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {
         "series": series,
         "is_of_team": owner_of(series)[1] is not None,
-        "shown": shown,
-        "figure": chart(shown, f"{title}, {categories.in_sentence(label)}", along),
+        "shown": history,
+        "figure": chart(history, f"{title}, {categories.in_sentence(label)}", along),
         "tests": [(name, testnames.label(name)) for name in offered],
         "categories": [(slug, profiles.label_of(slug)) for slug in of_test],
         "test": test,
@@ -107,7 +107,7 @@ def _choose(request: HttpRequest) -> HttpResponse:
     newest = list(every[: limits.MOST_OPTIONS + 1])
     studies = newest[: limits.MOST_OPTIONS]
     slug = request.GET.get("study", "").replace("\x00", "\ufffd")
-    study = next((one for one in newest if one.slug == slug), None)
+    study = next((study for study in newest if study.slug == slug), None)
     if study is None and slug and len(newest) > len(studies):
         study = every.filter(slug=slug).first()
     if study is None and not slug:
@@ -125,9 +125,9 @@ def _choose(request: HttpRequest) -> HttpResponse:
     return render(request, "compare/history_choice.html", context)
 
 
-def _ignored(given: QueryDict) -> list[str]:
+def _ignored(query: QueryDict) -> list[str]:
     """What of the address was not taken, and what is shown instead; a sentence each."""
-    margin, units = given.get("margin", ""), given.get("units", "")
+    margin, units = query.get("margin", ""), query.get("units", "")
     parts = []
     if margin and margin != str(_margin(margin)):
         parts.append(
@@ -135,10 +135,10 @@ def _ignored(given: QueryDict) -> list[str]:
             f"changes of {_margin(margin)}% or more are shown."
         )
     if units not in UNITS:
-        known = ", ".join(f'"{one}"' for one in UNITS if one)
+        choices = ", ".join(f'"{name}"' for name in UNITS if name)
         parts.append(
-            f'There are no units "{units[:60]}"; there are {known}. They are shown as printed, or '
-            "binary."
+            f'There are no units "{units[:60]}"; there are {choices}. They are shown as printed, '
+            "or binary."
         )
     return parts
 

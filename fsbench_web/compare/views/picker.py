@@ -52,20 +52,22 @@ def picker() -> Picker:
     newest = scored.filter(is_published=False).order_by("-created_at", "-pk")
     papers = scored.filter(is_published=True).order_by("-published_on", "title")
     listed = [*newest[:MOST_STUDIES], *papers[:MOST_STUDIES]]
-    found = _picked(listed)
-    own = [each for each, study in zip(found, listed, strict=True) if not study.is_published]
-    printed = [each for each, study in zip(found, listed, strict=True) if study.is_published]
+    picked = _picked(listed)
+    measured = [
+        entry for entry, study in zip(picked, listed, strict=True) if not study.is_published
+    ]
+    printed = [entry for entry, study in zip(picked, listed, strict=True) if study.is_published]
     counts = scored.order_by().aggregate(
         own=Count("pk", filter=Q(is_published=False)), all=Count("pk")
     )
     names = [slug for slug in _USUAL if slug in PROPERTIES]
     return Picker(
-        own,
+        measured,
         printed,
-        counts["own"] - len(own),
+        counts["own"] - len(measured),
         counts["all"] - counts["own"] - len(printed),
         [Choice(slug, CONTENDERS[slug], slug == EVERYTHING.by) for slug in names],
-        sorted({name for one in found for name in one.filesystems}),
+        sorted({name for entry in picked for name in entry.filesystems}),
     )
 
 
@@ -98,8 +100,8 @@ def without_scores(slugs: Iterable[str]) -> list[Study]:
     """Those of the studies that hold no score at all. One query, and none for no study."""
     if not (chosen := list(slugs)):
         return []
-    found = Study.objects.filter(slug__in=chosen).order_by("title")
-    return list(found.exclude(Exists(Score.objects.filter(series__study=OuterRef("pk")))))
+    studies = Study.objects.filter(slug__in=chosen).order_by("title")
+    return list(studies.exclude(Exists(Score.objects.filter(series__study=OuterRef("pk")))))
 
 
 def without_papers(spec: ComparisonSpec) -> ComparisonSpec:

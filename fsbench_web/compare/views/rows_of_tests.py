@@ -44,56 +44,60 @@ class TestRow:
     @property
     def slugs(self) -> str:
         """Those that links into it begin with (``#test-write``, ``#write-maximum``)."""
-        return " ".join(one.slug for one in self.shown)
+        return " ".join(part.slug for part in self.shown)
 
     @property
     def words(self) -> str:
         """What a search among the tests finds it by."""
-        return " ".join(f"{one.label} {one.test}" for one in self.shown)
+        return " ".join(f"{part.label} {part.test}" for part in self.shown)
 
     @property
     def charts_px(self) -> int:
         """How high its charts are, one below the other."""
-        return sum(min(one.chart_px + _AROUND_PX, CHART_MOST_PX) for one in self.shown)
+        return sum(min(part.chart_px + _AROUND_PX, CHART_MOST_PX) for part in self.shown)
 
     @property
     def opened_px(self) -> int:
         """How high it is when it is open, with two tables beside each other: about."""
-        tables = [table for one in self.shown for table in tables_of(one)]
-        most = max((len(table.rows) for table in tables), default=0)
-        each = min(_TABLE_PX + _TABLE_ROW_PX * most, _TABLE_MOST_PX)
-        return self.charts_px + each * ceil(len(tables) / 2)
+        tables = [table for part in self.shown for table in tables_of(part)]
+        max_rows = max((len(table.rows) for table in tables), default=0)
+        table_px = min(_TABLE_PX + _TABLE_ROW_PX * max_rows, _TABLE_MOST_PX)
+        return self.charts_px + table_px * ceil(len(tables) / 2)
 
 
 def charted(places: Sequence[folds.FoldedEntry[TestRow]]) -> list[folds.FoldedEntry[TestRow]]:
     """The first tests whose charts are CHARTS_PX high together: at least one."""
-    room, shown = CHARTS_PX, list[folds.FoldedEntry[TestRow]]()
-    for each in places:
-        room -= each.entry.charts_px
-        if shown and room < 0:
+    room, taken = CHARTS_PX, list[folds.FoldedEntry[TestRow]]()
+    for place in places:
+        room -= place.entry.charts_px
+        if taken and room < 0:
             break
-        shown.append(each)
-    return shown
+        taken.append(place)
+    return taken
 
 
 def opens_by_default(places: Sequence[folds.FoldedEntry[TestRow]]) -> bool:
     """Whether so few tests, and none of them large, leave nothing to choose from."""
-    return len(places) <= MOST_OPEN and sum(one.entry.opened_px for one in places) <= OPEN_PX
+    return len(places) <= MOST_OPEN and sum(place.entry.opened_px for place in places) <= OPEN_PX
 
 
-def tables_of(one: TestGroup | Section) -> list[DeltaTable]:
+def tables_of(part: TestGroup | Section) -> list[DeltaTable]:
     """Of a test of a study, or of a comparison."""
-    return one.tables if isinstance(one, Section) else [shown.table for shown in one.tables]
+    return (
+        part.tables
+        if isinstance(part, Section)
+        else [shown_table.table for shown_table in part.tables]
+    )
 
 
-def rows_of(found: Sequence[TestGroup | Section], address: str) -> list[TestRow]:
+def rows_of(parts: Sequence[TestGroup | Section], address: str) -> list[TestRow]:
     """The rows of tests, in their order; ``address`` ends so that ``of=`` can follow."""
-    by_test = {one.test: one for one in found}
+    by_test = {part.test: part for part in parts}
     pairs = {
         test: by_test[cpu] for test in by_test if (cpu := testnames.cpu_time_of(test)) in by_test
     }
-    beside = {one.test for one in pairs.values()}
-    return [_row(one, pairs.get(one.test), address) for one in found if one.test not in beside]
+    beside = {part.test for part in pairs.values()}
+    return [_row(part, pairs.get(part.test), address) for part in parts if part.test not in beside]
 
 
 def _row(first: TestGroup | Section, cpu: TestGroup | Section | None, address: str) -> TestRow:
@@ -103,17 +107,17 @@ def _row(first: TestGroup | Section, cpu: TestGroup | Section | None, address: s
 
 def of_tests(rows: Sequence[TestRow], tests: Collection[str]) -> list[TestRow]:
     """The rows that have one of ``tests``; all where there are none."""
-    return [row for row in rows if not tests or any(one.test in tests for one in row.shown)]
+    return [row for row in rows if not tests or any(part.test in tests for part in row.shown)]
 
 
 def rows_context(
-    found: Sequence[TestGroup | Section], address: str, chosen: Sequence[str] = ()
+    parts: Sequence[TestGroup | Section], address: str, chosen: Sequence[str] = ()
 ) -> dict[str, Any]:
     """What ``studies/study_tests.html`` shows: rows in sight, and those behind folds.
 
     Tests ``chosen`` by name are in no fold.
     """
-    rows = rows_of(found, address)
+    rows = rows_of(parts, address)
     placed = folds.placed(rows, lambda row: row.first.test, chosen)
     in_sight, further = study_tabs.in_sight(placed)
     return {

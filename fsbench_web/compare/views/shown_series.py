@@ -47,9 +47,9 @@ SeriesColumns = tuple[Any, ...]
 """The columns ``_OF_SERIES`` of one series."""
 
 
-def page_of(found: Study, query: QueryDict) -> Page[SeriesColumns]:
+def page_of(study: Study, query: QueryDict) -> Page[SeriesColumns]:
     """A page of the study's series (``?configurations=``). One query, and one when it is read."""
-    series = found.series.order_by("configuration__filesystem", "configuration__label", "id")
+    series = study.series.order_by("configuration__filesystem", "configuration__label", "id")
     return Paginator(series.values_list(*_OF_SERIES), SERIES_SHOWN).get_page(
         query.get("configurations")
     )
@@ -65,12 +65,12 @@ def shown(rows: Iterable[SeriesColumns]) -> list[ShownSeries]:
     states = counted.values_list("series_id", "state")
     for series_id, state, count in states.annotate(Count("pk")):
         counts[series_id][state] = count
-    found = []
+    listed = []
     for key, label, is_known, prepared, machine, workload, lun, worker, slug, name, kernel in page:
         of_series = counts[key]
         ended = sum(count for state, count in of_series.items() if state in END_STATES)
         done = of_series.get(RunState.DONE, 0)
-        found.append(
+        listed.append(
             ShownSeries(
                 configuration=label,
                 is_known=is_known,
@@ -87,4 +87,4 @@ def shown(rows: Iterable[SeriesColumns]) -> list[ShownSeries]:
                 run_count=sum(of_series.values()),
             )
         )
-    return found
+    return listed

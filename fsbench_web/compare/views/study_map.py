@@ -29,22 +29,24 @@ class StudyMap:
     address: str
 
 
-def study_map(tables: Sequence[DeltaTable], found: Answer, compared: str) -> StudyMap | None:
+def study_map(tables: Sequence[DeltaTable], answer: Answer, compared: str) -> StudyMap | None:
     """Of the test with most data points; None where no matrix of both was measured.
 
     ``compared`` is the query of the comparison that the tables are of.
     """
-    rival = found.others[0].contender if found.first.contender == found.baseline else found.baseline
+    rival = (
+        answer.others[0].contender if answer.first.contender == answer.baseline else answer.baseline
+    )
     pairs = [
         (table, *pair)
         for table in headline_tables(tables)
-        if table.test in found.tests
-        for pair in [_pair(table, found.first.contender, rival)]
+        if table.test in answer.tests
+        for pair in [_pair(table, answer.first.contender, rival)]
         if pair is not None
     ]
     if not pairs:
         return None
-    table, ours, theirs = max(pairs, key=lambda one: one[1].cells or 0)
+    table, ours, theirs = max(pairs, key=lambda pair: pair[1].cells or 0)
     ratios = _ratios(table.test, ours.series_id or 0, theirs.series_id or 0)
     edges = quality.edges(
         Series.objects.filter(pk=ours.series_id or 0).values_list("quality", flat=True).first(),
@@ -90,9 +92,9 @@ def _ratios(test: str, first: int, second: int) -> dict[cells.Cell, float]:
         if series != first or theirs is None:
             continue
         ratios = {
-            cell: theirs[cell] / one if is_lower(unit) else one / theirs[cell]
-            for cell, one in ours.items()
-            if one > 0 and theirs.get(cell, 0) > 0
+            cell: theirs[cell] / value if is_lower(unit) else value / theirs[cell]
+            for cell, value in ours.items()
+            if value > 0 and theirs.get(cell, 0) > 0
         }
         best = max(best, ratios, key=len)
     return best

@@ -74,19 +74,19 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     """A study, published or measured. ``?by=`` says what its tables rank, ``units=`` in what
     (compare.selection.spec).
     """
-    found = Study.objects.filter(slug=slug).first()
-    if found is None:
+    study = Study.objects.filter(slug=slug).first()
+    if study is None:
         raise Http404(
             f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
         )
-    made = study_tables.of_query(found, request.GET)
-    if request.headers.get("HX-Request") == "true" and not found.is_published:
-        context = {"study": found, "by": made.by, "progress": progress_of(found, request)}
+    page_tables = study_tables.of_query(study, request.GET)
+    if request.headers.get("HX-Request") == "true" and not study.is_published:
+        context = {"study": study, "by": page_tables.by, "progress": progress_of(study, request)}
         return render(request, "studies/study_progress.html", context)
-    tables, groups, limited = made.tables, made.groups, made.limited
-    tabs, tab = study_tabs.tabs_of(request.GET, tables, is_published=found.is_published)
+    tables, groups, limited = page_tables.tables, page_tables.groups, page_tables.limited
+    tabs, tab = study_tabs.tabs_of(request.GET, tables, is_published=study.is_published)
     work = profile_context(limited.spec, request.GET)
-    answered = [one.table for one in work["work_tables"]] or made.tables
+    answered = [work_table.table for work_table in work["work_tables"]] or page_tables.tables
     first = study_tabs.first_of_page(
         answered,
         request.GET.get("baseline", ""),
@@ -97,30 +97,30 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "map": study_map(
             answered,
             first["answer"],
-            work["work_query"] or urlencode({"study": slug, "by": made.by}),
+            work["work_query"] or urlencode({"study": slug, "by": page_tables.by}),
         )
-        if is_mapped and not found.is_published
+        if is_mapped and not study.is_published
         else None,
         "tabs": tabs,
         "tab": tab,
         "tab_label": study_tabs.LABELS[tab],
         "shows_tests": tab in (study_tabs.TESTS, study_tabs.LATENCY)
-        or (tab == study_tabs.SUMMARY and made.all_categories),
+        or (tab == study_tabs.SUMMARY and page_tables.all_categories),
         "category_ends": study_tabs.category_ends(tables),
-        "all_categories": made.all_categories,
+        "all_categories": page_tables.all_categories,
         "switch": study_tabs.address(
-            request.GET, tab=tab, categories="off" if made.all_categories else "on"
+            request.GET, tab=tab, categories="off" if page_tables.all_categories else "on"
         )
-        if study_tabs.has_switch(made.tables)
+        if study_tabs.has_switch(page_tables.tables)
         else "",
         "tests_at": study_tabs.address(request.GET, tab=study_tabs.TESTS),
         "baseline": first["answer"].baseline if first["answer"] else "",
-        "study": found,
-        "systems": found.systems.order_by("id") if found.is_published else (),
-        "by": made.by,
-        "can_reproduce": found.slug in reproductions.PAPERS,
-        "emulated": made.emulated,
-        "unknown_parts": made.problems,
+        "study": study,
+        "systems": study.systems.order_by("id") if study.is_published else (),
+        "by": page_tables.by,
+        "can_reproduce": study.slug in reproductions.PAPERS,
+        "emulated": page_tables.emulated,
+        "unknown_parts": page_tables.problems,
         "table_view": TableView.from_query(request.GET),
         "groups": groups,
         "overviews": _overviews(groups),
@@ -129,28 +129,28 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "disagreements": disagreements(groups),
         "lower_is_better": bool(tables) and all(table.lower_is_better for table in tables),
     }
-    context |= first | _sections(found, tables) | work
+    context |= first | _sections(study, tables) | work
     context |= study_tabs.links_of_study(
-        request.GET, slug, made.by, tab, is_published=found.is_published
+        request.GET, slug, page_tables.by, tab, is_published=study.is_published
     )
-    context["compare_query"] = work["work_query"] or _compared(slug, made.by)
+    context["compare_query"] = work["work_query"] or _compared(slug, page_tables.by)
     if work["work_query"]:
         context["work_at"] = ""
     if tab == study_tabs.LATENCY:
         groups = [group for group in groups if study_tabs.is_latency(group.test)]
         context["latency_charts"] = [(kind.slug, kind.label.lower()) for kind in LATENCY_CHARTS]
-    shown = rows_of_tests.rows_context(groups, study_tables.address(found, request.GET))
-    context |= shown | {"charted": rows_of_tests.charted(shown["placed"])}
-    context["has_tables_here"] = made.has_tables_here
+    tests_context = rows_of_tests.rows_context(groups, study_tables.address(study, request.GET))
+    context |= tests_context | {"charted": rows_of_tests.charted(tests_context["placed"])}
+    context["has_tables_here"] = page_tables.has_tables_here
     context["tests_folded"] = (
         tab == study_tabs.SUMMARY
-        and made.all_categories
-        and not (found.is_published and not context["work"] and not context["work_problems"])
+        and page_tables.all_categories
+        and not (study.is_published and not context["work"] and not context["work_problems"])
     )
-    if not found.is_published:
-        context |= _of_measured(request, found, limited, tables)
-        if tab == study_tabs.RUNS or not made.groups:
-            context |= _series(request, found)
+    if not study.is_published:
+        context |= _of_measured(request, study, limited, tables)
+        if tab == study_tabs.RUNS or not page_tables.groups:
+            context |= _series(request, study)
         order = order_over_time(tables, spans_of)
         context |= {"in_turn": order.turns, "order_is_known": order.is_known}
         if tab == study_tabs.SETUP:
@@ -165,10 +165,10 @@ def _compared(slug: str, by: str) -> str:
 
 def _setup(spec: ComparisonSpec) -> dict[str, Any]:
     """In what the contenders differ: read for its tab alone."""
-    shown = comparison_of(spec)
-    facts = environments_of(shown.shown_series)
+    compared = comparison_of(spec)
+    facts = environments_of(compared.shown_series)
     return {
-        "differences": differences(shown.shown, spec.by, facts),
+        "differences": differences(compared.shown, spec.by, facts),
         "compared": PROPERTIES[spec.by],
     }
 
@@ -178,33 +178,35 @@ def profile_context(spec: ComparisonSpec, query: QueryDict) -> dict[str, Any]:
 
     A comparison of the study by that alone; what is wrong with it is said in its place.
     """
-    asked: ComparisonSpec = spec.whole
+    work_spec: ComparisonSpec = spec.whole
     problems: list[str] = []
     try:
-        asked = profiles.of_query(spec, query)
-        shown = comparison_of(asked) if asked.is_of_work else None
+        work_spec = profiles.of_query(spec, query)
+        compared = comparison_of(work_spec) if work_spec.is_of_work else None
     except SpecError as error:
-        shown, problems = None, error.problems
+        compared, problems = None, error.problems
     return {
-        "work": shown.work if shown else (),
-        "unmeasured": [one for one in shown.work if not one.is_complete] if shown else [],
-        "work_measured": any(one.measured for one in shown.work) if shown else False,
-        "work_tables": [WorkTable(testnames.label(one.test), one) for one in shown.tables]
-        if shown
+        "work": compared.work if compared else (),
+        "unmeasured": [answer for answer in compared.work if not answer.is_complete]
+        if compared
         else [],
-        "work_spec": asked,
-        "work_query": asked.to_query() if asked.is_of_work and not problems else "",
-        "work_words": work_words(asked) if asked.is_of_work and not problems else "",
+        "work_measured": any(answer.measured for answer in compared.work) if compared else False,
+        "work_tables": [WorkTable(testnames.label(table.test), table) for table in compared.tables]
+        if compared
+        else [],
+        "work_spec": work_spec,
+        "work_query": work_spec.to_query() if work_spec.is_of_work and not problems else "",
+        "work_words": work_words(work_spec) if work_spec.is_of_work and not problems else "",
         "work_here": study_tabs.address(query, tab=study_tabs.SUMMARY) + "#work",
         "work_off": study_tabs.without_work(query),
-        "work_choice": work_choice(asked),
+        "work_choice": work_choice(work_spec),
         "work_problems": problems,
     }
 
 
-def _sections(found: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
+def _sections(study: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
     """What a paper says besides its tables, with its figures."""
-    sections = [_with_figure(section, tables) for section in found.sections]
+    sections = [_with_figure(section, tables) for section in study.sections]
     return {
         "combined": [section for section in sections if _is_combined(section)],
         "sections": [
@@ -212,31 +214,31 @@ def _sections(found: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
             for section in sections
             if section["kind"] not in {"tables", "statements"} and not _is_combined(section)
         ],
-        "stated": next((s["items"] for s in found.sections if s["kind"] == "statements"), []),
+        "stated": next((s["items"] for s in study.sections if s["kind"] == "statements"), []),
     }
 
 
 def _of_measured(
     request: HttpRequest,
-    found: Study,
+    study: Study,
     limited: bounds.BoundedComparison,
     tables: Sequence[DeltaTable],
 ) -> dict[str, Any]:
     """What the page of a study has that was measured and not published: runs stand behind it."""
     part = limited.part
     return {
-        "may_own": rights.may(request.user, rights.Action.OWN, found),
-        "progress": progress_of(found, request, not tables),
+        "may_own": rights.may(request.user, rights.Action.OWN, study),
+        "progress": progress_of(study, request, not tables),
         "part": part,
         "part_links": part_links(limited.spec, part, names_study=False) if part else None,
         "papers": comparison.papers_of(tables),
     }
 
 
-def _series(request: HttpRequest, found: Study) -> dict[str, Any]:
+def _series(request: HttpRequest, study: Study) -> dict[str, Any]:
     """The configurations and imports of a measured study: read where they are shown alone."""
-    page = shown_series.page_of(found, request.GET)
-    imports = found.imports.filter(state="done").select_related("created_by")
+    page = shown_series.page_of(study, request.GET)
+    imports = study.imports.filter(state="done").select_related("created_by")
     return {
         "series": shown_series.shown(page),
         "series_page": page,
@@ -248,16 +250,16 @@ def disagreements(groups: Iterable[TestGroup]) -> list[Disagreement]:
     """Every printed delta that does not follow from its own table, in the order of the page."""
     return [
         Disagreement(
-            shown.anchor,
-            f"{group.label}, {shown.category}",
+            shown_table.anchor,
+            f"{group.label}, {shown_table.category}",
             row.contender,
             delta,
             printed,
             expected,
         )
         for group in groups
-        for shown in group.tables
-        for row in shown.table.rows
+        for shown_table in group.tables
+        for row in shown_table.table.rows
         if row.published is not None
         for delta, printed, expected in (
             (1, row.published.delta1_percent, row.published.expected1),
@@ -281,19 +283,19 @@ def _overviews(groups: Sequence[TestGroup]) -> list[Overview]:
 
     Nobody is the best at what work costs.
     """
-    found = []
+    overviews = []
     groups = [group for group in groups if not testnames.is_cost(group.test)]
     folded = folds.further(group.test for group in groups)
     for is_single in (False, True):
-        kept = [group for group in groups if group.is_single == is_single]
-        slugs = sorted({slug for group in kept for slug in group.winners}, key=categories.place)
-        if kept:
+        of_kind = [group for group in groups if group.is_single == is_single]
+        slugs = sorted({slug for group in of_kind for slug in group.winners}, key=categories.place)
+        if of_kind:
             columns = [(slug, categories.label(slug)) for slug in slugs]
-            lines = [(group, [group.winners.get(slug) for slug in slugs]) for group in kept]
-            shown = [line for line in lines if line[0].test not in folded]
-            more = [line for line in lines if line[0].test in folded] if shown else []
-            found.append(Overview(columns, shown or lines, more))
-    return found
+            lines = [(group, [group.winners.get(slug) for slug in slugs]) for group in of_kind]
+            unfolded = [line for line in lines if line[0].test not in folded]
+            more = [line for line in lines if line[0].test in folded] if unfolded else []
+            overviews.append(Overview(columns, unfolded or lines, more))
+    return overviews
 
 
 def _printed_count(tables: Iterable[DeltaTable]) -> int:

@@ -43,29 +43,31 @@ class StudyTables:
     @property
     def has_tables_here(self) -> bool:
         """Whether the page holds them, and fetches charts alone: of papers, and where few are."""
-        return self.is_published or sum(len(one.rows) for one in self.tables) <= MOST_ROWS_HERE
+        return self.is_published or sum(len(table.rows) for table in self.tables) <= MOST_ROWS_HERE
 
 
-def of_query(found: Study, query: QueryDict, tests: Sequence[str] = ()) -> StudyTables:
+def of_query(study: Study, query: QueryDict, tests: Sequence[str] = ()) -> StudyTables:
     """Of the address of a page; nonsense in it asks for nothing, and what is nowhere is said.
 
     ``tests`` are shown whatever part the address asks for, if the study has them.
     """
-    shown: Mapping[str, Any] = next((s for s in found.sections if s["kind"] == "tables"), {})
-    by = query.get("by") or shown.get("by")
+    section: Mapping[str, Any] = next(
+        (section for section in study.sections if section["kind"] == "tables"), {}
+    )
+    by = query.get("by") or section.get("by")
     by = by if by in CONTENDERS else "filesystem"
     whole = bounds.BoundedComparison(
-        ComparisonSpec(studies=(found.slug,), by=by, units=units_of(query))
+        ComparisonSpec(studies=(study.slug,), by=by, units=units_of(query))
     )
-    limited = whole if found.is_published else _limited(whole.spec, query)
-    asked = tuple(test for test in tests if limited.part and test in limited.part.tests)
-    if asked and limited.part is not None:
+    limited = whole if study.is_published else _limited(whole.spec, query)
+    part_tests = tuple(test for test in tests if limited.part and test in limited.part.tests)
+    if part_tests and limited.part is not None:
         limited = bounds.by_rows(
-            bounds.BoundedComparison(replace(limited.part.whole, part_tests=asked)),
+            bounds.BoundedComparison(replace(limited.part.whole, part_tests=part_tests)),
             query.getlist("filesystem"),
         )
     problems: tuple[str, ...] = ()
-    all_categories = study_tabs.shows_categories(query, is_published=found.is_published)
+    all_categories = study_tabs.shows_categories(query, is_published=study.is_published)
     try:
         every_table, emulated = _read(limited, all_categories=all_categories)
     except SpecError as error:  # a test that was renamed, or never was
@@ -79,10 +81,10 @@ def of_query(found: Study, query: QueryDict, tests: Sequence[str] = ()) -> Study
             every_table, emulated = _read(limited, all_categories=all_categories)
         problems = _not_here(wish, limited, every_table)
     tables = study_tabs.shown_of(every_table, all_categories=all_categories)
-    groups = test_groups(tables, shown.get("tests", {}))
+    groups = test_groups(tables, section.get("tests", {}))
     return StudyTables(
         *(by, limited, emulated, all_categories, tables, groups),
-        is_published=found.is_published,
+        is_published=study.is_published,
         problems=problems,
     )
 
@@ -96,25 +98,25 @@ def _read(
 
 
 def _not_here(
-    asked: ComparisonSpec, limited: bounds.BoundedComparison, tables: Sequence[DeltaTable]
+    requested_spec: ComparisonSpec, limited: bounds.BoundedComparison, tables: Sequence[DeltaTable]
 ) -> tuple[str, ...]:
     """Which tests and categories are asked for and the study has not, in words."""
     part = limited.part
-    tests = part.tests if part else [one.test for one in tables]
-    categories = (part.categories if part else ()) or [one.category for one in tables]
+    tests = part.tests if part else [table.test for table in tables]
+    categories = (part.categories if part else ()) or [table.category for table in tables]
     return (
-        *unknown("test", asked.part_tests, tests),
-        *unknown("category", asked.part_categories, categories),
+        *unknown("test", requested_spec.part_tests, tests),
+        *unknown("category", requested_spec.part_categories, categories),
     )
 
 
-def address(found: Study, query: QueryDict) -> str:
+def address(study: Study, query: QueryDict) -> str:
     """Where the tables of the tests of this page are: ``of=`` is to be added for those of one."""
-    kept = query.copy()
+    parameters = query.copy()
     for name in _OF_OTHER_TABS:
-        kept.pop(name, None)
-    asked = kept.urlencode()
-    return f"{reverse('studies:study_test', args=[found.slug])}?{asked}{'&' if asked else ''}"
+        parameters.pop(name, None)
+    encoded = parameters.urlencode()
+    return f"{reverse('studies:study_test', args=[study.slug])}?{encoded}{'&' if encoded else ''}"
 
 
 def _limited(spec: ComparisonSpec, query: QueryDict) -> bounds.BoundedComparison:
@@ -126,8 +128,8 @@ def _limited(spec: ComparisonSpec, query: QueryDict) -> bounds.BoundedComparison
 def _part(query: QueryDict) -> dict[str, Any]:
     """Which part the address asks for; nonsense asks for nothing. Older links say it as filters."""
     return {
-        f"part_{name}": tuple(query.getlist(f"part_{one}") or query.getlist(one))
-        for one, name in (("test", "tests"), ("category", "categories"))
+        f"part_{plural}": tuple(query.getlist(f"part_{singular}") or query.getlist(singular))
+        for singular, plural in (("test", "tests"), ("category", "categories"))
     } | {
         name: int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
         for name in ("from_test", "from_row")

@@ -55,9 +55,9 @@ def shows_categories(query: QueryDict, *, is_published: bool) -> bool:
 
     Who asks for a category asks for them.
     """
-    asked = query.get("categories")
-    if asked in ("on", "off"):
-        return asked == "on"
+    choice = query.get("categories")
+    if choice in ("on", "off"):
+        return choice == "on"
     return is_published or bool(query.getlist("part_category") or query.getlist("category"))
 
 
@@ -91,27 +91,27 @@ def tabs_of(
         slugs += [LATENCY] if any(is_latency(table.test) for table in tables) else []
     if not is_published:
         slugs += [SETUP, RUNS] if tables else [RUNS]
-    here = query.get("tab") or ("runs" if query.get("configurations") else SUMMARY)
-    here = here if here in slugs else SUMMARY
-    found = [Tab(slug, LABELS[slug], address(query, tab=slug), slug == here) for slug in slugs]
-    return found, here
+    chosen = query.get("tab") or ("runs" if query.get("configurations") else SUMMARY)
+    chosen = chosen if chosen in slugs else SUMMARY
+    tabs = [Tab(slug, LABELS[slug], address(query, tab=slug), slug == chosen) for slug in slugs]
+    return tabs, chosen
 
 
 def address(query: QueryDict, **changed: str) -> str:
     """The page's own address with something of it changed; the summary needs no word."""
-    kept = [
+    unchanged = [
         (name, value)
         for name in _KEPT
         if name not in changed
         for value in (query.getlist(name) if name in RANGES else [query.get(name)])
         if value
     ]
-    own = [
+    added = [
         (name, value)
         for name, value in changed.items()
         if value and (name, value) != ("tab", SUMMARY)
     ]
-    return f"?{urlencode([*own, *kept])}"
+    return f"?{urlencode([*added, *unchanged])}"
 
 
 def without_work(query: QueryDict) -> str:
@@ -130,18 +130,24 @@ def first_of_page(
 
     ``address_of_base`` is where the same page has another baseline.
     """
-    found = answer(tables, baseline)
+    page_answer = answer(tables, baseline)
     return {
-        "answer": found,
-        "unanswered": "" if found else unanswered(tables),
-        "speedup": speedup(found) if found else None,
-        "behind": [testnames.in_sentence(test) for test in found.behind] if found else [],
+        "answer": page_answer,
+        "unanswered": "" if page_answer else unanswered(tables),
+        "speedup": speedup(page_answer) if page_answer else None,
+        "behind": [testnames.in_sentence(test) for test in page_answer.behind]
+        if page_answer
+        else [],
         "trust": caveats_of(tables) if tables else None,
         "bases": [
-            (one.contender, address_of_base(one.contender), one.contender == found.baseline)
-            for one in sorted(found.standings, key=lambda one: one.contender)
+            (
+                standing.contender,
+                address_of_base(standing.contender),
+                standing.contender == page_answer.baseline,
+            )
+            for standing in sorted(page_answer.standings, key=lambda standing: standing.contender)
         ]
-        if found and len(found.standings) <= 12
+        if page_answer and len(page_answer.standings) <= 12
         else [],
     }
 
@@ -157,8 +163,8 @@ def links_of_study(query: QueryDict, slug: str, by: str, tab: str, *, is_publish
         "ranks": []
         if is_published
         else [
-            (name, address(query, by=one, baseline=""), one == by)
-            for one, name in (("filesystem", "file systems"), ("configuration", "configurations"))
+            (name, address(query, by=kind, baseline=""), kind == by)
+            for kind, name in (("filesystem", "file systems"), ("configuration", "configurations"))
         ],
     }
 

@@ -25,41 +25,45 @@ def tests(request: HttpRequest, slug: str) -> HttpResponse:
 
     ``part=chart`` are its charts alone. What else the address says is that of the study's page.
     """
-    found = Study.objects.filter(slug=slug).first()
-    if found is None:
+    study = Study.objects.filter(slug=slug).first()
+    if study is None:
         raise Http404(
             f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
         )
     tests, is_chart = request.GET.getlist("of"), request.GET.get("part") == "chart"
-    made = study_tables.of_query(found, request.GET, tests)
-    address = study_tables.address(found, request.GET)
-    rows = of_tests(rows_of(made.groups, address), tests)
+    page_tables = study_tables.of_query(study, request.GET, tests)
+    address = study_tables.address(study, request.GET)
+    rows = of_tests(rows_of(page_tables.groups, address), tests)
     if not rows:
         raise Http404(
-            f'The study "{found.title}" has no table of "{testnames.label(tests[0])[:200]}". '
-            f"Its page, /studies/{found.slug}/, shows what it has."
+            f'The study "{study.title}" has no table of "{testnames.label(tests[0])[:200]}". '
+            f"Its page, /studies/{study.slug}/, shows what it has."
             if tests
-            else f'The study "{found.title}" has no tables yet: they come with its first scores.'
+            else f'The study "{study.title}" has no tables yet: they come with its first scores.'
         )
-    shown = [group for row in rows for group in row.shown if not is_chart or group.test in tests]
+    groups = [group for row in rows for group in row.shown if not is_chart or group.test in tests]
     context = {
-        "study": found,
-        "by": made.by,
+        "study": study,
+        "by": page_tables.by,
         "rows": rows,
-        "groups": shown,
+        "groups": groups,
         "is_chart": is_chart and bool(tests),
         "is_alone": bool(tests),
-        "heading": " and ".join(one.label for one in shown) if tests else "All tables",
+        "heading": " and ".join(group.label for group in groups) if tests else "All tables",
         "study_at": reverse("studies:study", args=[slug])
         + study_tabs.address(request.GET, tab=study_tabs.TESTS),
         "tables_at": address,
-        "emulated": made.emulated,
-        "unknown_parts": made.problems,
-        "part": None if tests else made.limited.part,
-        "part_links": part_links(made.limited.spec, made.limited.part, names_study=False)
-        if made.limited.part and not tests
+        "emulated": page_tables.emulated,
+        "unknown_parts": page_tables.problems,
+        "part": None if tests else page_tables.limited.part,
+        "part_links": part_links(
+            page_tables.limited.spec, page_tables.limited.part, names_study=False
+        )
+        if page_tables.limited.part and not tests
         else None,
-        "has_published_values": any(row.published for one in made.tables for row in one.rows),
+        "has_published_values": any(
+            row.published for table in page_tables.tables for row in table.rows
+        ),
         "table_view": TableView.from_query(request.GET),
     }
     is_part = request.headers.get("HX-Request") == "true"
