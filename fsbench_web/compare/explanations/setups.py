@@ -14,7 +14,7 @@ _Recorded = dict[str, tuple[str, str]]
 
 
 def setups(first: Series, second: Series) -> list[SetupDifference]:
-    """What is on record of both and differs: of the ``first``, then of the ``second``. At most some."""
+    """What is on record of both and differs: of ``first``, then of ``second``. At most some."""
     of_first, of_second = (dict(_recorded(series)) for series in (first, second))
     if first.configuration.is_known and second.configuration.is_known:
         of_first |= dict(_chosen(first))

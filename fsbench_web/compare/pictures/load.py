@@ -136,7 +136,7 @@ def _table(drawn: Curves, unit: str, axis: str) -> PictureTable:
 
 def _notes(drawn: Curves, total: int) -> list[str]:
     every: Sequence[LoadPoint] = [load_point for points in drawn.values() for load_point in points]
-    alone = sum(not one.repeats.interval for one in every)
+    alone = sum(not load_point.repeats.interval for load_point in every)
     notes = []
     if alone:
         notes.append(
