@@ -73,8 +73,10 @@ def speedup(answer: Answer) -> Drawing:
 def _with_room(ticks: list[tuple[float, str]], first: float) -> list[tuple[float, str]]:
     """The (place, words) that do not lie on each other, that at ``first`` before all others."""
     placed: list[tuple[float, str]] = []
-    for at, words in sorted(ticks, key=lambda tick: abs(tick[0] - first)):
-        room = ((x, _TICK_GAP + _TICK_LETTER * (len(words) + len(o)) / 2) for x, o in placed)
-        if all(abs(at - x) >= least for x, least in room):
-            placed.append((at, words))
+    for position, words in sorted(ticks, key=lambda tick: abs(tick[0] - first)):
+        room = (
+            (x, _TICK_GAP + _TICK_LETTER * (len(words) + len(other)) / 2) for x, other in placed
+        )
+        if all(abs(position - x) >= least for x, least in room):
+            placed.append((position, words))
     return placed

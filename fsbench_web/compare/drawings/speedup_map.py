@@ -55,9 +55,9 @@ def speedup_map(
         return bottom - ROW * (blocks.index(block_kb) + 1)
 
     longest = max(len(size_name(file)) for file in files) + 1
-    every = ceil(longest * _LETTER / wide)
+    step = ceil(longest * _LETTER / wide)
     for number, file in enumerate(files):
-        if number % every == 0:
+        if number % step == 0:
             x = LEFT + wide * (number + 0.5)
             shapes.append(Text(x, bottom + 14, size_name(file), WORDS, "muted", "middle"))
     for block_kb in blocks:

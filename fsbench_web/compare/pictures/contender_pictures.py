@@ -146,13 +146,15 @@ class FixedSizesPicture(SeveralContendersPicture):
             return [], "", []
         unit = max(units, key=units.count)
         measured = {measurement.series_id for measurement in measurements}
-        right = {
+        in_unit = {
             measurement.series_id: measurement
             for measurement in measurements
             if measurement.unit == unit
         }
         lines = self.lines or ()
-        drawn = [(contender, right[contender.key]) for contender in lines if contender.key in right]
+        drawn = [
+            (contender, in_unit[contender.key]) for contender in lines if contender.key in in_unit
+        ]
         parts = [
             f"{contender.name} is not drawn: "
             + (
@@ -161,7 +163,7 @@ class FixedSizesPicture(SeveralContendersPicture):
                 else "it has no such number."
             )
             for contender in lines
-            if contender.key not in right
+            if contender.key not in in_unit
         ]
         return drawn, unit, parts
 

@@ -76,13 +76,13 @@ class LoadCurves(SeveralContendersPicture):
             for points in by_name.values()
             for load_point in points
         }
-        above = lun_line.of_series(
+        ceilings = lun_line.of_series(
             self.keys, unit, [(x, testnames.at_load(self.test, load), None) for x, load in places]
         )
-        drawn = dict(list(by_name.items())[: lines.MOST_LINES - len(above)])
+        drawn = dict(list(by_name.items())[: lines.MOST_LINES - len(ceilings)])
         figure = lines.curves(
             [
-                *above,
+                *ceilings,
                 *(
                     Line(
                         name,
@@ -97,11 +97,11 @@ class LoadCurves(SeveralContendersPicture):
             lower_is_better=is_lower(unit),
             among=[
                 *(contender.name for contender in self.contenders),
-                *(line.name for line in above),
+                *(line.name for line in ceilings),
             ],
             scale=self.spec.scale,
         )
-        lun_line.dashed(figure, above)
+        lun_line.dashed(figure, ceilings)
         notes = [*_notes(drawn, len(by_name)), *unknown_unit(unit)]
         return Picture(figure, _table(drawn, unit, axis), notes, len(by_name) - len(drawn))
 
@@ -135,13 +135,15 @@ def _table(drawn: Curves, unit: str, axis: str) -> PictureTable:
 
 
 def _notes(drawn: Curves, total: int) -> list[str]:
-    every: Sequence[LoadPoint] = [load_point for points in drawn.values() for load_point in points]
-    alone = sum(not load_point.repeats.interval for load_point in every)
+    load_points: Sequence[LoadPoint] = [
+        load_point for points in drawn.values() for load_point in points
+    ]
+    alone = sum(not load_point.repeats.interval for load_point in load_points)
     notes = []
     if alone:
         notes.append(
-            f"{alone} of {len(every)} numbers have no interval: a single run without interval "
-            "samples."
+            f"{alone} of {len(load_points)} numbers have no interval: a single run without "
+            "interval samples."
         )
     if total > len(drawn):
         notes.append(f"{total - len(drawn)} further curves are not drawn: choose fewer contenders.")

@@ -87,10 +87,10 @@ def repeats_columns(unit: str) -> list[Column]:
     return [Column("Mean", VALUE, unit), *interval_columns(unit), Column("Flags")]
 
 
-def repeats_row(of: Sequence[Content], repeats: Repeats) -> Row:
-    """The mean of repeats with its interval and its flags; ``of`` says of what."""
+def repeats_row(subject: Sequence[Content], repeats: Repeats) -> Row:
+    """The mean of repeats with its interval and its flags; ``subject`` says of what."""
     flags = ", ".join(flag_label(flag) for flag in repeats.flags)
-    cells = (*of, repeats.mean, *interval_cells(repeats.interval), flags)
+    cells = (*subject, repeats.mean, *interval_cells(repeats.interval), flags)
     return Row(cells, run_links(repeats.run_ids))
 
 

@@ -100,7 +100,7 @@ def _ranked(by_contender: dict[str, dict[str, DeltaRow]]) -> list[str]:
         by_contender,
         key=lambda name: (
             -len(by_contender[name]),
-            sum(r.score for r in by_contender[name].values()),
+            sum(row.score for row in by_contender[name].values()),
             name,
         ),
     )

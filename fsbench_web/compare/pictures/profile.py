@@ -55,7 +55,7 @@ class Profile(FixedSizesPicture):
             Line(name, [point(cell[along], repeats) for cell, repeats in of_one])
             for name, of_one in numbers
         ]
-        places = {each.x for line in drawn for each in line.points}
+        places = {drawn_point.x for line in drawn for drawn_point in line.points}
         figure = lines.curves(
             drawn,
             unit,

@@ -60,15 +60,20 @@ class Roofline(SeveralContendersPicture):
         ]
         cut = 0
         if scale == lines.LOG:
-            drawn = [Line(line.name, [_above_zero(each) for each in line.points]) for line in drawn]
-            every = [repeats.interval for _, measured in by_name for repeats in measured.values()]
-            cut = sum(interval is not None and interval.low <= 0 for interval in every)
+            drawn = [
+                Line(line.name, [_above_zero(drawn_point) for drawn_point in line.points])
+                for line in drawn
+            ]
+            intervals = [
+                repeats.interval for _, measured in by_name for repeats in measured.values()
+            ]
+            cut = sum(interval is not None and interval.low <= 0 for interval in intervals)
         records = sorted({cell[0] for _, measured in by_name for cell in measured})
-        above = lun_line.of_series(self.keys, unit, [(kb, self.test, kb) for kb in records])
-        undrawn = max(0, len(drawn) + len(above) - lines.MOST_LINES)
-        drawn = drawn[: lines.MOST_LINES - len(above)]
+        ceilings = lun_line.of_series(self.keys, unit, [(kb, self.test, kb) for kb in records])
+        undrawn = max(0, len(drawn) + len(ceilings) - lines.MOST_LINES)
+        drawn = drawn[: lines.MOST_LINES - len(ceilings)]
         label = testnames.label(self.test)
-        if not drawn or not above:
+        if not drawn or not ceilings:
             text = (
                 f"Nobody measured the LUN of these contenders by itself, or {label} has nothing of "
                 "it that it is set against: submit a job that does (Measure the LUN itself)."
@@ -76,7 +81,7 @@ class Roofline(SeveralContendersPicture):
             return Picture(None, notes=[text])
         sizes = {float(kb): size_name(kb) for kb in records}
         figure = lines.curves(
-            [*above, *drawn],
+            [*ceilings, *drawn],
             unit,
             f"{label}, files of {size_name(self.file_kb or 0)}",
             f"{testnames.block_word(self.test)} size",
@@ -85,12 +90,12 @@ class Roofline(SeveralContendersPicture):
             # Contenders first: they have the colours that they have in other charts.
             among=[
                 *(contender.name for contender in self.contenders),
-                *(line.name for line in above),
+                *(line.name for line in ceilings),
             ],
             scale=scale,
         )
-        lun_line.dashed(figure, above)
-        ceiling = {each.x: each.y for each in above[0].points}
+        lun_line.dashed(figure, ceilings)
+        ceiling = {drawn_point.x: drawn_point.y for drawn_point in ceilings[0].points}
         rows = [
             repeats_row((name, cell[0], ceiling.get(cell[0])), repeats)
             for name, measured in by_name
@@ -103,9 +108,9 @@ class Roofline(SeveralContendersPicture):
         ]
         table = PictureTable([*columns, *repeats_columns(unit)], rows)
         notes = unknown_unit(unit)
-        notes += filter(None, (lun_line.missing_note(above, records, sizes),))
+        notes += filter(None, (lun_line.missing_note(ceilings, records, sizes),))
         if not is_lower(unit):
-            notes += filter(None, (lun_line.above_note(above, drawn),))
+            notes += filter(None, (lun_line.above_note(ceilings, drawn),))
         if cut:
             notes.append(
                 f"{cut} intervals reach below zero, which has no logarithm: they are in the table."

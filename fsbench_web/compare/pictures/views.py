@@ -160,9 +160,9 @@ def _some(tests: Sequence[str], chosen: str) -> tuple[Sequence[str], int]:
     """As many of the tests as a select box shows, the chosen one among them, and how many more."""
     if len(tests) <= limits.MOST_OPTIONS:
         return tests, 0
-    at = tests.index(chosen) if chosen in tests else 0
-    at = min(at, len(tests) - limits.MOST_OPTIONS)
-    return tests[at : at + limits.MOST_OPTIONS], len(tests) - limits.MOST_OPTIONS
+    start = tests.index(chosen) if chosen in tests else 0
+    start = min(start, len(tests) - limits.MOST_OPTIONS)
+    return tests[start : start + limits.MOST_OPTIONS], len(tests) - limits.MOST_OPTIONS
 
 
 def _context(requested: RequestedPicture) -> dict[str, object]:

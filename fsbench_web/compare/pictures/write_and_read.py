@@ -94,10 +94,10 @@ class _WriteAndReadPoint:
 
 
 def _halves(writes: DeltaTable, reads: DeltaTable) -> list[_WriteAndReadPoint]:
-    ours = {row.contender: row for row in writes.rows}
-    theirs = {row.contender: row for row in reads.rows}
-    names = sorted(ours.keys() | theirs.keys())
-    return [_WriteAndReadPoint(name, ours.get(name), theirs.get(name)) for name in names]
+    write_rows = {row.contender: row for row in writes.rows}
+    read_rows = {row.contender: row for row in reads.rows}
+    names = sorted(write_rows.keys() | read_rows.keys())
+    return [_WriteAndReadPoint(name, write_rows.get(name), read_rows.get(name)) for name in names]
 
 
 def _link(row: DeltaRow | None) -> str:

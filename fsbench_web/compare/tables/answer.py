@@ -400,7 +400,9 @@ def line_against(table: DeltaTable, baseline: str) -> TestLine:
     """The line of a test's headline table."""
     order = [table.rows[place] for place in table.nearest_first]
     base = next((row for row in order if row.contender == baseline), None)
-    best = base if base is not None and base.best else next((r for r in order if r.best), None)
+    best = (
+        base if base is not None and base.best else next((row for row in order if row.best), None)
+    )
     if best is None:
         return TestLine(table, None, base)
     other = base if base is not None and base is not best else None

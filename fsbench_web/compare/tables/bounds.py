@@ -99,12 +99,12 @@ class BoundedComparison:
         """The part after this one; None after the last."""
         if self.part is None:
             return None
-        here = replace(self.part.whole, from_test=self.part.from_test)
+        start = replace(self.part.whole, from_test=self.part.from_test)
         if self.part.next_row:
             slugs = self.spec.part_categories or self.spec.categories
-            return replace(here, part_categories=slugs, from_row=self.part.next_row)
+            return replace(start, part_categories=slugs, from_row=self.part.next_row)
         if self.part.next_categories:
-            return replace(here, part_categories=self.part.next_categories)
+            return replace(start, part_categories=self.part.next_categories)
         if self.part.next_test:
             return replace(self.part.whole, from_test=self.part.next_test)
         return None
@@ -190,13 +190,13 @@ def by_rows(
         return replace(limited, spec=spec) if is_single else all_at_once
     taken, part = _of_tests(requested_spec, counts, max_rows, room.tables)
     slugs: list[str] = []
-    few: list[str] = []
+    shown_filesystems: list[str] = []
     if part.shown > max_rows:
         slugs, part = _of_categories(part, counts[taken[0]], requested_spec, max_rows, room.tables)
     if part.shown > max_rows:
         of_table = scores.filter(test=taken[0], category=slugs[0])
-        few, part = _cut_table(part, of_table, requested_spec, filesystems, max_rows)
-    return replace(limited, spec=_narrowed(part, taken, slugs, few), part=part)
+        shown_filesystems, part = _cut_table(part, of_table, requested_spec, filesystems, max_rows)
+    return replace(limited, spec=_narrowed(part, taken, slugs, shown_filesystems), part=part)
 
 
 _Counts = Mapping[str, Mapping[str, int]]
@@ -267,21 +267,21 @@ def _cut_table(
     """A table that is more than a page: some of its file systems, or some of its scores."""
     named = of_table.values_list("series__configuration__filesystem")
     by_name = dict(named.annotate(Count("pk"))[: limits.MOST_LINKS + 1])
-    few: list[str] = []
+    taken: list[str] = []
     count = sum(by_name.values())
     names: tuple[str, ...] = ()
     if len(by_name) <= limits.MOST_LINKS and not requested_spec.from_test:
         names = tuple(sorted(by_name))
         sizes = {name: (by_name[name], 0, 0) for name in by_name}
-        few, count = _first(names, sizes, filesystems, max_rows, max_rows)
+        taken, count = _first(names, sizes, filesystems, max_rows, max_rows)
     else:
         count = of_table.count()
     part = replace(part, shown=count, filesystems=names, is_apart=True)
     if count <= max_rows:
-        return few, part
+        return taken, part
     start = min(max(requested_spec.from_row, 1), count)
     end = start + limits.WINDOW
-    return few, replace(
+    return taken, replace(
         part,
         shown=min(limits.WINDOW, count - start + 1),
         from_row=start,

@@ -82,7 +82,7 @@ class Comparison:
     @cached_property
     def shown_series(self) -> frozenset[int]:
         """The series that any row is a score of."""
-        return frozenset(each.row.series_id for table in self.shown for each in table)
+        return frozenset(contender.row.series_id for table in self.shown for contender in table)
 
     @cached_property
     def run_count(self) -> int:
@@ -158,7 +158,7 @@ def _tables(
     # A work profile is of the same cells for all as it is.
     is_matched = spec.matched and not spec.is_of_work
     groups = _matched(chosen.groups) if is_matched else chosen.groups
-    runs = runs_of_old((each.row for _, group in groups for each in group), spec.studies)
+    runs = runs_of_old((contender.row for _, group in groups for contender in group), spec.studies)
     tables = judged(
         [_table(key, group, spec, chosen.checked, runs) for key, group in groups],
         Rule(spec.rule, spec.margin, spec.equivalence),
@@ -343,8 +343,8 @@ def _mixed(rows: Iterable[ScoreRow], by: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(flags))
 
 
-def _differ(rows: Sequence[ScoreRow], of: Callable[[ScoreRow], object]) -> bool:
-    return len({of(row) for row in rows}) > 1
+def _differ(rows: Sequence[ScoreRow], value_of: Callable[[ScoreRow], object]) -> bool:
+    return len({value_of(row) for row in rows}) > 1
 
 
 def _row(

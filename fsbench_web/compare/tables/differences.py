@@ -112,14 +112,14 @@ def differences(
     ``facts`` are those of the series' environments; a series without any is left out of them.
     """
     tables = list(tables)
-    rows = {each.row.series_id: each.row for table in tables for each in table}
+    rows = {contender.row.series_id: contender.row for table in tables for contender in table}
     # Tables of one test mostly show the same series: each set of series is looked at once.
     counts: dict[frozenset[int], int] = defaultdict(int)
     names: dict[int, dict[str, None]] = defaultdict(dict)
     for table in tables:
-        counts[frozenset(each.row.series_id for each in table)] += 1
-        for each in table:
-            names[each.row.series_id][each.name] = None
+        counts[frozenset(contender.row.series_id for contender in table)] += 1
+        for contender in table:
+            names[contender.row.series_id][contender.name] = None
     belongs = _belonging(by, {row.filesystem for row in rows.values()})
     of_properties = []
     for attribute in PROPERTIES.values():

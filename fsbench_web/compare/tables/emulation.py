@@ -94,5 +94,5 @@ def notice(spec: ComparisonSpec, tables: Iterable[DeltaTable], hidden: int) -> N
     return Notice(
         hidden,
         state,
-        {way: replace(spec, emulated=way).to_query() for way in (OUT, WITH, ONLY)},
+        {choice: replace(spec, emulated=choice).to_query() for choice in (OUT, WITH, ONLY)},
     )

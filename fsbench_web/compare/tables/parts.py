@@ -65,8 +65,8 @@ def _around(names: Sequence[str], first: int) -> Sequence[str]:
     """All names, or as many as there is room for: from the ``first`` that is shown on."""
     if len(names) <= limits.MOST_LINKS:
         return names
-    at = max(0, min(first - 1, len(names) - limits.MOST_LINKS))
-    return names[at : at + limits.MOST_LINKS]
+    start = max(0, min(first - 1, len(names) - limits.MOST_LINKS))
+    return names[start : start + limits.MOST_LINKS]
 
 
 def _steps(

@@ -238,7 +238,11 @@ class DeltaTable:
         return tuple(
             sorted(
                 range(len(rows)),
-                key=lambda at: (not rows[at].best, sign * rows[at].score, rows[at].contender),
+                key=lambda place: (
+                    not rows[place].best,
+                    sign * rows[place].score,
+                    rows[place].contender,
+                ),
             )
         )
 

@@ -114,13 +114,14 @@ def _why_nothing(spec: ComparisonSpec) -> dict[str, Any]:
     Of studies without any score no filter is in the way.
     """
     unscored = without_scores(spec.studies)
-    ways = [] if unscored and len(unscored) == len(spec.studies) else relaxed_filters(spec)
+    relaxed = [] if unscored and len(unscored) == len(spec.studies) else relaxed_filters(spec)
     return {
         "unscored": unscored,
         "is_one_filter": sum(getattr(spec, name) != getattr(EVERYTHING, name) for name in FILTERS)
         == 1,
         "relaxed_filters": [
-            {"words": FILTERS[way.filter], "query": way.spec.on_page.to_query()} for way in ways
+            {"words": FILTERS[entry.filter], "query": entry.spec.on_page.to_query()}
+            for entry in relaxed
         ],
     }
 

@@ -126,12 +126,12 @@ def page_context(
     ``spec`` is what its address says; tests ``chosen`` by name are in no fold. Without
     ``all_categories`` each test has the table that its row is of.
     """
-    at = partial(address, all_categories=all_categories)
+    page_address = partial(address, all_categories=all_categories)
     shown_tables = study_tabs.shown_of(every_table, all_categories=all_categories)
     test_sections = sections(shown_tables, spec.sort)
     tables = [table for section in test_sections for table in section.tables]
     first = study_tabs.first_of_page(
-        tables, spec.baseline, lambda name: at(replace(spec, baseline=name), view, tab)
+        tables, spec.baseline, lambda name: page_address(replace(spec, baseline=name), view, tab)
     )
     rows = [
         section
@@ -155,7 +155,9 @@ def page_context(
         else None,
         "tab": tab,
         "tabs": [
-            study_tabs.Tab(slug, study_tabs.LABELS[slug], at(spec, view, slug), slug == tab)
+            study_tabs.Tab(
+                slug, study_tabs.LABELS[slug], page_address(spec, view, slug), slug == tab
+            )
             for slug in _slugs(tables)
         ],
         "tables": len(tables),
@@ -174,9 +176,11 @@ def page_context(
         "has_tables_here": has_tables_here,
         "rows_open": is_open,
         "tests_folded": tab == SUMMARY and not is_open,
-        "tests_at": at(spec, view, TESTS),
-        "findings_at": "#findings" if tab == SUMMARY else f"{at(spec, view)}#findings",
-        "work_at": "" if spec.is_of_work else at(replace(spec, profile="oltp"), view) + "#work",
+        "tests_at": page_address(spec, view, TESTS),
+        "findings_at": "#findings" if tab == SUMMARY else f"{page_address(spec, view)}#findings",
+        "work_at": ""
+        if spec.is_of_work
+        else page_address(replace(spec, profile="oltp"), view) + "#work",
         "history_at": reverse("compare:history"),
         "is_measured": any(row.run_ids for table in tables for row in table.rows),
     }

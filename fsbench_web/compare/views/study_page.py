@@ -214,7 +214,9 @@ def _sections(study: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
             for section in sections
             if section["kind"] not in {"tables", "statements"} and not _is_combined(section)
         ],
-        "stated": next((s["items"] for s in study.sections if s["kind"] == "statements"), []),
+        "stated": next(
+            (section["items"] for section in study.sections if section["kind"] == "statements"), []
+        ),
     }
 
 

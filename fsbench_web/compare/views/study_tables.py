@@ -75,11 +75,11 @@ def of_query(study: Study, query: QueryDict, tests: Sequence[str] = ()) -> Study
         limited = _limited(whole.spec, QueryDict())
         every_table, emulated = _read(limited, all_categories=all_categories)
     if not problems and _not_here(limited.spec, limited, every_table):
-        wish = limited.spec
+        requested_spec = limited.spec
         if not every_table:
             limited = _limited(whole.spec, QueryDict())
             every_table, emulated = _read(limited, all_categories=all_categories)
-        problems = _not_here(wish, limited, every_table)
+        problems = _not_here(requested_spec, limited, every_table)
     tables = study_tabs.shown_of(every_table, all_categories=all_categories)
     groups = test_groups(tables, section.get("tests", {}))
     return StudyTables(
@@ -121,8 +121,8 @@ def address(study: Study, query: QueryDict) -> str:
 
 def _limited(spec: ComparisonSpec, query: QueryDict) -> bounds.BoundedComparison:
     """The part of a measured study that is shown."""
-    wish = replace(spec, **_part(query))
-    return bounds.by_rows(bounds.BoundedComparison(wish), query.getlist("filesystem"))
+    requested_spec = replace(spec, **_part(query))
+    return bounds.by_rows(bounds.BoundedComparison(requested_spec), query.getlist("filesystem"))
 
 
 def _part(query: QueryDict) -> dict[str, Any]:

@@ -181,9 +181,9 @@ def in_sight(
     if len(places) <= ROWS_SHOWN + 5:
         return list(places), []
     cut, is_inside, rows = 0, False, 0
-    for place, each in enumerate(places, 1):
-        is_inside = (is_inside or each.opens is not None) and not each.closes
-        rows += each.opens is None and not is_inside
+    for place, entry in enumerate(places, 1):
+        is_inside = (is_inside or entry.opens is not None) and not entry.closes
+        rows += entry.opens is None and not is_inside
         if not is_inside and rows <= ROWS_SHOWN:
             cut = place
     return list(places[:cut]), list(places[cut:])

@@ -47,20 +47,20 @@ class OverTime(Tails):
                 ],
             )
         unit = measured[0][1].unit
-        same = [entry for entry in measured if entry[1].unit == unit]
+        of_unit = [entry for entry in measured if entry[1].unit == unit]
         percent = self.spec.percent or "99"
         plain = figures.of_contenders(
             {
                 label: (_values(latency, percent), _seconds(latency), latency.counts)
-                for label, latency, _ in same
+                for label, latency, _ in of_unit
             },
             unit,
             f"{self.label_of(self.test)}, {PERCENTS[self.spec.percent]} of each interval",
         )
         return Picture(
             figure(plain["data"], plain["layout"]),
-            _table(same, unit),
-            self._interval_notes(len(same)),
+            _table(of_unit, unit),
+            self._interval_notes(len(of_unit)),
         )
 
     def _interval_notes(self, drawn: int) -> list[str]:

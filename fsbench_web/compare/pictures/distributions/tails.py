@@ -65,14 +65,14 @@ class Tails(SeveralContendersPicture):
                 ],
             )
         unit = measured[0][1].unit
-        same = [entry for entry in measured if entry[1].unit == unit]
+        of_unit = [entry for entry in measured if entry[1].unit == unit]
         plain = figures.percentile_curve(
-            {label: distribution.shares() for label, distribution, _ in same},
+            {label: distribution.shares() for label, distribution, _ in of_unit},
             unit,
             self.label_of(self.test),
         )
         return Picture(
-            figure(plain["data"], plain["layout"]), _table(same, unit), self._notes(same)
+            figure(plain["data"], plain["layout"]), _table(of_unit, unit), self._notes(of_unit)
         )
 
     def _notes(self, measured: Known) -> list[str]:

@@ -27,10 +27,10 @@ class Multiples(CategoryPicture):
 
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
-        every = offer.of(SCORES)
-        start = every.index(test) if test in every else 0
-        tests = every[start : start + MOST_PANELS]
-        self.left_out = len(every) - start - len(tests)
+        scored = offer.of(SCORES)
+        start = scored.index(test) if test in scored else 0
+        tests = scored[start : start + MOST_PANELS]
+        self.left_out = len(scored) - start - len(tests)
         slugs = {category_of(spec, offer.categories[name]) for name in tests} | {self.category}
         compared = of_tests(spec.comparison, tests, slugs)
         self.tables = _one_each(compared.tables, self.category)

@@ -171,17 +171,17 @@ def _sources(
     sources: dict[RequiredCell, list[SeriesValues]] = {}
     for kind, of_kind in wanted.items():
         dimension = dimensions.get(kind.test, "")
-        able = [pk for pk, source in by_id.items() if source.cells.get(kind)]
+        pks = [pk for pk, source in by_id.items() if source.cells.get(kind)]
         if dimension:
-            able = [pk for pk in able if by_id[pk].measures[kind.test].dimension == dimension]
+            pks = [pk for pk in pks if by_id[pk].measures[kind.test].dimension == dimension]
         # What was measured in another dimension is no measurement of the same.
         measurements = {
-            pk: f"{by_id[pk].measurement} {by_id[pk].measures[kind.test].dimension}" for pk in able
+            pk: f"{by_id[pk].measurement} {by_id[pk].measures[kind.test].dimension}" for pk in pks
         }
         chosen = [
             by_id[pk]
             for pk in put_together(
-                able, of_kind, lambda pk: by_id[pk].values.keys(), measurements.__getitem__, int
+                pks, of_kind, lambda pk: by_id[pk].values.keys(), measurements.__getitem__, int
             )
         ]
         if chosen:

@@ -57,8 +57,8 @@ def _wanted(entry: Entry, *, is_continued: bool) -> list[RequiredCell]:
     for kind in dict.fromkeys(kind_of(demand) for demand in entry.missing):
         of_kind = [demand for demand in entry.demands if kind_of(demand) == kind]
         missing = [demand for demand in of_kind if not entry.numbers(demand)]
-        ways = {source.measurement for source in entry.sources.get(kind, ())}
-        wanted += missing if ways == {_way(missing)} else of_kind
+        measurements = {source.measurement for source in entry.sources.get(kind, ())}
+        wanted += missing if measurements == {_way(missing)} else of_kind
     return wanted
 
 
