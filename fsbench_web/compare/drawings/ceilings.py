@@ -9,9 +9,9 @@ from fsbench_web.figures.ceilings import Ceilings
 def ceilings_of(rows: Sequence[DeltaRow], divisor: float = 1.0) -> Ceilings:
     """Those of ``rows``, in their unit divided by ``divisor``; a row without a share has none."""
     shares = [row.share for row in rows]
-    origins = {share.of for share in shares if share is not None}
+    subjects = {share.of for share in shares if share is not None}
     return Ceilings(
         tuple(share.ceiling / divisor if share is not None else None for share in shares),
-        next(iter(origins)) if len(origins) == 1 else "",
+        next(iter(subjects)) if len(subjects) == 1 else "",
         tuple(share.short + " itself" if share is not None else "" for share in shares),
     )
