@@ -182,7 +182,7 @@ def _why(text: str) -> str:
 
 
 def distribution() -> tuple[str, str]:
-    """("debian" or "ubuntu", its code name). Raises CannotInstall for any other system."""
+    """("debian" or "ubuntu", its code name). Raises InstallError for any other system."""
     data: dict[str, str] = {}
     with contextlib.suppress(OSError):
         for line in Path("/etc/os-release").read_text(encoding="utf-8").splitlines():
@@ -201,7 +201,7 @@ def distribution() -> tuple[str, str]:
 def source_list(folder: Path, apt_folder: Path = Path("/etc/apt")) -> str:
     """The machine's own mirrors of its distribution, with the components that have everything.
 
-    Keys that stand in a source file are written below ``folder``. Raises CannotInstall.
+    Keys that stand in a source file are written below ``folder``. Raises InstallError.
     """
     name, code = distribution()
     lines = set()
@@ -310,7 +310,7 @@ def missing(every_filesystem: bool) -> list[str]:
 
 
 def install(wanted: list[str], if_known: list[str], says_stages: bool) -> None:
-    """Install what is not there. Raises CannotInstall, Stopped."""
+    """Install what is not there. Raises InstallError, InstallStopped."""
     with tempfile.TemporaryDirectory(prefix="fsbench-tools-") as name, no_daemon_starts():
         folder = Path(name)
         apt = Apt(folder, says_stages)

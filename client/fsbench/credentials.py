@@ -23,8 +23,8 @@ def path() -> Path:
 def chosen_url(option: str = "") -> str:
     """The site that is meant: said, else of the environment, else of the last login.
 
-    Raises Unusable where FSBENCH_URL is set and empty: a pipeline's token would go to whoever
-    listens on this machine.
+    Raises CredentialsError where FSBENCH_URL is set and empty: a pipeline's token would go to
+    whoever listens on this machine.
     """
     url = os.environ.get("FSBENCH_URL")
     if not option and url is not None and not url.strip():
@@ -38,9 +38,9 @@ def chosen_url(option: str = "") -> str:
 def token_for(url: str) -> str:
     """FSBENCH_TOKEN, else the token kept for this very site; "" for none.
 
-    A kept token never goes to another site. Raises Unusable where FSBENCH_TOKEN is set and empty:
-    that is how a pipeline's missing secret looks, and neither the token that a person kept nor
-    nobody's eyes are what was meant.
+    A kept token never goes to another site. Raises CredentialsError where FSBENCH_TOKEN is set and
+    empty: that is how a pipeline's missing secret looks, and neither the token that a person kept
+    nor nobody's eyes are what was meant.
     """
     value = os.environ.get("FSBENCH_TOKEN")
     if value is not None and not value.strip():

@@ -116,7 +116,7 @@ def _to_standard_output(
 
 
 def _content(client: Client, run: int, artefact: Mapping[str, Any]) -> bytes:
-    """Raises NotUnderstood where it is not what the site says it is."""
+    """Raises UnexpectedResponse where it is not what the site says it is."""
     content = client.download(f"/runs/{run}/artefacts/{int(artefact['id'])}")
     if hashlib.sha256(content).hexdigest() != artefact["sha256"]:
         raise UnexpectedResponse(

@@ -124,7 +124,7 @@ class ProviderSignOut:
 def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, ProviderSignOut | None]:
     """What the provider says, the page that was wanted, and the way out if it has one.
 
-    Raises Refused.
+    Raises SignInRefused.
     """
     state = _take(request, request.GET.get("state", ""))
     if state is None:
@@ -275,7 +275,9 @@ def _description(sign_on: SignOn) -> dict[str, Any]:
 def _checked(
     token: str, sign_on: SignOn, metadata: Mapping[str, Any], nonce: str
 ) -> dict[str, Any]:
-    """The ID token's claims. Raises Refused unless it is signed, ours, of now and of this try."""
+    """The ID token's claims. Raises SignInRefused unless it is signed, ours, of now and of this
+    try.
+    """
     try:
         header = jwt.get_unverified_header(token)
         if header.get("alg") not in ALGORITHMS:

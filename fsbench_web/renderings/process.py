@@ -55,7 +55,7 @@ class Renderer:
         return self._process.pid if self._process is not None else None
 
     def __call__(self, function: Callable[..., bytes], *arguments: Any) -> bytes:
-        """What the function of a module gives. Raises TooLarge, Away, Failed."""
+        """What the function of a module gives. Raises TooLarge, RendererUnavailable, Failed."""
         message = pickle.dumps((function, arguments), pickle.HIGHEST_PROTOCOL)
         with self._lock:
             is_used = self._process is not None
@@ -86,7 +86,7 @@ class Renderer:
             self._forget()
 
     def _asked(self, message: bytes) -> bytes:
-        """The answer. Raises _Ended."""
+        """The answer. Raises _ProcessEnded."""
         if self._has_ended:
             raise _ProcessEnded(took_too_long=False)
         process = self._process = self._process or _started()

@@ -24,7 +24,9 @@ class CollectedResults:
 def gathered(
     run_id: int, plan: RunPlan, leader_results: dict[str, ParsedResult]
 ) -> CollectedResults | None:
-    """None of a run of one client. Raises NotTogether where one client's part is not whole."""
+    """None of a run of one client. Raises ClientsCannotContinue where one client's part is not
+    whole.
+    """
     run = Run.objects.select_related("series").get(pk=run_id)
     count = len(run.series.runs_on.clients)
     if not count:

@@ -52,7 +52,7 @@ class Clients:
     def gathered(self, plan: RunPlan, has_to_end: Callable[[], bool]) -> RunPlan | None:
         """The plan with the moment at which all begin; None where the run ``has_to_end`` before.
 
-        Raises NotTogether, LeaseLost.
+        Raises ClientsCannotContinue, LeaseLost.
         """
         if not self.are_any:
             return plan

@@ -290,7 +290,7 @@ def _together(
 ) -> Outcome:
     """Run the plan, at the same moment as the other clients where there are any.
 
-    Raises NotTogether where they do not come together, and Stopped.
+    Raises ClientsCannotContinue where they do not come together, and Stopped.
     """
     clients = Clients(run, recorder)
     begun = clients.gathered(plan, recorder.should_stop)

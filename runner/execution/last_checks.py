@@ -18,7 +18,7 @@ from runner.worker import Host
 def still_wanted(run: Run, host: Host, recorder: Recorder) -> None:
     """Asked of the database in the last moment before a disk is written to: a worker that was held
     up during its checks may have lost its lease, its run may have been cancelled, or who submitted
-    it may not erase the disk any more. Raises LeaseLost, Stopped, RunRefused.
+    it may not erase the disk any more. Raises LeaseLost, RunStopped, RunRefused.
     """
     refused = ""
     try:
@@ -37,7 +37,7 @@ def still_wanted(run: Run, host: Host, recorder: Recorder) -> None:
 
 def still_free(run: Run, host: Host, luns: Sequence[UsedLun], recorder: Recorder) -> None:
     """The disks once more: noting and asking may have waited for the database, and somebody may
-    have mounted one meanwhile. Raises RunRefused, Stopped, LeaseLost.
+    have mounted one meanwhile. Raises RunRefused, RunStopped, LeaseLost.
     """
     try:
         places.verify(host, luns, recorder, run.confirmed)
@@ -52,7 +52,7 @@ def note_erasures(run: Run, host: Host, luns: Sequence[UsedLun], recorder: Recor
     """Into the audit log, before the disks are written to: one that cannot be noted stays as it is.
 
     The last check comes after it, because noting may wait for the database; the end of a run that
-    this check stops says that nothing was erased. Raises Stopped.
+    this check stops says that nothing was erased. Raises RunStopped.
     """
     try:
         with transaction.atomic():

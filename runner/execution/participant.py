@@ -166,7 +166,7 @@ class _ClientMessages:
         return texts
 
     def heartbeat(self) -> None:
-        """A heartbeat where one is due, and what the leader says. Raises LeaseLost, Stopped."""
+        """A heartbeat where one is due, and what the leader says. Raises LeaseLost, RunStopped."""
         if self.host.stopping.is_set():
             raise RunStopped
         now = time.monotonic()
@@ -186,7 +186,7 @@ class _ClientMessages:
         return time.monotonic() - self._last_heartbeat > stop_after_s()
 
     def should_stop(self) -> bool:
-        """What ``places.verify`` asks while it waits. Raises LeaseLost, Stopped."""
+        """What ``places.verify`` asks while it waits. Raises LeaseLost, RunStopped."""
         self.heartbeat()
         return False
 

@@ -204,7 +204,7 @@ def verify(
     recorder: Interruptible,
     confirmed: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    """All checks of all LUNs, here and now. Raises RunRefused, Stopped, LeaseLost.
+    """All checks of all LUNs, here and now. Raises RunRefused, RunStopped, LeaseLost.
 
     ``confirmed`` is what each was when the run was submitted, by role (Run.confirmed).
     """

@@ -42,7 +42,7 @@ tar -C / -cf /{ARCHIVE} "lib/modules/$1/updates"
 
 
 def release_of(package: Path) -> str:
-    """``6.1.0-50-amd64`` of linux-image-6.1.0-50-amd64_6.1.1-1_amd64.deb. Raises CannotFetch."""
+    """``6.1.0-50-amd64`` of linux-image-6.1.0-50-amd64_6.1.1-1_amd64.deb. Raises FetchError."""
     match = _RELEASE.fullmatch(package.name.removesuffix(".deb"))
     if match is None:
         raise FetchError(
@@ -59,7 +59,7 @@ def has_zfs(package: Path) -> bool:
 def build(image: str, package: Path, on_progress: OnProgress = lambda step, share: None) -> Path:
     """Build ZFS for the kernel in ``package``, in a container of ``image``, and put it beside it.
 
-    Returns where both are. Raises CannotFetch, with what to do.
+    Returns where both are. Raises FetchError, with what to do.
     """
     if has_zfs(package):
         return package
@@ -158,7 +158,7 @@ def _take(container: Container, file: IO[bytes]) -> None:
 
 
 def check(archive: Path, release: str) -> None:
-    """That the archive holds ZFS for this kernel, and no other kernel's. Raises CannotFetch."""
+    """That the archive holds ZFS for this kernel, and no other kernel's. Raises FetchError."""
     start = f"lib/modules/{release}/"
     try:
         with tarfile.open(archive) as opened:

@@ -36,7 +36,7 @@ class FolderMissing(Exception):
 
 
 def opened(request: dict[str, Any]) -> int:
-    """The folder of fsbench, as a descriptor. Raises Refused, Absent, OSError."""
+    """The folder of fsbench, as a descriptor. Raises FolderRefused, FolderMissing, OSError."""
     point = request["point"]
     descriptor = os.open(point, _FOLDER)
     status = os.fstat(descriptor)
@@ -87,7 +87,7 @@ def _made(parent: int, name: str, mark: str, path: str) -> int:
 
 
 def check(folder: int, path: str, expected: str) -> None:
-    """That this host made the folder, and that nobody else may write there. Raises Refused."""
+    """That this host made the folder, and that nobody else may write there. Raises FolderRefused."""
     status = os.fstat(folder)
     foreign = (
         f"{path} is not a folder that fsbench made for this worker: choose another one with "

@@ -133,7 +133,7 @@ def set_password(user_id: int, by: User, *, revokes_tokens: bool) -> str:
 
     The account's sessions end with the old one; its tokens only where asked for, because scripts
     go on when somebody only forgot a password. Whoever signs in with the new one chooses another
-    first. Raises NoPassword.
+    first. Raises PasswordNotAllowed.
     """
     user = User.objects.select_for_update().get(pk=user_id)
     if user.pk == by.pk:

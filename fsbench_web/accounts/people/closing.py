@@ -71,7 +71,7 @@ def apply_to_permalinks(
 ) -> None:
     """Do with the account's permalinks what was said. The caller holds the transaction.
 
-    ``is_asked``: it must be said where there are any. Raises NotSaid.
+    ``is_asked``: it must be said where there are any. Raises DispositionError.
     """
     rows = permalinks_of(user).select_for_update(of=("self",))
     count = rows.count()

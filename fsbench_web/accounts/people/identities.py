@@ -34,7 +34,7 @@ class IdentityLinkError(ValueError):
 def account_of(claims: Claims, sign_on: SignOn) -> User:
     """The account of this person, made if need be, with the role and teams of its groups.
 
-    Raises Refused with what the person can do.
+    Raises SignInRefused with what the person can do.
     """
     _check_domain(claims, sign_on)
     with transaction.atomic():
@@ -161,7 +161,7 @@ def of_account(user: User) -> Any:
 
 @transaction.atomic
 def link(user: User, issuer: str, subject: str, by: User) -> None:
-    """From now on who signs in with this subject is this account. Raises NotLinked."""
+    """From now on who signs in with this subject is this account. Raises IdentityLinkError."""
     if not 0 < len(subject) <= SUBJECT_LENGTH or "\0" in subject:
         raise IdentityLinkError(f"A subject has 1 to {SUBJECT_LENGTH} characters.")
     row = SocialAccount.objects.select_related("user").filter(provider=issuer, uid=subject).first()

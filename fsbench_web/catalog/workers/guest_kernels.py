@@ -21,7 +21,7 @@ class KernelRequestError(Exception):
 def ask(worker: Worker, package: str) -> None:
     """Ask for this package, "" for the distribution's own kernel. Whoever asks may do so.
 
-    Raises CannotAsk. What becomes of it the worker announces (``machines.Fetching``).
+    Raises KernelRequestError. What becomes of it the worker announces (``machines.Fetching``).
     """
     if problem := kernel_package_problem(package):
         raise KernelRequestError(problem)

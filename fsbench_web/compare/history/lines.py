@@ -238,7 +238,7 @@ def _latest(
 def _by_category(
     latest: Sequence[Row], test: str, category: str, along: str, units: str
 ) -> _Measured:
-    """Each run is scored by itself. Raises _NoLine."""
+    """Each run is scored by itself. Raises _LineUnavailable."""
     scores, printed = _scores({row[0]: row[4] for row in latest}, test, category)
     display_units = _one_unit(printed.values(), units)
     for pk, printed_unit in printed.items():
@@ -256,7 +256,8 @@ def _of_work(
     line: Series | Watch, profile: Profile, along: str, units: str, studies: Collection[int]
 ) -> tuple[int, list[Row], _Measured]:
     """As ``_latest``, with what they come to: of the line's own workload, and where that has not
-    every cell of all workloads in the same place, as a contender's is. Raises _NoLine, NoWork.
+    every cell of all workloads in the same place, as a contender's is. Raises _LineUnavailable,
+    ProfileScoreUnavailable.
     """
     count, latest = _latest(line, studies)
     try:
@@ -269,7 +270,9 @@ def _of_work(
 def _by_work(
     line: Series | Watch, latest: Sequence[Row], profile: Profile, along: str, units: str
 ) -> _Measured:
-    """The runs of a point are scored together, as those of a contender. Raises _NoLine, NoWork."""
+    """The runs of a point are scored together, as those of a contender. Raises _LineUnavailable,
+    ProfileScoreUnavailable.
+    """
     groups = _groups(latest, along)
     work_line = profile_line.scored(
         groups, {row[0]: row[4] for row in latest}, profile, line.workload_id
@@ -323,7 +326,7 @@ def _ordered(names: Iterable[Any], along: str) -> list[Any]:
 
 
 def _one_unit(printed: Iterable[Printed], units: str) -> Mapping[Printed, DisplayUnit]:
-    """How each printed unit is shown. Raises _NoLine where no line can hold all of them."""
+    """How each printed unit is shown. Raises _LineUnavailable where no line can hold all of them."""
     display_units = shown_units(set(printed), units)
     if len({(display.unit, display.is_unexplained) for display in display_units.values()}) > 1:
         names = sorted({unit for unit, _ in display_units})

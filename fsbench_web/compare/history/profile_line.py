@@ -159,7 +159,8 @@ def scored(
     runs that were measured beside each other and have each cell once; else each run, or of several
     workloads that share no block what came first of each, second, and so on. Of several workloads
     that measured an operation those count, for the whole line, that measured most of its cells in
-    one way (``put_together``), and of these the line's ``own_workload``. Raises NoWork.
+    one way (``put_together``), and of these the line's ``own_workload``. Raises
+    ProfileScoreUnavailable.
     """
     rows = Run.objects.filter(pk__in=list(tools))
     columns = ("pk", "series_id", "block", "series__workload_id")

@@ -84,7 +84,7 @@ class PictureKind(ABC):
 
     @abstractmethod
     def draw(self) -> Picture:
-        """The picture. Raises NoPicture, and ``studies.scores.cells.TooManyValues``."""
+        """The picture. Raises PictureUnavailable, and ``studies.scores.cells.TooManyValues``."""
 
 
 def scale_select(spec: PictureSpec) -> Select:

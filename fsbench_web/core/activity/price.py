@@ -37,7 +37,7 @@ class Price:
 def parsed(amount: str, currency: str, years: str) -> Price | None:
     """The price that texts of a form state; None for no amount.
 
-    Raises NoPrice, in words for people.
+    Raises InvalidPrice, in words for people.
     """
     amount, years = amount.strip().replace(",", ""), years.strip()
     if not amount:

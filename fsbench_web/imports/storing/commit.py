@@ -48,11 +48,10 @@ def import_uploads(
     """Store all files, (name, open file), as runs of a study, which is made when it is new.
 
     Files are repeats of each other unless they say otherwise; an archive has one configuration a
-    sub-folder. One transaction: raises ImportRefused with all problems, and nothing is stored
-    then. Files are read piece by piece.
-    With ``only_new`` a run whose very numbers the study has already is passed over, not refused.
-    ``within_request``: raises LeavesRequest, and nothing is stored, for more than a request does.
-    ``given``: what holds for each of the files.
+    sub-folder. One transaction: raises ImportRefused with all problems, and nothing is stored then.
+    Files are read piece by piece. With ``only_new`` a run whose very numbers the study has already
+    is passed over, not refused. ``within_request``: raises TooLargeForRequest, and nothing is
+    stored, for more than a request does. ``given``: what holds for each of the files.
     """
     target = target.stripped()
     files = unpack([(safe_name(name), file) for name, file in uploads])
@@ -68,7 +67,7 @@ def import_sources(
     only_new: bool = False,
     within_request: bool = False,
 ) -> ImportResult:
-    """Store unpacked files: all of them or none. Raises ImportRefused, and LeavesRequest.
+    """Store unpacked files: all of them or none. Raises ImportRefused, and TooLargeForRequest.
 
     Nobody looked at a preview: what is stored already by its bytes is said in the warnings.
     """

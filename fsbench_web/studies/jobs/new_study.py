@@ -34,7 +34,7 @@ def title_problem(title: str, typed: str = "") -> str:
 
 
 def checked_title(text: str) -> str:
-    """The title in one line. Raises BadTitle."""
+    """The title in one line. Raises InvalidTitle."""
     title = " ".join(text.split())
     if problem := title_problem(title, text.strip()):
         raise InvalidTitle(problem)

@@ -36,7 +36,7 @@ def register(device: str) -> None:
 
 
 def start(cache: str, devices: "list[str]", mode: str, cutoff: "int | None") -> None:
-    """All on the cache. Raises NotDone, OSError."""
+    """All on the cache. Raises BcacheError, OSError."""
     register(cache)
     for number, device in enumerate(devices):
         register(device)

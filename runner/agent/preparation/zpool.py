@@ -36,7 +36,7 @@ def make_nodes(folder: Path, devices: "list[str]") -> None:
 
 
 def limit_arc(mib: int) -> None:
-    """What ZFS caches at most. It ignores a limit that it cannot keep to. Raises NotDone."""
+    """What ZFS caches at most. It ignores a limit that it cannot keep to. Raises ZpoolError."""
     ARC_MAX.write_text(str(mib * MIB))
     limit_bytes = arc_max_bytes(ARC_STATS.read_text())
     if limit_bytes != mib * MIB:
@@ -64,7 +64,7 @@ def arc_limit() -> "dict[str, int]":
 
 
 def check_health(pool: str) -> None:
-    """A pool goes on without a device that it has copies of. Raises NotDone, where it does."""
+    """A pool goes on without a device that it has copies of. Raises ZpoolError, where it does."""
     done = subprocess.run(
         ["zpool", "status", "-p", pool], capture_output=True, text=True, check=False
     )

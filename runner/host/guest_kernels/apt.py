@@ -85,7 +85,7 @@ class KernelPackage:
 
 
 class Apt:
-    """apt with lists of its own in ``work``, an empty folder. Raises CannotFetch.
+    """apt with lists of its own in ``work``, an empty folder. Raises FetchError.
 
     ``keeps_on`` is asked again and again while apt works: False ends it.
     """

@@ -26,7 +26,7 @@ def fetch(
 ) -> Path:
     """Get a kernel's package into the folder: whole, or not at all. Returns its path there.
 
-    ``package`` is empty for the distribution's kernel of today. Raises CannotFetch.
+    ``package`` is empty for the distribution's kernel of today. Raises FetchError.
     """
     if problem := kernel_package_problem(package):
         raise FetchError(problem)
@@ -60,7 +60,7 @@ def fetch(
 
 def add_modules(package: Path, name: str, archive: Path) -> Path:
     """Put a tar of modules beside a kernel's package, in a folder that is called like the package
-    and takes its place: it is the same kernel, under the same name. Raises CannotFetch.
+    and takes its place: it is the same kernel, under the same name. Raises FetchError.
     """
     with _alone(package.parent) as work:
         if package.is_dir():
@@ -79,7 +79,7 @@ def add_modules(package: Path, name: str, archive: Path) -> Path:
 
 
 def available(work: Path) -> tuple[KernelPackage, list[KernelPackage]]:
-    """The distribution's kernel of today, and all that apt has. Raises CannotFetch."""
+    """The distribution's kernel of today, and all that apt has. Raises FetchError."""
     apt = Apt(work)
     apt.update()
     return apt.current(), apt.packages()

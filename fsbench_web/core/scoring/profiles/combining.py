@@ -54,7 +54,7 @@ class ScoreUnavailable(ValueError):
 
 
 def combined(profile: Profile, values: Values, lower_is_better: Mapping[str, bool]) -> Combined:
-    """The level of one contender. Raises NoScore where a cell is missing or is no speed."""
+    """The level of one contender. Raises ScoreUnavailable where a cell is missing or is no speed."""
     missing = [demand for demand in profile.demands if not values.get(demand)]
     if missing:
         raise ScoreUnavailable(f"{len(missing)} of {len(profile.demands)} cells were not measured")
@@ -74,7 +74,9 @@ def combined(profile: Profile, values: Values, lower_is_better: Mapping[str, boo
 def level_of(
     profile: Profile, values: Mapping[RequiredCell, float], lower_is_better: Mapping[str, bool]
 ) -> float:
-    """What one value of each cell comes to, before it is set against a baseline. Raises NoScore."""
+    """What one value of each cell comes to, before it is set against a baseline. Raises
+    ScoreUnavailable.
+    """
     for demand, value in values.items():
         if not isfinite(value) or value <= 0:
             raise ScoreUnavailable(f"{demand.words} is {value:g}, of which there is no ratio")

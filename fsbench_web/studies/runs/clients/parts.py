@@ -127,7 +127,9 @@ def abandon(worker: str) -> int:
 
 
 def packed(outputs: Mapping[str, str]) -> bytes:
-    """What a client has to hand over, as ``content``. Raises NotTogether where it is too much."""
+    """What a client has to hand over, as ``content``. Raises ClientsCannotContinue where it is too
+    much.
+    """
     data = json.dumps(dict(outputs)).encode()
     if len(data) > MOST_OUTPUT_BYTES:
         limit_mib = MOST_OUTPUT_BYTES // 2**20
@@ -164,7 +166,7 @@ class ClientProgress:
 
 
 def progress_of(run_id: int) -> ClientProgress:
-    """Raises NotTogether where one has failed or is silent."""
+    """Raises ClientsCannotContinue where one has failed or is silent."""
     rows = list(
         RunClient.objects.filter(run=run_id, place__gt=0).defer("content", "results", "facts")
     )
