@@ -87,7 +87,7 @@ def _made(parent: int, name: str, mark: str, path: str) -> int:
 
 
 def check(folder: int, path: str, expected: str) -> None:
-    """That this host made the folder, and that nobody else may write there. Raises FolderRefused."""
+    """That this host made the folder, and nobody else may write there. Raises FolderRefused."""
     status = os.fstat(folder)
     foreign = (
         f"{path} is not a folder that fsbench made for this worker: choose another one with "

@@ -326,7 +326,7 @@ def _ordered(names: Iterable[Any], along: str) -> list[Any]:
 
 
 def _one_unit(printed: Iterable[Printed], units: str) -> Mapping[Printed, DisplayUnit]:
-    """How each printed unit is shown. Raises _LineUnavailable where no line can hold all of them."""
+    """How each printed unit is shown. Raises _LineUnavailable where no line can hold them all."""
     display_units = shown_units(set(printed), units)
     if len({(display.unit, display.is_unexplained) for display in display_units.values()}) > 1:
         names = sorted({unit for unit, _ in display_units})

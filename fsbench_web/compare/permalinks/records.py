@@ -94,7 +94,7 @@ def pin(
     """Keep what ``spec`` shows now under a new key; sharing the same once more keeps its key.
 
     ``view`` is how its tables are shown (``TableView.to_query``), which is no part of the numbers.
-    Raises SpecError, and NothingToPin when no score matches.
+    Raises SpecError, and EmptyComparison when no score matches.
     """
     limited = answered(profiles.decided(spec), limits.PINNED)
     live = comparison(limited.spec)

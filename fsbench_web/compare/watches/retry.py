@@ -48,10 +48,10 @@ def unreported(
 ) -> list[Change]:
     """Of ``slower`` changes, those that nobody was told of.
 
-    ``names`` are the points of the line; ``told`` has the points at which told changes began, with
-    the levels they led to. Each told change stands for one found change: the one at its own point,
-    else the nearest of those between whose neighbours it lies, unless that leads to a level which
-    is worse by the margin than what was told.
+    ``names`` are the points of the line; ``reported`` has the points at which told changes began,
+    with the levels they led to. Each told change stands for one found change: the one at its own
+    point, else the nearest of those between whose neighbours it lies, unless that leads to a level
+    which is worse by the margin than what was told.
     """
     exact = {change.place for change, _ in slower_changes if names[change.place] in reported}
     moved = [place for place, name in enumerate(names) if name in reported and place not in exact]

@@ -54,7 +54,7 @@ class ScoreUnavailable(ValueError):
 
 
 def combined(profile: Profile, values: Values, lower_is_better: Mapping[str, bool]) -> Combined:
-    """The level of one contender. Raises ScoreUnavailable where a cell is missing or is no speed."""
+    """The level of one contender. Raises ScoreUnavailable where a cell is missing or no speed."""
     missing = [demand for demand in profile.demands if not values.get(demand)]
     if missing:
         raise ScoreUnavailable(f"{len(missing)} of {len(profile.demands)} cells were not measured")
