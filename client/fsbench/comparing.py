@@ -157,7 +157,7 @@ def check(client: Client, options: argparse.Namespace) -> int:
         raise ValueError("--since goes with --along: say --along date or --along kernel.")
     comparison, missing = _compared(client, options)
     judged = _judged(comparison, options)
-    problems = [missing] if missing else list(_not_comparable(comparison, judged, options))
+    problems = [missing] if missing else list(_not_comparable(comparison, options))
     fell = [row for row in judged if row["result"] == "fell"]
     unknown = [row for row in judged if row["result"] == "not known"]
     code = NOT_COMPARABLE if problems else FELL if fell else NOT_COMPARABLE if unknown else FINE
@@ -250,9 +250,7 @@ def _result(row: dict[str, Any], least: float) -> str:
     return "fell" if change < 0 else "rose"
 
 
-def _not_comparable(
-    comparison: dict[str, Any], judged: list[dict[str, Any]], options: argparse.Namespace
-) -> Iterator[str]:
+def _not_comparable(comparison: dict[str, Any], options: argparse.Namespace) -> Iterator[str]:
     """Why the comparison cannot be judged at all, in sentences."""
     if not comparison["tables"]:
         yield "No score matches: is there a finished run of everything that is compared?"

@@ -194,7 +194,7 @@ def main(arguments: list[str]) -> int:
         ],
     }
     if len(arguments) != 1 or arguments[0] not in parts:
-        print(f"needs.py: say one of {', '.join(parts)}", file=sys.stderr)
+        print(f"requirements.py: say one of {', '.join(parts)}", file=sys.stderr)
         return 2
     print("\n".join(parts[arguments[0]]()))
     return 0

@@ -10,6 +10,7 @@ from fsbench_web.compare.selection import wording
 from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring.confidence import REPEATS, SAMPLES, TRIALS
+from fsbench_web.core.versions import version_key
 from fsbench_web.studies.scores.queries import EMULATED
 
 WIDTH, HEIGHT = 960.0, 540.0
@@ -116,7 +117,8 @@ def foot_of(slide: Slide) -> list[str]:
     studies = _named({row.study_title for row in table.rows}, "not stated")
     hardware = _named({row.hardware for row in table.rows if row.hardware}, "not stated")
     kernels = {row.kernel for row in table.rows if row.kernel}
-    kernel = f"; kernel: {_named(kernels, '')}" if kernels else ""
+    in_order = sorted(kernels, key=version_key)
+    kernel = f"; kernel: {wording.joined(in_order, 3)}" if kernels else ""
     kept_on = f"; {slide.kept}" if slide.kept else ""
     return [
         f"{table_title(table)}; study: {studies}{kept_on}",

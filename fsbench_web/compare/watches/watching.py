@@ -28,7 +28,7 @@ from fsbench_web.compare.history.line_series import LINE, LINE_VALUES, owner_of,
 from fsbench_web.compare.history.lines import History, history
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.selection import profiles
-from fsbench_web.compare.watches import deliveries, retry
+from fsbench_web.compare.watches import deliveries, reportable
 from fsbench_web.compare.watches.rights import is_there
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.changes import Change
@@ -203,7 +203,10 @@ def _check(watch: Watch, now: datetime) -> list[WatchMessage]:
             .order_by("-id")
             .first()
         )
-        fresh = _slower(locked, line_history, _reported(locked, line_history))
+        fresh = reportable.sure(
+            _slower(locked, line_history, _reported(locked, line_history)),
+            len(line_history.points),
+        )
         messages = [
             _write(locked, line_history, change, WatchMessage.Kind.SLOWER) for change in fresh
         ]
@@ -338,9 +341,11 @@ def _slower(watch: Watch, line_history: History, reported: Mapping[str, float]) 
     if not is_known(line_history.unit):
         return []
     all_changes = [entry.change for entry in line_history.changes]
-    slower_changes = retry.slower(all_changes, watch.margin_percent, line_history.lower_is_better)
+    slower_changes = reportable.slower(
+        all_changes, watch.margin_percent, line_history.lower_is_better
+    )
     names = [point.name for point in line_history.points]
-    return retry.unreported(
+    return reportable.unreported(
         slower_changes, names, reported, watch.margin_percent, line_history.lower_is_better
     )
 

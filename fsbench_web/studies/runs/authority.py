@@ -51,7 +51,7 @@ def remedy(runs: QuerySet[Run]) -> str:
             "the study,"
         )
     return (
-        f"{subject} can cancel what waits, and submit it again from here in the own name. Until "
+        f"{subject} can cancel what waits, and submit it again from here in their own name. Until "
         "then it is kept, and ends as refused when its turn comes: nothing is erased."
     )
 

@@ -96,6 +96,7 @@ def test_what_is_no_line_is_refused_and_never_another(client: Client) -> None:
 
 def test_a_watch_of_two_workloads_looks_when_either_has_news() -> None:
     ada = person(Role.CONTRIBUTOR, "ada")
+    both("6.0", 99, 101)
     series, _ = both("6.1", 99, 101)
     watch = watching.watch(
         ada,

@@ -138,6 +138,15 @@ def test_without_repeats_it_says_that_nobody_knows_how_sure_it_is() -> None:
     assert sentence(replace(table, rows=())) == "Write: nothing measured"
 
 
+def test_kernels_stand_in_the_order_of_their_versions() -> None:
+    versions = ("6.10.0", "6.9.1")
+    rows = tuple(
+        row._replace(kernel=version) for row, version in zip(OF_TWO.rows, versions, strict=True)
+    )
+    table = replace(OF_TWO, rows=rows)
+    assert foot_of(Slide("", table, ""))[2].endswith("; kernel: 6.9.1 and 6.10.0")
+
+
 @pytest.mark.parametrize(
     ("status", "said"),
     [

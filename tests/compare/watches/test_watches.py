@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry, Person, Role, Team
+from fsbench_web.compare.history.lines import history
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.watches import deliveries, watching
 from fsbench_web.compare.watches.deliveries import secret_of
@@ -150,9 +151,31 @@ class TestWhatIsTold:
         measured("6.2", 50)
         assert watching.run_maintenance() == []
 
+    def test_what_a_page_shows_is_told_once_it_is_sure(self, ada, db):
+        for day, value in enumerate((100, 101, 99, 100)):
+            series = measured("6.1", value, day).series
+        watched(ada, series, along="date")
+        measured("6.1", 93, 4)
+        shown = history(series, "write", "total_average", "date", 3.0).changes
+        assert [0.01 < entry.change.p_value < 0.05 for entry in shown] == [True]
+        Watch.objects.update(margin_percent=3)
+        assert watching.run_maintenance() == []
+        measured("6.1", 92.5, 5)
+        (message,) = watching.run_maintenance()
+        assert message.point == "2026-03-05"
+
+    def test_two_points_wait_for_a_third(self, ada, db):
+        watched(ada, kernel("6.1", 100))
+        kernel("6.2", 50)
+        assert watching.run_maintenance() == []
+        kernel("6.3", 50)
+        (message,) = watching.run_maintenance()
+        assert message.point == "6.2"
+
     def test_more_seconds_are_slower(self, ada, db):
-        for part in (0, 0.1, 0.2):
-            run = measured("5.1", 10 + part, unit="s")
+        for version in ("5.0", "5.1"):
+            for part in (0, 0.1, 0.2):
+                run = measured(version, 10 + part, unit="s")
         watched(ada, run.series)
         for part in (0, 0.1, 0.2):
             measured("5.2", 20 + part, unit="s")
@@ -276,6 +299,7 @@ class TestWhatIsTold:
         Study.objects.create(slug="other", title="other", team=Team.objects.create(name="Other"))
         Study.objects.create(slug="late", title="late")
         hidden = Study.objects.create(slug="hidden", title="hidden", visibility="private")
+        kernel("6.1", 100, study="other")
         kernel("6.2", 100, study="other")
         kernel("6.2", 100, study=hidden.slug)
         made = watched(ada, line)

@@ -1,8 +1,11 @@
-"""Which changes of a line are news."""
+"""Which changes of a line are news, and when what was not taken is tried again."""
 
 from datetime import timedelta
 
-from fsbench_web.compare.watches.retry import MOST_TRIES, slower, unreported, wait_after
+import pytest
+
+from fsbench_web.compare.watches.reportable import slower, sure, unreported
+from fsbench_web.compare.watches.retry import MOST_TRIES, wait_after
 from fsbench_web.core.scoring.changes import Change, changes
 
 NAMES = list("abcdefghij")
@@ -71,6 +74,15 @@ def test_noise_is_no_news():
     assert one.place == 2
     assert ends[0] == -1
     assert slower(changes(clear, 25), 25, False) == []
+
+
+@pytest.mark.parametrize(
+    ("p_value", "points", "is_told"),
+    [(0.04, 9, False), (0.0101, 9, False), (0.0099, 9, True), (0.0, 2, False), (0.0, 3, True)],
+)
+def test_what_is_told_is_surer_than_what_a_page_shows(p_value, points, is_told):
+    found = Change(1, 100.0, 80.0, -20.0, p_value)
+    assert sure([found], points) == [found] * is_told
 
 
 def test_it_waits_longer_and_longer_and_gives_up():
