@@ -228,7 +228,7 @@ def _folded(row: DeltaRow, has_coverage: bool, has_runs: bool) -> str:
 
 
 def _link(address: str, title: str, content: str) -> str:
-    """``inside`` is escaped already."""
+    """``content`` is escaped already."""
     return f'<a class="is-quiet" href="{escaped(address)}" title="{escaped(title)}">{content}</a>'
 
 
