@@ -28,7 +28,7 @@ def main() -> None:
             raise
         from fsbench_web.platform import log_lines
 
-        said = log_lines.hidden(" ".join(str(away).split()), [])
+        said = log_lines.hide_secrets(" ".join(str(away).split()), [])
         log_lines.refuse(
             f"The database cannot be used: {said} Check DATABASE_URL and that the database runs; "
             "`manage.py prepare` makes the tables of this version."

@@ -10,7 +10,7 @@ _LOGIN = Path("/proc/self/loginuid")
 _NOBODY = 2**32 - 1
 
 
-def who() -> str:
+def actor() -> str:
     """``host:root``: no account can have this name, a colon is in none."""
     return f"host:{_name(os.getuid())}"
 

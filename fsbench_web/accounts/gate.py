@@ -57,7 +57,7 @@ def _before_view(
         # Not as a stranger either: who shows something wants to be somebody.
         request.user = AnonymousUser()
         return error_pages.unauthorised(request, tokens.NOT_BEARER)
-    if is_api and tokens.shown(request) is not None:
+    if is_api and tokens.bearer_token(request) is not None:
         token = tokens.of_request(request)
         if token is None:
             # Not answered as to a stranger: a program whose token expired would take what is

@@ -36,8 +36,8 @@ def problem(name: str) -> str:
     name = unicodedata.normalize("NFKC", name)
     if match := _OTHER.search(name):
         return (
-            f"The name has {plain_text.named(match[0])}. It consists of the letters a to z, "
-            "digits and @ . + - _ alone, because letters of other scripts look the same."
+            f"The name has {plain_text.character_name(match[0])}. It consists of the letters a to "
+            "z, digits and @ . + - _ alone, because letters of other scripts look the same."
         )
     if name.lower() in RESERVED:
         return "The audit log uses this name for what no person did."
@@ -52,9 +52,9 @@ def problem(name: str) -> str:
 
 def _looks_like(name: str) -> str | None:
     """Another account's name that people would read as this one."""
-    spellings = _looks(name)
+    spellings = _spellings(name)
     for other in User.objects.order_by("pk").values_list("username", flat=True):
-        if other != name and not spellings.isdisjoint(_looks(other)):
+        if other != name and not spellings.isdisjoint(_spellings(other)):
             return str(other)
     return None
 
@@ -78,9 +78,9 @@ def team_problem(name: str, team: Team | None = None) -> str:
 
 def _looks_in_any_script(name: str) -> set[str]:
     plain = " ".join(unicodedata.normalize("NFKC", name).split())
-    return _looks(plain.translate(_DRAWN_AS_LATIN))
+    return _spellings(plain.translate(_DRAWN_AS_LATIN))
 
 
-def _looks(name: str) -> set[str]:
+def _spellings(name: str) -> set[str]:
     """The name as read without minding capitals, and as read where a capital I is an l."""
     return {spelling.casefold().translate(_SAME) for spelling in (name, name.replace("I", "l"))}

@@ -11,13 +11,13 @@ RUN, IMPORT, ADMINISTER = "run", "import", "administer"
 
 @dataclass(frozen=True)
 class MenuItem:
-    """A page of the menu. ``under`` are the starts of the addresses that belong to it; of several
-    places the longest start that fits has the page.
+    """A page of the menu. ``address_starts`` are the starts of the addresses that belong to it; of
+    several places the longest start that fits has the page.
     """
 
     label: str
     address: str
-    under: tuple[str, ...]
+    address_starts: tuple[str, ...]
     needs: str = ""
     is_here: bool = False
 
@@ -101,7 +101,13 @@ def account_places(path: str, may: Collection[str], *, is_signed_in: bool) -> tu
 def _places(places: tuple[MenuItem, ...], path: str, may: Collection[str]) -> tuple[MenuItem, ...]:
     start = _start_of(path)
     return tuple(
-        MenuItem(place.label, place.address, place.under, place.needs, start in place.under)
+        MenuItem(
+            place.label,
+            place.address,
+            place.address_starts,
+            place.needs,
+            start in place.address_starts,
+        )
         for place in places
         if not place.needs or place.needs in may
     )
@@ -109,8 +115,10 @@ def _places(places: tuple[MenuItem, ...], path: str, may: Collection[str]) -> tu
 
 def _start_of(path: str) -> str:
     """The longest start of an address, among those of all places, that ``path`` has."""
-    starts = (start for entry in ENTRIES for place in entry.places for start in place.under)
-    own_starts = (start for place in OWN for start in place.under)
+    starts = (
+        start for entry in ENTRIES for place in entry.places for start in place.address_starts
+    )
+    own_starts = (start for place in OWN for start in place.address_starts)
     return max(
         (start for start in (*starts, *own_starts) if path.startswith(start)), key=len, default="-"
     )

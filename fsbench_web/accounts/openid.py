@@ -211,7 +211,7 @@ def remember(request: HttpRequest, sign_out: ProviderSignOut | None) -> None:
         request.session[_WAY_OUT] = {"endpoint": sign_out.endpoint, "id_token": sign_out.id_token}
 
 
-def leaving(request: HttpRequest, sign_on: SignOn | None) -> str:
+def sign_out_address(request: HttpRequest, sign_on: SignOn | None) -> str:
     """The provider's address that signs this person out there; empty where there is none."""
     way_out = request.session.get(_WAY_OUT)
     if sign_on is None or not way_out:

@@ -23,7 +23,7 @@ _MARK = "password_was_given"
 ROUTE = "account/password/"
 
 
-def give(user: User) -> None:
+def note_given(user: User) -> None:
     """Somebody else has set this account's password. The caller holds the transaction."""
     GivenPassword.objects.update_or_create(user=user, defaults={"given_at": timezone.now()})
 
@@ -68,7 +68,7 @@ def set_on_host(user: User, password: str) -> None:
     User.objects.filter(pk=user.pk).update(password=user.password)
     GivenPassword.objects.filter(user=user).delete()
     facts = command_line.facts()
-    audit.note(command_line.who(), "password set", f"account {user}", **facts)
+    audit.note(command_line.actor(), "password set", f"account {user}", **facts)
 
 
 def open_up(request: HttpRequest) -> None:

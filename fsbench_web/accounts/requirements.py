@@ -42,7 +42,7 @@ def requires(action: Action) -> Callable[[View], View]:
     Raises ValueError where the view says so already: two addresses with different actions are two
     functions.
     """
-    return _saying(action)
+    return _declare(action)
 
 
 def requires_by_method(actions: Mapping[str, Action | None]) -> Callable[[View], View]:
@@ -52,17 +52,17 @@ def requires_by_method(actions: Mapping[str, Action | None]) -> Callable[[View],
     every call of the address is.
     """
     is_open = set(actions.values()) == {Action.OPEN}
-    return _saying(Action.OPEN if is_open else actions)
+    return _declare(Action.OPEN if is_open else actions)
 
 
-def _saying(required: Required) -> Callable[[View], View]:
-    def beside(view: View) -> View:
+def _declare(required: Required) -> Callable[[View], View]:
+    def declare(view: View) -> View:
         if _required(view) is not None:
             raise ValueError(f"{view} says already what it requires.")
         view.required_action = required  # type: ignore[attr-defined]
         return view
 
-    return beside
+    return declare
 
 
 def _required(view: Callable[..., Any]) -> Required | None:

@@ -126,7 +126,7 @@ def decide(user: AnyUser, action: Action, thing: object = None) -> Decision:
     if thing is None or role is Role.ADMINISTRATOR:
         return ALLOWED
     assert isinstance(user, User)
-    return _about(user, action, thing)
+    return _decide_about(user, action, thing)
 
 
 def may(user: AnyUser, action: Action, thing: object = None) -> bool:
@@ -144,16 +144,16 @@ def _with_article(role: Role) -> str:
     return f"{'an' if role.label[0] in 'AO' else 'a'} {role.label.lower()}"
 
 
-def _about(user: User, action: Action, thing: object) -> Decision:
+def _decide_about(user: User, action: Action, thing: object) -> Decision:
     kind = type(thing).__name__
     if kind == "Lun":
-        return _about_lun(user, thing)
+        return _decide_about_lun(user, thing)
     if kind in ("Job", "Run"):
-        return _about_job(user, thing)
+        return _decide_about_job(user, thing)
     if kind == "Study":
-        return _about_study(user, action, thing)
+        return _decide_about_study(user, action, thing)
     if kind == "WorkProfile":
-        return _about_profile(user, thing)
+        return _decide_about_profile(user, thing)
     raise TypeError(f"No rule says what {action} of a {kind} needs.")
 
 
@@ -162,7 +162,7 @@ def granted_luns(user: User) -> QuerySet[LunGrant]:
     return LunGrant.objects.filter(Q(user=user) | Q(team__in=user.teams.all()))
 
 
-def _about_lun(user: User, lun: Any) -> Decision:
+def _decide_about_lun(user: User, lun: Any) -> Decision:
     if granted_luns(user).filter(lun=lun).exists():
         return ALLOWED
     return Decision(False, not_granted(lun))
@@ -176,7 +176,7 @@ def not_granted(lun: Any) -> str:
     )
 
 
-def _about_job(user: User, thing: Any) -> Decision:
+def _decide_about_job(user: User, thing: Any) -> Decision:
     author = thing.created_by_id
     if author == user.pk:
         return ALLOWED
@@ -189,7 +189,7 @@ def _about_job(user: User, thing: Any) -> Decision:
     )
 
 
-def _about_study(user: User, action: Action, study: Any) -> Decision:
+def _decide_about_study(user: User, action: Action, study: Any) -> Decision:
     if study.created_by_id == user.pk and action is Action.OWN:
         return ALLOWED
     if study.team_id is None:
@@ -203,7 +203,7 @@ def _about_study(user: User, action: Action, study: Any) -> Decision:
     )
 
 
-def _about_profile(user: User, profile: Any) -> Decision:
+def _decide_about_profile(user: User, profile: Any) -> Decision:
     if profile.created_by_id == user.pk:
         return ALLOWED
     if profile.team_id is not None and user.teams.filter(pk=profile.team_id).exists():

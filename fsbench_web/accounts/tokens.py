@@ -69,7 +69,7 @@ def create(
             expires_at=expires_at,
         )
         facts = {"account": str(user), **command_line.facts()} if on_host else {}
-        who = command_line.who() if on_host else user
+        who = command_line.actor() if on_host else user
         audit.note(who, "token made", f"token {hint}…", name=row.name, scopes=row.scopes, **facts)
     return row, token
 
@@ -110,7 +110,7 @@ def _with_user(digest: str) -> ApiToken | None:
     return row
 
 
-def shown(request: HttpRequest) -> str | None:
+def bearer_token(request: HttpRequest) -> str | None:
     """The token in the header of a call, whatever it opens; None for none."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None
@@ -118,12 +118,12 @@ def shown(request: HttpRequest) -> str | None:
 
 def is_unreadable(request: HttpRequest) -> bool:
     """Whether a call shows something that is no bearer token: another scheme, or nothing at all."""
-    return "Authorization" in request.headers and shown(request) is None
+    return "Authorization" in request.headers and bearer_token(request) is None
 
 
 def of_request(request: HttpRequest) -> ApiToken | None:
     """The row of the token in the header, looked up once for each request."""
-    token = shown(request)
+    token = bearer_token(request)
     if token is None:
         return None
     if not hasattr(request, "api_token"):

@@ -111,7 +111,7 @@ def broker_state() -> str:
 
 def _broker(expected: int | None) -> _Broker:
     """``_ping_broker`` in a thread, given up after the deadline (a name server may hang, too)."""
-    future: Future[_Broker] = _threads.submit(log_lines.carried(_ping_broker), expected)
+    future: Future[_Broker] = _threads.submit(log_lines.in_same_context(_ping_broker), expected)
     try:
         return future.result(timeout=DEADLINE_S)
     except FutureTimeout:

@@ -105,7 +105,7 @@ def fetch_kernel(request: HttpRequest, name: str) -> HttpResponse:
         raise _no_worker(name)
     package = request.POST.get("package", "").strip()
     try:
-        guest_kernels.ask(worker, package)
+        guest_kernels.request_kernel(worker, package)
     except guest_kernels.KernelRequestError as error:
         messages.error(request, str(error))
     else:
@@ -185,7 +185,7 @@ def set_device_rate(request: HttpRequest, slug: str) -> HttpResponse:
     profile = _profile(slug)
     typed = request.POST.get("rate", "").strip()
     try:
-        rate = device_rate.parsed(typed or device_rate.NOT_KNOWN)
+        rate = device_rate.parse(typed or device_rate.NOT_KNOWN)
     except ValueError as error:
         return hardware_page(request, profile, typed_rate=typed, rate_problem=str(error))
     with transaction.atomic():

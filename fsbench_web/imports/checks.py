@@ -114,7 +114,7 @@ def unread_columns(
     """Columns, (line, name), that nothing reads: the warnings of them, and the problems that those
     are that nobody named, where somebody named any that are to be ignored.
     """
-    ignored = source.given.ignored
+    ignored = source.description.ignored
     warnings, problems = [], []
     for line, word in columns:
         if word in (ignored or ()):

@@ -27,7 +27,7 @@ class MeasuredDate:
     source: dict[str, Any] = field(default_factory=dict)
 
 
-def measured(parsed: ParsedResult, keys: Iterable[OwnKey]) -> MeasuredDate:
+def measured_date(parsed: ParsedResult, keys: Iterable[OwnKey]) -> MeasuredDate:
     """When the run was measured that a file calls by these keys: at the first date of any."""
     dates = [parsed.dates[key] for key in keys if key in parsed.dates]
     plausible = [date for date in dates if not _doubt(date)]

@@ -41,7 +41,7 @@ _MOST_OF_WORD, _MOST_OF_FORM = 60, 2000
 
 
 @dataclass(frozen=True)
-class ColumnShown:
+class ColumnPreview:
     """A column of the table: number from 0, its header, and what it is said to be a test of."""
 
     number: int
@@ -51,7 +51,7 @@ class ColumnShown:
 
 
 @dataclass(frozen=True)
-class FieldShown:
+class FieldPreview:
     """A field with the column or the constant that says it."""
 
     name: str
@@ -62,22 +62,22 @@ class FieldShown:
 
 
 @dataclass(frozen=True)
-class TableShown:
+class TablePreview:
     """A table with the mapping as it is said now."""
 
     mapping: Mapping
     sheets: list[str]
     rows: list[Row]
     row_count: int
-    columns: list[ColumnShown]
-    fields: list[FieldShown]
+    columns: list[ColumnPreview]
+    fields: list[FieldPreview]
     names: dict[str, str]
     """Words in the column of tests: what each is said to mean, or is proposed to."""
     reason: str
     """Why it is proposed to be of this shape; "" where somebody said it."""
 
 
-def shown(data: bytes, mapping: Mapping | None) -> TableShown:
+def table_preview(data: bytes, mapping: Mapping | None) -> TablePreview:
     """The table with ``mapping``, or with what its header says. Raises UnreadableFile."""
     tables = tables_of(data, mapping.delimiter if mapping else "")
     grid = next((table for table in tables if mapping and table.name == mapping.sheet), tables[0])
@@ -86,7 +86,7 @@ def shown(data: bytes, mapping: Mapping | None) -> TableShown:
     header = _header(grid, shown_mapping)
     width = max([len(row.words) for row in rows[:ROWS_SHOWN]] + [len(header)])
     columns = [
-        ColumnShown(
+        ColumnPreview(
             number,
             header[number] if number < len(header) else "",
             *shown_mapping.tests.get(number, ("", "")),
@@ -94,7 +94,7 @@ def shown(data: bytes, mapping: Mapping | None) -> TableShown:
         for number in range(min(width, COLUMNS_SHOWN))
     ]
     fields = [
-        FieldShown(
+        FieldPreview(
             name,
             COLUMN_LABELS[name],
             shown_mapping.columns.get(name),
@@ -103,7 +103,7 @@ def shown(data: bytes, mapping: Mapping | None) -> TableShown:
         )
         for name in FIELDS
     ]
-    return TableShown(
+    return TablePreview(
         shown_mapping,
         [table.name for table in tables],
         rows[:ROWS_SHOWN],
@@ -115,7 +115,7 @@ def shown(data: bytes, mapping: Mapping | None) -> TableShown:
     )
 
 
-def proposed(tests: Iterable[str], mapping: Mapping | None) -> dict[str, str]:
+def proposed_names(tests: Iterable[str], mapping: Mapping | None) -> dict[str, str]:
     """The tests that are ours under another name, with ours, where nobody said what they mean."""
     names = {*mapping.names, *(test for test, _ in mapping.tests.values())} if mapping else set()
     proposals = {test: other_name(test) for test in tests if test not in names}
@@ -201,7 +201,7 @@ def check(file: ImportFile, data: bytes, mapping: Mapping) -> list[ImportProblem
     return []
 
 
-def keep(name: str, data: bytes, mapping: Mapping, user: User, team: Team | None = None) -> None:
+def save(name: str, data: bytes, mapping: Mapping, user: User, team: Team | None = None) -> None:
     """Keep a mapping by its name, for the next table with the same header; the same name of the
     same author is replaced, and nobody else's. ``team``: one of the author's, which has it too.
     """
@@ -240,7 +240,7 @@ def of(user: User) -> QuerySet[SavedMapping]:
     )
 
 
-def offered(data: bytes, user: User) -> list[SavedMapping]:
+def saved_for_header(data: bytes, user: User) -> list[SavedMapping]:
     """Those for tables with this header. ``data`` is the table, or its first lines."""
     fitting: list[SavedMapping] = []
     for saved in of(user)[:_MOST_LOOKED_AT]:
@@ -262,7 +262,7 @@ def head_of(file: ImportFile) -> bytes:
 
 
 @transaction.atomic
-def use(file: ImportFile, mapping: Mapping, name: str) -> None:
+def apply(file: ImportFile, mapping: Mapping, name: str) -> None:
     """Read a file so from now on; ``name`` is what it is kept by, or "". A large one is checked
     anew. Raises Import.DoesNotExist where its import was accepted, stored or discarded meanwhile:
     what was previewed is what is stored.

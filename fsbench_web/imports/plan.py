@@ -22,7 +22,7 @@ from fsbench_web.imports.checks import (
     unit_problems,
     unread_columns,
 )
-from fsbench_web.imports.problems import ImportProblem, ImportRefused, losses, together
+from fsbench_web.imports.problems import ImportProblem, ImportRefused, losses, merged_warnings
 from fsbench_web.imports.sources import FOLDERS, SourceFile, Target
 from fsbench_web.platform import limits, plain_text
 
@@ -76,7 +76,7 @@ class PlannedRun:
     block: str
     parsed: ParsedResult
     values: list[ParsedValue] = field(default_factory=list)
-    own: list[OwnKey] = field(default_factory=list)
+    keys: list[OwnKey] = field(default_factory=list)
 
 
 @dataclass
@@ -162,7 +162,7 @@ class Plan:
             for source in self.left_out
         ]
         file_warnings = (warning for file in self.files for warning in file.warnings)
-        return together([*left_out, *self._not_read, *file_warnings])
+        return merged_warnings([*left_out, *self._not_read, *file_warnings])
 
     @property
     def _not_read(self) -> list[ImportProblem]:
@@ -202,7 +202,7 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
     for planned, label in zip(plan.files, labels, strict=True):
         _place_runs(planned, target, label)
         if target.strict:
-            planned.problems += losses(together(planned.warnings))
+            planned.problems += losses(merged_warnings(planned.warnings))
     return plan
 
 
@@ -308,7 +308,7 @@ def _runs_of(
     source: SourceFile, parsed: ParsedResult, target: Target, folder_label: str
 ) -> list[PlannedRun]:
     """What the file itself says goes first, then what was said of it, its folder, and the rest."""
-    description, folder = source.given, guesses.from_folder(folder_label)
+    description, folder = source.description, guesses.from_folder(folder_label)
     filesystem = description.filesystem or folder.filesystem or target.filesystem
     configuration = description.configuration or folder.configuration or target.configuration
     hardware = description.hardware or target.hardware
@@ -328,8 +328,8 @@ def _runs_of(
         if key not in runs:
             runs[key] = PlannedRun(source.path, *key, parsed)
         run, run_key = runs[key], own_key(value)
-        if not run.own or (run_key != run.own[-1] and run_key not in run.own):
-            run.own.append(run_key)
+        if not run.keys or (run_key != run.keys[-1] and run_key not in run.keys):
+            run.keys.append(run_key)
         run.values.append(value)
     return list(runs.values())
 
@@ -337,9 +337,9 @@ def _runs_of(
 def _repeat_problems(file: PlannedFile) -> list[ImportProblem]:
     """That one repeat is said of a tool's output that counts several itself."""
     repeats = {run.repeat for run in file.runs}
-    if file.source.given.repeat is None or file.parsed is None or file.parsed.tool == "table":
+    if file.source.description.repeat is None or file.parsed is None or file.parsed.tool == "table":
         return []
-    if repeats == {file.source.given.repeat}:
+    if repeats == {file.source.description.repeat}:
         return []
     message = f"The file holds {len(repeats)} repeats: leave its repeat empty."
     return [ImportProblem(message, file.path)]

@@ -45,10 +45,10 @@ def summary(values: Sequence[ParsedValue]) -> list[TestSummary]:
     by_name: dict[str, list[ParsedValue]] = {}
     for value in values:
         by_name.setdefault(testnames.at_load(value.test, value.load), []).append(value)
-    return [_row(test, by_name[test]) for test in sorted(by_name, key=testnames.place)]
+    return [_test_summary(test, by_name[test]) for test in sorted(by_name, key=testnames.place)]
 
 
-def _row(test: str, values: list[ParsedValue]) -> TestSummary:
+def _test_summary(test: str, values: list[ParsedValue]) -> TestSummary:
     numbers = [value.value for value in values]
     records = [value.record_size_kb for value in values if value.record_size_kb is not None]
     files = [value.file_size_kb for value in values if value.file_size_kb is not None]
@@ -73,7 +73,7 @@ TARGET_FIELDS = ("study", "source", "licence", "blocks", "kilobyte")
 
 
 @dataclass(frozen=True)
-class RunShown:
+class RunPreview:
     """One run to be, or a part of one: ``files`` are how many there are of it."""
 
     stored: StoredRun
@@ -87,7 +87,7 @@ class UnreadColumns:
     """Names of a table's columns that nothing reads, whatever was said of them."""
 
     names: Sequence[str]
-    given: FileDescription
+    description: FileDescription
 
     @property
     def as_json(self) -> str:
@@ -102,24 +102,24 @@ class UnreadColumns:
     @property
     def open_names(self) -> list[str]:
         """Those of which nobody said yet that they are left out."""
-        return [name for name in self.names if name not in (self.given.ignored or ())]
+        return [name for name in self.names if name not in (self.description.ignored or ())]
 
 
 @dataclass
-class FileShown:
+class FilePreview:
     """One file of the upload with what was understood, and what is wrong with it."""
 
     row: ImportFile
     parsed: ParsedResult | None = None
     problems: list[ImportProblem] = field(default_factory=list)
-    runs: list[RunShown] = field(default_factory=list)
+    runs: list[RunPreview] = field(default_factory=list)
     more_runs: int = 0
     is_table: bool = False
     warnings: list[WarningRow] = field(default_factory=list)
     unread: UnreadColumns | None = None
-    kept: list[SavedMapping] = field(default_factory=list)
+    saved_mappings: list[SavedMapping] = field(default_factory=list)
     """Mappings that were kept for its header, where nothing says which column is what."""
-    known: KnownFile | None = None
+    stored_file: KnownFile | None = None
     """Where the very same file is kept already."""
     own_settings: list[str] | None = None
     """Those that not all files of its tool and configuration have; None where all have the same."""
@@ -139,7 +139,9 @@ class FileShown:
         mapping = Mapping.from_json(self.row.mapping) if self.row.mapping else None
         if mapping is not None and mapping.shape != LONG:
             return {}
-        return mappings.proposed(dict.fromkeys(value.test for value in self.parsed.values), mapping)
+        return mappings.proposed_names(
+            dict.fromkeys(value.test for value in self.parsed.values), mapping
+        )
 
     @property
     def names_configurations(self) -> bool:
@@ -151,10 +153,10 @@ class FileShown:
 
 
 @dataclass(frozen=True)
-class PageShown:
+class UploadPreview:
     """The files of a preview, those with problems first, and what is wrong with the rest."""
 
-    files: list[FileShown]
+    files: list[FilePreview]
     more_files: int
     problems: list[ImportProblem]
     warnings: list[WarningRow]
@@ -174,7 +176,7 @@ class PageShown:
         return list(dict.fromkeys(name for names in of_files for name in names))
 
 
-def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown:
+def upload_preview(rows: Sequence[ImportFile], preview: Preview, user: User) -> UploadPreview:
     """What to show of all files of an upload."""
     planned: dict[int | None, PlannedFile] = {file.source.pk: file for file in preview.plan.files}
     by_file: dict[str | None, list[ImportProblem]] = defaultdict(list)
@@ -183,13 +185,15 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
     data: dict[str | None, list[WarningRow]] = defaultdict(list)
     for warning in preview.warnings:
         data[warning.file].append(warning.as_warning())
-    files = [FileShown(row) for row in rows]
+    files = [FilePreview(row) for row in rows]
     file_problems: set[ImportProblem] = set()
     for file in files:
         plan = planned.get(file.row.pk)
         if plan is not None:
             file.parsed, file.is_table = plan.parsed, plan.is_table
-            file.unread = UnreadColumns(plan.unread, plan.source.given) if plan.unread else None
+            file.unread = (
+                UnreadColumns(plan.unread, plan.source.description) if plan.unread else None
+            )
             file.warnings = data.pop(file.row.path, [])
             file.problems = list(dict.fromkeys([*plan.problems, *by_file.pop(file.row.path, [])]))
             file_problems |= set(file.problems)
@@ -197,11 +201,11 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
     _distinguish_settings(files, planned)
     by_digest = known_files.by_digest(row.sha256 for row in rows)
     for file in files:
-        file.known = by_digest.get(file.row.sha256)
+        file.stored_file = by_digest.get(file.row.sha256)
     for file in [file for file in files if file.is_table and file.parsed is None][:_MOST_OFFERS]:
-        file.kept = mappings.offered(mappings.head_of(file.row), user)
+        file.saved_mappings = mappings.saved_for_header(mappings.head_of(file.row), user)
     files.sort(key=lambda file: not file.problems)
-    return PageShown(
+    return UploadPreview(
         files=files[:MAX_FILES_SHOWN],
         more_files=max(0, len(files) - MAX_FILES_SHOWN),
         problems=[
@@ -211,12 +215,12 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
         run_count=run_count,
         bad_count=sum(1 for file in files if file.problems),
         unread_count=sum(1 for file in files[:MAX_FILES_SHOWN] if file.unread),
-        known_count=sum(1 for file in files if file.known),
+        known_count=sum(1 for file in files if file.stored_file),
         open_units=list(dict.fromkeys(unit for file in files for unit in file.open_units)),
     )
 
 
-def _show_runs(files: Iterable[FileShown], preview: Preview) -> int:
+def _show_runs(files: Iterable[FilePreview], preview: Preview) -> int:
     """Give each file the first of its runs; how many runs there are in all."""
     if preview.stored is None:
         return sum(len(file.runs) for file in preview.plan.files) if preview.is_much else 0
@@ -235,10 +239,10 @@ def _show_runs(files: Iterable[FileShown], preview: Preview) -> int:
 
 
 def _distinguish_settings(
-    files: Sequence[FileShown], planned: AnyMapping[int | None, PlannedFile]
+    files: Sequence[FilePreview], planned: AnyMapping[int | None, PlannedFile]
 ) -> None:
     """Say in which settings files differ that would otherwise be repeats of each other."""
-    groups: dict[tuple[str, ...], list[tuple[FileShown, ParsedResult]]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[tuple[FilePreview, ParsedResult]]] = defaultdict(list)
     for file in files:
         plan = planned.get(file.row.pk)
         if plan is not None and plan.parsed is not None and plan.parsed.tool != "table":
@@ -252,10 +256,10 @@ def _distinguish_settings(
                 file.own_settings = own_settings
 
 
-def _run(stored: StoredRun, files: int) -> RunShown:
+def _run(stored: StoredRun, files: int) -> RunPreview:
     tests = summary(stored.planned.values)
     more = max(0, len(tests) - limits.MOST_TESTS)
-    return RunShown(stored, tests[: limits.MOST_TESTS], more, files)
+    return RunPreview(stored, tests[: limits.MOST_TESTS], more, files)
 
 
 def large_tests(report: AnyMapping[str, Any]) -> list[TestSummary]:
@@ -298,12 +302,12 @@ def corrections_of(
             repeat = read_repeat(text.pop("repeat"))
         except ValueError as error:
             problems.append(ImportProblem(str(error), row.path))
-        description = FileDescription(**text, repeat=repeat, ignored=_ignored(form, row))
+        description = FileDescription(**text, repeat=repeat, ignored=_ignored_columns(form, row))
         corrections[row.pk] = Correction(description, is_left_out=f"take-{row.pk}" not in form)
     return corrections, problems
 
 
-def _ignored(form: AnyMapping[str, str], row: ImportFile) -> tuple[str, ...] | None:
+def _ignored_columns(form: AnyMapping[str, str], row: ImportFile) -> tuple[str, ...] | None:
     """The columns that the form says are not to be read: those it shows, all or none."""
     if f"unread-{row.pk}" not in form:
         return FileDescription.from_json(row.given).ignored

@@ -62,7 +62,7 @@ class ImportProblem:
     is_note: bool = False
 
     @property
-    def what(self) -> str:
+    def summary(self) -> str:
         """The first sentence of ``message``, with the label of the field that it begins with in
         the place of its name.
         """
@@ -87,7 +87,7 @@ class ImportProblem:
         return {**self.as_row(), "count": self.count, "lost": not self.is_note}
 
 
-def together(warnings: Iterable[ImportProblem]) -> list[ImportProblem]:
+def merged_warnings(warnings: Iterable[ImportProblem]) -> list[ImportProblem]:
     """Warnings in their order, what a file has several times once; of very many, those of what was
     lost before the notes, and how many there are.
     """

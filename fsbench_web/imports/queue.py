@@ -65,7 +65,7 @@ def receive(source: SourceFile, target: Target, user: User) -> Import:
             content_gzip=source.content_gzip,
             size_bytes=source.size_bytes,
             sha256=source.sha256,
-            given=asdict(source.given),
+            given=asdict(source.description),
             mapping=source.mapping,
         )
     return row
@@ -97,7 +97,7 @@ def hand_over(
                 size_bytes=source.size_bytes,
                 sha256=source.sha256,
                 problem=source.problem,
-                given=asdict(source.given),
+                given=asdict(source.description),
                 mapping=source.mapping,
                 is_left_out=source.is_left_out,
             )

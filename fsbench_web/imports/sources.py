@@ -102,7 +102,7 @@ class SourceFile:
     size_bytes: int = 0
     sha256: str = ""
     problem: str = ""
-    given: FileDescription = NOTHING_SAID
+    description: FileDescription = NOTHING_SAID
     mapping: dict[str, Any] | None = None
     is_left_out: bool = False
     is_of_folder: bool = False
@@ -150,7 +150,7 @@ def unpack(uploads: Iterable[tuple[str, BinaryIO]]) -> list[SourceFile]:
     if problems:
         raise ImportRefused(problems)
     if any("/" in source.path for source in sources):
-        sources.sort(key=lambda source: natural(source.path))
+        sources.sort(key=lambda source: natural_order(source.path))
     return sources
 
 
@@ -170,7 +170,7 @@ def _members(path: str, file: BinaryIO, folder: str, limit: int) -> tuple[list[S
         )
     if not files:
         raise UnreadableFile([Problem(None, None, "The archive is empty.")])
-    return sorted(files, key=lambda source: natural(source.path)), unpacked
+    return sorted(files, key=lambda source: natural_order(source.path)), unpacked
 
 
 def pack(path: str, file: BinaryIO) -> SourceFile:
@@ -208,7 +208,7 @@ def safe_path(path: str) -> str:
     return "/".join(parts)[-_MAX_PATH:].lstrip("/") or "unnamed"
 
 
-def natural(path: str) -> list[tuple[int, int, str]]:
+def natural_order(path: str) -> list[tuple[int, int, str]]:
     """Sort key: run2 before run10."""
     words = re.split("([0-9]+)", path.lower())
     return [(0, int(word[:18]), word) if word.isdigit() else (1, 0, word) for word in words]

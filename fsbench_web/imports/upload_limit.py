@@ -113,7 +113,7 @@ class BodyLimit:
             return
         seen, answered = 0, False
 
-        async def counted() -> Message:
+        async def receive_counted() -> Message:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
@@ -121,13 +121,13 @@ class BodyLimit:
                 raise _TooLarge
             return message
 
-        async def noted(message: Message) -> None:
+        async def note_answer(message: Message) -> None:
             nonlocal answered
             answered = True
             await send(message)
 
         try:
-            await self.application(scope, counted, noted)
+            await self.application(scope, receive_counted, note_answer)
         except _TooLarge:
             if not answered:
                 await _refuse(scope, send)

@@ -51,7 +51,7 @@ class Preview:
 class Correction:
     """What the preview's form says of one file."""
 
-    given: FileDescription
+    description: FileDescription
     is_left_out: bool
 
 
@@ -73,15 +73,16 @@ def store_upload(sources: Sequence[SourceFile], target: Target, user: User) -> I
         row = Import.objects.create(target=asdict(target), created_by=user)
         labels = labels_of([file.path for file in plan.files], target)
         rows = [
-            _row(row, file, target, label) for file, label in zip(plan.files, labels, strict=True)
+            _file_row(row, file, target, label)
+            for file, label in zip(plan.files, labels, strict=True)
         ]
         ImportFile.objects.bulk_create(
-            [*rows, *(_left_out(row, file) for file in plan.passed_over)]
+            [*rows, *(_left_out_row(row, file) for file in plan.passed_over)]
         )
     return row
 
 
-def _row(row: Import, file: PlannedFile, target: Target, folder_label: str) -> ImportFile:
+def _file_row(row: Import, file: PlannedFile, target: Target, folder_label: str) -> ImportFile:
     source = file.source
     description, reasons = _proposal(file, target, folder_label)
     return ImportFile(
@@ -97,9 +98,9 @@ def _row(row: Import, file: PlannedFile, target: Target, folder_label: str) -> I
     )
 
 
-def _left_out(row: Import, file: PlannedFile) -> ImportFile:
+def _left_out_row(row: Import, file: PlannedFile) -> ImportFile:
     """A readme and the like: who wants it none the less can take it in."""
-    file_row = _row(row, file, Target(""), "")
+    file_row = _file_row(row, file, Target(""), "")
     file_row.is_left_out = True
     file_row.guesses = [f"{problem.message} It is left out." for problem in file.problems]
     return file_row
@@ -121,7 +122,9 @@ def _proposal(
             if not configuration:
                 configuration = guess.configuration
             reasons = guess.reasons
-    description = replace(file.source.given, filesystem=filesystem, configuration=configuration)
+    description = replace(
+        file.source.description, filesystem=filesystem, configuration=configuration
+    )
     return replace(description, hardware=target.hardware), reasons
 
 
@@ -135,7 +138,7 @@ def sources_of(row: Import, *, with_content: bool = True) -> list[SourceFile]:
             size_bytes=file.size_bytes,
             sha256=file.sha256,
             problem=file.problem,
-            given=FileDescription.from_json(file.given),
+            description=FileDescription.from_json(file.given),
             mapping=file.mapping,
             is_left_out=file.is_left_out,
             pk=file.pk,
@@ -196,13 +199,13 @@ def correct(
     files = list(row.files.defer("content_gzip"))
     for file in files:
         if correction := corrections.get(file.pk):
-            _say(file, correction.given)
+            _describe(file, correction.description)
             file.is_left_out = correction.is_left_out
     _rename(files, old_target, target)
     ImportFile.objects.bulk_update(files, ["given", "guesses", "is_left_out"])
 
 
-def _say(file: ImportFile, description: FileDescription) -> None:
+def _describe(file: ImportFile, description: FileDescription) -> None:
     if asdict(description) != file.given:
         file.given, file.guesses = asdict(description), []
 
@@ -217,7 +220,7 @@ def _rename(files: Sequence[ImportFile], old: Target, new: Target) -> None:
         description = FileDescription.from_json(file.given)
         if before != after and description.configuration == before:
             filesystem = guesses.filesystem_of(after) or description.filesystem
-            _say(file, replace(description, configuration=after, filesystem=filesystem))
+            _describe(file, replace(description, configuration=after, filesystem=filesystem))
 
 
 def commit_stashed(row_id: int, user: User, columns: str | None = None) -> ImportResult | None:

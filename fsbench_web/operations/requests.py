@@ -28,7 +28,7 @@ def watched(
     """Middleware, the outermost: what the others refuse is counted too."""
 
     def answer(request: HttpRequest) -> HttpResponse:
-        with log_lines.about(request=_request_id(request)):
+        with log_lines.log_context(request=_request_id(request)):
             began = time.perf_counter()
             return _noted(request, get_response(request), time.perf_counter() - began)
 
@@ -46,7 +46,7 @@ def _name_the_run(
 ) -> None:
     """The lines of a request for a run are about that run (process_view: its address is known)."""
     if "run_id" in kwargs:
-        log_lines.also(run=kwargs["run_id"])
+        log_lines.add_context(run=kwargs["run_id"])
 
 
 def route_of(request: HttpRequest) -> str:

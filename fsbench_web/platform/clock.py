@@ -47,7 +47,7 @@ def now() -> datetime:
     return anchor[1] + timedelta(seconds=_ticks() - anchor[0])
 
 
-def since(moment: datetime) -> str:
+def elapsed(moment: datetime) -> str:
     """How long ago that was: ``40 seconds``, ``2 days, 3 hours``."""
     now_ = now()
     seconds = int((now_ - moment).total_seconds())
@@ -56,7 +56,7 @@ def since(moment: datetime) -> str:
     return timesince(moment, now_)
 
 
-def at(host_time: float) -> datetime:
+def database_time(host_time: float) -> datetime:
     """What the database's clock showed at ``host_time`` of this host's (seconds since 1970)."""
     return now() + timedelta(seconds=host_time - time.time())
 

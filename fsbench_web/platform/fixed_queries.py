@@ -28,7 +28,7 @@ class FixedQuery:
     @cached_property
     def _text(self) -> str:
         columns = (
-            column if isinstance(column, str) else _named(column) for column in self._columns
+            column if isinstance(column, str) else _column_name(column) for column in self._columns
         )
         return f"SELECT {', '.join(columns)} {self._rest}"
 
@@ -95,7 +95,7 @@ def _by_value(
 ) -> "tuple[FixedQuery, list[models.Field[Any, Any]]]":
     meta = model._meta
     rest = f"FROM {connection.ops.quote_name(meta.db_table)}"
-    rest += f" WHERE {_named(meta.get_field(name))} = %s"
+    rest += f" WHERE {_column_name(meta.get_field(name))} = %s"
     # SQLite has one writer, who has locked everything.
     if is_locked and connection.features.has_select_for_update:
         rest += " FOR UPDATE"
@@ -103,6 +103,6 @@ def _by_value(
     return FixedQuery(fields, rest), fields
 
 
-def _named(field: Any) -> str:
+def _column_name(field: Any) -> str:
     quote = connection.ops.quote_name
     return f"{quote(field.model._meta.db_table)}.{quote(field.column)}"

@@ -2,7 +2,7 @@
 
 What a line is about (a run, the token of its lease, a request) is kept in a context variable, so
 that every line that is written meanwhile carries it, also those of libraries. Threads do not
-inherit it: start them with ``carried``.
+inherit it: start them with ``in_same_context``.
 
 As JSON a line is one object: ``at`` (UTC), ``level``, ``logger``, ``message``, ``service``,
 ``host``, ``pid``; and where they are known ``worker``, ``run``, ``lease``, ``request``,
@@ -25,7 +25,7 @@ from urllib.parse import unquote
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_about: ContextVar[Mapping[str, Any]] = ContextVar(
+_facts: ContextVar[Mapping[str, Any]] = ContextVar(
     "fsbench_log_about", default=MappingProxyType({})
 )
 # What holds for all lines of this process, such as the name of its worker.
@@ -46,23 +46,23 @@ _OF_ONE_LINE = ("run", "method", "route", "status", "duration_ms")
 
 
 @contextmanager
-def about(**facts: Any) -> Iterator[None]:
+def log_context(**facts: Any) -> Iterator[None]:
     """Every line written inside carries these facts, also in coroutines that are started there."""
-    token = _about.set({**_about.get(), **facts})
+    token = _facts.set({**_facts.get(), **facts})
     try:
         yield
     finally:
-        _about.reset(token)
+        _facts.reset(token)
 
 
-def also(**facts: Any) -> None:
-    """Every further line of what ``about`` surrounds carries these facts, too."""
-    _about.set({**_about.get(), **facts})
+def add_context(**facts: Any) -> None:
+    """Every further line of what ``log_context`` surrounds carries these facts, too."""
+    _facts.set({**_facts.get(), **facts})
 
 
 def current(name: str) -> Any:
     """What the lines of this moment say of ``name``, or None."""
-    return _about.get().get(name)
+    return _facts.get().get(name)
 
 
 def of_process(**facts: Any) -> None:
@@ -70,21 +70,21 @@ def of_process(**facts: Any) -> None:
     _process.update(facts)
 
 
-def carried(work: Callable[_P, _R]) -> Callable[_P, _R]:
+def in_same_context(work: Callable[_P, _R]) -> Callable[_P, _R]:
     """``work`` for another thread, where its lines are about the same as here."""
     context = copy_context()
 
-    def inside(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+    def run_in_context(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         return context.run(work, *args, **kwargs)
 
-    return inside
+    return run_in_context
 
 
 class Context(logging.Filter):
     """Puts what the line is about onto the record; lets every record through."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        facts = {**_process, **_about.get()}
+        facts = {**_process, **_facts.get()}
         for name in _OF_ONE_LINE:
             if hasattr(record, name):
                 facts[name] = getattr(record, name)
@@ -92,7 +92,7 @@ class Context(logging.Filter):
         return True
 
 
-def hidden(text: str, secrets: Sequence[str]) -> str:
+def hide_secrets(text: str, secrets: Sequence[str]) -> str:
     """``text`` without these secrets and without what looks like one."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
@@ -125,7 +125,7 @@ class TextLine(_Line):
             f"{name}={facts[name]}" for name in ("run", "lease", "request") if facts.get(name)
         )
         first, newline, rest = super().format(record).partition("\n")
-        return hidden(f"{first} [{named}]" if named else first, self.secrets) + hidden(
+        return hide_secrets(f"{first} [{named}]" if named else first, self.secrets) + hide_secrets(
             newline + rest, self.secrets
         )
 
@@ -138,14 +138,14 @@ class JsonLine(_Line):
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": hidden(record.getMessage(), self.secrets),
+            "message": hide_secrets(record.getMessage(), self.secrets),
             "service": service(),
             "host": socket.gethostname(),
             "pid": record.process,
             **getattr(record, "about", {}),
         }
         if record.exc_info:
-            line["error"] = hidden(self.formatException(record.exc_info), self.secrets)
+            line["error"] = hide_secrets(self.formatException(record.exc_info), self.secrets)
         return json.dumps(line, ensure_ascii=False, default=str)
 
 

@@ -22,8 +22,8 @@ def is_called(text: str, slug: str, name: str) -> bool:
 
     Case, spaces and hyphens do not matter; everything else does.
     """
-    return _plain(text) in (_plain(slug), _plain(name))
+    return _normalised(text) in (_normalised(slug), _normalised(name))
 
 
-def _plain(text: str) -> str:
+def _normalised(text: str) -> str:
     return re.sub(r"[\s-]+", "-", unicodedata.normalize("NFKC", text).casefold()).strip("-")

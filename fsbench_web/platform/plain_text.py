@@ -32,8 +32,8 @@ def problem(text: str, *, is_multiline: bool = False) -> str:
             before = text[max(place - _SHOWN_BEFORE, 0) : place]
             where = f"behind “{before}”" if before else "at its beginning"
             return (
-                f"It has a sign that cannot be seen, {named(sign)}, {where}: delete it, or type "
-                "the text anew."
+                f"It has a sign that cannot be seen, {character_name(sign)}, {where}: delete it, "
+                "or type the text anew."
             )
     return ""
 
@@ -51,7 +51,7 @@ def _joins(text: str, place: int) -> bool:
     )
 
 
-def named(sign: str) -> str:
+def character_name(sign: str) -> str:
     """``U+202E RIGHT-TO-LEFT OVERRIDE``: what somebody can look for."""
     name = _NAMES.get(sign) or unicodedata.name(sign, "")
     name = name or {"Cc": "a control character", "Cs": "half a character"}.get(

@@ -16,24 +16,26 @@ _SQUASHED = re.compile(r"[0-9]{4}_squashed_([0-9]{4}_.+)")
 _at_start: frozenset[tuple[str, str]] | None = None
 
 
-def missing() -> list[str]:
+def missing_migrations() -> list[str]:
     """The migrations that this version has and the tables have not, as "app.name"."""
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
 
 
-def later() -> list[str]:
+def newer_migrations() -> list[str]:
     """The migrations that the tables have and this version does not know, as "app.name".
 
     Apps that are not installed any more have left theirs.
     """
     loader = MigrationLoader(connection)
     applied = loader.applied_migrations or {}
-    return unknown(f"{app}.{name}" for app, name in applied if app in loader.migrated_apps)
+    return unknown_migrations(
+        f"{app}.{name}" for app, name in applied if app in loader.migrated_apps
+    )
 
 
-def unknown(names: Iterable[str]) -> list[str]:
+def unknown_migrations(names: Iterable[str]) -> list[str]:
     """Those of these migrations, "app.name", that this version does not know.
 
     A squashed one is known by the last of those that it replaces: whoever began with a version
@@ -54,12 +56,12 @@ def problem() -> str:
 
     Raises DatabaseError.
     """
-    if unknown := later():
+    if unknown := newer_migrations():
         return (
             f"The database is of a later version of fsbench ({', '.join(unknown[:3])}): start that "
             "version, or restore a backup of this one (docs/deployment.md, Upgrade)."
         )
-    if unapplied := missing():
+    if unapplied := missing_migrations():
         are = "1 migration is" if len(unapplied) == 1 else f"{len(unapplied)} migrations are"
         return (
             f"The database is not prepared for this version: {are} missing. "

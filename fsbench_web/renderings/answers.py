@@ -80,9 +80,9 @@ def answer(
     try:
         content = kept.once(key, lambda: _made(write, arguments))
     except TooLarge:
-        return error_pages.plain(422, TOO_LARGE)
+        return error_pages.plain_text(422, TOO_LARGE)
     except RendererUnavailable:
-        response = error_pages.plain(503, AWAY)
+        response = error_pages.plain_text(503, AWAY)
         response["Retry-After"] = "60"
         return response
     if disposition:

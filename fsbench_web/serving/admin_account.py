@@ -35,7 +35,7 @@ def prepare_admin(folder: Path, *, is_private: bool) -> str:
             admin = users.create_superuser(NAME, password=password)
             audit.note(None, "account made", f"account {admin}", role=Role.ADMINISTRATOR)
             if not is_private:
-                passwords.give(admin)
+                passwords.note_given(admin)
         text = f"user {NAME}, password {password}"
         return text if is_private else f"{text} (said this once: at the sign-in choose another)"
     first_password = file.read_text().strip() if file.exists() else ""
@@ -46,7 +46,7 @@ def prepare_admin(folder: Path, *, is_private: bool) -> str:
         if is_private:
             return f"user {NAME}, password {first_password}"
         # Also where the site was private until now, or an older version printed it every time.
-        passwords.give(user)
+        passwords.note_given(user)
         return (
             f"user {NAME}, with the first password, which nobody has replaced yet: it is in {file} "
             f"(or make a new one: manage.py changepassword {NAME})"

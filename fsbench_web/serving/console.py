@@ -15,14 +15,14 @@ from fsbench_web.platform import log_lines
 logger = logging.getLogger("fsbench.serve")
 
 
-def to_a_person() -> bool:
+def is_for_people() -> bool:
     """Whether the output is read as it is."""
     return bool(settings.LOG_FORMAT != "json")
 
 
 def announce(echo: Callable[[str], None], sentence: str, level: int = logging.INFO) -> None:
     """By ``echo`` to a person, else as a line of the logs."""
-    if to_a_person():
+    if is_for_people():
         echo(sentence)
     else:
         logger.log(level, sentence.strip())
@@ -34,7 +34,7 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except CommandError as refused:
-        if to_a_person():
+        if is_for_people():
             raise
-        logger.critical(log_lines.hidden(str(refused), []))
+        logger.critical(log_lines.hide_secrets(str(refused), []))
         raise SystemExit(refused.returncode) from None

@@ -12,7 +12,7 @@ class FolderInUse(Exception):
 
 
 @contextmanager
-def only_user_of(folder: Path) -> Iterator[None]:
+def exclusive_use(folder: Path) -> Iterator[None]:
     """Hold the folder's lock; the kernel gives it back however this process ends.
 
     Raises FolderInUse.

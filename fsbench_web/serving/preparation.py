@@ -32,7 +32,7 @@ def prepare_database(echo: Callable[[str], None], *, is_private: bool = False) -
     """
     echo("Preparing the database ...")
     connect()
-    if table_version.later():
+    if table_version.newer_migrations():
         raise CommandError(table_version.problem())
     call_command("migrate", interactive=False, verbosity=0)
     echo("Loading the published studies ...")

@@ -104,7 +104,7 @@ def address_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def reached_at(host: str, port: int) -> str:
+def local_url(host: str, port: int) -> str:
     """Where this machine itself reaches what listens there; all addresses are also the loopback."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -137,7 +137,7 @@ class Supervisor:
         self._with_worker = with_worker
         if with_worker:
             self.children.append(Child("worker", [sys.executable, manage, "worker"]))
-        self._address = reached_at(*listening.getsockname()[:2])
+        self._address = local_url(*listening.getsockname()[:2])
         self._echo = echo
         self._stopping = False
         self._renewing = False

@@ -114,7 +114,7 @@ class ThreadPoolHandler(ASGIHandler):
         return response
 
     async def _wait_for_small_files(self) -> None:
-        await _until(self._files_are_done, FILES_FIRST_S)
+        await _wait_for(self._files_are_done, FILES_FIRST_S)
 
     async def _drawn_up_in_turn(self, request: HttpRequest) -> HttpResponseBase:
         client = network_of(request.META.get("REMOTE_ADDR", ""))
@@ -131,7 +131,7 @@ class ThreadPoolHandler(ASGIHandler):
 
     async def _wait_for_pages(self) -> None:
         if self._pages:
-            await _until(self._pages_are_done, PAGES_FIRST_S)
+            await _wait_for(self._pages_are_done, PAGES_FIRST_S)
 
     def _pool_of(self, request: HttpRequest) -> "ThreadPool":
         if request.path_info.startswith("/api/v1/health"):
@@ -169,7 +169,7 @@ def _with_headers(
     return answer
 
 
-async def _until(happens: asyncio.Event, at_most_s: float) -> None:
+async def _wait_for(happens: asyncio.Event, at_most_s: float) -> None:
     happens.clear()
     with suppress(TimeoutError):
         async with asyncio.timeout(at_most_s):

@@ -23,7 +23,7 @@ def audit() -> ModuleType:
 
 
 def test_the_pins_are_whole_and_installed(audit: ModuleType) -> None:
-    assert len(audit.pinned()) > 60
+    assert len(audit.pinned_versions()) > 60
     assert list(audit.wrong_versions()) == []
 
 
@@ -32,7 +32,7 @@ def test_every_licence_is_a_known_one(audit: ModuleType) -> None:
 
 
 def test_another_version_is_found(audit: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit, "pinned", lambda: {"django": "1.0", "no-such-package": "1"})
+    monkeypatch.setattr(audit, "pinned_versions", lambda: {"django": "1.0", "no-such-package": "1"})
     found = list(audit.wrong_versions())
     assert any("pinned is 1.0" in line for line in found)
     assert any("not installed" in line for line in found)
@@ -56,4 +56,4 @@ def test_an_audit_that_cannot_be_made_fails(
 ) -> None:
     monkeypatch.setattr(audit, "ROOT", tmp_path)
     assert any("is not installed" in line for line in audit.vulnerabilities())
-    assert any("could not be looked up" in line for line in audit.yanked())
+    assert any("could not be looked up" in line for line in audit.yanked_pins())

@@ -20,7 +20,7 @@ from tests.accounts.people import person
 
 pytestmark = pytest.mark.django_db
 NEW = "a password of my own"
-ME = command_line.who().removeprefix("host:")
+ME = command_line.actor().removeprefix("host:")
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, *passwords: str) -> None:
@@ -174,7 +174,7 @@ def test_the_first_account_is_an_entry(tmp_path: Path, db: None) -> None:
 
 def test_a_system_user_without_a_name_is_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 3_999_999_999)
-    assert command_line.who() == "host:uid 3999999999"
+    assert command_line.actor() == "host:uid 3999999999"
 
 
 @pytest.mark.parametrize(

@@ -81,13 +81,13 @@ def test_columns_that_come_behind_accepting_change_nothing(
     kept.mapping = {**kept.mapping, "columns": COLUMNS["columns"]}
     kept.save()
     address = f"/imports/{file.import_of_id}/files/{file.pk}/columns/"
-    use = mappings.use
+    use = mappings.apply
 
     def late(*given: Any) -> None:
         queue.accept(Import.objects.get(), User.objects.get())
         use(*given)
 
-    monkeypatch.setattr(mappings, "use", late)
+    monkeypatch.setattr(mappings, "apply", late)
     status = {
         "program": lambda: say(api, file, {**COLUMNS, "name": "the second"}),
         "kept by a program": lambda: say(api, file, {"kept": kept.pk}),

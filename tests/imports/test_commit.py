@@ -366,20 +366,20 @@ def test_somebody_may_insist_that_equal_numbers_are_two_repeats(sample: Sample) 
     with pytest.raises(ImportRefused, match="say which repeat it is"):
         import_sources(sources, target, None)
     said = [
-        replace(source, given=FileDescription(repeat=repeat))
+        replace(source, description=FileDescription(repeat=repeat))
         for source, repeat in zip(sources, (1, 2), strict=True)
     ]
     import_sources(said, target, None)
     assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2]
     with pytest.raises(ImportRefused, match="already there"):
         import_sources(said[1:], target, None)
-    import_sources([replace(said[1], given=FileDescription(repeat=3))], target, None)
+    import_sources([replace(said[1], description=FileDescription(repeat=3))], target, None)
     assert Run.objects.count() == 3
 
 
 def test_one_repeat_twice_in_an_import_links_to_no_run_that_will_not_be(sample: Sample) -> None:
     files = [("a.txt", io.BytesIO(sample(FIRST))), ("b.txt", io.BytesIO(sample(SECOND)))]
-    sources = [replace(source, given=FileDescription(repeat=1)) for source in unpack(files)]
+    sources = [replace(source, description=FileDescription(repeat=1)) for source in unpack(files)]
     with pytest.raises(ImportRefused) as refusal:
         import_sources(sources, Target("Lab", "ext4", "ext4"), None)
     [problem] = refusal.value.problems

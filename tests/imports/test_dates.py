@@ -13,7 +13,7 @@ from django.utils import timezone
 from fsbench_web.compare.history.lines import history
 from fsbench_web.core.formats import parse
 from fsbench_web.core.formats.result import ParsedResult, own_key
-from fsbench_web.imports.dates import MeasuredDate, doubts, measured
+from fsbench_web.imports.dates import MeasuredDate, doubts, measured_date
 from fsbench_web.imports.rereads import reading
 from fsbench_web.studies.models import Artefact, Run
 from tests.importing import import_files
@@ -26,7 +26,7 @@ PRINTED = b"Tue Aug  9 10:12:44 2005"
 
 def of(parsed: ParsedResult) -> MeasuredDate:
     """Of the only run of a file."""
-    return measured(parsed, {own_key(value) for value in parsed.values})
+    return measured_date(parsed, {own_key(value) for value in parsed.values})
 
 
 def at(sample: Sample, written: str = "") -> datetime | None:

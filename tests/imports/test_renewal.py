@@ -9,7 +9,7 @@ from django.test import Client
 from fsbench_web.core.formats.result import ParsedResult, Problem
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.rereads import reading
-from fsbench_web.imports.rereads.renewal import renewed
+from fsbench_web.imports.rereads.renewal import renewed_warnings
 from fsbench_web.studies.models import Artefact
 from tests.importing import import_files
 
@@ -37,7 +37,7 @@ def test_what_is_said_today_takes_the_place_of_what_was_said() -> None:
         "warnings": [row("Old.", "b.txt"), row("Old."), remark, row("Old.", "c.txt")],
         "remarks": [remark],
     }
-    found = renewed(report, "a.txt", parsed("New."))
+    found = renewed_warnings(report, "a.txt", parsed("New."))
     assert messages(found) == [
         ("b.txt", "Old."),
         ("a.txt", "New."),
@@ -45,17 +45,17 @@ def test_what_is_said_today_takes_the_place_of_what_was_said() -> None:
         ("c.txt", "Old."),
     ]
     report["warnings"] = found
-    assert renewed(report, "a.txt", parsed("New.")) is None
+    assert renewed_warnings(report, "a.txt", parsed("New.")) is None
 
 
 def test_nothing_is_taken_from_an_import_that_did_not_keep_its_remarks_apart() -> None:
     report = {"warnings": [row("Of a repeat, or of an older parser.")]}
-    assert messages(renewed(report, "a.txt", parsed("New."))) == [
+    assert messages(renewed_warnings(report, "a.txt", parsed("New."))) == [
         ("a.txt", "New."),
         ("a.txt", "Of a repeat, or of an older parser."),
     ]
     full = {"warnings": [row("Old."), row("And 5 more.", None, None)]}
-    assert renewed(full, "a.txt", parsed("New.")) is None
+    assert renewed_warnings(full, "a.txt", parsed("New.")) is None
 
 
 @pytest.mark.django_db
@@ -87,5 +87,7 @@ def test_warnings_alone_are_renewed_too(ada: User, signed_in: Client) -> None:
 def test_columns_that_were_said_to_be_left_out_stay_so(ada: User) -> None:
     ignored = row('Column "colour" is not read, as the import says.', "t.csv", 1)
     ignored["lost"] = False
-    found = renewed({"warnings": [ignored], "remarks": []}, "t.csv", parsed(unread=("colour",)))
+    found = renewed_warnings(
+        {"warnings": [ignored], "remarks": []}, "t.csv", parsed(unread=("colour",))
+    )
     assert found is None

@@ -85,8 +85,8 @@ def test_what_is_measured_belongs_to_the_first_repeat_after_the_last_with_any_of
         False,
     )
     assert there.unequal == [1, 2]
-    assert there.lacks(1) == "1 of the 3 values of its repeats: read"
-    assert there.lacks(2) == "1 of the 3 values of its repeats: write (1 of 2)"
+    assert there.missing_cells(1) == "1 of the 3 values of its repeats: read"
+    assert there.missing_cells(2) == "1 of the 3 values of its repeats: write (1 of 2)"
     there.add(0, some(A, B, C))
     assert there.unequal == [1, 2]
 
@@ -202,7 +202,7 @@ def test_a_repeat_that_is_said_takes_what_it_has_not(sweep: list[tuple[str, byte
     def send(number: int, repeat: int, log: bytes | None = None) -> list[int]:
         name, content = sweep[number]
         [source] = unpack([(name, io.BytesIO(log or content))])
-        said = [replace(source, given=FileDescription(repeat=repeat))]
+        said = [replace(source, description=FileDescription(repeat=repeat))]
         return import_sources(said, Target("Lab", "ext4", "ext4"), None).runs
 
     first = send(0, 3)
@@ -310,7 +310,7 @@ def test_a_preview_says_what_belongs_together(
 @pytest.mark.django_db
 def test_one_repeat_is_not_several(sample: Sample) -> None:
     [source] = unpack([("a.txt", io.BytesIO(sample("fs_mark-3.3-loops")))])
-    said = replace(source, given=FileDescription(repeat=4))
+    said = replace(source, description=FileDescription(repeat=4))
     with pytest.raises(ImportRefused, match=r"The file holds 2 repeats: leave its repeat empty"):
         import_sources([said], Target("Lab", "ext4", "ext4"), None)
     assert len(import_sources([source], Target("Lab", "ext4", "ext4"), None).runs) == 2

@@ -14,7 +14,14 @@ from django.conf import settings
 from django.test import Client
 
 from fsbench_web.platform import log_lines
-from fsbench_web.platform.log_lines import JsonLine, TextLine, about, carried, hidden, secrets_of
+from fsbench_web.platform.log_lines import (
+    JsonLine,
+    TextLine,
+    hide_secrets,
+    in_same_context,
+    log_context,
+    secrets_of,
+)
 
 
 def record(message: str = "it happened", **extra: Any) -> logging.LogRecord:
@@ -33,8 +40,8 @@ def as_json(made: logging.LogRecord, *secrets: str) -> dict[str, Any]:
 
 
 def test_a_line_says_what_it_is_about() -> None:
-    with about(request="abc"):
-        with about(run=7, lease=3):
+    with log_context(request="abc"):
+        with log_context(run=7, lease=3):
             line = as_json(record())
         after = as_json(record())
     assert (line["run"], line["lease"], line["request"]) == (7, 3, "abc")
@@ -49,15 +56,17 @@ def test_a_line_says_what_it_is_about() -> None:
 
 
 def test_a_run_that_is_named_for_one_line_wins() -> None:
-    with about(run=7):
+    with log_context(run=7):
         assert as_json(record(run=8))["run"] == 8
 
 
 def test_another_thread_is_told_what_it_is_about() -> None:
     found: list[Any] = []
-    with about(run=7):
+    with log_context(run=7):
         bare = threading.Thread(target=lambda: found.append(log_lines.current("run")))
-        told = threading.Thread(target=carried(lambda: found.append(log_lines.current("run"))))
+        told = threading.Thread(
+            target=in_same_context(lambda: found.append(log_lines.current("run")))
+        )
         for thread in (bare, told):
             thread.start()
             thread.join()
@@ -65,7 +74,7 @@ def test_another_thread_is_told_what_it_is_about() -> None:
 
 
 def test_lines_for_people_name_the_run_at_the_end_of_the_first_line() -> None:
-    with about(run=7, request=None):
+    with log_context(run=7, request=None):
         text = TextLine("%(levelname)s %(message)s").format(record("it broke\nbadly"))
     assert text == "WARNING it broke [run=7]\nbadly"
 
@@ -81,14 +90,14 @@ def test_lines_for_people_name_the_run_at_the_end_of_the_first_line() -> None:
     ],
 )
 def test_what_looks_like_a_secret_is_hidden(leak: str) -> None:
-    assert "hunter2secret" not in hidden(leak, [])
-    assert hidden(leak, []).startswith(leak[:8])
+    assert "hunter2secret" not in hide_secrets(leak, [])
+    assert hide_secrets(leak, []).startswith(leak[:8])
 
 
 def test_known_secrets_are_hidden_as_they_are_and_decoded() -> None:
     secrets = secrets_of("p%40ssw0rd!!", None, "short")
     text = "one p%40ssw0rd!! two p@ssw0rd!! three short"
-    assert hidden(text, secrets) == "one *** two *** three short"
+    assert hide_secrets(text, secrets) == "one *** two *** three short"
 
 
 def test_tracebacks_are_one_line_and_have_no_secret() -> None:
@@ -103,7 +112,7 @@ def test_tracebacks_are_one_line_and_have_no_secret() -> None:
 
 def test_addresses_without_a_password_stay_readable() -> None:
     text = "GET http://localhost:8000/runs/7/ at 12:30:45"
-    assert hidden(text, []) == text
+    assert hide_secrets(text, []) == text
 
 
 def logged(*command: str, **variables: str) -> list[str]:

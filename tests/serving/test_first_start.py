@@ -14,7 +14,7 @@ from pytest_django.fixtures import Settings
 from fsbench_web.accounts.models import GivenPassword
 from fsbench_web.serving import preparation
 from fsbench_web.serving.admin_account import prepare_admin
-from fsbench_web.serving.data_folder import FolderInUse, only_user_of
+from fsbench_web.serving.data_folder import FolderInUse, exclusive_use
 from fsbench_web.serving.luns_file import MIB, prepare_luns_file, sparse_size
 from fsbench_web.serving.management.commands import serve
 from runner.host.luns import read_luns
@@ -185,7 +185,7 @@ class TestLunsFile:
 
 def test_a_folder_has_one_user(tmp_path: Path) -> None:
     refused = pytest.raises(FolderInUse, match=r"process \d+.*FSBENCH_DATA")
-    with only_user_of(tmp_path), refused, only_user_of(tmp_path):
+    with exclusive_use(tmp_path), refused, exclusive_use(tmp_path):
         pass
-    with only_user_of(tmp_path):
+    with exclusive_use(tmp_path):
         pass

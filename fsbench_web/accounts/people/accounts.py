@@ -30,7 +30,7 @@ class PasswordNotAllowed(ValueError):
 
 
 @contextmanager
-def _taken(sentence: str) -> Iterator[None]:
+def _refuse_taken_name(sentence: str) -> Iterator[None]:
     """NameTaken for what two people wrote at once; the transaction around it can go on."""
     try:
         with transaction.atomic():
@@ -50,14 +50,14 @@ def create(name: str, password: str, role: Role, by: User) -> User:
     lock_administrators()
     if problem := names.problem(name):
         raise NameTaken(problem)
-    with _taken(f'There is an account "{name}" already, made a moment ago.'):
+    with _refuse_taken_name(f'There is an account "{name}" already, made a moment ago.'):
         user = User.objects.create_user(
             name, password=password or None, is_staff=role is Role.ADMINISTRATOR
         )
     Person.objects.create(user=user, role=role)
     audit.note(by, "account made", f"account {user}", role=str(role))
     if password:
-        passwords.give(user)
+        passwords.note_given(user)
         audit.note(by, "password set", f"account {user}", by="an administrator", at_first="change")
     return user
 
@@ -88,7 +88,7 @@ def change(
     if email is not None and email != user.email:
         user.email = email
         audit.note(by, "e-mail address changed", f"account {user}", by="an administrator")
-    _give(user, role)
+    _store_role(user, role)
     user.teams.set(teams)
     after = {"role": str(role), "open": is_active, "teams": _teams(user)}
     if after != before:
@@ -145,7 +145,7 @@ def set_password(user_id: int, by: User, *, revokes_tokens: bool) -> str:
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
     user.set_password(password)
     user.save(update_fields=["password"])
-    passwords.give(user)
+    passwords.note_given(user)
     audit.note(by, "password set", f"account {user}", by="an administrator", at_first="change")
     if revokes_tokens:
         for row in ApiToken.objects.filter(user=user):
@@ -159,7 +159,7 @@ def set_role(user_id: int, role: Role, by: User | None) -> None:
     user = _locked(user_id, role=role, is_active=True)
     before = role_of(user)
     if before != role:
-        _give(user, role)
+        _store_role(user, role)
         audit.note(
             by, "account changed", f"account {user}", before={"role": before}, after={"role": role}
         )
@@ -210,7 +210,7 @@ def _locked(user_id: int, *, role: Role, is_active: bool) -> User:
     return user
 
 
-def _give(user: User, role: Role) -> None:
+def _store_role(user: User, role: Role) -> None:
     is_administrator = role is Role.ADMINISTRATOR
     user.is_staff = is_administrator
     user.is_superuser = user.is_superuser and is_administrator
@@ -254,7 +254,7 @@ def _name(row: LunGrant) -> str:
 @transaction.atomic
 def create_team(name: str, by: User | None) -> Team:
     """Raises NameTaken."""
-    with _taken(f'There is a team "{name}" already, made a moment ago.'):
+    with _refuse_taken_name(f'There is a team "{name}" already, made a moment ago.'):
         team = Team.objects.create(name=name)
     audit.note(by, "team made", f"team {name}")
     return team
@@ -269,7 +269,7 @@ def change_team(
     stored = Team.objects.select_for_update().get(pk=team.pk)
     before = {"name": stored.name, "members": _members(team)}
     team.name = name
-    with _taken(f'There is a team "{name}" already, made a moment ago.'):
+    with _refuse_taken_name(f'There is a team "{name}" already, made a moment ago.'):
         team.save(update_fields=["name"])
     team.members.set(members)
     after = {"name": team.name, "members": _members(team)}

@@ -117,7 +117,7 @@ def _make(claims: Claims) -> User:
 
 def _free_name(wanted: tuple[str, ...]) -> str:
     """A name that no account has nor looks like, made of the person's own."""
-    plain_names = [_plain(text) for text in wanted]
+    plain_names = [_ascii_name(text) for text in wanted]
     name = next((plain for plain in plain_names if plain), "person")
     number, candidate = 1, name
     while names.problem(candidate) or User.objects.filter(username=candidate).exists():
@@ -126,7 +126,7 @@ def _free_name(wanted: tuple[str, ...]) -> str:
     return candidate
 
 
-def _plain(name: str) -> str:
+def _ascii_name(name: str) -> str:
     """Letters, digits and @ . + - _ of ASCII: no look-alikes of another account's letters."""
     letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     return re.sub(r"[^A-Za-z0-9@.+_-]+", "-", letters).strip("-.")[:_NAME_LENGTH]

@@ -116,7 +116,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     By a link: the content security policy lets no form lead to another site, and who is signed in
     there for other work may want to stay.
     """
-    address = openid.leaving(request, settings.SIGN_ON)
+    address = openid.sign_out_address(request, settings.SIGN_ON)
     logout(request)
     if not address:
         return redirect("home")

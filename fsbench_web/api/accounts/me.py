@@ -147,7 +147,7 @@ def revoke_token(request: HttpRequest, token_id: int) -> Status[None]:
 
 
 def _in_session(request: HttpRequest) -> User:
-    if tokens.shown(request) is not None:
+    if tokens.bearer_token(request) is not None:
         raise Refused(
             403,
             [

@@ -187,7 +187,7 @@ def state_device_rate(request: HttpRequest, slug: str, stated: DeviceRateIn) -> 
     """Rates above it are flagged `above_device` from now on. For administrators."""
     profile = _profile_of(slug)
     try:
-        rate = device_rate.parsed(stated.rate)
+        rate = device_rate.parse(stated.rate)
     except ValueError as error:
         raise Refused(422, [("rate", str(error))]) from None
     with transaction.atomic():

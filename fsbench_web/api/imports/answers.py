@@ -71,16 +71,18 @@ def _preview(
 ) -> tuple[list[dict[str, Any]], list[ImportProblem], list[WarningRow]]:
     assert isinstance(request.user, User)  # its uploader
     import_preview = uploads.preview_of(row, request.user)
-    page = preview.shown(list(row.files.defer("content_gzip")), import_preview, request.user)
+    page = preview.upload_preview(
+        list(row.files.defer("content_gzip")), import_preview, request.user
+    )
     files = [
         _file(
             file.row,
-            known_file=file.known,
+            known_file=file.stored_file,
             proposed_names=file.proposed_names,
             format_name=file.parsed.format if file.parsed else None,
             needs_columns=file.is_table and file.parsed is None,
             unread_columns=file.unread.names if file.unread else (),
-            saved_mappings=file.kept,
+            saved_mappings=file.saved_mappings,
             settings=file.parsed.modes if file.parsed else (),
             own_settings=file.own_settings,
             runs=file.runs,
@@ -117,7 +119,7 @@ def _file(
     saved_mappings: Sequence[SavedMapping] = (),
     settings: Sequence[str] = (),
     own_settings: Sequence[str] | None = None,
-    runs: list[preview.RunShown] | None = None,
+    runs: list[preview.RunPreview] | None = None,
 ) -> dict[str, Any]:
     return {
         "id": file.pk,

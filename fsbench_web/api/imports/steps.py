@@ -39,7 +39,7 @@ from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import Target, unpack
 from fsbench_web.imports.storing import large
 from fsbench_web.imports.views import mappings as mapping_views
-from fsbench_web.imports.views.uploads import gone, uploaded
+from fsbench_web.imports.views.uploads import not_found_sentence, uploaded
 from fsbench_web.platform import plain_text
 
 # One address answers all of its methods from one router.
@@ -85,7 +85,7 @@ def preview_import(request: HttpRequest) -> Status[dict[str, Any]]:
             raise ImportRefused(problems)
         files = request.FILES.getlist("file")
         unpacked = unpack([(file.name or "", cast(BinaryIO, file)) for file in files])
-        sources = [replace(source, given=given_of_each) for source in unpacked]
+        sources = [replace(source, description=given_of_each) for source in unpacked]
         if large.is_large(sources):
             row = queue.receive(sources[0], target, user_of(request))
         else:
@@ -106,7 +106,7 @@ def get_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
     """Its preview, for who uploaded it; its result, for who may see the study."""
     row = Import.objects.select_related("study", "created_by").filter(pk=import_id).first()
     if row is None or (row.state != ImportState.DONE and row.created_by != request.user):
-        raise Http404(gone(import_id))
+        raise Http404(not_found_sentence(import_id))
     return detail(request, row)
 
 
@@ -143,7 +143,7 @@ def correct_import(request: HttpRequest, import_id: int, correction: Correction)
     try:
         uploads.correct(row.pk, target, corrections, user)
     except Import.DoesNotExist:
-        raise Http404(gone(import_id)) from None
+        raise Http404(not_found_sentence(import_id)) from None
     return detail(request, uploaded(request, import_id))
 
 
@@ -189,11 +189,11 @@ def set_columns(
         raise refusal(ImportRefused(problems))
     try:
         if saved is not None:
-            mappings.use(file, mapping, saved.name)
+            mappings.apply(file, mapping, saved.name)
         else:
             mapping_views.keep(user, file, data, mapping, columns.name.strip(), team)
     except Import.DoesNotExist:
-        raise Http404(gone(import_id)) from None
+        raise Http404(not_found_sentence(import_id)) from None
     return detail(request, Import.objects.get(pk=row.pk))
 
 
@@ -212,7 +212,7 @@ def commit_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
     user = user_of(request)
     row = Import.objects.filter(pk=import_id, created_by=user).first()
     if row is None:
-        raise Http404(gone(import_id))
+        raise Http404(not_found_sentence(import_id))
     try:
         if row.state == ImportState.PREVIEWED and row.report.get("large"):
             queue.accept(row, user)
@@ -222,7 +222,7 @@ def commit_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
             raise Refused(409, [(None, f"Import {import_id} is {row.state}: it cannot be stored.")])
         row = Import.objects.select_related("study").get(pk=import_id)
     except Import.DoesNotExist:
-        raise Http404(gone(import_id)) from None
+        raise Http404(not_found_sentence(import_id)) from None
     except ImportRefused as refused:
         raise refusal(refused) from None
     return detail(request, row)
@@ -241,7 +241,7 @@ def discard_import(request: HttpRequest, import_id: int) -> Status[None]:
     try:
         uploads.discard(import_id, user_of(request))
     except Import.DoesNotExist:
-        raise Http404(gone(import_id)) from None
+        raise Http404(not_found_sentence(import_id)) from None
     return Status(204, None)
 
 

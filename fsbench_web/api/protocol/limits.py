@@ -78,7 +78,7 @@ def _refused(request: HttpRequest, caller: str, limit: int, noun: str) -> HttpRe
 
 def _caller(request: HttpRequest) -> tuple[str, int]:
     """Under which name the call is counted, and how many there may be (0: not counted)."""
-    token = tokens.shown(request)
+    token = tokens.bearer_token(request)
     if token is not None:
         api_token = tokens.of_request(request)
         if api_token is None:

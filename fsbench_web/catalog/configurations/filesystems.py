@@ -322,7 +322,7 @@ def filesystem(slug: str) -> Filesystem:
         ) from None
 
 
-def lacking(slug: str, workload: Workload) -> str:
+def workload_problem(slug: str, workload: Workload) -> str:
     """Why files and folders of this workload cannot be on this file system, or ""; what is none is
     refused elsewhere.
     """

@@ -43,7 +43,7 @@ class ExternalJournal:
 
     def make_command(self, journal: JournalLun, options: Mapping[str, object]) -> list[str]:
         """The arguments that make the journal and erase its device; empty: mkfs does it."""
-        return _filled(self.make, journal, options)
+        return _fill_in(self.make, journal, options)
 
     def mkfs_arguments(self, journal: JournalLun, options: Mapping[str, object]) -> list[str]:
         """What is added to mkfs."""
@@ -52,14 +52,14 @@ class ExternalJournal:
             and journal.size_bytes is not None
             and journal.size_bytes > self.maximum_bytes
         )
-        return _filled((*self.mkfs, *(self.capped if is_capped else ())), journal, options)
+        return _fill_in((*self.mkfs, *(self.capped if is_capped else ())), journal, options)
 
     def mount_words(self, journal: JournalLun) -> list[str]:
         """What is added to the mount options."""
-        return _filled(self.mount, journal, {})
+        return _fill_in(self.mount, journal, {})
 
 
-def _filled(
+def _fill_in(
     arguments: tuple[str, ...], journal: JournalLun, options: Mapping[str, object]
 ) -> list[str]:
     block_size = str(options.get("block_size") or EXT_DEFAULT_BLOCK_SIZE)

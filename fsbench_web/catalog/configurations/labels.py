@@ -99,7 +99,7 @@ def parse_label(label: str) -> LabelParts | None:
     """
     # Two options of mount, and one value of ours: noatime-nodiratime.
     filesystem, *words = label.replace("noatime_nodiratime", "noatime-nodiratime").split("_")
-    named = _named(filesystem)
+    named = _filesystem_in(filesystem)
     if named is None:
         return None
     spec, parts = named
@@ -127,7 +127,7 @@ def parse_label(label: str) -> LabelParts | None:
     return parts
 
 
-def _named(word: str) -> tuple[Filesystem, LabelParts] | None:
+def _filesystem_in(word: str) -> tuple[Filesystem, LabelParts] | None:
     """What the first part of a label says: a file system, or one that is found mounted with its
     version (nfs4.2). Others of those are words that anybody may have written of something else.
     """

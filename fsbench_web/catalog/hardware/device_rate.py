@@ -7,7 +7,7 @@ _KB = {"KB": 1.0, "MB": 1024.0, "GB": 1024.0 * 1024.0}
 NOT_KNOWN = "unknown"
 
 
-def parsed(text: str) -> float | None:
+def parse(text: str) -> float | None:
     """``200MB/s`` in KB/s, 1 MB being 1024 KB; None for ``unknown``.
 
     Raises ValueError, in words for people, for anything else.

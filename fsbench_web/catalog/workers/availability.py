@@ -61,7 +61,7 @@ def worker_problems(worker: Worker) -> Iterator[str]:
     if not is_alive(worker):
         yield (
             f"The worker {worker.name} has sent no heartbeat for "
-            f"{clock.since(worker.seen_at)}: start it on its host ({_STARTING}), then submit "
+            f"{clock.elapsed(worker.seen_at)}: start it on its host ({_STARTING}), then submit "
             "again."
         )
     if worker.drained_at is not None:
@@ -253,7 +253,7 @@ def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) 
         )
 
 
-def mounted(lun: Lun) -> as_mounted.Contender | None:
+def mounted_contender(lun: Lun) -> as_mounted.Contender | None:
     """What is mounted at a LUN of the kind mount, as its worker announced it; None: no such."""
     if lun.kind != Lun.Kind.MOUNT:
         return None
@@ -265,7 +265,7 @@ def mounted(lun: Lun) -> as_mounted.Contender | None:
 
 
 def _mount_problems(lun: Lun, spec: Filesystem) -> Iterator[str]:
-    contender = mounted(lun)
+    contender = mounted_contender(lun)
     if contender is None:
         yield f"What is mounted at {lun.name} is not known now: its LUN's page says why."
     elif contender.filesystem != spec.slug:

@@ -18,7 +18,7 @@ class KernelRequestError(Exception):
     """Nothing was asked; the text says why, and what to do."""
 
 
-def ask(worker: Worker, package: str) -> None:
+def request_kernel(worker: Worker, package: str) -> None:
     """Ask for this package, "" for the distribution's own kernel. Whoever asks may do so.
 
     Raises KernelRequestError. What becomes of it the worker announces (``machines.Fetching``).

@@ -97,7 +97,7 @@ def unnamed_disk(fingerprint: Fingerprint) -> str:
 def in_words(fingerprint: Fingerprint) -> str:
     """For people: "serial S3Z, WWN 0x5002, 500107862016 bytes"."""
     parts = [
-        f"{_LABELS[key]} {_shown(key, fingerprint[key])}"
+        f"{_LABELS[key]} {_value_in_words(key, fingerprint[key])}"
         for key in _OWN_NAMES
         if key in fingerprint
     ]
@@ -109,7 +109,7 @@ def in_words(fingerprint: Fingerprint) -> str:
     return ", ".join(parts) or "nothing is known of it"
 
 
-def _shown(key: str, value: object) -> str:
+def _value_in_words(key: str, value: object) -> str:
     if key != "born":
         return str(value)
     seconds, _, fraction = str(value).partition(".")

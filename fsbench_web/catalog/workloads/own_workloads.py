@@ -38,7 +38,7 @@ def is_uploaded(slug: str) -> bool:
     return _PRESET.fullmatch(slug) is not None
 
 
-def offered(chosen: Container[str] = ()) -> list[Preset]:
+def offered_presets(chosen: Container[str] = ()) -> list[Preset]:
     """All presets, and the newest version of what was uploaded and not withdrawn.
 
     Of the others those too that are ``chosen`` by name: a job keeps the version it names.
@@ -50,12 +50,12 @@ def offered(chosen: Container[str] = ()) -> list[Preset]:
         if f"own-{row.slug}-v{row.version}" in chosen:
             named.append(row)
     current = [row for row in newest.values() if not row.is_withdrawn and row not in named]
-    uploaded = [as_preset(row) for row in (*named, *current) if can_be(row)]
+    uploaded = [as_preset(row) for row in (*named, *current) if is_runnable(row)]
     # Those of one tool stand together.
     return [*presets().values(), *sorted(uploaded, key=lambda preset: preset.tool)]
 
 
-def can_be(row: OwnWorkload) -> bool:
+def is_runnable(row: OwnWorkload) -> bool:
     """Whether it may be run. A later release may refuse what an earlier one let through."""
     try:
         as_preset(row).workload()

@@ -24,7 +24,7 @@ class RunsDifference:
     ``changed`` are runs, ``new_runs`` counts those that the file holds and that were not stored.
     """
 
-    same: int = 0
+    unchanged: int = 0
     changed: list[int] = field(default_factory=list)
     new_runs: int = 0
 
@@ -48,7 +48,7 @@ def difference(artefact: Artefact) -> RunsDifference:
     digests = dict(RunContent.objects.filter(run__in=stored).values_list("run_id", "digest"))
     for run_id in sorted(stored):
         if current.get(run_id) == (digests.get(run_id) or existing_runs.digest_of(run_id)):
-            comparison.same += 1
+            comparison.unchanged += 1
         else:
             comparison.changed.append(run_id)
     return comparison

@@ -22,11 +22,11 @@ from fsbench_web.core.latency_over_time import LatencySeries
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.core.workloads import workload_of as measured_workload
 from fsbench_web.imports import kilobytes
-from fsbench_web.imports.dates import MeasuredDate, measured
+from fsbench_web.imports.dates import MeasuredDate, measured_date
 from fsbench_web.imports.models import Import, ImportedFile
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, WarningRow
 from fsbench_web.imports.rereads import kept_latencies
-from fsbench_web.imports.rereads.renewal import renewed
+from fsbench_web.imports.rereads.renewal import renewed_warnings
 from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.workloads import workload_of
 from fsbench_web.studies.activity import latencies
@@ -53,7 +53,7 @@ class Change:
     new: ParsedValue | None
 
     @property
-    def any(self) -> Measurement | ParsedValue:
+    def measurement(self) -> Measurement | ParsedValue:
         """Whichever there is: both are of the same cell."""
         value = self.old or self.new
         assert value is not None
@@ -160,7 +160,7 @@ def difference(artefact: Artefact) -> Difference:
         kilobytes.explain(parsed, imported.import_of.target.get("kilobyte", ""))
     comparison = Difference(artefact, parsed=parsed)
     if imported is not None:
-        comparison.warnings = renewed(imported.import_of.report, imported.path, parsed)
+        comparison.warnings = renewed_warnings(imported.import_of.report, imported.path, parsed)
     stored: dict[int, dict[Cell, Measurement]] = defaultdict(dict)
     for row in measurements.rows(MeasurementBlock.objects.filter(artefact=artefact)):
         stored[row.run_id][_cell(row)] = row
@@ -237,7 +237,7 @@ def _compare_dates(parsed: ParsedResult, runs: dict[OwnKey, int], comparison: Di
     imported = Run.objects.filter(pk__in=keys, origin=Run.Origin.IMPORTED)
     imported = imported.exclude(pk__in=others.values("run"))
     for run_id, *stored in imported.values_list("pk", "measured_at", "measured_source"):
-        date = measured(parsed, keys[run_id])
+        date = measured_date(parsed, keys[run_id])
         if [date.at, date.source] != stored:
             comparison.dated[run_id] = date
 
@@ -322,7 +322,7 @@ def _write(comparison: Difference) -> None:
     latencies.replace_of_output(comparison.artefact, comparison.latencies)
     latencies.replace_series_of_output(comparison.artefact, comparison.over_time)
     new = {
-        (change.run_id, _cell(change.any)): change.new
+        (change.run_id, _cell(change.measurement)): change.new
         for change in (*comparison.removed, *comparison.changed, *comparison.moved)
     }
     touched = {run_id for run_id, _ in new}

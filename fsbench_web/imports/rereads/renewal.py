@@ -6,11 +6,13 @@ from typing import Any
 from fsbench_web.core.formats import ParsedResult
 from fsbench_web.imports import dates
 from fsbench_web.imports.checks import unread_columns
-from fsbench_web.imports.problems import ImportProblem, WarningRow, together
+from fsbench_web.imports.problems import ImportProblem, WarningRow, merged_warnings
 from fsbench_web.imports.sources import FileDescription, SourceFile
 
 
-def renewed(report: Mapping[str, Any], path: str, parsed: ParsedResult) -> list[WarningRow] | None:
+def renewed_warnings(
+    report: Mapping[str, Any], path: str, parsed: ParsedResult
+) -> list[WarningRow] | None:
     """All warnings of the import whose ``report`` it is, those of the file at ``path`` anew; None
     where they stay as they are.
 
@@ -22,7 +24,9 @@ def renewed(report: Mapping[str, Any], path: str, parsed: ParsedResult) -> list[
     if any(row["file"] is None for row in stored):
         return None
     file_rows = [row for row in stored if row["file"] == path]
-    current_rows = [warning.as_warning() for warning in together(_of_file(file_rows, path, parsed))]
+    current_rows = [
+        warning.as_warning() for warning in merged_warnings(_file_problems(file_rows, path, parsed))
+    ]
     names = {row["message"] for row in current_rows}
     remarks = report.get("remarks")
     remaining = [
@@ -37,13 +41,15 @@ def renewed(report: Mapping[str, Any], path: str, parsed: ParsedResult) -> list[
     return [*stored[:place], *current_rows, *remaining, *others]
 
 
-def _of_file(rows: Sequence[WarningRow], path: str, parsed: ParsedResult) -> list[ImportProblem]:
+def _file_problems(
+    rows: Sequence[WarningRow], path: str, parsed: ParsedResult
+) -> list[ImportProblem]:
     """What reading a file says today; columns that somebody left out are still left out."""
     messages = {row["message"] for row in rows}
     problems = []
     for column in parsed.unread_columns:
         for ignored in ((column[1],), None):
-            source = SourceFile(path, b"", 0, given=FileDescription(ignored=ignored))
+            source = SourceFile(path, b"", 0, description=FileDescription(ignored=ignored))
             (problem,), _ = unread_columns([column], source)
             if ignored is None or problem.message in messages:
                 problems.append(problem)

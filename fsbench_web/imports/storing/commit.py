@@ -55,7 +55,7 @@ def import_uploads(
     """
     target = target.stripped()
     files = unpack([(safe_name(name), file) for name, file in uploads])
-    sources = [replace(source, given=given) for source in files]
+    sources = [replace(source, description=given) for source in files]
     return import_sources(sources, target, user, only_new=only_new, within_request=within_request)
 
 
@@ -152,12 +152,12 @@ def _store(
     passed_over: list[KnownRun] | None = None,
 ) -> ImportPreview:
     study, is_new = study_for(target, user)
-    placed = [_placed(file, entry) for file in files for entry in file.runs]
+    placed = [_placed_run(file, entry) for file in files for entry in file.runs]
     stored = store_runs(row, study, placed, user, passed_over)
     return ImportPreview(study, is_new, stored.runs, stored.problems, stored.remarks)
 
 
-def _placed(file: PlannedFile, entry: PlannedRun) -> PlacedRun:
+def _placed_run(file: PlannedFile, entry: PlannedRun) -> PlacedRun:
     columns, samples = measurements.of_values(entry.values)
     # The output of a tool only counts its own repeats; a table or the user names them.
     is_counted = entry.parsed.tool != "table" and entry.values[0].repeat is not None
@@ -173,13 +173,13 @@ def _placed(file: PlannedFile, entry: PlannedRun) -> PlacedRun:
         hardware=entry.hardware,
         repeat=None if is_counted else entry.repeat,
         columns=columns,
-        own=entry.own,
+        keys=entry.keys,
         reason=reason,
         samples=samples,
         workload=workload_of(entry.parsed),
         environment=environment_of(entry.parsed),
         block=entry.block,
-        measured=dates.measured(entry.parsed, entry.own),
+        measured=dates.measured_date(entry.parsed, entry.keys),
         planned=entry,
         distributions=_distributions(entry),
     )

@@ -40,7 +40,7 @@ class ExistingRuns:
     runs: dict[str, Run] = field(default_factory=dict)
     repeats: dict[int, int | None] = field(default_factory=dict)
     blocks: dict[int, str] = field(default_factory=dict)
-    following: int = 1
+    next_repeat: int = 1
     finished: list[Run] = field(default_factory=list)
     measured: Repeats | None = None
     stored: list[StoredBlock] | None = None
@@ -70,7 +70,7 @@ def of_series(serieses: Iterable[Series], *, with_cells: bool = False) -> dict[i
         run = object_of(Run, _FIELDS, values)
         existing = by_series[run.series_id]
         existing.repeats[run.repeat], existing.blocks[run.repeat] = run.pk, run.block
-        existing.following = max(existing.following, run.repeat + 1)
+        existing.next_repeat = max(existing.next_repeat, run.repeat + 1)
         if run.state == RunState.DONE:
             existing.finished.append(run)
             existing.runs[digest or digest_of(run.pk)] = run

@@ -8,7 +8,7 @@ from django.db.models import Count, Max
 from django.urls import reverse
 
 from fsbench_web.imports.models import ImportedFile
-from fsbench_web.imports.problems import ImportProblem, together
+from fsbench_web.imports.problems import ImportProblem, merged_warnings
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.platform.fixed_queries import FixedQuery
 from fsbench_web.studies.models import Artefact, Study
@@ -57,7 +57,7 @@ def by_digest(digests: Iterable[str]) -> dict[str, KnownFile]:
     wanted = sorted({digest for digest in digests if digest})
     known_files: dict[str, KnownFile] = {}
     for first in range(0, len(wanted), _AT_ONCE):
-        known_files |= _known(wanted[first : first + _AT_ONCE])
+        known_files |= _latest_by_digest(wanted[first : first + _AT_ONCE])
     return known_files
 
 
@@ -73,14 +73,14 @@ def notes_on(sources: Iterable[SourceFile]) -> list[ImportProblem]:
     known_files = (
         by_digest(source.sha256 for source in files) if is_any or len(files) > _AT_ONCE else {}
     )
-    return together(
+    return merged_warnings(
         ImportProblem(known_files[source.sha256].sentence, source.path, is_note=True)
         for source in files
         if source.sha256 in known_files
     )
 
 
-def _known(digests: list[str]) -> dict[str, KnownFile]:
+def _latest_by_digest(digests: list[str]) -> dict[str, KnownFile]:
     artefacts = Artefact.objects.filter(sha256__in=digests).order_by().values("sha256")
     latest = {
         row["latest"]: row["times"]

@@ -23,7 +23,13 @@ from fsbench_web.imports.checks import (
 )
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import ImportWork, TooLargeForRequest
-from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, losses, together
+from fsbench_web.imports.problems import (
+    ImportProblem,
+    ImportRefused,
+    KnownRun,
+    losses,
+    merged_warnings,
+)
 from fsbench_web.imports.sources import SourceFile, Target
 from fsbench_web.imports.storing.numbering import OnProgress, PlacedRun, given_twice
 from fsbench_web.imports.storing.runs import keys_of, store_runs
@@ -74,14 +80,14 @@ def read(source: SourceFile, on_progress: OnProgress) -> LargeTable:
 
 def _configuration(filesystem: str, configuration: str, source: SourceFile, target: Target) -> str:
     """As ``imports.plan`` says it of small tables, of what the rows say."""
-    fallback = source.given.configuration or target.configuration
+    fallback = source.description.configuration or target.configuration
     label = guesses.written_label(configuration) or fallback
     return label or guesses.written_label(filesystem)
 
 
 def place(table: LargeTable, source: SourceFile, target: Target) -> list[PlacedRun]:
     """What each run of the table is of: its own columns first, then what was said of it."""
-    description = source.given
+    description = source.description
     return [
         PlacedRun(
             source=source,
@@ -90,7 +96,7 @@ def place(table: LargeTable, source: SourceFile, target: Target) -> list[PlacedR
             hardware=key[2] or description.hardware or target.hardware,
             repeat=key[3] if key[3] is not None else description.repeat,
             columns=kilobytes.renamed(columns, target.kilobyte),
-            own=[key],
+            keys=[key],
             block=key[4],
             reason=f"Imported from {source.path}.",
             begins=int(columns.lines[0]),
@@ -174,7 +180,7 @@ def problems_and_notes(
         ImportProblem(cells.not_measured(word), source.path, line, None, None, count, True)
         for word, count, line in report.get("not_measured", [])
     ]
-    warnings = together([*unread, *notes])
+    warnings = merged_warnings([*unread, *notes])
     problems = [
         *_key_problems(report.get("keys", []), source, target),
         *(ImportProblem(**problem) for problem in report.get("problems", [])),
@@ -187,7 +193,7 @@ def _key_problems(
     keys: Iterable[Sequence[Any]], source: SourceFile, target: Target
 ) -> list[ImportProblem]:
     """What is wrong with what the table, and somebody beside it, say it is of."""
-    description = source.given
+    description = source.description
     problems = [*target_problems(target)]
     for filesystem, configuration, hardware, _ in keys:
         problems += label_problems(

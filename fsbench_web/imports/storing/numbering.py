@@ -37,7 +37,7 @@ class PlacedRun:
     """One run to be: what it is of, and its numbers.
 
     ``repeat`` is what somebody says; None: it is numbered on. ``block``: see ``Run.block``.
-    ``own`` is what the file calls the run. ``begins`` is its first line where one table
+    ``keys`` are what the file calls the run. ``begins`` is its first line where one table
     holds all runs, which are told by it. ``planned`` is what it was made of, for whoever shows it.
     """
 
@@ -47,7 +47,7 @@ class PlacedRun:
     hardware: str
     repeat: int | None
     columns: MeasurementColumns
-    own: Sequence[OwnKey]
+    keys: Sequence[OwnKey]
     reason: str
     samples: Mapping[int, Any] = field(default_factory=dict)
     workload: Workload | None = None
@@ -85,11 +85,11 @@ class Numbering:
     """What becomes of the runs of an import: repeats with their numbers, in order; what refuses it;
     and what whoever imports should know.
 
-    ``there`` is what the series hold, by key, and counts on. ``passed_over`` takes what is there
+    ``existing`` is what the series hold, by key, and counts on. ``passed_over`` takes what is there
     already; None: it is refused.
     """
 
-    there: Mapping[int, ExistingRuns]
+    existing: Mapping[int, ExistingRuns]
     user: User | None
     passed_over: list[KnownRun] | None = None
     runs: list[Numbered] = field(default_factory=list)
@@ -101,7 +101,7 @@ class Numbering:
     ) -> None:
         """Number all of them; ``serieses`` are those of each."""
         by_digest: dict[int, dict[str, Run | PlacedRun]] = {
-            pk: {**existing.runs} for pk, existing in self.there.items()
+            pk: {**existing.runs} for pk, existing in self.existing.items()
         }
         data: dict[int, set[int]] = defaultdict(set)
         for entry, series in zip(placed, serieses, strict=True):
@@ -110,12 +110,12 @@ class Numbering:
         for done, (entry, series) in enumerate(zip(placed, serieses, strict=True)):
             on_progress("Checking", done / len(placed))
             content = digests.content_of([entry.columns])
-            same = _same(entry, by_digest[series.pk].get(content.digest))
+            same = _duplicate(entry, by_digest[series.pk].get(content.digest))
             problem = given_twice(entry.source.path, entry.columns, content)
             if problem is None and self.passed_over is not None and isinstance(same, Run):
                 self.passed_over.append({"file": entry.source.path, "run": same.pk})
                 continue
-            problem = problem or _known(entry, series, same)
+            problem = problem or _duplicate_problem(entry, series, same)
             if problem is None:
                 problem = self._place(entry, series, content.digest, data[series.pk])
             if problem is None:
@@ -128,7 +128,7 @@ class Numbering:
         self, entry: PlacedRun, series: Series, digest: str, taken: set[int]
     ) -> ImportProblem | None:
         """Give a run its number, or say why it has none."""
-        existing = self.there[series.pk]
+        existing = self.existing[series.pk]
         cells = (
             cells_of(entry.columns)
             if existing.measured is not None and entry.begins is None
@@ -138,13 +138,13 @@ class Numbering:
         if repeat is None and entry.repeat is not None:
             return _repeat_taken(entry, series, existing)
         if repeat is None:
-            repeat = existing.following
+            repeat = existing.next_repeat
             while repeat in taken:
                 repeat += 1
         joins = existing.run_to_join(repeat, self.user)
         if joins is not None:
             joins.series = series
-        existing.following = max(existing.following, repeat + 1)
+        existing.next_repeat = max(existing.next_repeat, repeat + 1)
         existing.repeats.setdefault(repeat, None)
         existing.blocks.setdefault(repeat, entry.block)
         if existing.measured is not None and cells:
@@ -240,13 +240,13 @@ class Numbering:
         for numbered in self.runs:
             by_series[numbered.series.pk].append(numbered)
         for pk, group in by_series.items():
-            measured, label = self.there[pk].measured, group[0].series.configuration.label
+            measured, label = self.existing[pk].measured, group[0].series.configuration.label
             if measured is None or len(measured) < 2:
                 continue
             files = {numbered.repeat: numbered.placed.source.path for numbered in reversed(group)}
             unequal = [repeat for repeat in measured.unequal if repeat in files]
             for repeat in unequal[:_MOST_NAMED]:
-                message = f"Repeat {repeat} of {label} lacks {measured.lacks(repeat)}."
+                message = f"Repeat {repeat} of {label} lacks {measured.missing_cells(repeat)}."
                 yield _note(message, files[repeat])
             if others := len(measured.unequal) - len(unequal):
                 yield _note(f"{others:,} of the stored repeats of {label} lack some values too.")
@@ -278,14 +278,14 @@ def given_twice(path: str, columns: MeasurementColumns, content: Content) -> Imp
     return ImportProblem(message, path, second)
 
 
-def _same(entry: PlacedRun, same: Run | PlacedRun | None) -> Run | PlacedRun | None:
+def _duplicate(entry: PlacedRun, same: Run | PlacedRun | None) -> Run | PlacedRun | None:
     """The run, or that of this import, which holds the very same measurement, or None.
 
     Who numbers the repeats, in a table or in the preview, says that they are several, also when a
     coarse clock gave two of them the same numbers; the same file sent again is then told by its
     numbers of repeats. A tool that ran several times in one file may print the same each time.
     """
-    counts_repeats = entry.own[0][3] is not None or bool(entry.block)
+    counts_repeats = entry.keys[0][3] is not None or bool(entry.block)
     if isinstance(same, PlacedRun) and same.source is entry.source and counts_repeats:
         return None
     if entry.repeat is None or (isinstance(same, Run) and same.repeat == entry.repeat):
@@ -293,7 +293,9 @@ def _same(entry: PlacedRun, same: Run | PlacedRun | None) -> Run | PlacedRun | N
     return None
 
 
-def _known(entry: PlacedRun, series: Series, same: Run | PlacedRun | None) -> ImportProblem | None:
+def _duplicate_problem(
+    entry: PlacedRun, series: Series, same: Run | PlacedRun | None
+) -> ImportProblem | None:
     """That the very same numbers are there, in ``same``, or None.
 
     No problem names a run of this very import: nobody can look at it yet.

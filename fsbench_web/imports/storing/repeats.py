@@ -111,7 +111,7 @@ class Repeats:
             counts.update({test: len(sizes) for test, sizes in part.items()})
         return counts
 
-    def lacks(self, repeat: int) -> str:
+    def missing_cells(self, repeat: int) -> str:
         """What others have measured and this one has not, in words."""
         counts = self._counts(repeat)
         lacking_tests = [

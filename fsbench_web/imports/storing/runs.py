@@ -230,7 +230,7 @@ def _score_and_store(
         try:
             flags_of_runs = ingest.score_with(series, finished, stored, numbers)
         except ingest.MixedMeasurements as error:
-            problems.append(_mixed(series, error))
+            problems.append(_mixed_problem(series, error))
         else:
             flags |= {
                 id(numbered): run_flags
@@ -256,7 +256,7 @@ def _score_and_store(
         try:
             ingest.rescore_locked(series, existing[series.pk].finished)
         except ingest.MixedMeasurements as error:
-            problems.append(_mixed(series, error))
+            problems.append(_mixed_problem(series, error))
     return other_rows or [], problems
 
 
@@ -270,7 +270,7 @@ def _store_over_time(runs: Recorded, artefacts: Mapping[int, Artefact]) -> None:
         latencies.store_series(run, artefacts[key], numbered.placed.planned.parsed.over_time)
 
 
-def _mixed(series: Series, error: ingest.MixedMeasurements) -> ImportProblem:
+def _mixed_problem(series: Series, error: ingest.MixedMeasurements) -> ImportProblem:
     return ImportProblem(
         f"{series.configuration.label}: {error} Runs of one configuration in one study are repeats "
         "of each other; import these into a study of their own."
@@ -299,7 +299,7 @@ def _notes(
             artefact=artefacts[key],
             path=source.path,
             mapping=source.mapping,
-            runs=[[file_key, run.pk] for placed, run in pairs for file_key in placed.own],
+            runs=[[file_key, run.pk] for placed, run in pairs for file_key in placed.keys],
         )
     run_ids = list(dict.fromkeys(run.pk for _, run in runs))
     links = [(row.pk, run_id) for run_id in run_ids]

@@ -17,7 +17,7 @@ from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.imports import mappings
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.problems import ImportProblem
-from fsbench_web.imports.views.uploads import gone, user_of
+from fsbench_web.imports.views.uploads import not_found_sentence, user_of
 from fsbench_web.platform import plain_text
 
 SHAPES = (
@@ -44,15 +44,15 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
         .first()
     )
     if file is None:
-        raise Http404(gone(import_id))
-    if request.method == "POST" and (current := _of_kept(request, file)) is not None:
+        raise Http404(not_found_sentence(import_id))
+    if request.method == "POST" and (current := _use_or_forget(request, file)) is not None:
         return current
     is_large = bool(file.import_of.report.get("large"))
     data = mappings.head_of(file) if is_large else gzip.decompress(file.content_gzip)
     problems: list[ImportProblem] = []
     teams = Team.objects.filter(members=user_of(request))
     result = Mapping.from_json(file.mapping) if file.mapping else None
-    offered = mappings.offered(mappings.head_of(file), user_of(request))
+    offered = mappings.saved_for_header(mappings.head_of(file), user_of(request))
     name = file.mapping_name
     team = next(
         (
@@ -77,10 +77,10 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
                 try:
                     keep(user_of(request), file, data, result, name, team)
                 except Import.DoesNotExist:
-                    raise Http404(gone(import_id)) from None
+                    raise Http404(not_found_sentence(import_id)) from None
                 return redirect("imports:show", import_id=import_id)
     try:
-        table = mappings.shown(data, result)
+        table = mappings.table_preview(data, result)
     except UnreadableFile as error:
         problems += [
             ImportProblem(problem.message, file.path, problem.line, problem.column)
@@ -111,14 +111,14 @@ def keep(
     user: User, file: ImportFile, data: bytes, values: Mapping, name: str, team: Team | None
 ) -> None:
     """Read the file so from now on; with a name it is offered for others with the same header.
-    Raises Import.DoesNotExist as ``mappings.use`` does.
+    Raises Import.DoesNotExist as ``mappings.apply`` does.
     """
-    mappings.use(file, values, name)
+    mappings.apply(file, values, name)
     if name:
-        mappings.keep(name, data, values, user, team)
+        mappings.save(name, data, values, user, team)
 
 
-def _of_kept(request: HttpRequest, file: ImportFile) -> HttpResponse | None:
+def _use_or_forget(request: HttpRequest, file: ImportFile) -> HttpResponse | None:
     """Use or forget a kept mapping, where the form asks for that."""
     user = user_of(request)
     for action in ("use", "forget"):
@@ -133,8 +133,8 @@ def _of_kept(request: HttpRequest, file: ImportFile) -> HttpResponse | None:
             messages.info(request, f"The mapping {saved.name} is forgotten.")
             return redirect("imports:mapping", import_id=file.import_of_id, file_id=file.pk)
         try:
-            mappings.use(file, Mapping.from_json(saved.mapping), saved.name)
+            mappings.apply(file, Mapping.from_json(saved.mapping), saved.name)
         except Import.DoesNotExist:
-            raise Http404(gone(file.import_of_id)) from None
+            raise Http404(not_found_sentence(file.import_of_id)) from None
         return redirect("imports:show", import_id=file.import_of_id)
     return None

@@ -120,17 +120,17 @@ def show(request: HttpRequest, import_id: int) -> HttpResponse:
     """The preview, for who uploaded the files; the result, for everybody."""
     row = Import.objects.select_related("study", "created_by").filter(pk=import_id).first()
     if row is None:
-        raise Http404(gone(import_id))
+        raise Http404(not_found_sentence(import_id))
     if row.state == ImportState.DONE:
         return _result(request, row)
     if row.created_by != request.user:
         raise Http404("Only who uploaded these files sees them before they are imported.")
     if row.state != ImportState.PREVIEWED:
-        return _waiting(request, row)
+        return _waiting_page(request, row)
     return _preview(request, row)
 
 
-def _waiting(request: HttpRequest, row: Import) -> HttpResponse:
+def _waiting_page(request: HttpRequest, row: Import) -> HttpResponse:
     """How far the importer is, or why it gave up."""
     file = row.files.defer("content_gzip").first()
     return render(request, "imports/waiting.html", {"import": row, "file": file})
@@ -143,12 +143,12 @@ def progress(request: HttpRequest, import_id: int) -> HttpResponse:
     """State, phase and share done, for the bar of the page that waits."""
     row = Import.objects.filter(pk=import_id).first()
     if row is None or (row.state != ImportState.DONE and row.created_by != request.user):
-        raise Http404(gone(import_id))
+        raise Http404(not_found_sentence(import_id))
     values = {"state": row.state, "phase": row.phase, "progress": row.progress}
     return JsonResponse(values | {"claimed": bool(row.claimed_by)})
 
 
-def gone(import_id: int) -> str:
+def not_found_sentence(import_id: int) -> str:
     """Why an import is not there."""
     return (
         f"There is no import {import_id}. Uploads that nobody imported are deleted after a day; "
@@ -183,7 +183,9 @@ def _preview(
         return _large_preview(request, row, problems or [], status)
     columns = uploads.columns_digest(row)  # before they are read: an older one is refused
     upload_preview = uploads.preview_of(row, user_of(request))
-    page = preview.shown(list(row.files.defer("content_gzip")), upload_preview, user_of(request))
+    page = preview.upload_preview(
+        list(row.files.defer("content_gzip")), upload_preview, user_of(request)
+    )
     context = {
         "import": row,
         "target": row.target,
@@ -219,10 +221,10 @@ def _large_preview(
         "problems": list(dict.fromkeys(all_problems)),
         "report": row.report,
         "warnings": queue.warnings_of(row),
-        "kept": mappings.offered(mappings.head_of(file), user_of(request))
+        "kept": mappings.saved_for_header(mappings.head_of(file), user_of(request))
         if file and row.report.get("needs_mapping")
         else [],
-        "proposed_names": mappings.proposed(
+        "proposed_names": mappings.proposed_names(
             (test.test for test in tests),
             Mapping.from_json(file.mapping) if file and file.mapping else None,
         ),
@@ -253,7 +255,7 @@ def uploaded(request: HttpRequest, import_id: int) -> Import:
         pk=import_id, state=ImportState.PREVIEWED, created_by=user_of(request)
     ).first()
     if row is None:
-        raise Http404(gone(import_id))
+        raise Http404(not_found_sentence(import_id))
     return row
 
 
@@ -290,7 +292,7 @@ def commit(request: HttpRequest, import_id: int) -> HttpResponse:
             return redirect("imports:show", import_id=import_id)
         uploads.commit_stashed(import_id, user_of(request), columns)
     except Import.DoesNotExist:
-        raise Http404(gone(import_id)) from None
+        raise Http404(not_found_sentence(import_id)) from None
     except ImportRefused as error:
         # Something came in between, or a problem is left; the preview says what.
         general = [problem for problem in error.problems if problem.file is None]
@@ -306,7 +308,7 @@ def discard(request: HttpRequest, import_id: int) -> HttpResponse:
     try:
         target = asdict(uploads.discard(import_id, user_of(request)))
     except Import.DoesNotExist:
-        raise Http404(gone(import_id)) from None
+        raise Http404(not_found_sentence(import_id)) from None
     query = urlencode({name: text for name, text in target.items() if text and name in FIELDS})
     messages.info(request, "The upload was discarded. Nothing of it was stored.")
     return redirect(f"{reverse('imports:new')}?{query}")

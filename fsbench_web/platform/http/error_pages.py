@@ -86,7 +86,7 @@ def too_many(request: HttpRequest, sentence: str, wait_s: int) -> HttpResponse:
     return response
 
 
-def plain(status: int, text: str) -> HttpResponse:
+def plain_text(status: int, text: str) -> HttpResponse:
     """A refusal in plain text, for whoever fetches files."""
     return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")
 
@@ -117,7 +117,7 @@ def not_allowed(
         response = get_response(request)
         if not isinstance(response, HttpResponseNotAllowed) or _is_api(request):
             return response
-        context = {"is_form": "POST" in response["Allow"], "above": _above(request.path)}
+        context = {"is_form": "POST" in response["Allow"], "above": _parent_address(request.path)}
         page = _page(request, 405, "405.html", context | {"path": request.path})
         page["Allow"] = response["Allow"]
         return page
@@ -125,7 +125,7 @@ def not_allowed(
     return answer
 
 
-def _above(path: str) -> str:
+def _parent_address(path: str) -> str:
     """The nearest address above one: what a form's address changes, most often."""
     while path := path.rstrip("/").rpartition("/")[0]:
         try:

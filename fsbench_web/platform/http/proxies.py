@@ -16,18 +16,18 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class TrustedProxies:
-    """ASGI middleware: every request as ``seen`` through the proxies."""
+    """ASGI middleware: every request as ``forwarded_scope`` has it, through the proxies."""
 
     def __init__(self, application: Application, trusted: Sequence[Network]) -> None:
         self._application, self._trusted = application, trusted
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         if scope["type"] in ("http", "websocket"):
-            scope = seen(scope, self._trusted)
+            scope = forwarded_scope(scope, self._trusted)
         await self._application(scope, receive, send)
 
 
-def seen(scope: Scope, trusted: Sequence[Network]) -> Scope:
+def forwarded_scope(scope: Scope, trusted: Sequence[Network]) -> Scope:
     """The scope with the client and the scheme that trusted proxies tell, without their headers.
 
     The client is the last address of ``X-Forwarded-For`` that is no trusted proxy: what stands

@@ -51,7 +51,7 @@ def take(folder: Path) -> Manifest:
             server=databases.server(),
             migrations=migrations,
             counts=counts,
-            files=[manifest.described(unfinished, path) for path in files],
+            files=[manifest.describe(unfinished, path) for path in files],
         )
         backup.write(unfinished)
         unfinished.rename(folder)
@@ -133,7 +133,7 @@ def _refuse_unreadable_backup(backup: Manifest) -> None:
         raise BackupError(
             f"The backup is of {backup.database}, and DATABASE_URL names {databases.kind()}."
         )
-    if unknown := table_version.unknown(backup.migrations):
+    if unknown := table_version.unknown_migrations(backup.migrations):
         raise BackupError(
             f"The backup was made by a later version of fsbench ({backup.version}), with "
             f"{', '.join(unknown[:5])}: restore it with that version."

@@ -48,7 +48,7 @@ def _dump_sqlite(folder: Path) -> tuple[Path, dict[str, int], list[str]]:
         copy.execute("PRAGMA journal_mode=DELETE")
     of_copy = {}
     with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as copy:
-        for table in _counted(connection.introspection.table_names()):
+        for table in _counted_tables(connection.introspection.table_names()):
             of_copy[table] = int(copy.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0])  # noqa: S608 - names from the schema
         applied = copy.execute("SELECT app || '.' || name FROM django_migrations ORDER BY 1")
         return file, of_copy, [str(row[0]) for row in applied]
@@ -58,13 +58,13 @@ def counts() -> dict[str, int]:
     """Rows by table, as they are now."""
     by_table = {}
     with connection.cursor() as cursor:
-        for table in _counted(connection.introspection.table_names(cursor)):
+        for table in _counted_tables(connection.introspection.table_names(cursor)):
             cursor.execute(f'SELECT count(*) FROM "{table}"')  # noqa: S608 - names from the schema
             by_table[table] = int(cursor.fetchone()[0])
     return by_table
 
 
-def _counted(tables: list[str]) -> list[str]:
+def _counted_tables(tables: list[str]) -> list[str]:
     return sorted(set(tables) - set(_NOT_COUNTED))
 
 

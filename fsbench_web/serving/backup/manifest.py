@@ -50,7 +50,7 @@ class Manifest:
         (folder / NAME).write_text(f"{text}\n", encoding="utf-8")
 
 
-def described(folder: Path, path: Path) -> BackupFile:
+def describe(folder: Path, path: Path) -> BackupFile:
     """Size and digest of a file in the folder."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
@@ -83,7 +83,7 @@ def read(folder: Path) -> Manifest:
         if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
             raise BackupError(f"The backup is not whole: {file.path} is missing.")
         # The size first: a hole of many terabytes is read for days.
-        if path.stat().st_size != file.size_bytes or described(folder, path) != file:
+        if path.stat().st_size != file.size_bytes or describe(folder, path) != file:
             raise BackupError(
                 f"The backup is damaged: {file.path} is not what it was when it was written."
             )

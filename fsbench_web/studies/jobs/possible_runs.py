@@ -83,7 +83,7 @@ def _refusals(user: User) -> Callable[[Lun], list[str]]:
 
 def offered(lun: Lun | None) -> list[str]:
     """The file systems that the form shows: those that are made, or the one that is mounted."""
-    mount = availability.mounted(lun) if lun is not None else None
+    mount = availability.mounted_contender(lun) if lun is not None else None
     return list(ON_LUNS) if mount is None else [mount.filesystem]
 
 

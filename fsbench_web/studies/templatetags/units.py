@@ -106,7 +106,7 @@ def duration(value: object) -> str:
 @register.filter
 def since(value: datetime) -> str:
     """How long ago that was, in seconds where it is less than a minute."""
-    return clock.since(value)
+    return clock.elapsed(value)
 
 
 @register.filter

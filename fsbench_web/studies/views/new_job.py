@@ -254,7 +254,7 @@ def _workloads(form: job_form.JobForm, lun: Lun | None, *, is_asked: bool) -> di
 
 def _mounted_label(lun: Lun | None) -> str:
     """What a LUN that is a mount is compared as: ``nfs4.2_nconnect4``; "" of every other one."""
-    mount = availability.mounted(lun) if lun else None
+    mount = availability.mounted_contender(lun) if lun else None
     return configuration_label(mount.filesystem, mount.options) if mount else ""
 
 

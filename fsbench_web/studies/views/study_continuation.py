@@ -10,7 +10,7 @@ from fsbench_web.catalog.configurations.filesystems import OptionError, validate
 from fsbench_web.catalog.configurations.stacks import PLAIN_STACK
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.models import Workload as WorkloadRow
-from fsbench_web.catalog.workloads.own_workloads import offered
+from fsbench_web.catalog.workloads.own_workloads import offered_presets
 from fsbench_web.studies.jobs import possible_runs
 from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.forms import job_form
@@ -166,7 +166,7 @@ def _repeats(serieses: Sequence[Series], taken: ContinuedForm) -> int:
 
 def _workloads(serieses: Sequence[Series], taken: ContinuedForm) -> list[WorkloadSpec]:
     rows = {series.workload.pk: series.workload for series in serieses if series.workload}
-    presets = {preset.slug: preset for preset in offered()}
+    presets = {preset.slug: preset for preset in offered_presets()}
     workloads: list[WorkloadSpec] = []
     titles, unknown = list[str](), list[str]()
     for row in rows.values():

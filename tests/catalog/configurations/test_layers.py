@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsbench_web.catalog.configurations.commands.layers import made
+from fsbench_web.catalog.configurations.commands.layers import layer_commands
 from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label
 from fsbench_web.catalog.configurations.layers import (
@@ -140,9 +140,9 @@ def test_a_file_system_on_one_device_needs_a_layer_that_joins() -> None:
 
 def test_layers_are_undone_in_the_reverse_order_and_leave_no_device_unwiped() -> None:
     stack = layers({"layer": "luks"}, {"layer": "md", "level": "raid1"})
-    found = made(stack, ["/dev/vda", "/dev/vdb"], [GIB, GIB])
+    found = layer_commands(stack, ["/dev/vda", "/dev/vdb"], [GIB, GIB])
     assert found.devices == ("/dev/md1",)
-    assert [argv[:2] for argv, _ in found.up] == [
+    assert [argv[:2] for argv, _ in found.assemble] == [
         ("cryptsetup", "luksFormat"),
         ("cryptsetup", "open"),
         ("cryptsetup", "luksFormat"),
@@ -150,7 +150,7 @@ def test_layers_are_undone_in_the_reverse_order_and_leave_no_device_unwiped() ->
         ("mdadm", "--create"),
         ("fsbench-resync", "md1"),
     ]
-    assert [argv for argv, _ in found.down] == [
+    assert [argv for argv, _ in found.disassemble] == [
         ("mdadm", "--stop", "/dev/md1"),
         ("wipefs", "--all", "/dev/mapper/fsbench0-0", "/dev/mapper/fsbench0-1"),
         ("cryptsetup", "close", "fsbench0-1"),
@@ -164,13 +164,13 @@ def test_checksums_are_labelled_before_all_is_written_and_a_cache_is_of_all_devi
         {"layer": "integrity", "algorithm": "sha256", "writes": "direct", "sector_size": 4096},
         {"layer": "bcache", "cache_mode": "writeback", "bucket_kb": 64, "sequential": "cached"},
     )
-    found = made(stack, ["/dev/vda"], [GIB], ["/dev/vdb"])
+    found = layer_commands(stack, ["/dev/vda"], [GIB], ["/dev/vdb"])
     assert found.devices == ("/dev/bcache0",)
     mapped, how = "/dev/mapper/fsbench0-0", ("--integrity", "sha256", "--integrity-no-journal")
     made_of = ("make-bcache", "--cset-uuid", OWN_CACHE_UUID)
     label = ("dd", "of=/dev/vda", "bs=1", "seek=1024", "status=none", "conv=notrunc,nocreat,fsync")
     make = ("integritysetup", "format", "--batch-mode", "--no-wipe", *how, "--sector-size", "4096")
-    assert found.up == (
+    assert found.assemble == (
         ((*make, "/dev/vda"), ""),
         *(
             (label, OWN_LABEL),
@@ -188,7 +188,7 @@ def test_checksums_are_labelled_before_all_is_written_and_a_cache_is_of_all_devi
             ),
         ),
     )
-    assert [argv for argv, _ in found.down] == [
+    assert [argv for argv, _ in found.disassemble] == [
         ("fsbench-bcache", "stop", "--cache=/dev/vdb", mapped),
         ("wipefs", "--all", mapped, "/dev/vdb"),
         ("integritysetup", "close", "fsbench0-0"),
@@ -208,26 +208,30 @@ def test_every_command_names_the_devices_of_its_stack_and_no_other() -> None:
     for said in EACH:
         stack = (Layer.of(said), Layer("luks"))
         luns, cache = [f"/dev/vd{letter}" for letter in "abcd"], ["/dev/vde"]
-        found = made(stack, luns, [GIB] * 4, cache)
+        found = layer_commands(stack, luns, [GIB] * 4, cache)
         known = {*luns, *cache, "/dev/md0", "/dev/mapper/fsbench0-data"}
         known |= {f"/dev/bcache{place}" for place in range(4)}
         known |= {f"/dev/mapper/fsbench{n}-{place}" for n in (0, 1) for place in range(4)}
-        commands = [*found.up, *found.down]
+        commands = [*found.assemble, *found.disassemble]
         words = {word.rpartition("=")[2] for argv, _ in commands for word in argv}
         named = {word for word in words if word.startswith("/dev/")}
         assert named <= known, said
         assert {argv[0] for argv, _ in commands} - OF_EVERY_SYSTEM <= set(PROGRAMS)
-        (last, _) = found.down[-1]
+        (last, _) = found.disassemble[-1]
         has_cache = "cache_mode" in said
         assert last == ("wipefs", "--all", *luns, *(cache if has_cache else []))
 
 
 def test_a_thin_volume_needs_the_sizes_and_is_smaller_than_its_pool() -> None:
     thin = layers({"layer": "lvm", "layout": "thin"})
-    sizes = [argv for argv, _ in made(thin, ["/dev/vda"], [GIB]).up if "--virtualsize" in argv]
+    sizes = [
+        argv
+        for argv, _ in layer_commands(thin, ["/dev/vda"], [GIB]).assemble
+        if "--virtualsize" in argv
+    ]
     assert sizes[0][sizes[0].index("--virtualsize") + 1] == "868m"
     with pytest.raises(OptionError, match="sizes are not known"):
-        made(thin, ["/dev/vda"], [None])
+        layer_commands(thin, ["/dev/vda"], [None])
 
 
 def test_a_run_wipes_prepares_layers_measures_and_takes_down() -> None:

@@ -13,7 +13,7 @@ from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import Role
 from fsbench_web.catalog.models import Lun, OwnWorkload, Workload
 from fsbench_web.catalog.workers.announce import announce
-from fsbench_web.catalog.workloads.own_workloads import add_version, offered, preset_of
+from fsbench_web.catalog.workloads.own_workloads import add_version, offered_presets, preset_of
 from fsbench_web.core.workloads import ParameterError
 from fsbench_web.studies.models import Run
 from tests.accounts.people import person
@@ -84,18 +84,18 @@ def test_an_upload_is_a_version_and_the_next_one_another(administrator: Client, 
     assert (first.slug, first.version, first.text) == ("small-reads", 1, JOB)
     assert (second.slug, second.version, second.created_by) == ("small-reads", 2, root)
     # Only the newest is offered, and every one can be named.
-    uploaded = [preset.slug for preset in offered() if preset.slug.startswith("own-")]
+    uploaded = [preset.slug for preset in offered_presets() if preset.slug.startswith("own-")]
     assert uploaded == ["own-small-reads-v2"]
     old = preset_of("own-small-reads-v1")
     assert old is not None
     assert old.parameters["text"] == JOB
-    named = [preset.slug for preset in offered({"own-small-reads-v1"})]
+    named = [preset.slug for preset in offered_presets({"own-small-reads-v1"})]
     assert named[-2:] == ["own-small-reads-v1", "own-small-reads-v2"]
     page = Client().get("/workloads/").content.decode()
     assert "own-small-reads-v1" in page
 
     assert administrator.post(f"/workloads/{second.pk}/withdraw/").status_code == 302
-    assert not [preset for preset in offered() if preset.slug.startswith("own-")]
+    assert not [preset for preset in offered_presets() if preset.slug.startswith("own-")]
     assert preset_of("own-small-reads-v2") is not None
 
 
@@ -147,7 +147,7 @@ def test_what_a_later_release_refuses_takes_no_page_away(
     OwnWorkload.objects.filter(pk=row.pk).update(text=HOSTILE)
     page = administrator.get(f"/runs/new/?lun={lun.pk}&workload=own-small-reads-v1")
     assert page.status_code == 200
-    assert "own-small-reads-v1" not in [preset.slug for preset in offered()]
+    assert "own-small-reads-v1" not in [preset.slug for preset in offered_presets()]
     spec = f"lun={lun.pk}&fs=ext4.1&scheduler=none&repeats=1&new_study=S"
     review = administrator.get(f"/runs/new/review/?{spec}&workload=own-small-reads-v1")
     assert review.status_code == 422

@@ -35,7 +35,9 @@ class Command(SiteCommand):
         if options["permalinks"] and options["permalinks_to"]:
             raise CommandError("Say either --permalinks or --permalinks-to, not both.")
         try:
-            accounts.close(user, command_line.who(), _permalinks_of(options), command_line.facts())
+            accounts.close(
+                user, command_line.actor(), _permalinks_of(options), command_line.facts()
+            )
         except closing.DispositionError as error:
             raise CommandError(
                 f"{error} (--permalinks withdraw, --permalinks keep, --permalinks-to ACCOUNT)"

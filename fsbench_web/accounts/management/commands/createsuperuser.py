@@ -23,7 +23,11 @@ class _AuditedUserManager(UserManager[User]):
         user = super().create_superuser(*args, **fields)
         facts = command_line.facts()
         audit.note(
-            command_line.who(), "account made", f"account {user}", role=Role.ADMINISTRATOR, **facts
+            command_line.actor(),
+            "account made",
+            f"account {user}",
+            role=Role.ADMINISTRATOR,
+            **facts,
         )
         return user
 

@@ -41,7 +41,7 @@ def mkfs_command(
     ``further`` are the other devices that it is made over, and ``caches`` those for its cache,
     which are erased too.
     """
-    spec = _made(slug)
+    spec = _require_mkfs(slug)
     devices = _all_devices(spec, device, further)
     if spec.takes_cache:
         devices = bcachefs.mkfs_arguments(options, devices, caches)
@@ -55,11 +55,11 @@ def mkfs_command(
         arguments += external_journal(slug).mkfs_arguments(journal, options)
     arguments = _features_together(arguments)
     if keeps_blocks:
-        return [*_joined([*spec.mkfs, *arguments], spec.without_discard), *devices]
+        return [*_join_arguments([*spec.mkfs, *arguments], spec.without_discard), *devices]
     return [*spec.mkfs, *arguments, *devices]
 
 
-def _made(slug: str) -> Filesystem:
+def _require_mkfs(slug: str) -> Filesystem:
     spec = filesystem(slug)
     if spec.is_raw:
         raise OptionError("The raw device has no file system: none is made or mounted.")
@@ -91,7 +91,7 @@ def _features_together(arguments: list[str]) -> list[str]:
     return [*rest, "-O", ",".join(features)]
 
 
-def _joined(argv: list[str], more: tuple[str, ...]) -> list[str]:
+def _join_arguments(argv: list[str], more: tuple[str, ...]) -> list[str]:
     """Both together; of mke2fs(8) the last -E alone counts, so that its values are joined."""
     if more[:1] != ("-E",) or "-E" not in argv:
         return [*argv, *more]
@@ -109,7 +109,7 @@ def mount_command(
     caches: Sequence[str] = (),
 ) -> list[str]:
     """The arguments that mount ``device``, and with it the others (see ``mkfs_command``)."""
-    spec = _made(slug)
+    spec = _require_mkfs(slug)
     words = [
         argument
         for option in spec.options

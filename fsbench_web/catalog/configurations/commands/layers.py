@@ -43,11 +43,11 @@ class LayerCommands:
     """
 
     devices: tuple[str, ...]
-    up: tuple[tuple[tuple[str, ...], str], ...]
-    down: tuple[tuple[tuple[str, ...], str], ...]
+    assemble: tuple[tuple[tuple[str, ...], str], ...]
+    disassemble: tuple[tuple[tuple[str, ...], str], ...]
 
 
-def made(
+def layer_commands(
     layers: Sequence[Layer],
     devices: Sequence[str],
     sizes_bytes: Sequence[int | None],
@@ -100,7 +100,7 @@ def _md(
     ]
     # Copies and parity that are still being written would be measured with the benchmark.
     waits = [] if level == "raid0" else [([RESYNC_PROGRAM, f"md{number}"], "")]
-    return [(create, ""), *waits], [array], [["mdadm", "--stop", array], _wiped(devices)]
+    return [(create, ""), *waits], [array], [["mdadm", "--stop", array], _wipe_command(devices)]
 
 
 def _array_bytes(level: str, sizes: list[int | None]) -> int | None:
@@ -155,7 +155,7 @@ def _lvm(
         ]
     down = [
         ["lvm", "vgchange", *_NO_UDEV, "--activate", "n", group],
-        _wiped([*devices, *caches]),
+        _wipe_command([*devices, *caches]),
     ]
     return commands, [f"/dev/mapper/{group}-data"], down
 
@@ -183,7 +183,7 @@ def _luks(
             *("--key-file", "-", device, name),
         ]
         commands += [(make, _PASSPHRASE), (opened, _PASSPHRASE)]
-    down = [*(["cryptsetup", "close", name] for name in names[::-1]), _wiped(devices)]
+    down = [*(["cryptsetup", "close", name] for name in names[::-1]), _wipe_command(devices)]
     return commands, [f"/dev/mapper/{name}" for name in names], down
 
 
@@ -208,7 +208,7 @@ def _integrity(
             (["integritysetup", "open", *flags, device, name], ""),
             (["blkdiscard", "--force", "--zeroout", f"/dev/mapper/{name}"], ""),
         ]
-    down = [*(["integritysetup", "close", name] for name in names[::-1]), _wiped(devices)]
+    down = [*(["integritysetup", "close", name] for name in names[::-1]), _wipe_command(devices)]
     return commands, [f"/dev/mapper/{name}" for name in names], down
 
 
@@ -231,15 +231,18 @@ def _bcache(
         *layer.arguments("sequential"),
     ]
     commands: _Commands = [
-        (_wiped([*devices, *caches]), ""),
+        (_wipe_command([*devices, *caches]), ""),
         *(([*make, *layer.arguments("bucket_kb"), "-C", cache], "") for cache in caches),
         *(([*make, "-B", device], "") for device in devices),
         ([*begin, *devices], ""),
     ]
-    down = [[BCACHE_PROGRAM, "stop", *cache_arguments, *devices], _wiped([*devices, *caches])]
+    down = [
+        [BCACHE_PROGRAM, "stop", *cache_arguments, *devices],
+        _wipe_command([*devices, *caches]),
+    ]
     return commands, [f"/dev/bcache{place}" for place in range(len(devices))], down
 
 
-def _wiped(devices: Sequence[str]) -> list[str]:
+def _wipe_command(devices: Sequence[str]) -> list[str]:
     """Not forced: wipefs(8) refuses a device that something still stands on."""
     return ["wipefs", "--all", *devices]

@@ -12,7 +12,7 @@ from fsbench_web.catalog.configurations.commands.filesystem import (
     mkfs_command,
     mount_command,
 )
-from fsbench_web.catalog.configurations.commands.layers import LayerCommands, made
+from fsbench_web.catalog.configurations.commands.layers import LayerCommands, layer_commands
 from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
 from fsbench_web.catalog.configurations.commands.preparation import (
     LAYOUT_OUTPUTS,
@@ -24,7 +24,7 @@ from fsbench_web.catalog.configurations.commands.preparation import (
 from fsbench_web.catalog.configurations.filesystems import (
     RAW,
     OptionError,
-    lacking,
+    workload_problem,
 )
 from fsbench_web.catalog.configurations.filesystems import (
     filesystem as find_filesystem,
@@ -83,7 +83,7 @@ def run_commands(
         if not makes_filesystem or journal is not None or members or layers:
             raise OptionError("The raw device is one LUN by itself, without layers or journal.")
         return _raw_commands(workload, device, preparation, size_bytes, probe_s)
-    if sentence := lacking(filesystem, workload):
+    if sentence := workload_problem(filesystem, workload):
         raise OptionError(sentence)
     if not makes_filesystem:
         if preparation != PLAIN:
@@ -130,7 +130,7 @@ def run_commands(
         # What one LUN can do is no bound for several: there it is the device that layers make of
         # them, of which no more is read than the probe writes (a thin volume has nothing else).
         *probe_commands(preparation, device, 0 if members else probe_s),
-        *(PlannedCommand("layer", argv, stdin) for argv, stdin in layered.up),
+        *(PlannedCommand("layer", argv, stdin) for argv, stdin in layered.assemble),
         *probe_commands(
             PLAIN, top, probe_s if members and _is_one(members, [*further, *caches]) else 0
         ),
@@ -146,8 +146,8 @@ def run_commands(
         *uncover,
         *layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[1]),
         unmount,
-        *filesystem_commands.down,
-        *(PlannedCommand("teardown", argv, stdin) for argv, stdin in layered.down),
+        *filesystem_commands.teardown,
+        *(PlannedCommand("teardown", argv, stdin) for argv, stdin in layered.disassemble),
     ]
 
 
@@ -162,7 +162,7 @@ class _FilesystemCommands:
     mount: PlannedCommand
     between: tuple[PlannedCommand, ...] = ()
     check: tuple[PlannedCommand, ...] = ()
-    down: tuple[PlannedCommand, ...] = ()
+    teardown: tuple[PlannedCommand, ...] = ()
 
 
 def _pool_commands(
@@ -199,10 +199,10 @@ def _above_commands(
     """What is mounted over the file system in the same place, and what uncovers it again."""
     network = network_of(options)
     if network is not None:
-        up = [network.up(options, mount_point), network.mount(options, mount_point)]
+        up = [network.up_command(options, mount_point), network.mount_command(options, mount_point)]
         return (
             [PlannedCommand(network.phase, argv) for argv in up],
-            [unmount, PlannedCommand(network.phase, network.down())],
+            [unmount, PlannedCommand(network.phase, network.down_command())],
         )
     overlay = _overlay_commands(options, mount_point)
     return overlay, [unmount] if overlay else []
@@ -276,7 +276,9 @@ def _layered(
     layers: Sequence[Layer], luns: list[str], size_bytes: int | None, members: Sequence[Member]
 ) -> LayerCommands:
     sizes = [size_bytes, *(member.size_bytes for member in members if member.role == DATA)]
-    return made(layers, luns, sizes, [member.device for member in members if member.role == CACHE])
+    return layer_commands(
+        layers, luns, sizes, [member.device for member in members if member.role == CACHE]
+    )
 
 
 def _wipe_commands(

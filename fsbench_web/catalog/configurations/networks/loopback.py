@@ -20,9 +20,9 @@ class Network:
     modules: tuple[str, ...]
     programs: tuple[str, ...]
     only_in_guests: str
-    up: Callable[[Mapping[str, object], str], tuple[str, ...]]
-    mount: Callable[[Mapping[str, object], str], tuple[str, ...]]
-    down: Callable[[], tuple[str, ...]]
+    up_command: Callable[[Mapping[str, object], str], tuple[str, ...]]
+    mount_command: Callable[[Mapping[str, object], str], tuple[str, ...]]
+    down_command: Callable[[], tuple[str, ...]]
 
 
 NETWORKS = (

@@ -20,7 +20,7 @@ class Command(SiteCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            rate = device_rate.parsed(options["rate"])
+            rate = device_rate.parse(options["rate"])
         except ValueError as error:
             raise CommandError(str(error)) from None
         changed = HardwareProfile.objects.filter(slug=options["hardware"]).update(

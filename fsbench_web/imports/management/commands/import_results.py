@@ -14,7 +14,7 @@ from fsbench_web.imports.sources import (
     FileDescription,
     SourceFile,
     Target,
-    natural,
+    natural_order,
     read_repeat,
     unpack,
 )
@@ -72,7 +72,9 @@ class Command(SiteCommand):
         except ValueError as error:
             raise CommandError(str(error)) from None
         try:
-            sources = [replace(source, given=description) for source in _sources(options["paths"])]
+            sources = [
+                replace(source, description=description) for source in _sources(options["paths"])
+            ]
             result = import_sources(sources, target, user=None)
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}") from None
@@ -98,7 +100,7 @@ def _sources(paths: list[Path]) -> list[SourceFile]:
                 continue
             root = path.resolve()
             files = [file for file in root.rglob("*") if file.is_file()]
-            for file in sorted(files, key=lambda file: natural(str(file))):
+            for file in sorted(files, key=lambda file: natural_order(str(file))):
                 label = f"{root.name}/{file.relative_to(root).as_posix()}"
                 uploads.append((label, opened.enter_context(file.open("rb"))))
         return unpack(uploads)

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from fsbench_web.serving.backup.backing_up import restore
 from fsbench_web.serving.backup.manifest import BackupError
-from fsbench_web.serving.data_folder import FolderInUse, only_user_of
+from fsbench_web.serving.data_folder import FolderInUse, exclusive_use
 
 
 class Command(BaseCommand):
@@ -28,7 +28,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, folder: Path, overwrite: str, **options: Any) -> None:
         try:
-            with only_user_of(settings.DATA_DIR):
+            with exclusive_use(settings.DATA_DIR):
                 backup = restore(folder.absolute(), overwrite=overwrite, echo=self.stdout.write)
         except (BackupError, FolderInUse) as error:
             raise CommandError(str(error)) from None

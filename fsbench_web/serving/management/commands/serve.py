@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from fsbench_web.platform import env
 from fsbench_web.platform.commands import SiteCommand
 from fsbench_web.serving import console
-from fsbench_web.serving.data_folder import FolderInUse, only_user_of, remove_arriving
+from fsbench_web.serving.data_folder import FolderInUse, exclusive_use, remove_arriving
 from fsbench_web.serving.luns_file import prepare_luns_file
 from fsbench_web.serving.preparation import (
     collect_static_files,
@@ -62,7 +62,7 @@ class Command(SiteCommand):
     def _serve(self, host: str, port: int, *, with_worker: bool, prepared: bool) -> None:
         processes = env.integer("FSBENCH_WEB_PROCESSES", 1, minimum=1, maximum=64)
         try:
-            with only_user_of(settings.DATA_DIR), open_socket(host, port) as listening:
+            with exclusive_use(settings.DATA_DIR), open_socket(host, port) as listening:
                 remove_arriving(Path(settings.FILE_UPLOAD_TEMP_DIR))
                 if prepared:
                     require_prepared()
@@ -105,11 +105,13 @@ def _is_private(listening: socket.socket) -> bool:
     """
     address = str(listening.getsockname()[0]).partition("%")[0]
     is_loopback = ipaddress.ip_address(address).is_loopback
-    return is_loopback and console.to_a_person() and not (settings.IS_PRODUCTION or settings.HTTPS)
+    return (
+        is_loopback and console.is_for_people() and not (settings.IS_PRODUCTION or settings.HTTPS)
+    )
 
 
 def _announcement(address: str, sign_in: str) -> list[str]:
-    if not console.to_a_person():
+    if not console.is_for_people():
         # Collected logs are read by many: no password of the first start goes there.
         return [f"fsbench is ready: {address}; `manage.py prepare` says how to sign in"]
     return [

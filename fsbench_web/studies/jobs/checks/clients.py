@@ -52,7 +52,7 @@ def named(lun: Lun | None) -> dict[str, Lun]:
 def problems_of(lun: Lun, client: Lun) -> Iterator[str]:
     """Why this client cannot take part now."""
     yield from availability.lun_problems(client)
-    wanted, actual = availability.mounted(lun), availability.mounted(client)
+    wanted, actual = availability.mounted_contender(lun), availability.mounted_contender(client)
     if wanted is not None and actual is not None and wanted != actual:
         here, there = (
             configuration_label(mount.filesystem, mount.options) for mount in (wanted, actual)

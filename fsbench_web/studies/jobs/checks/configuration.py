@@ -134,7 +134,7 @@ def _as_mounted(
 
     None where others are asked for, which is a problem. Its own are validated.
     """
-    mount = availability.mounted(lun) if lun is not None else None
+    mount = availability.mounted_contender(lun) if lun is not None else None
     if lun is None or mount is None:
         return wanted
     options = dict(mount.options)

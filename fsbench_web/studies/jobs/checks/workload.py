@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from fsbench_web.catalog.configurations.filesystems import RAW, lacking
+from fsbench_web.catalog.configurations.filesystems import RAW, workload_problem
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, capacity
 from fsbench_web.catalog.workloads.own_workloads import preset_of
@@ -49,7 +49,7 @@ def problems_of(
             "queue depth, or leave the raw device out."
         )
     for slug in dict.fromkeys(configuration.filesystem for configuration in configurations):
-        if sentence := lacking(slug, workload):
+        if sentence := workload_problem(slug, workload):
             yield sentence
     if sentence := time_problem(workload):
         yield sentence

@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fsbench_web.catalog.workloads.own_workloads import offered, preset_of
+from fsbench_web.catalog.workloads.own_workloads import offered_presets, preset_of
 from fsbench_web.core import numbers
 from fsbench_web.core.workloads import Parameter, ParameterError, Preset, Workload, workload_types
 from fsbench_web.core.workloads.base import QUESTIONS
@@ -134,7 +134,7 @@ def shown_presets(
 ) -> list[PresetFields]:
     """All presets; ``changed_texts`` are those that the form changes, by preset and parameter."""
     all_fields = []
-    for preset in offered(chosen):
+    for preset in offered_presets(chosen):
         texts = changed_texts.get(preset.slug, {})
         fields = tuple(
             ParameterField(
