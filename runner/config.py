@@ -70,7 +70,7 @@ def read_config() -> WorkerConfig:
         raise ImproperlyConfigured(
             f'FSBENCH_EXECUTOR is "{executor}"; it must be one of {", ".join(EXECUTORS)}.'
         )
-    allowed_programs.allowed()  # refused now, and not at the first look for tools
+    allowed_programs.allowed_names()  # refused now, and not at the first look for tools
     lun_file = env.text("FSBENCH_LUNS", "")
     if lun_file and not Path(lun_file).is_absolute():
         raise ImproperlyConfigured(f'FSBENCH_LUNS is "{lun_file}"; it must be an absolute path.')
@@ -146,7 +146,7 @@ def choose_executor(config: WorkerConfig) -> tuple[Executor, str]:
         return container, "FSBENCH_EXECUTOR=docker."
     if config.executor == "local":
         return LocalExecutor(), "FSBENCH_EXECUTOR=local."
-    missing = container.missing()
+    missing = container.setup_problem()
     if missing:
         return LocalExecutor(), f"Runs are local processes. {missing}"
     return container, f"A Docker daemon with the image {config.image} is there."

@@ -33,7 +33,7 @@ class Orphan:
     """Something left behind. ``remove`` is None where a person has to do it; ``what`` says how."""
 
     kind: str
-    what: str
+    description: str
     remove: Callable[[], object] | None
 
 
@@ -175,7 +175,7 @@ def _layers(entries: list[LunEntry]) -> Iterator[Orphan]:
         for device in _devices(entry)
         if (number := blockdev.device_number(device)) is not None
     }
-    for layer in layer_marks.assembled(luns):
+    for layer in layer_marks.assembled_devices(luns):
         names = ", ".join(sorted(luns[number][0] for number in layer.luns))
         yield Orphan("layer", f"{layer.name} on {names}", layer.disassemble)
     for name, device in luns.values():
@@ -230,7 +230,7 @@ def _devices(entry: LunEntry) -> list[str]:
     if entry.kind == "device":
         return [str(entry.path)]
     if entry.kind == "sparse-file" and entry.path.is_file():
-        return [str(device["name"]) for device in sparse.attached(entry.path)]
+        return [str(device["name"]) for device in sparse.attached_loops(entry.path)]
     return []
 
 
@@ -310,13 +310,15 @@ def _end_as_lost(worker: Worker, config: WorkerConfig) -> None:
 
 def _messages(name: str) -> Iterator[Orphan]:
     """Messages of a dead worker's queue whose run does not wait. Reading puts all others back."""
-    for run_id in _useless(name, remove=False):
+    for run_id in _useless_messages(name, remove=False):
         yield Orphan(
-            "message", f"for run {run_id}, which does not wait", lambda: _useless(name, remove=True)
+            "message",
+            f"for run {run_id}, which does not wait",
+            lambda: _useless_messages(name, remove=True),
         )
 
 
-def _useless(name: str, remove: bool) -> list[int]:
+def _useless_messages(name: str, remove: bool) -> list[int]:
     run_ids, requeued = [], []
     with app.connection_for_write(connect_timeout=5) as connection:
         queue = app.amqp.queues[f"host.{name}"](connection.channel())

@@ -237,14 +237,14 @@ def plan_run(
             for command in commands
             if command.output and command.phase == "benchmark"
         ],
-        memory_bytes=_least(workload.limits().memory_bytes, limits.memory_bytes),
-        cpus=_least(workload.limits().cpus, limits.cpus),
+        memory_bytes=_strictest(workload.limits().memory_bytes, limits.memory_bytes),
+        cpus=_strictest(workload.limits().cpus, limits.cpus),
         guest=guest,
         rates=limits.rates,
     )
 
 
-def _least(*limits: int | None) -> int | None:
+def _strictest(*limits: int | None) -> int | None:
     """The strictest of limits; None and 0 are none."""
     return min((limit for limit in limits if limit), default=None)
 

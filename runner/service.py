@@ -208,7 +208,7 @@ def _end_quietly(worker: Any) -> None:
     worker_ready.connect(install, weak=False)
 
 
-def _first(look: Callable[[], None]) -> None:
+def _look_once(look: Callable[[], None]) -> None:
     try:
         look()
     except Exception:
@@ -222,11 +222,11 @@ def serve(host: Host, echo: Callable[[str], None] = logger.info) -> int:
         raise RuntimeError(problem)
     table_version.note()
     setup = Setup(host, echo)
-    _first(setup.foresee)
+    _look_once(setup.foresee)
     worker = begin(host)
     _host, _setup = host, setup
     # Before the first run is in turn: what is to be installed is not held up by a long queue.
-    _first(setup.look)
+    _look_once(setup.look)
 
     def stop(**_: Any) -> None:
         host.stopping.set()

@@ -14,7 +14,7 @@ from runner.execution.participant import take_part as take_part_in
 @app.task(name="runner.execute", bind=True)
 def execute(self: Any, run_id: int) -> None:
     close_old_connections()
-    with log_lines.about(run=run_id, request=self.request.get("fsbench_request")):
+    with log_lines.log_context(run=run_id, request=self.request.get("fsbench_request")):
         work_on(run_id, service.host())
     close_old_connections()
 
@@ -22,7 +22,7 @@ def execute(self: Any, run_id: int) -> None:
 @app.task(name="runner.take_part", bind=True)
 def take_part(self: Any, run_id: int) -> None:
     close_old_connections()
-    with log_lines.about(run=run_id, request=self.request.get("fsbench_request")):
+    with log_lines.log_context(run=run_id, request=self.request.get("fsbench_request")):
         take_part_in(run_id, service.host())
     close_old_connections()
 

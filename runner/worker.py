@@ -106,7 +106,7 @@ class Host:
         self.capabilities = self.executor.probe()
         self._is_executor_away = not self.capabilities.is_usable
 
-    def listed(self) -> list[LunEntry]:
+    def read_entries(self) -> list[LunEntry]:
         """The allow-list as it is now, with the folders on mounts. Raises LunFileError."""
         entries = read_luns(self.config.lun_file, self.config.lun_file_must_exist)
         return [mounts.mount_entry(entry, self.name, self.config.mount_notes) for entry in entries]
@@ -114,7 +114,7 @@ class Host:
     def refresh(self) -> None:
         """Read the allow-list again and check every LUN that is not in use."""
         try:
-            listed = self.listed()
+            listed = self.read_entries()
         except LunFileError as error:
             # The LUNs of before are still announced, each with this as its problem.
             logger.error("the list of LUNs cannot be used: %s", error)
@@ -210,7 +210,7 @@ class Host:
     def entry(self, name: str) -> LunEntry:
         """The LUN as the host's file lists it now. Raises LunUnusable."""
         try:
-            listed = self.listed()
+            listed = self.read_entries()
         except LunFileError as error:
             raise LunUnusable(str(error)) from None
         for entry in listed:
@@ -230,7 +230,7 @@ class Host:
         """
         if entry.is_mount:
             try:
-                return mounts.made(entry, self.config.mount_notes)
+                return mounts.make_folder(entry, self.config.mount_notes)
             except mounts.MountError as error:
                 raise LunUnusable(str(error)) from None
         if entry.kind != "sparse-file":
@@ -292,7 +292,7 @@ class Host:
             return set(self._running)
 
     @contextlib.contextmanager
-    def in_use(self, name: str) -> Iterator[None]:
+    def reserve(self, name: str) -> Iterator[None]:
         """While a run has the LUN, nobody checks it or detaches it."""
         with self._lock:
             self._busy.add(name)
@@ -315,8 +315,8 @@ class Host:
     def announcement(self, has_started: bool = False) -> WorkerAnnouncement:
         capabilities = self.capabilities
         cannot_trace = {
-            REQUESTS: block_events.why_not(),
-            OPERATIONS: operation_events.why_not(),
+            REQUESTS: block_events.why_not_traceable(),
+            OPERATIONS: operation_events.why_not_traceable(),
         }
         with self._lock:
             luns = list(self._announced.values())

@@ -76,7 +76,7 @@ def run_step(
                 t1=SAMPLER.sample(),
                 phase=planned["phase"],
                 output=planned.get("save_output_as", ""),
-                processes=processes.found(),
+                processes=processes.usage(),
             )
         messages.send(
             "command",
@@ -84,8 +84,8 @@ def run_step(
             argv=step.argv,
             exit_code=step.exit_code,
             duration_s=round(step.duration_s, 6),
-            stdout="" if planned.get("save_output_as") else step.printed("stdout"),
-            stderr="" if planned.get("save_output_as") else step.printed("stderr"),
+            stdout="" if planned.get("save_output_as") else step.printed_text("stdout"),
+            stderr="" if planned.get("save_output_as") else step.printed_text("stderr"),
         )
         if planned.get("save_output_as"):
             messages.send_output(planned["save_output_as"], step.text("stdout"))
@@ -248,7 +248,7 @@ def run(plan: dict[str, Any]) -> int:
             if is_benchmark and not has_begun:
                 has_begun = True
                 barrier.wait(plan)
-            with exclusive.held(plan, planned["phase"]):
+            with exclusive.hold_devices(plan, planned["phase"]):
                 run_step(
                     planned,
                     watched_folder=plan["mount_point"] if is_benchmark else "",

@@ -84,7 +84,7 @@ class Step:
         self._told_progress = 0.0
         self.timeout_s = timeout_s
         self.quiet = quiet
-        self.kept: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
+        self.kept_output: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
         self._unlogged = {"stdout": b"", "stderr": b""}
         self._lines = 0
         self.exit_code: int | None = None
@@ -92,9 +92,9 @@ class Step:
         self.duration_s = 0.0
 
     def text(self, stream: str) -> str:
-        return self.kept[stream].decode("utf-8", "replace")
+        return self.kept_output[stream].decode("utf-8", "replace")
 
-    def printed(self, stream: str) -> str:
+    def printed_text(self, stream: str) -> str:
         """What it printed as a terminal would show it in the end, cut to a bounded length."""
         lines = self.text(stream).split("\n")
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
@@ -189,19 +189,19 @@ class Step:
                     self.stopped_by = "full"
         if (
             not self.stopped_by
-            and sum(len(output) for output in self.kept.values()) > OUTPUT_LIMIT_BYTES
+            and sum(len(output) for output in self.kept_output.values()) > OUTPUT_LIMIT_BYTES
         ):
             self.stopped_by = "output"
         return self.stopped_by
 
     def _keep(self, stream: str, data: bytes) -> None:
-        self.kept[stream] += data
+        self.kept_output[stream] += data
         self._log(stream, data)
         if stream == "stderr" and self.tells_progress:
             self._report_progress()
 
     def _report_progress(self) -> None:
-        matches = BYTES_DONE.findall(bytes(self.kept["stderr"][-200:]))
+        matches = BYTES_DONE.findall(bytes(self.kept_output["stderr"][-200:]))
         now = time.monotonic()
         if not matches or now - self._told_progress < 1.0:
             return

@@ -39,12 +39,12 @@ class Source:
     def read(self) -> Numbers:
         """A number for each name; None where it is not there this time."""
         try:
-            numbers = self._read_out(self._whole().decode("ascii", "replace"))
+            numbers = self._read_out(self._read_whole().decode("ascii", "replace"))
         except (OSError, ValueError, IndexError, KeyError):
             numbers = []
         return numbers[: len(self.names)] + [None] * (len(self.names) - len(numbers))
 
-    def _whole(self) -> bytes:
+    def _read_whole(self) -> bytes:
         """In one call, so that all numbers are of one moment: /proc/stat grows with processors and
         interrupts, and what stands behind these matters too.
         """
@@ -70,15 +70,15 @@ def processors(text: str) -> Numbers:
     return [*(round(tick * TICK_MS) for tick in ticks), int(switched.split()[1])]
 
 
-def keyed(text: str) -> dict[str, int]:
+def numbers_by_name(text: str) -> dict[str, int]:
     """Lines of a name and a number."""
     pairs = (line.split() for line in text.splitlines())
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
 
 
-def of_keys(names: Sequence[str], times: float = 1) -> Callable[[str], Numbers]:
+def reader_of(names: Sequence[str], times: float = 1) -> Callable[[str], Numbers]:
     def read_out(text: str) -> Numbers:
-        numbers = keyed(text)
+        numbers = numbers_by_name(text)
         return [round(numbers[name] * times) if name in numbers else None for name in names]
 
     return read_out

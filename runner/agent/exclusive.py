@@ -14,7 +14,7 @@ PASSING_S = 2.0
 
 
 @contextlib.contextmanager
-def held(plan: dict[str, Any], phase: str) -> Iterator[None]:
+def hold_devices(plan: dict[str, Any], phase: str) -> Iterator[None]:
     """While a step of this phase is run nobody can mount its devices, or add them to an array.
 
     mkfs, mount, wipefs, blkdiscard and the probe open a device exclusively themselves; dd and fio,
@@ -24,7 +24,7 @@ def held(plan: dict[str, Any], phase: str) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         if phase == "precondition" or is_raw_benchmark:
             for device in _devices(plan):
-                stack.callback(os.close, _opened(device))
+                stack.callback(os.close, _open_exclusively(device))
         yield
 
 
@@ -33,7 +33,7 @@ def _devices(plan: dict[str, Any]) -> "list[str]":
     return [device for device in devices if device]
 
 
-def _opened(device: str) -> int:
+def _open_exclusively(device: str) -> int:
     deadline = time.monotonic() + PASSING_S
     while True:
         try:

@@ -108,7 +108,7 @@ def check_network_known(plan: dict[str, Any]) -> None:
         return
     protocol = NETWORKS[network(plan)]
     filesystems = Path("/proc/filesystems").read_text(encoding="utf-8").split()
-    missing = [name for name in protocol.wanted if name not in filesystems]
+    missing = [name for name in protocol.kernel_filesystems if name not in filesystems]
     if missing:
         raise commands.StepFailed(
             f"The kernel has no {' and no '.join(missing)}: choose another kernel, or leave "
@@ -166,10 +166,10 @@ def smb_server() -> "dict[str, str]":
 
 
 class Network(NamedTuple):
-    """``wanted`` are file systems that the kernel must know, ``clients`` what one is mounted as."""
+    """``kernel_filesystems`` the kernel must know, ``clients`` are what one is mounted as."""
 
     name: str
-    wanted: "tuple[str, ...]"
+    kernel_filesystems: "tuple[str, ...]"
     clients: "tuple[str, ...]"
     server: "Callable[[], dict[str, str]]"
 

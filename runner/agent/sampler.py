@@ -95,7 +95,7 @@ class Sampler:
         self._add(
             "proc/vmstat",
             ["memory.dirty_bytes", "memory.writeback_bytes"],
-            counters.of_keys(("nr_dirty", "nr_writeback"), counters.PAGE),
+            counters.reader_of(("nr_dirty", "nr_writeback"), counters.PAGE),
             "dirty pages",
         )
         for kind in ("cpu", "io", "memory"):
@@ -179,7 +179,9 @@ class Sampler:
         names = ("usage_usec", "user_usec", "system_usec", "nr_throttled", "throttled_usec")
         label = "its control group"
         group_fields = [f"group.cpu_{name}" for name in names]
-        self._add(f"{folder}/cpu.stat", group_fields, counters.of_keys(names), f"{label}: cpu.stat")
+        self._add(
+            f"{folder}/cpu.stat", group_fields, counters.reader_of(names), f"{label}: cpu.stat"
+        )
         io_names = ("rbytes", "wbytes", "rios", "wios", "dbytes", "dios")
         group_fields = [f"group.io_{name}" for name in io_names]
         self._add(
@@ -192,7 +194,7 @@ class Sampler:
         self._add(
             f"{folder}/memory.stat",
             group_fields,
-            counters.of_keys(counters.GROUP_MEMORY),
+            counters.reader_of(counters.GROUP_MEMORY),
             f"{label}: memory.stat",
         )
         self._open_pressure(folder, label)
@@ -217,9 +219,9 @@ class Sampler:
                 "cpuacct",
                 "cpuacct.stat",
                 ("cpu_user_ms", "cpu_system_ms"),
-                counters.of_keys(("user", "system"), counters.TICK_MS),
+                counters.reader_of(("user", "system"), counters.TICK_MS),
             ),
-            ("cpu", "cpu.stat", ("cpu_nr_throttled",), counters.of_keys(("nr_throttled",))),
+            ("cpu", "cpu.stat", ("cpu_nr_throttled",), counters.reader_of(("nr_throttled",))),
             (
                 "blkio",
                 "blkio.throttle.io_service_bytes",
@@ -236,7 +238,7 @@ class Sampler:
                 "memory",
                 "memory.stat",
                 ("memory_anon_bytes", "memory_file_bytes"),
-                counters.of_keys(("total_rss", "total_cache")),
+                counters.reader_of(("total_rss", "total_cache")),
             ),
         ):
             if controller in folders:
@@ -268,7 +270,7 @@ class Processes:
     def __init__(self) -> None:
         self._io, self._usage = _children_io(), resource.getrusage(resource.RUSAGE_CHILDREN)
 
-    def found(self) -> "dict[str, float]":
+    def usage(self) -> "dict[str, float]":
         io, usage = _children_io(), resource.getrusage(resource.RUSAGE_CHILDREN)
         before = self._usage
         return {
@@ -283,9 +285,9 @@ class Processes:
 def _children_io() -> "dict[str, int]":
     try:
         with open("/proc/self/io", encoding="ascii") as file:  # noqa: PTH123
-            process_io = counters.keyed(file.read().replace(":", ""))
+            process_io = counters.numbers_by_name(file.read().replace(":", ""))
         with open("/proc/thread-self/io", encoding="ascii") as file:  # noqa: PTH123
-            thread_io = counters.keyed(file.read().replace(":", ""))
+            thread_io = counters.numbers_by_name(file.read().replace(":", ""))
     except OSError:
         return {}
     return {name: process_io[name] - thread_io.get(name, 0) for name in process_io}

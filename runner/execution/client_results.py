@@ -16,12 +16,12 @@ from runner.plan import RunPlan
 class CollectedResults:
     """``separate`` are the values of each worker, ``artefacts`` the outputs of the others."""
 
-    together: CombinedValues
+    combined: CombinedValues
     separate: dict[str, list[ParsedValue]]
     artefacts: dict[str, bytes] = field(default_factory=dict)
 
 
-def gathered(
+def collect_results(
     run_id: int, plan: RunPlan, leader_results: dict[str, ParsedResult]
 ) -> CollectedResults | None:
     """None of a run of one client. Raises ClientsCannotContinue where one client's part is not
@@ -37,7 +37,7 @@ def gathered(
     leader = RunClient.objects.get(run=run_id, place=0).worker
     results = {leader: leader_results}
     for worker, texts in outputs.items():
-        results[worker] = _parsed(worker, plan, texts)
+        results[worker] = _parsed_results(worker, plan, texts)
     combined = together([list(parsed.values()) for parsed in results.values()])
     if not combined.values:
         raise ClientsCannotContinue("No value of theirs can be told of all clients together.")
@@ -59,7 +59,7 @@ def _artefacts(outputs: dict[str, dict[str, str]]) -> dict[str, bytes]:
     }
 
 
-def _parsed(worker: str, plan: RunPlan, texts: dict[str, str]) -> dict[str, ParsedResult]:
+def _parsed_results(worker: str, plan: RunPlan, texts: dict[str, str]) -> dict[str, ParsedResult]:
     raw = {name: texts[name].encode("utf-8", "replace") for name in plan.outputs if name in texts}
     if len(raw) < len(set(plan.outputs)):
         raise ClientsCannotContinue(f"The benchmark's output of {worker} did not arrive.")

@@ -49,7 +49,7 @@ class Clients:
     def are_any(self) -> bool:
         return bool(self.run.series.runs_on.clients)
 
-    def gathered(self, plan: RunPlan, has_to_end: Callable[[], bool]) -> RunPlan | None:
+    def gather(self, plan: RunPlan, has_to_end: Callable[[], bool]) -> RunPlan | None:
         """The plan with the moment at which all begin; None where the run ``has_to_end`` before.
 
         Raises ClientsCannotContinue, LeaseLost.
@@ -88,7 +88,7 @@ class Clients:
         parts.lead(self.recorder.handle, ClientState.MEASURING)
         self.recorder.log("All clients are ready.")
         self.recorder.on_heartbeat = self.look
-        return replace(plan, start_at=here(start_at.timestamp()))
+        return replace(plan, start_at=host_time(start_at.timestamp()))
 
     def look(self) -> None:
         """Now and then while the run goes on: whether all others still do."""
@@ -101,7 +101,9 @@ class Clients:
         except ClientsCannotContinue as error:
             self.problem, self.cause = str(error), error.cause
 
-    def ended(self, plan: RunPlan, outcome: Outcome, has_to_end: Callable[[], bool]) -> Outcome:
+    def common_outcome(
+        self, plan: RunPlan, outcome: Outcome, has_to_end: Callable[[], bool]
+    ) -> Outcome:
         """What became of all together: the leader's own end, once the others have theirs.
 
         Raises LeaseLost.
@@ -125,6 +127,6 @@ class Clients:
         return outcome
 
 
-def here(at_database_s: float) -> float:
+def host_time(at_database_s: float) -> float:
     """What this host's clock shows when the database's shows so many seconds since 1970."""
     return at_database_s - (clock.now().timestamp() - time.time())

@@ -38,7 +38,7 @@ STATISTICS = (
 )
 
 
-def before(caches_dropped: bool, scheduler: str) -> dict[str, Any]:
+def host_state(caches_dropped: bool, scheduler: str) -> dict[str, Any]:
     """The state of the host as the run begins."""
     state: dict[str, Any] = {"caches_dropped": caches_dropped}
     if scheduler:
@@ -108,7 +108,7 @@ def device_statistics(number: int | None) -> dict[str, int]:
     return parse_statistics(text_of(blockdev.sys_folder(number) / "stat"))
 
 
-def swapped(before: int | None, after: int | None) -> dict[str, int]:
+def swapped_between(before: int | None, after: int | None) -> dict[str, int]:
     """What was swapped out between two counts; nothing where the kernel does not tell."""
     return {} if before is None or after is None else {"written_bytes": after - before}
 

@@ -98,7 +98,7 @@ def _work_on_next(lun_id: int, run_id: int, worker: Worker, host: Host) -> bool:
             return False
     # The request that sent the message submitted its run, and not those before and behind it.
     request = log_lines.current("request") if following.pk == run_id else None
-    with log_lines.about(run=following.pk, request=request):
+    with log_lines.log_context(run=following.pk, request=request):
         if execute(following.pk, worker, host):
             return True
         # One that was refused or cancelled lets the next one have its turn.
@@ -128,7 +128,7 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
     handle = lifecycle.claim(run_id, worker)
     if handle is None:
         return False
-    log_lines.also(run=run_id, lease=handle.token)
+    log_lines.add_context(run=run_id, lease=handle.token)
     run = Run.objects.select_related(
         *("series__lun__worker", "series__journal_lun"),
         *("series__configuration", "series__workload"),
@@ -182,13 +182,13 @@ def _erase_and_measure(
 ) -> tuple[RunPlan, Outcome]:
     """Check everything, then run the plan. Raises one of REFUSALS before anything is erased."""
     configuration, machine = run.series.configuration, Machine.of(run.series.machine)
-    executor, entries = planning.possible(run, host)
-    with places.in_use(host, executor, entries) as luns:
+    executor, entries = planning.executor_and_luns(run, host)
+    with places.reserve(host, executor, entries) as luns:
         data = luns[0]
-        plan = places.in_own_folder(planning.planned(run, executor, luns), host, data)
+        plan = places.with_own_folder(planning.plan_on_luns(run, executor, luns), host, data)
         recorder.progress = plan.workload.progress()
         recorder.benchmark_limit_s = _benchmark_limit_s(plan.workload)
-        with places.locked(luns):
+        with places.lock_luns(luns):
             places.verify(host, luns, recorder, run.confirmed)
             if data.entry.is_directory:
                 places.check_directory(
@@ -197,7 +197,10 @@ def _erase_and_measure(
                 )
             # A guest's is set in the guest; the host's below it stays as it is.
             wanted = "" if machine.is_guest else configuration.scheduler
-            with places.scheduler_of(host, luns, wanted) as scheduler, _steady(host, recorder):
+            with (
+                places.scheduler_of(host, luns, wanted) as scheduler,
+                _steady_processors(host, recorder),
+            ):
                 recorder.on_environment = environment_writer(run, luns, scheduler, host, executor)
                 is_wanted = host.config.drops_caches
                 is_dropped = is_wanted and _with_heartbeat(recorder, drop_caches)
@@ -224,16 +227,18 @@ def _erase_and_measure(
                     last_checks.note_erasures(run, host, luns, recorder)
                     last_checks.still_wanted(run, host, recorder)
                     last_checks.still_free(run, host, luns, recorder)
-                    recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
+                    recorder.conditions["before"] = conditions.host_state(is_dropped, scheduler)
                     places.wipe_layers(luns, recorder)
                     with (
                         # A guest's mkfs and mount are in its own kernel: this host's sees neither.
-                        places.held_exclusively(luns if machine.is_guest else ()),
+                        places.hold_exclusively(luns if machine.is_guest else ()),
                         _watched_device(data.number, recorder),
                         MountWatch(data.entry, plan.own_mark) as watch,
                     ):
                         target = _target(run, host, luns)
-                        outcome = _together(run, plan, target, executor, recorder, spool, watch)
+                        outcome = _run_with_clients(
+                            run, plan, target, executor, recorder, spool, watch
+                        )
             places.wait_until_free(luns, recorder)
             if plan.layers or plan.is_pool:
                 places.wipe_layers(luns, recorder, is_over=True)
@@ -241,7 +246,7 @@ def _erase_and_measure(
 
 
 def _target(run: Run, host: Host, luns: Sequence[UsedLun]) -> Target:
-    data, (journals, members) = luns[0], places.by_use(luns)
+    data, (journals, members) = luns[0], places.split_by_use(luns)
     return Target(
         run.pk,
         host.name,
@@ -266,7 +271,7 @@ def _with_heartbeat(
     ``stop`` is set when the run is to end; the work must then end soon.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="run") as pool:
-        future = pool.submit(log_lines.carried(work))
+        future = pool.submit(log_lines.in_same_context(work))
         while not future.done():
             wait([future], timeout=0.2)
             try:
@@ -279,7 +284,7 @@ def _with_heartbeat(
         return future.result()
 
 
-def _together(
+def _run_with_clients(
     run: Run,
     plan: RunPlan,
     target: Target,
@@ -293,11 +298,11 @@ def _together(
     Raises ClientsCannotContinue where they do not come together, and Stopped.
     """
     clients = Clients(run, recorder)
-    begun = clients.gathered(plan, recorder.should_stop)
+    begun = clients.gather(plan, recorder.should_stop)
     if begun is None:
         raise RunStopped
     outcome = _run_plan(begun, target, executor, recorder, spool, watch, clients)
-    return clients.ended(plan, outcome, recorder.should_stop)
+    return clients.common_outcome(plan, outcome, recorder.should_stop)
 
 
 def _run_plan(
@@ -338,12 +343,12 @@ def _cache_notice(is_wanted: bool, is_dropped: bool) -> str:
 
 
 @contextlib.contextmanager
-def _steady(host: Host, recorder: Recorder) -> Iterator[None]:
+def _steady_processors(host: Host, recorder: Recorder) -> Iterator[None]:
     """Hold the processors where the host wants that; what is held is noted with the run."""
     if not host.config.holds_processors:
         yield
         return
-    with processors.held(host.config.processor_notes) as held:
+    with processors.hold_steady(host.config.processor_notes) as held:
         recorder.conditions["processors"] = held
         yield
 
@@ -355,16 +360,16 @@ def _watched_device(number: int | None, recorder: Recorder) -> Iterator[None]:
     """
     locks, swapped = lock_statistics.read(), swap.written_bytes()
     try:
-        with _noted_statistics(number, recorder):
+        with _note_statistics(number, recorder):
             yield
     finally:
         if "swap" in recorder.conditions:
-            recorder.conditions["swap"] |= conditions.swapped(swapped, swap.written_bytes())
-        recorder.conditions["locks"] = lock_statistics.between(locks, lock_statistics.read())
+            recorder.conditions["swap"] |= conditions.swapped_between(swapped, swap.written_bytes())
+        recorder.conditions["locks"] = lock_statistics.waits_between(locks, lock_statistics.read())
 
 
 @contextlib.contextmanager
-def _noted_statistics(number: int | None, recorder: Recorder) -> Iterator[None]:
+def _note_statistics(number: int | None, recorder: Recorder) -> Iterator[None]:
     if number is None:
         yield
         return

@@ -85,11 +85,13 @@ def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
     if not values:
         return _failed("Its output holds no value.")
     try:
-        all_clients = persist(lambda: client_results.gathered(recorder.handle.run_id, plan, parsed))
+        all_clients = persist(
+            lambda: client_results.collect_results(recorder.handle.run_id, plan, parsed)
+        )
     except ClientsCannotContinue as error:
         return _failed(str(error), error.cause)
     if all_clients is not None:
-        count = len(all_clients.together.values)
+        count = len(all_clients.combined.values)
         text = f"{count} values measured by {len(all_clients.separate)} clients together."
         return Ending(RunState.DONE, text, parsed=parsed, all_clients=all_clients)
     return Ending(RunState.DONE, f"{len(values)} values measured.", parsed=parsed)
@@ -256,7 +258,7 @@ def _finish(spooled: Spooled) -> bool:
     return True
 
 
-def _uncounted(ending: Ending) -> Ending:
+def _without_numbers(ending: Ending) -> Ending:
     """The end of an extra run: its outputs are kept, and none of their numbers is a measurement."""
     if ending.state != RunState.DONE:
         return ending
@@ -275,8 +277,8 @@ def _store_clients(run: Run, recorder: Recorder, ending: Ending) -> None:
         return
     for name, data in for_all.artefacts.items():
         ingest.store_artefact(run, name, data)
-    ingest.store_values(run, None, for_all.together.values)
-    latencies.store(run, None, for_all.together.distributions)
+    ingest.store_values(run, None, for_all.combined.values)
+    latencies.store(run, None, for_all.combined.distributions)
     parts.store_results(run.pk, for_all.separate)
     recorder.conditions["clients"] = client_results.client_conditions(run.pk)
 
@@ -290,16 +292,18 @@ def _store(recorder: Recorder, ending: Ending) -> None:
         pk=handle.run_id
     )
     if run.is_extra:
-        ending = _uncounted(ending)
+        ending = _without_numbers(ending)
     parsed = ending.parsed
     if PROBE_OUTPUT in recorder.finished_outputs:
         printed = "".join(recorder.outputs[PROBE_OUTPUT])
         probes.record(run, printed, recorder.conditions.get("lun") or {})
     probes.attach(run)
     printed_outputs = {name: "".join(parts) for name, parts in recorder.outputs.items()}
-    if layout := layouts.noted(printed_outputs):
+    if layout := layouts.layouts_in(printed_outputs):
         recorder.conditions["layout"] = layout
-    if steady := steadiness.noted(value for result in parsed.values() for value in result.values):
+    if steady := steadiness.steady_tests(
+        value for result in parsed.values() for value in result.values
+    ):
         recorder.conditions[STEADY_STATE] = steady
     artefacts = recorder.artefacts()
     for name, data in artefacts.items():

@@ -59,7 +59,7 @@ def parse(text: str) -> dict[str, tuple[int, float]]:
     return classes
 
 
-def between(before: LockCounts, after: LockCounts, cpus: int | None = None) -> dict[str, Any]:
+def waits_between(before: LockCounts, after: LockCounts, cpus: int | None = None) -> dict[str, Any]:
     """What was waited for from one reading to the other, as it is kept."""
     if reason := before.reason or after.reason:
         return {"reason": reason}

@@ -36,7 +36,7 @@ class MountWatch(contextlib.AbstractContextManager["MountWatch"]):
         silences = 0
         while not self._is_over.wait(EVERY_S):
             try:
-                why = mounts.answers(self._entry, self._mark, is_asked_again=True)
+                why = mounts.folder_problem(self._entry, self._mark, is_asked_again=True)
                 is_silent = False
             except mounts.ServerSilent as silent:
                 why, is_silent = str(silent), True

@@ -30,7 +30,7 @@ from fsbench_web.studies.runs.clients.parts import ClientsCannotContinue, Part
 from fsbench_web.studies.runs.leases import LeaseLost
 from fsbench_web.studies.runs.new_runs import client_confirmed_as
 from runner.execution import places
-from runner.execution.clients import here
+from runner.execution.clients import host_time
 from runner.execution.finish import persist
 from runner.execution.mount_watch import MountWatch
 from runner.execution.places import RUN_ON, LunUse, RunRefused, RunStopped, UsedLun
@@ -60,7 +60,7 @@ def take_part(run_id: int, host: Host) -> None:
             part = parts.accept(run_id, host.name)
             if part is None:
                 return
-            log_lines.also(run=run_id, lease=part.token)
+            log_lines.add_context(run=run_id, lease=part.token)
             logger.info("takes part in run %s", run_id)
             with host.carrying_out(run_id):
                 _take_part(part, host)
@@ -106,7 +106,7 @@ class _ClientMessages:
     host: Host
     start_at: datetime | None = None
     outputs_by_name: dict[str, list[str]] = field(default_factory=dict)
-    whole: set[str] = field(default_factory=set)
+    whole_outputs: set[str] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     facts: list[list[str]] = field(default_factory=list)
@@ -133,7 +133,7 @@ class _ClientMessages:
         name = str(message["name"])
         self.outputs_by_name.setdefault(name, []).append(str(message["text"]))
         if message["is_last"]:
-            self.whole.add(name)
+            self.whole_outputs.add(name)
 
     def _on_environment(self, message: Message) -> None:
         labels = (("Kernel", "kernel"), ("Distribution", "distribution"))
@@ -158,7 +158,7 @@ class _ClientMessages:
     def outputs(self) -> dict[str, str]:
         """By name, with what the commands printed and the last lines of the log."""
         texts = {
-            name if name in self.whole else f"incomplete {name}": "".join(pieces)
+            name if name in self.whole_outputs else f"incomplete {name}": "".join(pieces)
             for name, pieces in self.outputs_by_name.items()
         }
         texts[LOG_NAME] = "\n".join(self.lines)
@@ -194,8 +194,8 @@ class _ClientMessages:
         """When its benchmark began and ended, by the database's clock."""
         if self.start_at is None or self.late_s is None or self.ended_s is None:
             return {}
-        began = clock.at(here(self.start_at.timestamp()) + self.late_s)
-        return {"began_at": began, "ended_at": clock.at(self.ended_s)}
+        began = clock.database_time(host_time(self.start_at.timestamp()) + self.late_s)
+        return {"began_at": began, "ended_at": clock.database_time(self.ended_s)}
 
 
 def _measure(messages: _ClientMessages) -> None:
@@ -215,9 +215,9 @@ def _measure(messages: _ClientMessages) -> None:
     if problem := host.capabilities.refusal(configuration.filesystem, False, needs):
         raise RunRefused(problem)
     use = LunUse(RUN_ON.role, client_confirmed_as(host.name, client.lun_name))
-    with places.in_use(host, host.executor, [(use, entry)]) as luns:
+    with places.reserve(host, host.executor, [(use, entry)]) as luns:
         lun = luns[0]
-        plan = places.in_own_folder(
+        plan = places.with_own_folder(
             plan_run(
                 *(configuration.filesystem, configuration.options),
                 *(workload.tool, workload.parameters),
@@ -227,7 +227,7 @@ def _measure(messages: _ClientMessages) -> None:
             ),
             *(host, lun),
         )
-        with places.locked(luns):
+        with places.lock_luns(luns):
             _check(messages, run, lun)
             if host.config.drops_caches:
                 # Writing back much memory takes longer than a silence may.
@@ -287,7 +287,7 @@ def _begin_at(messages: _ClientMessages) -> float:
     while messages.start_at is None:
         messages.heartbeat()
         time.sleep(0.1)
-    return here(messages.start_at.timestamp())
+    return host_time(messages.start_at.timestamp())
 
 
 def _run(messages: _ClientMessages, plan: RunPlan, target: Target, watch: MountWatch) -> Outcome:
@@ -308,7 +308,7 @@ def _with_heartbeat(
 ) -> _Result:
     """Do ``work`` in a thread while this one tells that it lives; its end is waited for always."""
     with ThreadPoolExecutor(1, thread_name_prefix="client") as pool:
-        future = pool.submit(log_lines.carried(work))
+        future = pool.submit(log_lines.in_same_context(work))
         while not future.done():
             wait([future], timeout=0.2)
             try:

@@ -67,7 +67,7 @@ RUN_ON = LunUse(DATA, "data")
 JOURNAL = LunUse("journal", "journal")
 
 
-def in_stack(role: str, name: str) -> LunUse:
+def stack_use(role: str, name: str) -> LunUse:
     """That of another LUN of a stack."""
     return LunUse(role, confirmed_as(name))
 
@@ -122,7 +122,7 @@ def entry_of(host: Host, executor: Executor, name: str, use: LunUse) -> LunEntry
 
 
 @contextlib.contextmanager
-def in_use(
+def reserve(
     host: Host, executor: Executor, entries: Sequence[tuple[LunUse, LunEntry]]
 ) -> Iterator[list[UsedLun]]:
     """While a run has these LUNs, nobody else checks or detaches them.
@@ -131,7 +131,7 @@ def in_use(
     """
     with contextlib.ExitStack() as stack:
         for _, entry in entries:
-            stack.enter_context(host.in_use(entry.name))
+            stack.enter_context(host.reserve(entry.name))
         resolved = [(use, entry, host.device(entry)) for use, entry in entries]
         luns = [
             UsedLun(entry, device, host.named_device(entry, device, executor, place), use)
@@ -146,11 +146,11 @@ def in_use(
 
 
 def _disk(lun: UsedLun) -> str | int:
-    return lun.device if lun.number is None else device_aliases.first(lun.number)
+    return lun.device if lun.number is None else device_aliases.lowest_number(lun.number)
 
 
 @contextlib.contextmanager
-def locked(luns: Sequence[UsedLun]) -> Iterator[None]:
+def lock_luns(luns: Sequence[UsedLun]) -> Iterator[None]:
     """Hold all on this host (runner.host.locks), and keep their devices open: the name and number
     of one cannot go to another disk meanwhile. Raises LockedElsewhere after LOCK_WAIT_S: whoever
     detached a loop device holds the lock of its number for a moment after the kernel gave it to us.
@@ -166,7 +166,7 @@ def locked(luns: Sequence[UsedLun]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def held_exclusively(luns: Sequence[UsedLun]) -> Iterator[None]:
+def hold_exclusively(luns: Sequence[UsedLun]) -> Iterator[None]:
     """Nobody on this host can mount these devices meanwhile, or add them to an array; only who
     does not ask for them exclusively, as QEMU, can use them. Raises RunRefused.
     """
@@ -253,7 +253,7 @@ def check_directory(
         raise RunRefused(f"{entry.name} is a folder and has no I/O scheduler to set.")
 
 
-def in_own_folder(plan: RunPlan, host: Host, lun: UsedLun) -> RunPlan:
+def with_own_folder(plan: RunPlan, host: Host, lun: UsedLun) -> RunPlan:
     """The plan with what the agent has to find on a mount; any other as it is. Raises RunRefused"""
     if not lun.entry.is_mount:
         return plan
@@ -346,14 +346,14 @@ def uses_of(lun: Lun, series: Series) -> list[tuple[LunUse, str]]:
     for member in series.members:
         if member.lun is None:
             raise RunRefused("A LUN of its stack is not known any more: submit it again.")
-        uses.append((in_stack(member.role, member.lun.name), member.lun.name))
+        uses.append((stack_use(member.role, member.lun.name), member.lun.name))
     shape = LunCounts.of(series.configuration.stack)
     if LunCounts.of_roles((member.role for member in series.members), shape.layers) != shape:
         raise RunRefused("Its LUNs are not those of its configuration: submit it again.")
     return uses
 
 
-def by_use(luns: Sequence[UsedLun]) -> tuple[list[UsedLun], list[UsedLun]]:
+def split_by_use(luns: Sequence[UsedLun]) -> tuple[list[UsedLun], list[UsedLun]]:
     """(the journal's, those of the stack) behind the first."""
     journals = [lun for lun in luns[1:] if lun.use == JOURNAL]
     return journals, [lun for lun in luns[1:] if lun.use != JOURNAL]

@@ -26,11 +26,11 @@ from runner.worker import Host
 UNKNOWN = "Its LUN, workload or options are not known any more."
 
 
-def possible(run: Run, host: Host) -> tuple[Executor, list[tuple[LunUse, LunEntry]]]:
+def executor_and_luns(run: Run, host: Host) -> tuple[Executor, list[tuple[LunUse, LunEntry]]]:
     """By what a run is executed, and its LUNs as this host lists them, the one it runs on first.
 
     Raises RunRefused and LunUnusable where this host cannot carry it out; what a guest's kernel
-    mounts is asked of the guest (``planned``).
+    mounts is asked of the guest (``plan_on_luns``).
     """
     series, configuration = run.series, run.series.configuration
     if series.lun is None or series.workload is None or not configuration.is_known:
@@ -64,12 +64,12 @@ def possible(run: Run, host: Host) -> tuple[Executor, list[tuple[LunUse, LunEntr
     return executor, entries
 
 
-def planned(run: Run, executor: Executor, luns: Sequence[UsedLun]) -> RunPlan:
+def plan_on_luns(run: Run, executor: Executor, luns: Sequence[UsedLun]) -> RunPlan:
     """The steps on these LUNs. Raises RunRefused where the device or the guest cannot do them."""
     series, configuration = run.series, run.series.configuration
     if series.workload is None:
         raise RunRefused(UNKNOWN)
-    data, (journals, members) = luns[0], places.by_use(luns)
+    data, (journals, members) = luns[0], places.split_by_use(luns)
     preparation = Preparation.of(series.preparation)
     for lun in (data, *(member for member in members if member.use.role == DATA)):
         if preparation.discard and (lun.number is None or not blockdev.can_discard(lun.number)):

@@ -150,7 +150,7 @@ class Recorder:
 
     def _on_log(self, message: Message) -> None:
         stream, text = str(message["stream"])[:10], str(message["text"])
-        self._lines.append((clock.at(float(message["at"])), stream, text))
+        self._lines.append((clock.database_time(float(message["at"])), stream, text))
         if stream == "stdout" and self.phase == "benchmark":
             self.progress.feed(text)
             if self._printed_characters < KEPT_TEXT_CHARACTERS:
@@ -187,7 +187,7 @@ class Recorder:
         if self._began_together_s is None or self._benchmark_ended_s is None:
             return {}
         began, ended = self._began_together_s, self._benchmark_ended_s
-        return {"began_at": clock.at(began), "ended_at": clock.at(ended)}
+        return {"began_at": clock.database_time(began), "ended_at": clock.database_time(ended)}
 
     def _on_output(self, message: Message) -> None:
         name = str(message["name"])

@@ -96,7 +96,7 @@ def tracing(
             run_tracing.device_bytes = blockdev.size_bytes(number)
             run_tracing.first_sector = block_events.first_sector(number)
             try:
-                run_tracing.trace = stack.enter_context(block_events.traced(number, name))
+                run_tracing.trace = stack.enter_context(block_events.trace_device(number, name))
             except TraceError as error:
                 run_tracing.problems[REQUESTS] = str(error)
         if OPERATIONS in wanted and number is not None:
@@ -104,7 +104,9 @@ def tracing(
                 if why_not:
                     raise TraceError(why_not)
                 run_tracing.operations = stack.enter_context(
-                    operation_events.counted(number, filesystem, name, has_to_end=has_to_end)
+                    operation_events.count_operations(
+                        number, filesystem, name, has_to_end=has_to_end
+                    )
                 )
             except TraceError as error:
                 run_tracing.problems[OPERATIONS] = str(error)
@@ -171,7 +173,7 @@ def _counted(counter: Operations) -> tuple[OperationTrace | None, str]:
     if counter.problem:
         return None, counter.problem
     try:
-        seen = operations.read(counter.text, counter.by, counter.seconds, is_cut=counter.is_cut)
+        seen = operations.read(counter.text, counter.way, counter.seconds, is_cut=counter.is_cut)
     except UnreadableOutput as error:
         return None, f"What bpftrace printed cannot be read. {error}"
     why = "No read, write, open or sync of the file system was seen while the benchmark ran."

@@ -161,7 +161,7 @@ def probed_tools() -> list[str]:
     """Every program that a run may call."""
     return [
         *workloads.tools(),
-        *allowed_programs.allowed(),
+        *allowed_programs.allowed_names(),
         *("mount", "umount"),
         *filesystem_tools(),
         *requirements.LAYERS,
@@ -231,7 +231,7 @@ def capabilities_from(
             "package": package,
             "reason": "" if usable else _missing(tool, package, where),
         }
-    for program in allowed_programs.allowed():
+    for program in allowed_programs.allowed_names():
         entry = dict(reported_tools.get(program, {}))
         tools[f"{ALLOWED_PREFIX}{program}"] = {
             "usable": bool(entry.get("path")),

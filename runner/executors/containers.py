@@ -141,14 +141,14 @@ def why_failed(error: BaseException) -> tuple[str, Cause]:
     """
     if isinstance(error, ImageNotFound):
         return (
-            f"The benchmark image was removed from outside while the run began ({short(error)}): "
-            "build it again (make image).",
+            "The benchmark image was removed from outside while the run began "
+            f"({error_line(error)}): build it again (make image).",
             Cause.KILLED,
         )
-    if isinstance(error, NotFound) and "No such container" in short(error):
+    if isinstance(error, NotFound) and "No such container" in error_line(error):
         return "The container was removed from outside.", Cause.KILLED
     cause = Cause.BENCHMARK if isinstance(error, APIError) else Cause.DAEMON
-    return f"Docker failed: {short(error)}", cause
+    return f"Docker failed: {error_line(error)}", cause
 
 
 def connect(address: str, timeout_s: float) -> None:
@@ -173,10 +173,10 @@ def why_silent(error: BaseException) -> str:
             if isinstance(exception, kind):
                 return words
         waiting += [exception.__cause__, exception.__context__, *exception.args]
-    return short(error).rstrip(".")
+    return error_line(error).rstrip(".")
 
 
-def short(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """What the daemon says, in one line."""
     text = str(getattr(error, "explanation", None) or error)
     return text.splitlines()[0][:300] if text else type(error).__name__
@@ -195,7 +195,7 @@ def archive(files: Mapping[str, bytes]) -> bytes:
 
 def terminate(container: Container, pid: int) -> None:
     """Have its first process end by itself, as a daemon that may not answer would."""
-    if not _signalled(pid, str(container.id), signal.SIGTERM):
+    if not _send_signal(pid, str(container.id), signal.SIGTERM):
         # It may have ended by itself in this moment; removing it follows in any case.
         with contextlib.suppress(*ERRORS):
             container.kill(signal="SIGTERM")
@@ -219,10 +219,10 @@ def first_process(container: Container) -> int:
 
 def end_process(pid: int, container_id: str) -> bool:
     """End the first process, and with it all of the container and its mounts. True when it did."""
-    return _signalled(pid, container_id, signal.SIGKILL)
+    return _send_signal(pid, container_id, signal.SIGKILL)
 
 
-def _signalled(pid: int, container_id: str, number: signal.Signals) -> bool:
+def _send_signal(pid: int, container_id: str, number: signal.Signals) -> bool:
     """Send a signal to its first process without the daemon. True when that was done.
 
     Only if that is still the process it was: its control group bears the container's id
@@ -236,7 +236,7 @@ def _signalled(pid: int, container_id: str, number: signal.Signals) -> bool:
 
 
 @contextlib.contextmanager
-def meddling(client: docker.DockerClient, container: Container) -> Iterator[list[str]]:
+def watch_meddling(client: docker.DockerClient, container: Container) -> Iterator[list[str]]:
     """Sentences on what others do to the container that makes its numbers wrong, as they do it.
 
     The daemon says so to whoever listens, and remembers it no longer than some hundred other
@@ -285,7 +285,7 @@ def why_ended(container: Container, exit_code: int | None, was_stopped: bool) ->
     except NotFound:
         return "The container was removed from outside.", Cause.KILLED
     except ERRORS as error:
-        return f"The Docker daemon went away during the run: {short(error)}.", Cause.DAEMON
+        return f"The Docker daemon went away during the run: {error_line(error)}.", Cause.DAEMON
     state = container.attrs["State"]
     if state.get("OOMKilled"):
         limit = container.attrs.get("HostConfig", {}).get("Memory")

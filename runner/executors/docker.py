@@ -33,7 +33,7 @@ from runner.executors.base import (
     probed_tools,
     why_in_guests_alone,
 )
-from runner.executors.containers import ERRORS, archive, short
+from runner.executors.containers import ERRORS, archive, error_line
 from runner.executors.stream import follow
 from runner.host import swap
 from runner.host.tuning import processors
@@ -73,7 +73,7 @@ class DockerExecutor:
         self.site = site
         self.is_privileged = is_privileged
         # Why its daemon cannot be used though it answers; known once it was probed.
-        self._elsewhere = ""
+        self._remote_daemon_problem = ""
         self._limit_problems = {"rates": "", "memory": "", "swap": ""}
         self._client: docker.DockerClient | None = None
         self._asking: docker.DockerClient | None = None
@@ -86,7 +86,7 @@ class DockerExecutor:
             self._client = docker.from_env(timeout=API_TIMEOUT_S)
         return self._client
 
-    def missing(self) -> str:
+    def setup_problem(self) -> str:
         """Why this executor cannot be used at all, or nothing."""
         try:
             if self.found_image() is None:
@@ -119,18 +119,18 @@ class DockerExecutor:
         except NotFound:
             return None
         except ERRORS as error:
-            raise ExecutorAway(f"The Docker daemon does not answer: {short(error)}.") from None
+            raise ExecutorAway(f"The Docker daemon does not answer: {error_line(error)}.") from None
         labels = image.labels or {}
         return FoundImage(str(image.id), str(labels.get(inputs.LABEL, "")), labels)
 
     def probe(self) -> Capabilities:
-        reason = self.missing()
+        reason = self.setup_problem()
         if reason:
             return Capabilities(is_usable=False, reason=reason)
         try:
-            self._elsewhere = self.elsewhere()
-            if self._elsewhere:
-                return Capabilities(is_usable=False, reason=self._elsewhere)
+            self._remote_daemon_problem = self.remote_daemon_problem()
+            if self._remote_daemon_problem:
+                return Capabilities(is_usable=False, reason=self._remote_daemon_problem)
             load_modules()
             message = self._environment()
             version = str(self.client.version()["Version"])
@@ -140,20 +140,20 @@ class DockerExecutor:
             # Of another image than ours under this name nothing is certain.
             return Capabilities(
                 is_usable=False,
-                reason=f"The image {self.image} cannot be run: {short(error)}",
+                reason=f"The image {self.image} cannot be run: {error_line(error)}",
             )
         return replace(capabilities, versions={"Docker": version})
 
     def problem(self) -> str:
-        return self.missing() or self._elsewhere
+        return self.setup_problem() or self._remote_daemon_problem
 
-    def elsewhere(self) -> str:
+    def remote_daemon_problem(self) -> str:
         """Why the daemon's containers do not run on this host, or nothing.
 
         The LUNs are checked here, and a daemon on another host would erase the disk of the same
         name there. Raises DockerException, RequestException, OSError, ValueError.
         """
-        output = self._printed(["cat"], [_BOOT_ID])
+        output = self._output_of(["cat"], [_BOOT_ID])
         if not output.strip():
             raise ValueError("a container of it prints nothing")
         if output.strip() == _boot_id():
@@ -165,9 +165,9 @@ class DockerExecutor:
         )
 
     def _environment(self) -> Any:
-        return json.loads(self._printed(None, ["--probe", *probed_tools()]).splitlines()[-1])
+        return json.loads(self._output_of(None, ["--probe", *probed_tools()]).splitlines()[-1])
 
-    def _printed(self, entrypoint: list[str] | None, command: list[str]) -> bytes:
+    def _output_of(self, entrypoint: list[str] | None, command: list[str]) -> bytes:
         """What a command prints in a container that has nothing of the host, and is gone then.
 
         Not by docker-py's ``containers.run``: that reads nothing where the daemon keeps its logs
@@ -301,7 +301,7 @@ class DockerExecutor:
         # hours, so this connection has a time limit of its own.
         client = docker.from_env(timeout=SILENCE_S)
         try:
-            with containers.meddling(client, container) as interference:
+            with containers.watch_meddling(client, container) as interference:
                 stream = client.api.attach(
                     str(container.id), stdout=True, stderr=True, stream=True, demux=True
                 )
@@ -340,7 +340,7 @@ class DockerExecutor:
             except ERRORS as error:
                 is_over = containers.end_process(pid, str(container.id))
                 if is_over or time.monotonic() > deadline:
-                    logger.warning("container %s stays: %s", container.name, short(error))
+                    logger.warning("container %s stays: %s", container.name, error_line(error))
                     return
                 time.sleep(0.5)
             else:
@@ -350,7 +350,7 @@ class DockerExecutor:
         try:
             return self._remove({"fsbench.worker": worker})
         except ERRORS as error:
-            raise ExecutorAway(f"The Docker daemon does not answer: {short(error)}.") from None
+            raise ExecutorAway(f"The Docker daemon does not answer: {error_line(error)}.") from None
 
     def containers(self) -> list[Container]:
         """All containers of runs of this site, of any worker. Raises ExecutorAway."""
@@ -359,14 +359,14 @@ class DockerExecutor:
             candidates = self.client.containers.list(all=True, filters={"label": labels})
             return [container for container in candidates if containers.is_labelled(container)]
         except ERRORS as error:
-            raise ExecutorAway(f"The Docker daemon does not answer: {short(error)}.") from None
+            raise ExecutorAway(f"The Docker daemon does not answer: {error_line(error)}.") from None
 
     def remove(self, container: Container) -> None:
         """Raises ExecutorAway."""
         try:
             containers.remove(container)
         except ERRORS as error:
-            raise ExecutorAway(f"The Docker daemon does not answer: {short(error)}.") from None
+            raise ExecutorAway(f"The Docker daemon does not answer: {error_line(error)}.") from None
 
     def _remove(self, labels: dict[str, str]) -> list[str]:
         label_filters = [

@@ -36,7 +36,7 @@ class FakeExecutor:
         self, script: Script | None = None, capabilities: Capabilities | None = None
     ) -> None:
         self.script = script or succeed
-        self.capabilities = capabilities or everything()
+        self.capabilities = capabilities or all_capabilities()
         self.plans: list[RunPlan] = []
 
     def probe(self) -> Capabilities:
@@ -67,7 +67,7 @@ class FakeExecutor:
         return []
 
 
-def everything() -> Capabilities:
+def all_capabilities() -> Capabilities:
     """Every file system and IOzone."""
     tool = {"usable": True, "version": "0.0", "path": "", "reason": "", "package": ""}
     return Capabilities(
@@ -77,7 +77,7 @@ def everything() -> Capabilities:
         dict.fromkeys(
             [
                 *workloads.tools(),
-                *(f"{ALLOWED_PREFIX}{name}" for name in allowed_programs.allowed()),
+                *(f"{ALLOWED_PREFIX}{name}" for name in allowed_programs.allowed_names()),
             ],
             tool,
         ),

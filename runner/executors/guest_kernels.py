@@ -24,9 +24,9 @@ from fsbench_web.catalog.workers.machines import (
 )
 from runner.executors import containers, guest_probes
 from runner.executors.base import Capabilities
-from runner.executors.containers import ERRORS, short
+from runner.executors.containers import ERRORS, error_line
 from runner.executors.docker import DockerExecutor
-from runner.executors.guest_probes import BootedKernel, is_waiting, waiting
+from runner.executors.guest_probes import BootedKernel, is_waiting, untried_kernel
 from runner.host.guest_kernels import kernels, notes
 from runner.host.guest_kernels.kernel_fetch import KernelFetch
 from runner.host.guest_kernels.kernels import Kernel, Package, UnusableKernel
@@ -97,7 +97,7 @@ class GuestKernels(DockerExecutor):
         """
         self._may_boot = may_boot
         try:
-            packages = kernels.listed(self.folder) if self.folder.exists() else []
+            packages = kernels.packages_in(self.folder) if self.folder.exists() else []
         except OSError as error:
             self.reason = f"{self.folder} cannot be read: {error.strerror}."
             return
@@ -107,12 +107,12 @@ class GuestKernels(DockerExecutor):
                 return
         else:
             # Where nothing could be booted anyway, both are told at once.
-            self.reason = f"{self._no_kernel()} {self.missing()}".strip()
+            self.reason = f"{self._no_kernel()} {self.setup_problem()}".strip()
         with self._lock:
             names = {package.name for package in packages}
             self._seen = {name: seen for name, seen in self._seen.items() if name in names}
             for package in packages:
-                self._seen.setdefault(package.name, waiting(package))
+                self._seen.setdefault(package.name, untried_kernel(package))
         for package in packages:
             current = self._seen[package.name]
             if current.announced.get("digest") == package.digest and not is_waiting(current):
@@ -132,11 +132,11 @@ class GuestKernels(DockerExecutor):
         return f"This worker has no kernel for guests ({self.folder}): {how}."
 
     def _why_unusable(self) -> str:
-        missing = self.missing()
+        missing = self.setup_problem()
         if missing or self.qemu:
             return missing
         try:
-            elsewhere = self.elsewhere()
+            elsewhere = self.remote_daemon_problem()
             if elsewhere:
                 return elsewhere
             report = self._ask([_PROGRAM, "--version"])
@@ -148,7 +148,7 @@ class GuestKernels(DockerExecutor):
         return ""
 
     def _ask(self, command: list[str]) -> dict[str, Any]:
-        output = self._printed(["python3", "-I"], command)
+        output = self._output_of(["python3", "-I"], command)
         answer: dict[str, Any] = json.loads(output.splitlines()[-1])
         return answer
 
@@ -156,7 +156,7 @@ class GuestKernels(DockerExecutor):
         report: dict[str, Any] = {"name": package.name, "version": "", "digest": package.digest}
         report |= {"problem": "", "filesystems": {}, "schedulers": [], "boot_s": None}
         try:
-            kernel = kernels.unpacked(package, self.cache)
+            kernel = kernels.unpacked_kernel(package, self.cache)
         except UnusableKernel as error:
             return BootedKernel(None, report | {"problem": str(error)})
         except (OSError, LookupError, TypeError, ValueError) as error:
@@ -167,18 +167,18 @@ class GuestKernels(DockerExecutor):
         try:
             if not self.accelerator:
                 self._choose_accelerator(kernel)
-            return BootedKernel(kernel, report | self._probed(kernel))
+            return BootedKernel(kernel, report | self._probe_report(kernel))
         except (*ERRORS, OSError, LookupError, TypeError, ValueError) as error:
             # Not kept: a daemon that is away comes back.
             return BootedKernel(
-                kernel, report | {"problem": f"It could not be tried: {short(error)}"}
+                kernel, report | {"problem": f"It could not be tried: {error_line(error)}"}
             )
 
-    def _probed(self, kernel: Kernel) -> dict[str, Any]:
+    def _probe_report(self, kernel: Kernel) -> dict[str, Any]:
         """What a boot shows, or has shown before with the same image and accelerator."""
         image = str(self.client.images.get(self.image).id).rpartition(":")[2][:16]
         note_path = kernel.folder / f"seen-{image}-{self.accelerator}.json"
-        if earlier_report := notes.noted(note_path):
+        if earlier_report := notes.read(note_path):
             return earlier_report
         logger.info("kernel %s is booted to see what it can do", kernel.name)
         request: dict[str, Any] = {"do": "probe", "filesystems": guest_probes.probes()}
@@ -196,7 +196,7 @@ class GuestKernels(DockerExecutor):
             "schedulers": answer["schedulers"],
             "boot_s": answer["boot_s"],
         }
-        notes.note(note_path, report)
+        notes.write(note_path, report)
         return report
 
     def _choose_accelerator(self, kernel: Kernel) -> None:
@@ -204,11 +204,11 @@ class GuestKernels(DockerExecutor):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         same = {"boot": boot, "qemu": self.qemu}
         note_path = self.cache / "accelerator.json"
-        choice = notes.noted(note_path)
+        choice = notes.read(note_path)
         if any(choice.get(name) != value for name, value in same.items()):
             reason = self._why_no_kvm(kernel)
             choice = {**same, "accelerator": EMULATED if reason else KVM, "reason": reason}
-            notes.note(note_path, choice)
+            notes.write(note_path, choice)
         self.accelerator, self.accelerator_reason = choice["accelerator"], choice["reason"]
 
     def _why_no_kvm(self, kernel: Kernel) -> str:
@@ -258,7 +258,7 @@ class GuestKernels(DockerExecutor):
 
     def why_wait(self, kernel: str) -> str:
         """Why a run with this kernel cannot begin yet, or nothing. It is asked again soon."""
-        missing = self.missing()
+        missing = self.setup_problem()
         if missing:
             return missing
         seen = self._seen.get(kernel)

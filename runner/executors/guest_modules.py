@@ -19,7 +19,7 @@ from typing import IO
 import docker
 from docker.models.containers import Container
 
-from runner.executors.containers import ERRORS, KEPT_LOGS, short
+from runner.executors.containers import ERRORS, KEPT_LOGS, error_line
 from runner.host.guest_kernels import kernel_packages
 from runner.host.guest_kernels.apt import Apt, FetchError, OnProgress
 from runner.image.inputs import SUITE_LABEL
@@ -70,7 +70,7 @@ def build(image: str, package: Path, on_progress: OnProgress = lambda step, shar
     except ERRORS as error:
         raise FetchError(
             f"ZFS is built in the benchmark image {image}, which Docker does not give "
-            f"({short(error)}): build it first (make image)."
+            f"({error_line(error)}): build it first (make image)."
         ) from None
     with tempfile.TemporaryDirectory(prefix="fsbench-zfs-") as work:
         sources = _sources(Path(work, "apt"), str(labels.get(SUITE_LABEL, "")))
@@ -115,12 +115,14 @@ def _container(
             labels={"fsbench.builds": "zfs"},
         )
     except ERRORS as error:
-        raise FetchError(f"Docker makes no container to build ZFS in: {short(error)}") from None
+        raise FetchError(
+            f"Docker makes no container to build ZFS in: {error_line(error)}"
+        ) from None
     try:
         container.start()
         yield container
     except ERRORS as error:
-        raise FetchError(f"Docker went away while ZFS was built: {short(error)}") from None
+        raise FetchError(f"Docker went away while ZFS was built: {error_line(error)}") from None
     finally:
         container.remove(force=True, v=True)
 

@@ -34,7 +34,7 @@ class BootedKernel:
         return str(self.announced.get("problem", ""))
 
 
-def waiting(package: Package) -> BootedKernel:
+def untried_kernel(package: Package) -> BootedKernel:
     """One that nobody has tried yet."""
     report = {
         "name": package.name,

@@ -173,7 +173,7 @@ class LocalExecutor:
             process.kill()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(END_WAIT_S)
-        reason = "" if exit_code in (0, 1, STOPPED) else _unexpected(exit_code)
+        reason = "" if exit_code in (0, 1, STOPPED) else _unexpected_end(exit_code)
         is_killed = exit_code < 0 or exit_code > 128 or (exit_code == STOPPED and not was_stopped)
         cause = Cause.KILLED if is_killed else Cause.BENCHMARK
         return Outcome(exit_code, was_stopped, reason, cause)
@@ -189,7 +189,7 @@ def _devices(target: Target) -> list[str]:
     return [device for device in devices if device]
 
 
-def _unexpected(exit_code: int) -> str:
+def _unexpected_end(exit_code: int) -> str:
     if exit_code < 0 or exit_code > 128:
         number = -exit_code if exit_code < 0 else exit_code - 128
         return f"The agent was killed from outside (signal {number})."

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from fsbench_web.platform.log_lines import carried
+from fsbench_web.platform.log_lines import in_same_context
 from runner.executors.base import Message, OnMessage, ShouldStop
 
 # The agent ends its tool and unmounts within this time, or is killed: together with the time to
@@ -77,7 +77,7 @@ def follow(
     def read() -> None:
         _read(chunks, received, abandoned)
 
-    threading.Thread(target=carried(read), daemon=True, name="agent-output").start()
+    threading.Thread(target=in_same_context(read), daemon=True, name="agent-output").start()
     reader, kill_at, was_stopped = LineReader(), float("inf"), False
     gone_at = float("inf")
     try:

@@ -10,7 +10,7 @@ VARIABLE = "FSBENCH_OWN_PROGRAMS"
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
 
-def allowed() -> list[str]:
+def allowed_names() -> list[str]:
     """Names without paths; none unless the host names them. Raises ImproperlyConfigured."""
     names = env.words("FSBENCH_OWN_PROGRAMS", [])
     for name in names:

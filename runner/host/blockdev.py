@@ -163,13 +163,13 @@ def _backing(loop: Path) -> int | None:
     return device_number(path) if path.startswith("/dev/") else None
 
 
-def _below(number: int) -> set[int]:
+def _devices_below(number: int) -> set[int]:
     backing = _backing(sys_folder(number))
     numbers = {whole_disk(number)} | _links(number, "slaves") | ({backing} if backing else set())
     return numbers - {number}
 
 
-def _above(number: int) -> set[int]:
+def _devices_above(number: int) -> set[int]:
     """What is stacked on the device. The kernel notes no holder for a loop device on it."""
     loops = {
         number_in(loop) for loop in Path("/sys/block").glob("loop*") if _backing(loop) == number
@@ -186,7 +186,7 @@ def ancestors(number: int) -> set[int]:
     waiting = [number]
     while waiting:
         current = waiting.pop()
-        for below in _below(current):
+        for below in _devices_below(current):
             if below not in numbers:
                 numbers.add(below)
                 waiting.append(below)
@@ -205,7 +205,7 @@ def descendants(number: int) -> set[int]:
     waiting = [number]
     while waiting:
         current = waiting.pop()
-        for above in partitions(current) | _above(current):
+        for above in partitions(current) | _devices_above(current):
             if above not in numbers:
                 numbers.add(above)
                 waiting.append(above)
@@ -216,9 +216,9 @@ def holders(number: int) -> list[str]:
     """Names of what is stacked on the device, on one of its partitions, or on the disk that it is
     a partition of: a loop device on that one has it as well, and the kernel notes no holder.
     """
-    stacked = _above(number) | _above(whole_disk(number))
+    stacked = _devices_above(number) | _devices_above(whole_disk(number))
     for partition in partitions(number):
-        stacked |= _above(partition)
+        stacked |= _devices_above(partition)
     return sorted(kernel_name(holder) for holder in stacked)
 
 

@@ -60,7 +60,9 @@ def verify(
         else:
             checks += _directory_checks(entry)
         if confirmed is not None and all(check.ok for check in checks):
-            checks.append(_made("confirmed", lambda: _confirmed(entry, "", confirmed, own_mark)))
+            checks.append(
+                _make_check("confirmed", lambda: _confirmed(entry, "", confirmed, own_mark))
+            )
         return checks
     path = device or str(entry.path)
     number = blockdev.device_number(path)
@@ -71,13 +73,13 @@ def verify(
     real = os.path.realpath(path)
     checks.append(Check("device", True, f"{real} ({blockdev.as_text(number)})"))
     for name, check in _device_checks(entry, number, real):
-        checks.append(_made(name, check))
+        checks.append(_make_check(name, check))
     if confirmed is not None:
-        checks.append(_made("confirmed", lambda: _confirmed(entry, real, confirmed)))
+        checks.append(_make_check("confirmed", lambda: _confirmed(entry, real, confirmed)))
     return checks
 
 
-def _made(name: str, check: Callable[[], tuple[bool, str]]) -> Check:
+def _make_check(name: str, check: Callable[[], tuple[bool, str]]) -> Check:
     try:
         return Check(name, *check())
     except (OSError, ToolError, mounts.MountError, ValueError, KeyError) as error:
@@ -121,7 +123,7 @@ def _listed(entry: LunEntry, lun_file: Path) -> Check:
 
 
 def _backing(entry: LunEntry, real: str) -> tuple[bool, str]:
-    names = [str(device["name"]) for device in sparse.attached(entry.path)]
+    names = [str(device["name"]) for device in sparse.attached_loops(entry.path)]
     if names != [real]:
         return False, f"{entry.path} should be attached as {real} alone, not as {names}."
     if not sparse.uses_direct_io(real):

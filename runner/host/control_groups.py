@@ -142,10 +142,10 @@ def of_run(
     try:
         try:
             hierarchies = Hierarchies()
-            folder = f"{PREFIX}{_plain(worker)}-{run_id}-{os.getpid()}"
+            folder = f"{PREFIX}{_folder_name(worker)}-{run_id}-{os.getpid()}"
             if hierarchies.unified is not None:
                 with contextlib.suppress(OSError):
-                    groups.append(_made(hierarchies.unified / folder))
+                    groups.append(_make_folder(hierarchies.unified / folder))
             if rates:
                 _limit_rates(
                     hierarchies,
@@ -165,15 +165,15 @@ def of_run(
         yield [str(group) for group in groups]
     finally:
         for group in groups:
-            _removed(group)
+            _remove(group)
 
 
-def _plain(name: str) -> str:
+def _folder_name(name: str) -> str:
     """As the name of a folder."""
     return re.sub(r"[^A-Za-z0-9_.]", "_", name)
 
 
-def _made(folder: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
     return folder
 
@@ -191,7 +191,7 @@ def _limit_rates(
             text = " ".join(f"{_VERSION_2_RATES[kind]}={value}" for kind, value in rates.items())
             (hierarchies.unified / name / "io.max").write_text(f"{number} {text}")
         return
-    groups.append(_made(hierarchies.folders["blkio"] / name))
+    groups.append(_make_folder(hierarchies.folders["blkio"] / name))
     for number in numbers:
         for kind, value in rates.items():
             (groups[-1] / _VERSION_1_RATES[kind]).write_text(f"{number} {value}")
@@ -206,7 +206,7 @@ def _limit_memory(
         with contextlib.suppress(OSError):  # a kernel without swap accounting has none to limit
             (hierarchies.unified / name / _SWAP_2).write_text("0")
         return
-    groups.append(_made(hierarchies.folders["memory"] / name))
+    groups.append(_make_folder(hierarchies.folders["memory"] / name))
     (groups[-1] / "memory.limit_in_bytes").write_text(str(memory_bytes))
     with contextlib.suppress(OSError):
         (groups[-1] / _SWAP_1).write_text(str(memory_bytes))
@@ -219,7 +219,7 @@ def _enable(unified: Path, controller: str) -> None:
         control.write_text(f"+{controller}")
 
 
-def _removed(folder: Path) -> bool:
+def _remove(folder: Path) -> bool:
     """Its processes have ended; the kernel may need a moment."""
     deadline = time.monotonic() + _REMOVE_WAIT_S
     while True:
@@ -245,10 +245,10 @@ def remove_leftovers(worker: str) -> list[str]:
     tops = {*hierarchies.folders.values(), *([hierarchies.unified] if hierarchies.unified else [])}
     removed = []
     for top in sorted(tops):
-        for folder in sorted(top.glob(f"{PREFIX}{_plain(worker)}-*-*[0-9]")):
+        for folder in sorted(top.glob(f"{PREFIX}{_folder_name(worker)}-*-*[0-9]")):
             maker = folder.name.rpartition("-")[2]
             is_ours = maker == str(os.getpid()) or not Path("/proc", maker).exists()
-            if is_ours and not _processes_in(folder) and _removed(folder):
+            if is_ours and not _processes_in(folder) and _remove(folder):
                 removed.append(f"control group {folder.name}")
     return list(dict.fromkeys(removed))
 

@@ -20,7 +20,7 @@ def of(number: int) -> set[int]:
     Of a partition: of the same place on the other disk, and that disk where it shows none.
     """
     disk = blockdev.whole_disk(number)
-    twins = _on_the_same_file(disk) | of_one_name(blockdev.sys_folder(disk))
+    twins = _on_the_same_file(disk) | namesakes(blockdev.sys_folder(disk))
     if disk == number:
         return twins
     place = _partition(number)
@@ -31,7 +31,7 @@ def of(number: int) -> set[int]:
     return alike
 
 
-def first(number: int) -> int:
+def lowest_number(number: int) -> int:
     """The one of all that are this device by whose number they are locked."""
     try:
         return min({number} | of(number))
@@ -39,7 +39,7 @@ def first(number: int) -> int:
         return number  # such a device is not erased: the check of its paths cannot be made
 
 
-def of_one_name(disk: Path, disks: Path = DISKS) -> set[int]:
+def namesakes(disk: Path, disks: Path = DISKS) -> set[int]:
     """The other disks with the worldwide name and the size of this one; folders of sysfs.
 
     The size, because cheap devices have one name for all that their maker ever made.

@@ -29,12 +29,12 @@ def read(device: str) -> dict[str, Any]:
             *("smartctl", "--json", "--health", "--attributes", "--nocheck=standby", device),
             accepted=_ACCEPTED,
         )
-        return parsed(json.loads(text))
+        return parse(json.loads(text))
     except (ToolError, ValueError):
         return {}
 
 
-def parsed(data: Any) -> dict[str, Any]:
+def parse(data: Any) -> dict[str, Any]:
     """What is kept of smartctl's JSON; empty where it could not read the disk."""
     if not isinstance(data, Mapping):
         return {}

@@ -54,11 +54,11 @@ def disk_of(number: int) -> str:
 def _of_file(path: Path) -> dict[str, str]:
     """A file that was removed and made again is another one, also where it got the same inode."""
     inode, mark = str(path.stat().st_ino), sparse.mark_of(path)
-    facts = {"inode": inode, "mark": mark, "born": born(path)}
+    facts = {"inode": inode, "mark": mark, "born": birth_time(path)}
     return {key: value for key, value in facts.items() if value}
 
 
-def born(path: Path) -> str:
+def birth_time(path: Path) -> str:
     """When a file was made, as stat(1) writes it (%.9W): in seconds, so that no time zone has a
     say. "" where its file system does not know.
     """

@@ -48,7 +48,7 @@ def text_of(path: str | Path) -> str:
         return ""
 
 
-def _synced() -> bool:
+def _sync() -> bool:
     """Not by ourselves: with a mount whose server is gone it never comes back."""
     try:
         process = subprocess.Popen(["sync"], cwd="/", stdin=subprocess.DEVNULL)
@@ -63,7 +63,7 @@ def _synced() -> bool:
 
 def drop_caches() -> bool:
     """Write back and forget what the host's memory holds of files, so that runs begin alike."""
-    if not _synced():
+    if not _sync():
         return False
     try:
         Path("/proc/sys/vm/drop_caches").write_text("3")

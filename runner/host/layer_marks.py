@@ -98,7 +98,7 @@ class AssembledDevice:
             raise ToolError(f"{self.name} is not of md, the device mapper or bcache.")
 
 
-def assembled(luns: Collection[int]) -> Iterator[AssembledDevice]:
+def assembled_devices(luns: Collection[int]) -> Iterator[AssembledDevice]:
     """What stands on these LUNs (by number), the uppermost first."""
     numbers = {number for lun in luns for number in blockdev.descendants(lun)}
     marked_luns = {lun for lun in luns if _has_mark(lun)}

@@ -109,7 +109,7 @@ def _key(path: Path) -> tuple[str, list[str]]:
         return f"file-{blockdev.as_text(status.st_dev)}-{status.st_ino}", []
     # Two devices that are one disk have one lock.
     key, *below = (
-        blockdev.as_text(device_aliases.first(device))
+        blockdev.as_text(device_aliases.lowest_number(device))
         for device in (number, *sorted(blockdev.ancestors(number)))
     )
     return f"block-{key}", [f"block-{lower_key}" for lower_key in sorted({*below} - {key})]
@@ -136,7 +136,7 @@ def scheduler_lock(number: int, *, is_set: bool, wait_s: float = 0.0) -> Iterato
     """Hold the I/O scheduler of a device's disk, which its partitions share: alone for a run that
     sets it, with others for those that leave it as it is. Raises LockedElsewhere after ``wait_s``.
     """
-    disk = blockdev.as_text(device_aliases.first(blockdev.whole_disk(number)))
+    disk = blockdev.as_text(device_aliases.lowest_number(blockdev.whole_disk(number)))
     advice = (
         "A run measures on another partition of the same disk, which has one I/O scheduler: submit "
         "the run again once that is over, or give both LUNs the same controller in the host's list."

@@ -35,7 +35,7 @@ class FolderMissing(Exception):
     """There is no such folder."""
 
 
-def opened(request: dict[str, Any]) -> int:
+def open_folder(request: dict[str, Any]) -> int:
     """The folder of fsbench, as a descriptor. Raises FolderRefused, FolderMissing, OSError."""
     point = request["point"]
     descriptor = os.open(point, _FOLDER)
@@ -53,7 +53,7 @@ def opened(request: dict[str, Any]) -> int:
                 raise FolderRefused(f"{path} is missing: make that folder on the mount.") from None
             if not request["make"]:
                 raise FolderMissing from None
-            child = _made(descriptor, part, request["make"], path)
+            child = _make_folder(descriptor, part, request["make"], path)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
                 raise FolderRefused(
@@ -67,7 +67,7 @@ def opened(request: dict[str, Any]) -> int:
     return descriptor
 
 
-def _made(parent: int, name: str, mark: str, path: str) -> int:
+def _make_folder(parent: int, name: str, mark: str, path: str) -> int:
     try:
         os.mkdir(name, 0o700, dir_fd=parent)
     except OSError as error:
@@ -155,7 +155,7 @@ def is_beside(request: dict[str, Any]) -> bool | None:
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     path = f"{request['point'].rstrip('/')}/{request['folder']}"
     try:
-        folder = opened(request)
+        folder = open_folder(request)
         check(folder, path, request["make"] or request["id"])
         room = os.fstatvfs(folder)
         beside = is_beside(request) if request.get("beside") else None

@@ -88,13 +88,13 @@ def mount_entry(entry: LunEntry, worker: str, notes: Path) -> LunEntry:
     if not entry.is_mount or entry.folder:
         return entry
     point = f"{str(entry.path).rstrip('/')}/"
-    noted_path = _noted(notes / f"{entry.name}.json").get("path", "")
+    noted_path = _read_note(notes / f"{entry.name}.json").get("path", "")
     former_folder = noted_path.removeprefix(point)
     is_of_before = noted_path.startswith(point) and bool(_of_a_host(entry).fullmatch(former_folder))
     if not is_of_before:
         former_folder = _folder_of_before(entry)
         is_of_before = (
-            _noted(notes.parent / f"{entry.name}.json").get("path") == point + former_folder
+            _read_note(notes.parent / f"{entry.name}.json").get("path") == point + former_folder
         )
     own_name = f"fsbench-{worker}-{entry.name}"
     return replace(entry, named_folder=former_folder if is_of_before else own_name)
@@ -125,19 +125,19 @@ def own_mark(entry: LunEntry, notes: Path) -> str:
     """
     note = f"{entry.name}.json"
     if (notes / note).exists():
-        return _noted(notes / note).get("id", "")
-    former_note = _noted(notes.parent / note)
+        return _read_note(notes / note).get("id", "")
+    former_note = _read_note(notes.parent / note)
     return former_note.get("id", "") if former_note.get("path") == path_of(entry) else ""
 
 
-def _noted(note: Path) -> dict[str, str]:
+def _read_note(note: Path) -> dict[str, str]:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         data = json.loads(note.read_text())
         return {"id": str(data["id"]), "path": str(data["path"])}
     return {}
 
 
-def made(entry: LunEntry, notes: Path) -> str:
+def make_folder(entry: LunEntry, notes: Path) -> str:
     """The path of fsbench's folder, made when missing. Raises MountError.
 
     What this host makes it notes before: nothing else tells its folder from somebody else's.
@@ -146,7 +146,7 @@ def made(entry: LunEntry, notes: Path) -> str:
     seen = _look(entry, mount, own_mark(entry, notes))
     if seen.get("is_absent"):
         mark = uuid.uuid4().hex
-        _note(entry, notes, mark)
+        _write_note(entry, notes, mark)
         seen = _look(entry, mount, "", make=mark)
     if seen["problem"]:
         raise MountError(str(seen["problem"]))
@@ -162,7 +162,7 @@ def free_bytes(entry: LunEntry, mark: str) -> int | None:
     return int(value) if value is not None else None
 
 
-def answers(entry: LunEntry, mark: str, *, is_asked_again: bool = False) -> str:
+def folder_problem(entry: LunEntry, mark: str, *, is_asked_again: bool = False) -> str:
     """Why the folder cannot be used at this moment, or nothing. Raises ServerSilent.
 
     ``is_asked_again``: also where it was silent a moment ago.
@@ -250,7 +250,7 @@ def problems(entry: LunEntry, mark: str) -> list[tuple[str, bool, str]]:
         )
     ]
     try:
-        why = answers(entry, mark)
+        why = folder_problem(entry, mark)
     except MountError as error:
         why = str(error)
     return [*parts, ("folder", not why, why or f"{path_of(entry)} is fsbench's own")]
@@ -261,7 +261,7 @@ def _option(mount: Mount, key: str) -> str:
     return next((value for name, _, value in words if name == key), "")
 
 
-def _note(entry: LunEntry, notes: Path, mark: str) -> None:
+def _write_note(entry: LunEntry, notes: Path, mark: str) -> None:
     try:
         notes.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = notes / f".{entry.name}.{mark}"

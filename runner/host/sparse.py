@@ -40,7 +40,7 @@ class Loop:
     is_ours: bool
 
 
-def _inside(path: Path, folder: Path) -> bool:
+def _is_inside(path: Path, folder: Path) -> bool:
     return path.is_relative_to(folder)
 
 
@@ -49,7 +49,7 @@ def make(entry: LunEntry, data_folder: Path) -> None:
     assert entry.size_bytes is not None
     path = entry.path
     if not path.parent.is_dir():
-        if not _inside(path, data_folder):
+        if not _is_inside(path, data_folder):
             raise SparseFileError(f"{path.parent} does not exist: make the folder first.")
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -103,7 +103,7 @@ def mark_of(path: Path) -> str:
     return ""
 
 
-def attached(path: Path) -> list[dict[str, object]]:
+def attached_loops(path: Path) -> list[dict[str, object]]:
     """The loop devices on this very file, whatever path they were attached by."""
     status = path.stat()
     columns = "NAME,BACK-INO,BACK-MAJ:MIN,OFFSET,SIZELIMIT,RO,DIO"
@@ -129,7 +129,7 @@ def attach(entry: LunEntry, data_folder: Path) -> Loop:
 
 
 def _attach(entry: LunEntry) -> Loop:
-    devices = attached(entry.path)
+    devices = attached_loops(entry.path)
     if len(devices) > 1:
         names = ", ".join(str(device["name"]) for device in devices)
         raise SparseFileError(f"{entry.path} is attached more than once ({names}): detach them.")
@@ -183,7 +183,7 @@ def detach(loop: Loop, path: Path) -> str:
     deadline = time.monotonic() + DETACH_S
     while True:
         try:
-            if loop.device not in standing_on(path):
+            if loop.device not in loops_standing_on(path):
                 return ""
             # Exclusive: a mounted device stays. (losetup -d would detach it lazily.)
             descriptor = os.open(loop.device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
@@ -197,9 +197,9 @@ def detach(loop: Loop, path: Path) -> str:
         time.sleep(0.05)
 
 
-def standing_on(path: Path) -> set[str]:
+def loops_standing_on(path: Path) -> set[str]:
     """The loop devices on this very file, and those on a file of this path that was deleted."""
-    names = {str(device["name"]) for device in attached(path)} if path.exists() else set()
+    names = {str(device["name"]) for device in attached_loops(path)} if path.exists() else set()
     return names | {device for device, file in backing_files() if file == f"{path}{DELETED}"}
 
 

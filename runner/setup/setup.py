@@ -27,7 +27,7 @@ from runner.host import locks
 from runner.image import inputs
 from runner.setup import progress
 from runner.setup.install_process import InstallProcess
-from runner.setup.setup_needs import IMAGE, PACKAGES, SetupNeed, facts_of, image_want, packages_want
+from runner.setup.setup_needs import IMAGE, PACKAGES, SetupNeed, facts_of, image_need, packages_need
 from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")
@@ -50,9 +50,9 @@ _TITLES = {
 
 @dataclass(frozen=True)
 class Failure:
-    """Of ``want``; tried again at ``retry_at`` (of the clock), never by itself when None."""
+    """Of ``need``; tried again at ``retry_at`` (of the clock), never by itself when None."""
 
-    want: SetupNeed
+    need: SetupNeed
     problem: str
     retry_at: float | None
     tries: int
@@ -105,16 +105,16 @@ class Setup:
         elif self._clock() >= self._next_look and not self.host.is_measuring:
             self._next_look = self._clock() + LOOK_EVERY_S
             self._notice()
-            self._act(self._want())
+            self._act(self._need())
 
     def foresee(self) -> None:
         """Say what will be done before the first look does it.
 
         Else the first word of a worker would be that it lacks things, and nothing is on its way.
         """
-        want = self._want()
-        if want is not None and not want.forbidden:
-            self.host.setup = _setup_report(want, "running")
+        need = self._need()
+        if need is not None and not need.forbidden:
+            self.host.setup = _setup_report(need, "running")
 
     def stop(self) -> None:
         """End what is being done; the next worker begins it anew."""
@@ -138,7 +138,7 @@ class Setup:
         """Probe again where something has changed; go over to containers where they came."""
         facts = facts_of(self.host.executor)
         if facts is not None and facts != self._facts:
-            with self._alone() as is_alone:
+            with self._hold_lock() as is_alone:
                 if is_alone:
                     self.host.probe_again()
                     self._facts = facts
@@ -150,12 +150,12 @@ class Setup:
     def _change_to_containers(self) -> None:
         image, silence = self._image()
         if image is None:
-            why = silence or self._container.missing()
+            why = silence or self._container.setup_problem()
             self.host.executor_reason = f"{_LOCALLY}{why}"
             return
         if image.id == self._useless_image or self._is_to_be_made_first(image):
             return
-        with self._alone() as is_alone:
+        with self._hold_lock() as is_alone:
             if not is_alone:
                 return
             capabilities = self._container.probe()
@@ -170,17 +170,17 @@ class Setup:
         self._publish()
 
     def _is_to_be_made_first(self, image: FoundImage) -> bool:
-        want = image_want(self.config, image, self._digest, inputs.digest(self._root))
-        return want is not None and not want.forbidden and not self._has_failed(want)
+        need = image_need(self.config, image, self._digest, inputs.digest(self._root))
+        return need is not None and not need.forbidden and not self._has_failed(need)
 
-    def _want(self) -> SetupNeed | None:
+    def _need(self) -> SetupNeed | None:
         silence = ""
         if self.config.executor != "local":
             image, silence = self._image()
             if not silence and (os.geteuid() == 0 or self.host.executor.name == "docker"):
                 is_useless = image is not None and image.id == self._useless_image
                 if not is_useless:
-                    return image_want(self.config, image, self._digest, inputs.digest(self._root))
+                    return image_need(self.config, image, self._digest, inputs.digest(self._root))
             if self.config.executor == "docker" or self.host.executor.name == "docker":
                 return None
         why = self.host.executor_reason.removeprefix(_LOCALLY)
@@ -188,69 +188,69 @@ class Setup:
             why = "Runs are processes of this host (FSBENCH_EXECUTOR=local)."
         elif silence:
             why = "No Docker daemon answers."
-        return packages_want(
+        return packages_need(
             self.config, given_up=self._given_up, why_local=why, script=self._installer
         )
 
     # What is done
 
-    def _act(self, want: SetupNeed | None) -> None:
-        if want is None:
+    def _act(self, need: SetupNeed | None) -> None:
+        if need is None:
             self._failure = None
             self._announce(None)
-        elif want.forbidden:
+        elif need.forbidden:
             self._announce(
-                _setup_report(want, "missing", problem=f"{want.forbidden} {_by_hand(want)}")
+                _setup_report(need, "missing", problem=f"{need.forbidden} {_by_hand(need)}")
             )
-            self._echo_once(want, f"{want.reason} {want.forbidden} {_by_hand(want)}")
-        elif self._has_failed(want) and self._failure is not None:
-            self._announce(_setup_report(want, "failed", problem=self._failure.problem))
-        elif want.kind == IMAGE and self._has_made_image:
+            self._echo_once(need, f"{need.reason} {need.forbidden} {_by_hand(need)}")
+        elif self._has_failed(need) and self._failure is not None:
+            self._announce(_setup_report(need, "failed", problem=self._failure.problem))
+        elif need.kind == IMAGE and self._has_made_image:
             self._fail(
-                want,
+                need,
                 "Another checkout on this host makes an image of the same name from other files: "
                 "give one of the two a name of its own with FSBENCH_IMAGE.",
                 is_final=True,
             )
         else:
-            self._begin(want)
+            self._begin(need)
 
-    def _has_failed(self, want: SetupNeed) -> bool:
+    def _has_failed(self, need: SetupNeed) -> bool:
         failure = self._failure
-        if failure is None or failure.want != want:
+        if failure is None or failure.need != need:
             return False
         return failure.retry_at is None or self._clock() < failure.retry_at
 
-    def _begin(self, want: SetupNeed) -> None:
+    def _begin(self, need: SetupNeed) -> None:
         try:
             self._lock = locks.acquire_setup_lock()
         except locks.LockedElsewhere:
             waits = "It begins by itself when the run that is being measured on this host has ended"
             self._announce(
-                _setup_report(want, "missing", problem=f"{waits} (or another installation there).")
+                _setup_report(need, "missing", problem=f"{waits} (or another installation there).")
             )
             return
         try:
-            process = self._start(want, self._lock)
+            process = self._start(need, self._lock)
         except OSError as error:
             self._unlock()
-            self._fail(want, f"It cannot be started: {error}.")
+            self._fail(need, f"It cannot be started: {error}.")
             return
-        self._process = (want, process)
+        self._process = (need, process)
         action = (
             "It is installed from this machine's own mirrors"
-            if want.kind == PACKAGES
+            if need.kind == PACKAGES
             else "It is made"
         )
         self._echo_once(
-            want,
-            f"{want.reason} {action} in the background; runs wait meanwhile, all else works. "
+            need,
+            f"{need.reason} {action} in the background; runs wait meanwhile, all else works. "
             "(FSBENCH_INSTALL=no keeps hands off.)",
         )
-        self._announce(_setup_report(want, "running"))
+        self._announce(_setup_report(need, "running"))
 
-    def _start(self, want: SetupNeed, lock: int) -> InstallProcess:
-        if want.kind == PACKAGES:
+    def _start(self, need: SetupNeed, lock: int) -> InstallProcess:
+        if need.kind == PACKAGES:
             argv = [sys.executable, "-B", str(self._installer), "--stages", "--lock-held"]
             return InstallProcess(
                 argv, {}, progress.PACKAGES, lock, ends_as_group=False, clock=self._clock
@@ -275,13 +275,13 @@ class Setup:
             argv, environment, progress.IMAGE, lock, ends_as_group=True, clock=self._clock
         )
 
-    def _follow(self, want: SetupNeed, process: InstallProcess) -> None:
+    def _follow(self, need: SetupNeed, process: InstallProcess) -> None:
         code = process.exit_code()
         if code is None:
             if self._clock() >= self._next_announcement:
                 self._announce(
                     _setup_report(
-                        want, "running", share=process.share(), remaining_s=process.remaining_s()
+                        need, "running", share=process.share(), remaining_s=process.remaining_s()
                     )
                 )
             return
@@ -289,9 +289,9 @@ class Setup:
         took = self._clock() - process.started
         try:
             if code:
-                self._fail(want, process.reason())
+                self._fail(need, process.reason())
             else:
-                self._succeed(want, took)
+                self._succeed(need, took)
             self._notice()
         finally:
             self._unlock()
@@ -302,28 +302,28 @@ class Setup:
         self._next_look = 0.0
         self._publish()
 
-    def _succeed(self, want: SetupNeed, took_s: float) -> None:
+    def _succeed(self, need: SetupNeed, took_s: float) -> None:
         self._failure = None
-        if want.kind == IMAGE:
+        if need.kind == IMAGE:
             self._has_made_image = True
         else:
             # The installer succeeded: what is not there now is not in this release.
-            self._given_up.update(want.lacking)
+            self._given_up.update(need.lacking)
         outcome = (
-            "benchmark image is ready" if want.kind == IMAGE else "benchmark tools are installed"
+            "benchmark image is ready" if need.kind == IMAGE else "benchmark tools are installed"
         )
         self._echo(f"The {outcome}, after {took_s:.0f} s.")
 
-    def _fail(self, want: SetupNeed, why: str, *, is_final: bool = False) -> None:
-        tries = self._failure.tries if self._failure and self._failure.want == want else 0
+    def _fail(self, need: SetupNeed, why: str, *, is_final: bool = False) -> None:
+        tries = self._failure.tries if self._failure and self._failure.need == need else 0
         wait_s = RETRY_AFTER_S[min(tries, len(RETRY_AFTER_S) - 1)]
         why = why.rstrip(".")
         again = f" It is tried again in {wait_s / 60:.0f} minutes, or when something has changed."
-        problem = f"{why}.{'' if is_final else again} {_by_hand(want)}"
+        problem = f"{why}.{'' if is_final else again} {_by_hand(need)}"
         retry_at = None if is_final else self._clock() + wait_s
-        self._failure = Failure(want, problem, retry_at, tries + 1)
-        logger.error("%s failed: %s", _TITLES[want.kind, "failed"], problem)
-        self._announce(_setup_report(want, "failed", problem=problem))
+        self._failure = Failure(need, problem, retry_at, tries + 1)
+        logger.error("%s failed: %s", _TITLES[need.kind, "failed"], problem)
+        self._announce(_setup_report(need, "failed", problem=problem))
 
     # What is said
 
@@ -337,14 +337,14 @@ class Setup:
         self._next_announcement = self._clock() + ANNOUNCE_EVERY_S
         announce(self.host.announcement())
 
-    def _echo_once(self, want: SetupNeed, sentence: str) -> None:
-        mark = (want.kind, want.forbidden, *want.lacking)
+    def _echo_once(self, need: SetupNeed, sentence: str) -> None:
+        mark = (need.kind, need.forbidden, *need.lacking)
         if mark not in self._setup_report:
             self._setup_report.add(mark)
             self._echo(sentence)
 
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[bool]:
+    def _hold_lock(self) -> Iterator[bool]:
         """False while a run is being measured on this host; none begins inside."""
         if self._lock is not None:
             yield True
@@ -365,12 +365,12 @@ class Setup:
             self._lock = None
 
 
-def _by_hand(want: SetupNeed) -> str:
-    return f"By hand: {want.command}"
+def _by_hand(need: SetupNeed) -> str:
+    return f"By hand: {need.command}"
 
 
 def _setup_report(
-    want: SetupNeed,
+    need: SetupNeed,
     state: str,
     *,
     share: float | None = None,
@@ -379,12 +379,12 @@ def _setup_report(
 ) -> dict[str, Any]:
     """As ``catalog.workers.announce`` describes it."""
     return {
-        "kind": want.kind,
+        "kind": need.kind,
         "state": state,
-        "title": _TITLES[want.kind, state],
-        "reason": want.reason,
+        "title": _TITLES[need.kind, state],
+        "reason": need.reason,
         "share": share,
         "remaining_s": remaining_s,
         "problem": problem.strip(),
-        "command": want.command,
+        "command": need.command,
     }

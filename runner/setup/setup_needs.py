@@ -33,7 +33,7 @@ class SetupNeed:
     lacking: tuple[str, ...] = ()
 
 
-def packages_want(
+def packages_need(
     config: WorkerConfig, *, given_up: Collection[str], why_local: str, script: Path
 ) -> SetupNeed | None:
     """What this host lacks for runs that are its own processes.
@@ -65,7 +65,7 @@ def packages_want(
     )
 
 
-def image_want(
+def image_need(
     config: WorkerConfig, image: FoundImage | None, digest: str, digest_now: str
 ) -> SetupNeed | None:
     """What is to be made where a daemon answers. ``digest`` is of the files that this worker was

@@ -72,7 +72,7 @@ class Stacked:
         known = self.lab.folder / "data/guest"
         executor = GuestExecutor(IMAGE, "lab", folder=self.folder, cache=known)
         assert executor._why_unusable() == ""
-        [package] = kernels.listed(self.folder)
+        [package] = kernels.packages_in(self.folder)
         kernel = unpacked(package, known)
         image = str(executor.client.images.get(IMAGE).id).rpartition(":")[2][:16]
         usable = {"usable": True, "reason": ""}

@@ -30,7 +30,7 @@ def test_tables_of_this_version_are_no_problem() -> None:
 
 
 def test_those_of_a_later_version_are_named(upgraded: None) -> None:
-    assert table_version.later() == ["studies.9999_of_the_next_version"]
+    assert table_version.newer_migrations() == ["studies.9999_of_the_next_version"]
     assert "later version of fsbench (studies.9999" in table_version.problem()
 
 
@@ -53,11 +53,11 @@ def test_what_an_earlier_version_had_squashed_is_known(name: str) -> None:
     """A site that began with it is upgraded, and its backups are restored."""
     app, _, migration = name.partition(".")
     MigrationRecorder(connection).record_applied(app, migration)
-    assert table_version.later() == []
+    assert table_version.newer_migrations() == []
 
 
 def test_a_squash_of_what_is_not_known_is_later() -> None:
-    assert table_version.unknown(
+    assert table_version.unknown_migrations(
         [
             "studies.0001_squashed_9999_of_the_next_version",
             "studies.0001_initial",
@@ -69,7 +69,7 @@ def test_a_squash_of_what_is_not_known_is_later() -> None:
 def test_those_of_an_earlier_version_are_counted() -> None:
     [last] = MigrationLoader(connection).graph.leaf_nodes("studies")
     MigrationRecorder(connection).record_unapplied(*last)
-    assert table_version.missing() == [".".join(last)]
+    assert table_version.missing_migrations() == [".".join(last)]
     assert "for this version: 1 migration is missing" in table_version.problem()
 
 

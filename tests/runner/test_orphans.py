@@ -68,7 +68,7 @@ def test_a_loop_device_is_detached_unless_a_worker_lives(config: WorkerConfig) -
     with locks.worker_lock(orphans.lock_of(config.name, config.site)):
         assert left(config, "loop device") == []
     (found,) = left(config, "loop device")
-    assert str(config.lun_file.with_name("scratch.img")) in found.what
+    assert str(config.lun_file.with_name("scratch.img")) in found.description
     remove([found])
     assert not loops(config)
     assert left(config, "loop device") == []
@@ -104,8 +104,8 @@ def test_a_loop_device_whose_file_was_deleted_is_detached(config: WorkerConfig) 
     device = loops(config)
     config.lun_file.with_name("scratch.img").unlink()
     (found,) = left(config, "loop device")
-    assert f"{device} on " in found.what
-    assert "(deleted)" in found.what
+    assert f"{device} on " in found.description
+    assert "(deleted)" in found.description
     remove([found])
     assert device not in dict(sparse.backing_files())
 
@@ -119,7 +119,7 @@ def test_a_deleted_file_that_was_nobodys_lun_is_left_alone(
     device = tool("losetup", "--find", "--show", str(other))
     try:
         other.unlink()
-        assert not [one for one in left(elsewhere, "loop device") if device in one.what]
+        assert not [one for one in left(elsewhere, "loop device") if device in one.description]
     finally:
         tool("losetup", "--detach", device)
 
@@ -128,8 +128,10 @@ def test_other_peoples_loop_devices_are_not_seen(config: WorkerConfig, other_loo
     """Not even one that lies in the data folder, nor one that another site's fsbench made."""
     elsewhere = replace(config, data_folder=config.data_folder / "of-this-site")
     write_luns(config.lun_file)
-    assert [one.what for one in left(elsewhere, "loop device")] == []
-    assert [one.what for one in left(config, "loop device") if other_loop in one.what] == []
+    assert [one.description for one in left(elsewhere, "loop device")] == []
+    assert [
+        one.description for one in left(config, "loop device") if other_loop in one.description
+    ] == []
     # Made here, in the data folder, and not listed any more: that one is an orphan.
     assert len(left(config, "loop device")) == 1
     write_luns(config.lun_file, sparse_lun(config.lun_file.with_name("scratch.img")))
@@ -158,7 +160,7 @@ def test_a_mount_of_fsbench_is_undone(config: WorkerConfig, mounted: Callable[..
         pytest.fail(f"{MOUNT_POINT} is mounted already")
     point = mounted(Path(MOUNT_POINT), "fsbench")
     (found,) = left(config, "mount")
-    assert point in found.what
+    assert point in found.description
     remove([found])
     assert not Path(point).is_mount()
 
@@ -237,7 +239,7 @@ def test_a_mount_of_somebody_else_is_only_told(
     point = mounted(tmp_path / "mine", "fsbench")
     (found,) = left(config, "mount")
     assert found.remove is None
-    assert "unmount it by hand" in found.what
+    assert "unmount it by hand" in found.description
     assert Path(point).is_mount()
 
 
@@ -250,7 +252,7 @@ def test_what_a_killed_guests_layers_left_is_removed_and_nobody_elses(
     with locks.worker_lock(orphans.lock_of(config.name, config.site)):
         assert left(config, "layer") == []
     (found,) = left(config, "layer")
-    assert found.what == "linux_raid_member of LUN scratch"
+    assert found.description == "linux_raid_member of LUN scratch"
     remove([found])
     assert signatures.of(str(device)) == []
     write_mark(device, "foreign-md")
@@ -266,7 +268,7 @@ def test_leases_of_a_dead_worker_end_with_their_runs_as_lost(
     with locks.worker_lock(orphans.lock_of(config.name, config.site)):
         assert left(config, "lease") == []
     (found,) = left(config, "lease")
-    assert f"run {run.pk}, leased" in found.what
+    assert f"run {run.pk}, leased" in found.description
     remove([found])
     run.refresh_from_db()
     assert run.state == RunState.LOST
@@ -305,7 +307,7 @@ def test_messages_without_a_run_that_waits_are_removed_and_others_stay(
     for number in (4711, waiting.pk, 4712):
         send(broker, host, number)
     found = left(config, "message")
-    assert [one.what.split(",")[0] for one in found] == ["for run 4711", "for run 4712"]
+    assert [one.description.split(",")[0] for one in found] == ["for run 4711", "for run 4712"]
     assert len(left(config, "message")) == 2
     remove(found)
     assert left(config, "message") == []
@@ -347,7 +349,7 @@ def test_output_of_a_run_that_has_ended_is_removed(
     (host.spool_folder / f"run-{run.pk}.jsonl").write_text("{}")
     (host.spool_folder / "run-4711.jsonl").write_text("{}")
     assert lifecycle.claim(run.pk, worker) is not None
-    by_what = {one.what.rpartition("/")[2]: one for one in left(config, "output")}
+    by_what = {one.description.rpartition("/")[2]: one for one in left(config, "output")}
     assert by_what[f"run-{run.pk}.jsonl: start the worker, which stores it"].remove is None
     remove([by_what["run-4711.jsonl of a run that has ended"]])
     assert [path.name for path in host.spool_folder.iterdir()] == [f"run-{run.pk}.jsonl"]
@@ -377,4 +379,4 @@ def test_an_imported_pool_is_named_and_left_to_a_person(
     monkeypatch.setattr(layer_marks, "leftover_pools", lambda: found_there)
     (found,) = left(config, "pool")
     assert found.remove is None
-    assert "zpool destroy fsbench" in found.what
+    assert "zpool destroy fsbench" in found.description

@@ -522,7 +522,7 @@ def test_it_fetches_a_kernel_that_it_is_asked_for(worker: WorkerProcess, tmp_pat
 
     worker.wait_until(lambda: "has no kernel for guests" in guest()["reason"])
     assert not folder.exists()
-    guest_kernels.ask(Worker.objects.get(name=worker.name), "")
+    guest_kernels.request_kernel(Worker.objects.get(name=worker.name), "")
     worker.wait_until(lambda: guest().get("fetching", {}).get("state") == "done")
     assert [path.suffix for path in folder.glob("linux-image-*")] == [".deb"]
     worker.wait_until(lambda: "has no kernel for guests" not in guest()["reason"])

@@ -27,14 +27,15 @@ def kernel_package() -> Path:
 
 
 def unpacked(package: Package, cache: Path) -> Kernel:
-    """As ``kernels.unpacked`` leaves ``kernel_package`` in ``cache``, which costs 7 seconds of a
-    processor: it is done once, and copied, until the package or what unpacks it is another.
+    """As ``kernels.unpacked_kernel`` leaves ``kernel_package`` in ``cache``, which costs 7
+    seconds of a processor: it is done once, and copied, until the package or what unpacks it is
+    another.
 
     ``package`` is that file, or a link to it or a copy of it.
     """
     kept = _kept_kernel(package.path.resolve())
     shutil.copytree(kept, cache / package.digest)
-    return kernels.unpacked(package, cache)
+    return kernels.unpacked_kernel(package, cache)
 
 
 def _kept_kernel(path: Path) -> Path:
@@ -43,7 +44,7 @@ def _kept_kernel(path: Path) -> Path:
     folder = cache_folder() / f"unpacked-{made_by}-{path.stem}-{status.st_size}"
     if not folder.exists():
         with TemporaryDirectory(dir=cache_folder(), prefix="unpacking-") as work:
-            made = kernels.unpacked(Package(path.stem, path, "kernel"), Path(work))
+            made = kernels.unpacked_kernel(Package(path.stem, path, "kernel"), Path(work))
             with suppress(OSError):  # another process was quicker
                 made.folder.rename(folder)
         others = cache_folder().glob("unpacked-*")

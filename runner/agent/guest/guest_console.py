@@ -63,7 +63,7 @@ class Console:
 
     def __init__(self, on_line: "Callable[[str], None]") -> None:
         self.on_line = on_line
-        self.kept = bytearray()
+        self.kept_output = bytearray()
         self.first_trouble = ""
         self.last_line = ""
         self._printed = 0
@@ -73,7 +73,7 @@ class Console:
 
     def feed(self, data: bytes) -> None:
         self._printed += len(data)
-        self.kept += data[: max(CONSOLE_BYTES - len(self.kept), 0)]
+        self.kept_output += data[: max(CONSOLE_BYTES - len(self.kept_output), 0)]
         for piece in self._lines.feed(data):
             self._line(*piece)
 
@@ -83,7 +83,7 @@ class Console:
             self._line(*piece)
 
     def _line(self, piece: bytes, is_further: bool) -> None:
-        line = kernel_log.plain(piece.decode("utf-8", "replace"))
+        line = kernel_log.plain_line(piece.decode("utf-8", "replace"))
         if not line:
             return
         self.last_line = line
@@ -103,18 +103,19 @@ class Console:
     @property
     def is_cut(self) -> bool:
         """Whether it printed more than is kept."""
-        return self._printed > len(self.kept)
+        return self._printed > len(self.kept_output)
 
     @property
     def text(self) -> str:
         """What is kept, and that the rest is not."""
-        lines = self.kept.decode("utf-8", "replace").replace("\r", "").split("\n")
+        lines = self.kept_output.decode("utf-8", "replace").replace("\r", "").split("\n")
         text = "\n".join(kernel_log.TERMINAL.sub("", line) for line in lines)
         if not self.is_cut:
             return text
         notice = (
             f"[fsbench: the console printed {self._printed:,} bytes; kept are the first "
-            f"{len(self.kept):,}{', and what follows of a crash or I/O error' * bool(self._later)}]"
+            f"{len(self.kept_output):,}"
+            f"{', and what follows of a crash or I/O error' * bool(self._later)}]"
         )
         return "\n".join([text, notice, *self._later, ""])
 

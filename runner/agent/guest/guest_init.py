@@ -85,7 +85,7 @@ class Agent:
                 os.close(descriptor)
             return _wait_with_agent(work)
 
-        self._process = _forked(redirect_standard_streams)
+        self._process = _fork(redirect_standard_streams)
         os.close(theirs_in)
         os.close(theirs_out)
         self.stdin, self.stdout = os.fdopen(ours_in, "wb"), os.fdopen(ours_out, "rb")
@@ -107,13 +107,13 @@ def _wait_with_agent(work: "Callable[[], int]") -> int:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         return work()
 
-    process = _forked(end_with_parent)
+    process = _fork(end_with_parent)
     os.close(0)
     os.close(1)
     return _exit_code(process)
 
 
-def _forked(work: "Callable[[], int]") -> int:
+def _fork(work: "Callable[[], int]") -> int:
     """The number of a process that ends with what ``work`` returns."""
     process = os.fork()
     if process:
@@ -163,14 +163,14 @@ def find_port() -> str:
     raise OSError("this kernel has no virtio console: it needs the module virtio_console")
 
 
-def named(serials: "list[str]") -> "dict[str, str]":
+def device_names(serials: "list[str]") -> "dict[str, str]":
     """What each disk is called here: QEMU has them in the order of their serial numbers."""
     return {serial: f"vd{letter}" for serial, letter in zip(sorted(serials), LETTERS)}  # noqa: B905
 
 
-def misplaced(serials: "list[str]") -> str:
+def disk_problem(serials: "list[str]") -> str:
     """Why a disk is not where the plan has it, or nothing; asked before anything is written."""
-    for serial, name in named(serials).items():
+    for serial, name in device_names(serials).items():
         path = Path("/sys/block") / name / "serial"
         actual_serial = path.read_text().strip() if path.exists() else "none"
         if actual_serial != serial:
@@ -182,10 +182,10 @@ def misplaced(serials: "list[str]") -> str:
 
 def schedulers(disk: str) -> "tuple[str, list[str]]":
     """(the one in use, all) of a disk, by the names of today; brackets mark the first."""
-    return named_today(Path(f"/sys/block/{disk}/queue/scheduler").read_text())
+    return scheduler_names(Path(f"/sys/block/{disk}/queue/scheduler").read_text())
 
 
-def named_today(text: str) -> "tuple[str, list[str]]":
+def scheduler_names(text: str) -> "tuple[str, list[str]]":
     words = text.split()
     names = [TODAY.get(word.strip("[]"), word.strip("[]")) for word in words]
     used = [name for word, name in zip(words, names, strict=True) if word.startswith("[")]
@@ -323,9 +323,9 @@ def _with_facts(line: bytes, request: "dict[str, Any]") -> bytes:
 def work(host: Host, agent: Agent) -> int:
     request = json.loads(host.line())
     disks = list(request.get("disks", []))
-    problem = misplaced(disks)
+    problem = disk_problem(disks)
     if not problem and request.get("scheduler"):
-        problem = set_scheduler(request["scheduler"], list(named(disks).values()))
+        problem = set_scheduler(request["scheduler"], list(device_names(disks).values()))
     if problem:
         host.send("error", reason=problem)
         host.send("done", ok=False)

@@ -60,7 +60,7 @@ class KernelProblem:
         return self.kind in FATAL
 
 
-def plain(line: str) -> str:
+def plain_line(line: str) -> str:
     """A console's line without terminal codes and the kernel's time stamp."""
     return _STAMP.sub("", TERMINAL.sub("", line)).rstrip()
 
@@ -83,7 +83,7 @@ def problem_in(text: str) -> KernelProblem | None:
 
     An I/O error that a crash followed is told with the crash's lines: it came first.
     """
-    lines = [plain(line) for line in text.splitlines()]
+    lines = [plain_line(line) for line in text.splitlines()]
     first: dict[str, int] = {}
     for number, line in enumerate(lines):
         first.setdefault(kind_of(line), number)

@@ -37,7 +37,7 @@ class Aging:
     """The files that are there, as this program made them."""
 
     folder: str
-    lots: random.Random
+    generator: random.Random
     total_bytes: int
     files: list[tuple[str, int]] = field(default_factory=list)
     count: int = 0
@@ -45,10 +45,10 @@ class Aging:
     written_bytes: int = 0
 
     def __post_init__(self) -> None:
-        self.content = self.lots.randbytes(8 * CHUNK_BYTES)
+        self.content = self.generator.randbytes(8 * CHUNK_BYTES)
 
     def size(self) -> int:
-        size = int(self.lots.lognormvariate(LOG_MEAN, LOG_DEVIATION))
+        size = int(self.generator.lognormvariate(LOG_MEAN, LOG_DEVIATION))
         return max(1, min(size, self.total_bytes // LARGEST_SHARE))
 
     def create(self) -> None:
@@ -62,7 +62,7 @@ class Aging:
         self.used_bytes += size
 
     def delete(self) -> None:
-        place = self.lots.randrange(len(self.files))
+        place = self.generator.randrange(len(self.files))
         path, size = self.files[place]
         os.unlink(path)  # noqa: PTH108
         self.files[place] = self.files[-1]
@@ -70,7 +70,7 @@ class Aging:
         self.used_bytes -= size
 
     def rewrite(self) -> None:
-        path, size = self.files[self.lots.randrange(len(self.files))]
+        path, size = self.files[self.generator.randrange(len(self.files))]
         self._write(path, size, 0)
 
     def _write(self, path: str, size: int, flags: int) -> None:
@@ -78,7 +78,7 @@ class Aging:
         try:
             left = size
             while left:
-                start = self.lots.randrange(len(self.content) - CHUNK_BYTES)
+                start = self.generator.randrange(len(self.content) - CHUNK_BYTES)
                 piece = memoryview(self.content)[start : start + min(left, CHUNK_BYTES)]
                 left -= os.write(descriptor, piece)
             os.fsync(descriptor)
@@ -115,7 +115,7 @@ def age(options: argparse.Namespace) -> None:
             break
         # Full again: so many go that the same may come.
         while aging.files and in_use(options.folder)[0] > goal - 4 * slack:
-            if aging.lots.random() < REWRITES:
+            if aging.generator.random() < REWRITES:
                 aging.rewrite()
             else:
                 aging.delete()

@@ -49,7 +49,7 @@ def extents_below(folder: str) -> "Extents | None":
     layout = Extents()
     for path, _, names in os.walk(folder):
         for name in names:
-            descriptor = _opened(f"{path}/{name}")
+            descriptor = _open_file(f"{path}/{name}")
             if descriptor is None:
                 continue
             try:
@@ -74,7 +74,7 @@ def extents_below(folder: str) -> "Extents | None":
     return layout
 
 
-def _opened(path: str) -> "int | None":
+def _open_file(path: str) -> "int | None":
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return None

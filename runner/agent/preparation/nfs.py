@@ -36,7 +36,7 @@ EXPORT = "rw,{writes},no_root_squash,no_subtree_check,fsid=0"
 CONTROL, STATE = Path("/proc/fs/nfsd"), Path("/var/lib/nfs")
 
 
-def up(version: str, writes: str, mount_point: str, folder: str) -> None:
+def start_server(version: str, writes: str, mount_point: str, folder: str) -> None:
     loopback_up()
     # The root of a guest cannot be written to; what the server remembers goes with it.
     run("mount", "-t", "tmpfs", "fsbench", str(STATE))
@@ -65,7 +65,7 @@ def up(version: str, writes: str, mount_point: str, folder: str) -> None:
         CONTROL.joinpath("v4_end_grace").write_text("Y")
 
 
-def down(folder: str) -> list[str]:
+def stop_server(folder: str) -> list[str]:
     """What could not be undone."""
     problems = []
 
@@ -98,11 +98,11 @@ def main(arguments: "list[str]") -> int:
     options = parser.parse_args(arguments)
     try:
         if options.command == "down":
-            problems = down(options.folder)
+            problems = stop_server(options.folder)
             if problems:
                 raise ServerFailed("; ".join(problems))
         else:
-            up(options.version, options.export, options.mount_point, options.folder)
+            start_server(options.version, options.export, options.mount_point, options.folder)
     except ServerFailed as error:
         print(f"NFS: {error}.", file=sys.stderr)
         return 1

@@ -70,7 +70,7 @@ def configuration(version: str, folder: str) -> str:
     return "\n".join([*lines, ""])
 
 
-def up(version: str, mount_point: str, folder: str) -> None:
+def start_server(version: str, mount_point: str, folder: str) -> None:
     loopback_up()
     STATE.mkdir(mode=0o700)
     for name in FOLDERS.values():
@@ -89,7 +89,7 @@ def up(version: str, mount_point: str, folder: str) -> None:
     wait_for(PORT)
 
 
-def down(folder: str) -> "list[str]":
+def stop_server(folder: str) -> "list[str]":
     """What could not be undone."""
     problems = []
     stop_all()
@@ -114,11 +114,11 @@ def main(arguments: "list[str]") -> int:
     options = parser.parse_args(arguments)
     try:
         if options.command == "down":
-            problems = down(options.folder)
+            problems = stop_server(options.folder)
             if problems:
                 raise ServerFailed("; ".join(problems))
         else:
-            up(options.version, options.mount_point, options.folder)
+            start_server(options.version, options.mount_point, options.folder)
     except ServerFailed as error:
         print(f"SMB: {error}.", file=sys.stderr)
         return 1

@@ -42,7 +42,7 @@ class Contents:
         self.dedupe_percent = options.dedupe_percent
         self.number = 0
         if self.is_new:
-            self.lots = random.Random(f"{seed} contents")  # noqa: S311 (no secret)
+            self.generator = random.Random(f"{seed} contents")  # noqa: S311 (no secret)
             pool = compressible(POOL_BLOCKS * BLOCK, options.compress_percent)
             self.blocks = [pool[start : start + BLOCK] for start in range(0, len(pool), BLOCK)]
 
@@ -55,7 +55,7 @@ class Contents:
         return b"".join(self._block() for _ in range(-(-size // BLOCK)))[:size]
 
     def _block(self) -> bytes:
-        if self.dedupe_percent and self.lots.random() * 100 < self.dedupe_percent:
+        if self.dedupe_percent and self.generator.random() * 100 < self.dedupe_percent:
             return self.blocks[0]
         self.number += 1
         block = self.blocks[self.number % POOL_BLOCKS]

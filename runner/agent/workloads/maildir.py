@@ -48,7 +48,7 @@ class Mailbox:
         for name in ("", "/tmp", "/new", "/cur"):  # noqa: S108 (of the maildir)
             os.mkdir(self.folder + name)  # noqa: PTH102
 
-    def look(self) -> None:
+    def scan(self) -> None:
         for place in ("new", "cur"):
             for name in sorted(os.listdir(f"{self.folder}/{place}")):  # noqa: PTH208
                 self.messages.append((place, name))
@@ -104,24 +104,24 @@ class Mailbox:
 
 
 def work(
-    options: argparse.Namespace, number: int, when: Callable[[], float]
+    options: argparse.Namespace, number: int, wait_for_start: Callable[[], float]
 ) -> dict[str, "array[int]"]:
     """What one process does; its latencies in ns by kind, without those of the warm-up.
 
-    ``when`` is asked once it knows its messages: the moment at which all begin (monotonic).
+    ``wait_for_start`` is called once it knows its messages: when all begin (monotonic).
     """
     mailboxes = [
         Mailbox(f"{options.folder}/{box:06d}")
         for box in range(number, options.mailboxes, options.processes)
     ]
     for mailbox in mailboxes:
-        mailbox.look()
+        mailbox.scan()
     lots = random.Random(f"{options.seed}/{number}")  # noqa: S311 (no secret)
     contents = Contents(options, os.urandom(options.largest), f"{options.seed}/{number}")
     latencies = {kind: array("q") for kind in KINDS}
     shares = [options.deliver, options.read, options.delete]
     shares.append(100 - sum(shares))
-    begin_at = when()
+    begin_at = wait_for_start()
     time.sleep(max(0.0, begin_at - time.monotonic()))
     counted_from = begin_at + options.warm_up
     end = counted_from + options.seconds
@@ -196,13 +196,13 @@ def run(options: argparse.Namespace) -> bool:
 
 
 def _child(options: argparse.Namespace, number: int, ready: int, go: int, results: str) -> None:
-    def when() -> float:
+    def wait_for_start() -> float:
         os.close(ready)
         return float(struct.unpack("d", os.read(go, 8))[0])
 
     status = 1
     try:
-        for kind, values in work(options, number, when).items():
+        for kind, values in work(options, number, wait_for_start).items():
             Path(results, f"{number}.{kind}").write_bytes(values.tobytes())
         status = 0
     except OSError as error:

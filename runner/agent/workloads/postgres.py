@@ -116,7 +116,7 @@ def _last(log: Path) -> str:
     return lines[-1].strip()[:300] if lines else "it said nothing"
 
 
-def filled(scale: int, compress_percent: int) -> str:
+def fill_sql(scale: int, compress_percent: int) -> str:
     """SQL that fills pgbench's tables as its own ``-I G`` does (pgbench(1)), but for the filler.
 
     64 bytes of a digest are 86 characters of base 64 and a line break between them.
@@ -153,7 +153,7 @@ def create(folder: str, scale: int, settings: dict[str, str], compress_percent: 
             run_quietly(initialised, "pgbench's initialisation")
         else:
             run_quietly([*initialised, "-I", "dt"], "making pgbench's tables")
-            query(sockets, filled(scale, compress_percent))
+            query(sockets, fill_sql(scale, compress_percent))
             run_quietly([*initialised, "-I", "vp"], "pgbench's vacuum and keys")
         query(sockets, "CHECKPOINT")
 
@@ -200,11 +200,11 @@ def run(options: argparse.Namespace, settings: dict[str, str]) -> None:
         after = checkpoints(sockets)
         print()
         load = {"clients": options.clients, "threads": options.jobs}
-        latency_tests(options.test, logged(sockets), load)
+        latency_tests(options.test, logged_latencies(sockets), load)
         print(f"Checkpoints within the measured time: {after - before}")
 
 
-def logged(folder: str) -> list[int]:
+def logged_latencies(folder: str) -> list[int]:
     """The latencies that pgbench logged (the third word of a line, in µs), in order, in ns."""
     latencies = array("q")
     for path in sorted(Path(folder).glob("latency.*")):

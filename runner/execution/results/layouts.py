@@ -9,7 +9,7 @@ from fsbench_web.catalog.configurations.commands.preparation import LAYOUT_OUTPU
 _NUMBERS = ("files", "bytes", "extents", "most_extents", "fragmented_files")
 
 
-def noted(outputs: Mapping[str, str]) -> dict[str, Any]:
+def layouts_in(outputs: Mapping[str, str]) -> dict[str, Any]:
     """``{"before": {"files": 9, "bytes": 4096, "extents": 12, ...}, "after": ...}`` of the layouts
     among the outputs; a file system that does not say where its files lie has none.
     """

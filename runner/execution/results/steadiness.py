@@ -6,7 +6,7 @@ from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.scoring.testnames import at_load
 
 
-def noted(values: Iterable[ParsedValue]) -> dict[str, list[str]]:
+def steady_tests(values: Iterable[ParsedValue]) -> dict[str, list[str]]:
     """``{"attained": [test with its load, ...], "missed": [...]}``; empty where none was to."""
     tests: dict[bool, dict[str, None]] = {True: {}, False: {}}
     for value in values:

@@ -151,7 +151,7 @@ class Apt:
             if not below:
                 break
             name = below[0]
-        packages = self._shown([name])
+        packages = self._packages_named([name])
         if not packages:
             raise FetchError(f"apt has no package {name}.")
         return packages[0]
@@ -165,10 +165,12 @@ class Apt:
         names = [name for name in names if name and not name.endswith(_NOT_BOOTED)]
         if not names:
             return []
-        packages = [package for package in self._shown(names) if package.size_bytes >= _LEAST_BYTES]
+        packages = [
+            package for package in self._packages_named(names) if package.size_bytes >= _LEAST_BYTES
+        ]
         return sorted(packages, key=lambda package: _natural(package.name), reverse=True)
 
-    def _shown(self, names: Sequence[str]) -> list[KernelPackage]:
+    def _packages_named(self, names: Sequence[str]) -> list[KernelPackage]:
         """Those that apt has of these names, with what each is split into."""
         stanzas = self._stanzas_of(names)
         parts = {stanza["Package"]: _parts(stanza.get("Depends", "")) for stanza in stanzas}
@@ -246,7 +248,7 @@ class Apt:
             )
             deadline = time.monotonic() + limit_s
             try:
-                while (code := _waited(process)) is None:
+                while (code := _wait(process)) is None:
                     on_wait()
                     if not self._keeps_on():
                         raise FetchError("The worker ended meanwhile: ask again.")
@@ -259,7 +261,7 @@ class Apt:
             output.seek(0)
             errors.seek(0)
             if code:
-                raise FetchError(f"apt cannot get it: {_why(errors.read())}")
+                raise FetchError(f"apt cannot get it: {_reason_in(errors.read())}")
             return output.read()
 
 
@@ -309,7 +311,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
-def _waited(process: "subprocess.Popen[bytes]") -> int | None:
+def _wait(process: "subprocess.Popen[bytes]") -> int | None:
     try:
         return process.wait(_LOOK_EVERY_S)
     except subprocess.TimeoutExpired:
@@ -323,7 +325,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     process.wait()
 
 
-def _why(text: str) -> str:
+def _reason_in(text: str) -> str:
     """apt's own errors, without its marks."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line[2:].strip() for line in lines if line.startswith(("E:", "Err:"))]

@@ -30,7 +30,7 @@ def fetch(
     """
     if problem := kernel_package_problem(package):
         raise FetchError(problem)
-    with _alone(folder) as work:
+    with _work_folder(folder) as work:
         on_progress("Reading the lists of packages", None)
         apt = Apt(work, keeps_on)
         apt.update()
@@ -62,7 +62,7 @@ def add_modules(package: Path, name: str, archive: Path) -> Path:
     """Put a tar of modules beside a kernel's package, in a folder that is called like the package
     and takes its place: it is the same kernel, under the same name. Raises FetchError.
     """
-    with _alone(package.parent) as work:
+    with _work_folder(package.parent) as work:
         if package.is_dir():
             shutil.copy(archive, work / name)
             (work / name).replace(package / name)
@@ -96,7 +96,7 @@ def file_name(package: KernelPackage) -> str:
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[Path]:
+def _work_folder(folder: Path) -> Iterator[Path]:
     """A folder to work in, on the same file system; what a killed fetch left there is removed."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -148,7 +148,7 @@ class Kernel:
         names[name] = None
 
 
-def listed(folder: Path) -> list[Package]:
+def packages_in(folder: Path) -> list[Package]:
     """The packages of the worker's folder, by name. Raises OSError where it cannot be read."""
     packages: dict[str, Package] = {}
     for path in sorted(folder.iterdir()):
@@ -190,10 +190,10 @@ def check(path: Path) -> None:
         raise UnusableKernel(f"{path.name} is no package that can be read: {error}") from None
 
 
-def unpacked(package: Package, cache: Path) -> Kernel:
+def unpacked_kernel(package: Package, cache: Path) -> Kernel:
     """The kernel of a package, out of the cache if it is there. Raises UnusableKernel."""
     folder = cache / package.digest
-    noted = notes.noted(folder / "kernel.json")
+    noted = notes.read(folder / "kernel.json")
     if not noted:
         # Power that failed leaves empty files, which would be read at every look from then on.
         shutil.rmtree(folder, ignore_errors=True)

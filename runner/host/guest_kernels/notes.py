@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 
-def noted(path: Path) -> dict[str, Any]:
-    """What ``note`` kept there; nothing where it is not whole: then it is found out anew."""
+def read(path: Path) -> dict[str, Any]:
+    """What ``write`` kept there; nothing where it is not whole: then it is found out anew."""
     try:
         data = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -16,7 +16,7 @@ def noted(path: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def note(path: Path, data: Mapping[str, Any]) -> None:
+def write(path: Path, data: Mapping[str, Any]) -> None:
     """Whole or not at all, also where the disk is full. Raises OSError."""
     unfinished = path.with_suffix(f".{os.getpid()}")
     try:

@@ -40,7 +40,7 @@ class TraceError(Exception):
     """The device cannot be traced; the text says why and what to do."""
 
 
-def why_not(
+def why_not_traceable(
     folder: Path = TRACEFS,
     filesystems: Path = Path("/proc/filesystems"),
     lockdown: Path = LOCKDOWN,
@@ -182,13 +182,13 @@ class Trace:
 
 
 @contextlib.contextmanager
-def traced(number: int, name: str, folder: Path = TRACEFS) -> Iterator[Trace]:
+def trace_device(number: int, name: str, folder: Path = TRACEFS) -> Iterator[Trace]:
     """What is given to this block device can be read meanwhile; nothing is before ``begin``.
 
     ``name`` is that of the instance (``instance_prefix`` and the run). Raises TraceError.
     """
     mount(folder)
-    why = why_not(folder)
+    why = why_not_traceable(folder)
     if why:
         raise TraceError(why)
     disk = blockdev.whole_disk(number)

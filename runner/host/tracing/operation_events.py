@@ -47,7 +47,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_.!-]{1,31}\Z")
 _SAID_BYTES = 4096
 
 
-def why_not(
+def why_not_traceable(
     folder: Path = TRACEFS,
     btf: Path = BTF,
     filesystems: Path = Path("/proc/filesystems"),
@@ -87,7 +87,7 @@ def _calls(folder: Path) -> list[str]:
     ]
 
 
-def way(filesystem: str, folder: Path = TRACEFS, kallsyms: Path = KALLSYMS) -> str:
+def tracing_way(filesystem: str, folder: Path = TRACEFS, kallsyms: Path = KALLSYMS) -> str:
     """How operations of this file system are traced here: FUNCTIONS or CALLS."""
     functions = set(operation_scripts.FUNCTIONS_OF.get(filesystem, {}).values())
     if functions and (folder / "kprobe_events").exists():
@@ -108,7 +108,7 @@ class Operations:
     """What is counted. ``begin`` and ``end`` may be called by any thread, and again."""
 
     def __init__(self, process: subprocess.Popen[bytes], by: str, gate: int) -> None:
-        self.by = by
+        self.way = by
         self._gate = gate
         self.problem = ""
         self._process = process
@@ -201,7 +201,7 @@ class Operations:
 
 
 @contextlib.contextmanager
-def counted(
+def count_operations(
     number: int,
     filesystem: str,
     name: str,
@@ -214,16 +214,16 @@ def counted(
     whether nobody wants it any more, and is asked until it counts. Raises TraceError.
     """
     block_events.mount(folder)
-    if why := why_not(folder):
+    if why := why_not_traceable(folder):
         raise TraceError(why)
     device = blockdev.kernel_name(number)
     if not _NAME.match(device):
         raise TraceError(f"The device {device!r} has a name that cannot be looked for.")
-    by = way(filesystem, folder)
+    by = tracing_way(filesystem, folder)
     script = operation_scripts.script(by, filesystem, _calls(folder), MOST_S)
     with tempfile.TemporaryFile() as errors:
         gate = _MOST_PROCESSES + 1 + secrets.randbelow(2**31 - _MOST_PROCESSES - 1)
-        process = _started(script, (device, str(gate), name), errors.fileno())
+        process = _start(script, (device, str(gate), name), errors.fileno())
         operations = Operations(process, by, gate)
         try:
             if not operations.wait_until_attached(has_to_end):
@@ -233,7 +233,7 @@ def counted(
             operations.end()
 
 
-def _started(script: str, parameters: tuple[str, ...], errors: int) -> subprocess.Popen[bytes]:
+def _start(script: str, parameters: tuple[str, ...], errors: int) -> subprocess.Popen[bytes]:
     # setpriv: the kernel ends it when the worker dies, however it dies.
     argv = ("setpriv", "--pdeathsig", "KILL", _program(), "-f", "json", "-e", script, *parameters)
     try:

@@ -46,7 +46,7 @@ class Machine:
     cpus: Path = CPUS
     latency: Path = LATENCY
 
-    def wanted(self) -> dict[str, str]:
+    def held_settings(self) -> dict[str, str]:
         """{path: value} of all that is to be held and is there."""
         values = {}
         for folder in sorted(self.cpus.glob("cpu[0-9]*/cpufreq")):
@@ -60,7 +60,7 @@ class Machine:
 
 
 @contextlib.contextmanager
-def held(folder: Path, machine: Machine = Machine()) -> Iterator[list[str]]:
+def hold_steady(folder: Path, machine: Machine = Machine()) -> Iterator[list[str]]:
     """Hold them; yields what is held, and what is not and why, in words. Never raises."""
     with contextlib.ExitStack() as stack:
         try:
@@ -68,7 +68,7 @@ def held(folder: Path, machine: Machine = Machine()) -> Iterator[list[str]]:
         except OSError as error:
             parts = [f"not held: {error.strerror or error}"]
         try:
-            stack.enter_context(_shallow(machine.latency))
+            stack.enter_context(_limit_latency(machine.latency))
             parts.append(f"idle states of {MOST_LATENCY_US} µs to leave at most")
         except OSError as error:
             parts.append(f"idle states not held: {error.strerror or error}")
@@ -80,9 +80,9 @@ def is_leftover(folder: Path) -> bool:
     if not _note(folder).exists():
         return False
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_locked(folder / "change"))
+        stack.enter_context(_lock(folder / "change"))
         try:
-            stack.enter_context(_locked(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB))
+            stack.enter_context(_lock(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB))
         except BlockingIOError:
             return False
         return _note(folder).exists()
@@ -95,9 +95,9 @@ def restore_settings(folder: Path) -> list[str]:
     if not _note(folder).exists():
         return []
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_locked(folder / "change"))
+        stack.enter_context(_lock(folder / "change"))
         try:
-            stack.enter_context(_locked(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB))
+            stack.enter_context(_lock(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB))
         except BlockingIOError:
             return []
         return _restore_note(folder)
@@ -105,18 +105,18 @@ def restore_settings(folder: Path) -> list[str]:
 
 def _hold(folder: Path, machine: Machine, stack: contextlib.ExitStack) -> list[str]:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    wanted = machine.wanted()
+    wanted = machine.held_settings()
     if not wanted:
         return ["neither governor nor turbo can be set: the kernel offers none"]
-    with _locked(folder / "change"):
+    with _lock(folder / "change"):
         own_locks = contextlib.ExitStack()
         try:
-            with _locked(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB):
+            with _lock(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB):
                 _restore_note(folder)  # of the dead
                 _write_note(folder, {path: _text(Path(path)) for path in wanted}, wanted)
         except BlockingIOError:
             pass  # others hold them already
-        own_locks.enter_context(_locked(folder / "held", fcntl.LOCK_SH))
+        own_locks.enter_context(_lock(folder / "held", fcntl.LOCK_SH))
     stack.callback(_release, folder, own_locks)
     refused = []
     for path, value in wanted.items():
@@ -141,9 +141,9 @@ def _release(folder: Path, own_locks: contextlib.ExitStack) -> None:
     the note gives back what it says.
     """
     try:
-        with _locked(folder / "change"):
+        with _lock(folder / "change"):
             own_locks.close()
-            with _locked(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB):
+            with _lock(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB):
                 _restore_note(folder)
     except BlockingIOError:
         pass  # others still hold them
@@ -185,7 +185,7 @@ def _write_note(folder: Path, before: Mapping[str, str], wanted: Mapping[str, st
 
 
 @contextlib.contextmanager
-def _shallow(latency: Path) -> Iterator[None]:
+def _limit_latency(latency: Path) -> Iterator[None]:
     descriptor = os.open(latency, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(descriptor, struct.pack("=i", MOST_LATENCY_US))
@@ -195,7 +195,7 @@ def _shallow(latency: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _locked(path: Path, operation: int = fcntl.LOCK_EX) -> Iterator[None]:
+def _lock(path: Path, operation: int = fcntl.LOCK_EX) -> Iterator[None]:
     """A lock of flock(2): each opening has its own, and the kernel frees those of the dead."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

@@ -56,7 +56,7 @@ class Command(SiteCommand):
                 text = step
                 self.stdout.write(f"{step} …")
 
-        paths = {package.path for package in _listed(folder)}
+        paths = {package.path for package in _packages(folder)}
         path = kernel_packages.fetch(folder, package, on_progress=on_progress)
         if path in paths:
             self.stdout.write(f"{path} is there already.")
@@ -74,7 +74,7 @@ class Command(SiteCommand):
         )
 
     def _list(self, folder: Path) -> None:
-        packages = _listed(folder)
+        packages = _packages(folder)
         self.stdout.write(f"In {folder}:" if packages else f"In {folder} there is no kernel.")
         for package in packages:
             self.stdout.write(f"  {package.name}")
@@ -85,9 +85,9 @@ class Command(SiteCommand):
             self.stdout.write(f"  {_line(kernel_package)}")
 
 
-def _listed(folder: Path) -> list[kernels.Package]:
+def _packages(folder: Path) -> list[kernels.Package]:
     try:
-        return kernels.listed(folder)
+        return kernels.packages_in(folder)
     except FileNotFoundError:
         return []
     except OSError as error:

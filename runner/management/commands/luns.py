@@ -21,7 +21,7 @@ class Command(SiteCommand):
         host = Host(config, executor)
         try:
             read_luns(config.lun_file, must_exist=True)
-            entries = host.listed()
+            entries = host.read_entries()
         except LunFileError as error:
             raise CommandError(str(error)) from None
         unusable = []

@@ -29,7 +29,7 @@ class Command(SiteCommand):
             raise CommandError(str(error)) from None
         failed = 0
         for orphan in leftovers:
-            text = f"{orphan.kind}: {orphan.what}"
+            text = f"{orphan.kind}: {orphan.description}"
             if options["remove"] and orphan.remove is not None:
                 try:
                     orphan.remove()

@@ -42,7 +42,7 @@ class Command(SiteCommand):
             raise SystemExit(status)
 
     def _refuse(self, sentence: str) -> NoReturn:
-        sentence = log_lines.hidden(sentence, [])
+        sentence = log_lines.hide_secrets(sentence, [])
         if settings.LOG_FORMAT == "json":
             logger.critical(sentence)
             raise SystemExit(1)

@@ -98,13 +98,13 @@ def test_mail_is_measured_once_the_names_of_all_messages_are_read(
     """Of a spool of cold folders on a slow disk that takes longer than any warm-up."""
     folder = str(tmp_path / "spool")
     assert maildir.main(["create", folder, "--mailboxes=4", "--messages=2"]) == 0
-    look = maildir.Mailbox.look
+    look = maildir.Mailbox.scan
 
     def slowly(mailbox: maildir.Mailbox) -> None:
         time.sleep(1.0)
         look(mailbox)
 
-    monkeypatch.setattr(maildir.Mailbox, "look", slowly)
+    monkeypatch.setattr(maildir.Mailbox, "scan", slowly)
     # Two processes of two mailboxes each: two seconds until they know them.
     wanted = ["--mailboxes=4", "--processes=2", "--seconds=1"]
     assert maildir.main(["run", folder, *wanted]) == 0

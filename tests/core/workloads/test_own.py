@@ -195,7 +195,7 @@ def test_a_program_is_allowed_by_the_host_alone(monkeypatch: pytest.MonkeyPatch)
     for bad in ("/bin/sh", "../x", "a b", "-x"):
         monkeypatch.setenv(allowed_programs.VARIABLE, bad)
         with pytest.raises(Exception, match="names of programs without paths"):
-            allowed_programs.allowed()
+            allowed_programs.allowed_names()
 
 
 @pytest.mark.django_db

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsbench_web.platform import env
-from fsbench_web.platform.http.proxies import seen
+from fsbench_web.platform.http.proxies import forwarded_scope
 
 TRUSTED = [ip_network("127.0.0.1/32"), ip_network("10.0.0.0/24"), ip_network("::1/128")]
 
@@ -26,7 +26,7 @@ def through(peer: str | None, *headers: tuple[str, str], kind: str = "http") -> 
         "headers": [(b"host", b"fsbench.example")]
         + [(name.lower().encode(), value.encode()) for name, value in headers],
     }
-    return dict(seen(scope, TRUSTED))
+    return dict(forwarded_scope(scope, TRUSTED))
 
 
 FOR, PROTO = "X-Forwarded-For", "X-Forwarded-Proto"

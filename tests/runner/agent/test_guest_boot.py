@@ -414,9 +414,9 @@ def test_the_boot_script_is_a_shell_script() -> None:
 
 
 def test_schedulers_of_old_kernels_have_todays_names() -> None:
-    assert guest_init.named_today("noop deadline [cfq]\n") == (
+    assert guest_init.scheduler_names("noop deadline [cfq]\n") == (
         "cfq",
         ["none", "mq-deadline", "cfq"],
     )
-    assert guest_init.named_today("[none] mq-deadline bfq\n")[0] == "none"
-    assert guest_init.named_today("none\n") == ("", ["none"])
+    assert guest_init.scheduler_names("[none] mq-deadline bfq\n")[0] == "none"
+    assert guest_init.scheduler_names("none\n") == ("", ["none"])

@@ -140,8 +140,8 @@ def test_being_stuck_or_short_of_memory_explains_an_end_and_makes_none() -> None
 
 
 def test_terminal_codes_and_stamps_are_no_part_of_a_line() -> None:
-    assert kernel_log.plain("\x1b[0m<4>[   12.345678][  T133] hello\r\n") == "hello"
-    assert kernel_log.plain("[    0.000000] \x07bell") == "bell"
+    assert kernel_log.plain_line("\x1b[0m<4>[   12.345678][  T133] hello\r\n") == "hello"
+    assert kernel_log.plain_line("[    0.000000] \x07bell") == "bell"
 
 
 def test_a_trace_without_end_is_cut() -> None:

@@ -69,7 +69,7 @@ def test_processors_that_cannot_be_given_back_yet_break_no_run(tmp_path: Path) -
     (governor / "scaling_governor").write_text("powersave\n")
     (governor / "scaling_available_governors").write_text("performance powersave\n")
     machine, notes = Machine(tmp_path / "cpu", tmp_path / "latency"), tmp_path / "notes"
-    with processors.held(notes, machine) as held:
+    with processors.hold_steady(notes, machine) as held:
         assert "governor performance" in held
         for name in ("change", "held"):
             (notes / name).unlink()

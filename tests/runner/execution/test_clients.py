@@ -190,7 +190,7 @@ def test_a_client_ends_when_its_agent_says_so_and_not_when_that_is_read() -> Non
     said.take(began)
     said.take(fake.message("command", **step) | {"at": ended_s})
     assert said.times()["ended_at"].timestamp() == pytest.approx(
-        clock.at(ended_s).timestamp(), abs=0.1
+        clock.database_time(ended_s).timestamp(), abs=0.1
     )
 
 

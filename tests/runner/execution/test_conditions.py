@@ -46,10 +46,10 @@ def test_governors_are_told_each_once(tmp_path: Path) -> None:
 def test_what_always_holds_is_apart_from_what_holds_now() -> None:
     stable = conditions.system_facts()
     assert stable == conditions.system_facts()
-    now = conditions.before(True, "bfq")
+    now = conditions.host_state(True, "bfq")
     assert now["scheduler"] == "bfq"
     assert not {"load", "memory_free_bytes"} & set(stable)
-    assert "scheduler" not in conditions.before(False, "")
+    assert "scheduler" not in conditions.host_state(False, "")
 
 
 def test_creation_is_timed_by_the_commands_that_did_it() -> None:

@@ -123,7 +123,7 @@ def test_a_run_moves_to_the_series_of_the_kernel_it_ran_on(
 
 
 def _all_but_names() -> tuple[object, object]:
-    can = fake.everything()
+    can = fake.all_capabilities()
     return can.filesystems, can.tools
 
 
@@ -202,7 +202,7 @@ def test_a_file_system_that_the_kernel_cannot_mount_is_refused(
 ) -> None:
     can = {slug: {"usable": True, "reason": ""} for slug in FILESYSTEMS}
     can["xfs"] = {"usable": False, "reason": "The kernel cannot mount XFS."}
-    tools = fake.everything().tools
+    tools = fake.all_capabilities().tools
     host = make_host(FakeExecutor(capabilities=Capabilities("k", "d", can, tools)))
     run = carry_out(submitted(host, "xfs"), host)
     assert run.state == RunState.FAILED
@@ -214,7 +214,7 @@ def test_a_missing_benchmark_is_refused_before_anything_is_erased(
     make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     missing = {"iozone": {"usable": False, "reason": "Install iozone3."}}
-    can = Capabilities("k", "d", fake.everything().filesystems, missing)
+    can = Capabilities("k", "d", fake.all_capabilities().filesystems, missing)
     host = make_host(FakeExecutor(capabilities=can))
     run = carry_out(submitted(host), host)
     assert (run.state, run.reason) == (RunState.FAILED, "Refused: Install iozone3.")
@@ -444,14 +444,14 @@ def test_a_database_that_goes_away_between_a_measurement_and_its_end_ends_no_run
     host = make_host()
     run = submitted(host)
     failures = [OperationalError("server closed the connection unexpectedly")]
-    gathered = client_results.gathered
+    gathered = client_results.collect_results
 
     def fail_once(*asked: Any) -> Any:
         if failures:
             raise failures.pop()
         return gathered(*asked)
 
-    monkeypatch.setattr(client_results, "gathered", fail_once)
+    monkeypatch.setattr(client_results, "collect_results", fail_once)
     carry_out(run, host)
     assert (run.state, failures) == (RunState.DONE, []), run.reason
     assert run.measurement_blocks.exists()

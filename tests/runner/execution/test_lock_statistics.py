@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from runner.execution import lock_statistics
-from runner.execution.lock_statistics import LockCounts, between, parse
+from runner.execution.lock_statistics import LockCounts, parse, waits_between
 
 # In the form of Documentation/locking/lockstat.rst, version 0.4; the numbers are made up.
 TABLE = """\
@@ -31,18 +31,18 @@ def test_the_table_is_read_by_lock() -> None:
 def test_only_what_was_waited_for_meanwhile_counts() -> None:
     before = LockCounts(100.0, {"a": (10, 500.0), "b": (1, 1.0)})
     after = LockCounts(110.0, {"a": (14, 2500.5), "b": (1, 1.0), "c": (2, 9000.0)})
-    assert between(before, after, cpus=4) == {
+    assert waits_between(before, after, cpus=4) == {
         "elapsed_s": 10.0,
         "cpus": 4,
         "locks": [["c", 2, 9000.0], ["a", 4, 2000.5]],
     }
-    assert "set back" in between(after, before)["reason"]
+    assert "set back" in waits_between(after, before)["reason"]
 
 
 def test_it_says_why_nothing_is_known(tmp_path: Path) -> None:
     table, switch = tmp_path / "lock_stat", tmp_path / "switch"
     nothing = lock_statistics.read(table, switch)
-    assert "CONFIG_LOCK_STAT" in between(nothing, nothing)["reason"]
+    assert "CONFIG_LOCK_STAT" in waits_between(nothing, nothing)["reason"]
     table.write_text(TABLE)
     switch.write_text("0\n")
     assert "switched off" in lock_statistics.read(table, switch).reason

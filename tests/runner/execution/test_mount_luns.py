@@ -63,7 +63,7 @@ def test_a_folder_of_before_stays_the_workers(
 ) -> None:
     """It was named after the host: a container that is made anew is another one."""
     (entry,) = read_luns(lun_file)
-    before = Path(mounts.made(entry, tmp_path / "mounts" / "node1"))
+    before = Path(mounts.make_folder(entry, tmp_path / "mounts" / "node1"))
     assert before.name == f"fsbench-{os.uname().nodename}-share"
     if is_of_another_name:
         monkeypatch.setattr(mounts, "_folder_of_before", lambda _: "fsbench-elsewhere-share")
@@ -170,7 +170,7 @@ def test_a_run_whose_server_falls_silent_is_ended(
         raise mounts.ServerSilent("The server of the share does not answer: see.")
 
     monkeypatch.setattr(mount_watch, "EVERY_S", 0.01)
-    monkeypatch.setattr(mounts, "answers", silent)
+    monkeypatch.setattr(mounts, "folder_problem", silent)
     # The checks before it ask in another way here.
     monkeypatch.setattr(mounts, "problems", lambda *_: [])
     carry_out(run, host)

@@ -103,7 +103,7 @@ def test_an_extra_run_is_traced_and_changes_no_score(
 
 
 @pytest.mark.skipif(
-    bool(shutil.which("bpftrace") and operation_events.why_not()),
+    bool(shutil.which("bpftrace") and operation_events.why_not_traceable()),
     reason="this kernel cannot be traced so",
 )
 def test_operations_of_a_run_are_counted_beside_its_requests(
@@ -178,7 +178,7 @@ def test_what_cannot_be_traced_is_named_and_the_run_is_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     why = "This kernel has no event block:block_rq_issue (CONFIG_BLK_DEV_IO_TRACE)."
-    monkeypatch.setattr(block_events, "why_not", lambda *folder: why)
+    monkeypatch.setattr(block_events, "why_not_traceable", lambda *folder: why)
     run = carry_out(extra(submitted(host, "ext2", scheduler="none")), host)
     assert run.state == RunState.DONE, run.reason
     assert RunTrace.objects.get(run=run).problem == why
@@ -190,7 +190,7 @@ def test_what_cannot_be_traced_is_named_and_the_run_is_done(
 _BEGIN = """
 import sys, time
 from runner.host.tracing import block_events
-with block_events.traced(int(sys.argv[1]), sys.argv[2]) as trace:
+with block_events.trace_device(int(sys.argv[1]), sys.argv[2]) as trace:
     trace.begin()
     print("begun", flush=True)
     time.sleep(600)
@@ -227,7 +227,7 @@ def test_a_killed_worker_leaves_no_trace_behind(
     with locks.worker_lock(orphans.lock_of(host.config.name, host.config.site)):
         assert [one for one in orphans.find(host.config) if one.kind == "trace"] == []
     (found,) = [one for one in orphans.find(host.config) if one.kind == "trace"]
-    assert found.what == str(left)
+    assert found.description == str(left)
     assert found.remove is not None
     found.remove()
     assert not left.exists()
@@ -236,7 +236,7 @@ def test_a_killed_worker_leaves_no_trace_behind(
 def test_a_trace_ends_at_its_bound(other_loop: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(block_events, "MOST_BYTES", 4096)
     number = Path(other_loop).stat().st_rdev
-    with block_events.traced(number, "fsbench.test.bound.1") as trace:
+    with block_events.trace_device(number, "fsbench.test.bound.1") as trace:
         trace.begin()
         tool("dd", "if=/dev/zero", f"of={other_loop}", "bs=4k", "count=400", "oflag=direct")
         trace.end()
@@ -246,19 +246,19 @@ def test_a_trace_ends_at_its_bound(other_loop: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_who_is_not_root_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert not block_events.why_not()
+    assert not block_events.why_not_traceable()
     without = tmp_path / "filesystems"
     without.write_text("nodev proc\n")
-    assert "no tracefs" in block_events.why_not(filesystems=without)
+    assert "no tracefs" in block_events.why_not_traceable(filesystems=without)
     locked = tmp_path / "lockdown"
     locked.write_text("none integrity [confidentiality]\n")
-    assert "locked down" in block_events.why_not(lockdown=locked)
+    assert "locked down" in block_events.why_not_traceable(lockdown=locked)
     locked.write_text("none [integrity] confidentiality\n")
-    assert not block_events.why_not(lockdown=locked)
+    assert not block_events.why_not_traceable(lockdown=locked)
     (tmp_path / "instances").mkdir()
-    assert "no event block:block_rq_issue" in block_events.why_not(tmp_path)
+    assert "no event block:block_rq_issue" in block_events.why_not_traceable(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert "root" in block_events.why_not()
+    assert "root" in block_events.why_not_traceable()
 
 
 def test_a_container_with_a_sys_of_its_own_is_told(tmp_path: Path) -> None:
@@ -268,18 +268,18 @@ def test_a_container_with_a_sys_of_its_own_is_told(tmp_path: Path) -> None:
     try:
         for event in block_events.EVENTS:
             (folder / "events/block" / event).mkdir(parents=True)
-        assert not block_events.why_not(folder)
+        assert not block_events.why_not_traceable(folder)
         tool("mount", "-o", "remount,ro", str(folder))
-        assert "as in a container" in block_events.why_not(folder)
+        assert "as in a container" in block_events.why_not_traceable(folder)
         number = Path("/dev/null").stat().st_rdev
         with (
             pytest.raises(TraceError, match="as in a container"),
-            block_events.traced(number, "fsbench.test.1", folder),
+            block_events.trace_device(number, "fsbench.test.1", folder),
         ):
             raise AssertionError("nothing can be traced here")
         tool("mount", "-o", "remount,rw", str(folder))
         (folder / "instances").mkdir()
         tool("mount", "-o", "remount,ro", str(folder))
-        assert "is read-only here" in block_events.why_not(folder)
+        assert "is read-only here" in block_events.why_not_traceable(folder)
     finally:
         tool("umount", str(folder))

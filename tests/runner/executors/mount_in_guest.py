@@ -55,12 +55,12 @@ entry, notes = LunEntry("nas", "mount", Path("/mnt/fsbench")), Path("/run/notes"
 
 def asked(is_asked_again=False):
     try:
-        return mounts.answers(entry, mark, is_asked_again=is_asked_again)
+        return mounts.folder_problem(entry, mark, is_asked_again=is_asked_again)
     except mounts.ServerSilent as silent:
         return str(silent)
 
 mounts.ANSWER_S = 60.0
-folder = mounts.made(entry, notes)
+folder = mounts.make_folder(entry, notes)
 mark = mounts.own_mark(entry, notes)
 found = mounts.contender(entry)
 said = {

@@ -487,8 +487,8 @@ def test_what_somebody_starts_of_a_runs_container_is_not_the_runs(
 
 def test_it_says_what_is_missing(client: docker.DockerClient) -> None:
     absent = DockerExecutor("fsbench-runner:nosuch", "test")
-    assert "runner/image/build fsbench-runner:nosuch" in absent.missing()
-    assert absent.probe().refusal("ext4", True, ["iozone"]) == absent.missing()
+    assert "runner/image/build fsbench-runner:nosuch" in absent.setup_problem()
+    assert absent.probe().refusal("ext4", True, ["iozone"]) == absent.setup_problem()
 
 
 @pytest.mark.parametrize(
@@ -502,7 +502,7 @@ def test_it_says_in_a_sentence_why_no_daemon_answers(
     address: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", address)
-    assert DockerExecutor("x", "test").missing() == (
+    assert DockerExecutor("x", "test").setup_problem() == (
         f"No Docker daemon answers at {address}: {reason}. Start it, or set DOCKER_HOST."
     )
 
@@ -518,7 +518,7 @@ def test_no_client_is_made_where_nothing_listens(
         one.bind(str(left))  # as a daemon leaves it that was killed
     for path in (left, tmp_path / "nosuch.sock", tmp_path / ("x" * 200)):
         monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
-        assert "No Docker daemon answers" in DockerExecutor("x", "test").missing()
+        assert "No Docker daemon answers" in DockerExecutor("x", "test").setup_problem()
     assert made == []
 
 
@@ -530,7 +530,7 @@ def test_a_user_who_may_not_ask_the_daemon_is_not_told_to_start_it(
 
     monkeypatch.setattr(docker, "from_env", refuse)
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
-    said = DockerExecutor("x", "test").missing()
+    said = DockerExecutor("x", "test").setup_problem()
     assert "this user may not use that socket. Add this user to its group, or set" in said
 
 
@@ -681,7 +681,7 @@ def test_containers_of_dead_workers_are_orphans(
             if one.kind == "container"
         ]
         (found,) = (one for one in orphans.find(config) if one.kind == "container")
-        assert f"of worker {host.name}, run 1" in found.what
+        assert f"of worker {host.name}, run 1" in found.description
         assert found.remove is not None
         found.remove()
         assert client.containers.list(all=True) == []

@@ -53,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def kernel(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> kernels.Kernel:
-    [package] = kernels.listed(folder)
+    [package] = kernels.packages_in(folder)
     return unpacked(package, tmp_path_factory.mktemp("guest"))
 
 

@@ -84,7 +84,7 @@ def test_the_modules_stand_beside_the_package_under_its_name(
     place = guest_modules.build("image:tag", package)
     assert place == package.parent / NAME
     assert (place / package.name).read_bytes() == before
-    assert [one.name for one in kernels.listed(package.parent)] == [NAME]
+    assert [one.name for one in kernels.packages_in(package.parent)] == [NAME]
     assert not package.exists()
     # The kernel's release and the sources are arguments, no text of the script.
     assert fake.asked["command"] == [VERSION, "deb http://mirror/debian/ bookworm main contrib"]
@@ -111,7 +111,7 @@ def test_what_is_no_zfs_for_it_leaves_the_package_as_it_was(
     fake = daemon(monkeypatch, FakeDocker(built))
     with pytest.raises(FetchError, match=words):
         guest_modules.build("image:tag", package)
-    assert [one.name for one in kernels.listed(package.parent)] == [NAME]
+    assert [one.name for one in kernels.packages_in(package.parent)] == [NAME]
     assert package.is_file()
     assert fake.is_removed
 

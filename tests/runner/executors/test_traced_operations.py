@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.django_db,
     pytest.mark.root,
     pytest.mark.skipif(
-        bool(shutil.which("bpftrace") and operation_events.why_not()),
+        bool(shutil.which("bpftrace") and operation_events.why_not_traceable()),
         reason="this kernel cannot be traced so",
     ),
 ]

@@ -502,13 +502,13 @@ class TestSparseFiles:
         self, entry: LunEntry, device: str, host: Host
     ) -> None:
         host.stop()
-        assert sparse.attached(entry.path) == []
+        assert sparse.attached_loops(entry.path) == []
 
     def test_it_stays_attached_while_it_is_mounted(
         self, entry: LunEntry, device: str, host: Host, mounted: Path
     ) -> None:
         host.stop()
-        assert len(sparse.attached(entry.path)) == 1
+        assert len(sparse.attached_loops(entry.path)) == 1
         host.device(entry)
 
     def test_direct_io_is_switched_on_when_somebody_attached_it_without(
@@ -659,7 +659,7 @@ class TestHost:
         assert "mounted on" in host.announcement().luns[0].problem
 
     def test_a_lun_of_a_running_run_has_no_problem(self, host: Host, mounted: Path) -> None:
-        with host.in_use("scratch"):
+        with host.reserve("scratch"):
             host.refresh()
             assert host.announcement().luns[0].problem == ""
 
@@ -667,7 +667,7 @@ class TestHost:
         write_luns(lun_file)
         host.refresh()
         assert host.announcement().luns == []
-        assert sparse.attached(lun_file.parent / "scratch.img") == []
+        assert sparse.attached_loops(lun_file.parent / "scratch.img") == []
 
     def test_a_bad_list_is_a_problem_of_every_lun(self, host: Host, lun_file: Path) -> None:
         lun_file.write_text("x = 1\n")

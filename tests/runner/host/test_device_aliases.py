@@ -91,9 +91,9 @@ def test_disks_of_one_name_and_size_are_one(tmp_path: Path) -> None:
     nvme = disk("nvme0n1", 64, "eui.01", below="")
     (disk("nvme0c0n1", 80, "eui.01", below="") / "dev").unlink()  # a path of the kernel's own
     nameless = [disk("vda", 96, ""), disk("vdb", 112, "")][0]
-    assert device_aliases.of_one_name(first, tmp_path) == {os.makedev(8, 32)}
-    assert device_aliases.of_one_name(nvme, tmp_path) == set()
-    assert device_aliases.of_one_name(nameless, tmp_path) == set()
+    assert device_aliases.namesakes(first, tmp_path) == {os.makedev(8, 32)}
+    assert device_aliases.namesakes(nvme, tmp_path) == set()
+    assert device_aliases.namesakes(nameless, tmp_path) == set()
 
 
 @pytest.mark.root

@@ -54,7 +54,7 @@ GONE = {
 
 
 def test_of_nvme_wear_and_errors() -> None:
-    assert disk_health.parsed(NVME) == {
+    assert disk_health.parse(NVME) == {
         **{"passed": True, "power_on_hours": 3149, "temperature_c": 35, "percentage_used": 0},
         **{"available_spare": 100, "media_errors": 0, "critical_warning": 0},
         **{"data_units_written": 1969459, "data_units_read": 2025034, "unsafe_shutdowns": 12},
@@ -62,7 +62,7 @@ def test_of_nvme_wear_and_errors() -> None:
 
 
 def test_of_ata_its_sectors_by_the_numbers_of_their_attributes() -> None:
-    assert disk_health.parsed(ATA) == {
+    assert disk_health.parse(ATA) == {
         **{"passed": True, "power_on_hours": 67518, "temperature_c": 27},
         **{"reallocated_sectors": 0, "pending_sectors": 0, "offline_uncorrectable": 0},
     }
@@ -81,7 +81,7 @@ def test_of_ata_its_sectors_by_the_numbers_of_their_attributes() -> None:
     ],
 )
 def test_what_nobody_told_is_left_out(said: Any) -> None:
-    assert disk_health.parsed(said) == {}
+    assert disk_health.parse(said) == {}
 
 
 @pytest.mark.parametrize("printed", ["", "no JSON", json.dumps(GONE)])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from runner.host.extended_stat import ExtendedStat
-from runner.host.fingerprint import _slot, born
+from runner.host.fingerprint import _slot, birth_time
 
 PCI = "/sys/devices/pci0000:00/0000:00:10.0"
 
@@ -47,7 +47,7 @@ def test_when_a_file_was_made_is_written_as_the_stat_program_writes_it(
         said = subprocess.run(
             ["stat", "--format=%.9W", path], capture_output=True, text=True, check=True
         ).stdout.strip()
-        assert born(path) == (said if said.strip("0.") else "")
+        assert birth_time(path) == (said if said.strip("0.") else "")
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_when_a_file_was_made_before_1970(
         return True
 
     monkeypatch.setattr(ExtendedStat, "read", read)
-    assert born(Path("/")) == text
+    assert birth_time(Path("/")) == text

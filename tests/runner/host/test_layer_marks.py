@@ -145,13 +145,13 @@ def test_only_what_stands_on_listed_luns_with_own_marks_is_taken_apart(
     host: dict[str, object],
 ) -> None:
     """Not what has a disk that is in no list, nor what has one without fsbench's mark."""
-    found = list(layer_marks.assembled({1, 2, 3, 4}))
+    found = list(layer_marks.assembled_devices({1, 2, 3, 4}))
     assert [(one.number, one.luns) for one in found] == [(253, {1, 2}), (127, {1, 2})]
     for one in found:
         one.disassemble()
     assert host["ran"] == [("dmsetup", "remove", "name253"), ("mdadm", "--stop", "/dev/disk127")]
     # Half of an array is listed: it is nobody's to stop.
-    assert list(layer_marks.assembled({1, 3})) == []
+    assert list(layer_marks.assembled_devices({1, 3})) == []
 
 
 def test_bcache_of_own_luns_alone_is_stopped_with_its_set(
@@ -175,9 +175,9 @@ def test_bcache_of_own_luns_alone_is_stopped_with_its_set(
         (tmp_path / str(number) / "bcache/set").mkdir(parents=True)
     (tmp_path / "4/bcache/set/bdev0").touch()
 
-    for one in layer_marks.assembled({1, 2, 3, 4}):
+    for one in layer_marks.assembled_devices({1, 2, 3, 4}):
         one.disassemble()
 
     stopped = sorted(str(path.parent.relative_to(tmp_path)) for path in tmp_path.rglob("stop"))
     assert stopped == ["100/bcache", "101/bcache", "2/bcache/set"]
-    assert [one.number for one in layer_marks.assembled({2, 3})] == []
+    assert [one.number for one in layer_marks.assembled_devices({2, 3})] == []

@@ -49,7 +49,7 @@ class Share:
         return Path(mounts.path_of(self.entry))
 
     def make(self) -> Path:
-        return Path(mounts.made(self.entry, self.notes))
+        return Path(mounts.make_folder(self.entry, self.notes))
 
     def problem(self, confirmed: dict[str, object] | None = None) -> str:
         made = checks.verify(self.entry, self.file, str(self.own), confirmed, self.mark)
@@ -159,18 +159,18 @@ def test_workers_of_one_data_folder_have_notes_of_their_own(tmp_path: Path, poin
         named = {"name": "share", "kind": "mount", "path": str(point), "folder": worker}
         write_luns(file, named)
         entries[worker] = read_luns(file)[0]
-        mounts.made(entries[worker], notes / worker)
+        mounts.make_folder(entries[worker], notes / worker)
     marks = {worker: mounts.own_mark(one, notes / worker) for worker, one in entries.items()}
     assert len(set(marks.values())) == 2
     for worker, entry in entries.items():
-        assert mounts.made(entry, notes / worker) == str(point / worker)
+        assert mounts.make_folder(entry, notes / worker) == str(point / worker)
 
 
 def test_a_note_of_before_is_read_where_it_is_of_this_folder(share: Share, tmp_path: Path) -> None:
     share.make()
     own = tmp_path / "notes" / "node1"
     assert mounts.own_mark(share.entry, own) == share.mark
-    assert mounts.made(share.entry, own) == str(share.own)
+    assert mounts.make_folder(share.entry, own) == str(share.own)
     other = tmp_path / "other.toml"
     named = {"name": "share", "kind": "mount", "path": str(share.own.parent), "folder": "b"}
     write_luns(other, named)

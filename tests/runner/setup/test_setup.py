@@ -25,7 +25,7 @@ from fsbench_web.studies.models import Run, RunState
 from runner.config import OWN_IMAGE
 from runner.execution import execute
 from runner.executors.base import Capabilities
-from runner.executors.fake import FakeExecutor, everything
+from runner.executors.fake import FakeExecutor, all_capabilities
 from runner.host import locks
 from runner.image import inputs
 from runner.setup import setup as runner_setup
@@ -68,7 +68,7 @@ class LocalFake(FakeExecutor):
 
     def probe(self) -> Capabilities:
         self.probes += 1
-        can = everything()
+        can = all_capabilities()
         usable = (self.programs / "postmark").exists()
         return replace(can, tools={**can.tools, "postmark": {"usable": usable, "reason": "No."}})
 
@@ -230,7 +230,7 @@ def test_no_run_begins_meanwhile_and_the_queue_goes_on_then(
 def test_nothing_is_installed_while_a_run_is_being_measured(lab: Lab) -> None:
     probes = lab.host.executor.probes  # type: ignore[attr-defined]
     (lab.programs / "iozone").write_text("")  # a change that would be looked at
-    with lab.host.in_use("scratch"):
+    with lab.host.reserve("scratch"):
         assert lab.look() is None
     with locks.while_measuring():  # by another worker of this host
         said = lab.look()

@@ -50,7 +50,7 @@ def test_the_distributions_kernel_comes_by_lists_of_its_own(apt: FakeApt, folder
     path = fetch(folder, on_progress=lambda what, share: said.append((what, share)))
     assert path == folder / FILE
     assert path.read_bytes() == (apt.folder / "package.deb").read_bytes()
-    assert [one.name for one in kernels.listed(folder)] == [FILE.removesuffix(".deb")]
+    assert [one.name for one in kernels.packages_in(folder)] == [FILE.removesuffix(".deb")]
     assert left_in(folder) == {FILE}
     assert said[0] == ("Reading the lists of packages", None)
     for program, *argv in apt.calls[1:]:
@@ -80,7 +80,7 @@ def test_a_kernel_that_is_split_comes_as_a_folder_of_its_packages(
     assert [one.name.partition("_")[0] for one in sorted(path.iterdir())] == [
         *(f"linux-{part}-6.1.0-99-amd64" for part in ("base", "binary", "image", "modules")),
     ]
-    assert [one.name for one in kernels.listed(folder)] == [path.name]
+    assert [one.name for one in kernels.packages_in(folder)] == [path.name]
     assert left_in(folder) == {path.name}
     assert fetch(folder, NAME) == path
     assert sum("download" in call for call in apt.calls) == 1
@@ -296,8 +296,8 @@ def fetched(tmp_path: Path) -> Fetched:
         folder = tmp_path / "kernels"
         before = _state_of_apt()
         path = fetch(folder)
-        [package] = kernels.listed(folder)
-        kernel = kernels.unpacked(package, tmp_path / "cache")
+        [package] = kernels.packages_in(folder)
+        kernel = kernels.unpacked_kernel(package, tmp_path / "cache")
         said = Fetched(
             path.name,
             path.stat().st_size,

@@ -66,8 +66,8 @@ def deb(path: Path, contents: dict[str, bytes], data_name: str = "data.tar.xz") 
 
 
 def unpack(path: Path) -> Kernel:
-    [package] = kernels.listed(path.parent)
-    return kernels.unpacked(package, path.parent / "cache")
+    [package] = kernels.packages_in(path.parent)
+    return kernels.unpacked_kernel(package, path.parent / "cache")
 
 
 @pytest.fixture
@@ -150,10 +150,10 @@ def test_a_folder_with_a_build_is_a_package_too(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
 
-    [package] = kernels.listed(tmp_path)
+    [package] = kernels.packages_in(tmp_path)
 
     assert package.name == "team"
-    assert kernels.unpacked(package, tmp_path / "cache").version == VERSION
+    assert kernels.unpacked_kernel(package, tmp_path / "cache").version == VERSION
 
 
 def test_packed_modules_are_unpacked(tmp_path: Path) -> None:
@@ -186,9 +186,9 @@ def test_a_package_that_is_damaged_anywhere_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.deb").write_bytes(b"!<arch>\n" + b"\xff" * 60)
     packed = gzip.compress(MODULES["fs/jfs/jfs.ko"])
     deb(tmp_path / "zlib.deb", files({"fs/jfs/jfs.ko.gz": packed[:10] + b"\xff" * 40}))
-    for package in kernels.listed(tmp_path):
+    for package in kernels.packages_in(tmp_path):
         with pytest.raises(UnusableKernel, match="cannot be unpacked"):
-            kernels.unpacked(package, tmp_path / "cache")
+            kernels.unpacked_kernel(package, tmp_path / "cache")
 
 
 def test_a_download_that_broke_off_is_refused_and_leaves_nothing(package: Path) -> None:
@@ -309,7 +309,7 @@ def test_other_files_of_the_folder_are_no_packages(tmp_path: Path, package: Path
     (tmp_path / "empty").mkdir()
     (tmp_path / "Ünïcode.deb").touch()
 
-    assert [one.path for one in kernels.listed(tmp_path)] == [package]
+    assert [one.path for one in kernels.packages_in(tmp_path)] == [package]
 
 
 def bz_image(inner: bytes, packed: bytes = b"") -> bytes:

@@ -13,9 +13,9 @@ def test_a_note_that_is_not_whole_is_none(tmp_path: Path, content: bytes | None)
     path = tmp_path / "seen.json"
     if content is not None:
         path.write_bytes(content)
-    assert notes.noted(path) == {}
-    notes.note(path, {"version": "6.1"})
-    assert notes.noted(path) == {"version": "6.1"}
+    assert notes.read(path) == {}
+    notes.write(path, {"version": "6.1"})
+    assert notes.read(path) == {"version": "6.1"}
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -24,10 +24,10 @@ def test_a_note_for_which_there_is_no_room_leaves_the_one_before(tmp_path: Path)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", tmp_path], check=True)
     try:
         path = tmp_path / "accelerator.json"
-        notes.note(path, {"accelerator": "kvm"})
+        notes.write(path, {"accelerator": "kvm"})
         with pytest.raises(OSError, match="No space left"):
-            notes.note(path, {"reason": "x" * 10**6})
-        assert notes.noted(path) == {"accelerator": "kvm"}
+            notes.write(path, {"reason": "x" * 10**6})
+        assert notes.read(path) == {"accelerator": "kvm"}
         assert list(tmp_path.iterdir()) == [path]
     finally:
         subprocess.run(["umount", tmp_path], check=True)

@@ -17,14 +17,14 @@ from fsbench_web.core.traces.operations import CALLS, FUNCTIONS
 from runner.host import blockdev
 from runner.host.tracing import block_events, operation_events, operation_scripts
 from runner.host.tracing.block_events import TraceError
-from runner.host.tracing.operation_events import counted
+from runner.host.tracing.operation_events import count_operations
 from tests.runner.conftest import tool
 
 pytestmark = pytest.mark.root
 # What a kernel cannot is no defect here; a program that is not installed is.
 traces_here = pytest.mark.skipif(
-    bool(shutil.which("bpftrace") and operation_events.why_not()),
-    reason=operation_events.why_not() or "it can",
+    bool(shutil.which("bpftrace") and operation_events.why_not_traceable()),
+    reason=operation_events.why_not_traceable() or "it can",
 )
 MIB = 1024**2
 
@@ -65,7 +65,7 @@ def test_what_is_done_to_this_file_system_is_counted_and_nothing_else(
     filesystem: str, mounted: Callable[[str], tuple[int, Path]], tmp_path: Path
 ) -> None:
     number, folder = mounted(filesystem)
-    with counted(number, filesystem, "fsbench.test.counted.1") as seen:
+    with count_operations(number, filesystem, "fsbench.test.counted.1") as seen:
         write(folder / "before", 7)
         seen.begin()
         write(folder / "new", 25)
@@ -81,7 +81,7 @@ def test_what_is_done_to_this_file_system_is_counted_and_nothing_else(
         seen.end()
         write(folder / "after", 9)
         seen.end()  # and again
-    found = operations.read(seen.text, seen.by, seen.seconds, is_cut=seen.is_cut)
+    found = operations.read(seen.text, seen.way, seen.seconds, is_cut=seen.is_cut)
     assert found is not None
     # umount opens the folder, too, with some versions.
     ended = found.ended
@@ -111,13 +111,13 @@ def test_a_trace_ends_at_its_bound(
 ) -> None:
     number, folder = mounted("ext4")
     monkeypatch.setattr(operation_events, "MOST_S", 2)
-    with counted(number, "ext4", "fsbench.test.bound.1") as seen:
+    with count_operations(number, "ext4", "fsbench.test.bound.1") as seen:
         seen.begin()
         write(folder / "new", 3)
         gone(next(operation_events.leftover_traces("fsbench.test.bound.", lambda run: False))[0])
         seen.end()
     assert seen.is_cut
-    found = operations.read(seen.text, seen.by, seen.seconds, is_cut=True)
+    found = operations.read(seen.text, seen.way, seen.seconds, is_cut=True)
     assert found is not None
     assert found.ended["write"] == 3
 
@@ -128,7 +128,7 @@ def test_who_prints_too_much_is_ended(
 ) -> None:
     number, folder = mounted("ext4")
     monkeypatch.setattr(operation_events, "MOST_BYTES", 200)
-    with counted(number, "ext4", "fsbench.test.bytes.1") as seen:
+    with count_operations(number, "ext4", "fsbench.test.bytes.1") as seen:
         seen.begin()
         write(folder / "new", 3)
         seen.end()
@@ -139,7 +139,7 @@ def test_who_prints_too_much_is_ended(
 _BEGIN = """
 import sys
 from runner.host.tracing import operation_events
-with operation_events.counted(int(sys.argv[1]), "ext4", sys.argv[2]) as seen:
+with operation_events.count_operations(int(sys.argv[1]), "ext4", sys.argv[2]) as seen:
     seen.begin()
     left = operation_events.leftover_traces(sys.argv[2][:-1], lambda run: False)
     (pid,) = [pid for pid, _ in left]
@@ -183,22 +183,22 @@ def test_what_is_left_is_known_by_its_name_and_ended(tmp_path: Path) -> None:
 def test_why_nothing_can_be_traced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operation_events, "_program", lambda: "/usr/bin/bpftrace")
     btf, events = tmp_path / "vmlinux", tmp_path / "events"
-    assert "CONFIG_DEBUG_INFO_BTF" in operation_events.why_not(tmp_path, btf)
+    assert "CONFIG_DEBUG_INFO_BTF" in operation_events.why_not_traceable(tmp_path, btf)
     btf.touch()
     events.mkdir()
-    assert "CONFIG_FTRACE_SYSCALLS" in operation_events.why_not(tmp_path, btf)
+    assert "CONFIG_FTRACE_SYSCALLS" in operation_events.why_not_traceable(tmp_path, btf)
     (events / "syscalls/sys_enter_kill").mkdir(parents=True)
-    assert not operation_events.why_not(tmp_path, btf)
+    assert not operation_events.why_not_traceable(tmp_path, btf)
     without = tmp_path / "filesystems"
     without.write_text("nodev proc\n")
-    assert "no tracefs" in operation_events.why_not(tmp_path, btf, without)
+    assert "no tracefs" in operation_events.why_not_traceable(tmp_path, btf, without)
     locked = tmp_path / "lockdown"
     locked.write_text("none integrity [confidentiality]\n")
-    assert "locked down" in operation_events.why_not(tmp_path, btf, lockdown=locked)
+    assert "locked down" in operation_events.why_not_traceable(tmp_path, btf, lockdown=locked)
     monkeypatch.setattr(operation_events, "_program", lambda: "")
-    assert "install the package bpftrace" in operation_events.why_not(tmp_path, btf)
+    assert "install the package bpftrace" in operation_events.why_not_traceable(tmp_path, btf)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert "root" in operation_events.why_not(tmp_path, btf)
+    assert "root" in operation_events.why_not_traceable(tmp_path, btf)
 
 
 def test_functions_where_the_kernel_has_all_of_them_else_calls(tmp_path: Path) -> None:
@@ -206,13 +206,13 @@ def test_functions_where_the_kernel_has_all_of_them_else_calls(tmp_path: Path) -
     symbols = tmp_path / "kallsyms"
     lines = [f"ffffffffc0a00000 t {name}\t[xfs]" for name in names]
     symbols.write_text("\n".join(["0000 D jiffies", *lines]) + "\n")
-    assert operation_events.way("xfs", tmp_path, symbols) == CALLS  # no kprobes
+    assert operation_events.tracing_way("xfs", tmp_path, symbols) == CALLS  # no kprobes
     (tmp_path / "kprobe_events").touch()
-    assert operation_events.way("xfs", tmp_path, symbols) == FUNCTIONS
-    assert operation_events.way("btrfs", tmp_path, symbols) == CALLS
-    assert operation_events.way("ext2", tmp_path, symbols) == CALLS
+    assert operation_events.tracing_way("xfs", tmp_path, symbols) == FUNCTIONS
+    assert operation_events.tracing_way("btrfs", tmp_path, symbols) == CALLS
+    assert operation_events.tracing_way("ext2", tmp_path, symbols) == CALLS
     symbols.write_text("\n".join(lines[1:]))
-    assert operation_events.way("xfs", tmp_path, symbols) == CALLS
+    assert operation_events.tracing_way("xfs", tmp_path, symbols) == CALLS
 
 
 def test_this_kernels_own_list_has_every_function_that_is_asked_for(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_this_kernels_own_list_has_every_function_that_is_asked_for(tmp_path: Pa
     assert known
     (tmp_path / "kprobe_events").touch()
     for filesystem in known:
-        by = operation_events.way(filesystem, tmp_path)
+        by = operation_events.tracing_way(filesystem, tmp_path)
         assert by == FUNCTIONS
         text = operation_scripts.script(by, filesystem, (), 60)
         for function in operation_scripts.FUNCTIONS_OF[filesystem].values():
@@ -232,8 +232,8 @@ def test_this_kernels_own_list_has_every_function_that_is_asked_for(tmp_path: Pa
 def test_a_program_that_cannot_begin_says_why(
     other_loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operation_events, "why_not", lambda *paths: "")
-    monkeypatch.setattr(operation_events, "way", lambda *paths: CALLS)
+    monkeypatch.setattr(operation_events, "why_not_traceable", lambda *paths: "")
+    monkeypatch.setattr(operation_events, "tracing_way", lambda *paths: CALLS)
     number = Path(other_loop).stat().st_rdev
     broken = tmp_path / "bpftrace"
     broken.write_text('#!/bin/sh\necho "ERROR: no \033[1mprobe" >&2\nexit 3\n')
@@ -241,20 +241,20 @@ def test_a_program_that_cannot_begin_says_why(
     monkeypatch.setattr(operation_events, "_program", lambda: str(broken))
     with (
         pytest.raises(TraceError, match=r"status 3: ERROR: no \?\[1mprobe"),
-        counted(number, "ext4", "fsbench.test.broken.1"),
+        count_operations(number, "ext4", "fsbench.test.broken.1"),
     ):
         raise AssertionError("nothing can be traced")
     broken.write_text("#!/bin/sh\nexec sleep 600\n")
     monkeypatch.setattr(operation_events, "BEGIN_WAIT_S", 0.01)
     with (
         pytest.raises(TraceError, match="was not ready"),
-        counted(number, "ext4", "fsbench.test.broken.1"),
+        count_operations(number, "ext4", "fsbench.test.broken.1"),
     ):
         raise AssertionError("nothing can be traced")
     monkeypatch.setattr(blockdev, "kernel_name", lambda number: 'x"; system("id")')
     with (
         pytest.raises(TraceError, match="cannot be looked for"),
-        counted(number, "ext4", "fsbench.test.broken.1"),
+        count_operations(number, "ext4", "fsbench.test.broken.1"),
     ):
         raise AssertionError("no such name reaches bpftrace")
     assert block_events.instance_prefix("test", "w") == "fsbench.test.w."

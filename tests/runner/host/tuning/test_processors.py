@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runner.host.tuning import processors
-from runner.host.tuning.processors import Machine, held, is_leftover, restore_settings
+from runner.host.tuning.processors import Machine, hold_steady, is_leftover, restore_settings
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ BEFORE, HELD = ["powersave", "powersave", "0"], ["performance", "performance", "
 
 def test_they_are_held_and_given_back(machine: Machine, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
-    with held(notes, machine) as said:
+    with hold_steady(notes, machine) as said:
         assert said == ["no turbo", "governor performance", "idle states of 3 µs to leave at most"]
         assert state(machine) == HELD
         assert machine.latency.read_bytes() == b"\3\0\0\0"
@@ -51,7 +51,7 @@ def test_they_are_held_and_given_back(machine: Machine, tmp_path: Path) -> None:
 
 def test_the_last_of_several_runs_gives_them_back(machine: Machine, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
-    first, second = held(notes, machine), held(notes, machine)
+    first, second = hold_steady(notes, machine), hold_steady(notes, machine)
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
@@ -61,7 +61,7 @@ def test_the_last_of_several_runs_gives_them_back(machine: Machine, tmp_path: Pa
 
 
 def test_what_somebody_else_set_since_stays(machine: Machine, tmp_path: Path) -> None:
-    with held(tmp_path / "notes", machine):
+    with hold_steady(tmp_path / "notes", machine):
         (machine.cpus / "intel_pstate/no_turbo").write_text("0")
         (machine.cpus / "cpu0/cpufreq/scaling_governor").write_text("schedutil")
     assert state(machine) == ["schedutil", "powersave", "0"]
@@ -112,7 +112,7 @@ def test_after_a_reboot_the_note_says_nothing(machine: Machine, tmp_path: Path) 
 
 def test_what_cannot_be_held_is_said_and_ends_no_run(tmp_path: Path) -> None:
     empty = Machine(tmp_path / "none", tmp_path / "no-such-file")
-    with held(tmp_path / "notes", empty) as said:
+    with hold_steady(tmp_path / "notes", empty) as said:
         assert said == [
             "neither governor nor turbo can be set: the kernel offers none",
             "idle states not held: No such file or directory",
@@ -127,7 +127,7 @@ def test_where_nothing_may_be_written_it_stays_as_it_is(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "write_text", refused)
-        with held(tmp_path / "notes", machine) as said:
+        with hold_steady(tmp_path / "notes", machine) as said:
             assert "no_turbo stays 0: Permission denied" in said
             assert state(machine) == BEFORE
     assert processors.restore_settings(tmp_path / "notes") == []

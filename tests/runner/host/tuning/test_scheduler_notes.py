@@ -191,7 +191,7 @@ def test_a_worker_gives_back_and_its_orphans_are_told(
     host = make_host(name=f"notes-{os.getpid()}")
     killed(host.config.scheduler_notes, other_loop, "mq-deadline")
     (found,) = [one for one in orphans.find(host.config) if one.kind == "scheduler"]
-    assert "mq-deadline" in found.what
+    assert "mq-deadline" in found.description
     with locks.worker_lock(orphans.lock_of(host.name, host.config.site)):
         assert not [one for one in orphans.find(host.config) if one.kind == "scheduler"]
     leftovers.remove_leftovers(host)
