@@ -21,7 +21,7 @@ from collections import Counter
 from contextlib import suppress
 from io import StringIO
 
-from benchmarks.servers import running
+from benchmarks.servers import running_server
 
 PAGE = "/glossary/"
 MANY, OTHER = "127.0.0.1", "127.0.0.2"
@@ -104,7 +104,7 @@ def main() -> None:
     print(f"{'':8}{'longest wait':>12}{'than at rest':>14}{'of all':>9}    answers")
     for _ in range(options.rounds):
         for server in ("before", "own") if options.before else ("own",):
-            with running(server, options) as (port, _):
+            with running_server(server, options) as (port, _):
                 print(f"{server:8}", end="", flush=True)
                 measure(port, options.connections, options.path)
 

@@ -61,7 +61,7 @@ Took = tuple[float, float]
 """Seconds, and seconds of a processor in this process."""
 
 
-def took(work: Callable[[], object]) -> Took:
+def timed(work: Callable[[], object]) -> Took:
     started, busy = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - started, time.process_time() - busy
@@ -92,7 +92,7 @@ def measure_first_import(path: Path) -> Took:
         assert large.is_large([source])
         large.import_large(source, Target(path.stem, "ext4", "ext4"), None)
 
-    return took(work)
+    return timed(work)
 
 
 def measure_parse(path: Path) -> Took:
@@ -100,7 +100,7 @@ def measure_parse(path: Path) -> Took:
     from fsbench_web.core.formats.tables import long
 
     with path.open("rb") as file:
-        return took(lambda: long.read(file, path.stat().st_size))
+        return timed(lambda: long.read(file, path.stat().st_size))
 
 
 def stored_bytes(table: str) -> int:
@@ -210,7 +210,7 @@ def child(operation: str, path: Path) -> None:
     print(f"{seconds} {processor_s} {peak_mb} {size}")
 
 
-def measured(operation: str, path: Path) -> tuple[float, float, float, float]:
+def measure_operation(operation: str, path: Path) -> tuple[float, float, float, float]:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.import_rate", operation, str(path)],
         capture_output=True,
@@ -237,10 +237,13 @@ def main(rows: int, folder: Path) -> None:
             file.writelines(lines(rows))
         size_mb = path.stat().st_size / 1024 / 1024
         print(f"\n{kind}: {size_mb:.0f} MB")
-        results = {"parse": measured("parse", path), "first import": measured("first import", path)}
+        results = {
+            "parse": measure_operation("parse", path),
+            "first import": measure_operation("first import", path),
+        }
         call_command("flush", interactive=False, verbosity=0)
         results |= {
-            operation: measured(operation, path)
+            operation: measure_operation(operation, path)
             for operation in ("import", "store", "read", "bare")
         }
         bare_s = results["bare"][0]
@@ -250,12 +253,12 @@ def main(rows: int, folder: Path) -> None:
                 remark += f", {size / rows:6.1f} bytes a number"
             if processor_s:
                 remark += f", {processor_s:.2f} s of a processor, peak {peak_mb:.0f} MB of memory"
-            show(operation, rows, seconds, remark)
+            print_rate(operation, rows, seconds, remark)
         with connection.cursor() as cursor:
             cursor.execute(f"DROP TABLE {BARE}")
 
 
-def show(name: str, rows: int, seconds: float, remark: str) -> None:
+def print_rate(name: str, rows: int, seconds: float, remark: str) -> None:
     """One line of the result."""
     print(f"  {name:24} {seconds:6.1f} s {rows / seconds:12,.0f} rows/s   {remark}")
 

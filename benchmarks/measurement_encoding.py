@@ -112,7 +112,7 @@ def forms() -> dict[str, Form]:
     return known_forms | {"Arrow IPC, zstd": (arrow, from_arrow)}
 
 
-def show(name: str, count: int, size: float, write_s: float, read_s: float) -> None:
+def print_sizes(name: str, count: int, size: float, write_s: float, read_s: float) -> None:
     """One line of the result, for runs of ``count`` numbers."""
     print(f"  {name:24} {size / count:6.2f} bytes {count / write_s / 1e6:7.1f} M/s written", end="")
     print(f" {count / read_s / 1e6:7.1f} M/s read")
@@ -140,7 +140,7 @@ def measure_postgres(columns: MeasurementColumns) -> None:
         read_s = time.perf_counter() - begin
         cursor.execute("SELECT pg_total_relation_size('arrays_of_runs')")
         (size,) = cursor.fetchone() or (0,)
-    show("PostgreSQL arrays", len(columns), size / TIMES, written_s / TIMES, read_s / TIMES)
+    print_sizes("PostgreSQL arrays", len(columns), size / TIMES, written_s / TIMES, read_s / TIMES)
 
 
 def main() -> None:
@@ -156,7 +156,7 @@ def main() -> None:
             for _ in range(TIMES):
                 read(block)
             read_s = time.process_time() - written
-            show(name, len(columns), len(block), (written - begin) / TIMES, read_s / TIMES)
+            print_sizes(name, len(columns), len(block), (written - begin) / TIMES, read_s / TIMES)
         if os.environ.get("DATABASE_URL", "").startswith("postgres"):
             measure_postgres(columns)
 

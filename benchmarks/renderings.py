@@ -86,7 +86,7 @@ def ask(port: int, address: str) -> tuple[int, float]:
     return answer.status, (time.perf_counter() - began) * 1000
 
 
-def measured(port: int, seconds: float, loops: int, address: str | None) -> tuple[list[float], str]:
+def measure(port: int, seconds: float, loops: int, address: str | None) -> tuple[list[float], str]:
     """Times of the pages, and the statuses that the loops on ``address`` had."""
     looping = None
     if address:
@@ -141,10 +141,10 @@ def main(seconds: float, loops: int) -> None:
         print(f"{'':10}{beside:42}{'median':>8}{'p95':>8}{'ratio':>7}{'p95':>7}")
         for kind in KINDS:
             with site(kind) as port:
-                alone, _ = measured(port, seconds, loops, None)
+                alone, _ = measure(port, seconds, loops, None)
                 for address in (None, *LOOPS):
                     times, statuses = (
-                        measured(port, seconds, loops, address) if address else (alone, "")
+                        measure(port, seconds, loops, address) if address else (alone, "")
                     )
                     median, p95 = statistics.median(times), times[int(0.95 * len(times))]
                     ratio = median / statistics.median(alone)

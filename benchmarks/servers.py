@@ -32,7 +32,7 @@ from contextlib import contextmanager, suppress
 from io import StringIO
 from pathlib import Path
 
-from benchmarks.load.clients import UPLOAD, Client, Seen, send_table
+from benchmarks.load.clients import UPLOAD, Client, RequestLog, send_table
 from benchmarks.load.report import share
 from benchmarks.load.runs import tokens_of
 
@@ -57,7 +57,7 @@ TWO_LENGTHS = (
 )
 
 
-def own(port: int) -> None:
+def serve_as_supervisor(port: int) -> None:
     """As the supervisor does: a child for each process, started anew one after another."""
     from fsbench_web.serving.children import Child
 
@@ -121,7 +121,7 @@ def command(server: str, port: int) -> list[str]:
 
 
 @contextmanager
-def running(
+def running_server(
     server: str, options: argparse.Namespace
 ) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """The server, warm: its port and its process."""
@@ -144,7 +144,7 @@ def running(
         else:
             sys.exit(f"{server}: " + Path(options.folder, f"{server}.log").read_text()[-2000:])
         for _ in range(4 * PROCESSES):
-            Client(port, Seen()).ask("warm", SLOW_PAGE)
+            Client(port, RequestLog()).ask("warm", SLOW_PAGE)
         yield port, process
     finally:
         process.terminate()
@@ -155,14 +155,14 @@ def running(
 
 
 def ask_again_and_again(
-    port: int, kind: str, path: str, every_s: float, seen: Seen, end: threading.Event
+    port: int, kind: str, path: str, every_s: float, seen: RequestLog, end: threading.Event
 ) -> None:
     # A connection for each, as somebody has who reads for longer than a server keeps one.
     while not end.wait(every_s):
         Client(port, seen).ask(kind, path)
 
 
-def load(port: int, tokens: list[str], seconds: float, first: int, seen: Seen) -> None:
+def load(port: int, tokens: list[str], seconds: float, first: int, seen: RequestLog) -> None:
     """``first``: of tables that have not been sent yet."""
     end = threading.Event()
     requests = [("health", "/api/v1/health/ready", 0.05), ("static file", STATIC_FILE, 0.05)]
@@ -192,7 +192,7 @@ def load(port: int, tokens: list[str], seconds: float, first: int, seen: Seen) -
 
 
 def send_at_once(
-    port: int, token: str, number: int, turn: int, barrier: threading.Barrier, seen: Seen
+    port: int, token: str, number: int, turn: int, barrier: threading.Barrier, seen: RequestLog
 ) -> None:
     barrier.wait(60)
     send_table(Client(port, seen), token, number, turn, seen)
@@ -208,7 +208,7 @@ def response_to(port: int, request: bytes) -> bytes:
     return answer
 
 
-def refused(port: int) -> int:
+def count_refused(port: int) -> int:
     """How many of the requests with two lengths are refused, and nothing behind them answered."""
     count = 0
     for headers, body in TWO_LENGTHS:
@@ -235,9 +235,9 @@ def ends_half_a_head(port: int) -> float | None:
     return None
 
 
-def renewed(port: int, process: subprocess.Popen[bytes]) -> tuple[int, int]:
+def count_while_renewed(port: int, process: subprocess.Popen[bytes]) -> tuple[int, int]:
     """Requests of eight seconds in which SIGHUP comes twice: (failed, all)."""
-    seen, end = Seen(), threading.Event()
+    seen, end = RequestLog(), threading.Event()
     askers = [threading.Thread(target=asks_anew, args=(port, seen, end)) for _ in range(4)]
     for asker in askers:
         asker.start()
@@ -251,7 +251,7 @@ def renewed(port: int, process: subprocess.Popen[bytes]) -> tuple[int, int]:
     return len(seen.failures), len(seen.failures) + sum(map(len, seen.requests.values()))
 
 
-def asks_anew(port: int, seen: Seen, end: threading.Event) -> None:
+def asks_anew(port: int, seen: RequestLog, end: threading.Event) -> None:
     """A new connection for each request, as many clients are."""
     while not end.is_set():
         Client(port, seen).ask("page", "/glossary/")
@@ -259,7 +259,7 @@ def asks_anew(port: int, seen: Seen, end: threading.Event) -> None:
 
 def ends_well(port: int, process: subprocess.Popen[bytes]) -> int:
     """How many of four pages that are being made when SIGTERM comes are answered."""
-    seen = Seen()
+    seen = RequestLog()
     askers = [
         threading.Thread(target=lambda: Client(port, seen).ask("page", SLOW_PAGE)) for _ in range(4)
     ]
@@ -272,7 +272,7 @@ def ends_well(port: int, process: subprocess.Popen[bytes]) -> int:
     return len(seen.requests.get("page", []))
 
 
-def report(seen: dict[str, Seen]) -> None:
+def report(seen: dict[str, RequestLog]) -> None:
     print(f"{'':11}" + "".join(f"{kind + ' p50 · p95 (ratio)':>32}" for kind in KINDS) + "  failed")
     first = next(iter(seen.values()))
     for server, answers in seen.items():
@@ -299,11 +299,11 @@ def main() -> None:
     call_command("load_published", verbosity=0, stdout=StringIO())
     tokens = tokens_of(UPLOADS)
     print(f"{connection.vendor}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
-    seen = {server: Seen() for server in options.servers}
+    seen = {server: RequestLog() for server in options.servers}
     for number in range(options.rounds):
         order = options.servers if number % 2 == 0 else options.servers[::-1]
         for place, server in enumerate(order):
-            with running(server, options) as (port, _):
+            with running_server(server, options) as (port, _):
                 first = 100 * (number * len(order) + place)
                 load(port, tokens, options.seconds, first, seen[server])
     report(seen)
@@ -311,10 +311,11 @@ def main() -> None:
         return
     print(f"{'':11}{'half a head':>14}{'two lengths':>14}{'SIGHUP':>16}{'SIGTERM':>10}")
     for server in options.servers:
-        with running(server, options) as (port, process):
+        with running_server(server, options) as (port, process):
             ended = ends_half_a_head(port)
-            row = f"{'no end' if ended is None else f'{ended:.0f} s':>14}{refused(port):>9} of 9"
-            failed, total = renewed(port, process)
+            row = f"{'no end' if ended is None else f'{ended:.0f} s':>14}"
+            row += f"{count_refused(port):>9} of 9"
+            failed, total = count_while_renewed(port, process)
             row += f"{f'{failed} of {total}':>16}"
             print(f"{server:11}{row}{ends_well(port, process):>5} of 4", flush=True)
     print(f"load {os.getloadavg()[0]:.1f}")
@@ -333,7 +334,7 @@ if __name__ == "__main__":
     parser.add_argument("--own", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.own is not None:
-        own(options.own)
+        serve_as_supervisor(options.own)
     else:
         with tempfile.TemporaryDirectory(prefix="fsbench-servers-") as options.folder:
             if not os.environ.get("DATABASE_URL"):

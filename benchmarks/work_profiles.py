@@ -27,7 +27,7 @@ CHANCE = 1.5
 """Percent by which a share of TRIALS may miss its promise by chance: three deviations."""
 
 
-def measured(
+def draw_speeds(
     draw: np.random.Generator,
     cells: int,
     runs: int,
@@ -50,7 +50,7 @@ def measured(
     return speeds
 
 
-def scored(profile: Profile, speeds: np.ndarray) -> Combined:
+def score_repeats(profile: Profile, speeds: np.ndarray) -> Combined:
     values = {
         demand: {str(run): float(value) for run, value in enumerate(row)}
         for demand, row in zip(profile.demands, speeds, strict=True)
@@ -58,10 +58,14 @@ def scored(profile: Profile, speeds: np.ndarray) -> Combined:
     return combined(profile, values, dict.fromkeys(profile.tests, False))
 
 
-def expected(profile: Profile, drift: float, noise: float, *, skewed: bool, jobs: int = 1) -> float:
+def expected_score(
+    profile: Profile, drift: float, noise: float, *, skewed: bool, jobs: int = 1
+) -> float:
     """What a repeat comes to in the mean, from very many."""
     draw = np.random.default_rng(SEED + 1)
-    speeds = measured(draw, len(profile.demands), 200_000, drift, noise, skewed=skewed, jobs=jobs)
+    speeds = draw_speeds(
+        draw, len(profile.demands), 200_000, drift, noise, skewed=skewed, jobs=jobs
+    )
     shares = np.array(list(profile.shares.values()))[:, None]
     if profile.together == "ratio":
         return float(np.mean(np.exp((shares * np.log(speeds)).sum(axis=0))))
@@ -84,11 +88,13 @@ def coverage(
 ) -> float:
     """In how many of 100 simulations the interval holds what it has to."""
     profile, draw = LATEST[slug], np.random.default_rng(SEED)
-    goal = expected(profile, drift, noise, skewed=skewed, jobs=jobs)
+    goal = expected_score(profile, drift, noise, skewed=skewed, jobs=jobs)
     held = 0
     for _ in range(TRIALS):
-        speeds = measured(draw, len(profile.demands), runs, drift, noise, skewed=skewed, jobs=jobs)
-        interval = scored(profile, speeds).interval
+        speeds = draw_speeds(
+            draw, len(profile.demands), runs, drift, noise, skewed=skewed, jobs=jobs
+        )
+        interval = score_repeats(profile, speeds).interval
         assert interval is not None
         held += interval.low <= goal <= interval.high
     return 100 * held / TRIALS
@@ -97,10 +103,10 @@ def coverage(
 def coverage_of_cells(slug: str, drift: float, noise: float, runs: int) -> float:
     """The same of the interval that takes cells for independent."""
     profile, draw = LATEST[slug], np.random.default_rng(SEED)
-    goal = expected(profile, drift, noise, skewed=False)
+    goal = expected_score(profile, drift, noise, skewed=False)
     held = 0
     for _ in range(TRIALS):
-        speeds = measured(draw, len(profile.demands), runs, drift, noise, skewed=False)
+        speeds = draw_speeds(draw, len(profile.demands), runs, drift, noise, skewed=False)
         low, high = of_cells(profile, speeds)
         held += low <= goal <= high
     return 100 * held / TRIALS
@@ -113,9 +119,9 @@ def false_alarms(slug: str, drift: float, noise: float, blocks: int) -> float:
     for _ in range(TRIALS):
         common = draw.normal(size=(1, blocks)) * drift / 100
         both = [
-            scored(
+            score_repeats(
                 profile,
-                measured(draw, len(profile.demands), blocks, 0, noise, skewed=False)
+                draw_speeds(draw, len(profile.demands), blocks, 0, noise, skewed=False)
                 * np.exp(common),
             ).of_repeats
             for _ in range(2)

@@ -91,7 +91,7 @@ class Apt:
         failed = re.search(r"^W: (Failed to fetch .*)", output, re.M)
         self.unreached = failed[1].strip(" .")[:300] if failed else ""
 
-    def known(self, packages: Sequence[str]) -> set[str]:
+    def installable(self, packages: Sequence[str]) -> set[str]:
         """Those of ``packages`` that can be installed from here."""
         output = self._run("", "apt-cache", "policy", *packages)
         names = re.findall(r"^(\S+):\n  Installed: .*\n  Candidate: (?!\(none\))", output, re.M)
@@ -111,7 +111,7 @@ class Apt:
                 os.killpg(self._child.pid, signal.SIGTERM)
 
     def _run(self, stage: str, program: str, *arguments: str) -> str:
-        self._tell(stage, 0.0)
+        self._report_stage(stage, 0.0)
         reading, writing = os.pipe()
         options = [*self._options, "-o", f"APT::Status-Fd={writing}"]
         with os.fdopen(reading, encoding="utf-8", errors="replace") as status:
@@ -142,7 +142,7 @@ class Apt:
             if passed >= 0:
                 os.close(passed)
             for line in status or ():
-                self._hear(line)
+                self._read_status(line)
             code = child.wait()
             self._child = None
             if self.is_stopping and code:
@@ -150,10 +150,10 @@ class Apt:
             output.seek(0)
             data = output.read()
         if code:
-            raise InstallError(_why(data) or f"{argv[0]} ended with exit status {code}.")
+            raise InstallError(_reason_in(data) or f"{argv[0]} ended with exit status {code}.")
         return data
 
-    def _hear(self, line: str) -> None:
+    def _read_status(self, line: str) -> None:
         """dlstatus:1:20.5:Retrieving ..., pmstatus:fio:40.0:Unpacking ... (of APT::Status-Fd)."""
         kind, _, rest = line.partition(":")
         match = re.match(r"[^:]*:([0-9.]+):", rest)
@@ -161,9 +161,9 @@ class Apt:
             return
         if kind == "pmstatus":
             self._stage = "install"
-        self._tell(self._stage, min(1.0, float(match[1]) / 100))
+        self._report_stage(self._stage, min(1.0, float(match[1]) / 100))
 
-    def _tell(self, stage: str, share: float) -> None:
+    def _report_stage(self, stage: str, share: float) -> None:
         is_news = stage != self._stage or not self._told <= share < self._told + 0.01
         self._stage = stage
         if stage and self.says_stages and is_news:
@@ -175,7 +175,7 @@ def _end_with_parent() -> None:
     _libc.prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
-def _why(text: str) -> str:
+def _reason_in(text: str) -> str:
     """apt's own words for what went wrong."""
     errors = [line[2:].strip() for line in text.splitlines() if line.startswith("E:")]
     return " ".join(errors or text.strip().splitlines()[-1:])[:600]
@@ -288,7 +288,7 @@ def no_daemon_starts() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def only_one() -> Iterator[None]:
+def install_lock() -> Iterator[None]:
     """One installation on a host, and none while a run is being measured (runner.host.locks)."""
     LOCK_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (LOCK_FOLDER / "setup.lock").open("w") as lock:
@@ -300,7 +300,7 @@ def only_one() -> Iterator[None]:
         yield
 
 
-def missing(every_filesystem: bool) -> list[str]:
+def missing_packages(every_filesystem: bool) -> list[str]:
     """The packages of tools that this machine lacks."""
     mounted = requirements.mountable()
     return requirements.missing_packages(
@@ -318,7 +318,7 @@ def install(wanted: list[str], if_known: list[str], says_stages: bool) -> None:
             signal.signal(number, apt.stop)
         (folder / "sources.list").write_text(source_list(folder), encoding="utf-8")
         apt.update()
-        known_packages = apt.known([*wanted, *if_known])
+        known_packages = apt.installable([*wanted, *if_known])
         packages = [package for package in [*wanted, *if_known] if package in known_packages]
         if packages:
             print(f"Installing: {' '.join(packages)}", flush=True)
@@ -349,7 +349,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--stages", action="store_true")
     parser.add_argument("--lock-held", action="store_true", help="by whoever started this")
     options = parser.parse_args(arguments)
-    wanted = [*options.packages, *([] if options.only else missing(options.every_filesystem))]
+    wanted = [
+        *options.packages,
+        *([] if options.only else missing_packages(options.every_filesystem)),
+    ]
     if not wanted and not options.if_known:
         print("Everything that benchmarks need is installed.")
         return 0
@@ -357,7 +360,7 @@ def main(arguments: list[str]) -> int:
         distribution()
         if os.geteuid() != 0:
             raise InstallError(f"Installing {' '.join(wanted)} needs root: sudo make tools")
-        with contextlib.nullcontext() if options.lock_held else only_one():
+        with contextlib.nullcontext() if options.lock_held else install_lock():
             install(wanted, options.if_known, options.stages)
     except InstallError as error:
         print(error, file=sys.stderr)

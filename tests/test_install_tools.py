@@ -119,10 +119,10 @@ def test_without_arguments_it_installs_what_workloads_lack(
 ) -> None:
     monkeypatch.setattr(install_tools, "PATH", str(tmp_path))
     monkeypatch.setattr(requirements, "mountable", lambda: {"ext4", "xfs"})
-    found = install_tools.missing(every_filesystem=False)
+    found = install_tools.missing_packages(every_filesystem=False)
     assert {"iozone3", "fio", "postmark", "stress-ng", "fsmark", "xfsprogs"} <= set(found)
     assert "jfsutils" not in found
-    assert "jfsutils" in install_tools.missing(every_filesystem=True)
+    assert "jfsutils" in install_tools.missing_packages(every_filesystem=True)
 
 
 @pytest.mark.parametrize("stage", ["update", "install"])

@@ -33,14 +33,14 @@ def pins(file: Path) -> dict[str, str]:
     return dict(re.findall(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^ \\]+)", file.read_text(), re.M))
 
 
-def pinned() -> dict[str, str]:
+def pinned_versions() -> dict[str, str]:
     """{name: version} of all locked files."""
     return {name: version for file in FILES for name, version in pins(ROOT / file).items()}
 
 
 def wrong_versions() -> Iterator[str]:
     """What is installed and is not the pin, or contradicts what another package wants."""
-    pins = pinned()
+    pins = pinned_versions()
     for name, version in pins.items():
         try:
             installed = distribution(name)
@@ -73,7 +73,7 @@ def licence(package: Distribution) -> str:
 
 def licences() -> dict[str, str]:
     """{name: licence} of every pinned package."""
-    return {name: licence(distribution(name)) for name in sorted(pinned())}
+    return {name: licence(distribution(name)) for name in sorted(pinned_versions())}
 
 
 def unknown_licences() -> Iterator[str]:
@@ -82,7 +82,7 @@ def unknown_licences() -> Iterator[str]:
             yield f"{name}: “{sentence or 'says nothing'}” is not in the list of tools/audit.py"
 
 
-def yanked() -> Iterator[str]:
+def yanked_pins() -> Iterator[str]:
     """Pins that the index took back, or does not have with these hashes."""
     for file in FILES:
         done = subprocess.run(
@@ -143,7 +143,7 @@ def main() -> int:
             print(f"{name}: {sentence}")
         return 0
     checks = {"installed versions": wrong_versions, "licences": unknown_licences}
-    others = {"yanked versions": yanked, "known vulnerabilities": vulnerabilities}
+    others = {"yanked versions": yanked_pins, "known vulnerabilities": vulnerabilities}
     failed = False
     for name, check in (checks if options.offline else checks | others).items():
         lines = list(check())

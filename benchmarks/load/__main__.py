@@ -37,7 +37,7 @@ import sys
 import threading
 import time
 
-from benchmarks.load.clients import COMPARE, Client, Seen, Shelf, browse, upload
+from benchmarks.load.clients import COMPARE, Client, RequestLog, Shelf, browse, upload
 from benchmarks.load.memory import MemoryWatch, report_memory
 from benchmarks.load.report import report, report_use
 from benchmarks.load.runs import STUDY, lost_writes, submit_runs, tokens_of, wait_for_workers
@@ -55,7 +55,7 @@ def main(options: argparse.Namespace) -> int:
     django.setup()
     from fsbench_web.studies.models import Run, RunState, Study
 
-    seconds, seen, end = options.minutes * 60, Seen(), threading.Event()
+    seconds, seen, end = options.minutes * 60, RequestLog(), threading.Event()
     shelf = Shelf(
         list(Study.objects.order_by("slug").values_list("slug", flat=True)),
         list(Study.objects.filter(is_published=False).values_list("slug", flat=True)),
@@ -68,7 +68,7 @@ def main(options: argparse.Namespace) -> int:
         for study in (
             shelf.studies * options.processes
         ):  # nobody waits for a process that has just begun
-            Client(port, Seen()).ask(COMPARE, f"/compare/?study={study}")
+            Client(port, RequestLog()).ask(COMPARE, f"/compare/?study={study}")
         submit_runs(options.workers, int(seconds / options.run_takes) + 20)
         barrier = threading.Barrier(options.uploads + 1)
         clients = [
@@ -99,7 +99,7 @@ def main(options: argparse.Namespace) -> int:
     done = Run.objects.filter(series__study__slug=STUDY, state=RunState.DONE).count()
     is_fast = report(seen, took_s)
     report_use(before, after, took_s)
-    is_small = report_memory(memory.seen)
+    is_small = report_memory(memory.samples)
     print(
         f"{options.browsers} browsers, {options.uploads} uploads at once every "
         f"{options.every:g} s, {options.workers} workers with runs of {options.run_takes:g} s, "

@@ -30,7 +30,7 @@ OTHER_PAGES = (
 
 
 @dataclass
-class Seen:
+class RequestLog:
     """What the clients saw. Requests, (began at s, took ms), by kind; a sentence a failure."""
 
     requests: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Seen:
 class Client:
     """One connection that is kept, as a browser keeps it."""
 
-    def __init__(self, port: int, seen: Seen) -> None:
+    def __init__(self, port: int, seen: RequestLog) -> None:
         self._port, self._seen = port, seen
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self._used = 0.0
@@ -112,7 +112,7 @@ class Shelf:
     runs: list[int]
 
 
-def browse(port: int, shelf: Shelf, is_mixed: bool, seen: Seen, end: threading.Event) -> None:
+def browse(port: int, shelf: Shelf, is_mixed: bool, seen: RequestLog, end: threading.Event) -> None:
     """Look at comparisons until the ``end``; at another page after each where ``is_mixed``."""
     client, chance = Client(port, seen), random.Random(threading.get_ident())
     end.wait(chance.uniform(0, READS_S[1]))
@@ -132,7 +132,12 @@ def browse(port: int, shelf: Shelf, is_mixed: bool, seen: Seen, end: threading.E
 
 
 def upload(
-    port: int, token: str, number: int, start: threading.Barrier, seen: Seen, end: threading.Event
+    port: int,
+    token: str,
+    number: int,
+    start: threading.Barrier,
+    seen: RequestLog,
+    end: threading.Event,
 ) -> None:
     client, turn = Client(port, seen), 0
     while not end.is_set():
@@ -146,7 +151,7 @@ def upload(
         send_table(client, token, number, turn, seen)
 
 
-def send_table(client: Client, token: str, number: int, turn: int, seen: Seen) -> None:
+def send_table(client: Client, token: str, number: int, turn: int, seen: RequestLog) -> None:
     """Twenty numbers that no other table has, to a study of ``number``."""
     first = 1_000_000.0 + number * 10_000 + turn
     rows = "".join(

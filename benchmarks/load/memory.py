@@ -21,14 +21,14 @@ class MemoryWatch(threading.Thread):
     def __init__(self, processes: Mapping[str, int], end: threading.Event) -> None:
         super().__init__(daemon=True)
         self._processes, self._end = processes, end
-        self.seen: dict[str, list[tuple[float, float]]] = {name: [] for name in processes}
+        self.samples: dict[str, list[tuple[float, float]]] = {name: [] for name in processes}
 
     def run(self) -> None:
         while not self._end.wait(1.0):
             for name, pid in self._processes.items():
                 held = held_mb(pid)
                 if held is not None:
-                    self.seen[name].append((time.monotonic(), held))
+                    self.samples[name].append((time.monotonic(), held))
 
 
 def held_mb(pid: int) -> float | None:

@@ -2,7 +2,7 @@
 
 from itertools import chain
 
-from benchmarks.load.clients import Seen
+from benchmarks.load.clients import RequestLog
 
 LIMIT_MS = 500
 
@@ -11,7 +11,7 @@ def share(values: list[float], part: float) -> float:
     return sorted(values)[min(len(values) - 1, int(part * len(values)))]
 
 
-def report(seen: Seen, seconds: float) -> bool:
+def report(seen: RequestLog, seconds: float) -> bool:
     """Print latencies; whether all are within the limit."""
     head = f"{'requests':>9}{'errors':>8}{'a second':>9}{'p50':>7}{'p95':>7}{'p99':>7}{'worst':>7}"
     print(

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from io import StringIO
 
-from benchmarks.load.clients import CELLS, Seen
+from benchmarks.load.clients import CELLS, RequestLog
 from benchmarks.load.site import WORKER
 
 REPEATS = 5
@@ -82,7 +82,7 @@ def tokens_of(count: int) -> list[str]:
     return tokens
 
 
-def lost_writes(seen: Seen) -> Iterator[str]:
+def lost_writes(seen: RequestLog) -> Iterator[str]:
     """What was confirmed, or ended as done, and is not there as it should be."""
     from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState
     from fsbench_web.studies.scores import measurements

@@ -64,7 +64,7 @@ def plan_of(device: str, job: str, kernel: str) -> "RunPlan":
     )
 
 
-def measured(executor: "Executor", device: str, job: str, kernel: str) -> float:
+def measure(executor: "Executor", device: str, job: str, kernel: str) -> float:
     """KiB/s."""
     from runner.executors.base import Message, Target
     from runner.host.hardware import drop_caches
@@ -141,19 +141,19 @@ def main() -> None:
                     for side in (("container", "guest"), ("guest", "container"))[number % 2]:
                         is_guest = side == "guest"
                         rates[side].append(
-                            measured(
+                            measure(
                                 guests if is_guest else container,
                                 loop.device,
                                 job,
                                 kernel if is_guest else "",
                             )
                         )
-                show(job, rates["container"], rates["guest"])
+                print_ratio(job, rates["container"], rates["guest"])
         finally:
             sparse.detach(loop, entry.path)
 
 
-def show(job: str, container: list[float], guest: list[float]) -> None:
+def print_ratio(job: str, container: list[float], guest: list[float]) -> None:
     middle, other = statistics.median(container), statistics.median(guest)
     low, high = min(container) / middle, max(container) / middle
     print(

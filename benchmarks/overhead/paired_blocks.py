@@ -84,7 +84,7 @@ class RatioEstimate:
         )
 
     @property
-    def known_to_percent(self) -> float:
+    def half_width_percent(self) -> float:
         """The half-width."""
         return 50 * (self.high - self.low) / self.ratio
 
@@ -92,7 +92,7 @@ class RatioEstimate:
         ratio, low, high = self.student
         return (
             f"{self.ratio:.4f} (95% {self.low:.4f} to {self.high:.4f}, "
-            f"± {self.known_to_percent:.2f}%; Student {ratio:.4f}, {low:.4f} to {high:.4f}; "
+            f"± {self.half_width_percent:.2f}%; Student {ratio:.4f}, {low:.4f} to {high:.4f}; "
             f"{self.blocks} blocks that scatter by {self.scatter_percent:.2f}%)"
         )
 
@@ -113,7 +113,7 @@ class Control:
         return cls(*_by_ranks(logarithms, level), level)
 
     @property
-    def holds(self) -> bool:
+    def contains_one(self) -> bool:
         return self.low <= 1 <= self.high
 
     def __str__(self) -> str:
@@ -166,11 +166,11 @@ def report(blocks: Blocks, title: str, known_to_percent: float) -> bool:
             f"  {title}, for each second of a processor: {RatioEstimate.of(blocks.work[job])}\n"
             f"  control, how the first side changed within a block beside the other: {control}"
         )
-        if not control.holds:
+        if not control.contains_one:
             print("  One side changed and the other did not: nothing is shown.")
             is_known = False
-        elif ratio.known_to_percent > known_to_percent:
-            need = ratio.blocks * (ratio.known_to_percent / known_to_percent) ** 2
+        elif ratio.half_width_percent > known_to_percent:
+            need = ratio.blocks * (ratio.half_width_percent / known_to_percent) ** 2
             print(
                 f"  Not known to {known_to_percent:g}%: at this scatter some {math.ceil(need)} "
                 "blocks would do, or a calmer machine."

@@ -81,7 +81,7 @@ def session(draw: np.random.Generator, noise: Noise, added: Disturbance) -> tupl
             answers.append(answer)
             controls.append(control)
             seconds.append(float(logs[order.rindex("A")] - logs[order.index("A")]))
-        refused |= not Control.of(controls, JOBS).holds
+        refused |= not Control.of(controls, JOBS).contains_one
         low, high = rank_interval(seconds) or (0.0, np.inf)
         before |= not low <= 1 <= high
         low, high = rank_interval(answers) or (0.0, np.inf)

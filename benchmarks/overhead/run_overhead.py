@@ -148,7 +148,7 @@ def compare(executor: "Executor", device: str, point: Path, job: str, pairs: int
 
 
 @dataclass(frozen=True)
-class Spent:
+class TimeSpent:
     """Seconds of one run, from claim to end."""
 
     total: float
@@ -160,11 +160,11 @@ class Spent:
     after: float
 
     @property
-    def outside(self) -> float:
+    def own_s(self) -> float:
         return self.total - self.mkfs - self.mount - self.benchmark
 
 
-def spent(run: "Run") -> Spent:
+def time_spent(run: "Run") -> TimeSpent:
     """Where the run's time went, from its commands and its history."""
     from fsbench_web.studies.models import RunState
 
@@ -179,7 +179,7 @@ def spent(run: "Run") -> Spent:
     lines = run.log_lines.filter(text__startswith="$ ").order_by("id")
     began = lines[0].at
     ended_s = lines.last().at.timestamp() + run.commands[-1]["duration_s"]  # type: ignore[union-attr]
-    return Spent(
+    return TimeSpent(
         total=(last - first).total_seconds(),
         benchmark=seconds("benchmark"),
         mkfs=seconds("mkfs"),
@@ -212,14 +212,14 @@ def real_runs(host: "Host", count: int) -> None:
         run = Run.objects.get(pk=submitted.pk)
         if run.state != RunState.DONE:
             raise SystemExit(f"run {run.pk} {run.state}: {run.reason}")
-        times = spent(run)
+        times = time_spent(run)
         spent_times.append(times)
         print(
             f"  {filesystem:5} {times.total:6.2f} {times.benchmark:10.2f} {times.mkfs:6.2f} "
-            f"{times.mount:6.2f} {times.outside:8.2f} {times.before:16.2f} {times.unmount:8.2f} "
+            f"{times.mount:6.2f} {times.own_s:8.2f} {times.before:16.2f} {times.unmount:8.2f} "
             f"{times.after:6.2f}"
         )
-    outside = [times.outside for times in spent_times]
+    outside = [times.own_s for times in spent_times]
     print(f"  outside: median {statistics.median(outside):.2f} s, worst {max(outside):.2f} s")
 
 

@@ -22,18 +22,18 @@ Changes = Callable[[Random, int], Mapping[int, float]]
 """By how much (of a logarithm) each kernel that changes it is slower than the one before."""
 
 
-def one(effect: float) -> Changes:
+def one_change(effect: float) -> Changes:
     return lambda draw, count: {draw.randrange(1, count): effect}
 
 
-def two(effect: float) -> Changes:
+def two_changes(effect: float) -> Changes:
     return lambda draw, count: {
         draw.randrange(1, count // 2): effect,
         draw.randrange(count // 2, count): effect,
     }
 
 
-def none(draw: Random, count: int) -> Mapping[int, float]:
+def no_change(draw: Random, count: int) -> Mapping[int, float]:
     return {}
 
 
@@ -61,12 +61,20 @@ def main() -> int:
     draw, all_kept = Random(SEED), True
     scenes: list[tuple[str, int, Changes, float, int, float, float]] = [
         # Which, kernels, changes, scatter, budget, least right, most claimed wrongly (percent).
-        ("16 kernels, one 10% slower, 120 runs", 16, one(0.10), 0.02, 120, 98, 1),
-        ("50 kernels, one 10% slower, 120 runs", 50, one(0.10), 0.02, 120, 98, 1),
-        ("16 kernels, one 5% slower, 120 runs", 16, one(0.05), 0.02, 120, 90, 1),
-        ("16 kernels, one 10% slower, scatter 5%, 120 runs", 16, one(0.10), 0.05, 120, 80, 1),
-        ("16 kernels, two 5% slower, 120 runs", 16, two(0.05), 0.02, 120, 90, 1),
-        ("16 kernels, all alike, 120 runs", 16, none, 0.02, 120, 0, 5),
+        ("16 kernels, one 10% slower, 120 runs", 16, one_change(0.10), 0.02, 120, 98, 1),
+        ("50 kernels, one 10% slower, 120 runs", 50, one_change(0.10), 0.02, 120, 98, 1),
+        ("16 kernels, one 5% slower, 120 runs", 16, one_change(0.05), 0.02, 120, 90, 1),
+        (
+            "16 kernels, one 10% slower, scatter 5%, 120 runs",
+            16,
+            one_change(0.10),
+            0.05,
+            120,
+            80,
+            1,
+        ),
+        ("16 kernels, two 5% slower, 120 runs", 16, two_changes(0.05), 0.02, 120, 90, 1),
+        ("16 kernels, all alike, 120 runs", 16, no_change, 0.02, 120, 0, 5),
     ]
     print(f"{'':50} {'right':>7} {'wrong':>7} {'alike':>7} {'unknown':>8}  runs: median, 95%")
     for name, count, changes, noise, runs, least_right, most_wrong in scenes:

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 import scipy  # its parts are loaded when they are asked for
 
-from benchmarks.simulations.seeded_causes import SEEDS, Try, tried
+from benchmarks.simulations.seeded_causes import SEEDS, Try, run_try
 from fsbench_web.core.activity.costs import COSTS
 from fsbench_web.core.activity.waits import WAITS
 from fsbench_web.core.explanation import RunCosts, explained
@@ -48,7 +48,7 @@ COUNTS = (3, 5, 10)
 HOW = ("blocks", "runs", "blocks, set up differently")
 
 
-def drawn(
+def draw_runs(
     draw: np.random.Generator, count: int, factor: Mapping[str, float], noise: float, drift: float
 ) -> tuple[list[RunCosts], list[RunCosts]]:
     """Runs of two contenders in blocks; the first has ``factor`` of what the second has."""
@@ -75,13 +75,13 @@ def without_blocks(runs: list[RunCosts]) -> list[RunCosts]:
 JOURNAL = [SetupDifference("option.journal_mode", "journal_mode", "journal", "ordered")]
 
 
-def tried_out(
+def count_hits(
     draw: np.random.Generator, count: int, design: str, factor: Mapping[str, float], trials: int
 ) -> tuple[int, int]:
     """In how many trials (anything differs, and what ``factor`` names is first)."""
     differing = first = 0
     for _ in range(trials):
-        first_runs, second_runs = drawn(draw, count, factor, 0.08, 0.1)
+        first_runs, second_runs = draw_runs(draw, count, factor, 0.08, 0.1)
         if design == "runs":
             first_runs, second_runs = without_blocks(first_runs), without_blocks(second_runs)
         explanation = explained(first_runs, second_runs, JOURNAL if "set up" in design else ())
@@ -108,7 +108,7 @@ def simulate(trials: int) -> bool:
     print(f"{trials} trials each; in percent of them, with the exact 95% interval of the share")
     for count in COUNTS:
         for design in HOW:
-            differing, _ = tried_out(draw, count, design, {}, trials)
+            differing, _ = count_hits(draw, count, design, {}, trials)
             is_kept = is_kept and not is_refuted(differing, trials)
             low, high = (100 * end for end in exact_interval(differing, trials))
             print(
@@ -118,7 +118,7 @@ def simulate(trials: int) -> bool:
             )
             few = max(1, trials // OF_FACTORS)
             for factor in (1.5, 3.0):
-                _, first = tried_out(draw, count, design, {"write_amplification": factor}, few)
+                _, first = count_hits(draw, count, design, {"write_amplification": factor}, few)
                 print(
                     f"{count:>3} {design}: write amplification × {factor:g} is first and sure in "
                     f"{100 * first / few:.0f}",
@@ -127,7 +127,7 @@ def simulate(trials: int) -> bool:
     return is_kept
 
 
-def judged(attempt: Try, is_set_up: bool) -> tuple[bool, list[tuple[str, float, float]]]:
+def judge(attempt: Try, is_set_up: bool) -> tuple[bool, list[tuple[str, float, float]]]:
     """Whether what the cause must change is first; what surely differs, as it is ranked."""
     differing = explained(
         *attempt.sides(), SEEDS[attempt.cause].setups if is_set_up else ()
@@ -136,14 +136,14 @@ def judged(attempt: Try, is_set_up: bool) -> tuple[bool, list[tuple[str, float, 
     return is_first, [(e.cost.test, round(e.ratio, 2), round(e.surely, 2)) for e in differing[:4]]
 
 
-def summed_up(tries: Iterable[Try]) -> bool:
+def summarise(tries: Iterable[Try]) -> bool:
     """Print each try and the sum of each cause; whether it is first in 9 of 10 of all."""
     hits: dict[str, list[bool]] = {}
     alone: dict[str, int] = {}
     for attempt in tries:
-        is_first, causes = judged(attempt, is_set_up=True)
+        is_first, causes = judge(attempt, is_set_up=True)
         hits.setdefault(attempt.cause, []).append(is_first)
-        alone[attempt.cause] = alone.get(attempt.cause, 0) + judged(attempt, is_set_up=False)[0]
+        alone[attempt.cause] = alone.get(attempt.cause, 0) + judge(attempt, is_set_up=False)[0]
         print(
             f"  {attempt.cause}: {'first' if is_first else 'NOT FIRST'} {json.dumps(causes)}",
             flush=True,
@@ -156,7 +156,7 @@ def summed_up(tries: Iterable[Try]) -> bool:
     return all(sum(firsts) >= 0.9 * len(firsts) for firsts in hits.values())
 
 
-def seeded(causes: list[str], tries: int, blocks: int, keep: Path | None) -> bool:
+def run_seeded(causes: list[str], tries: int, blocks: int, keep: Path | None) -> bool:
     """Real runs now, kept in a file where that is asked for."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
     import django
@@ -167,13 +167,13 @@ def seeded(causes: list[str], tries: int, blocks: int, keep: Path | None) -> boo
         with tempfile.TemporaryDirectory(prefix="fsbench-seeded-") as folder:
             for _ in range(tries):
                 for cause in causes or SEEDS:
-                    attempt = tried(cause, Path(folder), blocks)
+                    attempt = run_try(cause, Path(folder), blocks)
                     if keep is not None:
                         with keep.open("a", encoding="ascii") as file:
                             file.write(f"{attempt.as_line()}\n")
                     yield attempt
 
-    return summed_up(carried_out())
+    return summarise(carried_out())
 
 
 def main() -> int:
@@ -192,8 +192,8 @@ def main() -> int:
         return 0 if simulate(options.trials) else 1
     if options.what == "again":
         with options.keep.open(encoding="ascii") as file:
-            return 0 if summed_up(Try.of(line) for line in file) else 1
-    return 0 if seeded(options.causes, options.tries, options.blocks, options.keep) else 1
+            return 0 if summarise(Try.of(line) for line in file) else 1
+    return 0 if run_seeded(options.causes, options.tries, options.blocks, options.keep) else 1
 
 
 if __name__ == "__main__":

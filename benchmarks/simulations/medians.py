@@ -45,7 +45,7 @@ def _bimodal(draw: np.random.Generator, count: int) -> np.ndarray:
 KINDS: Mapping[str, Draw] = {"normal": _normal, "lognormal": _lognormal, "bimodal": _bimodal}
 
 
-def held(draw: np.random.Generator, kind: Draw, count: int) -> tuple[float, float]:
+def coverage(draw: np.random.Generator, kind: Draw, count: int) -> tuple[float, float]:
     """In how many percent of trials (median's, mean's) interval holds the truth."""
     sample = kind(np.random.default_rng(SEED), 2_000_000)
     middle, mean = float(np.median(sample)), float(np.mean(sample))
@@ -60,7 +60,7 @@ def held(draw: np.random.Generator, kind: Draw, count: int) -> tuple[float, floa
     return 100 * of_median / TRIALS, 100 * of_mean / TRIALS
 
 
-def estimated(draw: np.random.Generator, kind: Draw) -> tuple[list[int], int, float]:
+def estimate(draw: np.random.Generator, kind: Draw) -> tuple[list[int], int, float]:
     """(quartiles of the estimates, how many trials had none, percent that were wide enough)."""
     estimates, enough, none = [], 0, 0
     for _ in range(ESTIMATES):
@@ -92,12 +92,12 @@ def main() -> int:
     print(f"{TRIALS} trials each; in percent of them the interval holds the truth")
     for name, kind in KINDS.items():
         for count in COUNTS:
-            of_median, of_mean = held(draw, kind, count)
+            of_median, of_mean = coverage(draw, kind, count)
             is_kept = is_kept and of_median >= LEVEL_PERCENT - CHANCE_PERCENT
             print(
                 f"{name}, {count} repeats: median {of_median:.1f}, mean {of_mean:.1f}", flush=True
             )
-        quartiles, none, enough = estimated(draw, kind)
+        quartiles, none, enough = estimate(draw, kind)
         print(
             f"{name}: of 50 repeats ± {WANTED_PERCENT:g}% is said to take {quartiles} (quartiles), "
             f"more than 50 in {100 * none / ESTIMATES:.0f}%; so many others were enough in "

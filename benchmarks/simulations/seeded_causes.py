@@ -188,7 +188,7 @@ class Try:
         return cls(data["cause"], pairs)
 
 
-def tried(cause: str, folder: Path, blocks: int) -> Try:
+def run_try(cause: str, folder: Path, blocks: int) -> Try:
     """Real runs on a new loop device; which side is first is turned round from block to block."""
     seed, pairs = SEEDS[cause], []
     with loop_device(folder) as device:

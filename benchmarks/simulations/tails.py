@@ -24,7 +24,7 @@ PERCENTS = ("50", "90", "99", "99.9")
 STALLS, STALLED = 0.005, 20.0
 
 
-def drawn(draw: np.random.Generator, run_length: int) -> np.ndarray:
+def draw_latencies(draw: np.random.Generator, run_length: int) -> np.ndarray:
     """Nanoseconds; stalls hit ``run_length`` requests in a row."""
     latencies = 100_000 * np.exp(0.3 * draw.normal(size=REQUESTS))
     starts = draw.random(REQUESTS) < STALLS / run_length
@@ -32,7 +32,7 @@ def drawn(draw: np.random.Generator, run_length: int) -> np.ndarray:
     return np.where(stalled, latencies * STALLED, latencies).astype(np.int64)
 
 
-def counted(values: np.ndarray) -> Distribution:
+def histogram_of(values: np.ndarray) -> Distribution:
     numbers, counts = np.unique(values, return_counts=True)
     histogram = distribution("clat", "", "ns", zip(numbers.tolist(), counts.tolist(), strict=True))
     assert histogram is not None
@@ -43,17 +43,17 @@ def main() -> int:
     draw, is_kept = np.random.default_rng(SEED), True
     for run_length, words in ((1, "independent requests"), (200, "stalls of 200 requests")):
         # The truth is that of 300 other runs as one.
-        sample = np.concatenate([drawn(draw, run_length) for _ in range(300)])
+        sample = np.concatenate([draw_latencies(draw, run_length) for _ in range(300)])
         truth = {percent: float(np.quantile(sample, float(percent) / 100)) for percent in PERCENTS}
         held = dict.fromkeys(PERCENTS, 0)
         of_repeats = dict.fromkeys(PERCENTS, 0)
         for trial in range(TRIALS):
-            run = counted(drawn(draw, run_length))
+            run = histogram_of(draw_latencies(draw, run_length))
             for percent in PERCENTS:
                 ends = run.interval(percent)
                 held[percent] += ends is not None and ends[0] <= truth[percent] <= ends[1]
             if trial % 5 == 0:
-                runs = [counted(drawn(draw, run_length)) for _ in range(5)]
+                runs = [histogram_of(draw_latencies(draw, run_length)) for _ in range(5)]
                 for percent in PERCENTS:
                     sure = interval([float(run.percentile(percent)) for run in runs])
                     assert sure is not None

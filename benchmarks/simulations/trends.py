@@ -41,7 +41,7 @@ def line(
     return by_point
 
 
-def first_told(values: list[list[float]], margin: float) -> tuple[int | None, int | None]:
+def first_alarm(values: list[list[float]], margin: float) -> tuple[int | None, int | None]:
     """After how many runs a watch told of a fall, looking after each; None: never.
 
     And after how many it would have told of what a page shows.
@@ -101,7 +101,7 @@ def main() -> int:
     print("After each run of 60 points, margin 10%: watches that ever told of a fall")
     for repeats, between, within in ((1, 3, 0), (1, 5, 0), (1, 8, 0), (3, 5, 2), (3, 5, 5)):
         told = [
-            first_told(line(draw, 60, repeats, between, within), MARGIN) for _ in range(WATCHED)
+            first_alarm(line(draw, 60, repeats, between, within), MARGIN) for _ in range(WATCHED)
         ]
         ever, of_page = (
             100 * sum(runs is not None for runs in column) / WATCHED
@@ -121,7 +121,7 @@ def main() -> int:
         for _ in range(WATCHED):
             values = np.array(line(draw, 40, repeats, between, within))
             values[20:] *= 1 - fall / 100
-            rows.append(first_told(values.tolist(), MARGIN))
+            rows.append(first_alarm(values.tolist(), MARGIN))
         sure, of_page = (_delays(column, 20 * repeats) for column in zip(*rows, strict=True))
         print(
             f"  x {repeats}, {between}% and {within}%, -{fall}%: {sure}; "

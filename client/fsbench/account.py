@@ -92,9 +92,9 @@ def import_files(client: Client, options: argparse.Namespace) -> int:
         terminal.complain("Nothing was stored.", *[line_of(error) for error in problem.errors])
         return REFUSED
     if answer["state"] == ACCEPTED and not options.preview:
-        answer = _stored(client, answer)
+        answer = _wait_until_stored(client, answer)
         if answer["state"] != "done":
-            terminal.complain("Nothing was stored.", *_why_not(answer))
+            terminal.complain("Nothing was stored.", *_problems_of(answer))
             return REFUSED
     for warning in answer.get("warnings", []):
         terminal.note(line_of(warning) + times(warning))
@@ -118,7 +118,7 @@ def _show_stored(imported: Mapping[str, Any], url: str) -> None:
     if imported["id"] is None:
         terminal.print_line("Nothing is new: nothing was stored.")
         return
-    terminal.print_line(f"Import {imported['id']}: {terminal.counted(len(runs), 'run')} stored.")
+    terminal.print_line(f"Import {imported['id']}: {terminal.quantity(len(runs), 'run')} stored.")
     terminal.print_line(*[f"{url}/runs/{run}/" for run in runs[:SHOWN_RUNS]])
     if len(runs) > SHOWN_RUNS:
         terminal.print_line(
@@ -126,7 +126,7 @@ def _show_stored(imported: Mapping[str, Any], url: str) -> None:
         )
 
 
-def _stored(client: Client, accepted: Mapping[str, Any]) -> dict[str, Any]:
+def _wait_until_stored(client: Client, accepted: Mapping[str, Any]) -> dict[str, Any]:
     """A large import, once the site's importer has stored it, or said why it cannot."""
     number = accepted["id"]
     terminal.note(f"Import {number} is large: the site stores it beside its other work.")
@@ -137,7 +137,7 @@ def _stored(client: Client, accepted: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def _why_not(answer: Mapping[str, Any]) -> list[str]:
+def _problems_of(answer: Mapping[str, Any]) -> list[str]:
     """What stands against storing it, or how the importer failed."""
     reason = answer["report"].get("reason")
     problems = [line_of(problem) for problem in answer["problems"]]

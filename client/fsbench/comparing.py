@@ -155,8 +155,8 @@ def check(client: Client, options: argparse.Namespace) -> int:
         )
     if options.since:
         raise ValueError("--since goes with --along: say --along date or --along kernel.")
-    comparison, missing = _compared(client, options)
-    judged = _judged(comparison, options)
+    comparison, missing = _comparison(client, options)
+    judged = _judged_rows(comparison, options)
     problems = [missing] if missing else list(_not_comparable(comparison, options))
     fell = [row for row in judged if row["result"] == "fell"]
     unknown = [row for row in judged if row["result"] == "not known"]
@@ -166,14 +166,14 @@ def check(client: Client, options: argparse.Namespace) -> int:
             _print_as_json(code, judged, problems, options.baseline)
         else:
             if judged:
-                terminal.print_line(_checked(judged, comparison["by"]))
-            terminal.complain(*problems, *_of_emulated(comparison), *_flagged(comparison, options))
+                terminal.print_line(_check_table(judged, comparison["by"]))
+            terminal.complain(*problems, *_of_emulated(comparison), *_remarks(comparison, options))
             if not problems:
-                terminal.print_line(_in_words(code, fell, unknown, options.baseline))
+                terminal.print_line(_conclusion(code, fell, unknown, options.baseline))
     return code
 
 
-def _flagged(comparison: dict[str, Any], options: argparse.Namespace) -> Iterator[str]:
+def _remarks(comparison: dict[str, Any], options: argparse.Namespace) -> Iterator[str]:
     """What is known of the numbers that were compared, which may be all that differs."""
     by_contender: dict[str, dict[str, None]] = {}
     for table in comparison["tables"]:
@@ -201,7 +201,7 @@ def _print_as_json(
 _PRINTED = ("test", "category", "unit", "contender", "score", "change_percent", "result")
 
 
-def _judged(comparison: dict[str, Any], options: argparse.Namespace) -> list[dict[str, Any]]:
+def _judged_rows(comparison: dict[str, Any], options: argparse.Namespace) -> list[dict[str, Any]]:
     """The rows that are asked about, each with its table and its result."""
     rows = [
         {"test": table["test"], "category": table["category"], "unit": table["unit"], **row}
@@ -225,7 +225,7 @@ def _margin(options: argparse.Namespace) -> float:
         raise ValueError(f'--margin is a number of percent, not "{options.margin}".') from None
 
 
-def _compared(client: Client, options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+def _comparison(client: Client, options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """What the site answers, and why there is nothing to compare with where it says so."""
     try:
         # To the site a margin is one of the rule of FREENIX 2002.
@@ -276,7 +276,7 @@ def _not_comparable(comparison: dict[str, Any], options: argparse.Namespace) -> 
             )
 
 
-def _checked(rows: list[dict[str, Any]], by: str) -> str:
+def _check_table(rows: list[dict[str, Any]], by: str) -> str:
     colours = {"fell": "red", "rose": "green", "not known": "yellow"}
     return terminal.table(
         [
@@ -296,19 +296,19 @@ def _checked(rows: list[dict[str, Any]], by: str) -> str:
                 terminal.number(row["score"], row["unit"]),
                 terminal.percent(row["change_percent"]),
                 terminal.probability((row["change_verdict"] or {}).get("p_holm")),
-                Cell(_why(row), colours.get(row["result"], "")),
+                Cell(_result_in_words(row), colours.get(row["result"], "")),
             )
             for row in rows
         ],
     )
 
 
-def _why(row: dict[str, Any]) -> str:
+def _result_in_words(row: dict[str, Any]) -> str:
     reasons = (row["change_verdict"] or {}).get("reasons", [])
     return f"{row['result']} ({', '.join(reasons)})" if reasons else str(row["result"])
 
 
-def _in_words(code: int, fell: list[Any], unknown: list[Any], baseline: str) -> str:
+def _conclusion(code: int, fell: list[Any], unknown: list[Any], baseline: str) -> str:
     if code == FELL:
         text = f"{len(fell)} fell significantly against {baseline}."
         return terminal.coloured(text, "red")

@@ -18,7 +18,7 @@ from fsbench.transport import UnexpectedResponse
 def download(client: Client, options: argparse.Namespace) -> int:
     """Write the run's output into a folder of its own; nothing there is ever overwritten."""
     artefacts = client.get(f"/runs/{options.number}/artefacts")["artefacts"]
-    chosen = _chosen(artefacts, options.artefact)
+    chosen = _chosen_artefacts(artefacts, options.artefact)
     if options.list:
         _show(chosen, options)
         return FINE
@@ -59,7 +59,7 @@ def names(artefacts: Sequence[Mapping[str, Any]]) -> list[str]:
     return file_names
 
 
-def _chosen(
+def _chosen_artefacts(
     artefacts: Sequence[Mapping[str, Any]], wanted: Sequence[str] | None
 ) -> list[Mapping[str, Any]]:
     """Those of these numbers or names; all where none is named. Raises ValueError."""

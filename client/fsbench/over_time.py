@@ -72,7 +72,9 @@ def check(client: Client, options: argparse.Namespace, others: Iterable[str]) ->
         raise ValueError(f"{names}: not with --along, which sets a line against its own past.")
     chosen = lines(client, options)
     problems: list[str] = []
-    rows = corrected([row for line in chosen for row in _rows(client, line, options, problems)])
+    rows = with_correction(
+        [row for line in chosen for row in _rows(client, line, options, problems)]
+    )
     for row in rows:
         del row["changes"]
     fell = [row for row in rows if row["result"] == "fell"]
@@ -88,10 +90,10 @@ def check(client: Client, options: argparse.Namespace, others: Iterable[str]) ->
             terminal.print_json({"exit_code": code, "problems": problems, "rows": rows})
             return code
         if rows:
-            terminal.print_line(_drawn(rows))
+            terminal.print_line(_table(rows))
         terminal.complain(*problems)
         if rows:
-            verdict = _in_words(code, fell, unknown, options.along)
+            verdict = _conclusion(code, fell, unknown, options.along)
             terminal.print_line(*(_sentence(row) for row in fell), verdict, *_of_all(rows))
     return code
 
@@ -114,10 +116,10 @@ def _rows(
         for category in options.category or [default]:
             if category in offered:
                 history = client.get("/history", query, **values, test=test, category=category)
-                yield _judged(line, history, options.since)
+                yield _judged_row(line, history, options.since)
 
 
-def _judged(line: dict[str, Any], history: dict[str, Any], since: str) -> dict[str, Any]:
+def _judged_row(line: dict[str, Any], history: dict[str, Any], since: str) -> dict[str, Any]:
     names = [point["name"] for point in history["points"]]
     runs = sum(len(point["values"]) for point in history["points"])
     changes = [
@@ -148,7 +150,7 @@ def _result(changes: list[dict[str, Any]]) -> str:
     return "no change" if not changes else "fell" if changes[-1]["is_slower"] else "rose"
 
 
-def corrected(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_correction(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows with Holm's correction over all that could be judged, in ``p_holm`` and ``tested``.
 
     What is tested of a row is its last change; one without a change has no p-value below the limit,
@@ -170,13 +172,13 @@ def corrected(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         place = max(unsure, key=lambda place: last[place])
         dropped.setdefault(place, (judged[place]["changes"].pop(), adjusted[place]))
     by_id = {
-        id(row): _corrected(row, p_holm, len(judged), dropped.get(place))
+        id(row): _corrected_row(row, p_holm, len(judged), dropped.get(place))
         for place, (row, p_holm) in enumerate(zip(judged, adjusted, strict=True))
     }
     return [by_id.get(id(row), {**row, "p_holm": None, "tested": None}) for row in rows]
 
 
-def _corrected(
+def _corrected_row(
     row: dict[str, Any], p_holm: float, tested: int, dropped: tuple[dict[str, Any], float] | None
 ) -> dict[str, Any]:
     """``dropped``: the last change that is not sure, and its corrected p-value."""
@@ -211,7 +213,7 @@ def _is_since(point: str, since: str, names: list[str], along: str) -> bool:
     return names.index(point) >= names.index(since)
 
 
-def _drawn(rows: list[dict[str, Any]]) -> str:
+def _table(rows: list[dict[str, Any]]) -> str:
     columns = [
         Column("series", RIGHT),
         Column("configuration", may_shrink=True),
@@ -255,7 +257,7 @@ def _of_all(rows: list[dict[str, Any]]) -> Iterator[str]:
         )
 
 
-def _in_words(code: int, fell: list[Any], unknown: list[Any], along: str) -> str:
+def _conclusion(code: int, fell: list[Any], unknown: list[Any], along: str) -> str:
     if code == FELL:
         return terminal.coloured(f"{len(fell)} got slower.", "red")
     if code == NOT_COMPARABLE and not unknown:

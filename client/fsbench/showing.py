@@ -44,7 +44,7 @@ def _show_run(run: Mapping[str, Any], output: Mapping[str, Any], url: str) -> No
         ("scheduler", configuration["scheduler"]),
         ("workload", run["workload"]),
         ("repeat", run["repeat"]),
-        ("LUN", _place(run)),
+        ("LUN", _lun_of(run)),
         ("journal", run["journal"]),
         ("stack with", " ".join(member["lun"] for member in run.get("stack", ()))),
         ("kernel", run["kernel"]),
@@ -54,7 +54,7 @@ def _show_run(run: Mapping[str, Any], output: Mapping[str, Any], url: str) -> No
         ("submitted (UTC)", terminal.format_time(run["created_at"])),
         ("started (UTC)", run["started_at"] and terminal.format_time(run["started_at"])),
         ("ended (UTC)", run["ended_at"] and terminal.format_time(run["ended_at"])),
-        ("measured (UTC)", _measured(run)),
+        ("measured (UTC)", _measurement_date(run)),
         ("raw output", ", ".join(artefact["name"] for artefact in artefacts)),
     ]
     _print_facts(f"Run {run['id']}", facts, f"{url}{run['links']['page']}")
@@ -64,11 +64,11 @@ def _show_run(run: Mapping[str, Any], output: Mapping[str, Any], url: str) -> No
             *(Column("repeats", RIGHT), Column("± 95%", RIGHT), Column("flags", may_shrink=True)),
         ]
         terminal.print_line(
-            "", terminal.table(columns, [_score(score) for score in _first(run["scores"])])
+            "", terminal.table(columns, [_score(score) for score in _one_per_test(run["scores"])])
         )
 
 
-def _first(scores: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _one_per_test(scores: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """One score of each test, in their order."""
     by_test: dict[str, Mapping[str, Any]] = {}
     for score in scores:
@@ -101,7 +101,7 @@ def _show_job(job: Mapping[str, Any], url: str) -> None:
     facts = [
         ("state", job["state"]),
         ("study", job["study"]),
-        ("LUN", _place(job)),
+        ("LUN", _lun_of(job)),
         (
             "runs",
             f"{counts['total']}: {counts['done']} done, {counts['failed']} failed or lost, "
@@ -144,7 +144,7 @@ def _show_job(job: Mapping[str, Any], url: str) -> None:
         terminal.print_line(f"left out: {label}: {reason}")
 
 
-def _measured(run: Mapping[str, Any]) -> str:
+def _measurement_date(run: Mapping[str, Any]) -> str:
     """Of an imported run: when it was measured, where its file says so."""
     if run.get("date_is_of") == "file":
         return terminal.format_time(run["date"])
@@ -157,7 +157,7 @@ def _show_race(race: Mapping[str, Any]) -> None:
     spent = terminal.duration(race["spent_s"]) if hours else str(race["spent_runs"])
     budget = terminal.duration(race["budget_s"]) if hours else f"{race['budget_runs']} runs"
     decides = f"{race['test']}, {race['category']}"
-    words = f"{race['phase']} after {terminal.counted(race['blocks'], 'block')}"
+    words = f"{race['phase']} after {terminal.quantity(race['blocks'], 'block')}"
     is_change = race.get("find") == "change"
     name = "Bisection" if is_change else "Race"
     terminal.print_line(
@@ -195,7 +195,7 @@ def _show_race(race: Mapping[str, Any]) -> None:
         terminal.print_line(terminal.table(columns, rows))
 
 
-def _place(entry: Mapping[str, Any]) -> str:
+def _lun_of(entry: Mapping[str, Any]) -> str:
     return f"{entry['worker']}/{entry['lun']}" if entry["lun"] else ""
 
 

@@ -26,7 +26,7 @@ def pause(client: Client, options: argparse.Namespace) -> int:
         return FINE
     runs = job["runs"]
     terminal.print_line(
-        f"Job {options.number} is paused: {terminal.counted(runs['waiting'], 'run')} not to "
+        f"Job {options.number} is paused: {terminal.quantity(runs['waiting'], 'run')} not to "
         f"start, {runs['running']} on the way to the end."
     )
     return FINE
@@ -42,7 +42,7 @@ def resume(client: Client, options: argparse.Namespace) -> int:
     if options.json:
         terminal.print_json(job)
     else:
-        waiting = terminal.counted(job["runs"]["waiting"], "run")
+        waiting = terminal.quantity(job["runs"]["waiting"], "run")
         terminal.print_line(f"Job {job['id']} goes on: {waiting} waiting.")
     return FINE
 
@@ -54,7 +54,7 @@ def drain(client: Client, options: argparse.Namespace) -> int:
     worker = client.post(f"/workers/{segment(options.name)}/drain", {})
     text = ""
     while worker["state"] == "draining":
-        if text != (text := _drained(worker)) and not options.json:
+        if text != (text := _worker_state(worker)) and not options.json:
             terminal.note(text)
         time.sleep(options.interval)
         worker = client.get(f"/workers/{segment(options.name)}")
@@ -72,14 +72,14 @@ def _print_worker(worker: dict[str, Any], options: argparse.Namespace) -> None:
     if options.json:
         terminal.print_json(worker)
     else:
-        terminal.print_line(_drained(worker))
+        terminal.print_line(_worker_state(worker))
 
 
-def _drained(worker: dict[str, Any]) -> str:
+def _worker_state(worker: dict[str, Any]) -> str:
     parts = [f"Worker {terminal.clean(worker['name'])} is {terminal.clean(worker['state'])}"]
     if worker["running"]:
         parts.append("running " + ", ".join(f"run {number}" for number in worker["running"]))
-    parts.append(f"{terminal.counted(worker['waiting'], 'run')} waiting")
+    parts.append(f"{terminal.quantity(worker['waiting'], 'run')} waiting")
     return "; ".join(parts) + "."
 
 
@@ -100,7 +100,7 @@ def retry(client: Client, options: argparse.Namespace) -> int:
     confirmation = " ".join(name for name in names if name)
     label = terminal.clean(run["configuration"]["label"])
     _note(options, f"Run {options.number} ({label}, {terminal.clean(run['state'])}) once more.")
-    if not _confirmed(client, options, confirmation, run["worker"]):
+    if not _is_confirmed(client, options, confirmation, run["worker"]):
         return NOT_CONFIRMED
     answer = client.post(f"/runs/{options.number}/retry", {"confirm": confirmation})
     new = answer["run"]
@@ -130,11 +130,11 @@ def _retry_job(client: Client, options: argparse.Namespace) -> int:
             "again since. Nothing was submitted."
         )
         return FINE
-    _note(options, f"Of job {options.number}, {terminal.counted(len(runs), 'run')} again:")
+    _note(options, f"Of job {options.number}, {terminal.quantity(len(runs), 'run')} again:")
     for run in runs:
         label = terminal.clean(run["configuration"])
         _note(options, f"  run {run['id']} ({label}): {terminal.clean(run['state'])}")
-    if not _confirmed(client, options, job["confirm"], job["worker"]):
+    if not _is_confirmed(client, options, job["confirm"], job["worker"]):
         return NOT_CONFIRMED
     body = {"confirm": job["confirm"], "states": states}
     answer = client.post(f"/sweeps/{options.number}/retry", body)
@@ -142,7 +142,7 @@ def _retry_job(client: Client, options: argparse.Namespace) -> int:
         terminal.print_json(answer)
     elif not options.json:
         terminal.print_line(
-            f"Job {options.number}: {terminal.counted(len(answer['runs']), 'run')} submitted "
+            f"Job {options.number}: {terminal.quantity(len(answer['runs']), 'run')} submitted "
             "again.",
             f"{client.site.url}{job['links']['page']}",
         )
@@ -161,7 +161,7 @@ def _note(options: argparse.Namespace, line: str) -> None:
         terminal.note(line)
 
 
-def _confirmed(
+def _is_confirmed(
     client: Client, options: argparse.Namespace, confirmation: str, worker: str | None
 ) -> bool:
     kinds = {

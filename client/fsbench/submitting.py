@@ -37,7 +37,7 @@ def submit(client: Client, options: argparse.Namespace) -> int:
         numbers = [run["id"] for run in job["planned"]]
         span = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
         terminal.print_line(
-            f"Job {job['id']}: {terminal.counted(len(numbers), 'run')} submitted, {span}.",
+            f"Job {job['id']}: {terminal.quantity(len(numbers), 'run')} submitted, {span}.",
             f"{client.site.url}{job['links']['page']}",
         )
         if not options.watch:
@@ -157,8 +157,8 @@ def _show(preview: dict[str, Any], stream: Any) -> None:
         "duration not known" if estimated_s is None else f"about {terminal.duration(estimated_s)}"
     )
     print(
-        f"{terminal.counted(len(runs), 'run')}, {duration}; "
-        f"{terminal.counted(erasures, 'erasure')}.",
+        f"{terminal.quantity(len(runs), 'run')}, {duration}; "
+        f"{terminal.quantity(erasures, 'erasure')}.",
         file=stream,
     )
     if preview.get("start_at"):

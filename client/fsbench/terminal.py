@@ -28,13 +28,13 @@ PLAINER = "fsbench.plainer"
 _PLAIN = {"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "\N{HORIZONTAL ELLIPSIS}": "..."}
 
 
-def _plainer(error: UnicodeError) -> tuple[str, int]:
+def _replace_unprintable(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
     letters = error.object[error.start : error.end]
     return "".join(_PLAIN.get(letter, "?") for letter in letters), error.end
 
 
-codecs.register_error(PLAINER, _plainer)
+codecs.register_error(PLAINER, _replace_unprintable)
 
 
 def is_terminal(stream: TextIO | None = None) -> bool:
@@ -114,14 +114,14 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> str:
         for place, column in enumerate(columns)
     ]
     if is_terminal():
-        widths = _fitted(columns, widths)
+        widths = _fitted_widths(columns, widths)
     lines = [_line(columns, widths, [column.title for column in columns], ["bold"] * len(columns))]
     for row, text in zip(cells, texts, strict=True):
         lines.append(_line(columns, widths, text, [cell.colour for cell in row]))
     return "\n".join(lines)
 
 
-def _fitted(columns: Sequence[Column], widths: Sequence[int]) -> list[int]:
+def _fitted_widths(columns: Sequence[Column], widths: Sequence[int]) -> list[int]:
     """Widths that fit the terminal, as far as names can be shortened: the longest first."""
     fitted = list(widths)
     room = shutil.get_terminal_size().columns - 2 * (len(columns) - 1)
@@ -160,7 +160,7 @@ def number(value: float | None, unit: str = "") -> str:
     return f"{text} {unit}" if unit else text
 
 
-def counted(count: int, noun: str) -> str:
+def quantity(count: int, noun: str) -> str:
     """1 run, 2 runs."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
@@ -181,7 +181,7 @@ def probability(p: float | None) -> str:
     if p < 0.0001:
         return "below 0.0001"
     texts = (f"{p:.{digits}g}" for digits in (2, 3, 5, 17))
-    return next(text for text in texts if _side(float(text)) == _side(p))
+    return next(text for text in texts if _side_of_limit(float(text)) == _side_of_limit(p))
 
 
 def chance(share: float) -> str:
@@ -189,7 +189,7 @@ def chance(share: float) -> str:
     return "over 99%" if share > 0.99 else f"{share:.0%}"
 
 
-def _side(p: float) -> int:
+def _side_of_limit(p: float) -> int:
     return (p > LIMIT) - (p < LIMIT)
 
 

@@ -30,7 +30,7 @@ def cancel(client: Client, options: argparse.Namespace) -> int:
         terminal.print_json(answer)
     elif options.job:
         terminal.print_line(
-            f"Job {options.number}: {terminal.counted(answer['cancelled_now'], 'run')} cancelled, "
+            f"Job {options.number}: {terminal.quantity(answer['cancelled_now'], 'run')} cancelled, "
             f"{answer['asked_to_stop']} asked to stop."
         )
     elif answer["state"] == "cancelled":
@@ -50,7 +50,7 @@ def follow_run(
         label = f"run {number} {terminal.clean(run['configuration']['label'])}"
         share = 1.0 if run["state"] == "done" else run["progress"]
         words = terminal.clean(run["phase"]) if run["phase"] and not has_ended else ""
-        left = "" if has_ended else _left(run["remaining_s"])
+        left = "" if has_ended else _time_left(run["remaining_s"])
         screen.draw(label, share, run["state"], words, left)
         if has_ended:
             break
@@ -73,7 +73,7 @@ def follow_job(
         job = client.get(f"/sweeps/{number}")
         counts = job["runs"]
         has_ended = counts["waiting"] == 0 and counts["running"] == 0
-        left = "" if has_ended else _left(job["remaining_s"])
+        left = "" if has_ended else _time_left(job["remaining_s"])
         screen.draw(f"job {number}", job["share_ended"], job["state"], _race_progress(job), left)
         if has_ended:
             break
@@ -117,7 +117,7 @@ def _race_progress(job: dict[str, Any]) -> str:
     return words + (f", {counts['failed']} failed" if counts["failed"] else "")
 
 
-def _left(seconds: float | None) -> str:
+def _time_left(seconds: float | None) -> str:
     return f"{terminal.duration(seconds)} left" if seconds is not None else ""
 
 

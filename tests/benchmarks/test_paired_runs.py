@@ -72,7 +72,7 @@ def test_one_block_that_was_disturbed_does_not_make_the_interval_wide() -> None:
     calm = [math.log(0.995) + lot.gauss(0, 0.01) for _ in range(29)]
     found = RatioEstimate.of([*calm, math.log(0.3)])
     assert found.low < 0.995 < found.high
-    assert found.known_to_percent < 0.5
+    assert found.half_width_percent < 0.5
     assert 50 * (found.student[2] - found.student[1]) > 3
 
 
@@ -85,7 +85,7 @@ def test_thirty_blocks_tell_one_percent_where_runs_scatter_by_two_and_a_half() -
             of_block("ABBA", [math.exp(lot.gauss(0, 0.025)) for _ in "ABBA"])[0] for _ in range(30)
         ]
         found = RatioEstimate.of(blocks)
-        widths.append(found.known_to_percent)
+        widths.append(found.half_width_percent)
         held += found.low <= 1 <= found.high
     assert sum(width <= 1.15 for width in widths) > 180
     assert sum(widths) / 200 < 1

@@ -42,8 +42,8 @@ def folder(
 
 @pytest.fixture(scope="module")
 def kernel(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> kernels.Kernel:
-    [package] = kernels.listed(folder)
-    found = kernels.unpacked(package, tmp_path_factory.mktemp("guest"))
+    [package] = kernels.packages_in(folder)
+    found = kernels.unpacked_kernel(package, tmp_path_factory.mktemp("guest"))
     assert found.has("zfs")
     return found
 

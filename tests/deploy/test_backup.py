@@ -23,7 +23,7 @@ from pytest_django.fixtures import Settings
 
 from fsbench_web.catalog.workers import maintenance
 from fsbench_web.serving.backup import backing_up, databases
-from fsbench_web.serving.backup.manifest import described
+from fsbench_web.serving.backup.manifest import describe
 from tests.deploy.site import ROOT, Site
 
 SAMPLE = ROOT / "tests/core/formats/samples/iozone-3.489-tests-0-1-2.txt"
@@ -216,7 +216,7 @@ def test_nothing_is_lost_where_there_is_no_room(kept: Kept, tmp_path: Path) -> N
     (dump,) = kept.copy(other).glob("database.*")
     with sqlite3.connect(dump) as database:
         database.execute("CREATE TABLE more AS SELECT zeroblob(8000000) AS bytes")
-    manifest = manifest_of(other) | {"files": [vars(described(other, dump))]}
+    manifest = manifest_of(other) | {"files": [vars(describe(other, dump))]}
     (other / "manifest.json").write_text(json.dumps(manifest))
     name = kept.site.try_to("restore", str(other)).stderr.strip().rpartition(" ")[2]
     done = kept.site.try_to("restore", str(other), "--overwrite", name, largest_file=4 << 20)
@@ -326,7 +326,7 @@ def test_a_manifest_that_names_two_databases_is_refused(
     folder = kept.copy(tmp_path / "two")
     shutil.copyfile(folder / "database.sqlite3", folder / "database.dump")
     manifest = manifest_of(folder)
-    manifest["files"].append(vars(described(folder, folder / "database.dump")))
+    manifest["files"].append(vars(describe(folder, folder / "database.dump")))
     (folder / "manifest.json").write_text(json.dumps(manifest))
     assert "2 files of a database" in refusal(folder)
 
