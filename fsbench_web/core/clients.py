@@ -43,7 +43,7 @@ class CombinedValues:
     alone: tuple[str, ...]
 
 
-def together(clients: Sequence[Sequence[ParsedResult]]) -> CombinedValues:
+def combined_values(clients: Sequence[Sequence[ParsedResult]]) -> CombinedValues:
     """What at least two clients measured, each its results in the same order.
 
     What one of them lacks is no sum of all: it is left out, and among ``alone``.

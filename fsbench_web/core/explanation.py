@@ -138,7 +138,10 @@ def explained(
     for cost in (*COSTS.values(), *WAITS.values()):
         if cost.test in price.TESTS:
             continue  # it is the time and the operations themselves, and explains neither
-        first_values, second_values = _known(first_runs, cost), _known(second_runs, cost)
+        first_values, second_values = (
+            _floored_values(first_runs, cost),
+            _floored_values(second_runs, cost),
+        )
         if not first_values or not second_values:
             if any(cost.test in run.values for run in (*first_runs, *second_runs)):
                 missing.append(cost)
@@ -166,7 +169,7 @@ def explained(
     )
 
 
-def _known(runs: Sequence[RunCosts], cost: Cost) -> list[tuple[str, float]]:
+def _floored_values(runs: Sequence[RunCosts], cost: Cost) -> list[tuple[str, float]]:
     """(block, value with the floor) of the runs that have it."""
     return [
         (run.block, run.values[cost.test] + cost.floor) for run in runs if cost.test in run.values

@@ -126,7 +126,7 @@ def optional(column: Column) -> list[int | None]:
     )
 
 
-def whole(numbers: Iterable[int | None]) -> Whole:
+def integer_column(numbers: Iterable[int | None]) -> Whole:
     """A column of sizes or lines."""
     return np.array([NONE if number is None else number for number in numbers], dtype=np.int64)
 
@@ -140,10 +140,10 @@ def of_rows(
     return MeasurementColumns(
         tuple(places),
         np.array([places[test] for test in names], dtype=np.int64),
-        whole(records),
-        whole(files),
+        integer_column(records),
+        integer_column(files),
         np.array(values, dtype=np.float64),
-        whole(lines),
+        integer_column(lines),
     )
 
 

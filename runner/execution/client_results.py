@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers import same_host
-from fsbench_web.core.clients import CombinedValues, overlap, together
+from fsbench_web.core.clients import CombinedValues, combined_values, overlap
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, UnreadableFile
 from fsbench_web.studies.models import Run, RunClient
 from fsbench_web.studies.runs.clients import parts
@@ -38,7 +38,7 @@ def collect_results(
     results = {leader: leader_results}
     for worker, texts in outputs.items():
         results[worker] = _parsed_results(worker, plan, texts)
-    combined = together([list(parsed.values()) for parsed in results.values()])
+    combined = combined_values([list(parsed.values()) for parsed in results.values()])
     if not combined.values:
         raise ClientsCannotContinue("No value of theirs can be told of all clients together.")
     separate = {worker: _values(parsed) for worker, parsed in results.items()}

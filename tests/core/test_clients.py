@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.core import formats
-from fsbench_web.core.clients import overlap, together
+from fsbench_web.core.clients import combined_values, overlap
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue
 from fsbench_web.core.latency import Distribution
 
@@ -23,7 +23,7 @@ def result(*values: tuple[str, float, str], of: tuple[int, ...] = ()) -> ParsedR
 
 
 def told(*clients: ParsedResult) -> dict[str, float]:
-    return {one.test: one.value for one in together([[one] for one in clients]).values}
+    return {one.test: one.value for one in combined_values([[one] for one in clients]).values}
 
 
 def test_rates_are_summed_and_whole_times_are_of_the_last() -> None:
@@ -35,21 +35,21 @@ def test_rates_are_summed_and_whole_times_are_of_the_last() -> None:
 def test_the_least_of_several_rates_is_no_sum() -> None:
     """IOzone's smallest, largest and mean rate are of one process: the sum of two is of none."""
     each = result(("write", 100, "KB/s"), ("write_min", 20, "KB/s"), ("write_avg", 25, "KB/s"))
-    found = together([[each], [each]])
+    found = combined_values([[each], [each]])
     assert [(one.test, one.value) for one in found.values] == [("write", 200)]
     assert found.alone == ("write_min", "write_avg")
 
 
 def test_what_cannot_be_put_together_has_no_value() -> None:
     first = result(("usr_cpu", 30, "% CPU"), ("x_clat_p99", 5, "µs"), ("odd", 1, "apples"))
-    found = together([[first], [first]])
+    found = combined_values([[first], [first]])
     assert found.values == ()
     assert found.alone == ("usr_cpu", "x_clat_p99", "odd")
 
 
 def test_what_one_client_lacks_is_no_sum_of_all() -> None:
     first = result(("read_bw", 100, "KB/s"), ("write_bw", 10, "KB/s"))
-    found = together([[first], [result(("read_bw", 7, "KB/s"))]])
+    found = combined_values([[first], [result(("read_bw", 7, "KB/s"))]])
     assert [(one.test, one.value) for one in found.values] == [("read_bw", 107)]
     assert found.alone == ("write_bw",)
 
@@ -71,7 +71,7 @@ def test_latencies_are_of_all_requests_and_never_an_average_of_percentiles() -> 
         ("a_read_clat_max", 905, "ns"),
         of=(1, 0, 9),
     )
-    found = together([[fast], [slow]])
+    found = combined_values([[fast], [slow]])
     assert {one.test: one.value for one in found.values} == {
         # Of 1,010 requests 1,000 took at most 200 ns.
         "a_read_clat_p99": 200,
@@ -84,7 +84,7 @@ def test_latencies_are_of_all_requests_and_never_an_average_of_percentiles() -> 
 
 def test_latencies_without_all_distributions_stay_with_the_client() -> None:
     fast = result(("a_read_clat_p99", 100, "ns"), of=(9, 1, 0))
-    found = together([[fast], [result(("a_read_clat_p99", 900, "ns"))]])
+    found = combined_values([[fast], [result(("a_read_clat_p99", 900, "ns"))]])
     assert (found.values, found.distributions) == ((), ())
 
 

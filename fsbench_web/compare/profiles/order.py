@@ -20,7 +20,7 @@ from fsbench_web.compare.tables.bounds import bounded
 from fsbench_web.compare.tables.work.missing_cells import MissingCells, find_missing
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.workloads import Workload
-from fsbench_web.core.workloads.measuring import measuring
+from fsbench_web.core.workloads.measuring import measuring_plan
 from fsbench_web.studies.jobs import possible_runs
 from fsbench_web.studies.jobs.checks import space
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, WorkloadSpec
@@ -45,7 +45,7 @@ def order(request: HttpRequest) -> HttpResponse:
         return plain_refusal(error)
     serieses = _alike(missing.series_ids)
     lun = _lun(request, serieses)
-    plan = measuring(missing.demands, partial(_problem, lun, _configurations(serieses, lun)))
+    plan = measuring_plan(missing.demands, partial(_problem, lun, _configurations(serieses, lun)))
     if not missing.demands:
         messages.info(request, "Nothing is missing: every contender has every cell.")
     unmeasured = {*plan.left, *(demand for demand, _ in plan.refused)}

@@ -34,7 +34,7 @@ from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.cells import TooManyValues, cells_of_runs
 from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
 from fsbench_web.studies.scores.queries import ScoreRow, runs_of_old
-from fsbench_web.studies.scores.source_runs import MOST_LISTED, behind, count_behind
+from fsbench_web.studies.scores.source_runs import MOST_LISTED, count_runs_of_scores, runs_of_scores
 
 NOT_COMPARABLE = "not_comparable"
 MIXED_WORKLOADS = "mixed_workloads"
@@ -77,7 +77,7 @@ class Comparison:
     @cached_property
     def run_ids(self) -> frozenset[int]:
         """Every run that was considered. One query, the first time; ``run_count`` is cheaper."""
-        return frozenset(behind(self.considered).order_by().values_list("pk", flat=True))
+        return frozenset(runs_of_scores(self.considered).order_by().values_list("pk", flat=True))
 
     @cached_property
     def shown_series(self) -> frozenset[int]:
@@ -87,7 +87,7 @@ class Comparison:
     @cached_property
     def run_count(self) -> int:
         """How many runs were considered. One query, the first time, if nobody had them counted."""
-        return self.counted if self.counted is not None else count_behind(self.considered)
+        return self.counted if self.counted is not None else count_runs_of_scores(self.considered)
 
 
 def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:

@@ -129,7 +129,7 @@ _FAMILIES = ({report.FORMAT, terse.FORMAT, normal.FORMAT}, {log.FORMAT, throughp
 _ROUNDED = 0.01
 
 
-def _others(
+def _other_formats(
     text_format: Format, result: ParsedResult, lines: list[str], head: list[str]
 ) -> list[str]:
     """Further formats in a file, such as a log of several tools; their numbers are not read."""
@@ -228,7 +228,7 @@ def parse(name: str, data: bytes) -> ParsedResult:
                 f"The file looks like output of {other} too. Only what is {text_format.name} was "
                 "read: make the rest a file of its own.",
             )
-            for other in _others(text_format, result, lines, head)
+            for other in _other_formats(text_format, result, lines, head)
         ]
         return result
     if unsupported.is_beside(head):

@@ -98,13 +98,13 @@ class _Counts:
                 if kind == "hist":
                     self._read_bins(operation, value)
                 else:
-                    self.sums.setdefault(name, Counter())[operation] = _whole(value)
+                    self.sums.setdefault(name, Counter())[operation] = _whole_number(value)
 
     def _read_bins(self, operation: str, bins: Iterable[Mapping[str, Any]]) -> None:
         for entry in bins:
-            low = max(_whole(entry.get("min", 0)), 0)
+            low = max(_whole_number(entry.get("min", 0)), 0)
             place = min(max(low.bit_length() - 1, 0), MOST_BINS - 1)
-            self.bins[operation, place] += _whole(entry["count"])
+            self.bins[operation, place] += _whole_number(entry["count"])
 
 
 _MAPS = ("@ns", "@time", "@bytes", "@begun", "@failed", "@queued")
@@ -121,7 +121,7 @@ def read(text: str, by: str, seconds: float, *, is_cut: bool = False) -> Operati
         if kind == "printf":
             has_ended = has_ended or str(data).strip() == ENDED
         elif kind == "lost_events":
-            lost += _whole(data.get("events", 0))
+            lost += _whole_number(data.get("events", 0))
         elif kind in ("map", "hist") and has_ended:
             try:
                 counts.take(kind, data)
@@ -140,7 +140,7 @@ def _field_of(line: str) -> tuple[str, Any]:
         raise UnreadableOutput(f"It printed {line[:80]!r}, which is no JSON of its own.") from None
 
 
-def _whole(value: object) -> int:
+def _whole_number(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise UnreadableOutput(f"{str(value)[:40]!r} is no whole number.")
     return value

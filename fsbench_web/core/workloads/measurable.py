@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.profiles.definition import RATIO, Part, Profile
 from fsbench_web.core.workloads import iozone
-from fsbench_web.core.workloads.measuring import measuring, tests_without_sizes
+from fsbench_web.core.workloads.measuring import measuring_plan, tests_without_sizes
 
 MOST_SAID = 8
 
@@ -51,7 +51,7 @@ def _doubt(part: Part, measured: Collection[str]) -> str:
     if part.blocks is not None:
         if part.operation not in testnames.IOZONE_TESTS:
             return "" if test in measured else _unknown_with_sizes(part)
-        left = measuring(part.demands).left
+        left = measuring_plan(part.demands).left
         if not left or test not in iozone.TESTS:
             return ""  # IOzone's other seven come with imports
         return (

@@ -40,7 +40,7 @@ class MeasuringPlan:
     refused: tuple[tuple[RequiredCell, str], ...] = ()
 
 
-def measuring(demands: Iterable[RequiredCell], problem: Check = _anywhere) -> MeasuringPlan:
+def measuring_plan(demands: Iterable[RequiredCell], problem: Check = _anywhere) -> MeasuringPlan:
     """The fewest workloads that measure the cells, of those without a ``problem``."""
     matrices: dict[tuple[bool, bool], list[RequiredCell]] = defaultdict(list)
     by_slug: dict[str, Mapping[str, Any]] = {}

@@ -75,7 +75,7 @@ def _priced(run: Run, price: Price | None) -> bool:
     costs = {test: value for test, value in run_activity.costs.items() if test not in TESTS}
     for block in measurements.listed(measurements.of_run(run.pk)):
         if any(test in TESTS for test, *_ in block.tests):
-            measurements.rewrite(block, _without(block.read().rows()))
+            measurements.rewrite(block, _without_prices(block.read().rows()))
     value = _value(run_activity, price)
     if price is not None and value is not None:
         test = test_of(price.currency)
@@ -87,7 +87,7 @@ def _priced(run: Run, price: Price | None) -> bool:
     return value is not None
 
 
-def _without(rows: Iterable[measurements.Measurement]) -> list[measurements.Measurement]:
+def _without_prices(rows: Iterable[measurements.Measurement]) -> list[measurements.Measurement]:
     return [row for row in rows if row.test not in TESTS]
 
 

@@ -49,7 +49,7 @@ class ShownActivity:
         return self.kept.seconds > 2 * self.every_s * max(self.kept.samples, 1)
 
 
-def shown(run_id: int) -> ShownActivity | None:
+def of_run(run_id: int) -> ShownActivity | None:
     """What is kept of a run, drawn; None where nothing was sampled."""
     run_activity = records.of_run(run_id)
     if run_activity is None:

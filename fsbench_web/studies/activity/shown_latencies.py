@@ -47,7 +47,7 @@ class ShownLatencies:
     problem: str = ""
 
 
-def shown(run_id: int) -> ShownLatencies | None:
+def of_run(run_id: int) -> ShownLatencies | None:
     """None where the run has none."""
     try:
         distributions = latencies.of_run(run_id)

@@ -50,7 +50,7 @@ class ShownOperations:
     figures: Mapping[str, Any] = field(default_factory=dict)
 
 
-def shown(run: Run) -> list[ShownTrace | ShownOperations]:
+def of_run(run: Run) -> list[ShownTrace | ShownOperations]:
     """One of each tracer that has ended; none of a run that is not traced. A query
     each, and one.
     """
@@ -61,11 +61,11 @@ def shown(run: Run) -> list[ShownTrace | ShownOperations]:
         if tracer == OPERATIONS:
             shown_traces.append(_operations(run.pk, TRACERS[tracer], trace.problem))
         elif tracer in TRACERS:
-            shown_traces.append(_shown(run.pk, TRACERS[tracer], trace.problem))
+            shown_traces.append(_requests(run.pk, TRACERS[tracer], trace.problem))
     return shown_traces
 
 
-def _shown(run_id: int, tracer: Tracer, problem: str) -> ShownTrace:
+def _requests(run_id: int, tracer: Tracer, problem: str) -> ShownTrace:
     try:
         trace = traces.requests_of(run_id)
     except UnreadableBlock as error:

@@ -25,7 +25,7 @@ def read(
         except ValidationError as refused:
             wrong: dict[Steps, Any] = {}
             for error in refused.errors(include_url=False):
-                wrong.setdefault(_there(value, error["loc"]), error)
+                wrong.setdefault(_steps_in_data(value, error["loc"]), error)
             for steps, error in wrong.items():
                 on_error(steps, error)
             for steps in reversed(wrong):
@@ -38,7 +38,7 @@ def error_text(error: Any) -> str:
     return str(error["msg"] if cause is None else cause)
 
 
-def _there(value: Any, steps: Steps) -> Steps:
+def _steps_in_data(value: Any, steps: Steps) -> Steps:
     """As many of pydantic's steps as lead to something in the data.
 
     What stands by itself where a list may is no step: it is the list's one.

@@ -149,14 +149,14 @@ class GuestSpec:
         return self.memory_mib * MIB
 
 
-def _alone(value: object) -> object:
+def _as_list(value: object) -> object:
     """A number by itself is a list of one."""
     return [value] if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 _Several = Annotated[
     tuple[StrictInt, ...],
-    BeforeValidator(_alone, json_schema_input_type=tuple[StrictInt, ...] | StrictInt),
+    BeforeValidator(_as_list, json_schema_input_type=tuple[StrictInt, ...] | StrictInt),
 ]
 
 

@@ -66,7 +66,7 @@ def why_nothing_runs(
         return (
             f"Nothing can be run on {place} yet: {worker} sets itself up "
             f"({setup.title[:1].lower()}{setup.title[1:]}), and this form shows what can be run "
-            f"{_when(setup)}."
+            f"{_start_in_words(setup)}."
         )
     if setup is not None and setup.command:
         return (
@@ -81,7 +81,7 @@ def why_nothing_runs(
     )
 
 
-def _when(setup: WorkerSetup) -> str:
+def _start_in_words(setup: WorkerSetup) -> str:
     if setup.remaining_s is None:
         return "as soon as that has ended"
     return f"when that has ended, in about {duration(setup.remaining_s)}"

@@ -28,7 +28,7 @@ def check_times(spec: JobSpec, now: datetime, problems: Problems) -> None:
             leave = "start at once" if place == "start_at" else "have no end"
             problems.add(
                 place,
-                f"{moment.isoformat()} is in the past (it is {words.at(now)} now): say a later "
+                f"{moment.isoformat()} is in the past (it is {words.time(now)} now): say a later "
                 f"time, or leave it out to {leave}.",
             )
         elif moment > now + MOST_AHEAD:
@@ -79,8 +79,8 @@ def check_window(
         )
     problems.add(
         "stop_before",
-        f"Nothing of it would be begun: there are {room} from {words.at(time_window.begins_at)} to "
-        f"{words.at(time_window.stop_before)}; {takes}. Stop later, or measure less.",
+        f"Nothing of it would be begun: there are {room} from {words.time(time_window.begins_at)} "
+        f"to {words.time(time_window.stop_before)}; {takes}. Stop later, or measure less.",
     )
 
 

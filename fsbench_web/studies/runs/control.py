@@ -299,7 +299,7 @@ def _problems(run: Run) -> Iterator[str]:
     if run.job is not None and closing.is_over(run.job, clock.now()):
         assert run.job.stop_before is not None
         yield (
-            f"Job {run.job.pk} stops before {words.at(run.job.stop_before)}, and that time is "
+            f"Job {run.job.pk} stops before {words.time(run.job.stop_before)}, and that time is "
             "over: submit what is left as a new job, from its job file."
         )
     lun, journal = run.series.lun, run.series.journal_lun

@@ -171,14 +171,14 @@ def lock(handle: LeaseHandle) -> list[int]:
     """``hold`` for what needs nothing of the run. Returns the leases' keys. Raises LeaseLost."""
     assert connection.in_atomic_block
     tokens = chain((handle.lun_id, handle.token), *handle.others)
-    rows = _own(len(handle.others)).rows(handle.run_id, *tokens)
+    rows = _handle_query(len(handle.others)).rows(handle.run_id, *tokens)
     if len(rows) != 1 + len(handle.others):
         raise LeaseLost(f"run {handle.run_id} no longer holds what it runs on")
     return [key for (key,) in rows]
 
 
 @cache
-def _own(others: int) -> FixedQuery:
+def _handle_query(others: int) -> FixedQuery:
     """The leases of a handle, locked, as long as they are its run's with its tokens."""
     conditions = " OR ".join(["lun_id = %s AND token = %s", *["id = %s AND token = %s"] * others])
     # SQLite has one writer, who has locked everything.

@@ -132,7 +132,7 @@ def end_expired_runs() -> list[int]:
         with transaction.atomic():
             job = Job.objects.select_for_update(no_key=True).get(pk=job_id)
             waiting = job.runs.filter(state=RunState.QUEUED).order_by("id")
-            _leave_out(list(waiting.values_list("id", flat=True)), closing.over(job))
+            _leave_out(list(waiting.values_list("id", flat=True)), closing.late_reason(job))
     return job_ids
 
 

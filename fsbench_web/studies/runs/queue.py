@@ -128,7 +128,7 @@ def _turn(run: Run) -> tuple[int, int, int]:
     return -priority, run.pk if run.place is None else run.place, run.pk
 
 
-def before(run: Run) -> int:
+def runs_ahead(run: Run) -> int:
     """How many runs of the same LUN come before a run that waits: active, or earlier in turn."""
     ids = list(waiting().filter(series__lun=run.series.lun_id).values_list("id", flat=True))
     active = Run.objects.filter(leases__lun=run.series.lun_id).count()

@@ -262,7 +262,7 @@ def _alike() -> list[tuple[str, tuple[Any, ...] | None]]:
         series = Series.objects.order_by().annotate(**_AS_TEXT)
         groups = series.values("kernel", *_KEYS, *_CIRCUMSTANCES[7:])
         ends = groups.annotate(oldest=Min("pk"), newest=Max("pk"))
-        return _known(list(ends.values_list("kernel", "oldest", "newest")))
+        return _known_circumstances(list(ends.values_list("kernel", "oldest", "newest")))
     tables = _tables()
     statement = _ALIKE.format(
         **tables,
@@ -275,7 +275,7 @@ def _alike() -> list[tuple[str, tuple[Any, ...] | None]]:
         return [(row[6], row if is_scored else None) for *row, is_scored in cursor.fetchall()]
 
 
-def _known(
+def _known_circumstances(
     groups: Collection[tuple[str, int, int]],
 ) -> list[tuple[str, tuple[Any, ...] | None]]:
     """The same of (kernel, oldest, newest) of each group. One query; none of very many groups."""

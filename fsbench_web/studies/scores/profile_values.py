@@ -251,7 +251,7 @@ def _add(
                 if circumstances.meets(kind, cell)
                 and _is_selected(cell, circumstances, test, selection)
             )
-            for cell, value, flags in _wanted(test_numbers, wanted):
+            for cell, value, flags in _required_values(test_numbers, wanted):
                 if cell not in seen:
                     continue
                 why = [*(flags or ()), *of_run]
@@ -281,7 +281,7 @@ def _sizes(columns: MeasurementColumns) -> list[Cell]:
     return sizes if is_cell.all() else [*sizes, _NO_CELL]
 
 
-def _wanted(
+def _required_values(
     numbers: Numbers, wanted: Mapping[Cell, RequiredCell]
 ) -> Iterable[tuple[Cell, float, list[str] | None]]:
     columns = numbers.columns

@@ -101,7 +101,7 @@ def selected_scores(
         wanted[str(Selection.UNCACHED)] = {CACHED: is_cached}
     by_selection = {}
     for selection, why in wanted.items():
-        scores = _without(test, columns, judged, why, whole)
+        scores = _remaining_scores(test, columns, judged, why, whole)
         if basis.ceilings is not None and scores.left_out:
             remaining = columns.taken(~np.logical_or.reduce(list(why.values())))
             left = {
@@ -158,7 +158,7 @@ def _runs(
     return by_category
 
 
-def _without(
+def _remaining_scores(
     test: str,
     columns: TestColumns,
     judged: FlaggedCells,

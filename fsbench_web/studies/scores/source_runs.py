@@ -96,14 +96,14 @@ def _finished(study_slugs: Collection[str]) -> QuerySet[Run]:
     return runs.filter(series__study__slug__in=list(study_slugs)) if study_slugs else runs
 
 
-def behind(scores: QuerySet[Score]) -> QuerySet[Run]:
+def runs_of_scores(scores: QuerySet[Score]) -> QuerySet[Run]:
     """The finished runs of all series that have any of the scores."""
     return Run.objects.filter(
         state=RunState.DONE, tracing=UNTRACED, series__in=scores.order_by().values("series")
     )
 
 
-def count_behind(scores: QuerySet[Score]) -> int:
+def count_runs_of_scores(scores: QuerySet[Score]) -> int:
     """How many finished runs these are. One query.
 
     Each series is named once: a database then joins two lists, and asks of no run whether its

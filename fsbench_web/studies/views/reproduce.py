@@ -65,7 +65,7 @@ def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
     }
     if place is None:
         return render(request, "studies/reproduce.html", context)
-    wish = _wish(request.GET, place)
+    wish = _reproduction_request(request.GET, place)
     reproduction = reproductions.unisys_2005(
         wish,
         place.ability,
@@ -130,7 +130,7 @@ def _chosen(places: list[LunWithGuests], number: str) -> LunWithGuests | None:
     )
 
 
-def _wish(query: QueryDict, place: LunWithGuests) -> ReproductionRequest:
+def _reproduction_request(query: QueryDict, place: LunWithGuests) -> ReproductionRequest:
     """What the address asks for; what makes no sense is as if it were not there."""
     size = query.get("size", "")
     if size not in reproductions.SIZES:

@@ -103,10 +103,10 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "confirmed": control.confirmed_by([shown_run]),
         "seen": control.seen_of([shown_run]),
         "time_zone": timezone.get_current_timezone_name(),
-        "activity": activity.shown(shown_run.pk),
-        "clients": clients.shown(shown_run),
-        "traces": shown_traces.shown(shown_run),
-        "latencies": shown_latencies.shown(shown_run.pk),
+        "activity": activity.of_run(shown_run.pk),
+        "clients": clients.of_run(shown_run),
+        "traces": shown_traces.of_run(shown_run),
+        "latencies": shown_latencies.of_run(shown_run.pk),
     }
     context |= _log(shown_run) | _measured(shown_run) | _retried(shown_run)
     if shown_run.state == RunState.QUEUED:
@@ -157,7 +157,7 @@ def _probe(run: Run) -> shown_probe.ShownProbe | None:
     if run.probe is None:
         return None
     made_by = Run.objects.filter(made_probe=run.probe).values_list("pk", flat=True).first()
-    return shown_probe.shown(run.probe, made_by)
+    return shown_probe.of_probe(run.probe, made_by)
 
 
 def _retried(shown_run: Run) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def _waiting(shown_run: Run) -> dict[str, Any]:
     return {
         "refusals": refusals,
         "remedy": authority.remedy(waiting) if refusals else "",
-        "waits_for": queue.before(shown_run),
+        "waits_for": queue.runs_ahead(shown_run),
         "starts_at": starts_at if starts_at and starts_at > clock.now() else None,
         "shared_in_use": leases.shared_in_use(shown_run.series),
         "worker_problems": [

@@ -12,7 +12,7 @@ from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
-from fsbench_web.core.workloads.measuring import measuring
+from fsbench_web.core.workloads.measuring import measuring_plan
 from fsbench_web.core.workloads.registry import presets
 from fsbench_web.studies.models import Series
 from tests.accounts.people import person
@@ -196,12 +196,12 @@ def test_where_several_luns_can_be_used_the_form_leaves_out_what_does_not_fit_on
 
 def test_another_preset_that_fits_gives_a_test_without_sizes():
     demand = RequiredCell("filemark_transactions@threads=8")
-    [first] = measuring([demand]).workloads
+    [first] = measuring_plan([demand]).workloads
     too_large = presets()[first].workload()
-    [other] = measuring([demand], lambda one: "Too large." * (one == too_large)).workloads
+    [other] = measuring_plan([demand], lambda one: "Too large." * (one == too_large)).workloads
     assert other.startswith("filemark")
     assert other != first
-    nowhere = measuring([demand], lambda _: "Too large.")
+    nowhere = measuring_plan([demand], lambda _: "Too large.")
     assert (nowhere.workloads, nowhere.refused) == ({}, ((demand, "Too large."),))
 
 
@@ -214,7 +214,7 @@ def test_nothing_missing_leads_back():
 
 
 def test_ways_of_measuring_are_workloads_of_their_own_and_the_rest_is_told():
-    found = measuring(
+    found = measuring_plan(
         [
             RequiredCell("random_write", 8, GB),
             RequiredCell("random_write", 16, GB, flushed=True),
@@ -238,6 +238,6 @@ def test_ways_of_measuring_are_workloads_of_their_own_and_the_rest_is_told():
 
 
 def test_a_test_without_sizes_is_measured_by_the_preset_that_gives_it():
-    found = measuring([RequiredCell("random_io_real@mb=4")])
+    found = measuring_plan([RequiredCell("random_io_real@mb=4")])
     assert found.workloads == {"random-access-small": {}}
     assert found.left == ()

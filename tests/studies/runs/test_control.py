@@ -133,7 +133,7 @@ class TestPriority:
         assert queue.next_run(disk) == runs[0]
         control.set_priority(job.pk, -10)
         assert [run.pk for run in queue.waiting()] == [run.pk for run in (*second, *runs)]
-        assert queue.before(runs[0]) == 4
+        assert queue.runs_ahead(runs[0]) == 4
 
     def test_the_worker_is_told_of_it(
         self, job: Job, second: list[Run], nudged, django_capture_on_commit_callbacks

@@ -128,7 +128,7 @@ class TestStart:
         submit(spec(start_at=night.now + 30 * MINUTE, priority=5), "disk1", ann)
         second = submit(spec(new_study="Second"), "disk1", ann)
         assert queue.next_run(disk) == second[0]
-        assert queue.before(second[0]) == 0
+        assert queue.runs_ahead(second[0]) == 0
 
     def test_a_paused_one_does_not_start_by_itself(
         self, spec: MakeSpec, ann: User, worker: Worker, night: Night
@@ -164,7 +164,7 @@ class TestStop:
         assert lifecycle.claim(following.pk, worker) is None
         assert states(job) == ["done"] * 4 + ["cancelled"] * 2
         reason = (
-            f"Left out: its job stops before {words.at(night.now + 15 * MINUTE)}, and this block "
+            f"Left out: its job stops before {words.time(night.now + 15 * MINUTE)}, and this block "
             "of 2 runs would take about 20 min of the 15 min that were left."
         )
         assert left(job) == [reason] * 2
@@ -203,8 +203,8 @@ class TestStop:
         assert states(job) == ["running"] + ["cancelled"] * 5
         assert lifecycle.heartbeat(handle) is False
         assert set(left(job)) == {
-            f"Left out: its job stops before {words.at(night.now - 5 * MINUTE)}, and that time is "
-            "over."
+            f"Left out: its job stops before {words.time(night.now - 5 * MINUTE)}, and that time "
+            "is over."
         }
         assert lifecycle.end_expired_runs() == []
 
@@ -343,7 +343,7 @@ class TestPlan:
         plan = planned(spec(new_study="Second", repeats=4, **times))
         assert plan.window is not None
         assert plan.window.words == (
-            f"By {words.at(at + 50 * MINUTE)} about 4 of 8 runs; left out then: blocks 3 to 4 of "
+            f"By {words.time(at + 50 * MINUTE)} about 4 of 8 runs; left out then: blocks 3 to 4 of "
             "ext4_wb_none, xfs_none."
         )
         reference = ReferenceSpec(ConfigurationSpec("xfs", {}, "none"), 2)
@@ -352,7 +352,7 @@ class TestPlan:
         assert "left out then: block 2 of ext4_wb_none, xfs_none" in plan.window.words
         whole = planned(spec(new_study="Second", start_at=at, stop_before=at + 41 * MINUTE)).window
         assert whole is not None
-        assert whole.words == f"By {words.at(at + 41 * MINUTE)} all 4 runs."
+        assert whole.words == f"By {words.time(at + 41 * MINUTE)} all 4 runs."
         assert planned(spec(new_study="Second")).window is None
 
     def test_it_says_what_nobody_knows(self, spec: MakeSpec, night: Night) -> None:
@@ -481,9 +481,9 @@ class TestPages:
             f"&stop_before={end:%Y-%m-%dT%H:%M}"
         )
         page = " ".join(client.get(address).content.decode().split())
-        assert f"By {words.at(end)} about 2 of 4 runs; left out then: block 2 of" in page
+        assert f"By {words.time(end)} about 2 of 4 runs; left out then: block 2 of" in page
         form = " ".join(client.get(address.replace("review/", "")).content.decode().split())
-        assert f">By {words.at(end)} about 2 of 4 runs; left out then: block 2 of" in form
+        assert f">By {words.time(end)} about 2 of 4 runs; left out then: block 2 of" in form
         early = address.replace(f"{end:%Y-%m-%dT%H:%M}", f"{begin + MINUTE:%Y-%m-%dT%H:%M}")
         form = " ".join(client.get(early.replace("review/", "")).content.decode().split())
         assert "data-outlook" in form
@@ -494,7 +494,7 @@ class TestPages:
         page = " ".join(client.get(job).content.decode().split())
         assert "It starts at" in page
         assert "left out then: block 2 of ext4_wb_none, xfs_none." in page
-        assert words.at(begin) in page
+        assert words.time(begin) in page
         assert "starts at" in client.get(f"/runs/{runs[0].pk}/").content.decode()
         api = f"/api/v1/sweeps/{runs[0].job_id}"
         said = client.get(api).json()

@@ -10,7 +10,7 @@ from fsbench_web.compare.tables.work.entries import Entry
 from fsbench_web.compare.tables.work.ranking import ranking_data
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.workloads import presets
-from fsbench_web.core.workloads.measuring import measuring
+from fsbench_web.core.workloads.measuring import measuring_plan
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores.profile_values import kind_of
 
@@ -64,7 +64,7 @@ def _wanted(entry: Entry, *, is_continued: bool) -> list[RequiredCell]:
 
 def _way(demands: Iterable[RequiredCell]) -> str:
     """How what would be ordered measures cells; "" where no one workload does."""
-    workloads = measuring(demands).workloads
+    workloads = measuring_plan(demands).workloads
     if len(workloads) != 1:
         return ""
     [(slug, parameters)] = workloads.items()

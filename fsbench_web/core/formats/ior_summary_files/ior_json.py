@@ -61,7 +61,7 @@ def parse(lines: list[str]) -> ParsedResult:
         if (began := root.text("Began")) and not result.facts:
             result.facts.append(("Run at", began[:80]))
         made_with = {
-            _whole(test, "TestID"): [
+            _whole_number(test, "TestID"): [
                 text for name in ("Options", "Parameters") for text in _settings(test.object(name))
             ]
             for test in tests
@@ -69,14 +69,14 @@ def parse(lines: list[str]) -> ParsedResult:
         if summary := root.objects("summary"):
             last: int | None = None
             for place, entry in enumerate(summary):
-                test_id = _whole(entry, "TestID")
+                test_id = _whole_number(entry, "TestID")
                 if not place or test_id != last:
                     collector.begin(made_with.get(test_id, ()))
                 last = test_id
                 _summary(collector, entry, tests)
         else:
             for test in tests:
-                _repetitions(collector, test, made_with[_whole(test, "TestID")])
+                _repetitions(collector, test, made_with[_whole_number(test, "TestID")])
     return collector.finish("This is IOR's JSON, and no test in it has a result.", len(lines))
 
 
@@ -91,11 +91,11 @@ def _settings(options: JsonObject) -> list[str]:
 
 def _summary(collector: Collector, entry: JsonObject, tests: list[JsonObject]) -> None:
     operation = entry.text("operation")
-    load = load_text(tasks=_whole(entry, "numTasks"))
+    load = load_text(tasks=_whole_number(entry, "numTasks"))
     repetitions = [
         repetition
         for test in tests
-        if _whole(test, "TestID") == _whole(entry, "TestID")
+        if _whole_number(test, "TestID") == _whole_number(entry, "TestID")
         for repetition in test.objects("Results")
         if repetition.text("access") == operation
     ]
@@ -116,14 +116,14 @@ def _summary(collector: Collector, entry: JsonObject, tests: list[JsonObject]) -
         )
 
 
-def _whole(entry: JsonObject, key: str) -> int | None:
+def _whole_number(entry: JsonObject, key: str) -> int | None:
     number = entry.number(key)
     return int(number.text) if number and re.fullmatch("[0-9]{1,18}", number.text) else None
 
 
 def _sizes(entry: JsonObject) -> tuple[int | None, int | None]:
     """Transfer size and what a task writes, in KB, where both are whole."""
-    sizes = [_whole(entry, key) for key in ("transferSize", "blockSize", "segmentCount")]
+    sizes = [_whole_number(entry, key) for key in ("transferSize", "blockSize", "segmentCount")]
     transfer, block, segments = (size or 0 for size in sizes)
     size = block * segments
     if not transfer or not size or transfer % 1024 or size % 1024:
@@ -136,7 +136,7 @@ def _repetitions(collector: Collector, test: JsonObject, settings: list[str]) ->
     collector.result.complete = False
     message = "IOR's summary is not there: the run did not end. Its repetitions are read."
     collector.warn(test.line, message)
-    load = load_text(tasks=_whole(test.object("Options"), "tasks"))
+    load = load_text(tasks=_whole_number(test.object("Options"), "tasks"))
     seen: set[str] = set()
     for entry in test.objects("Results"):
         access = entry.text("access")

@@ -46,12 +46,12 @@ def problem(
     if lun.is_folder:
         return ""
     leaves: dict[str, int] = {}
-    for name, left in _left(lun, configurations, neighbours):
+    for name, left in _usable_bytes(lun, configurations, neighbours):
         if needed > left:
             leaves[name] = min(left, leaves.get(name, left))
     if not leaves:
         return ""
-    text = "; ".join(f"{name} leaves {_below(left, needed)}" for name, left in leaves.items())
+    text = "; ".join(f"{name} leaves {_size_words(left, needed)}" for name, left in leaves.items())
     room = (
         f"the {size(size_bytes)} of {lun.name}" if len(alone) == len(configurations) else "its LUNs"
     )
@@ -62,7 +62,7 @@ def problem(
     )
 
 
-def _left(
+def _usable_bytes(
     lun: Lun, configurations: Iterable[ConfigurationSpec], neighbours: Mapping[str, Lun]
 ) -> Iterator[tuple[str, int]]:
     """What each leaves of its LUNs at most; one that cannot be is told elsewhere."""
@@ -84,7 +84,7 @@ def _left(
         yield FILESYSTEMS[wanted.filesystem].name, max(0, size_bytes - taken)
 
 
-def _below(left: int, needed: int) -> str:
+def _size_words(left: int, needed: int) -> str:
     """So many bytes in words, and by how much too few where the words would be the same."""
     if size(left) != size(needed):
         return size(left)

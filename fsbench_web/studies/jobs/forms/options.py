@@ -261,7 +261,7 @@ class OptionsForm:
         place = ".".join(map(str, steps))
         name = _FIELDS.get(place, place)
         if name in ASKED:
-            text, why = _shown(getattr(self, name)), IS.get(error["type"], "cannot be")
+            text, why = _shortened(getattr(self, name)), IS.get(error["type"], "cannot be")
             sentence = f'"{text}" {why}: {ASKED[name]}.'
             wrong.add(name)
         else:  # fields of a part that do not go together
@@ -318,7 +318,7 @@ def read_options(query: QueryDict) -> dict[str, Any]:
     return {
         "kernels": list(dict.fromkeys(filter(None, query.getlist("kernel")))),
         "tracing": list(dict.fromkeys(filter(None, query.getlist("tracing")))),
-        "clients": list(dict.fromkeys(map(_shown, filter(None, query.getlist("clients")))))[
+        "clients": list(dict.fromkeys(map(_shortened, filter(None, query.getlist("clients")))))[
             :MOST_CLIENTS
         ],
         **{
@@ -359,7 +359,7 @@ def by_field(by_part: Mapping[str, list[str]]) -> Unreadable:
     return unreadable
 
 
-def _shown(value: str | list[str]) -> str:
+def _shortened(value: str | list[str]) -> str:
     """What was said, or how it begins where no name of anything is so long."""
     text = value if isinstance(value, str) else ", ".join(value)
     return text if len(text) <= _MOST_LETTERS else f"{text[: _MOST_LETTERS - 1]}…"

@@ -231,14 +231,14 @@ def named_parameters(tool: str, values: Mapping[str, Any]) -> list[tuple[str, st
     kind = workload_types().get(tool)
     parameters = {parameter.key: parameter for parameter in kind.parameters} if kind else {}
     return [
-        (parameters[key].label, _shown(parameters[key], value))
+        (parameters[key].label, _value_in_words(parameters[key], value))
         if key in parameters
         else (_OTHER_LABELS.get(key, key), _plain(value))
         for key, value in values.items()
     ]
 
 
-def _shown(parameter: Parameter, value: Value) -> str:
+def _value_in_words(parameter: Parameter, value: Value) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         if parameter.sizes_kb or parameter.unit == "KB":
             return numbers.benchmark_size(value)

@@ -97,7 +97,7 @@ def accept(run_id: int, worker: str) -> Part | None:
 def heartbeat(part: Part) -> datetime | None:
     """Tell that the client lives. Returns when all begin; None: not known yet. Raises LeaseLost."""
     _hold(part)
-    _own(part).update(seen_at=AT_DATABASE)
+    _open_client(part).update(seen_at=AT_DATABASE)
     return RunClient.objects.values_list("start_at", flat=True).get(pk=part.client_id)
 
 
@@ -105,14 +105,16 @@ def heartbeat(part: Part) -> datetime | None:
 def move(part: Part, state: ClientState, **changes: Any) -> None:
     """Write where the client is. Raises LeaseLost."""
     _hold(part)
-    _own(part).update(state=state, seen_at=AT_DATABASE, **changes)
+    _open_client(part).update(state=state, seen_at=AT_DATABASE, **changes)
 
 
 @transaction.atomic
 def give_up(part: Part, reason: str, cause: Cause, content: bytes | None = None) -> None:
     """The client cannot take part, or not to the end. Raises LeaseLost."""
     _hold(part)
-    _own(part).update(state=ClientState.FAILED, reason=reason[:2000], cause=cause, content=content)
+    _open_client(part).update(
+        state=ClientState.FAILED, reason=reason[:2000], cause=cause, content=content
+    )
 
 
 @transaction.atomic
@@ -137,7 +139,7 @@ def packed(outputs: Mapping[str, str]) -> bytes:
     return zlib.compress(data, 6)
 
 
-def _own(part: Part) -> QuerySet[RunClient]:
+def _open_client(part: Part) -> QuerySet[RunClient]:
     return RunClient.objects.filter(pk=part.client_id, state__in=_OPEN)
 
 

@@ -44,7 +44,7 @@ def clients_of(run: Run) -> list[RunClient]:
     return list(run.clients.defer("content").order_by("place"))
 
 
-def shown(run: Run) -> ShownClients | None:
+def of_run(run: Run) -> ShownClients | None:
     """None of a run of one client, and of one that nobody has claimed yet."""
     clients = clients_of(run)
     if not clients:

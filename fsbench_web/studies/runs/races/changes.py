@@ -83,7 +83,7 @@ def _result(standing: Standing) -> str:
         return f"The budget ended the search for what changed {subject}: {so_far(standing)}"
     seen = words.counted(bisection.fresh, "block" if len(race.contenders) == 2 else "fresh block")
     if bisection.status == FASTER:
-        return _found(standing, bisection, kernels, subject, seen)
+        return _change_found(standing, bisection, kernels, subject, seen)
     inside = f"within {race.margin_percent:g}%, {_interval(bisection)}, in {seen}"
     if bisection.status == EQUIVALENT and not bisection.is_neighbours:
         return (
@@ -94,7 +94,7 @@ def _result(standing: Standing) -> str:
         return (
             f"{after} is as fast as {before}, to which the search led, with {subject} ({inside}): "
             "the change is in several steps, or the search went astray. "
-            f"{_whole(bisection, kernels, race.contenders)}"
+            f"{_newest_beside_oldest(bisection, kernels, race.contenders)}"
         )
     if standing.is_of_ticks:
         return (
@@ -114,7 +114,7 @@ def _looked_for(bisection: Bisection, kernels: Mapping[str, str]) -> str:
     return f"it was looked for after {kernels[bisection.before]}, up to {kernels[bisection.after]}."
 
 
-def _found(
+def _change_found(
     standing: Standing, bisection: Bisection, kernels: Mapping[str, str], subject: str, seen: str
 ) -> str:
     assert bisection.ratio is not None
@@ -134,11 +134,13 @@ def _found(
     return (
         f"{after} is where {subject} became {direction}: {words.faster(bisection.ratio)} than "
         f"{before}, the kernel before it ({interval} that did not choose the two{unmeasured}). "
-        f"{_whole(bisection, kernels, standing.race.contenders)}"
+        f"{_newest_beside_oldest(bisection, kernels, standing.race.contenders)}"
     ).strip()
 
 
-def _whole(bisection: Bisection, kernels: Mapping[str, str], contenders: list[str]) -> str:
+def _newest_beside_oldest(
+    bisection: Bisection, kernels: Mapping[str, str], contenders: list[str]
+) -> str:
     """The newest beside the oldest, a sentence; "" where both were never in one block."""
     if bisection.whole is None:
         return ""

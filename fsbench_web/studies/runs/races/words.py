@@ -129,11 +129,11 @@ def _result(standing: Standing) -> str:
         )
     return (
         f"{leader} leads {subject}, inconclusive: {faster(of_race.ratio)} than {other} "
-        f"({interval}, in {seen}); {certainty}.{_more(of_race)}"
+        f"({interval}, in {seen}); {certainty}.{_deciding_blocks(of_race)}"
     )
 
 
-def _more(of_race: racing.Race) -> str:
+def _deciding_blocks(of_race: racing.Race) -> str:
     """What would decide between the finalists; "" where too few blocks tell it."""
     if of_race.fresh < racing.LEAST_LOOK:
         return ""

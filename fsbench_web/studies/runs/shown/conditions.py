@@ -83,7 +83,7 @@ def conditions(run: Run) -> Conditions:
     device = noted.get("device") or {}
     return Conditions(
         before=[
-            *_before(noted.get("before") or {}),
+            *_before_run(noted.get("before") or {}),
             *(
                 ("Processors held", "; ".join(sentence))
                 for sentence in [noted.get("processors")]
@@ -103,7 +103,7 @@ def conditions(run: Run) -> Conditions:
     )
 
 
-def _before(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _before_run(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = []
     if "load" in noted:
         load = ", ".join(f"{value:.2f}" for value in noted["load"])

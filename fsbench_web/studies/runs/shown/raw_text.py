@@ -60,7 +60,7 @@ def _page(counted_lines: Iterable[str], shown_lines: Iterable[str], number: int)
     number = min(max(number, 1), max(1, -(-total // LINES_A_PAGE)))
     first = (number - 1) * LINES_A_PAGE
     lines = [
-        (line_number, _shown(line.rstrip("\n")))
+        (line_number, _shortened(line.rstrip("\n")))
         for line_number, line in enumerate(
             islice(shown_lines, first, first + LINES_A_PAGE),
             start=first + 1,
@@ -69,5 +69,5 @@ def _page(counted_lines: Iterable[str], shown_lines: Iterable[str], number: int)
     return TextPage(lines, total, number)
 
 
-def _shown(line: str) -> str:
+def _shortened(line: str) -> str:
     return f"{line[:MAX_SHOWN]}… ({len(line)} characters)" if len(line) > MAX_SHOWN else line

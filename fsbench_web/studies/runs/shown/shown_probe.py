@@ -54,7 +54,7 @@ class ShownProbe:
     rows: list[Row]
 
 
-def shown(probe: LunProbe, made_by: int | None) -> ShownProbe:
+def of_probe(probe: LunProbe, made_by: int | None) -> ShownProbe:
     """``made_by``: as it is shown."""
     reading = read_probe(probe.result)
     return ShownProbe(

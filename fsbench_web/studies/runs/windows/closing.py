@@ -38,7 +38,7 @@ def not_begun(run: Run, job: Job, now: datetime) -> UnstartedRuns | None:
     if job.stop_before is None:
         return None
     if is_over(job, now):
-        return UnstartedRuns([run.pk], over(job))
+        return UnstartedRuns([run.pk], late_reason(job))
     begun = begun_blocks(job)
     is_whole = run.block != "" and run.block not in begun
     waiting = _from(run, list(_waiting(job)), is_whole=is_whole)
@@ -51,16 +51,16 @@ def not_begun(run: Run, job: Job, now: datetime) -> UnstartedRuns | None:
     needed_s = sum(items[place].duration_s or 0 for place in places)
     subject = f"this block of {len(places)} runs" if len(places) > 1 else "this run"
     reason = (
-        f"Left out: its job stops before {words.at(job.stop_before)}, and {subject} would take "
+        f"Left out: its job stops before {words.time(job.stop_before)}, and {subject} would take "
         f"about {duration(needed_s)} of the {duration(room_s)} that were left."
     )
     return UnstartedRuns([waiting[place].pk for place in places], reason)
 
 
-def over(job: Job) -> str:
+def late_reason(job: Job) -> str:
     """Why what still waits is not begun."""
     assert job.stop_before is not None
-    return f"Left out: its job stops before {words.at(job.stop_before)}, and that time is over."
+    return f"Left out: its job stops before {words.time(job.stop_before)}, and that time is over."
 
 
 def jobs_that_are_over(now: datetime) -> list[int]:

@@ -28,7 +28,7 @@ class Window:
         if self.stop_before is None:
             return ""
         begun = self.runs - len(self.left_out)
-        text = f"By {words.at(self.stop_before)} "
+        text = f"By {words.time(self.stop_before)} "
         if self.left_out:
             text += f"about {begun} of {self.runs} runs; left out then: {self.left_out_words}."
         else:

@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"block ([0-9]+)$")
 OF_REFERENCE = "the reference"
 
 
-def at(moment: datetime) -> str:
+def time(moment: datetime) -> str:
     """A time in the site's zone, which is said: "2026-11-23 06:00 UTC"."""
     return f"{timezone.localtime(moment):%Y-%m-%d %H:%M %Z}"
 
@@ -43,19 +43,23 @@ def left_out(rows: Iterable[tuple[int | None, str]]) -> str:
         f"{count} run{'' if count == 1 else 's'} of {label}"
         for label, count in by_block.get(None, {}).items()
     ]
-    return _some(parts, "; ")
+    return _first_names(parts, "; ")
 
 
 def _blocks(numbers: Sequence[int], labels: Sequence[str]) -> str:
     text = f"block {numbers[0]}"
     if len(numbers) > 1:
         is_row = numbers[-1] - numbers[0] == len(numbers) - 1
-        span = f"{numbers[0]} to {numbers[-1]}" if is_row else _some(list(map(str, numbers)), ", ")
+        span = (
+            f"{numbers[0]} to {numbers[-1]}"
+            if is_row
+            else _first_names(list(map(str, numbers)), ", ")
+        )
         text = f"blocks {span}"
-    return f"{text} of {_some(labels, ', ')}"
+    return f"{text} of {_first_names(labels, ', ')}"
 
 
-def _some(names: Sequence[str], between: str) -> str:
+def _first_names(names: Sequence[str], between: str) -> str:
     text = between.join(names[:MOST_NAMED])
     more = len(names) - MOST_NAMED
     return f"{text} and {more} more" if more > 0 else text
