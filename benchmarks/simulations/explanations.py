@@ -133,7 +133,9 @@ def judge(attempt: Try, is_set_up: bool) -> tuple[bool, list[tuple[str, float, f
         *attempt.sides(), SEEDS[attempt.cause].setups if is_set_up else ()
     ).differing
     is_first = bool(differing) and differing[0].cost.test in SEEDS[attempt.cause].expected
-    return is_first, [(e.cost.test, round(e.ratio, 2), round(e.surely, 2)) for e in differing[:4]]
+    return is_first, [
+        (e.cost.test, round(e.ratio, 2), round(e.sure_distance, 2)) for e in differing[:4]
+    ]
 
 
 def summarise(tries: Iterable[Try]) -> bool:

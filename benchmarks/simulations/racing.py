@@ -93,7 +93,7 @@ def main() -> int:
         truth = draw.normal(size=8) * 0.02
         ended, _ = run(draw, truth, 160, 0.02)
         best = str(int(truth.argmax()))
-        dropped += best in ended.out and ended.out[best].why == racing.BEHIND
+        dropped += best in ended.eliminated and ended.eliminated[best].why == racing.BEHIND
     report(
         "  the best is dropped as surely behind (8 contenders within 2%)",
         100 * dropped / TRIALS,

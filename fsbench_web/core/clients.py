@@ -36,27 +36,29 @@ _OF_A_LATENCY = re.compile(r"(.+_(?:clat|lat|slat))_(mean|max|p[0-9]{1,3}(?:\.[0
 
 @dataclass(frozen=True)
 class CombinedValues:
-    """``values`` are of all clients; ``alone`` the names of tests that only clients have."""
+    """``values`` are of all clients; ``incomplete_tests`` are those that not all of them have,
+    by name.
+    """
 
     values: tuple[ParsedValue, ...]
     distributions: tuple[Distribution, ...]
-    alone: tuple[str, ...]
+    incomplete_tests: tuple[str, ...]
 
 
 def combined_values(clients: Sequence[Sequence[ParsedResult]]) -> CombinedValues:
     """What at least two clients measured, each its results in the same order.
 
-    What one of them lacks is no sum of all: it is left out, and among ``alone``.
+    What one of them lacks is no sum of all: it is left out, and among ``incomplete_tests``.
     """
     by_client = [_by_key(results) for results in clients]
     latencies = _whole_latencies(clients)
     values: list[ParsedValue] = []
-    alone: dict[str, None] = {}
+    incomplete_tests: dict[str, None] = {}
     for key in dict.fromkeys(key for client_values in by_client for key in client_values):
         per_client = [client_values[key] for client_values in by_client if key in client_values]
         value = _value(per_client, latencies) if len(per_client) == len(clients) else None
         if value is None:
-            alone[key[0]] = None
+            incomplete_tests[key[0]] = None
         else:
             first = per_client[0]
             values.append(
@@ -66,7 +68,7 @@ def combined_values(clients: Sequence[Sequence[ParsedResult]]) -> CombinedValues
                 )
             )
     distributions = tuple(latency.merged(parts) for parts in latencies.values())
-    return CombinedValues(tuple(values), distributions, tuple(alone))
+    return CombinedValues(tuple(values), distributions, tuple(incomplete_tests))
 
 
 def overlap(times: Sequence[tuple[float, float]]) -> float | None:

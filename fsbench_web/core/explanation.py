@@ -89,7 +89,7 @@ class Difference:
         return min(self.value, self.other) < self.cost.floor
 
     @property
-    def surely(self) -> float:
+    def sure_distance(self) -> float:
         """How far from no difference the nearer end of the interval is; 0 where it is within."""
         if self.low is None or self.high is None or self.low <= 1 <= self.high:
             return 0.0
@@ -238,6 +238,6 @@ def _place(difference: Difference) -> tuple[int, int, float, float]:
     return (
         order[difference.status],
         0 if difference.fits or test in _OWN else 1 if test in _SHAPES else 2,
-        -difference.surely,
+        -difference.sure_distance,
         -abs(log(difference.ratio)),
     )

@@ -74,7 +74,7 @@ def encode_over_time(all_series: Sequence[LatencySeries]) -> bytes:
             )
             for place in range(len(PERCENTS))
         ),
-        np.array([value for series in all_series for value in series.most], dtype=float),
+        np.array([value for series in all_series for value in series.maxima], dtype=float),
     ]
     return pack(directory, columns, OVER_TIME)
 

@@ -19,7 +19,7 @@ class LatencySeries:
     """``ends_ms`` rise: when each interval ended, from the first that was measured.
 
     ``counts`` are above 0. ``percentiles`` are by PERCENTS, a value an interval, in ``unit``, and
-    ``most`` the largest of each: all the middles of the bins that hold them.
+    ``maxima`` the largest of each: all the middles of the bins that hold them.
     """
 
     test: str
@@ -28,7 +28,7 @@ class LatencySeries:
     ends_ms: tuple[int, ...]
     counts: tuple[int, ...]
     percentiles: tuple[tuple[float, ...], ...]
-    most: tuple[float, ...]
+    maxima: tuple[float, ...]
 
     @property
     def total(self) -> int:

@@ -71,7 +71,7 @@ class MeasurementColumns:
         """Which numbers have both sizes."""
         return (self.records >= 0) & (self.files >= 0)
 
-    def taken(self, selection: slice | Column) -> "MeasurementColumns":
+    def subset(self, selection: slice | Column) -> "MeasurementColumns":
         """Some of the numbers, by place or mask; ``tests`` stay."""
         return MeasurementColumns(
             self.tests,

@@ -37,21 +37,21 @@ def test_the_least_of_several_rates_is_no_sum() -> None:
     each = result(("write", 100, "KB/s"), ("write_min", 20, "KB/s"), ("write_avg", 25, "KB/s"))
     found = combined_values([[each], [each]])
     assert [(one.test, one.value) for one in found.values] == [("write", 200)]
-    assert found.alone == ("write_min", "write_avg")
+    assert found.incomplete_tests == ("write_min", "write_avg")
 
 
 def test_what_cannot_be_put_together_has_no_value() -> None:
     first = result(("usr_cpu", 30, "% CPU"), ("x_clat_p99", 5, "µs"), ("odd", 1, "apples"))
     found = combined_values([[first], [first]])
     assert found.values == ()
-    assert found.alone == ("usr_cpu", "x_clat_p99", "odd")
+    assert found.incomplete_tests == ("usr_cpu", "x_clat_p99", "odd")
 
 
 def test_what_one_client_lacks_is_no_sum_of_all() -> None:
     first = result(("read_bw", 100, "KB/s"), ("write_bw", 10, "KB/s"))
     found = combined_values([[first], [result(("read_bw", 7, "KB/s"))]])
     assert [(one.test, one.value) for one in found.values] == [("read_bw", 107)]
-    assert found.alone == ("write_bw",)
+    assert found.incomplete_tests == ("write_bw",)
 
 
 def test_other_units_and_what_is_there_twice_are_no_sum() -> None:

@@ -67,7 +67,7 @@ def test_the_summary_counts_numbers_and_cells() -> None:
         [(mount, None, None, 0.5, 9), (write, 4, 64, 1.0, 1), (write, 4, None, 2.0, 2)]
     )
     assert columns.summary() == [["mount", "", "s", 1, 0], ["write", "threads=2", "KB/s", 2, 1]]
-    of_write = columns.taken(columns.of_tests({("write", "threads=2")}.__contains__))
+    of_write = columns.subset(columns.of_tests({("write", "threads=2")}.__contains__))
     assert [row[3] for row in of_write.rows()] == [1.0, 2.0]
     assert of_write.pruned().summary() == [["write", "threads=2", "KB/s", 2, 1]]
 

@@ -191,7 +191,7 @@ def get_latencies(request: HttpRequest, run_id: int) -> dict[str, Any]:
                     percent: list(values)
                     for percent, values in zip(PERCENTS, series.percentiles, strict=True)
                 },
-                "most": list(series.most),
+                "most": list(series.maxima),
             }
             for series in latencies.series_of_run(run_id)
         ],

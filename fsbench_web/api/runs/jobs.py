@@ -250,7 +250,7 @@ def cancel_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     return {
         **_summary(_job_or_404(sweep_id)),
         "cancelled_now": cancelled.at_once,
-        "asked_to_stop": cancelled.asked,
+        "asked_to_stop": cancelled.asked_to_stop,
     }
 
 

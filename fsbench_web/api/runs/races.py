@@ -17,8 +17,8 @@ def race_out(job: Job) -> dict[str, Any] | None:
     race, of_race = report.race, report.of_race
     return {
         **{name: getattr(race, name) for name in _KEPT},
-        "spent_s": report.stands.spent_s,
-        "spent_runs": report.stands.runs,
+        "spent_s": report.standing.spent_s,
+        "spent_runs": report.standing.runs,
         "phase": report.phase,
         "blocks": report.blocks,
         "leader": report.leader or None,

@@ -48,7 +48,7 @@ def order(request: HttpRequest) -> HttpResponse:
     plan = measuring_plan(missing.demands, partial(_problem, lun, _configurations(serieses, lun)))
     if not missing.demands:
         messages.info(request, "Nothing is missing: every contender has every cell.")
-    unmeasured = {*plan.left, *(demand for demand, _ in plan.refused)}
+    unmeasured = {*plan.without_workload, *(demand for demand, _ in plan.refused)}
     again = [demand for demand in missing.again if demand not in unmeasured]
     if again:
         messages.info(
@@ -57,10 +57,10 @@ def order(request: HttpRequest) -> HttpResponse:
             "together with what is there (another way of measuring, or other circumstances): so it "
             "measures every cell by itself.",
         )
-    if plan.left:
+    if plan.without_workload:
         messages.warning(
             request,
-            f"No workload of fsbench measures {_named(plan.left)}: "
+            f"No workload of fsbench measures {_named(plan.without_workload)}: "
             "upload a job file of fio for it, or import a measurement.",
         )
     if plan.refused:

@@ -47,13 +47,13 @@ class CacheEdge:
 class Boundary:
     """The boundary of one test by record size in KB.
 
-    ``edges`` holds every record size of the test; ``seen`` those whose own speeds show it. The
-    others have the test's. ``fall`` is how many times faster the cached side is, in the median of
-    the record sizes that show it.
+    ``edges`` holds every record size of the test; ``observed_kb`` those whose own speeds show it.
+    The others have the test's. ``fall`` is how many times faster the cached side is, in the median
+    of the record sizes that show it.
     """
 
     edges: Mapping[int, CacheEdge]
-    seen: frozenset[int]
+    observed_kb: frozenset[int]
     fall: float
 
     def is_cached(self, cell: Cell) -> bool:

@@ -36,7 +36,7 @@ class TestColumns:
     def __len__(self) -> int:
         return len(self.values)
 
-    def taken(self, selection: Mask | Whole) -> "TestColumns":
+    def subset(self, selection: Mask | Whole) -> "TestColumns":
         """Some of the numbers, by mask or place."""
         return TestColumns(
             self.runs[selection],
@@ -162,7 +162,7 @@ def scores_of_runs(test: str, columns: TestColumns) -> dict[str, dict[int, float
         pairs = columns.pairs if is_matrix else None
         return few_numbers.scores_of_runs(columns.runs.tolist(), pairs, columns.values.tolist())
     if (columns.runs[1:] < columns.runs[:-1]).any():
-        columns = columns.taken(np.argsort(columns.runs, kind="stable"))
+        columns = columns.subset(np.argsort(columns.runs, kind="stable"))
     runs, of_runs = columns.by_run
     repeats, run_ids = len(runs), runs.tolist()
     by_category: dict[str, dict[int, float]] = {}

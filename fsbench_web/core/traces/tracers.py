@@ -8,11 +8,11 @@ OPERATIONS = "operations"
 
 @dataclass(frozen=True)
 class Tracer:
-    """``what`` is what it shows, in words."""
+    """``description`` says what it shows."""
 
     slug: str
     label: str
-    what: str
+    description: str
 
 
 TRACERS: dict[str, Tracer] = {

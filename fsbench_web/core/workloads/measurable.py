@@ -51,7 +51,7 @@ def _doubt(part: Part, measured: Collection[str]) -> str:
     if part.blocks is not None:
         if part.operation not in testnames.IOZONE_TESTS:
             return "" if test in measured else _unknown_with_sizes(part)
-        left = measuring_plan(part.demands).left
+        left = measuring_plan(part.demands).without_workload
         if not left or test not in iozone.TESTS:
             return ""  # IOzone's other seven come with imports
         return (

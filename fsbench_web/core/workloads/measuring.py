@@ -31,12 +31,13 @@ def _anywhere(workload: Workload) -> str:
 
 @dataclass(frozen=True)
 class MeasuringPlan:
-    """Presets with their parameters, by slug; and what of the cells they do not measure: ``left``
-    is what no workload measures, ``refused`` what cannot be measured there, with the reason.
+    """Presets with their parameters, by slug; and what of the cells they do not measure:
+    ``without_workload`` is what no workload measures, ``refused`` what cannot be measured there,
+    with the reason.
     """
 
     workloads: Mapping[str, Mapping[str, Any]]
-    left: tuple[RequiredCell, ...]
+    without_workload: tuple[RequiredCell, ...]
     refused: tuple[tuple[RequiredCell, str], ...] = ()
 
 

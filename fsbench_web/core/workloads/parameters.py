@@ -132,10 +132,10 @@ class Parameter:
                     f"{self.label}: nothing is given. Write 1 to {MOST_IN_A_LIST} whole numbers, "
                     "with commas between them."
                 )
-            return self._checked_list(self._name, [self._whole(part) for part in parts])
-        return self._whole(text)
+            return self._checked_list(self._name, [self._whole_number(part) for part in parts])
+        return self._whole_number(text)
 
-    def _whole(self, text: str) -> int:
+    def _whole_number(self, text: str) -> int:
         if _WHOLE.match(text):
             return int(text)
         unit = "KB" if self.kind == Kind.SIZE else self.unit

@@ -93,7 +93,7 @@ def _add_cells(by_series: dict[int, ExistingRuns]) -> None:
             continue
         if kept_count + count <= MOST_KEPT:
             kept_count += count
-            existing.stored = blocks[pk] = [block.kept() for block in blocks[pk]]
+            existing.stored = blocks[pk] = [block.loaded() for block in blocks[pk]]
         existing.measured, cells = Repeats(), KnownCells()
         by_output: dict[tuple[int, int | None], list[MeasurementColumns]] = defaultdict(list)
         for block in blocks[pk]:

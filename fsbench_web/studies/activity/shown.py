@@ -33,7 +33,7 @@ class ShownCost:
 class ShownActivity:
     """``rows`` are the table: (from, to in seconds, phase, a value a line)."""
 
-    kept: RunActivity
+    run_activity: RunActivity
     choices: dict[str, Any]
     heads: list[str]
     rows: list[tuple[float, float, str, list[float | None]]]
@@ -46,7 +46,7 @@ class ShownActivity:
     @property
     def is_thinned(self) -> bool:
         """Whether what is kept is less than was sampled."""
-        return self.kept.seconds > 2 * self.every_s * max(self.kept.samples, 1)
+        return self.run_activity.seconds > 2 * self.every_s * max(self.run_activity.samples, 1)
 
 
 def of_run(run_id: int) -> ShownActivity | None:

@@ -27,13 +27,13 @@ class Tail:
 
 @dataclass(frozen=True)
 class ShownLatency:
-    """A distribution of a run; ``most`` is the largest latency, as it was measured."""
+    """A distribution of a run; ``maximum`` is the largest latency, as it was measured."""
 
     label: str
     unit: str
     total: int
     tails: list[Tail]
-    most: float | None
+    maximum: float | None
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def of_run(run_id: int) -> ShownLatencies | None:
 def _over_time(series: LatencySeries, label: str) -> Any:
     names = [f"p{percent}" for percent in PERCENTS]
     return figure_over_time.over_time(
-        {**dict(zip(names, series.percentiles, strict=True)), "maximum": series.most},
+        {**dict(zip(names, series.percentiles, strict=True)), "maximum": series.maxima},
         [end_ms / 1000 for end_ms in series.ends_ms],
         series.counts,
         series.unit,

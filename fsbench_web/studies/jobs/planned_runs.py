@@ -145,7 +145,7 @@ class Plan:
         return list(dict.fromkeys([self.lun.name, *journals, *members]))
 
     @property
-    def seen(self) -> str:
+    def device_digest(self) -> str:
         """One word for the devices behind these names, as the worker said them last."""
         luns = {run.journal.pk: run.journal for run in self.runs if run.journal is not None}
         luns |= {lun.pk: lun for run in self.runs for _, lun in run.members}

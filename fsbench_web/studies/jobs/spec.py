@@ -184,7 +184,7 @@ class LimitsSpec:
         """How many combinations there are."""
         return math.prod(len(getattr(self, limit.name)) or 1 for limit in fields(self))
 
-    def each(self) -> list[Limits]:
+    def combinations(self) -> list[Limits]:
         """All combinations, in the order of the values."""
         names = [limit.name for limit in fields(self)]
         values = [getattr(self, name) or (0,) for name in names]
@@ -356,18 +356,24 @@ class JobSpec(JobOptions):
         """The names of all LUNs that keep a journal, each once."""
         return tuple(
             dict.fromkeys(
-                configuration.journal for configuration in self._wanted if configuration.journal
+                configuration.journal
+                for configuration in self._all_configurations
+                if configuration.journal
             )
         )
 
     @property
     def members(self) -> tuple[str, ...]:
         """The names of all other LUNs of its stacks, each once."""
-        names = (name for configuration in self._wanted for _, name in configuration.stack.members)
+        names = (
+            name
+            for configuration in self._all_configurations
+            for _, name in configuration.stack.members
+        )
         return tuple(dict.fromkeys(names))
 
     @property
-    def _wanted(self) -> list[ConfigurationSpec]:
+    def _all_configurations(self) -> list[ConfigurationSpec]:
         return [*self.configurations, *([self.reference.configuration] if self.reference else [])]
 
     @property

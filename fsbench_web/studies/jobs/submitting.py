@@ -60,7 +60,7 @@ def submit(
 
     ``confirmation`` must be what ``confirmation_text`` says, letter by letter. ``token`` is the
     form's: a second job with the same token makes nothing and returns the runs of the first.
-    ``seen`` is ``Plan.seen`` of the page on which that was typed: the devices of then.
+    ``seen`` is ``Plan.device_digest`` of the page on which that was typed: the devices of then.
     ``body_sha256`` is of the call that says all this: with a token that came with another one it is
     another job, and refused. Raises JobRefused, and then nothing is written.
     """
@@ -87,7 +87,7 @@ def submit(
                 f'The confirmation does not match: type the {names}, "{wanted}", '
                 "exactly as it is written.",
             )
-        if plan is not None and seen and seen != plan.seen:
+        if plan is not None and seen and seen != plan.device_digest:
             problems.add(
                 "confirmation",
                 f"What {' and '.join(plan.lun_names)} stands for has changed since this page was "

@@ -49,7 +49,7 @@ class Cancelled:
     """How many runs were cancelled before they started, and how many were asked to stop."""
 
     at_once: int
-    asked: int
+    asked_to_stop: int
 
 
 def _locked(job_id: int) -> Job:

@@ -99,7 +99,7 @@ def matrices(
     """
     by_key: dict[tuple[int, str], Matrix] = {}
     for numbers in _bounded(
-        numbers.taken(_sized(numbers.columns, record_kb, file_kb))
+        numbers.subset(_sized(numbers.columns, record_kb, file_kb))
         for numbers in _read(series_ids, test)
     ):
         for (name, record, file, value, _), flags in zip(
@@ -116,10 +116,10 @@ def mean_cells(series_ids: Iterable[int], test: str) -> dict[tuple[int, str], di
     """The means of the same matrices alone, by series and unit. Raises TooManyValues."""
     values: dict[tuple[int, str], dict[Cell, list[float]]] = {}
     for numbers in _bounded(
-        numbers.taken(_sized(numbers.columns, None, None)) for numbers in _read(series_ids, test)
+        numbers.subset(_sized(numbers.columns, None, None)) for numbers in _read(series_ids, test)
     ):
         for code in dict.fromkeys(numbers.columns.codes.tolist()):
-            of_unit = numbers.columns.taken(numbers.columns.codes == code)
+            of_unit = numbers.columns.subset(numbers.columns.codes == code)
             key = (numbers.series_id, of_unit.tests[code].unit)
             of_cells = values.setdefault(key, defaultdict(list))
             cells = zip(of_unit.records.tolist(), of_unit.files.tolist(), strict=True)
@@ -232,7 +232,7 @@ def sizes_of(series_ids: Iterable[int], test: str) -> tuple[list[int], list[int]
     records: set[int] = set()
     files: set[int] = set()
     for numbers in _read(series_ids, test):
-        columns = numbers.columns.taken(numbers.columns.is_cell)
+        columns = numbers.columns.subset(numbers.columns.is_cell)
         records.update(columns.records.tolist())
         files.update(columns.files.tolist())
     return sorted(records), sorted(files)
@@ -289,7 +289,7 @@ def cells_of_runs(series_ids: Iterable[int], tests: Iterable[str]) -> CellsByTes
     by_test: CellsByTest = {}
     count = 0
     for numbers in measurements.read(measurements.of_finished(series_ids), names.__contains__):
-        columns = numbers.columns.taken(numbers.columns.is_cell)
+        columns = numbers.columns.subset(numbers.columns.is_cell)
         count += len(columns)
         if count > MOST_MATCHED:
             raise TooManyValues

@@ -126,24 +126,26 @@ def score_choices() -> ScoreChoices:
         )
     }
     circumstances = _Columns(_CIRCUMSTANCES, _circumstances())
-    prepared = {preparation.in_words(json.loads(text)) for text in circumstances.each("prepared")}
-    machines = [Machine.of(json.loads(text)) for text in circumstances.each("machine_text")]
-    workloads = circumstances.each("workload__slug", "workload__title")
-    hardware = circumstances.each("hardware__slug", "hardware__name")
-    luns = circumstances.each("lun__name", "lun__worker__name")
+    prepared = {
+        preparation.in_words(json.loads(text)) for text in circumstances.distinct("prepared")
+    }
+    machines = [Machine.of(json.loads(text)) for text in circumstances.distinct("machine_text")]
+    workloads = circumstances.distinct("workload__slug", "workload__title")
+    hardware = circumstances.distinct("hardware__slug", "hardware__name")
+    luns = circumstances.distinct("lun__name", "lun__worker__name")
     return ScoreChoices(
         studies=studies,
         tests=tuple(sorted({test for test, _ in pairs})),
         categories=tuple(sorted({category for _, category in pairs})),
-        filesystems=tuple(sorted(configurations.each("filesystem"))),
+        filesystems=tuple(sorted(configurations.distinct("filesystem"))),
         workloads=tuple(sorted(pair for pair in workloads if pair[0])),
         hardware=tuple(sorted(pair for pair in hardware if pair[0])),
-        configurations=tuple(sorted(configurations.each("label"))),
-        kernels=tuple(sorted(circumstances.each("kernel"))),
-        distributions=tuple(sorted(circumstances.each("distribution"))),
+        configurations=tuple(sorted(configurations.distinct("label"))),
+        kernels=tuple(sorted(circumstances.distinct("kernel"))),
+        distributions=tuple(sorted(circumstances.distinct("distribution"))),
         luns=tuple(sorted(on_worker(*pair) or "" for pair in luns)),
-        schedulers=tuple(sorted(configurations.each("scheduler", "is_known"))),
-        journals=tuple(sorted(configurations.each("external_journal", "is_known"))),
+        schedulers=tuple(sorted(configurations.distinct("scheduler", "is_known"))),
+        journals=tuple(sorted(configurations.distinct("external_journal", "is_known"))),
         option_sets=tuple(sorted(option_sets)),
         preparations=tuple(sorted(prepared)),
         machines=tuple(sorted({machine.words for machine in machines})),
@@ -158,7 +160,7 @@ class _Columns:
     def __init__(self, names: Sequence[str], rows: Iterable[tuple[Any, ...]]):
         self._columns = dict(zip(names, zip(*rows, strict=True), strict=False))
 
-    def each(self, *names: str) -> set[Any]:
+    def distinct(self, *names: str) -> set[Any]:
         """The different values of a column, or of several together."""
         return set(self._columns.get(names[0], ())) if len(names) == 1 else set(self.pairs(*names))
 

@@ -76,7 +76,7 @@ def drift_of(job: Job) -> Drift | None:
     )
     of_runs = MeasurementBlock.objects.filter(run__in=runs)
     for numbers in measurements.read(of_runs):
-        columns = numbers.columns.taken(numbers.columns.is_cell)
+        columns = numbers.columns.subset(numbers.columns.is_cell)
         for test, record_kb, file_kb, value, _ in columns.rows():
             test_cells = cells[numbers.run_id][at_load(test.test, test.load)]
             test_cells[record_kb or 0, file_kb or 0] = value

@@ -129,7 +129,7 @@ def _by_test(parts: Iterable[Part], wanted: frozenset[str] | None) -> dict[str, 
                 continue
             if units.setdefault(name, test.unit) != test.unit:
                 raise MixedMeasurements(f"{name} was measured in {units[name]} and in {test.unit}.")
-            pieces.setdefault(name, []).append((part, places, part.columns.taken(places)))
+            pieces.setdefault(name, []).append((part, places, part.columns.subset(places)))
     return {
         name: _Test(
             units[name],

@@ -141,7 +141,7 @@ def profile_values(
     circumstances = _circumstances(measured_by, kinds)
     for block in blocks:
         numbers = block.read()
-        numbers = numbers.taken(numbers.columns.of_tests(names.__contains__))
+        numbers = numbers.subset(numbers.columns.of_tests(names.__contains__))
         series = by_series.setdefault(
             block.series_id,
             SeriesValues(
@@ -240,7 +240,7 @@ def _add(
             measure.dimension
         ):
             continue
-        test_numbers = numbers.taken(columns.codes == code)
+        test_numbers = numbers.subset(columns.codes == code)
         if not len(test_numbers):
             continue
         for kind, wanted in kinds[test].items():

@@ -100,7 +100,12 @@ class SeriesContext:
                 test: {
                     "fall": cache_boundary.fall,
                     "edges": [
-                        [record, edge.cached_kb, edge.uncached_kb, record in cache_boundary.seen]
+                        [
+                            record,
+                            edge.cached_kb,
+                            edge.uncached_kb,
+                            record in cache_boundary.observed_kb,
+                        ]
                         for record, edge in sorted(cache_boundary.edges.items())
                     ],
                 }
@@ -263,7 +268,7 @@ def _postmark_times(
     by_run: dict[int, dict[str, float]] = {}
     for run_id, columns in numbers:
         of_times = columns.of_tests(lambda test: test[0] in _POSTMARK_TIMES)
-        for test, _, _, value, _ in columns.taken(of_times).rows():
+        for test, _, _, value, _ in columns.subset(of_times).rows():
             of_run = by_run.setdefault(run_id, {})
             of_run[test.test] = max(value, of_run.get(test.test, value))
     nothing = float("nan")
@@ -296,7 +301,7 @@ def judge(test: str, unit: str, columns: TestColumns, basis: SeriesContext) -> F
     if len(columns.by_run[0]) >= repeats.LEAST_REPEATS:
         masks[OUTLIER] = repeats.outliers(columns.records, columns.files, values, columns.cells)
     if basis.ceilings is not None:
-        masks[ABOVE_DEVICE] = basis.ceilings.above(test, unit, columns)
+        masks[ABOVE_DEVICE] = basis.ceilings.above_ceiling(test, unit, columns)
     elif basis.limit_kb_s is not None:
         rates = cells.rates_kb_s(unit, columns.records.astype(np.float64), values)
         masks[ABOVE_DEVICE] = cells.above_device(rates, basis.limit_kb_s)

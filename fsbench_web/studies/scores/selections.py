@@ -103,7 +103,7 @@ def selected_scores(
     for selection, why in wanted.items():
         scores = _remaining_scores(test, columns, judged, why, whole)
         if basis.ceilings is not None and scores.left_out:
-            remaining = columns.taken(~np.logical_or.reduce(list(why.values())))
+            remaining = columns.subset(~np.logical_or.reduce(list(why.values())))
             left = {
                 category: _by_record(remaining, category)
                 for category in scores.left_out
@@ -170,7 +170,7 @@ def _remaining_scores(
         taken |= mask
     if not taken.any():
         return whole
-    remaining = columns.taken(~taken)
+    remaining = columns.subset(~taken)
     if not len(remaining):
         return SelectedScores({})
     selected = SelectedScores.of(test, remaining)

@@ -81,7 +81,7 @@ class SeriesCeilings:
             else None
         )
 
-    def above(self, test: str, unit: str, columns: TestColumns) -> Mask:
+    def above_ceiling(self, test: str, unit: str, columns: TestColumns) -> Mask:
         """Which numbers are more than the LUN does by itself, for sure, and so not of the disk."""
         mask = np.zeros(len(columns.values), dtype=np.bool_)
         for record in np.unique(columns.records).tolist():

@@ -173,9 +173,10 @@ def cancel(request: HttpRequest, job_id: int) -> HttpResponse:
     def act(user: User) -> str:
         cancelled = control.cancel(job_id, by=user.get_username())
         text = f"{cancelled.at_once} waiting run{'' if cancelled.at_once == 1 else 's'} cancelled."
-        if cancelled.asked:
+        if cancelled.asked_to_stop:
             text += (
-                f" {cancelled.asked} running: the worker is asked to stop and to unmount the LUN."
+                f" {cancelled.asked_to_stop} running: the worker is asked to stop and to unmount "
+                "the LUN."
             )
         return text
 

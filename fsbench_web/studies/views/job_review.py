@@ -77,7 +77,7 @@ def review_context(
         "waiting": runs_before([lun]).get(lun.pk, 0),
         "confirmation_text": submitting.confirmation_text(spec),
         "token": token,
-        "seen": plan.seen,
+        "seen": plan.device_digest,
         "refused": refused,
     }
 

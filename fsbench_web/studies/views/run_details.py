@@ -70,8 +70,8 @@ def steps(run: Run) -> list[Step]:
 class TestMatrix:
     """The measurements of one test: ``cells`` are {(record KB, file KB): value in unit}.
 
-    ``measured`` are the measurements by cell. ``others`` are those without a record size or a file
-    size.
+    ``measured`` are the measurements by cell. ``without_sizes`` are those without a record size or
+    a file size.
     """
 
     test: str
@@ -79,7 +79,7 @@ class TestMatrix:
     element_id: str
     cells: dict[tuple[int, int], float] = field(default_factory=dict)
     measured: dict[tuple[int, int], Measurement] = field(default_factory=dict)
-    others: list[Measurement] = field(default_factory=list)
+    without_sizes: list[Measurement] = field(default_factory=list)
     figure: Plain | None = None
 
     @property
@@ -89,7 +89,7 @@ class TestMatrix:
 
     @property
     def measurements(self) -> list[Measurement]:
-        return [*self.measured.values(), *self.others]
+        return [*self.measured.values(), *self.without_sizes]
 
     @property
     def rows(self) -> list[tuple[int, list[Measurement | None]]]:
@@ -117,7 +117,7 @@ def test_matrices(run: Run, numbers: Iterable[Measurement]) -> list[TestMatrix]:
         if key not in matrices:
             matrices[key] = TestMatrix(*key, element_id=f"matrix-{len(matrices)}")
         if measurement.record_size_kb is None or measurement.file_size_kb is None:
-            matrices[key].others.append(measurement)
+            matrices[key].without_sizes.append(measurement)
         else:
             cell = (measurement.record_size_kb, measurement.file_size_kb)
             matrices[key].cells[cell] = measurement.value

@@ -133,7 +133,7 @@ def _measured(shown_run: Run) -> dict[str, Any]:
     context: dict[str, Any] = {
         "matrices": matrices,
         "drawn": [matrix for matrix in matrices if matrix.figure],
-        "others": [matrix for matrix in matrices if matrix.others],
+        "others": [matrix for matrix in matrices if matrix.without_sizes],
         "steadiness": steadiness(
             (measurement for matrix in matrices for measurement in matrix.measurements),
             are_trials=are_trials,

@@ -34,8 +34,8 @@ class ContinuedForm:
 
     study: Study
     query: str = ""
-    taken: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
+    included: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
 
 def continued_form(study: Study, cards: Sequence[possible_runs.LunCard]) -> ContinuedForm | None:
@@ -47,15 +47,15 @@ def continued_form(study: Study, cards: Sequence[possible_runs.LunCard]) -> Cont
     serieses = list(all_series[:MOST_READ])
     if not serieses:
         return None
-    taken = ContinuedForm(study)
-    lun = _lun(serieses, cards, taken)
-    configurations = _configurations(serieses, lun, taken)
-    repeats = _repeats(serieses, taken)
-    workloads = _workloads(serieses, taken)
+    continued = ContinuedForm(study)
+    lun = _lun(serieses, cards, continued)
+    configurations = _configurations(serieses, lun, continued)
+    repeats = _repeats(serieses, continued)
+    workloads = _workloads(serieses, continued)
     if any(series.runs_on.is_guest for series in serieses):
-        taken.left.append("its virtual machine")
+        continued.left_out.append("its virtual machine")
     if any(series.preparation for series in serieses):
-        taken.left.append("its preparation")
+        continued.left_out.append("its preparation")
     first, *more = workloads or [WorkloadSpec("")]
     spec = JobSpec(
         lun_id=lun.pk if lun else None,
@@ -69,23 +69,25 @@ def continued_form(study: Study, cards: Sequence[possible_runs.LunCard]) -> Cont
     form = job_form.prefilled(spec)
     # Where none is named the form suggests one.
     form.workloads = [workload.name for workload in workloads]
-    taken.query = form.to_query()
-    return taken
+    continued.query = form.to_query()
+    return continued
 
 
 def _lun(
-    serieses: Sequence[Series], cards: Sequence[possible_runs.LunCard], taken: ContinuedForm
+    serieses: Sequence[Series], cards: Sequence[possible_runs.LunCard], continued: ContinuedForm
 ) -> Lun | None:
     """The LUN that most were measured on, if it can be chosen; else the form's own."""
     usable = {card.lun.pk: card.lun for card in cards if not card.problems}
     counts = Counter(series.lun_id for series in serieses if series.lun_id in usable)
     if counts:
         lun = usable[counts.most_common(1)[0][0] or 0]
-        taken.taken.append(f"LUN {lun.name}")
+        continued.included.append(f"LUN {lun.name}")
         return lun
     usual = possible_runs.usual_lun(cards)
     none = "LUN (none of its LUNs can be used here"
-    taken.left.append(f"{none}: {usual.name} is the only one that can)" if usual else f"{none})")
+    continued.left_out.append(
+        f"{none}: {usual.name} is the only one that can)" if usual else f"{none})"
+    )
     return usual
 
 
@@ -115,22 +117,24 @@ def _configurations(
             (row.label, ConfigurationSpec(wanted.filesystem, wanted.options, scheduler))
         )
     labels = [label for label, _ in possible]
-    taken = [configuration for _, configuration in possible[:MOST_CONFIGURATIONS]]
-    if taken:
-        continued.taken.append(f"file systems {_named(labels[:MOST_CONFIGURATIONS])}")
-    if any(configuration.scheduler for configuration in taken):
-        used = _named(configuration.scheduler for configuration in taken if configuration.scheduler)
-        continued.taken.append(f"I/O scheduler {used} for each")
+    selected = [configuration for _, configuration in possible[:MOST_CONFIGURATIONS]]
+    if selected:
+        continued.included.append(f"file systems {_named(labels[:MOST_CONFIGURATIONS])}")
+    if any(configuration.scheduler for configuration in selected):
+        used = _named(
+            configuration.scheduler for configuration in selected if configuration.scheduler
+        )
+        continued.included.append(f"I/O scheduler {used} for each")
     here = f"on {lun.worker.name}" if lun else "here"
     for dropped, why in (
         (impossible, f"cannot be made {here}"),
         (unknown, "not as it was made: options, journal, layers or other LUNs are not known here"),
         (labels[MOST_CONFIGURATIONS:], f"the form takes {MOST_CONFIGURATIONS}"),
     ):
-        continued.left += [f"{_named(dropped)} ({why})"] if dropped else []
+        continued.left_out += [f"{_named(dropped)} ({why})"] if dropped else []
     if gone:
-        continued.left.append(f"I/O scheduler {_named(gone)}")
-    return taken
+        continued.left_out.append(f"I/O scheduler {_named(gone)}")
+    return selected
 
 
 def _is_plain(wanted: ConfigurationSpec) -> bool:
@@ -142,7 +146,7 @@ def _is_plain(wanted: ConfigurationSpec) -> bool:
     return not wanted.journal and wanted.stack == PLAIN_STACK
 
 
-def _repeats(serieses: Sequence[Series], taken: ContinuedForm) -> int:
+def _repeats(serieses: Sequence[Series], continued: ContinuedForm) -> int:
     """As often as most were measured (the larger of two that are as many), as the form bounds it;
     the form's usual number where nothing was.
     """
@@ -155,16 +159,16 @@ def _repeats(serieses: Sequence[Series], taken: ContinuedForm) -> int:
     of_each = done.order_by().values("series_id").annotate(count=Count("pk"))
     counts = Counter(row["count"] for row in of_each)
     if not counts:
-        taken.left.append("repeats (nothing of it has ended)")
+        continued.left_out.append("repeats (nothing of it has ended)")
         return FORM_REPEATS
     repeats = max(counts, key=lambda count: (counts[count], count))
     bounded = min(repeats, MAXIMUM_REPEATS)
     words = f"{bounded} repeat{'' if bounded == 1 else 's'}"
-    taken.taken.append(words if bounded == repeats else f"{words} of its {repeats}")
+    continued.included.append(words if bounded == repeats else f"{words} of its {repeats}")
     return bounded
 
 
-def _workloads(serieses: Sequence[Series], taken: ContinuedForm) -> list[WorkloadSpec]:
+def _workloads(serieses: Sequence[Series], continued: ContinuedForm) -> list[WorkloadSpec]:
     rows = {series.workload.pk: series.workload for series in serieses if series.workload}
     presets = {preset.slug: preset for preset in offered_presets()}
     workloads: list[WorkloadSpec] = []
@@ -177,11 +181,11 @@ def _workloads(serieses: Sequence[Series], taken: ContinuedForm) -> list[Workloa
         else:
             unknown.append(row.title)
     if titles:
-        taken.taken.append(f"workload {_named(titles)}")
+        continued.included.append(f"workload {_named(titles)}")
     if unknown:
-        taken.left.append(f"workload {_named(unknown)} (no preset of this site)")
+        continued.left_out.append(f"workload {_named(unknown)} (no preset of this site)")
     elif not rows:
-        taken.left.append("workload (it names none)")
+        continued.left_out.append("workload (it names none)")
     return workloads
 
 

@@ -12,12 +12,12 @@ from fsbench_web.studies.models import ACTIVE_STATES, UNTRACED, Run, RunState, S
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """``came`` are the runs that were done since the page was made, at ``seen`` (in seconds)."""
+    """``new_runs`` are the runs that were done since the page was made, at ``seen_at_s``."""
 
     active: int
     queued: int
-    came: int
-    seen: float
+    new_runs: int
+    seen_at_s: float
     was_empty: bool
 
     @property
@@ -27,7 +27,7 @@ class StudyProgress:
     @property
     def shows_nothing_yet(self) -> bool:
         """Whether the page has no table at all, and could have one now."""
-        return self.was_empty and self.came > 0
+        return self.was_empty and self.new_runs > 0
 
 
 def progress_of(study: Study, request: HttpRequest, is_empty: bool = False) -> StudyProgress:
@@ -46,8 +46,8 @@ def progress_of(study: Study, request: HttpRequest, is_empty: bool = False) -> S
     return StudyProgress(
         active=counted["all"] - counted["queued"],
         queued=counted["queued"],
-        came=came,
-        seen=(since or clock.now()).timestamp(),
+        new_runs=came,
+        seen_at_s=(since or clock.now()).timestamp(),
         was_empty=is_empty if since is None else "empty" in request.GET,
     )
 

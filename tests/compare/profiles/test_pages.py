@@ -230,7 +230,7 @@ def test_ways_of_measuring_are_workloads_of_their_own_and_the_rest_is_told():
         (True, False),
         (False, True),
     }
-    assert found.left == (
+    assert found.without_workload == (
         RequiredCell("read@threads=8", 64, 1024),
         RequiredCell("read", 12, 1024),
         RequiredCell("mail_server"),
@@ -240,4 +240,4 @@ def test_ways_of_measuring_are_workloads_of_their_own_and_the_rest_is_told():
 def test_a_test_without_sizes_is_measured_by_the_preset_that_gives_it():
     found = measuring_plan([RequiredCell("random_io_real@mb=4")])
     assert found.workloads == {"random-access-small": {}}
-    assert found.left == ()
+    assert found.without_workload == ()

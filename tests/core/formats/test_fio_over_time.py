@@ -29,7 +29,7 @@ def test_each_interval_has_percentiles_of_its_own_completions() -> None:
         (3194880.0, 3424256.0, 4014080.0),
         (7045120.0, 6520832.0, 8355840.0),
     )
-    assert found.most == (8716288.0, 10551296.0, 12779520.0)
+    assert found.maxima == (8716288.0, 10551296.0, 12779520.0)
     assert series(LOG, "write", 1000, test="a", load="") is None
     assert series("", "read", 1000, test="a", load="") is None
 
@@ -44,7 +44,7 @@ def test_lines_of_one_interval_are_added_bin_by_bin() -> None:
     assert twice is not None
     assert twice.ends_ms == (1008, 2008, 3008)
     assert twice.counts == tuple(2 * count for count in once.counts)
-    assert (twice.percentiles, twice.most) == (once.percentiles, once.most)
+    assert (twice.percentiles, twice.maxima) == (once.percentiles, once.maxima)
 
 
 @pytest.mark.parametrize("text", [LOG[:9000], "1000, 0, 4096, 1\n", LOG.replace(", 0, ", ", x, ")])
@@ -80,7 +80,7 @@ def test_of_a_longer_log_neighbours_are_counted_together_and_none_is_lost() -> N
     assert found.total == sum(range(1, MOST_KEPT + 2))
     assert (found.ends_ms[:2], found.counts[:2]) == ((2000, 4000), (3, 7))
     assert found.ends_ms[-1] == 1000 * (MOST_KEPT + 1)
-    assert set(found.most) == {100.0}
+    assert set(found.maxima) == {100.0}
 
 
 def test_where_times_do_not_rise_nothing_is_told_over_time() -> None:
@@ -90,7 +90,7 @@ def test_where_times_do_not_rise_nothing_is_told_over_time() -> None:
     # An interval without completions has no percentile, and is no 0.
     found = of_intervals([(1000, bins(_5=1)), (2000, bins()), (3000, bins(_9=2))], "a", "", "ns")
     assert found is not None
-    assert (found.ends_ms, found.most) == ((1000, 3000), (5.0, 9.0))
+    assert (found.ends_ms, found.maxima) == ((1000, 3000), (5.0, 9.0))
 
 
 def test_a_log_by_itself_gives_the_same_and_a_distribution() -> None:
@@ -104,4 +104,4 @@ def test_a_log_by_itself_gives_the_same_and_a_distribution() -> None:
     assert (whole.test, whole.unit, whole.total) == (logged.test, "ns", logged.total)
     (p99,) = [value.value for value in found.values if value.test.endswith("_p99")]
     assert whole.percentile("99") == p99
-    assert whole.values[-1] == max(logged.most)
+    assert whole.values[-1] == max(logged.maxima)

@@ -94,7 +94,7 @@ def test_each_record_size_has_its_own_edge_and_others_the_usual() -> None:
         )
     )
     assert found is not None
-    assert found.seen == {4, 8, 16}
+    assert found.observed_kb == {4, 8, 16}
     assert found.edges[8] == CacheEdge(SIZES[3], SIZES[4])
     assert found.edges[1024] == CacheEdge(SIZES[2], SIZES[3])
     assert found.is_cached((4, SIZES[2]))

@@ -80,4 +80,4 @@ def test_what_no_score_is_made_of() -> None:
         scores("write", some)
     with pytest.raises(ValueError, match="not a finite number"):
         scores("write", columns_of([{(4, 64): 1.0, (4, 128): float("inf")}]))
-    assert scores("write", some.taken(np.zeros(2, dtype=np.bool_))) == {}
+    assert scores("write", some.subset(np.zeros(2, dtype=np.bool_))) == {}

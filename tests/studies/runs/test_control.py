@@ -112,11 +112,11 @@ class TestCancel:
     ) -> None:
         complete(runs[0])
         handle = start(runs[1])
-        assert control.cancel(job.pk, by="ann") == Cancelled(at_once=2, asked=1)
+        assert control.cancel(job.pk, by="ann") == Cancelled(at_once=2, asked_to_stop=1)
         assert states() == ["done", "running", "cancelled", "cancelled"]
         assert lifecycle.heartbeat(handle)
         assert Run.objects.get(pk=runs[2].pk).reason == "Cancelled by ann before it started."
-        assert control.cancel(job.pk, by="ann") == Cancelled(at_once=0, asked=1)
+        assert control.cancel(job.pk, by="ann") == Cancelled(at_once=0, asked_to_stop=1)
 
     def test_other_jobs_are_left_alone(self, job: Job, second: list[Run]) -> None:
         control.cancel(job.pk, by="ann")
@@ -282,7 +282,7 @@ class TestAtTheSameMoment:
             assert isinstance(found, Cancelled)
             won = [handle for handle in handles if handle is not None]
             assert len(won) <= 1
-            assert found == Cancelled(at_once=4 - len(won), asked=len(won))
+            assert found == Cancelled(at_once=4 - len(won), asked_to_stop=len(won))
             left = Run.objects.filter(job=job, state__in=ACTIVE_STATES)
             assert [run.cancel_requested_at is not None for run in left] == [True] * len(won)
             for handle in won:

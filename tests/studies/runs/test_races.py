@@ -124,7 +124,7 @@ def test_it_finds_the_best_and_says_so_in_a_sentence(submitted: Callable[..., li
     )
     stands = standing(found)
     assert f"It took {Run.objects.count()} runs of 40;" in found.conclusion
-    assert stands.of_race.left == tuple(found.contenders[:2])
+    assert stands.of_race.remaining == tuple(found.contenders[:2])
     assert stands.places[found.contenders[1]].ratio == pytest.approx(0.8, rel=0.01)
 
 
@@ -218,7 +218,7 @@ def test_who_fails_is_tried_again_once_and_then_out(submitted: Callable[..., lis
     assert again.block == first.block
     fail(again)
     assert filesystems(waiting()) == ["xfs", "ext2"]
-    out = standing(race()).of_race.out[str(first.series_id)]
+    out = standing(race()).of_race.eliminated[str(first.series_id)]
     assert (out.why, out.blocks) == ("failed", 0)
     assert race().failed[str(first.series_id)][1:] == [
         again.pk,

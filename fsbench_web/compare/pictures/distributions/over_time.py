@@ -74,7 +74,7 @@ class OverTime(Tails):
 
 
 def _values(latency: LatencySeries, percent: str) -> Sequence[float]:
-    return latency.most if percent == LARGEST else latency.percentiles[KEPT.index(percent)]
+    return latency.maxima if percent == LARGEST else latency.percentiles[KEPT.index(percent)]
 
 
 def _seconds(latency: LatencySeries) -> list[float]:
@@ -95,7 +95,7 @@ def _table(measured: Known, unit: str) -> PictureTable:
             Row((label, until_s, float(count), *values), run_links([run_id]))
             for label, latency, run_id in measured
             for until_s, count, *values in zip(
-                _seconds(latency), latency.counts, *latency.percentiles, latency.most, strict=True
+                _seconds(latency), latency.counts, *latency.percentiles, latency.maxima, strict=True
             )
         ],
     )

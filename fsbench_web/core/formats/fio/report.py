@@ -46,7 +46,7 @@ class _Job:
     entry: JsonObject
     options: dict[str, str]
     # The same job in the reports before, oldest first: when they were printed, and what they say.
-    before: list[tuple[float, JsonObject]] = field(default_factory=list)
+    earlier_reports: list[tuple[float, JsonObject]] = field(default_factory=list)
     printed_at_s: float | None = None
 
 
@@ -133,7 +133,10 @@ def _final(documents: list[_Document], collector: Collector) -> list[_Document]:
         if final_documents and _continues(final_documents[-1], document):
             for job, earlier in zip(document.jobs, final_documents[-1].jobs, strict=True):
                 assert earlier.printed_at_s is not None
-                job.before = [*earlier.before, (earlier.printed_at_s, earlier.entry)]
+                job.earlier_reports = [
+                    *earlier.earlier_reports,
+                    (earlier.printed_at_s, earlier.entry),
+                ]
             final_documents[-1] = document
         else:
             final_documents.append(document)
@@ -252,10 +255,10 @@ def _disk(collector: Collector, document: _Document) -> None:
 
 def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:
     """The rates of each interval, where fio reported them (formats.fio.intervals)."""
-    if job.printed_at_s is None or not job.before:
+    if job.printed_at_s is None or not job.earlier_reports:
         return []
     reports = []
-    for at_s, entry in [*job.before, (job.printed_at_s, job.entry)]:
+    for at_s, entry in [*job.earlier_reports, (job.printed_at_s, job.entry)]:
         side = entry.object(direction)
         fields = [side.number(key) for key in ("runtime", "total_ios", "io_bytes")]
         runtime, ios, size = (float(value.text) if value is not None else None for value in fields)

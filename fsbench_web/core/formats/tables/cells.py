@@ -213,7 +213,7 @@ class TableReading:
     words: int = 0
     """Values that are no numbers, and may be words for what was not measured."""
     problems: list[Problem] = field(default_factory=list)
-    seen: dict[tuple[object, ...], int] = field(default_factory=dict)
+    first_lines: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def refuse(self, line: int, place: CellPosition | None, message: str) -> None:
         self.problems.append(Problem(line, place.column if place else None, message))
@@ -323,8 +323,8 @@ def _keep(reading: TableReading, value: ParsedValue, place: CellPosition) -> Non
         *(value.filesystem, value.configuration, value.hardware, value.repeat, value.block),
         *(value.test, value.load, value.record_size_kb, value.file_size_kb),
     )
-    first = reading.seen.setdefault(key, value.line)
-    if len(reading.seen) == len(reading.result.values):
+    first = reading.first_lines.setdefault(key, value.line)
+    if len(reading.first_lines) == len(reading.result.values):
         if reading.unread and reading.lacks_sign:
             return  # asked already, and further ones say no more
         message = (

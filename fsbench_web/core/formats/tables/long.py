@@ -191,7 +191,7 @@ def _table(reader: BlockReader) -> LargeTable:
     return LargeTable(
         numbers,
         {
-            run: numbers.taken(slice(start, end))
+            run: numbers.subset(slice(start, end))
             for run, (start, end) in zip(reader.rows.runs, pairwise(cuts), strict=True)
             if start < end
         },

@@ -35,21 +35,23 @@ COLUMN_TYPES = (np.uint32, np.uint16, np.uint16, np.int32, np.int64, np.float64)
 class CodedColumn:
     """What lines name: ``codes`` has the place of it in ``words``, -1 where a line names nothing.
 
-    A line is good where ``known`` has the meaning of what it names.
+    A line is good where ``known_words`` has the meaning of what it names.
     """
 
-    known: KnownWords
+    known_words: KnownWords
     codes: Ints
     words: list[tuple[str, ...]]
 
     def meanings(self, rows: Ints) -> Ints:
         """Those of rows in which all is known."""
-        meanings = np.array([self.known.meanings.get(key, 0) for key in self.words], dtype=np.int64)
+        meanings = np.array(
+            [self.known_words.meanings.get(key, 0) for key in self.words], dtype=np.int64
+        )
         return meanings[self.codes[rows]]
 
     def unknown(self, good: Flags) -> Iterator[tuple[tuple[str, ...], Iterator[int]]]:
         """Each thing that is not known, with the good rows that name it in their order."""
-        places = [n for n, key in enumerate(self.words) if key not in self.known.meanings]
+        places = [n for n, key in enumerate(self.words) if key not in self.known_words.meanings]
         if not places:
             return
         is_unknown = np.zeros(len(self.words) + 1, dtype=np.bool_)  # and none at its end, for -1
@@ -206,7 +208,7 @@ class BlockReader:
         for column in columns:
             for key, rows in column.unknown(good):
                 row = next(rows)
-                waiting[row].append((column.known, key, rows))
+                waiting[row].append((column.known_words, key, rows))
                 heappush(queue, row)
         read_rows = []
         while queue and not self.rows.is_over:

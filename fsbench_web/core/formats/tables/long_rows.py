@@ -202,7 +202,7 @@ class RowReader:
             values["test"] = CellPosition(
                 self.mapping.test_of(values["test"].text), values["test"].column
             )
-        cell.seen.clear()
+        cell.first_lines.clear()
         cell.problems.clear()
         cell.result.values.clear()
         cell.result.warnings.clear()

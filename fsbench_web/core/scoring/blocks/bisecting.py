@@ -43,8 +43,8 @@ class Bisection:
     and ``after`` are the two between which it is now known to be, as far as the search went. Of
     these two, once fresh blocks were measured: ``status``, and the ``ratio`` of the speed after the
     change to that before it, between ``low`` and ``high`` whenever one looks (95%); ``more_blocks``
-    would decide an inconclusive one. ``whole`` is the same (ratio, low, high) of the last to the
-    first. ``spent`` is of the budget.
+    would decide an inconclusive one. ``last_to_first`` is the same (ratio, low, high) of the last
+    to the first. ``spent`` is of the budget.
     """
 
     phase: str
@@ -53,7 +53,7 @@ class Bisection:
     after: str
     measure: tuple[str, ...]
     spent: float
-    whole: tuple[float, float, float] | None = None
+    last_to_first: tuple[float, float, float] | None = None
     is_neighbours: bool = False
     """Whether nobody who could be measured is between the two."""
     status: str = INCONCLUSIVE
@@ -103,7 +103,7 @@ def bisection(
 
 @dataclass
 class _Search:
-    """A bisection on its way through its blocks: ``done`` of them have been looked at."""
+    """A bisection on its way through its blocks: ``block_count`` of them were looked at."""
 
     contenders: list[str]
     logs: Sequence[Block]
@@ -113,9 +113,9 @@ class _Search:
     most_runs: float
     margin: float
     sides: dict[str, str] = field(default_factory=dict)
-    apart: list[float] = field(default_factory=list)
+    end_logs: list[float] = field(default_factory=list)
     """The end after the change beside that before it, in each block so far."""
-    done: int = 0
+    block_count: int = 0
     spent: float = 0.0
 
     def run(self) -> Bisection:
@@ -131,12 +131,12 @@ class _Search:
     def _ends(self) -> Bisection | None:
         """The first and the last, until it is known whether they differ; None: they do."""
         while self._next(self.before, self.after):
-            status = self._status(self.apart)
+            status = self._status(self.end_logs)
             if status == EQUIVALENT or (status == FASTER and len(self.contenders) == 2):
-                return self._ended(self.apart)
+                return self._ended(self.end_logs)
             if status == FASTER:
                 return None
-        return self._paused(ENDS, self.before, self.after, seen=self.apart)
+        return self._paused(ENDS, self.before, self.after, seen=self.end_logs)
 
     def _middle(self) -> str:
         """Who is halfway between the two, of those that did not fail; "" where nobody is."""
@@ -150,10 +150,10 @@ class _Search:
         """One comparison; where the bisection stands if it does not get to its end."""
         compared: list[float] = []
         while self._next(self.before, middle, self.after):
-            if middle not in self.logs[self.done - 1]:
+            if middle not in self.logs[self.block_count - 1]:
                 self.sides[middle] = FAILED
                 return None
-            block = self.logs[self.done - 1]
+            block = self.logs[self.block_count - 1]
             compared.append(block[middle] - (block[self.before] + block[self.after]) / 2)
             odds = self._log_odds(compared)
             is_sure = abs(odds) >= log(self._halvings / FALSE_ALARM)
@@ -168,12 +168,12 @@ class _Search:
 
     def _confirm(self) -> Bisection:
         """The two neighbours in fresh blocks, until it is known or the budget is spent."""
-        begun = len(self.apart)
+        begun = len(self.end_logs)
         while self._next(self.before, self.after):
-            fresh = self.apart[begun:]
+            fresh = self.end_logs[begun:]
             if self._status(fresh) != INCONCLUSIVE:
                 return self._ended(fresh)
-        return self._paused(CONFIRMING, self.before, self.after, seen=self.apart[begun:])
+        return self._paused(CONFIRMING, self.before, self.after, seen=self.end_logs[begun:])
 
     @property
     def _halvings(self) -> int:
@@ -185,9 +185,9 @@ class _Search:
         Both ends scatter as the middle does: of the distance between two the variance is twice that
         of one, and of the middle's distance from halfway one and a half times.
         """
-        freedom = len(self.apart) - 1
-        whole = fsum(self.apart) / len(self.apart)
-        variance = fsum((distance - whole) ** 2 for distance in self.apart) / freedom / 2
+        freedom = len(self.end_logs) - 1
+        whole = fsum(self.end_logs) / len(self.end_logs)
+        variance = fsum((distance - whole) ** 2 for distance in self.end_logs) / freedom / 2
         error = sqrt(variance * 1.5 / len(compared))
         centre = fsum(compared) / len(compared)
         if error == 0:
@@ -198,30 +198,30 @@ class _Search:
 
     def _next(self, *names: str) -> bool:
         """Go through the next block, once there is one. False: there is none, or is to be none."""
-        if self.done == len(self.logs) or self._is_over(names):
+        if self.block_count == len(self.logs) or self._is_over(names):
             return False
-        block = self.logs[self.done]
-        missing = {name for name in names if self.failed.get(name, -1) == self.done}
+        block = self.logs[self.block_count]
+        missing = {name for name in names if self.failed.get(name, -1) == self.block_count}
         if set(block) != set(names) - missing:
             raise ValueError("a block is not of those that were to be measured")
-        self.spent += fsum(self.costs[self.done].values())
-        self.done += 1
+        self.spent += fsum(self.costs[self.block_count].values())
+        self.block_count += 1
         if missing & {self.before, self.after}:
             self.sides |= dict.fromkeys(missing, FAILED)
             return False
-        self.apart.append(block[self.after] - block[self.before])
+        self.end_logs.append(block[self.after] - block[self.before])
         return True
 
     def _is_over(self, names: Sequence[str]) -> bool:
         """Whether the budget does not hold another block of these, or an end of it failed."""
         if FAILED in (self.sides.get(self.before), self.sides.get(self.after)):
             return True
-        runs = sum(map(len, self.costs[: self.done])) + len(names)
+        runs = sum(map(len, self.costs[: self.block_count])) + len(names)
         if runs > self.most_runs:
             return True
-        if not self.done:
+        if not self.block_count:
             return False
-        a_run = self.spent / sum(map(len, self.costs[: self.done]))
+        a_run = self.spent / sum(map(len, self.costs[: self.block_count]))
         return self.spent + a_run * len(names) > self.budget
 
     def _status(self, apart: Sequence[float]) -> str:
@@ -247,7 +247,7 @@ class _Search:
         whole = None
         ends = [
             block[self.contenders[-1]] - block[self.contenders[0]]
-            for block in self.logs[: self.done]
+            for block in self.logs[: self.block_count]
             if {self.contenders[0], self.contenders[-1]} <= set(block)
         ]
         if ends:

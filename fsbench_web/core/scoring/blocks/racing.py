@@ -51,7 +51,7 @@ Block = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Out:
+class Elimination:
     """Why a contender is not measured any more: ``behind`` the leader by more than the margin at
     every look that counts, of the ``slower_half`` of a round, or ``failed``; after ``blocks``
     blocks.
@@ -80,16 +80,17 @@ class RacePlace:
 class Race:
     """Where a race stands. ``measure`` is the next block, empty when it has ``ended``.
 
-    ``left`` are those that are not out, ``leader`` the fastest of them by all blocks ("" where none
-    is left). ``status`` is, once it ended, that of the two finalists: *faster*, *equivalent* or
-    *inconclusive*; ``ratio`` of the leader to the other is between ``low`` and ``high`` whenever
-    one looks (95%), from the ``fresh`` blocks alone; None where there are none. ``more_blocks`` of
-    the two would decide an inconclusive one (``more_blocks``). ``spent`` is of the budget.
+    ``remaining`` are those that are not ``eliminated``, ``leader`` the fastest of them by all
+    blocks ("" where none is left). ``status`` is, once it ended, that of the two finalists:
+    *faster*, *equivalent* or *inconclusive*; ``ratio`` of the leader to the other is between
+    ``low`` and ``high`` whenever one looks (95%), from the ``fresh`` blocks alone; None where there
+    are none. ``more_blocks`` of the two would decide an inconclusive one (``more_blocks``).
+    ``spent`` is of the budget.
     """
 
     phase: str
-    left: tuple[str, ...]
-    out: Mapping[str, Out]
+    remaining: tuple[str, ...]
+    eliminated: Mapping[str, Elimination]
     leader: str
     spent: float
     status: str = INCONCLUSIVE
@@ -101,7 +102,7 @@ class Race:
 
     @property
     def measure(self) -> tuple[str, ...]:
-        return () if self.phase == ENDED else self.left
+        return () if self.phase == ENDED else self.remaining
 
 
 def least_runs(contenders: int) -> int:
@@ -245,22 +246,22 @@ def _errors_within(count: int, level: float) -> float:
 
 @dataclass
 class _RaceProgress:
-    """A race on its way through its blocks: ``done`` of them have been looked at."""
+    """A race on its way through its blocks: ``block_count`` of them were looked at."""
 
-    left: list[str]
+    remaining: list[str]
     logs: Sequence[Block]
     costs: Sequence[Block]
     budget: float
     failed: Mapping[str, int]
     most_runs: float
     margin: float
-    out: dict[str, Out] = field(default_factory=dict)
-    done: int = 0
+    eliminated: dict[str, Elimination] = field(default_factory=dict)
+    block_count: int = 0
     spent: float = 0.0
     entered: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.entered = len(self.left)
+        self.entered = len(self.remaining)
 
     def run(self) -> Race:
         for remaining in range(ceil(log2(self.entered / FINALISTS)), 0, -1):
@@ -271,11 +272,11 @@ class _RaceProgress:
 
     def _round(self, remaining: int) -> Race | None:
         """A round of halving; where the race stands if it does not get to its end."""
-        begun, planned = self.done, 1
-        while len(self.left) > FINALISTS and self.done - begun < planned:
+        begun, planned = self.block_count, 1
+        while len(self.remaining) > FINALISTS and self.block_count - begun < planned:
             if not self._next():
                 return self._standing(HALVING)
-            if self.done == begun + 1:
+            if self.block_count == begun + 1:
                 # What earlier rounds could not use is this round's as well.
                 of_round = self.budget * (1 - CONFIRMING_SHARE) - self.spent + self._last_cost()
                 planned = max(1, round(of_round / remaining / self._last_cost()))
@@ -285,14 +286,14 @@ class _RaceProgress:
 
     def _confirmed(self) -> Race:
         """The finalists in fresh blocks, until it is known or the budget is spent."""
-        begun = self.done
+        begun = self.block_count
         while self._next():
-            verdict = self._verdict(self.logs[begun : self.done])
+            verdict = self._verdict(self.logs[begun : self.block_count])
             if verdict[1] != INCONCLUSIVE:
-                return self._ended(*verdict, fresh=self.done - begun)
-        if self.done > begun and len(self.left) == FINALISTS and self._is_over():
-            fresh = self.logs[begun : self.done]
-            first, second = self.left
+                return self._ended(*verdict, fresh=self.block_count - begun)
+        if self.block_count > begun and len(self.remaining) == FINALISTS and self._is_over():
+            fresh = self.logs[begun : self.block_count]
+            first, second = self.remaining
             more = more_blocks([block[first] - block[second] for block in fresh], self.margin)
             verdict = self._verdict(fresh)
             return replace(self._ended(*verdict, fresh=len(fresh)), more_blocks=more)
@@ -300,58 +301,63 @@ class _RaceProgress:
 
     def _next(self) -> bool:
         """Go through the next block, once there is one. False: there is none, or is to be none."""
-        for name in [name for name in self.left if self.failed.get(name, -1) == self.done]:
-            self.out[name] = Out(FAILED, self.done, None)
-            self.left.remove(name)
-        if self.done == len(self.logs) or self._is_over():
+        for name in [
+            name for name in self.remaining if self.failed.get(name, -1) == self.block_count
+        ]:
+            self.eliminated[name] = Elimination(FAILED, self.block_count, None)
+            self.remaining.remove(name)
+        if self.block_count == len(self.logs) or self._is_over():
             return False
-        if set(self.logs[self.done]) != set(self.left):
+        if set(self.logs[self.block_count]) != set(self.remaining):
             raise ValueError("a block is not of those that were left")
-        self.spent += fsum(self.costs[self.done].values())
-        self.done += 1
+        self.spent += fsum(self.costs[self.block_count].values())
+        self.block_count += 1
         return True
 
     def _is_over(self) -> bool:
         """Whether the budget does not hold another block, or nobody is left to compare."""
-        runs = sum(map(len, self.logs[: self.done])) + len(self.left)
-        if len(self.left) < 2 or runs > self.most_runs:
+        runs = sum(map(len, self.logs[: self.block_count])) + len(self.remaining)
+        if len(self.remaining) < 2 or runs > self.most_runs:
             return True
-        return self.done > 0 and self.spent + self._cost() > self.budget
+        return self.block_count > 0 and self.spent + self._cost() > self.budget
 
     def _last_cost(self) -> float:
-        return fsum(self.costs[self.done - 1].values())
+        return fsum(self.costs[self.block_count - 1].values())
 
     def _cost(self) -> float:
         """What the next block will cost, from what each cost so far."""
         return fsum(
-            fsum(block[name] for block in self.costs[: self.done]) / self.done for name in self.left
+            fsum(block[name] for block in self.costs[: self.block_count]) / self.block_count
+            for name in self.remaining
         )
 
     def _drop_behind(self) -> None:
         """Who is behind the leader by more than the margin, the slowest first. With as many pairs
         as the best has others, the best is dropped in at most 5 of 100 races.
         """
-        logs, leader = self.logs[: self.done], self._leader()
-        for name in sorted((name for name in self.left if name != leader), key=self._mean):
+        logs, leader = self.logs[: self.block_count], self._leader()
+        for name in sorted((name for name in self.remaining if name != leader), key=self._mean):
             low, _ = interval(
                 [block[leader] - block[name] for block in logs], FALSE_ALARM / (self.entered - 1)
             )
-            if low > self.margin and len(self.left) > FINALISTS:
+            if low > self.margin and len(self.remaining) > FINALISTS:
                 self._drop(name, BEHIND, leader)
 
     def _drop_half(self) -> None:
-        by_speed = sorted(self.left, key=lambda name: -self._mean(name))
-        for name in by_speed[max(FINALISTS, ceil(len(self.left) / 2)) :]:
+        by_speed = sorted(self.remaining, key=lambda name: -self._mean(name))
+        for name in by_speed[max(FINALISTS, ceil(len(self.remaining) / 2)) :]:
             self._drop(name, SLOWER_HALF, by_speed[0])
 
     def _drop(self, name: str, reason: str, leader: str) -> None:
-        self.out[name] = Out(reason, self.done, exp(self._mean(name) - self._mean(leader)))
-        self.left.remove(name)
+        self.eliminated[name] = Elimination(
+            reason, self.block_count, exp(self._mean(name) - self._mean(leader))
+        )
+        self.remaining.remove(name)
 
     def _verdict(self, fresh: Sequence[Block]) -> tuple[str, str, float, float, float]:
         """(leader, status, ratio, low, high) of the finalists by these blocks alone."""
-        leader = max(self.left, key=lambda name: fsum(block[name] for block in fresh))
-        other = next(name for name in self.left if name != leader)
+        leader = max(self.remaining, key=lambda name: fsum(block[name] for block in fresh))
+        other = next(name for name in self.remaining if name != leader)
         ratios = [block[leader] - block[other] for block in fresh]
         low, high = interval(ratios)
         if low > 0:
@@ -381,18 +387,18 @@ class _RaceProgress:
         )
 
     def _standing(self, phase: str) -> Race:
-        leader = self._leader() if self.left else ""
+        leader = self._leader() if self.remaining else ""
         return Race(
             ENDED if self._is_over() else phase,
-            tuple(self.left),
-            dict(self.out),
+            tuple(self.remaining),
+            dict(self.eliminated),
             leader,
             self.spent,
         )
 
     def _leader(self) -> str:
-        return max(self.left, key=self._mean)
+        return max(self.remaining, key=self._mean)
 
     def _mean(self, name: str) -> float:
-        logs = self.logs[: self.done]
+        logs = self.logs[: self.block_count]
         return fsum(block[name] for block in logs) / len(logs) if logs else 0.0

@@ -59,7 +59,7 @@ class NearestCell:
     file_kb: int | None = None
 
     @property
-    def shown(self) -> list[tuple[NearestValue, str]]:
+    def labelled_values(self) -> list[tuple[NearestValue, str]]:
         """Each value as people read it, all in one unit where they were printed in one."""
         kinds = {(value.unit, value.base) for value in self.values}
         labelled = []
@@ -118,14 +118,14 @@ class WorkAnswer:
         return self.scored == self.contenders > 0
 
     @property
-    def what(self) -> str:
+    def subject(self) -> str:
         """``your work``, or of a range ``this range``."""
         return "your work" if self.name else "this range"
 
     @property
     def headline(self) -> str:
         """What was measured, before anything else is said."""
-        text = f"{self.measured} of {self.of} cells of {self.what} measured"
+        text = f"{self.measured} of {self.of} cells of {self.subject} measured"
         if not self.contenders:
             return f"{text}: there is nothing that could be compared"
         if self.measured and not self.is_complete:
@@ -139,7 +139,7 @@ class WorkAnswer:
         parts = [f"{self.headline} ({self.title})."]
         for nearest in self.nearest:
             listed = "; ".join(
-                f"{value.contender} {text}" for value, text in nearest.shown[:MOST_NAMED]
+                f"{value.contender} {text}" for value, text in nearest.labelled_values[:MOST_NAMED]
             )
             parts.append(
                 f"{nearest.operation}: nearest measured is {nearest.cell}: {listed}."

@@ -96,7 +96,7 @@ class RocksDb(Workload):
         )
 
     @property
-    def _left(self) -> float:
+    def _compression_ratio(self) -> float:
         return 1 - int(self.compress_percent) / 100
 
     @property
@@ -111,7 +111,11 @@ class RocksDb(Workload):
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
         # Its own default is left to it, as it was in runs of before.
-        ratio = () if COMPRESS not in self.values else (f"--compression_ratio={self._left:.2f}",)
+        ratio = (
+            ()
+            if COMPRESS not in self.values
+            else (f"--compression_ratio={self._compression_ratio:.2f}",)
+        )
 
         def bench(name: str, threads: int, *more: str) -> tuple[str, ...]:
             return (

@@ -104,7 +104,7 @@ def _reasons(
     for _, workload in workloads:
         yield from tool_problems(workload, client)
         yield from capacity.limit_problems(client.worker, workload.limits())
-    for limits in spec.limits.each():
+    for limits in spec.limits.combinations():
         machine = replace(Host().machine, limits=limits)
         yield from capacity.machine_limit_problems(machine, client.worker)
 

@@ -168,7 +168,7 @@ def label_of(wanted: ConfigurationSpec) -> str:
 
 def _limited(spec: JobSpec, lun: Lun | None, problems: Problems) -> list[Host]:
     """The worker's own machine with each of the limits."""
-    if spec.limits.count == 1 and not spec.limits.each()[0].are_any:
+    if spec.limits.count == 1 and not spec.limits.combinations()[0].are_any:
         return [THIS_HOST]
     before = problems.count
     if spec.guest is not None:
@@ -186,7 +186,7 @@ def _limited(spec: JobSpec, lun: Lun | None, problems: Problems) -> list[Host]:
         )
         return []
     _check_limits(spec, problems)
-    all_limits = spec.limits.each()
+    all_limits = spec.limits.combinations()
     if len(set(all_limits)) < len(all_limits):
         problems.add("limits", "A limit is said twice: each value once is enough.")
     if lun is not None and spec.guest is None:

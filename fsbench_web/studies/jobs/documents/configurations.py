@@ -87,7 +87,8 @@ class ConfigurationReader:
         self.left_out: list[tuple[str, str, str]] = []
         self.combinations = 0
         self.shared = {
-            part: self._own(getattr(base_model, key), data, key) for part, key in _PARTS.items()
+            part: self._placed_parts(getattr(base_model, key), data, key)
+            for part, key in _PARTS.items()
         }
 
     def configurations(self, data: Mapping[str, Any]) -> Iterator[ConfigurationSpec]:
@@ -104,7 +105,7 @@ class ConfigurationReader:
             if self.combinations > MAXIMUM_COMBINATIONS:
                 return  # it has been said
 
-    def _own(
+    def _placed_parts(
         self, entries: list[Any], data: Mapping[str, Any], key: str, place: str = ""
     ) -> list[tuple[Any, str]]:
         """Schedulers, journals or stacks, each with its place."""
@@ -127,7 +128,7 @@ class ConfigurationReader:
         filesystems = self._filesystems(entry_read, data, place)
         options = self._options(entry_read, data, place, [slug for slug, _ in filesystems])
         parts = {
-            part: self._own(getattr(entry_read, key), data, key, place)
+            part: self._placed_parts(getattr(entry_read, key), data, key, place)
             if key in data
             else self.shared[part]
             for part, key in _PARTS.items()

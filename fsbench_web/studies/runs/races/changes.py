@@ -142,9 +142,9 @@ def _newest_beside_oldest(
     bisection: Bisection, kernels: Mapping[str, str], contenders: list[str]
 ) -> str:
     """The newest beside the oldest, a sentence; "" where both were never in one block."""
-    if bisection.whole is None:
+    if bisection.last_to_first is None:
         return ""
-    ratio, low, high = bisection.whole
+    ratio, low, high = bisection.last_to_first
     reach = f" (95% interval {_span(low, high)})" if isfinite(high) else ""
     newest, oldest = kernels[contenders[-1]], kernels[contenders[0]]
     return f"{newest} is {words.faster(ratio)} than {oldest}{reach}."

@@ -69,7 +69,7 @@ class RaceReport:
     """
 
     race: Race
-    stands: Standing
+    standing: Standing
     of_race: racing.Race | Bisection
     phase: str
     rows: list[Row]
@@ -94,9 +94,9 @@ class RaceReport:
         """Of the budget that is spent, 0 to 1; all of it once it ended."""
         if self.race.ended_at is not None:
             return 1.0
-        spent, budget = self.stands.spent_s, float(self.race.budget_s or 0)
+        spent, budget = self.standing.spent_s, float(self.race.budget_s or 0)
         if self.race.budget_runs is not None:
-            spent, budget = self.stands.runs, self.race.budget_runs
+            spent, budget = self.standing.runs, self.race.budget_runs
         return min(1.0, spent / budget)
 
     @property
@@ -111,11 +111,11 @@ class RaceReport:
     @property
     def so_far(self) -> str:
         """Between which two a change is, as far as is known."""
-        return changes.so_far(self.stands)
+        return changes.so_far(self.standing)
 
     @property
     def probability_words(self) -> str:
-        return words.probability(self.stands)
+        return words.probability(self.standing)
 
     @property
     def measure(self) -> str:
@@ -129,12 +129,12 @@ class RaceReport:
     def remaining_s(self) -> float | None:
         """What is left of the hours."""
         budget_s = self.race.budget_s
-        return None if budget_s is None else max(0.0, budget_s - self.stands.spent_s)
+        return None if budget_s is None else max(0.0, budget_s - self.standing.spent_s)
 
     @property
     def remaining_runs(self) -> int | None:
         budget_runs = self.race.budget_runs
-        return None if budget_runs is None else max(0, budget_runs - self.stands.runs)
+        return None if budget_runs is None else max(0, budget_runs - self.standing.runs)
 
     @property
     def remaining_count(self) -> int:
@@ -160,7 +160,7 @@ def report_of(job: Job) -> RaceReport | None:
     places = race_standing.places if leader else dict.fromkeys(race.contenders, RacePlace(0))
     rows = []
     for name in race.contenders:
-        out = of_race.out.get(name)
+        out = of_race.eliminated.get(name)
         state = OUT if out else LEADING if name == leader else LEFT
         rows.append(
             Row(
@@ -171,7 +171,7 @@ def report_of(job: Job) -> RaceReport | None:
                 places[name],
                 out.blocks if out else len(race_standing.speeds),
                 out.why if out else "",
-                words.why_out(out, race, name) if out else "",
+                words.why_eliminated(out, race, name) if out else "",
             )
         )
     # Who is left by speed, then who came furthest.

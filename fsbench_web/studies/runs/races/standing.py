@@ -61,7 +61,7 @@ class Turn:
         return self.runs[-1]
 
     @property
-    def done(self) -> _Row | None:
+    def finished_run(self) -> _Row | None:
         """The run that measured it."""
         return next((run for run in self.runs if run.state == RunState.DONE), None)
 
@@ -106,7 +106,7 @@ class Standing:
         return {
             name: turn
             for name, turn in (self.blocks[-1].items() if self.blocks else ())
-            if name not in self.race.failed and turn.done is None
+            if name not in self.race.failed and turn.finished_run is None
         }
 
     @cached_property
@@ -125,9 +125,9 @@ class Standing:
         values, failed = self.race.values, self.race.failed
         return [
             {
-                name: values[str(turn.done.id)]
+                name: values[str(turn.finished_run.id)]
                 for name, turn in block.items()
-                if turn.done is not None and failed.get(name, [-1])[0] != place
+                if turn.finished_run is not None and failed.get(name, [-1])[0] != place
             }
             for place, block in enumerate(self.blocks[:-1] if self.pending else self.blocks)
         ]
@@ -143,7 +143,7 @@ class Standing:
     def of_race(self) -> racing.Race:
         """Where it stands. Raises ValueError where its runs are not those of this race."""
         course = racing.race(*self._measured, **self._spent)
-        is_of_ticks = self._is_of_ticks(course, course.left)
+        is_of_ticks = self._is_of_ticks(course, course.remaining)
         return replace(course, status=racing.INCONCLUSIVE) if is_of_ticks else course
 
     @cached_property
@@ -208,7 +208,7 @@ class Standing:
         the timer alone made it none.
         """
         speeds = [] if self.is_of_ticks else self.speeds
-        return racing.probability(self.of_race.leader, self.of_race.left, speeds)
+        return racing.probability(self.of_race.leader, self.of_race.remaining, speeds)
 
     @property
     def runs(self) -> int:
@@ -216,9 +216,11 @@ class Standing:
         return sum(turn.counted for block in self.blocks for turn in block.values())
 
     @property
-    def done(self) -> int:
+    def finished_count(self) -> int:
         """How many measured something; ``runs`` has those that wait, too."""
-        return sum(turn.done is not None for block in self.blocks for turn in block.values())
+        return sum(
+            turn.finished_run is not None for block in self.blocks for turn in block.values()
+        )
 
     @property
     def spent_s(self) -> float:

@@ -8,7 +8,7 @@ from fsbench_web.core.numbers import duration
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.blocks import racing
 from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER, MOST_BLOCKS
-from fsbench_web.core.scoring.blocks.racing import FAILED, FINALISTS, Out
+from fsbench_web.core.scoring.blocks.racing import FAILED, FINALISTS, Elimination
 from fsbench_web.studies.models import Race, Series
 from fsbench_web.studies.runs.races.standing import Standing, labels_of
 
@@ -72,7 +72,7 @@ def span(low: float, high: float) -> str:
     return f"{_percent(low)} to {_percent(high)}%"
 
 
-def why_out(out: Out, race: Race, contender: str) -> str:
+def why_eliminated(out: Elimination, race: Race, contender: str) -> str:
     """Why somebody is out, for the page and the API."""
     if out.why == FAILED:
         _, run, why = race.failed[contender]
@@ -99,7 +99,7 @@ def _result(standing: Standing) -> str:
     if not of_race.leader:
         return f"None of {subject} could be measured."
     leader = labels[of_race.leader]
-    if len(of_race.left) < FINALISTS:
+    if len(of_race.remaining) < FINALISTS:
         return f"{leader} is the only one of {subject} that did not fail."
     certainty = f"it is the best of those left with a probability of {probability(standing)}"
     if of_race.ratio is None or of_race.low is None or of_race.high is None:
@@ -107,7 +107,7 @@ def _result(standing: Standing) -> str:
             f"{leader} leads {subject}, inconclusive: the budget held no blocks of two finalists "
             f"alone; {certainty}."
         )
-    other = labels[next(name for name in of_race.left if name != of_race.leader)]
+    other = labels[next(name for name in of_race.remaining if name != of_race.leader)]
     seen = f"{counted(of_race.fresh, 'fresh block')}"
     interval = "no interval can be told"
     if isfinite(of_race.high):

@@ -14,11 +14,11 @@ SECTOR_BYTES = 512  # the unit of the kernel's statistics, whatever the device's
 
 @dataclass(frozen=True)
 class ConcurrentRun:
-    """A run that was active meanwhile; ``same`` is what it shared: host or controller."""
+    """A run that was active meanwhile; ``shared`` is what both used: host or controller."""
 
     run_id: int
     lun: str
-    same: str
+    shared: str
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Conditions:
     device: list[tuple[str, str]]
     raw: list[tuple[str, int, int]]
     layout: list[tuple[str, str]]
-    others: list[ConcurrentRun]
+    concurrent_runs: list[ConcurrentRun]
     locks: list[LockWait]
     no_locks: str
     swap: SwapBesideLimit | None
@@ -93,7 +93,7 @@ def conditions(run: Run) -> Conditions:
         device=_device(device.get("before") or {}, device.get("after") or {}),
         raw=_raw(device.get("before") or {}, device.get("after") or {}),
         layout=_layout(noted.get("layout") or {}),
-        others=[
+        concurrent_runs=[
             ConcurrentRun(other["run"], other["lun"], other["same"])
             for other in noted.get("others") or []
         ],

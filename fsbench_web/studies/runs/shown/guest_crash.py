@@ -12,13 +12,13 @@ MOST_LINES, MOST_BYTES = 80, 64 * 1024
 
 @dataclass(frozen=True)
 class Crash:
-    """``lines`` are the first of the crash, ``more`` how many there are beside them.
+    """``lines`` are the first of the crash, ``further_lines`` how many there are beside them.
 
     ``oops`` and ``console`` are the artefacts with all of it; None where it was not kept.
     """
 
     lines: list[str]
-    more: int
+    further_lines: int
     oops: Artefact | None
     console: Artefact | None
 

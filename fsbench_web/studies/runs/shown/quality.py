@@ -129,7 +129,7 @@ def _flagged(run: Run) -> Iterator[Measurement]:
     flagged_blocks = measurements.of_run(run.pk).filter(flags__isnull=False)
     for block in measurements.read(flagged_blocks):
         has_any = np.array([bool(kind) for kind in block.kinds])
-        yield from block.taken(has_any[block.flag_codes]).rows()
+        yield from block.subset(has_any[block.flag_codes]).rows()
 
 
 def _of_cells(measured: Iterable[Measurement]) -> list[FlagLine]:
@@ -176,7 +176,7 @@ def _boundaries(quality: Mapping[str, Any] | None) -> list[str]:
         )
         parts.append(
             f"{testnames.label(test)}: {where}; files within it are {boundary.fall:.1f} times as "
-            f"fast (seen in {len(boundary.seen)} of {len(boundary.edges)} {block} sizes)."
+            f"fast (seen in {len(boundary.observed_kb)} of {len(boundary.edges)} {block} sizes)."
         )
     return parts
 

@@ -78,7 +78,7 @@ class ScoreTable:
     has_more: bool = False
 
     @property
-    def _shown(self) -> list[ScoreWithInterval]:
+    def _all_scores(self) -> list[ScoreWithInterval]:
         tables = [self.lines, *(table.lines for table in self.by_load)]
         in_tables = [score for lines in tables for line in lines for score in line.scores]
         return [score for score in [*in_tables, *self.single] if score is not None]
@@ -86,12 +86,12 @@ class ScoreTable:
     @property
     def has_samples(self) -> bool:
         """Whether any half-width is that of a single run's samples or trials."""
-        return any(score.is_of_samples for score in self._shown)
+        return any(score.is_of_samples for score in self._all_scores)
 
     @property
     def has_shares(self) -> bool:
         """Whether any score is set against what the LUN does by itself."""
-        return any(score.share is not None for score in self._shown)
+        return any(score.share is not None for score in self._all_scores)
 
 
 def score_table(run: Run) -> ScoreTable:

@@ -60,7 +60,7 @@ class Numbers:
         """The flags of each number."""
         return [self.kinds[code] for code in self.flag_codes.tolist()]
 
-    def taken(self, mask: Column) -> "Numbers":
+    def subset(self, mask: Column) -> "Numbers":
         """Those of a mask."""
         places = np.flatnonzero(mask)
         samples = {
@@ -72,7 +72,7 @@ class Numbers:
             self.series_id,
             self.run_id,
             self.artefact_id,
-            self.columns.taken(places),
+            self.columns.subset(places),
             self.kinds,
             self.flag_codes[places],
             samples,

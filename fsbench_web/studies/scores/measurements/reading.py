@@ -34,7 +34,7 @@ class StoredBlock:
     _content: bytes | None
     _numbers: Numbers | None = None
 
-    def kept(self) -> "StoredBlock":
+    def loaded(self) -> "StoredBlock":
         """The same, with its numbers in memory for all who read it. Raises UnreadableBlock."""
         return replace(self, _content=None, _samples=None, _numbers=self.read())
 
@@ -135,7 +135,7 @@ def read(
             yield block.read()
         elif block.holds(is_wanted):
             numbers = block.read()
-            yield numbers.taken(numbers.columns.of_tests(is_wanted))
+            yield numbers.subset(numbers.columns.of_tests(is_wanted))
 
 
 def rows(blocks: QuerySet[MeasurementBlock]) -> list[Measurement]:
@@ -194,8 +194,8 @@ def page(run_id: int, test: str, offset: int, limit: int) -> tuple[int, list[Mea
         if start < end:
             numbers = block.read()
             if test:
-                numbers = numbers.taken(numbers.columns.of_tests(lambda pair: pair[0] == test))
+                numbers = numbers.subset(numbers.columns.of_tests(lambda pair: pair[0] == test))
             mask = np.zeros(len(numbers), dtype=np.bool_)
             mask[start:end] = True
-            measurements += numbers.taken(mask).rows()
+            measurements += numbers.subset(mask).rows()
     return total, measurements

@@ -36,7 +36,7 @@ class NewBlock:
         """What the columns of rows are to hold, MOST_IN_BLOCK numbers a row."""
         for start in range(0, len(self.columns), MOST_IN_BLOCK):
             part = slice(start, start + MOST_IN_BLOCK)
-            columns = self.columns.taken(part).pruned()
+            columns = self.columns.subset(part).pruned()
             yield {
                 "run_id": self.run_id,
                 "artefact_id": self.artefact_id,

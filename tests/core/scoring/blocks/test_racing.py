@@ -44,9 +44,9 @@ def test_it_halves_and_then_measures_two_in_fresh_blocks() -> None:
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] == 2
     assert ended.phase == ENDED
-    assert set(ended.out) | {"a", "d"} == set(SIX)
-    assert {one.why for one in ended.out.values()} <= {racing.BEHIND, racing.SLOWER_HALF}
-    assert all(0 < one.ratio < 1 for one in ended.out.values())
+    assert set(ended.eliminated) | {"a", "d"} == set(SIX)
+    assert {one.why for one in ended.eliminated.values()} <= {racing.BEHIND, racing.SLOWER_HALF}
+    assert all(0 < one.ratio < 1 for one in ended.eliminated.values())
     assert sum(sizes) == ended.spent <= 80
 
 
@@ -65,7 +65,7 @@ def test_what_is_clear_ends_early_and_says_what_it_saved() -> None:
     assert ended.ratio == pytest.approx(2, rel=0.05)
     assert ended.low is not None
     assert ended.low > 1.8
-    assert racing.probability(ended.leader, ended.left, blocks) > 0.99
+    assert racing.probability(ended.leader, ended.remaining, blocks) > 0.99
     assert ended.spent < 20
 
 
@@ -82,15 +82,15 @@ def test_what_is_not_known_when_the_runs_are_over_is_called_so() -> None:
     blocks, ended = run_to_its_end({"a": 100.0, "b": 98.0}, 20, noise=0.1)
     assert ended.status == INCONCLUSIVE
     assert ended.spent == 20
-    assert 0.5 <= racing.probability(ended.leader, ended.left, blocks) < 1
+    assert 0.5 <= racing.probability(ended.leader, ended.remaining, blocks) < 1
 
 
 def test_who_is_far_behind_is_out_before_the_round_ends() -> None:
     truth = {f"c{number}": 100.0 for number in range(8)} | {"slow": 20.0}
     _, ended = run_to_its_end(truth, 400, noise=0.02)
-    assert ended.out["slow"].why == racing.BEHIND
-    assert ended.out["slow"].blocks < 12
-    assert ended.out["slow"].ratio == pytest.approx(0.2, rel=0.1)
+    assert ended.eliminated["slow"].why == racing.BEHIND
+    assert ended.eliminated["slow"].blocks < 12
+    assert ended.eliminated["slow"].ratio == pytest.approx(0.2, rel=0.1)
 
 
 def test_a_race_of_two_has_no_rounds() -> None:
@@ -136,8 +136,8 @@ def test_no_block_begins_that_the_budget_would_not_hold() -> None:
 def test_who_fails_is_out_and_the_race_goes_on() -> None:
     blocks = [{"b": 100.0, "c": 90.0}]
     standing = race(["a", "b", "c"], blocks, 40, failed={"a": 0})
-    assert standing.out["a"] == racing.Out(racing.FAILED, 0, None)
-    assert standing.left == ("b", "c")
+    assert standing.eliminated["a"] == racing.Elimination(racing.FAILED, 0, None)
+    assert standing.remaining == ("b", "c")
     assert standing.leader == "b"
     alone = race(["a", "b", "c"], blocks, 40, failed={"a": 0, "c": 1})
     assert (alone.phase, alone.leader, alone.measure) == (ENDED, "b", ())
@@ -155,7 +155,7 @@ def test_the_most_runs_end_it_whatever_its_hours_hold() -> None:
 def test_of_several_that_are_behind_the_slowest_is_out_first() -> None:
     truth = {"fast": 100.0, "middle": 50.0, "slow": 20.0}
     _, ended = run_to_its_end(truth, 200, noise=0.01)
-    assert set(ended.out) == {"slow"}
+    assert set(ended.eliminated) == {"slow"}
 
 
 def test_places_are_ratios_to_the_leader_in_shared_blocks() -> None:
