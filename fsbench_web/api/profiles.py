@@ -21,7 +21,7 @@ from fsbench_web.compare.selection import stored_profiles
 from fsbench_web.compare.selection.profiles import profile_named
 from fsbench_web.core.scoring.profiles.definition import Profile, ProfileError, from_dict
 from fsbench_web.core.scoring.profiles.presets import LATEST, VERSIONS
-from fsbench_web.core.workloads.measurable import impossible
+from fsbench_web.core.workloads.measurable import score_problems
 
 router = Router()
 _WRITES = {401: Error, 403: Error, 404: Error, 422: Error}
@@ -177,7 +177,7 @@ def _read(document: ProfileDocument) -> Profile:
         profile = from_dict(document.model_dump(include=set(fields)))
     except ProfileError as error:
         raise Refused(422, [("parts", problem) for problem in error.problems]) from None
-    if problems := [*records.unseen_in(profile), *impossible(profile)]:
+    if problems := [*records.unseen_in(profile), *score_problems(profile)]:
         raise Refused(422, [("parts", problem) for problem in problems])
     return profile
 

@@ -113,7 +113,7 @@ def unit_factor(unit: str, tool: str | None = None) -> UnitFactor | None:
     return UnitFactor(RATE, size.factor) if is_rate and size is not None else None
 
 
-def is_open(unit: str, tool: str | None = None) -> bool:
+def is_ambiguous(unit: str, tool: str | None = None) -> bool:
     """Whether it must be asked what KB, MB, GB or TB of a unit are."""
     return unit.strip().removesuffix("/s") in _OPEN and unit_factor(unit, tool) is None
 
@@ -126,7 +126,7 @@ def base_of(unit: str, factor: Fraction) -> int | None:
     return next((base for base in (1000, 1024) if factor == base**power), None)
 
 
-def explained(unit: str, base: int) -> str:
+def explicit_unit(unit: str, base: int) -> str:
     """An open unit as one that says itself what it is: ``KiB/s``, ``kB/s``, ``SI MB/s``."""
     unit = unit.strip()
     if base == 1024:
@@ -134,13 +134,13 @@ def explained(unit: str, base: int) -> str:
     return f"k{unit[1:]}" if unit[0] == "K" else f"{_SI}{unit}"
 
 
-def exact(value: float) -> Fraction:
+def exact_fraction(value: float) -> Fraction:
     """The decimal that people see of a finite number, which is what a tool printed."""
     return Fraction(Decimal(repr(float(value))))
 
 
 def converted(value: float, times: Fraction) -> float:
-    """``exact(value) * times``, rounded once."""
+    """``exact_fraction(value) * times``, rounded once."""
     number, whole = Decimal(repr(float(value))).as_integer_ratio()
     return number * times.numerator / (whole * times.denominator)
 
@@ -190,7 +190,9 @@ def shown_units(printed: Collection[Printed], system: str = "") -> dict[Printed,
     for pair, meaning in meanings.items():
         shown_unit = target[meaning.dimension] if meaning is not None else None
         if meaning is None:
-            result[pair] = DisplayUnit(pair[0], is_unexplained=pair[0] == SUM or is_open(*pair))
+            result[pair] = DisplayUnit(
+                pair[0], is_unexplained=pair[0] == SUM or is_ambiguous(*pair)
+            )
         elif shown_unit is None:
             result[pair] = DisplayUnit(pair[0])
         else:

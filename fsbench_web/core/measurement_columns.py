@@ -110,15 +110,15 @@ class MeasurementColumns:
         """(test, record KB, file KB, value, line) of each number."""
         return zip(
             map(self.tests.__getitem__, self.codes.tolist()),
-            optional(self.records),
-            optional(self.files),
+            optional_values(self.records),
+            optional_values(self.files),
             self.values.tolist(),
-            optional(self.lines),
+            optional_values(self.lines),
             strict=True,
         )
 
 
-def optional(column: Column) -> list[int | None]:
+def optional_values(column: Column) -> list[int | None]:
     """The numbers of a column, None for NONE."""
     values: list[int | None] = column.tolist()
     return (

@@ -46,7 +46,7 @@ def unit_name(unit: str) -> str:
     return _SHOWN[unit][0] if unit in _SHOWN else unit
 
 
-def exactly(value: float | None, unit: str) -> str:
+def exact_amount(value: float | None, unit: str) -> str:
     """The number as it is stored, with its unit, where ``amount`` writes another; else ""."""
     if unit not in _SHOWN or value is None or not math.isfinite(value):
         return ""

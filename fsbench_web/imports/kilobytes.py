@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from fsbench_web.core.conversion import explained, is_open
+from fsbench_web.core.conversion import explicit_unit, is_ambiguous
 from fsbench_web.core.formats.result import ParsedResult, Problem
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.imports.problems import ImportProblem
@@ -27,7 +27,7 @@ def explain(parsed: ParsedResult, kilobyte: str) -> None:
     if not kilobyte:
         parsed.warnings += doubts(parsed)
         return
-    units = {unit: explained(unit, int(kilobyte)) for unit in _open(parsed)}
+    units = {unit: explicit_unit(unit, int(kilobyte)) for unit in _open(parsed)}
     if units:
         parsed.values = [
             replace(value, unit=units[value.unit]) if value.unit in units else value
@@ -40,7 +40,9 @@ def renamed(columns: MeasurementColumns, kilobyte: str) -> MeasurementColumns:
     if not kilobyte or not open_units(test.unit for test in columns.tests):
         return columns
     tests = [
-        test._replace(unit=explained(test.unit, int(kilobyte))) if is_open(test.unit) else test
+        test._replace(unit=explicit_unit(test.unit, int(kilobyte)))
+        if is_ambiguous(test.unit)
+        else test
         for test in columns.tests
     ]
     return replace(columns, tests=tests)
@@ -61,7 +63,7 @@ def doubt(unit: str) -> str:
 
 def open_units(units: Iterable[str], tool: str = "") -> list[str]:
     """Those that may be of either, each once."""
-    return [unit for unit in dict.fromkeys(units) if is_open(unit, tool)]
+    return [unit for unit in dict.fromkeys(units) if is_ambiguous(unit, tool)]
 
 
 def _open(parsed: ParsedResult) -> dict[str, int]:

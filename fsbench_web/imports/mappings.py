@@ -25,7 +25,7 @@ from fsbench_web.core.formats.tables.mapping import (
     header_digest,
 )
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
-from fsbench_web.core.formats.tables.table import proposal, reason
+from fsbench_web.core.formats.tables.table import proposal, shape_reason
 from fsbench_web.imports import queue
 from fsbench_web.imports.models import Import, ImportFile, ImportState, SavedMapping
 from fsbench_web.imports.problems import COLUMN_LABELS, ImportProblem
@@ -111,7 +111,7 @@ def table_preview(data: bytes, mapping: Mapping | None) -> TablePreview:
         columns,
         fields,
         _names(rows, shown_mapping),
-        "" if mapping else reason(grid, shown_mapping),
+        "" if mapping else shape_reason(grid, shown_mapping),
     )
 
 

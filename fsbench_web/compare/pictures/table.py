@@ -54,7 +54,7 @@ class Column:
     def exactly(self, content: Content) -> str:
         """The number as it is stored, where pages write it in another unit; else ""."""
         is_value = self.kind == VALUE and not isinstance(content, str)
-        return numbers.exactly(content, self.unit) if is_value else ""  # type: ignore[arg-type]
+        return numbers.exact_amount(content, self.unit) if is_value else ""  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

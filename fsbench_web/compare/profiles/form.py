@@ -21,7 +21,7 @@ from fsbench_web.core.scoring.profiles.definition import (
     ProfileError,
     from_dict,
 )
-from fsbench_web.core.workloads.measurable import impossible
+from fsbench_web.core.workloads.measurable import score_problems
 
 EMPTY_ROWS = 3
 _ANSWERS = {"": None, "yes": True, "no": False}
@@ -130,7 +130,7 @@ def read(query: QueryDict, user: User) -> ProfileForm:
     document = {name: getattr(form, name) for name in ("title", "summary", "source", "together")}
     try:
         candidate = from_dict(document | {"parts": parts})
-        problems += [*unseen_in(candidate), *impossible(candidate)]
+        problems += [*unseen_in(candidate), *score_problems(candidate)]
         profile = None if problems else candidate
     except ProfileError as error:
         problems += [problem for problem in error.problems if problem not in problems]

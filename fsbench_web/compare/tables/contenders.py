@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from fsbench_web.compare.selection.properties import Value as PropertyValue
 from fsbench_web.compare.selection.properties import slug_of
-from fsbench_web.core.conversion import ONE, DisplayUnit, Printed, exact, shown_units
+from fsbench_web.core.conversion import ONE, DisplayUnit, Printed, exact_fraction, shown_units
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.deltas import Value
 from fsbench_web.core.units import SUM, overall_unit
@@ -107,7 +107,7 @@ class Contender(NamedTuple):
     @property
     def exact(self) -> Value:
         """Its score in the unit of its table, exactly."""
-        return self.row.value if self.times is ONE else exact(self.row.value) * self.times
+        return self.row.value if self.times is ONE else exact_fraction(self.row.value) * self.times
 
 
 def each_configuration(
@@ -149,7 +149,7 @@ def best_of_each(
     members: dict[str, list[_Member]] = defaultdict(list)
     for score, times in placed:
         # The order of floats is that of the decimals that people see.
-        number = exact(score.value) * times if is_converted else score.value
+        number = exact_fraction(score.value) * times if is_converted else score.value
         members[values[score.series_id].slug].append((sign * number, score, times))
 
     def standing(member: _Member) -> tuple[object, ...]:

@@ -27,7 +27,7 @@ from fsbench_web.compare.tables.field import Facts, direction, has_scores
 from fsbench_web.compare.tables.matched_cells import matched
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.significance import Rule, judged
-from fsbench_web.core.conversion import ONE, OPEN_UNITS, base_of, is_open, unit_factor
+from fsbench_web.core.conversion import ONE, OPEN_UNITS, base_of, is_ambiguous, unit_factor
 from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.studies.models import Score, Study
@@ -266,7 +266,7 @@ def _table(
     baseline = _baseline(spec, contenders)
     base = next((contender.exact for contender in contenders if contender.name == baseline), None)
     opened = [
-        is_open(contender.row.printed_unit, tool_of(contender.row)) for contender in contenders
+        is_ambiguous(contender.row.printed_unit, tool_of(contender.row)) for contender in contenders
     ]
     is_mixed = any(opened) and not all(opened)
     try:

@@ -203,7 +203,7 @@ def costs_of(
         **_of_the_device(windowed, work),
         **_of_processors(windowed, work),
         **_of_pressure(windowed),
-        "space_amplification": _space(activity),
+        "space_amplification": _space_ratio(activity),
     }
     if price is not None and work is not None:
         costs[price_test(price.currency)] = per_million_operations(
@@ -264,7 +264,7 @@ def _of_pressure(windowed: WindowedActivity) -> Mapping[str, float | None]:
     return costs
 
 
-def _space(activity: "Activity") -> float | None:
+def _space_ratio(activity: "Activity") -> float | None:
     before, after, size = (
         activity.space.get(name)
         for name in ("used_before_bytes", "used_after_bytes", "contents_bytes")

@@ -192,10 +192,10 @@ def _with_losses(read: Callable[[list[str]], ParsedResult], lines: list[str]) ->
     it been a number, is told by reading it as if it were. Tables refuse what is no number.
     """
     result = read(lines)
-    if result.tool == "table" or (changed := unsupported.as_if_numbers(lines)) is None:
+    if result.tool == "table" or (changed := unsupported.with_numbers(lines)) is None:
         return result
     with suppress(UnreadableFile):
-        result.warnings += unsupported.lost(result, read(changed[0]), changed[1])
+        result.warnings += unsupported.lost_values(result, read(changed[0]), changed[1])
     return result
 
 
@@ -209,7 +209,7 @@ def parse(name: str, data: bytes) -> ParsedResult:
         return biff.parse(data)
     if spreadsheet.recognises(data):
         return spreadsheet.parse(data)
-    if reason := unsupported.packed(data):
+    if reason := unsupported.packed_problem(data):
         raise UnreadableFile([Problem(None, None, reason)])
     lines = lines_of(data, MAX_LINES_OF_DOCUMENTS if _is_document(data) else MAX_LINES)
     head = lines_to_look_at(lines)
@@ -237,7 +237,7 @@ def parse(name: str, data: bytes) -> ParsedResult:
             "flatfile.html, summary.html and totals.html."
         )
         raise UnknownFormat([Problem(1, None, message)])
-    if (refusal := unsupported.text(head)) is not None:
+    if (refusal := unsupported.text_problem(head)) is not None:
         raise UnreadableFile([Problem(refusal[0], None, refusal[1])])
     if (unmapped := table.unmapped(head)) is not None:
         raise unmapped

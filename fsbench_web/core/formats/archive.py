@@ -62,8 +62,8 @@ def members(name: str, file: BinaryIO, max_bytes: int) -> Iterator[Member]:
     head = file.read(_BLOCK)
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
-    if reason := unsupported.packed(head):
-        raise _refused(reason)
+    if reason := unsupported.packed_problem(head):
+        raise _unreadable(reason)
     budget = _Budget(max_bytes, size)
     try:
         if head.startswith(b"PK"):
@@ -73,19 +73,19 @@ def members(name: str, file: BinaryIO, max_bytes: int) -> Iterator[Member]:
         else:
             yield from _tar(_BoundedReader(file, budget), budget)
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, tarfile.TarError) as error:
-        raise _broken(str(error) or type(error).__name__) from None
+        raise _damaged(str(error) or type(error).__name__) from None
     except (struct.error, ValueError, NotImplementedError, OverflowError) as error:
         if isinstance(error, UnreadableFile):
             raise
-        raise _broken(str(error)) from None
+        raise _damaged(str(error)) from None
 
 
-def _broken(reason: str) -> UnreadableFile:
+def _damaged(reason: str) -> UnreadableFile:
     message = f"The archive is damaged or not complete ({reason[:120]}). Make it again."
     return UnreadableFile([Problem(None, None, message)])
 
 
-def _refused(message: str) -> UnreadableFile:
+def _unreadable(message: str) -> UnreadableFile:
     return UnreadableFile([Problem(None, None, message)])
 
 
@@ -101,12 +101,12 @@ class _Budget:
     def take(self, count: int) -> None:
         self.bytes += count
         if self.bytes > self.max_bytes:
-            raise _refused(
+            raise _unreadable(
                 f"The archive unpacks to more than {self.max_bytes // (1024 * 1024)} MB: import it "
                 "in parts, or let whoever runs this site raise FSBENCH_MAX_UPLOAD_MB."
             )
         if self.bytes > _RATIO_FROM_BYTES and self.bytes > MAX_RATIO * self.packed_bytes:
-            raise _refused(
+            raise _unreadable(
                 f"The archive unpacks to more than {MAX_RATIO} times its size, as no output of a "
                 "benchmark does. Import the files themselves."
             )
@@ -114,7 +114,7 @@ class _Budget:
     def count(self) -> None:
         self.members += 1
         if self.members > MAX_MEMBERS:
-            raise _refused(f"The archive has more than {MAX_MEMBERS} files: import it in parts.")
+            raise _unreadable(f"The archive has more than {MAX_MEMBERS} files: import it in parts.")
 
 
 class _BoundedReader:
@@ -156,8 +156,8 @@ def _label(path: str) -> tuple[str, str]:
     return label[:MAX_PATH_LENGTH] or "unnamed", problem
 
 
-def _checked(path: str, data: bytes) -> Member:
-    if reason := unsupported.packed(data):
+def _checked_member(path: str, data: bytes) -> Member:
+    if reason := unsupported.packed_problem(data):
         return Member(path, problem=reason)
     if (data.startswith(_NESTED) and not is_spreadsheet(data)) or _is_tar(data):
         message = "An archive inside an archive is not unpacked. Import it by itself, or unpack it."
@@ -182,7 +182,7 @@ def _is_tar(data: bytes) -> bool:
 
 def _zip(file: BinaryIO, size: int, budget: _Budget) -> Iterator[Member]:
     if directory_bytes(file, size) > _MAX_DIRECTORY_BYTES:
-        raise _refused(f"The archive has more than {MAX_MEMBERS} files: import it in parts.")
+        raise _unreadable(f"The archive has more than {MAX_MEMBERS} files: import it in parts.")
     with zipfile.ZipFile(file) as archive:
         # Not is_dir(): it fails for a name that is empty.
         entries = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
@@ -201,7 +201,7 @@ def _zip(file: BinaryIO, size: int, budget: _Budget) -> Iterator[Member]:
             except (zipfile.BadZipFile, zlib.error, EOFError) as error:
                 yield Member(path, problem=f"It is damaged inside the archive: {error}.")
                 continue
-            yield _checked(path, data)
+            yield _checked_member(path, data)
 
 
 def _zip_problem(entry: zipfile.ZipInfo) -> str:
@@ -225,7 +225,7 @@ def directory_bytes(file: BinaryIO, size: int) -> int:
     if not (last.startswith(b"PK\x05\x06") and last.endswith(b"\0\0")):
         position = tail.rfind(b"PK\x05\x06")
     if position < 0 or len(tail) - position < _END_RECORD.size:
-        raise _broken("it has no end record")
+        raise _damaged("it has no end record")
     return int(_END_RECORD.unpack_from(tail, position)[5])
 
 
@@ -248,7 +248,7 @@ def _gzip(name: str, file: BinaryIO, budget: _Budget) -> Iterator[Member]:
         yield (
             Member(path, problem=problem)
             if problem
-            else _checked(path, _BoundedReader(stream, budget).rest())
+            else _checked_member(path, _BoundedReader(stream, budget).rest())
         )
 
 
@@ -264,7 +264,7 @@ def _tar(stream: _BoundedReader, budget: _Budget) -> Iterator[Member]:
         entry = tarfile.TarInfo.frombuf(header, "utf-8", "replace")
         if entry.type in (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.GNUTYPE_LONGLINK):
             if entry.size > _MAX_LONG_NAME_BYTES:
-                raise _broken("a header is too long")
+                raise _damaged("a header is too long")
             text = _body(stream, entry.size)
             if entry.type == tarfile.GNUTYPE_LONGNAME:
                 long_name = text.rstrip(b"\0").decode("utf-8", "replace")
@@ -284,13 +284,13 @@ def _tar(stream: _BoundedReader, budget: _Budget) -> Iterator[Member]:
         if _NO_RESULT.search(path):
             continue
         budget.count()
-        yield Member(path, problem=problem) if problem else _checked(path, data)
+        yield Member(path, problem=problem) if problem else _checked_member(path, data)
 
 
 def _body(stream: _BoundedReader, size: int) -> bytes:
     """The content after a header, without the padding to a whole block."""
     if size < 0:
-        raise _broken("a size is negative")
+        raise _damaged("a size is negative")
     data = stream.read(size)
     padding = -size % _BLOCK
     if len(data) < size or len(stream.read(padding)) < padding:

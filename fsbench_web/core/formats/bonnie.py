@@ -62,11 +62,11 @@ def parse(lines: list[str]) -> ParsedResult:
     machines = {row[0] if version == "1.03" else row[2] for _, version, row in rows}
     for number, version, row in rows:
         if version == "1.03":
-            _old(collector, row, number, is_named=len(machines) > 1)
+            _old_row(collector, row, number, is_named=len(machines) > 1)
         else:
             # Of a line of 1.98 that is cut 48 fields may be left, which stand elsewhere then.
             is_cut = version == "1.98" and number == len(lines)
-            _new(
+            _new_row(
                 collector,
                 version,
                 row,
@@ -79,7 +79,7 @@ def parse(lines: list[str]) -> ParsedResult:
     return collector.finish("bonnie++ measured nothing: every test was too short (+++++).")
 
 
-def _old(collector: Collector, row: list[str], line: int, *, is_named: bool) -> None:
+def _old_row(collector: Collector, row: list[str], line: int, *, is_named: bool) -> None:
     if len(row) > 15:
         row = row + [""] * (27 - len(row))
         collector.begin([f"size {row[1]}, files {row[14]}"[:200]])
@@ -87,10 +87,10 @@ def _old(collector: Collector, row: list[str], line: int, *, is_named: bool) -> 
     else:
         collector.begin([f"size {row[1]}"[:200]])
         rates, files = row[2:14], []
-    _keep(collector, rates, files, [], line, "", row[0] if is_named else "")
+    _add_values(collector, rates, files, [], line, "", row[0] if is_named else "")
 
 
-def _new(
+def _new_row(
     collector: Collector, version: str, row: list[str], line: int, *, is_named: bool, least: int
 ) -> None:
     # 1.98 has two fields more before the rates: chunk size of seeks, and processes that seek.
@@ -113,10 +113,10 @@ def _new(
     named_settings += zip(_SETUP, setup, strict=True)
     collector.begin([", ".join(f"{name} {text}" for name, text in named_settings if text)[:200]])
     load = load_text(processes=concurrency)
-    _keep(collector, rates, files, row[first + 29 :], line, load, row[2] if is_named else "")
+    _add_values(collector, rates, files, row[first + 29 :], line, load, row[2] if is_named else "")
 
 
-def _keep(
+def _add_values(
     collector: Collector,
     rates: list[str],
     files: list[str],

@@ -155,18 +155,18 @@ def of_runs(
         while waiting and waiting[-1][1] <= number:
             begun.append(waiting.pop()[0])
         if last is not None and begun and (match or not last[1].is_behind):
-            dates |= dict.fromkeys(begun, _printed(*last))
+            dates |= dict.fromkeys(begun, _date_of_match(*last))
             begun = []
         if not (waiting or begun):
             break
-    return dates | (dict.fromkeys(begun, _printed(*last)) if last is not None else {})
+    return dates | (dict.fromkeys(begun, _date_of_match(*last)) if last is not None else {})
 
 
-def _printed(line: int, kind: _Line, match: re.Match[str]) -> PrintedDate:
-    return printed(match[0], match[1], line, kind.read)
+def _date_of_match(line: int, kind: _Line, match: re.Match[str]) -> PrintedDate:
+    return printed_date(match[0], match[1], line, kind.read)
 
 
-def printed(text: str, date: str, line: int, read: Callable[[str], datetime]) -> PrintedDate:
+def printed_date(text: str, date: str, line: int, read: Callable[[str], datetime]) -> PrintedDate:
     """A date as it stands in a file; ``text`` is what stands around it."""
     try:
         at: datetime | None = read(date)

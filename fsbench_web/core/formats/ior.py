@@ -77,7 +77,7 @@ def parse(lines: list[str]) -> ParsedResult:
     collector = Collector(result)
     columns: list[str] = []
     test = _Test()
-    for line_number, line in enumerate(_ended(lines), start=1):
+    for line_number, line in enumerate(_without_last_word(lines), start=1):
         if (version := _VERSION.search(line)) is not None:
             result.tool_version = result.tool_version or version[1]
             _without_summary(collector, test, line_number)
@@ -111,7 +111,7 @@ def parse(lines: list[str]) -> ParsedResult:
     )
 
 
-def _ended(lines: list[str]) -> list[str]:
+def _without_last_word(lines: list[str]) -> list[str]:
     """Without the word at which the file ends, which may have been longer."""
     return [*lines[:-1], lines[-1].rpartition(" ")[0]] if lines else []
 

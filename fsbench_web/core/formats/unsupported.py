@@ -40,7 +40,7 @@ _TEXTS = (
 )
 
 
-def packed(data: bytes) -> str:
+def packed_problem(data: bytes) -> str:
     """Why a file that is no text is not read, and what to do; "" where this module does not know.
 
     ``data`` is the file, or its first 100 bytes at least.
@@ -67,7 +67,7 @@ def is_beside(lines: Sequence[str]) -> bool:
     return any(re.search(r"<title>Vdbench \S+\.html</title>", line) for line in lines[:20])
 
 
-def text(lines: Sequence[str]) -> tuple[int, str] | None:
+def text_problem(lines: Sequence[str]) -> tuple[int, str] | None:
     """The line, from 1, that tells what a text is, and what to do; None where none does."""
     for number, line in enumerate(lines, start=1):
         for pattern, message in _TEXTS:
@@ -90,7 +90,7 @@ _ODD = re.compile(
 )
 
 
-def as_if_numbers(lines: Sequence[str]) -> tuple[list[str], dict[int, str]] | None:
+def with_numbers(lines: Sequence[str]) -> tuple[list[str], dict[int, str]] | None:
     """The lines with numbers, as wide, where NaN, an infinity or a negative number stands, and
     without tags; and by line, from 1, what stood there. None where there is nothing such.
     """
@@ -119,8 +119,8 @@ def as_if_numbers(lines: Sequence[str]) -> tuple[list[str], dict[int, str]] | No
     return changed, {number: ", ".join(dict.fromkeys(words)) for number, words in odd.items()}
 
 
-def lost(result: ParsedResult, wanted: ParsedResult, odd: dict[int, str]) -> list[Problem]:
-    """What ``as_if_numbers`` gives more than was found, line by line; but what is told already."""
+def lost_values(result: ParsedResult, wanted: ParsedResult, odd: dict[int, str]) -> list[Problem]:
+    """What ``with_numbers`` gives more than was found, line by line; but what is told already."""
     before, after = _by_line(result, odd), _by_line(wanted, odd)
     reported = {warning.line for warning in result.warnings if not warning.is_note}
     warnings = []

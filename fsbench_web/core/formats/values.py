@@ -60,7 +60,7 @@ def _key(value: ParsedValue) -> Key:
     )
 
 
-def numbered(blocks: Sequence[Sequence[ParsedValue]]) -> list[ParsedValue]:
+def numbered_repeats(blocks: Sequence[Sequence[ParsedValue]]) -> list[ParsedValue]:
     """The values of a file's reports in order, with ``repeat`` set where reports are repeats.
 
     A report is the repeat after the last one that measured any of the same: a report of another
@@ -205,7 +205,7 @@ class Collector:
         self._check_settings()
         if self.problems:
             raise UnreadableFile(capped(self.problems))
-        values = self.result.values = numbered(self._blocks)
+        values = self.result.values = numbered_repeats(self._blocks)
         self.result.distributions = [
             replace(distribution, repeat=values[place].repeat if place >= 0 else None)
             for distribution, place in zip(self.result.distributions, self._places, strict=True)

@@ -228,7 +228,7 @@ def ceiling(probe: Probe, request: Request) -> Ceiling | None:
             )
             continue
         assert request.depth is not None
-        at = _between([point.depth for point in line], request.depth)
+        at = _neighbours([point.depth for point in line], request.depth)
         if at is not None:
             low, high, share = at
             used = [line[low], line[high]]
@@ -237,7 +237,9 @@ def ceiling(probe: Probe, request: Request) -> Ceiling | None:
     if not block_rates:
         return None
     wanted = float(request.block_bytes or block_rates[-1][0])
-    at = _between([block_rate[0] for block_rate in block_rates], max(wanted, request.least_bytes))
+    at = _neighbours(
+        [block_rate[0] for block_rate in block_rates], max(wanted, request.least_bytes)
+    )
     if at is None:
         return None
     low, high, share = at
@@ -256,7 +258,7 @@ def ceiling(probe: Probe, request: Request) -> Ceiling | None:
     )
 
 
-def _between(values: Sequence[float], wanted: float) -> tuple[int, int, float] | None:
+def _neighbours(values: Sequence[float], wanted: float) -> tuple[int, int, float] | None:
     """Which two of rising values it lies between, and how far towards the second by logarithms.
 
     Outside both are the nearest one, if it is not further than NEAR; else None.
@@ -290,7 +292,7 @@ def _mix(low: float, high: float, share: float) -> float:
 
 def mean_of(ceilings: Sequence[Ceiling]) -> Ceiling:
     """That of several probes of one request; at least one."""
-    return _joined(ceilings, lambda values: math.fsum(values) / len(values))
+    return _joined_ceilings(ceilings, lambda values: math.fsum(values) / len(values))
 
 
 def of_cells(ceilings: Sequence[Ceiling], category: str) -> Ceiling:
@@ -306,14 +308,14 @@ def of_cells(ceilings: Sequence[Ceiling], category: str) -> Ceiling:
     first = ceilings[0]
     sizes = sorted({ceiling.block_bytes for ceiling in ceilings})
     return replace(
-        _joined(ceilings, max),
+        _joined_ceilings(ceilings, max),
         request=replace(first.request, block_bytes=None, sizes=(sizes[0], sizes[-1])),
         iops=rate,
         block_bytes=1024.0,
     )
 
 
-def _joined(ceilings: Sequence[Ceiling], join: Callable[[list[float]], float]) -> Ceiling:
+def _joined_ceilings(ceilings: Sequence[Ceiling], join: Callable[[list[float]], float]) -> Ceiling:
     spreads = [ceiling.spread_percent for ceiling in ceilings]
     return Ceiling(
         ceilings[0].request,

@@ -40,7 +40,7 @@ def scores(
         if slug in _OF_ALL:
             value, count, by_run = _OF_ALL[slug](values), len(of_cell), numbers_of_runs
         else:
-            inside = _inside(slug, of_cell)
+            inside = _cells_inside(slug, of_cell)
             if not inside:
                 continue
             value, count = mean([means[cell] for cell in inside]), len(inside)
@@ -72,7 +72,7 @@ def scores_of_runs(
                 run: combine([values[place] for place in places]) for run, places in of_run.items()
             }
             continue
-        inside = set(_inside(slug, dict.fromkeys(cells)))
+        inside = set(_cells_inside(slug, dict.fromkeys(cells)))
         for run, places in of_run.items():
             if numbers := [values[place] for place in places if cells[place] in inside]:
                 by_category.setdefault(slug, {})[run] = mean(numbers)
@@ -85,7 +85,7 @@ def scores_of_runs(
     return by_category
 
 
-def _inside(slug: str, cells: Iterable[Cell]) -> list[Cell]:
+def _cells_inside(slug: str, cells: Iterable[Cell]) -> list[Cell]:
     """Those in the region of a category that has one."""
     region = CATEGORIES[slug].region
     assert region is not None

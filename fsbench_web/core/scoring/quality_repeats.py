@@ -42,7 +42,7 @@ def outliers(records: Whole, files: Whole, values: Numbers, cells: Whole | None 
     if len(positions) < LEAST_REPEATS:
         return flagged
     x = values[positions]
-    cell, counts = _cells_of_some(positions, records, files, cells)
+    cell, counts = _cells_at(positions, records, files, cells)
     enough = counts[cell] >= LEAST_REPEATS
     positions, x, cell = positions[enough], x[enough], cell[enough]
     if not len(positions):
@@ -86,8 +86,8 @@ def spikes(
     starts = np.cumsum(counts) - counts
     positions, speed, is_best = positions[places], speed[places], is_best[places]
     best = np.flatnonzero(is_best)
-    near = _next_to(records[positions], best, starts, counts) & ~is_best
-    near &= _next_to(files[positions], best, starts, counts)
+    near = _near_best(records[positions], best, starts, counts) & ~is_best
+    near &= _near_best(files[positions], best, starts, counts)
     neighbours = np.add.reduceat(near.astype(np.int64), starts)
     fastest = np.maximum.reduceat(np.where(near, speed, 0.0), starts)
     is_spike = (neighbours >= LEAST_NEIGHBOURS) & (speed[best] > SPIKE_RATIO * fastest)
@@ -95,7 +95,7 @@ def spikes(
     return flagged
 
 
-def _next_to(sizes: Whole, best: Whole, starts: Whole, counts: Whole) -> Mask:
+def _near_best(sizes: Whole, best: Whole, starts: Whole, counts: Whole) -> Mask:
     """Which of the sizes are that of their run's ``best``, or the next smaller or larger that the
     run has. Runs stand behind each other, from ``starts`` on, with ``counts`` numbers each.
     """
@@ -125,7 +125,7 @@ def cells_of(records: Whole, files: Whole) -> tuple[Whole, Whole]:
     return cell, np.bincount(cell).astype(np.int64)
 
 
-def _cells_of_some(
+def _cells_at(
     positions: Whole, records: Whole, files: Whole, cells: Whole | None
 ) -> tuple[Whole, Whole]:
     """``cells_of`` for the values at ``positions``; those of all are not found again."""
@@ -166,7 +166,7 @@ def cell_medians(
     positions = np.flatnonzero((records >= 0) & (files >= 0) & np.isfinite(values))
     if not len(positions):
         return {}
-    cell, counts = _cells_of_some(positions, records, files, cells)
+    cell, counts = _cells_at(positions, records, files, cells)
     medians = _medians(cell, values[positions], len(counts))
     first = np.zeros(len(counts), dtype=np.int64)
     first[cell] = positions

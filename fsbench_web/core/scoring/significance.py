@@ -240,7 +240,7 @@ def welch_p(a: Interval, b: Interval) -> float:
     return float(2 * stdtr(freedom, -abs(a.mean - b.mean) / sqrt(total)))
 
 
-def unknown(
+def unknown_verdict(
     *reasons: str,
     margin_percent: float = MARGIN_PERCENT,
     against: tuple[str, ...] = (),

@@ -106,7 +106,7 @@ def at_load(test: str, load: str) -> str:
 def label(test: str) -> str:
     """What people read: ``random_write@threads=8`` is "Random write at 8 threads"."""
     name, load = parts(test)
-    return f"{_named(name)} at {loads.words(load)}" if load else _named(name)
+    return f"{_label_of_name(name)} at {loads.words(load)}" if load else _label_of_name(name)
 
 
 def block_word(test: str, *, is_published: bool = False) -> str:
@@ -222,10 +222,10 @@ def label_of_latency(latency: str) -> str:
     """What people read of ``latency_of``: "Randread, completion latency"."""
     kind = next(kind for kind in _LATENCIES if latency.endswith(f"_{kind}"))
     name = latency.removesuffix(f"_{kind}")
-    return f"{_named(name)}, {_LATENCIES[kind]}"
+    return f"{_label_of_name(name)}, {_LATENCIES[kind]}"
 
 
-def _named(name: str) -> str:
+def _label_of_name(name: str) -> str:
     if name in _LABELS:
         return _LABELS[name]
     of_fio = _OF_FIO.fullmatch(name)
@@ -238,7 +238,7 @@ def _named(name: str) -> str:
         rate = f"{statistic} {_LATENCIES[of_fio['latency']]}"
     else:
         rate = f"{_ordinal(of_fio['percent'])} percentile of {_LATENCIES[of_fio['latency']]}"
-    return f"{_named(of_fio['name'])}, {rate}"
+    return f"{_label_of_name(of_fio['name'])}, {rate}"
 
 
 def _ordinal(number: str) -> str:

@@ -15,7 +15,7 @@ from fsbench_web.core.workloads.measuring import measuring_plan, tests_without_s
 MOST_SAID = 8
 
 
-def impossible(profile: Profile) -> list[str]:
+def score_problems(profile: Profile) -> list[str]:
     """Why no contender could ever have a score, a sentence for each part."""
     problems = [
         f"Part {number}: {testnames.label(part.test)} has no sizes, and only data points with "
@@ -66,7 +66,7 @@ def _doubt(part: Part, measured: Collection[str]) -> str:
             f"{test} is measured by block and file size, and the part has none: give both, as "
             "8k-16k and 1g-4g."
         )
-    return f'no workload measures "{test}", and nobody imported it.{_meant(test)}'
+    return f'no workload measures "{test}", and nobody imported it.{_suggestion(test)}'
 
 
 def _unknown_with_sizes(part: Part) -> str:
@@ -79,7 +79,7 @@ def _unknown_with_sizes(part: Part) -> str:
     )
 
 
-def _meant(test: str) -> str:
+def _suggestion(test: str) -> str:
     names = [*testnames.IOZONE_TESTS, *tests_without_sizes()]
     matches = get_close_matches(test, names, 3, 0.7)
     return (

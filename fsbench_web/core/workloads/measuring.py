@@ -25,7 +25,7 @@ Check = Callable[[Workload], str]
 """Why a workload cannot be measured where it shall be, as a sentence; "" where it can."""
 
 
-def _anywhere(workload: Workload) -> str:
+def _no_problem(workload: Workload) -> str:
     return ""
 
 
@@ -41,7 +41,7 @@ class MeasuringPlan:
     refused: tuple[tuple[RequiredCell, str], ...] = ()
 
 
-def measuring_plan(demands: Iterable[RequiredCell], problem: Check = _anywhere) -> MeasuringPlan:
+def measuring_plan(demands: Iterable[RequiredCell], problem: Check = _no_problem) -> MeasuringPlan:
     """The fewest workloads that measure the cells, of those without a ``problem``."""
     matrices: dict[tuple[bool, bool], list[RequiredCell]] = defaultdict(list)
     by_slug: dict[str, Mapping[str, Any]] = {}

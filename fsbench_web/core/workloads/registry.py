@@ -69,7 +69,7 @@ def workload_types() -> Mapping[str, type[Workload]]:
         except Exception:
             logger.exception("the workload %s of another package cannot be loaded", entry.name)
             continue
-        problem = _why_not(kind, kinds)
+        problem = _refusal(kind, kinds)
         if problem:
             logger.error("the entry point %s is left out: %s", entry.name, problem)
             continue
@@ -77,7 +77,7 @@ def workload_types() -> Mapping[str, type[Workload]]:
     return kinds
 
 
-def _why_not(kind: object, kinds: Mapping[str, type[Workload]]) -> str:
+def _refusal(kind: object, kinds: Mapping[str, type[Workload]]) -> str:
     """Why an entry point's object cannot be offered beside those found before it, or ""."""
     if not (isinstance(kind, type) and issubclass(kind, Workload)):
         return "it is no subclass of Workload"

@@ -50,7 +50,7 @@ def measured_rows(matrix: TestMatrix) -> SafeString:
 
 def _exact_on_demand(markup: str, measurement: Measurement) -> str:
     """``markup``, which is HTML, with the number as it is stored where that is another."""
-    exact = numbers.exactly(measurement.value, measurement.unit)
+    exact = numbers.exact_amount(measurement.value, measurement.unit)
     return f'<span title="{escape(exact)}">{markup}</span>' if exact else markup
 
 

@@ -41,7 +41,7 @@ def _float(value: object) -> float | None:
 
 
 def _exact_on_demand(text: str, value: object, unit: str) -> str:
-    exact = numbers.exactly(_float(value), unit)
+    exact = numbers.exact_amount(_float(value), unit)
     return format_html('<span title="{}">{}</span>', exact, text) if exact else text
 
 

@@ -6,7 +6,7 @@ from fsbench_web.core.conversion import unit_factor
 from fsbench_web.core.formats import UnreadableFile, parse
 from fsbench_web.core.formats.tables.mapping import Mapping, NeedsMapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
-from fsbench_web.core.formats.tables.table import proposal, reason
+from fsbench_web.core.formats.tables.table import proposal, shape_reason
 from fsbench_web.core.units import lower_is_better
 
 READ = [
@@ -134,8 +134,8 @@ def test_a_guessed_shape_has_its_reason(header: str, shape: str, words: str) -> 
     said = proposal(grid)
     assert said is not None
     assert said.shape == shape
-    assert words in reason(grid, said)
-    assert words or not reason(grid, said)
+    assert words in shape_reason(grid, said)
+    assert words or not shape_reason(grid, said)
 
 
 def test_an_ending_needs_the_test_that_it_is_of() -> None:

@@ -20,9 +20,9 @@ from fsbench_web.core.conversion import (
     DisplayUnit,
     Printed,
     UnitFactor,
-    exact,
-    explained,
-    is_open,
+    exact_fraction,
+    explicit_unit,
+    is_ambiguous,
     shown_units,
     unit_factor,
 )
@@ -91,9 +91,9 @@ def test_what_is_no_known_unit_has_no_meaning(unit: str) -> None:
 def test_what_was_asked_about_says_itself_what_it_is(
     unit: str, base: int, said: str, factor: int
 ) -> None:
-    assert is_open(unit, "table")
-    assert explained(unit, base) == said
-    assert not is_open(said)
+    assert is_ambiguous(unit, "table")
+    assert explicit_unit(unit, base) == said
+    assert not is_ambiguous(said)
     found = unit_factor(said)
     assert found is not None
     assert found.factor == factor
@@ -113,13 +113,13 @@ def test_there_and_back_is_the_same_fraction(
     value: float, unit: str, other: str, system: str
 ) -> None:
     shown = shown_units([(unit, ""), (other, "")], system)
-    there = exact(value) * shown[unit, ""].times
+    there = exact_fraction(value) * shown[unit, ""].times
     assert there / shown[unit, ""].times == Fraction(Decimal(repr(value)))
     # By way of another unit it is the same.
     one, two = unit_factor(unit), unit_factor(other)
     assert one is not None
     assert two is not None
-    beside = exact(value) * one.factor / two.factor
+    beside = exact_fraction(value) * one.factor / two.factor
     assert beside * shown[other, ""].times == there
 
 

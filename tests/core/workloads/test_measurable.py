@@ -4,7 +4,7 @@ import pytest
 
 from fsbench_web.core.scoring.profiles.definition import Profile, from_dict
 from fsbench_web.core.scoring.profiles.presets import LATEST
-from fsbench_web.core.workloads.measurable import MOST_SAID, doubts, impossible
+from fsbench_web.core.workloads.measurable import MOST_SAID, doubts, score_problems
 
 SIZES = {"block_sizes_kb": [8, 16], "file_sizes_kb": [1048576, 4194304]}
 
@@ -15,7 +15,7 @@ def profile(*parts: dict, together: str = "ratio") -> Profile:
 
 @pytest.mark.parametrize("name", sorted(LATEST))
 def test_nothing_of_a_preset_is_doubted(name: str) -> None:
-    assert doubts(LATEST[name]) == impossible(LATEST[name]) == []
+    assert doubts(LATEST[name]) == score_problems(LATEST[name]) == []
 
 
 @pytest.mark.parametrize(
@@ -45,9 +45,9 @@ def test_what_somebody_measured_or_imports_can_bring_is_not_doubted() -> None:
 
 
 def test_what_no_number_could_meet_is_impossible() -> None:
-    [cached] = impossible(profile({"operation": "mkfs", "cached": True}))
+    [cached] = score_problems(profile({"operation": "mkfs", "cached": True}))
     assert "leave cached open" in cached
     parts = ({"operation": "mkfs"}, {"operation": "read", **SIZES})
-    assert impossible(profile(*parts)) == []
-    [units] = impossible(profile(*parts, together="work"))
+    assert score_problems(profile(*parts)) == []
+    [units] = score_problems(profile(*parts, together="work"))
     assert "put the parts together by ratio" in units

@@ -186,7 +186,7 @@ def _verdict(
     is_freenix = rule.name == FREENIX or "published" in (first.origin, second.origin)
     method = FREENIX if is_freenix else UNPAIRED
     if (EMULATED in first.flags) != (EMULATED in second.flags):
-        return significance.unknown(
+        return significance.unknown_verdict(
             EMULATED, margin_percent=margin, against=(against,), method=method
         )
     of_first, of_second = (
@@ -215,7 +215,9 @@ def _verdict(
     if of_first is None or of_second is None:
         sides = ((first, of_first), (second, of_second))
         why = [_why_missing(row) for row, interval in sides if interval is None]
-        return significance.unknown(*why, margin_percent=margin, against=(against,), method=method)
+        return significance.unknown_verdict(
+            *why, margin_percent=margin, against=(against,), method=method
+        )
     return significance.compare(
         of_first,
         of_second,

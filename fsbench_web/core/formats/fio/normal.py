@@ -99,11 +99,11 @@ def parse(lines: list[str]) -> ParsedResult:
     """All values of all jobs. Raises UnreadableFile where no job has a result."""
     result = ParsedResult(FORMAT, "fio")
     collector = Collector(result)
-    reports = _last(list(_reports(lines, collector)), collector)
+    reports = _final_reports(list(_reports(lines, collector)), collector)
     if reports:
         message = "fio rounds the rates of this report to four digits; its JSON has all of them."
         collector.warn(reports[0].jobs[0].line, message, is_note=True)
-    varying = _varying(reports)
+    varying = _varying_settings(reports)
     modes: dict[str, None] = {}
     several = len({job.name for report in reports for job in report.jobs}) > 1
     for report in reports:
@@ -207,7 +207,7 @@ def _rates(collector: Collector, job: _Job, text: str, line: int) -> None:
         collector.warn(line, f"{job.name}: no rate in bytes is there; it stays missing.")
 
 
-def _last(reports: list[_Report], collector: Collector) -> list[_Report]:
+def _final_reports(reports: list[_Report], collector: Collector) -> list[_Report]:
     """The reports without those of --status-interval, which the next one includes."""
     final_reports: list[_Report] = []
     for report in reports:
@@ -239,7 +239,7 @@ def _settings(plan: str) -> dict[str, str]:
     return settings
 
 
-def _varying(reports: list[_Report]) -> dict[str, set[str]]:
+def _varying_settings(reports: list[_Report]) -> dict[str, set[str]]:
     """The settings that differ between reports of one job: they make different tests of it."""
     plans: dict[str, list[dict[str, str]]] = {}
     for report in reports:

@@ -62,7 +62,7 @@ def parse(lines: list[str]) -> ParsedResult:
     """All values of all jobs. Raises UnreadableFile for JSON that is cut off or has no jobs."""
     result = ParsedResult(FORMAT, "fio")
     collector = Collector(result)
-    documents = _final(list(_documents(lines)), collector)
+    documents = _final_documents(list(_documents(lines)), collector)
     if documents:
         version = documents[0].root.text("fio version").strip()
         result.tool_version = version.removeprefix("fio-").removeprefix("fio ")
@@ -70,7 +70,7 @@ def parse(lines: list[str]) -> ParsedResult:
         (document.root.text("time") for document in documents if document.root.text("time")), ""
     ):
         result.facts.append(("Run at", quoted(time, 80).strip('"')))
-    varying = _varying(documents)
+    varying = _varying_settings(documents)
     modes: dict[str, None] = {}
     several = len({job.name for document in documents for job in document.jobs}) > 1
     for document in documents:
@@ -123,7 +123,7 @@ def _options(options: JsonObject) -> dict[str, str]:
     return settings
 
 
-def _final(documents: list[_Document], collector: Collector) -> list[_Document]:
+def _final_documents(documents: list[_Document], collector: Collector) -> list[_Document]:
     """The documents without those of --status-interval, which the next one includes.
 
     A report whose jobs started before the report before it was printed goes on with the same run.
@@ -172,7 +172,7 @@ def _printed_at_s(root: JsonObject) -> float | None:
     return None
 
 
-def _varying(documents: list[_Document]) -> dict[str, set[str]]:
+def _varying_settings(documents: list[_Document]) -> dict[str, set[str]]:
     """The settings that differ between reports of one job: they make different tests of it."""
     options: dict[str, list[dict[str, str]]] = {}
     for document in documents:

@@ -122,11 +122,11 @@ def _cells(data: bytes) -> Iterator[Cell | None]:
     position = 0
     while position < len(data):
         if position + 4 > len(data):
-            raise _cut(position)
+            raise _cut_off(position)
         kind, length = struct.unpack_from("<HH", data, position)
         body = data[position + 4 : position + 4 + length]
         if len(body) < length:
-            raise _cut(position)
+            raise _cut_off(position)
         position += 4 + length
         if kind == _EOF:
             yield None
@@ -138,7 +138,7 @@ def _cells(data: bytes) -> Iterator[Cell | None]:
 def _cell(kind: int, body: bytes, position: int) -> Cell:
     needed = {_INTEGER: 9, _NUMBER: 15, _LABEL: 8}[kind]
     if len(body) < needed:
-        raise _cut(position)
+        raise _cut_off(position)
     row, column = struct.unpack_from("<HH", body)
     if kind == _INTEGER:
         return row, column, float(struct.unpack_from("<H", body, 7)[0])
@@ -148,7 +148,7 @@ def _cell(kind: int, body: bytes, position: int) -> Cell:
     return row, column, re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", text)
 
 
-def _cut(position: int) -> UnreadableFile:
+def _cut_off(position: int) -> UnreadableFile:
     message = f"The BIFF2 stream is cut off or damaged at byte {position}."
     return UnreadableFile([Problem(None, None, message)])
 

@@ -23,7 +23,7 @@ from fsbench_web.core.formats.result import (
     too_many_values,
 )
 from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, cut_off, quoted
-from fsbench_web.core.formats.values import numbered
+from fsbench_web.core.formats.values import numbered_repeats
 
 FORMAT = "iozone"
 _BANNER = "Iozone: Performance Test of File I/O"
@@ -122,7 +122,7 @@ def parse(lines: list[str]) -> ParsedResult:
         try:
             run = _one_run(lines[start:end])
         except UnreadableFile as error:
-            problems += [_moved(problem, start) for problem in error.problems]
+            problems += [_shifted(problem, start) for problem in error.problems]
         else:
             if result is None:
                 result = replace(run, values=[], warnings=[])
@@ -130,7 +130,7 @@ def parse(lines: list[str]) -> ParsedResult:
                 modes = ["; ".join(compared.modes) or "none" for compared in (run, result)]
                 problems.append(Problem(start + 1, None, _OTHER_SETTINGS.format(*modes)))
             runs.append([replace(value, line=value.line + start) for value in run.values])
-            result.warnings += [_moved(problem, start) for problem in run.warnings]
+            result.warnings += [_shifted(problem, start) for problem in run.warnings]
             result.complete = result.complete and run.complete
             count += len(run.values) + len(run.warnings)
         if count > MAX_VALUES:
@@ -139,11 +139,11 @@ def parse(lines: list[str]) -> ParsedResult:
             break
     if problems or result is None:
         raise UnreadableFile(capped(problems))
-    result.values = numbered(runs)
+    result.values = numbered_repeats(runs)
     return result
 
 
-def _moved(problem: Problem, lines: int) -> Problem:
+def _shifted(problem: Problem, lines: int) -> Problem:
     return replace(problem, line=problem.line + lines if problem.line else None)
 
 
@@ -188,7 +188,7 @@ def _one_run(lines: list[str]) -> ParsedResult:
         result.values = values
         result.complete = report_complete and not reading.failed
     if not result.values and not reading.problems:
-        reading.problems.append(_nothing(lines))
+        reading.problems.append(_no_values(lines))
     if reading.problems:
         raise UnreadableFile(capped(reading.problems))
     return result
@@ -381,7 +381,7 @@ def _name_modes(result: ParsedResult, settings: list[str]) -> None:
     result.modes = tuple(dict.fromkeys((*parts, *settings_of(result.command, has_head=True))))
 
 
-def _nothing(lines: list[str]) -> Problem:
+def _no_values(lines: list[str]) -> Problem:
     for number, line in enumerate(lines, start=1):
         if _HEADER.match(line):
             following = next((text.strip() for text in lines[number + 1 :] if text.strip()), "")

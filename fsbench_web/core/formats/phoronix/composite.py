@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from xml.parsers import expat
 
-from fsbench_web.core.formats.dates import printed
+from fsbench_web.core.formats.dates import printed_date
 from fsbench_web.core.formats.phoronix.names import (
     System,
     TestNames,
@@ -120,7 +120,7 @@ def _date(document: _Document, places: dict[str, System], configuration: str) ->
         (document.generated, "LastModified"),
     ):
         if text := entry.text(name):
-            return printed(f"{name}: {text}", text, entry.line(name), datetime.fromisoformat)
+            return printed_date(f"{name}: {text}", text, entry.line(name), datetime.fromisoformat)
     return None
 
 

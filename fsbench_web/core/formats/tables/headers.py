@@ -94,7 +94,7 @@ class Measure:
     unit: str
 
 
-def plain(word: str) -> str:
+def field_word(word: str) -> str:
     """A word as fields are called: ``Block Size`` is ``block_size``, ``Run #`` is ``run``."""
     return word.strip(" #.\t").lower().replace(" ", "_").replace("-", "_")
 
@@ -107,19 +107,19 @@ def split(word: str) -> tuple[str, str]:
     word = word.strip()
     if (match := _IN_BRACKETS.fullmatch(word)) is not None:
         name, unit = match[1], match[2].strip()
-        if unit in ("k", "K", "thousands") and plain(name) == "iops":
+        if unit in ("k", "K", "thousands") and field_word(name) == "iops":
             return name, "kIOPS"
         if _NO_UNIT.fullmatch(unit):
             return word.replace("[", "(").replace("(", " ").rstrip(")] "), ""
-        return name, _lettered(unit)
+        return name, _spelled_unit(unit)
     if word.endswith("%") and not _PERCENTILE.fullmatch(word.split()[-1]):
         return word[:-1].strip(), PERCENT
     if (match := _AT_THE_END.fullmatch(word)) is not None:
-        return match["name"] or "", _lettered(match["unit"])
+        return match["name"] or "", _spelled_unit(match["unit"])
     return word, ""
 
 
-def _lettered(unit: str) -> str:
+def _spelled_unit(unit: str) -> str:
     """A unit with the letters that it is written with elsewhere: ``mb_s`` is MB/s, since names are
     written in small letters; ``Mb/s`` may be bits and stays, and what ``mbps`` is must be asked.
     """
@@ -158,19 +158,21 @@ def test_named(word: str) -> tuple[str, str] | None:
         return None
     if (match := _COUNTED.fullmatch(word.strip())) is not None and not unit:
         rate_test = test_of(match[1])
-        return (rate_test, f"{plain(match[1])}/s") if rate_test else None
+        return (rate_test, f"{field_word(match[1])}/s") if rate_test else None
     rate_test = test_of(name) if unit.endswith("B/s") else None
     return (rate_test, unit) if rate_test else None
 
 
 def field_of(word: str) -> str:
     """The field that a header names by its own name; "" where it names none."""
-    return _FIELD_OF.get(plain(split_brackets(word)), "") or _FIELD_OF.get(plain(word), "")
+    return _FIELD_OF.get(field_word(split_brackets(word)), "") or _FIELD_OF.get(
+        field_word(word), ""
+    )
 
 
-def instead_of(word: str) -> str:
+def fallback_field(word: str) -> str:
     """The field that a header may mean where no other column is called so."""
-    return _INSTEAD.get(plain(split_brackets(word)), "")
+    return _INSTEAD.get(field_word(split_brackets(word)), "")
 
 
 def split_brackets(word: str) -> str:
@@ -196,7 +198,7 @@ def measure_of(word: str) -> Measure | None:
     if len(parts) == 1 and parts[0] in _RATES:
         return Measure(f"{start}_bw", unit)
     if len(parts) == 1 and _OPS.fullmatch(parts[0]):
-        return Measure(f"{start}_iops", unit or _lettered(parts[0]))
+        return Measure(f"{start}_iops", unit or _spelled_unit(parts[0]))
     return _latency(start, rest, unit)
 
 

@@ -108,7 +108,7 @@ def read(
         message = f"The file is not the text it begins as ({str(error)[:80]})."
         raise UnreadableFile([Problem(1, None, message)]) from None
     progress(1.0)
-    table = _finished(reader)
+    table = _finished_table(reader)
     if not mapping.decimal and _may_be_grouped(table):
         _require_decimal_sign(stream, encoding_of(head), mapping)
     return table
@@ -146,7 +146,7 @@ def _require_decimal_sign(stream: BinaryIO, encoding: str, mapping: Mapping) -> 
         raise NeedsMapping([question])
 
 
-def _finished(reader: BlockReader) -> LargeTable:
+def _finished_table(reader: BlockReader) -> LargeTable:
     """The table, or all that is wrong with it."""
     rows = reader.rows
     if not rows.problem_count and not reader.blocks:
@@ -158,11 +158,11 @@ def _finished(reader: BlockReader) -> LargeTable:
         asks = rows.lacks_sign or (rows.has_words_alone and bool(reader.blocks))
         kind = NeedsMapping if asks else UnreadableFile
         raise kind([*rows.problems, *last], table.units())
-    table.runs = _from_1(table.runs)
+    table.runs = _repeats_from_1(table.runs)
     return table
 
 
-def _from_1(runs: dict[Own, MeasurementColumns]) -> dict[Own, MeasurementColumns]:
+def _repeats_from_1(runs: dict[Own, MeasurementColumns]) -> dict[Own, MeasurementColumns]:
     """Runs whose repeats are counted from 1, also where the table does from 0."""
     if not any(run[3] == 0 for run in runs):
         return runs

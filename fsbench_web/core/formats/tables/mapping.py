@@ -172,17 +172,17 @@ def read_mapped(grid: Grid, mapping: Mapping) -> ParsedResult:
         is_given=bool(mapping.decimal),
         not_measured=frozenset(mapping.not_measured),
     )
-    unread = _unread(grid, mapping)
+    unread = _unread_columns(grid, mapping)
     reading.unread = [word for _, word in unread if word]
     {LONG: _read_long, TESTS: _read_tests, MATRIX: _read_matrices}[mapping.shape](
         reading, grid, mapping
     )
-    result = finished(reading, grid)
+    result = finished_result(reading, grid)
     result.unread_columns = unread
     return result
 
 
-def _unread(grid: Grid, mapping: Mapping) -> list[tuple[int, str]]:
+def _unread_columns(grid: Grid, mapping: Mapping) -> list[tuple[int, str]]:
     """Columns that nothing reads, with the line of their header."""
     header = next((row for row in grid.rows if row.line == mapping.header_line), None)
     if mapping.shape == MATRIX or header is None:
@@ -191,7 +191,7 @@ def _unread(grid: Grid, mapping: Mapping) -> list[tuple[int, str]]:
     return [(header.line, word) for place, word in enumerate(header.words) if place not in used]
 
 
-def finished(reading: TableReading, grid: Grid) -> ParsedResult:
+def finished_result(reading: TableReading, grid: Grid) -> ParsedResult:
     """What was read, or all that is wrong with it."""
     if not reading.result.values and not reading.problems:
         last = grid.last_line or None
@@ -254,7 +254,7 @@ def _places_named(row: Row, mapping: Mapping) -> dict[str, CellPosition]:
     return values
 
 
-def _stop(reading: TableReading, line: int) -> bool:
+def _must_stop(reading: TableReading, line: int) -> bool:
     """Whether to read no further: a hostile table must not fill the memory."""
     if reading.is_full:
         reading.problems.append(too_many_values(line))
@@ -264,7 +264,7 @@ def _stop(reading: TableReading, line: int) -> bool:
 def _read_long(reading: TableReading, grid: Grid, mapping: Mapping) -> None:
     for row in _body(reading, grid, mapping):
         read_cell(reading, row.line, _places_named(row, mapping))
-        if _stop(reading, row.line):
+        if _must_stop(reading, row.line):
             return
 
 
@@ -280,7 +280,7 @@ def _read_tests(reading: TableReading, grid: Grid, mapping: Mapping) -> None:
             if unit:
                 cell["unit"] = CellPosition(unit)
             read_cell(reading, row.line, cell)
-        if _stop(reading, row.line):
+        if _must_stop(reading, row.line):
             return
 
 
@@ -400,5 +400,5 @@ def _read_block(reading: TableReading, block: Block, sheet: str, mapping: Mappin
                 reading.refuse(row.line, values["value"], message)
                 continue
             read_cell(reading, row.line, values)
-        if _stop(reading, row.line):
+        if _must_stop(reading, row.line):
             return

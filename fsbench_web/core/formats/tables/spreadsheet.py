@@ -132,19 +132,21 @@ def grids_of(data: bytes) -> list[Grid]:
     """
     file = io.BytesIO(data)
     if directory_bytes(file, len(data)) > _MAX_DIRECTORY_BYTES:
-        raise _refused("The spreadsheet has too many parts.")
+        raise _unreadable("The spreadsheet has too many parts.")
     try:
         with zipfile.ZipFile(file) as book:
             sheets = _Book(book).sheets()
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise _refused(f"The spreadsheet is damaged ({str(error)[:100]}). Save it again.") from None
+        raise _unreadable(
+            f"The spreadsheet is damaged ({str(error)[:100]}). Save it again."
+        ) from None
     except (expat.ExpatError, KeyError, ValueError) as error:
         if isinstance(error, UnreadableFile):
             raise
-        raise _refused(f"The spreadsheet cannot be read ({str(error)[:100]}).") from None
+        raise _unreadable(f"The spreadsheet cannot be read ({str(error)[:100]}).") from None
     full = [sheet for sheet in sheets if sheet.rows]
     if not full:
-        raise _refused("The spreadsheet holds no cells.")
+        raise _unreadable("The spreadsheet holds no cells.")
     if len(full) == 1:
         return full
     last_line = 0
@@ -156,7 +158,7 @@ def grids_of(data: bytes) -> list[Grid]:
     return full
 
 
-def _refused(message: str) -> UnreadableFile:
+def _unreadable(message: str) -> UnreadableFile:
     return UnreadableFile([Problem(None, None, message)])
 
 
@@ -181,13 +183,13 @@ class _Book:
                 targets[attributes.get("Id", "")] = attributes.get("Target", "")
 
         def sheet(name: str, attributes: dict[str, str]) -> None:
-            if _local(name) == "sheet" and attributes.get("state", "visible") == "visible":
+            if _local_name(name) == "sheet" and attributes.get("state", "visible") == "visible":
                 listed.append((attributes.get("name", ""), attributes.get(_RELATION, "")))
 
         self._parse("xl/_rels/workbook.xml.rels", relation)
         self._parse("xl/workbook.xml", sheet)
         if len(listed) > MAX_SHEETS:
-            raise _refused(f"The spreadsheet has more than {MAX_SHEETS} sheets.")
+            raise _unreadable(f"The spreadsheet has more than {MAX_SHEETS} sheets.")
         if "xl/sharedStrings.xml" in names:
             self._read_strings()
         grids = []
@@ -211,15 +213,17 @@ class _Book:
         parser.StartElementHandler = start
         parser.EndElementHandler = end
         parser.CharacterDataHandler = text
-        parser.StartDoctypeDeclHandler = _no_doctype
-        parser.EntityDeclHandler = _no_doctype
+        parser.StartDoctypeDeclHandler = _refuse_doctype
+        parser.EntityDeclHandler = _refuse_doctype
         parser.buffer_text = True
         with self.zip.open(part) as stream:
             while chunk := stream.read(_CHUNK):
                 self.unpacked += len(chunk)
                 if self.unpacked > MAX_UNPACKED_BYTES:
                     limit = MAX_UNPACKED_BYTES // 1024**2
-                    raise _refused(f"The spreadsheet unpacks to more than {limit} MiB: split it.")
+                    raise _unreadable(
+                        f"The spreadsheet unpacks to more than {limit} MiB: split it."
+                    )
                 parser.Parse(chunk, False)
         parser.Parse(b"", True)
 
@@ -228,7 +232,7 @@ class _Book:
         state = {"text": False, "phonetic": False}
 
         def start(name: str, attributes: dict[str, str]) -> None:
-            local = _local(name)
+            local = _local_name(name)
             if local == "si":
                 parts.clear()
             elif local == "rPh":
@@ -236,11 +240,11 @@ class _Book:
             state["text"] = local == "t" and not state["phonetic"]
 
         def end(name: str) -> None:
-            local = _local(name)
+            local = _local_name(name)
             if local == "si":
-                self.strings.append(_one_line("".join(parts)[:_MAX_TEXT]))
+                self.strings.append(_without_controls("".join(parts)[:_MAX_TEXT]))
                 if len(self.strings) > MAX_CELLS:
-                    raise _refused(f"The spreadsheet has more than {MAX_CELLS} texts: split it.")
+                    raise _unreadable(f"The spreadsheet has more than {MAX_CELLS} texts: split it.")
             elif local == "rPh":
                 state["phonetic"] = False
             elif local == "t":
@@ -272,12 +276,12 @@ class _Sheet:
         self._takes_text = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        local = _local(name)
+        local = _local_name(name)
         if local == "row":
             value = attributes.get("r", "")
             number = int(value) if value.isascii() and value.isdigit() else self._row + 1
             if number <= self._row or number > MAX_ROWS:
-                raise _refused(f"The spreadsheet has more than {MAX_ROWS} rows: split it.")
+                raise _unreadable(f"The spreadsheet has more than {MAX_ROWS} rows: split it.")
             self._row, self._words, self._column = number, {}, -1
         elif local == "c":
             self._begin_cell(attributes)
@@ -292,16 +296,16 @@ class _Sheet:
         self._column = _column(place[1]) if place else self._column + 1
         self.book.cells += 1
         if self.book.cells > MAX_CELLS:
-            raise _refused(f"The spreadsheet has more than {MAX_CELLS} cells: split it.")
+            raise _unreadable(f"The spreadsheet has more than {MAX_CELLS} cells: split it.")
         if self._column >= MAX_COLUMNS:
-            raise _refused(f"The spreadsheet has more than {MAX_COLUMNS} columns.")
+            raise _unreadable(f"The spreadsheet has more than {MAX_COLUMNS} columns.")
 
     def text(self, piece: str) -> None:
         if self._takes_text:
             self._parts.append(piece)
 
     def end(self, name: str) -> None:
-        local = _local(name)
+        local = _local_name(name)
         if local in ("v", "t"):
             self._takes_text = False
         elif local == "c":
@@ -309,14 +313,14 @@ class _Sheet:
                 self._words[self._column] = word
                 self.book.letters += len(word)
                 if self.book.letters > MAX_LETTERS:
-                    raise _refused(
+                    raise _unreadable(
                         f"The spreadsheet has more than {MAX_LETTERS} letters: split it."
                     )
         elif local == "row" and self._words:
             width = max(self._words) + 1
             self.book.empty += width - len(self._words)
             if self.book.empty > MAX_EMPTY:
-                raise _refused(
+                raise _unreadable(
                     f"The spreadsheet has more than {MAX_EMPTY} empty places before its cells: "
                     "delete the empty columns, or split it."
                 )
@@ -326,19 +330,19 @@ class _Sheet:
         """What the cell says."""
         text = "".join(self._parts)[:_MAX_TEXT]
         if self._kind != "s":
-            return _one_line(text)
+            return _without_controls(text)
         strings = self.book.strings
         # A longer number is of no text, and int() takes no more than 4300 digits.
         is_known = len(text) < 10 and text.isascii() and text.isdigit() and int(text) < len(strings)
         return strings[int(text)] if is_known else ""
 
 
-def _one_line(text: str) -> str:
+def _without_controls(text: str) -> str:
     """Without what a terminal would obey."""
     return re.sub(r"[\x00-\x1f\x7f]+", " ", text).strip()
 
 
-def _local(name: str) -> str:
+def _local_name(name: str) -> str:
     """A tag's name without its namespace."""
     return name.rsplit(" ", 1)[-1]
 
@@ -351,5 +355,7 @@ def _column(letters: str) -> int:
     return number - 1
 
 
-def _no_doctype(*_: object) -> None:
-    raise _refused("The spreadsheet's XML has a document type, as no spreadsheet program writes.")
+def _refuse_doctype(*_: object) -> None:
+    raise _unreadable(
+        "The spreadsheet's XML has a document type, as no spreadsheet program writes."
+    )

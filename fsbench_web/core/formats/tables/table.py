@@ -19,10 +19,10 @@ from fsbench_web.core.formats.tables.headers import (
     PERCENT,
     WHOLE_ENDINGS,
     Measure,
+    fallback_field,
     field_of,
-    instead_of,
+    field_word,
     measure_of,
-    plain,
     split,
     split_brackets,
     test_named,
@@ -64,7 +64,7 @@ def recognises(lines: list[str]) -> bool:
     if first is None or not delimiter_of(lines[first : first + 1]):
         return False
     header = grid_of(lines[: first + 1], delimiter_of(lines)).header
-    words = {plain(split_brackets(word)) for word in header.words} if header else set()
+    words = {field_word(split_brackets(word)) for word in header.words} if header else set()
     return "test" in words and bool(words & {"value", "score"})
 
 
@@ -91,11 +91,11 @@ def parse_grid(grid: Grid) -> ParsedResult:
     """The same of rows. Raises NeedsMapping where they do not say what is what."""
     mapping = proposal(grid)
     if mapping is None or (mapping.shape != LONG and mapping.missing()):
-        raise NeedsMapping([_asks(grid, mapping)])
+        raise NeedsMapping([_mapping_problem(grid, mapping)])
     if mapping.shape == LONG:
         check_header(grid, mapping)
     elif not _is_complete(grid, mapping):
-        raise NeedsMapping([_asks(grid, mapping)])
+        raise NeedsMapping([_mapping_problem(grid, mapping)])
     return read_mapped(grid, mapping)
 
 
@@ -111,16 +111,16 @@ def unmapped(lines: list[str]) -> NeedsMapping | None:
     )
     if len(widths) < 2 or max(widths) < 2 or 2 * steady < len(widths) or not has_numbers:
         return None
-    return NeedsMapping([_asks(grid, proposal(grid))])
+    return NeedsMapping([_mapping_problem(grid, proposal(grid))])
 
 
 def needs_mapping(head: bytes) -> NeedsMapping:
     """The error for a large table of which only the beginning was looked at."""
     grid = grid_of(head.decode("utf-8-sig", "replace").splitlines()[:_LOOKED_AT])
-    return NeedsMapping([_asks(grid, proposal(grid))])
+    return NeedsMapping([_mapping_problem(grid, proposal(grid))])
 
 
-def _asks(grid: Grid, mapping: Mapping | None) -> Problem:
+def _mapping_problem(grid: Grid, mapping: Mapping | None) -> Problem:
     line = grid.header.line if grid.header else None
     lacking = ", ".join(mapping.missing() or ["test"]) if mapping else "test, value, unit"
     message = (
@@ -145,7 +145,7 @@ def proposal(grid: Grid) -> Mapping | None:
     tests = {} if "value" in columns else _tests(header, columns, measures)
     units = {name: split(header.words[column])[1] for name, column in columns.items()}
     if not tests and "value" not in columns:
-        if "test" in columns and (len(measures) > 1 or _say_more(measures)):
+        if "test" in columns and (len(measures) > 1 or _needs_endings(measures)):
             tests = {column: (measure.ending, measure.unit) for column, measure in measures.items()}
         elif len(measures) == 1:
             [(columns["value"], measure)] = measures.items()
@@ -169,26 +169,26 @@ def proposal(grid: Grid) -> Mapping | None:
     )
 
 
-def reason(grid: Grid, mapping: Mapping) -> str:
+def shape_reason(grid: Grid, mapping: Mapping) -> str:
     """Why a table is proposed to be of this shape, in a sentence; "" where nothing says it."""
     if mapping.shape == MATRIX:
         return "A row of sizes stands above rows that begin with a size."
     words = next((row.words for row in grid.rows if row.line == mapping.header_line), [])
     if mapping.shape == LONG:
         fields = [mapping.columns[name] for name in ("test", "value") if name in mapping.columns]
-        return f"{_listed(words, fields)}: one number a row." if len(fields) > 1 else ""
+        return f"{_quoted_words(words, fields)}: one number a row." if len(fields) > 1 else ""
     of_rows = {column: test for column, (test, _) in mapping.tests.items() if is_ending(test)}
     if not of_rows:
-        return f"{_listed(words, mapping.tests)}: a column for each test."
+        return f"{_quoted_words(words, mapping.tests)}: a column for each test."
     ending = next(iter(of_rows.values()))
     return (
-        f"{_listed(words, of_rows)}: several numbers of the test that "
-        f"{_listed(words, [mapping.columns['test']])} names in each row. "
+        f"{_quoted_words(words, of_rows)}: several numbers of the test that "
+        f"{_quoted_words(words, [mapping.columns['test']])} names in each row. "
         f"Each is a test of its own, called by both: randread in the row is randread{ending} here."
     )
 
 
-def _listed(words: list[str], columns: Iterable[int]) -> str:
+def _quoted_words(words: list[str], columns: Iterable[int]) -> str:
     return ", ".join(quoted(words[column]) for column in columns)
 
 
@@ -196,13 +196,13 @@ def _likely_header(grid: Grid) -> Row | None:
     """The first of the first rows that names something, since titles may stand above it."""
     first = [row for row in grid.rows[:_LOOKED_AT] if not row.problem]
     for row in first:
-        if sum(_names_something(word) for word in row.words) > 1:
+        if sum(_is_known_word(word) for word in row.words) > 1:
             return row
     widest = max((len(row.words) for row in first), default=0)
     return next((row for row in first if len(row.words) == widest), None)
 
 
-def _names_something(word: str) -> bool:
+def _is_known_word(word: str) -> bool:
     return bool(field_of(word) or test_named(word) or measure_of(word))
 
 
@@ -214,7 +214,7 @@ def _field_columns(header: Row) -> dict[str, int]:
             columns.setdefault(name, column)
     has_measures = any(measure_of(word) for word in header.words)
     for column, word in enumerate(header.words):
-        name = instead_of(word)
+        name = fallback_field(word)
         if name and column not in columns.values() and not (name == "value" and has_measures):
             columns.setdefault(name, column)
     return columns
@@ -231,7 +231,7 @@ def _measures(header: Row, fields: dict[str, int]) -> dict[int, Measure]:
     return measures
 
 
-def _say_more(measures: dict[int, Measure]) -> bool:
+def _needs_endings(measures: dict[int, Measure]) -> bool:
     """Whether what was measured has to be part of the test's name: a percentile, reads alone."""
     return any(measure.ending not in WHOLE_ENDINGS for measure in measures.values())
 
@@ -260,7 +260,7 @@ def _record_unit(header: Row, columns: dict[str, int]) -> str:
     name, unit = (
         ("", "") if column is None else (header.words[column], split(header.words[column])[1])
     )
-    return "" if plain(split_brackets(name)) in OPEN_SIZES and not unit else _size_unit(unit)
+    return "" if field_word(split_brackets(name)) in OPEN_SIZES and not unit else _size_unit(unit)
 
 
 def _size_unit(text: str) -> str:
@@ -324,6 +324,6 @@ def check_header(grid: Grid, mapping: Mapping) -> None:
         raise NeedsMapping(doubts)
     if missing := mapping.missing():
         if not {"test", "value"} <= set(mapping.columns):
-            raise NeedsMapping([_asks(grid, mapping)])
+            raise NeedsMapping([_mapping_problem(grid, mapping)])
         message = f"The header has no column {', '.join(missing)}."
         raise NeedsMapping([Problem(header.line, None, message)])
