@@ -177,7 +177,7 @@ def _read(document: ProfileDocument) -> Profile:
         profile = from_dict(document.model_dump(include=set(fields)))
     except ProfileError as error:
         raise Refused(422, [("parts", problem) for problem in error.problems]) from None
-    if problems := [*records.unseen_in(profile), *score_problems(profile)]:
+    if problems := [*records.text_problems(profile), *score_problems(profile)]:
         raise Refused(422, [("parts", problem) for problem in problems])
     return profile
 

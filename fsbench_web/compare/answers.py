@@ -27,7 +27,7 @@ def in_folds(sections: list[Section], chosen: Collection[str] = ()) -> dict[str,
     return {"sections": sections, "placed": placed, "in_sight": in_sight, "folded": folded}
 
 
-def refused(request: HttpRequest, error: SpecError) -> HttpResponse:
+def refused_form(request: HttpRequest, error: SpecError) -> HttpResponse:
     """400: the form of a comparison with what was wrong with the one asked for."""
     spec = ComparisonSpec()
     context = {

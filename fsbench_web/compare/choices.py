@@ -159,7 +159,9 @@ def filters(spec: ComparisonSpec, choices: ScoreChoices) -> list[Filter]:
         _filter("study", "Studies", choices.studies, spec.studies),
         _filter("test", "Tests", _tests(choices.tests), spec.tests),
         _filter("category", "Categories", _categories(choices.categories), spec.categories),
-        _filter("filesystem", "File systems", _plain(choices.filesystems), spec.filesystems),
+        _filter(
+            "filesystem", "File systems", _labelled_by_name(choices.filesystems), spec.filesystems
+        ),
         _filter("workload", "Workloads", choices.workloads, spec.workloads),
         _filter("hardware", "Hardware", choices.hardware, spec.hardware),
         *(
@@ -205,5 +207,5 @@ def _categories(slugs: Iterable[str]) -> list[tuple[str, str]]:
     return [(slug, categories.label(slug)) for slug in sorted(slugs, key=categories.place)]
 
 
-def _plain(names: Iterable[str]) -> list[tuple[str, str]]:
+def _labelled_by_name(names: Iterable[str]) -> list[tuple[str, str]]:
     return [(name, name) for name in names]

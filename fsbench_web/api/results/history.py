@@ -138,7 +138,7 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
         )
     _, team = owner_of(series)
     offered = dict(offered_lines.choices(series, filters.test, studies, filters.category))
-    line = offered_lines.asked(series, offered, filters.test, filters.category, studies)
+    line = offered_lines.requested_line(series, offered, filters.test, filters.category, studies)
     if offered and (line.refusal or line.instead):
         is_test = filters.test and filters.test not in offered
         refusal = line.refusal or line.instead.partition(":")[0] + "."

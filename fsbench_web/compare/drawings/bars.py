@@ -88,7 +88,7 @@ def bars(
         if ceiling is not None:
             x, top = left + ceiling * scale, HEAD + place * ROW
             shapes.append(Line(x, top + 1.5, x, top + ROW - 1.5, "muted", 1.5))
-    return _framed(
+    return _framed_drawing(
         shapes,
         len(drawn),
         len(rows) - len(drawn),
@@ -149,7 +149,7 @@ def stacks(
         for row in drawn
     )
     summary = f"{title}, {axis}: {text}."
-    return _framed(shapes, len(drawn), len(rows) - len(drawn), left, width, summary)
+    return _framed_drawing(shapes, len(drawn), len(rows) - len(drawn), left, width, summary)
 
 
 def shortened(text: str, max_length: int) -> str:
@@ -201,7 +201,7 @@ def _whisker(left: float, middle: float, ends: tuple[float, float], scale: float
     ]
 
 
-def _framed(
+def _framed_drawing(
     shapes: list[Shape],
     drawn: int,
     others: int,

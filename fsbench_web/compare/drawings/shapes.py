@@ -77,7 +77,7 @@ class Drawing:
     shapes: tuple[Shape, ...] = ()
 
 
-def placed(shape: Shape, x: float, y: float, times: float = 1) -> Shape:
+def place_shape(shape: Shape, x: float, y: float, times: float = 1) -> Shape:
     """The shape ``times`` as large, its origin at (x, y)."""
     if isinstance(shape, Line):
         return replace(

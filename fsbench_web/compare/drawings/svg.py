@@ -10,8 +10,8 @@ def svg(drawing: Drawing) -> SafeString:
     """An ``<svg>`` element with its words as its name; everything in it is escaped."""
     return format_html(
         '<svg class="drawing" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>',
-        _n(drawing.width),
-        _n(drawing.height),
+        _number(drawing.width),
+        _number(drawing.height),
         drawing.summary,
         format_html_join("", "{}", ((_element(shape),) for shape in drawing.shapes)),
     )
@@ -23,7 +23,7 @@ def standalone(drawing: Drawing) -> bytes:
         f".d-{role}{{fill:{colour}}}line.d-{role}{{stroke:{colour}}}"
         for role, colour in LIGHT.items()
     )
-    width, height = _n(drawing.width), _n(drawing.height)
+    width, height = _number(drawing.width), _number(drawing.height)
     markup = format_html(
         '<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="{}" viewBox="0 0 {} {}" '
         'role="img" font-family="DejaVu Sans, Verdana, sans-serif"><title>{}</title>'
@@ -41,9 +41,9 @@ def _element(shape: Shape) -> SafeString:
             '<text class="d-{}{}" x="{}" y="{}" font-size="{}" text-anchor="{}">{}</text>',
             shape.colour,
             " d-bold" if shape.bold else "",
-            _n(shape.x),
-            _n(shape.y),
-            _n(shape.size),
+            _number(shape.x),
+            _number(shape.y),
+            _number(shape.size),
             shape.anchor,
             shape.text,
         )
@@ -52,12 +52,12 @@ def _element(shape: Shape) -> SafeString:
         return format_html(
             '<line class="d-{}" x1="{}" y1="{}" x2="{}" y2="{}" stroke-width="{}"/>',
             shape.colour,
-            *map(_n, (shape.x1, shape.y1, shape.x2, shape.y2, shape.thickness)),
+            *map(_number, (shape.x1, shape.y1, shape.x2, shape.y2, shape.thickness)),
         )
     return format_html(
         '<rect class="d-{}" x="{}" y="{}" width="{}" height="{}"/>{}',
         shape.colour,
-        *map(_n, (shape.x, shape.y, shape.width, shape.height)),
+        *map(_number, (shape.x, shape.y, shape.width, shape.height)),
         format_html_join("", "{}", ((_element(line),) for line in _lines(shape))),
     )
 
@@ -66,5 +66,5 @@ def _lines(rect: Rect) -> list[Line]:
     return hatching(rect) if rect.hatched else []
 
 
-def _n(value: float) -> str:
+def _number(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -15,14 +15,14 @@ _Recorded = dict[str, tuple[str, str]]
 
 def setups(first: Series, second: Series) -> list[SetupDifference]:
     """What is on record of both and differs: of ``first``, then of ``second``. At most some."""
-    of_first, of_second = (dict(_recorded(series)) for series in (first, second))
+    of_first, of_second = (dict(_series_settings(series)) for series in (first, second))
     if first.configuration.is_known and second.configuration.is_known:
-        of_first |= dict(_chosen(first))
-        of_second |= dict(_chosen(second))
-    return list(_differing(of_first, of_second))[:MOST_SETUPS]
+        of_first |= dict(_configuration_settings(first))
+        of_second |= dict(_configuration_settings(second))
+    return list(_setup_differences(of_first, of_second))[:MOST_SETUPS]
 
 
-def _differing(of_first: _Recorded, of_second: _Recorded) -> Iterator[SetupDifference]:
+def _setup_differences(of_first: _Recorded, of_second: _Recorded) -> Iterator[SetupDifference]:
     for name in dict.fromkeys([*of_first, *of_second]):
         label = (of_first.get(name) or of_second[name])[0]
         values = [side.get(name, ("", ""))[1] for side in (of_first, of_second)]
@@ -35,7 +35,7 @@ _NEVER_NONE = ("filesystem", "kernel", "workload", "lun", "hardware")
 """Every run has them: where there is none, nobody wrote it down."""
 
 
-def _chosen(series: Series) -> Iterator[tuple[str, tuple[str, str]]]:
+def _configuration_settings(series: Series) -> Iterator[tuple[str, tuple[str, str]]]:
     """Of a configuration whose options are known."""
     configuration = series.configuration
     spec = FILESYSTEMS.get(configuration.filesystem)
@@ -47,7 +47,7 @@ def _chosen(series: Series) -> Iterator[tuple[str, tuple[str, str]]]:
     yield "journal", ("journal", where)
 
 
-def _recorded(series: Series) -> Iterator[tuple[str, tuple[str, str]]]:
+def _series_settings(series: Series) -> Iterator[tuple[str, tuple[str, str]]]:
     machine = series.runs_on
     yield "filesystem", ("file system", series.configuration.filesystem)
     for name, limit in machine.limits.stored().items():

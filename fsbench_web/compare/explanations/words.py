@@ -78,14 +78,14 @@ def phrase(difference: Difference) -> str:
     cost = difference.cost
     if difference.is_next_to_nothing and cost.test in _AMOUNTS:
         text, unit = _AMOUNTS[cost.test]
-        count, other = (_counted(number, unit) for number in (difference.value, difference.other))
+        count, other = (_with_unit(number, unit) for number in (difference.value, difference.other))
         return f"{text.format(count)} (the other {'never' if other == '0 times' else other})"
     value = _PHRASES.get(cost.test)
     ratio = times(difference.ratio)
     return value.format(ratio) if value else f"had {ratio} the {cost.label}"
 
 
-def _counted(value: float, unit: str) -> str:
+def _with_unit(value: float, unit: str) -> str:
     text = amount(value, "")
     return text + (unit[:-1] if text == "1" and unit.endswith("s") and unit != " ms" else unit)
 
@@ -109,7 +109,7 @@ def sentence(
         return f"{head}: of one of the two nothing was sampled."
     differing = explanation.differing[:MOST_SAID]
     alike = [
-        _within(difference.cost.label)
+        _in_sentence(difference.cost.label)
         for difference in explanation.work
         if difference.status == ALIKE
     ][:MOST_SAID]
@@ -119,14 +119,14 @@ def sentence(
         largest = phrase(explanation.work[0])
         return f"{head}: it {largest}; with one run of each nobody knows what is chance."
     if differing:
-        text = f"{head}: it {_listed([phrase(difference) for difference in differing])}"
+        text = f"{head}: it {_joined([phrase(difference) for difference in differing])}"
     else:
         text = f"{head}: in nothing that was counted do they differ by more than chance"
         unsure = [difference for difference in explanation.work if difference.status == UNSURE]
         if unsure:
             text = f"{text}; most apart, and it may be chance: it {phrase(unsure[0])}"
     if alike:
-        same = f"alike: {alike[0]}" if len(alike) == 1 else f"{_listed(alike)} are alike"
+        same = f"alike: {alike[0]}" if len(alike) == 1 else f"{_joined(alike)} are alike"
         text = f"{text}; {same}"
     text = f"{text}."
     fitting = setup_sentence(explanation)
@@ -148,14 +148,14 @@ def setup_sentence(explanation: Explanation) -> str:
     for setup in explanation.setups:
         if costs := by_label.get(setup.label, [])[:MOST_SAID]:
             change = f"{setup.label}, {setup.value} against {setup.other}"
-            parts.append(f"{change}, which is known to change {_listed(costs)}")
+            parts.append(f"{change}, which is known to change {_joined(costs)}")
     return f"Set up differently: {'; '.join(parts)}." if parts else ""
 
 
-def _within(label: str) -> str:
+def _in_sentence(label: str) -> str:
     """A label inside of a sentence; "CPU seconds" and "I/O pressure" keep their first letter."""
     return label if label[1:2] in "/" or label[:2].isupper() else label[:1].lower() + label[1:]
 
 
-def _listed(parts: Sequence[str]) -> str:
+def _joined(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else list(parts))

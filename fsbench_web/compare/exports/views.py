@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.answers import plain_refusal
-from fsbench_web.compare.answers import refused as refused_page
+from fsbench_web.compare.answers import refused_form as refused_page
 from fsbench_web.compare.exports.document import Document
 from fsbench_web.compare.exports.formats import FORMATS, Format
 from fsbench_web.compare.models import Permalink
@@ -103,7 +103,7 @@ def _of_comparison(request: HttpRequest, spec: ComparisonSpec) -> Document:
                     describe(spec, live.choices),
                     *(sentence for work_answer in live.work for sentence in work_answer.sentences),
                     live.emulated.sentence if live.emulated else "",
-                    _of_part(request, limited),
+                    _part_remark(request, limited),
                 ),
             )
         ),
@@ -113,7 +113,7 @@ def _of_comparison(request: HttpRequest, spec: ComparisonSpec) -> Document:
     )
 
 
-def _of_part(request: HttpRequest, limited: BoundedComparison) -> str:
+def _part_remark(request: HttpRequest, limited: BoundedComparison) -> str:
     """Where a file holds a part, how much it is and where the next part is."""
     if limited.part is None:
         return ""

@@ -91,14 +91,16 @@ def write(document: Document) -> bytes:
         book.set_size(2000, 1300)
         bold, wrapped = book.add_format({"bold": True}), book.add_format({"text_wrap": True})
         names = _names(document.tables)
-        _about(book, document, names, bold, wrapped)
+        _write_about_sheet(book, document, names, bold, wrapped)
         _all_rows(book, document.tables, bold)
         for table, name in zip(document.tables, names, strict=False):
             _table(book.add_worksheet(name), document, table, bold)
     return out.getvalue()
 
 
-def _about(book: Any, document: Document, names: list[str], bold: Any, wrapped: Any) -> None:
+def _write_about_sheet(
+    book: Any, document: Document, names: list[str], bold: Any, wrapped: Any
+) -> None:
     sheet = book.add_worksheet("About")
     sheet.set_column(0, 0, 30)
     sheet.set_column(1, 1, 100, wrapped)

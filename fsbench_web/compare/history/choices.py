@@ -49,7 +49,7 @@ def choices(
     for test, kind in sorted(pairs, key=lambda pair: categories.place(pair[1])):
         by_test[test].append(kind)
     offered = [(test, by_test[test]) for test in sorted(by_test, key=testnames.place)]
-    of_work = profile_line.offered(series, by_test, category, studies) if by_test else []
+    of_work = profile_line.offered_categories(series, by_test, category, studies) if by_test else []
     return [*offered, (testnames.WORK, of_work)] if of_work else offered
 
 
@@ -65,7 +65,7 @@ class RequestedLine:
     instead: str = ""
 
 
-def asked(
+def requested_line(
     series: Series,
     offered: Mapping[str, Sequence[str]],
     test: str,
@@ -74,7 +74,7 @@ def asked(
 ) -> RequestedLine:
     """What is shown of ``offered`` (``choices``) where these are asked for, "" for none."""
     if category.startswith(categories.PROFILE):
-        return _asked_work(series, offered, test, category, studies)
+        return _requested_work_line(series, offered, test, category, studies)
     if test and test not in offered:
         return RequestedLine(test, category, _no_test(test, offered))
     test = test or next(iter(offered), "")
@@ -97,7 +97,7 @@ def asked(
     )
 
 
-def _asked_work(
+def _requested_work_line(
     series: Series,
     offered: Mapping[str, Sequence[str]],
     test: str,

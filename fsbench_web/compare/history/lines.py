@@ -17,7 +17,7 @@ from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.compare.history import profile_line
 from fsbench_web.compare.history.line_series import same_line
 from fsbench_web.compare.history.lun_line import OwnLine, own_line
-from fsbench_web.compare.history.profile_lun_line import own_of_work
+from fsbench_web.compare.history.profile_lun_line import lun_line_of_work
 from fsbench_web.compare.history.words import MINUS, ShownChange, shown_change
 from fsbench_web.compare.models import Watch
 from fsbench_web.core.conversion import DisplayUnit, Printed, converted, shown_units
@@ -121,7 +121,7 @@ class _LineUnavailable(ValueError):
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _MeasuredLine:
     """The points of a line in order, in ``unit``; ``unknown`` runs do not say where they belong.
 
     ``scores`` are those of single runs, where they are scored by themselves; ``own`` is the LUN's
@@ -158,12 +158,12 @@ def history(
         elif categories.is_of_work(category):
             raise _LineUnavailable("The work profile of this line is not there any more.")
         else:
-            count, latest = _latest(line, studies)
+            count, latest = _latest_runs(line, studies)
             measured = _by_category(latest, test, category, along, units)
     except (_LineUnavailable, profile_line.ProfileScoreUnavailable) as error:
         return History(problem=str(error))
     points, unit, scores = measured.points, measured.unit, measured.scores
-    lower = _lower(unit)
+    lower = _is_lower_better(unit)
     steps = changes([point.values for point in points], margin) if points else []
     lun_line = measured.own
     if lun_line is None:
@@ -205,7 +205,7 @@ def history(
     )
 
 
-def _latest(
+def _latest_runs(
     line: Series | Watch, studies: Collection[int], tests: Collection[str] = ()
 ) -> tuple[int, list[Row]]:
     """How many finished runs are on the line, and the latest of them, newest first.
@@ -237,7 +237,7 @@ def _latest(
 
 def _by_category(
     latest: Sequence[Row], test: str, category: str, along: str, units: str
-) -> _Measured:
+) -> _MeasuredLine:
     """Each run is scored by itself. Raises _LineUnavailable."""
     scores, printed = _scores({row[0]: row[4] for row in latest}, test, category)
     display_units = _one_unit(printed.values(), units)
@@ -246,40 +246,40 @@ def _by_category(
             scores[pk] = converted(scores[pk], display_units[printed_unit].times)
     groups = _groups([row for row in latest if row[0] in scores], along)
     unknown = len(groups.pop("", []))
-    points = [_point(str(name), groups[name], scores) for name in _ordered(groups, along)]
+    points = [_point(str(name), groups[name], scores) for name in _sort_names(groups, along)]
     unit = next((display.unit for display in display_units.values()), "")
     unit = overall_unit(unit) if unit and category == "overall" else unit
-    return _Measured(points, unit, unknown, _printed_units(display_units), scores)
+    return _MeasuredLine(points, unit, unknown, _printed_units(display_units), scores)
 
 
 def _of_work(
     line: Series | Watch, profile: Profile, along: str, units: str, studies: Collection[int]
-) -> tuple[int, list[Row], _Measured]:
-    """As ``_latest``, with what they come to: of the line's own workload, and where that has not
-    every cell of all workloads in the same place, as a contender's is. Raises _LineUnavailable,
-    ProfileScoreUnavailable.
+) -> tuple[int, list[Row], _MeasuredLine]:
+    """As ``_latest_runs``, with what they come to: of the line's own workload, and where that has
+    not every cell of all workloads in the same place, as a contender's is. Raises
+    _LineUnavailable, ProfileScoreUnavailable.
     """
-    count, latest = _latest(line, studies)
+    count, latest = _latest_runs(line, studies)
     try:
         return count, latest, _by_work(line, latest, profile, along, units)
     except profile_line.ProfileScoreUnavailable:
-        count, latest = _latest(line, studies, profile.tests)
+        count, latest = _latest_runs(line, studies, profile.tests)
         return count, latest, _by_work(line, latest, profile, along, units)
 
 
 def _by_work(
     line: Series | Watch, latest: Sequence[Row], profile: Profile, along: str, units: str
-) -> _Measured:
+) -> _MeasuredLine:
     """The runs of a point are scored together, as those of a contender. Raises _LineUnavailable,
     ProfileScoreUnavailable.
     """
     groups = _groups(latest, along)
-    work_line = profile_line.scored(
+    work_line = profile_line.score_groups(
         groups, {row[0]: row[4] for row in latest}, profile, line.workload_id
     )
     printed, scored = work_line.printed, work_line.groups
     display_units = _one_unit([printed], units)
-    names = _ordered((name for name in scored if name != ""), along)
+    names = _sort_names((name for name in scored if name != ""), along)
     base = scored[names[0]].level if names and profile.together == RATIO else work_line.factor
     points = []
     for name in names:
@@ -296,13 +296,13 @@ def _by_work(
             Point(str(name), scored[name].runs, repeat_scores, interval(repeat_scores), score)
         )
     times = float(display_units[printed].times) if display_units[printed].is_converted else 1.0
-    return _Measured(
+    return _MeasuredLine(
         points,
         display_units[printed].unit,
         len(scored[""].runs) if "" in scored else 0,
         _printed_units(display_units),
         reference=base if profile.together == RATIO else None,
-        own=own_of_work(work_line, names, _probes(latest)).against(base / times),
+        own=lun_line_of_work(work_line, names, _probes(latest)).against(base / times),
         workloads=profile_line.titles_of(work_line.workloads)
         if len(work_line.workloads) > 1
         else (),
@@ -321,7 +321,7 @@ def _groups(rows: Sequence[Row], along: str) -> dict[Any, list[int]]:
     return groups
 
 
-def _ordered(names: Iterable[Any], along: str) -> list[Any]:
+def _sort_names(names: Iterable[Any], along: str) -> list[Any]:
     return sorted(names, key=version_key if along == "kernel" else None)
 
 
@@ -379,7 +379,7 @@ def _scores(
     return run_scores, units
 
 
-def _lower(unit: str) -> bool:
+def _is_lower_better(unit: str) -> bool:
     try:
         return lower_is_better(unit)
     except UnknownUnit:

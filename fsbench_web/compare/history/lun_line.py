@@ -53,7 +53,7 @@ class OwnLine:
         before, after = self.share_at(place - 1), self.share_at(place)
         if before is None or after is None:
             return ""
-        if _changed(self.shares, margin_percent, place):
+        if _changes_at(self.shares, margin_percent, place):
             return (
                 f"It is not the disk: the score went from {before:.0f}% to {after:.0f}% of what "
                 "the LUN does by itself."
@@ -76,7 +76,7 @@ class OwnLine:
         return [(places[step.place], step.change_percent) for step in steps]
 
 
-def _changed(values: Sequence[Values], margin_percent: float, place: int) -> bool:
+def _changes_at(values: Sequence[Values], margin_percent: float, place: int) -> bool:
     known_places = [index for index, point_values in enumerate(values) if point_values]
     steps = changes([values[index] for index in known_places], margin_percent)
     return any(known_places[step.place] == place for step in steps)

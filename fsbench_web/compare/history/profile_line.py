@@ -31,7 +31,7 @@ class ProfileScoreUnavailable(ValueError):
     """Why a line has no score of a profile, in a sentence."""
 
 
-def offered(
+def offered_categories(
     line: Series, own_tests: Collection[str], chosen_category: str, studies: Collection[int]
 ) -> list[str]:
     """The profiles, as categories, all of whose tests were measured of the line, some by its own
@@ -44,7 +44,7 @@ def offered(
     if older is not None and chosen_category == category_of(older) and older not in latest:
         latest = [*latest, older]
     tests = {test for profile in latest for test in profile.tests}
-    pairs = _measured(line, tests, studies)
+    pairs = _measured_tests(line, tests, studies)
     by_own = set(own_tests) | {test for test, workload in pairs if workload == line.workload_id}
     by_any = by_own | {test for test, _ in pairs}
     return [
@@ -72,12 +72,12 @@ def why_not(line: Series, category: str, studies: Collection[int] = ()) -> str:
     if profile is None:
         name = category.removeprefix(categories.PROFILE)[:60]
         return f'There is no work profile "{name}": Lab, Work profiles, lists all that there are.'
-    by_any = {test for test, _ in _measured(line, profile.tests, studies)}
+    by_any = {test for test, _ in _measured_tests(line, profile.tests, studies)}
     missing = [part.words for part in profile.parts if part.test not in by_any]
     if missing:
         return (
             f"{profile.label} is no line of this configuration: nothing in this place measured "
-            f"{some(missing)}."
+            f"{cells_in_words(missing)}."
         )
     return (
         f"{profile.label} is no line of this workload, which measures none of its parts: others in "
@@ -85,7 +85,7 @@ def why_not(line: Series, category: str, studies: Collection[int] = ()) -> str:
     )
 
 
-def _measured(
+def _measured_tests(
     line: Series | Watch, tests: Collection[str], studies: Collection[int]
 ) -> list[tuple[str, int | None]]:
     """Those of ``tests`` that were measured in the place of a line, with the workload of
@@ -147,7 +147,7 @@ class _RunContext:
     workload: int | None
 
 
-def scored(
+def score_groups(
     groups: Mapping[Any, Sequence[int]],
     tools: Mapping[int, str | None],
     profile: Profile,
@@ -204,7 +204,7 @@ def scored(
         )
     if not of_groups:
         raise ProfileScoreUnavailable(
-            _nothing(profile, series_values, workload_of_series, sources, reason)
+            _missing_sentence(profile, series_values, workload_of_series, sources, reason)
         )
     workload_of = {pk: context.workload for pk, context in facts.items()}
     if profile.together == RATIO:
@@ -215,7 +215,7 @@ def scored(
     return WorkLine(profile, of_groups, printed, measure.factor, measures, workload_of)
 
 
-def _nothing(
+def _missing_sentence(
     profile: Profile,
     series_values: Mapping[int, SeriesValues],
     workload_of: Mapping[int, int | None],
@@ -230,7 +230,7 @@ def _nothing(
     missing = [demand.words for demand in profile.demands if demand not in measured_by]
     text = f"No run of this line has all {len(profile.demands)} data points of {profile.label}"
     if missing:
-        return f"{text}: nobody measured {some(missing)}."
+        return f"{text}: nobody measured {cells_in_words(missing)}."
     apart = [
         demand
         for demand in profile.demands
@@ -239,15 +239,16 @@ def _nothing(
     if apart:
         titles = titles_of({workload for demand in apart for workload in measured_by[demand]})
         return (
-            f"{text} in one way: {some([demand.words for demand in apart])} "
+            f"{text} in one way: {cells_in_words([demand.words for demand in apart])} "
             f"{cells_were(len(apart)).split()[1]} measured by another workload alone "
-            f"({some(titles) or 'not known'}), which measures in another way or does not say how."
+            f"({cells_in_words(titles) or 'not known'}), which measures in another way or does not "
+            "say how."
         )
     is_apart = not reason or reason.endswith("not measured")
     return f"{text}{' together' if is_apart else f': {reason}'}."
 
 
-def some(cells: Sequence[str]) -> str:
+def cells_in_words(cells: Sequence[str]) -> str:
     """Cells in words, which have commas: MOST_NAMED of them."""
     more = len(cells) - MOST_NAMED
     return "; ".join(cells[:MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")

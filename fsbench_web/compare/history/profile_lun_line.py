@@ -8,7 +8,7 @@ from typing import Any
 
 from fsbench_web.catalog.models import Workload
 from fsbench_web.compare.history.lun_line import OwnLine
-from fsbench_web.compare.history.profile_line import ProfileScore, WorkLine, some
+from fsbench_web.compare.history.profile_line import ProfileScore, WorkLine, cells_in_words
 from fsbench_web.core.scoring.ceilings import Probe
 from fsbench_web.core.scoring.profiles.combining import ScoreUnavailable, level_of
 from fsbench_web.core.scoring.profiles.definition import RATIO, RequiredCell
@@ -23,7 +23,7 @@ NOT_MEASURED = (
 )
 
 
-def own_of_work(line: WorkLine, names: Sequence[Any], probe_of: Mapping[int, int]) -> OwnLine:
+def lun_line_of_work(line: WorkLine, names: Sequence[Any], probe_of: Mapping[int, int]) -> OwnLine:
     """Of the points ``names``, in multiples of what ``line.groups`` has; ``probe_of`` are the
     probes of runs, by key. Two queries; none where there is no probe.
     """
@@ -128,6 +128,6 @@ class _Ceilings:
         cells = [demand.words for demand in self.line.profile.demands if demand in self.missing]
         return (
             f"There is no line of the LUN itself: {len(cells)} of {len(self.line.profile.demands)} "
-            f"cells have no counterpart among what was measured of it ({some(cells)})"
+            f"cells have no counterpart among what was measured of it ({cells_in_words(cells)})"
             "."
         )

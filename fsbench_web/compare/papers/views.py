@@ -37,7 +37,7 @@ class _PaperAndStudy(NamedTuple):
 @requires(Action.READ)
 def page(request: HttpRequest, slug: str, paper: str) -> HttpResponse:
     """Appendix A of the paper with the study's own numbers beside it, by file system."""
-    pair = _both(slug, paper)
+    pair = _paper_and_study(slug, paper)
     groups = comparison.by_test(pair.tables)
     context = {
         "study": pair.own,
@@ -45,10 +45,10 @@ def page(request: HttpRequest, slug: str, paper: str) -> HttpResponse:
         "groups": groups,
         "is_flat": all(len(group.tables) == 1 for group in groups),
         "agreement": comparison.agreement(pair.tables),
-        "hardware_there": _named(pair.theirs, "hardware"),
-        "hardware_here": _named(pair.ours, "hardware"),
-        "kernels_there": _named(pair.theirs, "kernel"),
-        "kernels_here": _named(pair.ours, "kernel"),
+        "hardware_there": _distinct_names(pair.theirs, "hardware"),
+        "hardware_here": _distinct_names(pair.ours, "hardware"),
+        "kernels_there": _distinct_names(pair.theirs, "kernel"),
+        "kernels_here": _distinct_names(pair.ours, "kernel"),
         "emulated": pair.emulated,
         "missing": sum(table.own is None for table in pair.tables),
         "formats": files.FORMATS,
@@ -64,7 +64,7 @@ def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpRespon
     if file_format is None:
         suffixes = " and ".join(files.FORMATS)
         raise Http404(f"These tables can be had as {suffixes}, and not as “{suffix[:20]}”.")
-    pair = _both(slug, paper)
+    pair = _paper_and_study(slug, paper)
     heading = files.Heading(
         title=f"{pair.own.title} beside {pair.paper.title}",
         address=request.build_absolute_uri(reverse("compare:paper_comparison", args=[slug, paper])),
@@ -91,7 +91,7 @@ HARDWARE_DIFFERS = (
 )
 
 
-def _both(slug: str, paper: str) -> _PaperAndStudy:
+def _paper_and_study(slug: str, paper: str) -> _PaperAndStudy:
     study, published = study_or_404(slug), study_or_404(paper)
     if not published.is_published or study == published:
         raise Http404(f'"{paper}" is no published study that another one could stand beside.')
@@ -107,6 +107,6 @@ def _both(slug: str, paper: str) -> _PaperAndStudy:
     )
 
 
-def _named(tables: Iterable[DeltaTable], field: str) -> list[str]:
+def _distinct_names(tables: Iterable[DeltaTable], field: str) -> list[str]:
     names = {getattr(row, field) for table in tables for row in table.rows}
     return sorted(name for name in names if name)

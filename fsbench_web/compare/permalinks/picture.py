@@ -8,7 +8,7 @@ from django.utils import timezone
 from fsbench_web.compare.drawings.bars import shortened
 from fsbench_web.compare.drawings.charts import chart
 from fsbench_web.compare.drawings.raster import image
-from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text, placed
+from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text, place_shape
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.permalinks.records import PinnedComparison, title_of
 
@@ -41,7 +41,7 @@ def drawing(link: Permalink, pinned: PinnedComparison) -> Drawing:
         Rect(0, 0, 600, 6, "accent"),
         *_in_lines(title, 35, 38, 2),
         Text(35, 90, shortened(pinned.description, 92), 10.5, "muted"),
-        *(placed(shape, 35, 103) for shape in figure.shapes),
+        *(place_shape(shape, 35, 103) for shape in figure.shapes),
         Line(35, 284, 565, 284, "grid"),
         Text(35, 302, "fsbench", 13, "accent", "start", True),
         Text(565, 302, f"{kept_on}, {more}{runs}", 10.5, "muted", "end"),

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.answers import charts_answer, in_folds, refused
+from fsbench_web.compare.answers import charts_answer, in_folds, refused_form
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.permalinks import embed, picture, records, sharing
 from fsbench_web.compare.permalinks.sharing import SharingForm
@@ -50,7 +50,9 @@ def of_permalink(view: View) -> View:
     @wraps(view)
     def opened(request: HttpRequest, key: str, **kwargs: str) -> HttpResponse:
         link = visible_permalink(request, key)
-        answer = over(request, link) if sharing.is_over(link) else view(request, link, **kwargs)
+        answer = (
+            expired_page(request, link) if sharing.is_over(link) else view(request, link, **kwargs)
+        )
         if (
             link.visibility != LinkVisibility.PUBLIC
             or rights.is_personal()
@@ -86,18 +88,18 @@ def visible_permalink(request: HttpRequest, key: str, *, to_withdraw: bool = Fal
     return link
 
 
-def over(request: HttpRequest, link: Permalink) -> HttpResponse:
+def expired_page(request: HttpRequest, link: Permalink) -> HttpResponse:
     """410: it has expired, when, and what to do."""
     context = {
         "permalink": link,
         "latest_query": records.latest_query(link),
-        **_may(request, link),
+        **_permissions(request, link),
         "kept_days": sharing.KEPT_DAYS,
     }
     return render(request, "compare/permalink_over.html", context, status=410)
 
 
-def _may(request: HttpRequest, link: Permalink) -> dict[str, bool]:
+def _permissions(request: HttpRequest, link: Permalink) -> dict[str, bool]:
     """What its pages offer to whoever asks."""
     return {
         "is_own": request.user.is_authenticated and link.created_by_id == request.user.pk,
@@ -112,7 +114,7 @@ def _comparison(request: HttpRequest) -> str:
     if slide := _slide(request):
         return f"{reverse('compare:slide')}?{joined(query, slide)}"
     try:
-        spec, view = _shared(query, request.POST.get("view"))
+        spec, view = _shared_comparison(query, request.POST.get("view"))
         query = joined(spec.to_query(), view.to_query())
     except SpecError:
         pass  # the page says what is wrong with it
@@ -132,7 +134,7 @@ def pin(request: HttpRequest) -> HttpResponse:
     query, back = request.POST.get("query", ""), _comparison(request)
     form, slide = SharingForm(request.POST), _slide(request)
     try:
-        spec, view = _shared(query, request.POST.get("view"))
+        spec, view = _shared_comparison(query, request.POST.get("view"))
         if not form.is_valid():
             context = {
                 "form": form,
@@ -144,7 +146,7 @@ def pin(request: HttpRequest) -> HttpResponse:
             return render(request, "compare/permalink_new.html", context, status=422)
         link = records.pin(spec, request.user, view=view.to_query(), **form.cleaned_data)
     except SpecError as error:
-        return refused(request, error)
+        return refused_form(request, error)
     except records.EmptyComparison as error:
         messages.error(request, str(error))
         return redirect(back)
@@ -153,7 +155,7 @@ def pin(request: HttpRequest) -> HttpResponse:
     return redirect("compare:permalink", link.key)
 
 
-def _shared(query: str, seen: str | None) -> tuple[ComparisonSpec, TableView]:
+def _shared_comparison(query: str, seen: str | None) -> tuple[ComparisonSpec, TableView]:
     """What is shared, with rows in the order in which they were ``seen``. Raises SpecError.
 
     ``seen`` is the address of the page as it stands, since rows are sorted and hidden there
@@ -196,7 +198,7 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
         "picture": f"{address}picture.png?{picture.version(link)}",
         "picture_size": picture.SIZE_PX,
         "is_public": link.visibility == LinkVisibility.PUBLIC,
-        **_may(request, link),
+        **_permissions(request, link),
         "embed": embed.snippet(link, f"{address}embed/"),
         "embed_origins": embed.origins(),
     }
@@ -248,7 +250,7 @@ def not_intact(link: Permalink) -> HttpResponse:
 @require_safe
 @login_required
 @requires(Action.ACCOUNT)
-def mine(request: HttpRequest) -> HttpResponse:
+def own_permalinks(request: HttpRequest) -> HttpResponse:
     """Everything that this person has shared, newest first."""
     links = Permalink.objects.filter(created_by=request.user.pk).defer("snapshot")
     may_change = rights.may(request.user, rights.Action.SHARE)
@@ -309,7 +311,7 @@ def delete(request: HttpRequest, key: str) -> HttpResponse:
     """Ask, then delete for good."""
     link = _to_withdraw(request, key)
     if request.method != "POST":
-        context = {"permalink": link, **_may(request, link)}
+        context = {"permalink": link, **_permissions(request, link)}
         return render(request, "compare/permalink_delete.html", context)
     records.delete(link, _user(request))
     messages.success(

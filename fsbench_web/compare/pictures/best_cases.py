@@ -79,7 +79,7 @@ class BestCases(CategoryPicture):
             if parts:
                 return Picture(None, notes=parts)
             raise PictureUnavailable(self.needs.nothing)
-        drawn = _drawn(max(self.tables, key=lambda table: len(table.rows)))
+        drawn = _picture(max(self.tables, key=lambda table: len(table.rows)))
         return replace(drawn, notes=[*drawn.notes, *parts])
 
 
@@ -95,7 +95,7 @@ def _work_of(spec: PictureSpec) -> ComparisonSpec | None:
     return whole if is_asked and whole.is_of_work else None
 
 
-def _drawn(table: DeltaTable) -> Picture:
+def _picture(table: DeltaTable) -> Picture:
     rows = table.rows[::-1]  # best first
     category = table.category_in_sentence
     figure = bars.best_case(

@@ -58,7 +58,9 @@ class HeatMap(SingleContenderPicture):
 
     def drawn(self, contender: Contender, matrix: Matrix) -> dict[str, Any]:
         """What every figure of a matrix takes: the means, where each leads, and words."""
-        title = f"{testnames.label(self.test)}: {contender.name}{_of_runs(matrix.cells.values())}"
+        title = (
+            f"{testnames.label(self.test)}: {contender.name}{_runs_remark(matrix.cells.values())}"
+        )
         return {
             "cells": {cell: repeats.mean for cell, repeats in matrix.cells.items()},
             "unit": matrix.unit,
@@ -86,7 +88,7 @@ def _flagged(cells: Mapping[Cell, Repeats]) -> dict[str, list[Cell]]:
     }
 
 
-def _of_runs(cells: Iterable[Repeats]) -> str:
+def _runs_remark(cells: Iterable[Repeats]) -> str:
     counts = {len(repeats.values) for repeats in cells}
     if counts == {1}:
         return ""

@@ -51,7 +51,7 @@ class Ratio(SingleContenderPicture):
                 f"{contender.name} and {self.b.name} have no cell of {testnames.label(self.test)}"
             )
             return Picture(None, notes=[f"{text} in common, or none in the same unit."])
-        return _drawn(self.test, (contender, self.b), of_both)
+        return _picture(self.test, (contender, self.b), of_both)
 
 
 def _of_one_unit(
@@ -68,7 +68,7 @@ def _matched(pair: tuple[Matrix, Matrix]) -> list[Cell]:
     return sorted(pair[0].cells.keys() & pair[1].cells.keys())
 
 
-def _drawn(
+def _picture(
     test: str, contenders: tuple[Contender, Contender], pair: tuple[Matrix, Matrix]
 ) -> Picture:
     first, second = (contender.name for contender in contenders)
@@ -106,8 +106,8 @@ def _drawn(
         if ratios
         else "",
         ("1 cell is matched." if len(matched) == 1 else f"{len(matched)} cells are matched.")
-        + _only(first, ours.keys() - theirs.keys())
-        + _only(second, theirs.keys() - ours.keys()),
+        + _blank_remark(first, ours.keys() - theirs.keys())
+        + _blank_remark(second, theirs.keys() - ours.keys()),
         f"{len(matched) - len(ratios)} matched cells hold a zero and have no ratio."
         if len(ratios) < len(matched)
         else "",
@@ -121,7 +121,7 @@ def _times_as_fast(ours: Repeats, theirs: Repeats, less_is_better: bool) -> floa
     return theirs.mean / ours.mean if less_is_better else ours.mean / theirs.mean
 
 
-def _only(name: str, cells: Iterable[Cell]) -> str:
+def _blank_remark(name: str, cells: Iterable[Cell]) -> str:
     count = len(list(cells))
     stay = "stays" if count == 1 else "stay"
     return f" {count} that only {name} has {stay} blank." if count else ""

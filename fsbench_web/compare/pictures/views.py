@@ -70,7 +70,7 @@ class RequestedPicture:
 def page(request: HttpRequest) -> HttpResponse:
     """The picture that the address says, with the form that chooses another."""
     try:
-        requested = _shown(spec_of(request.GET))
+        requested = _requested_picture(spec_of(request.GET))
     except SpecError as error:
         context = {"problems": error.problems}
         return render(request, "compare/pictures.html", context, status=400)
@@ -82,7 +82,7 @@ def page(request: HttpRequest) -> HttpResponse:
 def csv_file(request: HttpRequest) -> HttpResponse:
     """The numbers of the picture as CSV, unrounded; a refusal is plain text."""
     try:
-        requested = _shown(spec_of(request.GET))
+        requested = _requested_picture(spec_of(request.GET))
     except SpecError as error:
         return _plain(error.problems, 400)
     table = requested.picture.table
@@ -105,22 +105,22 @@ def _plain(sentences: Sequence[str], status: int) -> HttpResponse:
     return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")
 
 
-def _shown(spec: PictureSpec) -> RequestedPicture:
+def _requested_picture(spec: PictureSpec) -> RequestedPicture:
     refuse_unknown_parts(spec.comparison)
     offered = offer(spec.comparison)
     needs = KINDS[spec.kind].needs
     tests = offered.of(needs)
     if not tests:
         return RequestedPicture(spec, offered, problem=needs.nothing)
-    test = spec.test if spec.test in tests else _like(spec.test, tests)
+    test = spec.test if spec.test in tests else _nearest_test(spec.test, tests)
     kind = KINDS[spec.kind](spec, test, offered)
-    instead = [*_other(spec.test, test), *kind.instead]
+    instead = [*_substitution(spec.test, test), *kind.instead]
     requested = RequestedPicture(
         spec, offered, test, kind, notices=[*instead, *kind.notices], instead=instead
     )
     try:
         picture = kind.draw()
-        _hidden_lines(picture, spec.hide)
+        _hide_lines(picture, spec.hide)
         if picture.figure is not None:
             note_omitted_lines(picture.figure, kind.undrawn + picture.undrawn)
         return replace(requested, picture=picture)
@@ -128,7 +128,7 @@ def _shown(spec: PictureSpec) -> RequestedPicture:
         return replace(requested, problem=str(error))
 
 
-def _hidden_lines(picture: Picture, names: Collection[str]) -> None:
+def _hide_lines(picture: Picture, names: Collection[str]) -> None:
     """Lines that the address puts out are in the legend alone."""
     if picture.figure is None or not names:
         return
@@ -139,7 +139,7 @@ def _hidden_lines(picture: Picture, names: Collection[str]) -> None:
     )
 
 
-def _other(requested: str, test: str) -> list[str]:
+def _substitution(requested: str, test: str) -> list[str]:
     """What to say where another ``test`` is shown than the one that is ``requested``."""
     if not requested or requested == test or test in phases.tests_of(requested):
         return []
@@ -147,7 +147,7 @@ def _other(requested: str, test: str) -> list[str]:
     return [f"{testnames.label(requested)} cannot be drawn like this; shown is {drawn}."]
 
 
-def _like(test: str, tests: Sequence[str]) -> str:
+def _nearest_test(test: str, tests: Sequence[str]) -> str:
     """The test of ``tests`` that is nearest to one of another kind of picture, else the first."""
     same_work = [other for other in tests if other in phases.tests_of(test)]
     if same_work:
@@ -156,7 +156,7 @@ def _like(test: str, tests: Sequence[str]) -> str:
     return next((other for other in tests if testnames.parts(other)[0] == name), tests[0])
 
 
-def _some(tests: Sequence[str], chosen: str) -> tuple[Sequence[str], int]:
+def _offered_tests(tests: Sequence[str], chosen: str) -> tuple[Sequence[str], int]:
     """As many of the tests as a select box shows, the chosen one among them, and how many more."""
     if len(tests) <= limits.MOST_OPTIONS:
         return tests, 0
@@ -169,7 +169,7 @@ def _context(requested: RequestedPicture) -> dict[str, object]:
     spec = requested.spec
     comparison = spec.comparison.to_query()
     kind = KINDS[spec.kind]
-    offered, more_tests = _some(requested.offer.of(kind.needs), requested.test)
+    offered, more_tests = _offered_tests(requested.offer.of(kind.needs), requested.test)
     contenders = requested.kind.contenders if requested.kind else ()
     lines = requested.kind.lines if requested.kind else None
     return {

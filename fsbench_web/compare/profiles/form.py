@@ -11,7 +11,7 @@ from django.http import QueryDict
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.compare.models import WorkProfile
-from fsbench_web.compare.profiles.records import unseen_in
+from fsbench_web.compare.profiles.records import text_problems
 from fsbench_web.compare.selection.values import sizes_of, text_of
 from fsbench_web.core.scoring.profiles.definition import (
     MOST_PARTS,
@@ -100,7 +100,7 @@ def read(query: QueryDict, user: User) -> ProfileForm:
     rows = tuple(
         row
         for place in range(length)
-        if not (row := PartRow(*(_at(lists[name], place) for name in _COLUMNS))).is_empty
+        if not (row := PartRow(*(_text_at(lists[name], place) for name in _COLUMNS))).is_empty
     )
     form = ProfileForm(
         query.get("title", "").strip()[:1200],
@@ -130,7 +130,7 @@ def read(query: QueryDict, user: User) -> ProfileForm:
     document = {name: getattr(form, name) for name in ("title", "summary", "source", "together")}
     try:
         candidate = from_dict(document | {"parts": parts})
-        problems += [*unseen_in(candidate), *score_problems(candidate)]
+        problems += [*text_problems(candidate), *score_problems(candidate)]
         profile = None if problems else candidate
     except ProfileError as error:
         problems += [problem for problem in error.problems if problem not in problems]
@@ -139,7 +139,7 @@ def read(query: QueryDict, user: User) -> ProfileForm:
     return ProfileForm(**values)
 
 
-def _at(texts: list[str], place: int) -> str:
+def _text_at(texts: list[str], place: int) -> str:
     return texts[place].strip()[:200] if place < len(texts) else ""
 
 

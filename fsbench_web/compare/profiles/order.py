@@ -43,7 +43,7 @@ def order(request: HttpRequest) -> HttpResponse:
         missing = find_missing(spec) if spec.is_of_work else MissingCells((), ())
     except SpecError as error:
         return plain_refusal(error)
-    serieses = _alike(missing.series_ids)
+    serieses = _series_of_one_job(missing.series_ids)
     lun = _lun(request, serieses)
     plan = measuring_plan(missing.demands, partial(_problem, lun, _configurations(serieses, lun)))
     if not missing.demands:
@@ -53,14 +53,14 @@ def order(request: HttpRequest) -> HttpResponse:
     if again:
         messages.info(
             request,
-            f"Measured again, too: {_named(again)}. What the job measures may not be put "
+            f"Measured again, too: {_cells_in_words(again)}. What the job measures may not be put "
             "together with what is there (another way of measuring, or other circumstances): so it "
             "measures every cell by itself.",
         )
     if plan.without_workload:
         messages.warning(
             request,
-            f"No workload of fsbench measures {_named(plan.without_workload)}: "
+            f"No workload of fsbench measures {_cells_in_words(plan.without_workload)}: "
             "upload a job file of fio for it, or import a measurement.",
         )
     if plan.refused:
@@ -69,7 +69,7 @@ def order(request: HttpRequest) -> HttpResponse:
             if plan.workloads
             else "Measure it on a larger LUN with New run, or import a measurement."
         )
-        cells = _named([demand for demand, _ in plan.refused])
+        cells = _cells_in_words([demand for demand, _ in plan.refused])
         messages.warning(request, f"Not chosen: {cells}. {plan.refused[0][1]} {rest}")
     workloads = [
         WorkloadSpec(slug, dict(parameters)) for slug, parameters in plan.workloads.items()
@@ -80,7 +80,7 @@ def order(request: HttpRequest) -> HttpResponse:
     return redirect(f"{reverse('studies:new_job')}?{query}")
 
 
-def _named(demands: Sequence[RequiredCell]) -> str:
+def _cells_in_words(demands: Sequence[RequiredCell]) -> str:
     """The first cells in words, and how many more there are."""
     more = len(demands) - LEFT_NAMED
     named = "; ".join(demand.words for demand in demands[:LEFT_NAMED])
@@ -110,7 +110,7 @@ def _problem(
     return space.problem(workload, lun, configurations) if lun else ""
 
 
-def _alike(series_ids: Sequence[int]) -> list[Series]:
+def _series_of_one_job(series_ids: Sequence[int]) -> list[Series]:
     """Of the series those that one job can measure: of the study and LUN that most are of."""
     related = ("study", "lun", "configuration", "journal_lun")
     rows = Series.objects.select_related(*related).in_bulk(list(series_ids))

@@ -24,7 +24,7 @@ def doubts_of(profile: Profile) -> list[str]:
     return doubts(profile, set(rows.values_list("test", flat=True).distinct()))
 
 
-def unseen_in(profile: Profile) -> list[str]:
+def text_problems(profile: Profile) -> list[str]:
     """What of its texts nobody sees, a sentence for each that has such a sign."""
     texts = {
         "The title": plain_text.problem(profile.title),

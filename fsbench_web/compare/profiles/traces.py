@@ -38,14 +38,14 @@ WEIGHTS = {
 def page(request: HttpRequest) -> HttpResponse:
     """The trace is read and forgotten: what is in the form is all that is left of it."""
     if request.method != "POST":
-        return _asked(request)
+        return _form_page(request)
     by = request.POST.get("by", BY_OPERATIONS)
     try:
         file_kb = _file_kb(request.POST.get("file", ""))
         data = _data(request)
         read_parts = parts_of(observed(data), by if by in WEIGHTS else BY_OPERATIONS, file_kb)
     except TraceError as error:
-        return _asked(request, str(error))
+        return _form_page(request, str(error))
     source = " ".join(read_parts.notes)[:1000]
     profile = Profile("Read from a trace", RATIO, read_parts.parts, "", source)
     return form_page(
@@ -56,7 +56,7 @@ def page(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _asked(request: HttpRequest, problem: str = "") -> HttpResponse:
+def _form_page(request: HttpRequest, problem: str = "") -> HttpResponse:
     context = {
         "problem": problem,
         "formats": FORMATS,

@@ -37,7 +37,7 @@ def analysis(
         yield paragraph("There is nothing to compare yet.")
     yield from _tests(tables, place, site)
     yield from _combined(study, tables)
-    yield from _stated(study, tables, place)
+    yield from _checked_statements(study, tables, place)
 
 
 def _tests(
@@ -73,7 +73,7 @@ def _combined(study: Study, tables: Sequence[DeltaTable]) -> Iterable[Block]:
             yield paragraph(" ".join(filter(None, (section.get("text"), section.get("note")))))
 
 
-def _stated(
+def _checked_statements(
     study: Study, tables: Sequence[DeltaTable], place: Callable[[DeltaTable], str]
 ) -> Iterable[Block]:
     """What its text states, set against its tables."""

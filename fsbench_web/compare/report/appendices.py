@@ -20,7 +20,12 @@ from fsbench_web.compare.report.blocks import (
     Prose,
     paragraph,
 )
-from fsbench_web.compare.report.recorded_series import Method, RecordedSeries, grouped, not_listed
+from fsbench_web.compare.report.recorded_series import (
+    Method,
+    RecordedSeries,
+    by_command_lines,
+    unlisted_remark,
+)
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.tables.findings import Part
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -108,25 +113,25 @@ def commands_of(study: Study, method: Method, site: str, query: str) -> Iterable
 
 
 def _commands(method: Method, site: str) -> Iterable[Block]:
-    groups = grouped(method.series)
+    groups = by_command_lines(method.series)
     if groups:
         yield paragraph(
             "The commands as they were run, in this order, of the newest finished run of each "
             "configuration. They erase the disk that they name."
         )
     for group, lines in groups:
-        yield Commands(_whose(group), lines)
+        yield Commands(_series_words(group), lines)
     silent = [series for series in method.series if not series.commands]
     if silent:
         names = ", ".join(dict.fromkeys(series.configuration for series in silent))
         yield paragraph(
             f"No command is recorded of: {names}. They were imported, or are not done yet."
         )
-    for line in not_listed(method):
+    for line in unlisted_remark(method):
         yield paragraph(line)
 
 
-def _whose(group: Sequence[RecordedSeries]) -> str:
+def _series_words(group: Sequence[RecordedSeries]) -> str:
     return "; ".join(
         f"{series.configuration}, {series.workload or 'workload not known'}, run {series.run_id}"
         for series in group

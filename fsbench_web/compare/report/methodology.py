@@ -11,7 +11,7 @@ from fsbench_web.compare.report.blocks import (
     paragraph,
     sentences,
 )
-from fsbench_web.compare.report.recorded_series import Method, not_listed
+from fsbench_web.compare.report.recorded_series import Method, unlisted_remark
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories
 from fsbench_web.studies.models import Study
@@ -30,7 +30,7 @@ def methodology(study: Study, method: Method) -> Iterable[Block]:
             if section.get(name):
                 yield paragraph(("Source: " if name == "source" else "") + section[name])
     if not study.is_published:
-        yield from _recorded(method)
+        yield from _recorded_setup(method)
     yield Heading("Scores", 2)
     yield Facts(
         tuple(
@@ -60,7 +60,7 @@ _SECTIONS: dict[str, Callable[[Mapping[str, Any]], Block]] = {
 }
 
 
-def _recorded(method: Method) -> Iterable[Block]:
+def _recorded_setup(method: Method) -> Iterable[Block]:
     for title, parts, missing in (
         ("Hardware", method.hardware, "No hardware profile was named."),
         ("Systems", method.environments, "Nothing was recorded of kernel and tools."),
@@ -100,5 +100,5 @@ def _recorded(method: Method) -> Iterable[Block]:
             )
             for series in method.series
         ),
-        notes=not_listed(method),
+        notes=unlisted_remark(method),
     )

@@ -54,10 +54,10 @@ from fsbench_web.compare.report.pdf_text import (
     SMALL,
     TITLE,
     anchor,
-    cut,
-    marked,
     plain,
     text_width,
+    truncated,
+    with_links,
 )
 
 MARGIN = 18 * mm
@@ -101,7 +101,7 @@ class _Document(BaseDocTemplate):
             bottomPadding=0,
         )
         self.addPageTemplates(PageTemplate(frames=[frame], onPage=self._foot))
-        self._footer = cut(one_line(report.title, 200), 80)
+        self._footer = truncated(one_line(report.title, 200), 80)
         self._last_page = self._said_last_page = 0
 
     def beforeDocument(self) -> None:
@@ -191,10 +191,10 @@ def _flowables(block: Block, number: int, anchors: set[str]) -> Iterable[Flowabl
     elif isinstance(block, FoldBegins | FoldEnds):
         return  # nothing is folded on paper
     elif isinstance(block, Prose):
-        yield Paragraph(marked(block.parts, anchors), BODY)
+        yield Paragraph(with_links(block.parts, anchors), BODY)
     elif isinstance(block, Bullets):
         yield ListFlowable(
-            [ListItem(Paragraph(marked(parts, anchors), BODY)) for parts in block.items],
+            [ListItem(Paragraph(with_links(parts, anchors), BODY)) for parts in block.items],
             bulletType="bullet",
             start="•",
             bulletFontName=REGULAR,

@@ -41,15 +41,15 @@ CONTENTS = [
 
 def text_width(text: str) -> float:
     """Of one line of a table's cell, in points."""
-    return float(pdfmetrics.stringWidth(cut(one_line(text), LONGEST_CELL), BOLD, 7.5))
+    return float(pdfmetrics.stringWidth(truncated(one_line(text), LONGEST_CELL), BOLD, 7.5))
 
 
 def plain(text: str, limit: int = LONGEST_CELL) -> str:
     """Text for a paragraph, which reads XML: nothing of it is markup."""
-    return escape(cut(one_line(text, LONGEST_LINE), limit))
+    return escape(truncated(one_line(text, LONGEST_LINE), limit))
 
 
-def cut(text: str, limit: int) -> str:
+def truncated(text: str, limit: int) -> str:
     """So many characters of it."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
@@ -59,7 +59,7 @@ def anchor(name: str) -> str:
     return f"<a name={quoteattr(name)}/>" if name else ""
 
 
-def marked(parts: tuple[Part, ...], anchors: set[str]) -> str:
+def with_links(parts: tuple[Part, ...], anchors: set[str]) -> str:
     """A sentence with its links; ``anchors`` are those that there are in the report."""
     texts = []
     for part in parts:

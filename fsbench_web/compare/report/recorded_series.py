@@ -77,7 +77,7 @@ def method_of(study: Study) -> Method:
         ),
         workloads=tuple((workload.title, _parameters(workload)) for workload in workloads),
         series=tuple(
-            _recorded(
+            _recorded_series(
                 row,
                 runs.get(row.newest or 0),
                 [repeats.in_words(rule) for rule in rules.get(row.pk, ())],
@@ -124,7 +124,7 @@ def _parameters(workload: Workload) -> tuple[tuple[str, str], ...]:
     return (("Tool", workload.tool), *((str(key), str(value)) for key, value in parameters))
 
 
-def grouped(
+def by_command_lines(
     series: tuple[RecordedSeries, ...],
 ) -> list[tuple[list[RecordedSeries], tuple[str, ...]]]:
     """Series with the same command lines together, so that nothing is printed twice."""
@@ -134,14 +134,14 @@ def grouped(
     return [(group, lines) for lines, group in by_commands.items() if lines]
 
 
-def not_listed(method: Method) -> tuple[str, ...]:
+def unlisted_remark(method: Method) -> tuple[str, ...]:
     """A sentence about the series that are not listed, where there are such."""
     if method.total <= len(method.series):
         return ()
     return (f"The first {MOST_SERIES} of {method.total}; the study's page lists all.",)
 
 
-def _recorded(row: Series, run: Run | None, rules: list[str]) -> RecordedSeries:
+def _recorded_series(row: Series, run: Run | None, rules: list[str]) -> RecordedSeries:
     lun = f"{row.lun.name} on {row.lun.worker.name}" if row.lun else ""
     return RecordedSeries(
         configuration=row.configuration.label,

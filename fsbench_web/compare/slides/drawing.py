@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from fsbench_web.compare.drawings.bars import shortened, shortened_inside
 from fsbench_web.compare.drawings.charts import chart, table_title
-from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text, placed
+from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text, place_shape
 from fsbench_web.compare.selection import wording
 from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -53,7 +53,7 @@ def drawing(slide: Slide, among: Iterable[str] = ()) -> Drawing:
     shapes: list[Shape] = [
         Rect(0, 0, WIDTH, 8, "accent"),
         *_sentence(slide.sentence),
-        *(placed(shape, _LEFT, _CHART_TOP, times) for shape in figure.shapes),
+        *(place_shape(shape, _LEFT, _CHART_TOP, times) for shape in figure.shapes),
         *([Text(_LEFT, _FLAGS, shortened(flags, 150), _FOOT, "fg")] if flags else []),
         Line(_LEFT, 456, _RIGHT, 456, "grid", 1),
         *_foot(foot, slide.address),

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.answers import plain_refusal, refused
+from fsbench_web.compare.answers import plain_refusal, refused_form
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.permalinks.sharing import SharingForm
@@ -41,7 +41,7 @@ def comparison_page(request: HttpRequest) -> HttpResponse:
         slide, slide_table = _of_comparison(request, query)
         compared = tables.compared(query)
     except SpecError as error:
-        return refused(request, error)
+        return refused_form(request, error)
     files = reverse("compare:slide_file", args=["png"]).removesuffix("png")
     back = f"{reverse('compare:page')}?{compared.urlencode()}"
     share = SharingForm() if rights.may(request.user, rights.Action.SHARE) else None

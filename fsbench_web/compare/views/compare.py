@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.answers import charts_answer, csv_answer, plain_refusal, refused
+from fsbench_web.compare.answers import charts_answer, csv_answer, plain_refusal, refused_form
 from fsbench_web.compare.choices import form, work_choice
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.selection.properties import PROPERTIES
@@ -59,7 +59,7 @@ def page(request: HttpRequest) -> HttpResponse:
         spec = limited.spec
         compared = comparison(spec, counts_runs=True, known_facts=limited.known, choices=choices)
     except SpecError as error:
-        return refused(request, error)
+        return refused_form(request, error)
     tab = compare_tabs.tab_of(request.GET, compared.tables)
     all_categories = compare_tabs.shows_categories(request.GET)
     order = order_over_time(compared.tables, spans_of)

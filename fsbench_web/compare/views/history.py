@@ -34,7 +34,7 @@ def page(request: HttpRequest) -> HttpResponse:
     test, category = request.GET.get("test", ""), request.GET.get("category", "")
     test, category = test[:LONGEST_VALUE], category[:LONGEST_VALUE]
     offered = dict(offered_lines.choices(series, test, category=category))
-    asked_line = offered_lines.asked(series, offered, test, category)
+    asked_line = offered_lines.requested_line(series, offered, test, category)
     test, category = asked_line.test, asked_line.category
     of_test = offered.get(test, [])
     along = request.GET.get("along", "")
