@@ -208,7 +208,7 @@ def test_a_small_part_of_a_large_comparison_is_answered(
     rows = signed_in.get(f"/api/v1/deltas?study=big&part_test=op003{LONG}").json()["tables"]
     assert [one["test"] for one in rows] == [f"op003{LONG}"]
     with pytest.raises(SpecError, match="from_test=1"):
-        bounds.answered(ComparisonSpec(studies=("big",)))
+        bounds.bounded_answer(ComparisonSpec(studies=("big",)))
 
 
 def test_a_permalink_keeps_what_its_page_has_room_for(

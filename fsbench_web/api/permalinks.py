@@ -28,7 +28,7 @@ from fsbench_web.compare.permalinks import views as permalink_views
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, unknown_names
-from fsbench_web.compare.tables.bounds import answered
+from fsbench_web.compare.tables.bounds import bounded_answer
 from fsbench_web.compare.tables.delta_tables import delta_tables, refuse_missing_baseline
 from fsbench_web.platform import limits
 
@@ -154,7 +154,7 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
         if problems := [*unknown_names(permalink.view), *view.problems]:
             raise Refused(422, [("view", problem) for problem in problems])
         if spec.baseline:
-            limited = answered(spec, limits.PINNED)
+            limited = bounded_answer(spec, limits.PINNED)
             refuse_missing_baseline(limited.spec, delta_tables(limited.spec))
         link = permalinks.pin(spec, user, view=view.to_query(), **values)
     except SpecError as error:

@@ -22,8 +22,8 @@ def in_folds(sections: list[Section], chosen: Collection[str] = ()) -> dict[str,
 
     Tests ``chosen`` by name are in no fold.
     """
-    placed = folds.placed(sections, lambda section: section.test, chosen)
-    in_sight, folded = folds.apart(placed)
+    placed = folds.with_folds(sections, lambda section: section.test, chosen)
+    in_sight, folded = folds.split_folds(placed)
     return {"sections": sections, "placed": placed, "in_sight": in_sight, "folded": folded}
 
 

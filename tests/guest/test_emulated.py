@@ -105,7 +105,7 @@ def test_they_are_shown_when_asked_for_and_never_silently() -> None:
     assert verdict is not None
     assert verdict.status == "unknown"
     assert "emulated" in verdict.reasons
-    said = findings.collected(tables).summary
+    said = findings.findings_by_test(tables).summary
     assert "beside real ones" in said[0].text
     assert shown(replace(WRITE, emulated="only")) == [("jfs", 100.0), ("ext4", 5000.0)]
 

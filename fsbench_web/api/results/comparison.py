@@ -28,7 +28,7 @@ from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import findings
-from fsbench_web.compare.tables.bounds import answered
+from fsbench_web.compare.tables.bounds import bounded_answer
 from fsbench_web.compare.tables.confounding import in_turn
 from fsbench_web.compare.tables.delta_tables import (
     Comparison,
@@ -276,7 +276,7 @@ def get_findings(
     called a tie.
     """
     answer = _comparison(request, response)
-    collected = findings.collected(answer.tables)
+    collected = findings.findings_by_test(answer.tables)
     ignored = set_aside(answer.spec)
     test_findings = [
         finding for test in collected.tests for finding in (test.headline, *test.others)
@@ -329,7 +329,7 @@ def refuse_no_such_baseline(spec: ComparisonSpec) -> None:
     if not spec.baseline:
         return
     try:
-        limited = answered(spec, limits.FILE)
+        limited = bounded_answer(spec, limits.FILE)
         refuse_missing_baseline(limited.spec, delta_tables(limited.spec))
     except SpecError as error:
         raise refusal(error) from None
@@ -358,7 +358,7 @@ def _comparison(
 ) -> Comparison:
     spec = _spec(request)
     try:
-        limited = answered(spec, limits.FILE)
+        limited = bounded_answer(spec, limits.FILE)
         link_to_next(request, response, limited)
         answer = comparison(limited.spec, counts_runs)
         refuse_missing_baseline(limited.spec, answer.tables)

@@ -14,7 +14,7 @@ from fsbench_web.api.results.studies import no_study
 from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import csv
-from fsbench_web.compare.tables.bounds import BoundedComparison, answered
+from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_answer
 from fsbench_web.compare.tables.delta_tables import (
     comparison,
     refuse_missing_baseline,
@@ -325,7 +325,7 @@ def _answered(
     try:
         spec = ComparisonSpec.from_query(request.GET).for_programs
         refuse_unknown_studies(spec)
-        limited = answered(spec)
+        limited = bounded_answer(spec)
         link_to_next(request, response, limited)
         if limited.spec.is_of_work:
             work_comparison = comparison(limited.spec)

@@ -19,7 +19,7 @@ from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.permalinks.views import not_intact, of_permalink
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
-from fsbench_web.compare.tables.bounds import BoundedComparison, answered
+from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_answer
 from fsbench_web.compare.tables.delta_tables import comparison, refuse_missing_baseline
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.platform import limits
@@ -91,7 +91,7 @@ def permalink_file(request: HttpRequest, link: Permalink, suffix: str) -> HttpRe
 
 
 def _of_comparison(request: HttpRequest, spec: ComparisonSpec) -> Document:
-    limited = answered(spec, limits.FILE)
+    limited = bounded_answer(spec, limits.FILE)
     live = comparison(limited.spec)
     address = f"{reverse('compare:page')}?{limited.address.on_page.to_query()}"
     return Document(

@@ -103,7 +103,7 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
         "pinned": pinned,
         "table_view": view,
         "address": request.build_absolute_uri(reverse("compare:permalink", args=[key])),
-        "placed": folds.placed(entries, lambda entry: entry[0].test),
+        "placed": folds.with_folds(entries, lambda entry: entry[0].test),
     }
     return _answer("compare/embed.html", context, 200)
 

@@ -20,7 +20,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, joined
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import emulation
-from fsbench_web.compare.tables.bounds import answered
+from fsbench_web.compare.tables.bounds import bounded_answer
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
 from fsbench_web.compare.tables.differences import Difference, Differences, Group, differences
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -96,10 +96,10 @@ def pin(
     ``view`` is how its tables are shown (``TableView.to_query``), which is no part of the numbers.
     Raises SpecError, and EmptyComparison when no score matches.
     """
-    limited = answered(profiles.decided(spec), limits.PINNED)
+    limited = bounded_answer(profiles.with_version(spec), limits.PINNED)
     live = comparison(limited.spec)
     # What is shown now of emulated results stays so, whatever is measured later.
-    spec = emulation.decided(limited.spec, live.tables, len(live.left_out))
+    spec = emulation.with_emulation_choice(limited.spec, live.tables, len(live.left_out))
     live = replace(live, spec=spec)
     if not live.tables:
         raise EmptyComparison("No score matches this comparison: there is nothing to pin.")
@@ -190,7 +190,7 @@ def changes_since(permalink: Permalink, pinned: PinnedComparison) -> Changes:
         tables = {(table.test, table.category) for table in pinned.tables}
         if len(tables) < len(pinned.tables):  # of before units were brought together
             spec = spec.for_programs
-        live = comparison(answered(spec, limits.PINNED).spec)
+        live = comparison(bounded_answer(spec, limits.PINNED).spec)
     except SpecError as error:
         return Changes(problem=str(error))
     before, now = _shown_values(pinned.tables), _shown_values(live.tables)

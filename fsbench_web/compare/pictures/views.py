@@ -189,7 +189,7 @@ def _context(requested: RequestedPicture) -> dict[str, object]:
             for slug, other in KINDS.items()
             if requested.offer.of(other.needs)
         ],
-        "tests": folds.placed(
+        "tests": folds.with_folds(
             [(test, kind.label_of(test)) for test in offered],
             lambda entry: entry[0],
             spec.comparison.tests,

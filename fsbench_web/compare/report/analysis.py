@@ -45,7 +45,7 @@ def _tests(
 ) -> Iterable[Block]:
     findings_here = findings.findings(tables, place)
     tests = dict.fromkeys(table.test for table in printed_tables(tables))
-    for folded_test in folds.placed(tests, str):
+    for folded_test in folds.with_folds(tests, str):
         test = folded_test.entry
         if folded_test.opens:
             yield FoldBegins(folded_test.opens.title, folded_test.opens.of)

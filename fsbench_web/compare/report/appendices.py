@@ -50,7 +50,7 @@ def tables_of(
         )
     )
     printed = printed_tables(tables)
-    for folded_table in folds.placed(printed, lambda table: table.test):
+    for folded_table in folds.with_folds(printed, lambda table: table.test):
         table = folded_table.entry
         if folded_table.opens:
             yield FoldBegins(folded_table.opens.title, folded_table.opens.of)

@@ -55,7 +55,7 @@ def report_of(
     def place(table: DeltaTable) -> str:
         return f"#{places[id(table)]}"
 
-    collected = findings.collected(tables, place)
+    collected = findings.findings_by_test(tables, place)
     pairs = [("study", study.slug), *([("by", by)] if by != "filesystem" else [])]
     if not units and any(table.has_printed_units for table in tables):
         units = BINARY  # the API answers as printed, unless it is asked

@@ -113,7 +113,7 @@ def _winners(tables: Sequence[DeltaTable]) -> Iterable[Block]:
             units = {other.unit for other in kind_tables if other.test == table.test}
             unit = table.unit if is_mean and len(units) > 1 else ""
             lines.setdefault((table.test, unit), {})[table.category] = _winner(table)
-        folded = folds.further(test for test, _ in lines)
+        folded = folds.folded_tests(test for test, _ in lines)
         shown_lines = {key: cells for key, cells in lines.items() if key[0] not in folded}
         further = {key: cells for key, cells in lines.items() if key[0] in folded}
         if shown_lines:

@@ -42,7 +42,7 @@ class FoldedEntry(Generic[Entry]):
     closes: bool = False
 
 
-def further(tests: Iterable[str], chosen: Collection[str] = ()) -> dict[str, str]:
+def folded_tests(tests: Iterable[str], chosen: Collection[str] = ()) -> dict[str, str]:
     """Those of the tests that are folded, with the latency they are percentiles of, or COSTS.
 
     What somebody chose by name is not folded; nor is a percentile of which no other test of the
@@ -62,7 +62,7 @@ def further(tests: Iterable[str], chosen: Collection[str] = ()) -> dict[str, str
     return folded
 
 
-def apart(places: Iterable[FoldedEntry[Entry]]) -> tuple[list[Entry], list[Entry]]:
+def split_folds(places: Iterable[FoldedEntry[Entry]]) -> tuple[list[Entry], list[Entry]]:
     """The entries in sight and those within folds, each in their order."""
     in_sight: list[Entry] = []
     folded: list[Entry] = []
@@ -74,12 +74,12 @@ def apart(places: Iterable[FoldedEntry[Entry]]) -> tuple[list[Entry], list[Entry
     return in_sight, folded
 
 
-def placed(
+def with_folds(
     entries: Iterable[Entry], test_of: Callable[[Entry], str], chosen: Collection[str] = ()
 ) -> list[FoldedEntry[Entry]]:
     """The entries, with those of a fold behind the last that is shown of the same latency."""
     listed = list(entries)
-    folded = further(map(test_of, listed), chosen)
+    folded = folded_tests(map(test_of, listed), chosen)
     if not folded:
         return [FoldedEntry(entry) for entry in listed]
     behind: dict[str, list[Entry]] = defaultdict(list)

@@ -77,7 +77,7 @@ def latest() -> list[Profile]:
     return [*LATEST.values(), *stored_latest()]
 
 
-def asked_of(spec: ComparisonSpec) -> list[RequestedProfile]:
+def requested_profiles(spec: ComparisonSpec) -> list[RequestedProfile]:
     """What ``spec`` ranks by. Raises SpecError for a profile that is not there, or no range."""
     if spec.profile and spec.has_range:
         raise SpecError(["A comparison ranks by a profile or by a range of sizes: leave one out."])
@@ -100,7 +100,7 @@ def of_query(spec: ComparisonSpec, query: QueryDict) -> ComparisonSpec:
     return replace(work_spec, studies=spec.studies, by=spec.by, units=spec.units)
 
 
-def decided(spec: ComparisonSpec) -> ComparisonSpec:
+def with_version(spec: ComparisonSpec) -> ComparisonSpec:
     """The same with the version of the profile named, so that it stays what it is."""
     profile = profile_named(spec.profile) if spec.profile else None
     return spec if profile is None else spec.with_profile(profile.name)

@@ -57,12 +57,12 @@ def slug_of(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def named(text: str) -> Value:
+def named_value(text: str) -> Value:
     """Of a text that is its own name; an empty one is not known."""
     return Value(slug_of(text), text) if text.strip() else UNKNOWN
 
 
-def titled(slug: str | None, title: str | None) -> Value:
+def titled_value(slug: str | None, title: str | None) -> Value:
     """Of a row that has a slug and a title."""
     return UNKNOWN if slug is None else Value(slug, title or slug)
 
@@ -70,13 +70,13 @@ def titled(slug: str | None, title: str | None) -> Value:
 def scheduler(name: str, is_known: bool) -> Value:
     """Of a configuration; one that names no scheduler left it as the host has it."""
     if name:
-        return named(name)
+        return named_value(name)
     return Value("default", "the host's own") if is_known else UNKNOWN
 
 
 def other_luns(names: str, lun: str | None) -> Value:
     """Of a stack, beside the LUN itself; where that is not known, nothing is."""
-    return named(names) if names or lun is None else Value("none", "none")
+    return named_value(names) if names or lun is None else Value("none", "none")
 
 
 def stack(stored: Mapping[str, Any], is_known: bool) -> Value:
@@ -105,7 +105,7 @@ def machine(words: str) -> Value:
 def option(row: ConfigurationFacts, key: str) -> Value:
     """One option of mkfs or mount. Not given means the tool's default, where all are known."""
     if key in row.options:
-        return named(str(row.options[key]))
+        return named_value(str(row.options[key]))
     return Value("default", "default") if row.configuration_is_known else UNKNOWN
 
 
@@ -120,13 +120,13 @@ def options(row: ConfigurationFacts, stage: str) -> Value:
     }
     if not stage_options:
         return DEFAULTS
-    words = [single(key, value).label for key, value in sorted(stage_options.items())]
+    words = [option_with_value(key, value).label for key, value in sorted(stage_options.items())]
     return Value(slug_of(",".join(words)), ", ".join(words))
 
 
-def single(key: str, value: object) -> Value:
+def option_with_value(key: str, value: object) -> Value:
     """One option with its value, by which a comparison can be filtered."""
-    return named(f"{key}={value}")
+    return named_value(f"{key}={value}")
 
 
 _OPTIONS = {option.key: option for filesystem in ALL.values() for option in filesystem.options}
@@ -163,21 +163,33 @@ PROPERTIES: dict[str, Property] = {
     entry.slug: entry
     for entry in (
         _of_configuration(
-            "filesystem", "file system", "file systems", lambda row: named(row.filesystem)
+            "filesystem", "file system", "file systems", lambda row: named_value(row.filesystem)
         ),
         _of_configuration(
-            "configuration", "configuration", "configurations", lambda row: named(row.configuration)
+            "configuration",
+            "configuration",
+            "configurations",
+            lambda row: named_value(row.configuration),
         ),
-        Property("kernel", "kernel", "kernels", lambda row: named(row.kernel)),
+        Property("kernel", "kernel", "kernels", lambda row: named_value(row.kernel)),
         Property(
-            "distribution", "distribution", "distributions", lambda row: named(row.distribution)
+            "distribution",
+            "distribution",
+            "distributions",
+            lambda row: named_value(row.distribution),
         ),
         Property(
-            "hardware", "hardware", "hardware", lambda row: titled(row.hardware, row.hardware_name)
+            "hardware",
+            "hardware",
+            "hardware",
+            lambda row: titled_value(row.hardware, row.hardware_name),
         ),
-        Property("lun", "LUN", "LUNs", lambda row: named(row.lun or "")),
+        Property("lun", "LUN", "LUNs", lambda row: named_value(row.lun or "")),
         Property(
-            "journal_lun", "journal LUN", "journal LUNs", lambda row: named(row.journal_lun or "")
+            "journal_lun",
+            "journal LUN",
+            "journal LUNs",
+            lambda row: named_value(row.journal_lun or ""),
         ),
         Property(
             "stack_luns",
@@ -211,7 +223,7 @@ PROPERTIES: dict[str, Property] = {
             "workload",
             "workload",
             "workloads",
-            lambda row: titled(row.workload, row.workload_title),
+            lambda row: titled_value(row.workload, row.workload_title),
         ),
         Property("study", "study", "studies", lambda row: Value(row.study, row.study_title)),
         Property(
@@ -265,7 +277,7 @@ def condition(parameter: str, chosen: Collection[str]) -> Condition:
         if by_key and all(
             key in options
             and STAGES.get((row.filesystem, key)) == parameter
-            and single(key, options[key]).slug in values
+            and option_with_value(key, options[key]).slug in values
             for key, values in by_key.items()
         ):
             return True
@@ -307,7 +319,9 @@ def known_slugs(choices: ScoreChoices, parameter: str, names: Collection[str]) -
 def _options_of(choices: ScoreChoices, stage: str) -> Iterable[Value]:
     for filesystem, is_known, pairs in choices.option_sets:
         values = [
-            single(key, value) for key, value in pairs if STAGES.get((filesystem, key)) == stage
+            option_with_value(key, value)
+            for key, value in pairs
+            if STAGES.get((filesystem, key)) == stage
         ]
         yield from values or [DEFAULTS if is_known else UNKNOWN]
 
@@ -315,10 +329,10 @@ def _options_of(choices: ScoreChoices, stage: str) -> Iterable[Value]:
 STAGE_FILTERS = ("mkfs", "mount")
 """The filters that ask for single options of a stage, of which a configuration has several."""
 OFFERED: dict[str, Callable[[ScoreChoices], Iterable[Value]]] = {
-    "configuration": lambda choices: (named(label) for label in choices.configurations),
-    "kernel": lambda choices: map(named, choices.kernels),
-    "distribution": lambda choices: map(named, choices.distributions),
-    "lun": lambda choices: map(named, choices.luns),
+    "configuration": lambda choices: (named_value(label) for label in choices.configurations),
+    "kernel": lambda choices: map(named_value, choices.kernels),
+    "distribution": lambda choices: map(named_value, choices.distributions),
+    "lun": lambda choices: map(named_value, choices.luns),
     "scheduler": lambda choices: (scheduler(*pair) for pair in choices.schedulers),
     "journal": lambda choices: (journal(*pair) for pair in choices.journals),
     "mkfs": lambda choices: _options_of(choices, "mkfs"),

@@ -16,10 +16,10 @@ def place_of(query: QueryDict) -> str:
 
 def rest_of(query: QueryDict) -> QueryDict:
     """What of an address says what is compared."""
-    return without(query, PARAMETERS)
+    return without_parameters(query, PARAMETERS)
 
 
-def without(query: QueryDict, names: Iterable[str]) -> QueryDict:
+def without_parameters(query: QueryDict, names: Iterable[str]) -> QueryDict:
     """The query without some of its parameters."""
     rest = query.copy()
     for name in names:

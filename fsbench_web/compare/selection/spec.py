@@ -14,11 +14,11 @@ from fsbench_web.compare.selection.settings import (
 )
 from fsbench_web.compare.selection.values import (
     LONGEST_VALUE,
+    as_text,
     quoted,
     read,
     short,
     unknown,
-    written,
 )
 from fsbench_web.core.conversion import PRINTED
 from fsbench_web.core.scoring import categories, testnames
@@ -181,7 +181,7 @@ class ComparisonSpec:
             for value in getattr(self, name)
         ]
         pairs += [
-            (name, written(getattr(self, name)))
+            (name, as_text(getattr(self, name)))
             for name in _SINGLE
             if getattr(self, name) != getattr(EVERYTHING, name)
         ]

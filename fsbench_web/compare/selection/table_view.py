@@ -90,13 +90,13 @@ class TableView:
         lists: dict[str, tuple[str, ...]] = {}
         for name, options in _LISTS.items():
             texts = dict.fromkeys(text for text in query.getlist(name) if text)
-            problems += _wrong(name, texts, options)
+            problems += _option_problems(name, texts, options)
             lists[name] = tuple(text for text in options if text in texts)
         single: dict[str, str] = {}
         for name, choices in _CHOICES.items():
             text = query.get(name) or ""
             if name != "sort" and text not in choices:
-                problems += _wrong(name, {text: None}, choices)
+                problems += _option_problems(name, {text: None}, choices)
             single[name] = text if text in choices else ""
         important = query.get("important") or ""
         if important not in ("", "1"):
@@ -104,7 +104,7 @@ class TableView:
         return cls(
             important == "1",
             lists["verdict"],
-            _least(query.get("least") or "", problems),
+            _least_percent(query.get("least") or "", problems),
             lists["column"],
             lists["pin"],
             **single,
@@ -167,7 +167,7 @@ def joined(*queries: str) -> str:
     return "&".join(filter(None, queries))
 
 
-def _least(text: str, problems: list[str]) -> float:
+def _least_percent(text: str, problems: list[str]) -> float:
     if not text:
         return 0.0
     try:
@@ -180,7 +180,7 @@ def _least(text: str, problems: list[str]) -> float:
     return 0.0
 
 
-def _wrong(name: str, texts: Mapping[str, None], options: Mapping[str, str]) -> list[str]:
+def _option_problems(name: str, texts: Mapping[str, None], options: Mapping[str, str]) -> list[str]:
     wrong = [text for text in texts if text not in options]
     listed = ", ".join(filter(None, options))
     return [f'{name} is "{wrong[0][:60]}"; it can be {listed}.'] if wrong else []

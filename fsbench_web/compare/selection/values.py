@@ -78,7 +78,7 @@ def _profile(text: str) -> str:
     return text
 
 
-def _yes(text: str) -> bool:
+def _flag(text: str) -> bool:
     if text != "1":
         raise ValueError("1, or left out")
     return True
@@ -111,7 +111,7 @@ _READ: dict[str, Callable[[str], Any]] = {
     "block": canonical,
     "file": canonical,
     "baseline": _contender,
-    "matched": _yes,
+    "matched": _flag,
     "margin": _percent,
     "equivalence": _percent,
     "min_runs": _count,
@@ -125,18 +125,18 @@ def read(name: str, text: str) -> Any:
     if name in _READ:
         return _READ[name](text)
     if text not in _CHOICES[name]:
-        raise ValueError(_listed([choice for choice in _CHOICES[name] if choice]))
+        raise ValueError(_alternatives([choice for choice in _CHOICES[name] if choice]))
     return text
 
 
-def written(value: object) -> str:
+def as_text(value: object) -> str:
     """The inverse."""
     if value is True:
         return "1"
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-def _listed(names: list[str]) -> str:
+def _alternatives(names: list[str]) -> str:
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

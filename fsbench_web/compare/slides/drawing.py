@@ -71,14 +71,14 @@ def address_lines(address: str) -> list[str]:
     """
     for width, count in ((_ADDRESS_CHARACTERS, 2), (_SMALL_CHARACTERS, _SMALL_LINES)):
         if len(address) <= width * count:
-            return _broken(address, width, count)
-    return _broken(
+            return _wrapped_lines(address, width, count)
+    return _wrapped_lines(
         shortened_inside(address, _SMALL_CHARACTERS * _SMALL_LINES),
         *(_SMALL_CHARACTERS, _SMALL_LINES),
     )
 
 
-def _broken(text: str, width: int, count: int) -> list[str]:
+def _wrapped_lines(text: str, width: int, count: int) -> list[str]:
     """At most ``count`` lines, which hold it all."""
     lines: list[str] = []
     while len(text) > width:
@@ -114,15 +114,15 @@ def _foot(sentences: Sequence[str], address: str) -> list[Shape]:
 def foot_of(slide: Slide) -> list[str]:
     """Study, n and interval; hardware and kernel; what is not known is said to be not stated."""
     table = slide.table
-    studies = _named({row.study_title for row in table.rows}, "not stated")
-    hardware = _named({row.hardware for row in table.rows if row.hardware}, "not stated")
+    studies = _joined_names({row.study_title for row in table.rows}, "not stated")
+    hardware = _joined_names({row.hardware for row in table.rows if row.hardware}, "not stated")
     kernels = {row.kernel for row in table.rows if row.kernel}
     in_order = sorted(kernels, key=version_key)
     kernel = f"; kernel: {wording.joined(in_order, 3)}" if kernels else ""
     kept_on = f"; {slide.kept}" if slide.kept else ""
     return [
         f"{table_title(table)}; study: {studies}{kept_on}",
-        f"{_count(table)}; {_intervals(table)}{_one(table)}",
+        f"{_count(table)}; {_intervals(table)}{_ratio_words(table)}",
         f"Hardware: {hardware}{kernel}",
     ]
 
@@ -143,7 +143,7 @@ def flags_of(table: DeltaTable) -> str:
     return " ".join(part for part in (emulation.SENTENCES.get(state, ""), marks) if part)
 
 
-def _one(table: DeltaTable) -> str:
+def _ratio_words(table: DeltaTable) -> str:
     """What 1.00 is of ratios, and how much of the work was measured."""
     work = table.work
     if work is None:
@@ -172,7 +172,7 @@ def _intervals(table: DeltaTable) -> str:
     return f"lines: 95% intervals of the {kind_words}{count} (Student's t)"
 
 
-def _named(names: Iterable[str], fallback: str) -> str:
+def _joined_names(names: Iterable[str], fallback: str) -> str:
     return wording.joined(sorted(names), 3) or fallback
 
 

@@ -22,7 +22,8 @@ def sentence(table: DeltaTable) -> str:
         return f"{title}: {rows[0].contender} {_score(table, rows[0])}"
     best = [row for row in rows if row.best]
     if len(best) > 1:
-        return f"{title}: {uncertainty.named([row.contender for row in best])} share the best score"
+        names = uncertainty.names_in_words([row.contender for row in best])
+        return f"{title}: {names} share the best score"
     return f"{title}: {_against(rows[0], rows[1])}"
 
 

@@ -13,7 +13,7 @@ from fsbench_web.compare.pictures.sections import contenders_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.set_aside import FiltersSetAside, set_aside, without_set_aside
-from fsbench_web.compare.selection.slide import rest_of, without
+from fsbench_web.compare.selection.slide import rest_of, without_parameters
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.values import short
 from fsbench_web.compare.tables.delta_tables import comparison, refuse_unknown_parts
@@ -40,20 +40,20 @@ class SlideTable:
     set_aside: FiltersSetAside | None = None
 
 
-def compared(query: QueryDict) -> QueryDict:
+def comparison_query(query: QueryDict) -> QueryDict:
     """What of the address says what is compared. Raises SpecError."""
-    return rest_of(_placed(query))
+    return rest_of(_with_profile(query))
 
 
 def of_comparison(query: QueryDict) -> SlideTable:
     """The table of a comparison that the address says. Raises SpecError."""
-    placed = _placed(query)
+    placed = _with_profile(query)
     spec = ComparisonSpec.from_query(rest_of(placed))
     refuse_unknown_parts(spec)
     return _of_work(spec, placed) if spec.is_of_work else _of_scores(spec, placed)
 
 
-def _placed(query: QueryDict) -> QueryDict:
+def _with_profile(query: QueryDict) -> QueryDict:
     """A work profile in the place of a category (``in=profile:oltp``) is what is ranked by, as on
     the page of charts, unless the comparison ranks by some work already.
     """
@@ -61,7 +61,7 @@ def _placed(query: QueryDict) -> QueryDict:
     rest = rest_of(query)
     if not category.startswith(categories.PROFILE) or ComparisonSpec.from_query(rest).is_of_work:
         return query
-    placed = without(query, ("of", "in"))
+    placed = without_parameters(query, ("of", "in"))
     placed["profile"] = category.removeprefix(categories.PROFILE)
     return placed
 
@@ -71,16 +71,18 @@ def of_tables(delta_tables: Sequence[DeltaTable], query: QueryDict) -> SlideTabl
     if not delta_tables:
         raise SpecError([NOTHING])
     by_test = _by_test(delta_tables)
-    test = asked(query.get("of"), list(by_test), "test")
+    test = requested_or_first(query.get("of"), list(by_test), "test")
     by_category = by_test[test]
-    category = asked(query.get("in"), list(by_category), "category", testnames.label(test))
+    category = requested_or_first(
+        query.get("in"), list(by_category), "category", testnames.label(test)
+    )
     return SlideTable(
         by_category[category], list(by_test), list(by_category), contenders_of(delta_tables)
     )
 
 
 def _of_work(spec: ComparisonSpec, query: QueryDict) -> SlideTable:
-    ignored, spec = set_aside(spec), profiles.decided(spec)
+    ignored, spec = set_aside(spec), profiles.with_version(spec)
     work_comparison = comparison(replace(spec, sort=""))
     if not work_comparison.tables:
         raise SpecError(
@@ -108,10 +110,12 @@ def _of_scores(spec: ComparisonSpec, query: QueryDict) -> SlideTable:
     tests = [test for test, slugs in slugs_of.items() if slugs]
     if not tests:
         raise SpecError([NOTHING])
-    test = asked(query.get("of"), tests, "test")
+    test = requested_or_first(query.get("of"), tests, "test")
     requested_category, label = query.get("in"), testnames.label(test)
     category = (
-        asked(requested_category, slugs_of[test], "category", label) if requested_category else ""
+        requested_or_first(requested_category, slugs_of[test], "category", label)
+        if requested_category
+        else ""
     )
     category = category or category_of(PictureSpec(spec), slugs_of[test])
     delta_tables, _ = tables(PictureSpec(spec), [test], category)
@@ -123,7 +127,7 @@ def _of_scores(spec: ComparisonSpec, query: QueryDict) -> SlideTable:
     return SlideTable(table, tests, slugs_of[test], among, single_spec.to_query())
 
 
-def asked(
+def requested_or_first(
     requested: str | None, names: Sequence[str], noun: str, whose: str = "This comparison"
 ) -> str:
     """What is asked for, the first without it. Raises SpecError for what is not there."""

@@ -18,7 +18,7 @@ from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.permalinks.views import not_intact, of_permalink
 from fsbench_web.compare.selection import profiles
-from fsbench_web.compare.selection.slide import rest_of, without
+from fsbench_web.compare.selection.slide import rest_of, without_parameters
 from fsbench_web.compare.selection.spec import SpecError
 from fsbench_web.compare.slides import drawing as slides
 from fsbench_web.compare.slides import tables
@@ -37,9 +37,9 @@ from fsbench_web.renderings import answers
 def comparison_page(request: HttpRequest) -> HttpResponse:
     """The slide of one table of a comparison."""
     try:
-        query, problems = _loosened(request.GET, tables.of_comparison)
+        query, problems = _nearest_query(request.GET, tables.of_comparison)
         slide, slide_table = _of_comparison(request, query)
-        compared = tables.compared(query)
+        compared = tables.comparison_query(query)
     except SpecError as error:
         return refused_form(request, error)
     files = reverse("compare:slide_file", args=["png"]).removesuffix("png")
@@ -52,7 +52,7 @@ def comparison_page(request: HttpRequest) -> HttpResponse:
 @requires(Action.READ)
 def comparison_file(request: HttpRequest, suffix: str) -> HttpResponse:
     """The same as a file; a refusal is plain text."""
-    _known(suffix)
+    _require_format(suffix)
     try:
         slide, slide_table = _of_comparison(request, request.GET)
     except SpecError as error:
@@ -69,7 +69,7 @@ def permalink_page(request: HttpRequest, link: Permalink) -> HttpResponse:
     if not pinned.is_intact:
         return not_intact(link)
     try:
-        query, problems = _loosened(request.GET, partial(tables.of_tables, pinned.tables))
+        query, problems = _nearest_query(request.GET, partial(tables.of_tables, pinned.tables))
         slide, slide_table = _of_permalink(request, query, link, pinned)
     except SpecError as error:
         return plain_refusal(error)
@@ -83,7 +83,7 @@ def permalink_page(request: HttpRequest, link: Permalink) -> HttpResponse:
 @requires(Action.READ)
 def permalink_file(request: HttpRequest, link: Permalink, suffix: str) -> HttpResponse:
     """The same as a file."""
-    _known(suffix)
+    _require_format(suffix)
     pinned = records.read(link)
     if not pinned.is_intact:
         return not_intact(link)
@@ -94,12 +94,12 @@ def permalink_file(request: HttpRequest, link: Permalink, suffix: str) -> HttpRe
     return _file(request, suffix, slide, slide_table.among)
 
 
-def _known(suffix: str) -> None:
+def _require_format(suffix: str) -> None:
     if suffix not in FORMATS:
         raise Http404(f'A slide is no "{suffix[:20]}"; it can be {", ".join(FORMATS)}.')
 
 
-def _loosened(
+def _nearest_query(
     query: QueryDict, of_query: Callable[[QueryDict], SlideTable]
 ) -> tuple[QueryDict, list[str]]:
     """The address without what of it is not there, and what to say of that; the table that it
@@ -109,7 +109,7 @@ def _loosened(
     for names in ((), ("in",), ("of", "in")):
         if names and names[0] not in query:
             continue
-        reduced = without(query, names)
+        reduced = without_parameters(query, names)
         try:
             table = of_query(reduced).table
         except SpecError as error:
@@ -119,7 +119,10 @@ def _loosened(
         try:
             _sentence(reduced, table)
         except SpecError as error:
-            reduced, problems = without(reduced, ("sentence",)), [*problems, *error.problems]
+            reduced, problems = (
+                without_parameters(reduced, ("sentence",)),
+                [*problems, *error.problems],
+            )
         return reduced, problems
     raise first or SpecError([tables.NOTHING])
 
@@ -146,7 +149,7 @@ def _of_permalink(
 
 def _sentence(query: QueryDict, table: DeltaTable) -> str:
     """Somebody's own, else what the table says. Raises SpecError."""
-    text = _own(query)
+    text = _typed_sentence(query)
     if not text:
         return sentence(table)
     if len(text) > LONGEST:
@@ -156,7 +159,7 @@ def _sentence(query: QueryDict, table: DeltaTable) -> str:
     return text
 
 
-def _own(query: QueryDict) -> str:
+def _typed_sentence(query: QueryDict) -> str:
     """The sentence that somebody typed: "" for what the table said that was shown before."""
     text = " ".join((query.get("sentence") or "").split())
     return "" if text == query.get("was") else text
@@ -182,7 +185,7 @@ def _page(
     context = {
         "slide": slide,
         "problems": problems,
-        "typed": _own(request.GET) or slide.sentence if problems else slide.sentence,
+        "typed": _typed_sentence(request.GET) or slide.sentence if problems else slide.sentence,
         "said": sentence(table),
         "longest": LONGEST,
         "back": back,

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from math import fsum, isfinite, log
 from statistics import median
 
-from fsbench_web.compare.selection.folds import further
+from fsbench_web.compare.selection.folds import folded_tests
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.verdicts.uncertainty import named
+from fsbench_web.compare.tables.verdicts.uncertainty import names_in_words
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.blocks.paired import ratio_of
@@ -160,7 +160,7 @@ class Answer:
     def level_with(self) -> str:
         """Those that are as fast as the first in these decimals, in words; "" for none."""
         first = self.first.mean
-        return named(
+        return names_in_words(
             [
                 standing.contender
                 for standing in self.others
@@ -229,7 +229,7 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
     """
     work, work_tables = _by_work(tables)
     test_tables = headline_tables(work_tables)
-    folded = further(table.test for table in test_tables)
+    folded = folded_tests(table.test for table in test_tables)
     counted = [table for table in test_tables if _counts(table) and table.test not in folded]
     names = list(dict.fromkeys(row.contender for table in counted for row in table.rows))
     shared = [
@@ -279,17 +279,17 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
         len({run for row in everything for run in row.run_ids}),
         (min(repeats), max(repeats)) if repeats else None,
         work,
-        _mostly(shared),
+        _dominant_workload(shared),
         len(everything),
         sum(row.share is not None and row.share.is_not_of_the_disk for row in everything),
         shared_scores,
     )
 
 
-def unanswered(tables: Sequence[DeltaTable]) -> str:
+def why_unanswered(tables: Sequence[DeltaTable]) -> str:
     """Why nothing is ranked over all tests, where ``answer`` is None."""
     test_tables = headline_tables(_by_work(tables)[1])
-    folded = further(table.test for table in test_tables)
+    folded = folded_tests(table.test for table in test_tables)
     names = {row.contender for table in test_tables for row in table.rows}
     if len(names) < 2:
         return "there is one contender alone"
@@ -311,7 +311,7 @@ def _by_work(tables: Sequence[DeltaTable]) -> tuple[str, Sequence[DeltaTable]]:
     return (chosen[0].category_label if first.name else first.title), chosen
 
 
-def _mostly(shared: Sequence[DeltaTable]) -> DominantWorkload | None:
+def _dominant_workload(shared: Sequence[DeltaTable]) -> DominantWorkload | None:
     """None where no workload has more than half, or where there is one alone."""
     tests: dict[str, list[str]] = defaultdict(list)
     for table in shared:

@@ -19,7 +19,7 @@ from fsbench_web.compare.tables.contenders import (
     tool_of,
 )
 from fsbench_web.compare.tables.field import Facts, Field, direction, field_of
-from fsbench_web.compare.tables.work.ranking import ranked
+from fsbench_web.compare.tables.work.ranking import rank
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.studies.models import Score
 from fsbench_web.studies.scores.best_score_query import (
@@ -89,15 +89,15 @@ def choose(
     if spec.by != "configuration":
         return _best(spec, counts_runs, known_facts, headlines_only=headlines_only)
     if spec.from_row:
-        return _some(spec)
+        return _table_window(spec)
     if spec.is_part and not spec.matched:
         return _part(spec, headlines_only=headlines_only)
     return _every_configuration(spec)
 
 
 def _of_work(spec: ComparisonSpec) -> TableContenders:
-    ranking = ranked(spec)
-    left_out = emulation.announced(ranking.left_out, spec.emulated)
+    ranking = rank(spec)
+    left_out = emulation.to_announce(ranking.left_out, spec.emulated)
     return TableContenders(ranking.groups, {}, ranking.considered, left_out, work=ranking.answers)
 
 
@@ -140,11 +140,11 @@ def _every_configuration(spec: ComparisonSpec) -> TableContenders:
         competing.groups((row for row in passing if row.series_id in competing.names), spec.units),
         published_values.check(everything),
         competing.considered(score_filter),
-        emulation.announced(competing.left_out, spec.emulated),
+        emulation.to_announce(competing.left_out, spec.emulated),
     )
 
 
-def _some(spec: ComparisonSpec) -> TableContenders:
+def _table_window(spec: ComparisonSpec) -> TableContenders:
     """Of one table of configurations those from ``from_row`` on, as a comparison by itself."""
     field = field_of(spec)
     series_by_score = dict(field.considered.order_by("pk").values_list("pk", "series_id"))
@@ -157,11 +157,11 @@ def _some(spec: ComparisonSpec) -> TableContenders:
         ),
         published_values.check(rows.values()),
         field.considered,
-        emulation.announced(field.left_out, spec.emulated),
+        emulation.to_announce(field.left_out, spec.emulated),
     )
 
 
-def _shown(
+def _shown_tables(
     spec: ComparisonSpec, tables: Iterable[tuple[str, str]], *, headlines_only: bool
 ) -> set[tuple[str, str]]:
     """Of tests and categories those that are read whole."""
@@ -187,7 +187,7 @@ def _part(spec: ComparisonSpec, *, headlines_only: bool) -> TableContenders:
         scores = scores.filter(category__in=spec.part_categories)
     if headlines_only:
         tables = scores.order_by().values_list("test", "category").distinct()
-        pairs = _shown(spec, tables, headlines_only=True)
+        pairs = _shown_tables(spec, tables, headlines_only=True)
         scores = scores.filter(category__in={category for _, category in pairs})
     columns = columns_of(scores.order_by("pk"), *ROW)
     rows = [row_of(series[record[0]], record) for record in columns if record[0] in competing.names]
@@ -198,7 +198,7 @@ def _part(spec: ComparisonSpec, *, headlines_only: bool) -> TableContenders:
         competing.groups(rows, spec.units),
         _checked(of_part.tables, rows),
         competing.considered(of_part) if rows else score_filter.scores.none(),
-        emulation.announced(competing.left_out, spec.emulated),
+        emulation.to_announce(competing.left_out, spec.emulated),
     )
 
 
@@ -236,7 +236,9 @@ def _best(
     printed = printed_in(spec.score_filter.tables.scores) if is_printed else []
     series = _series_behind(field, [*candidates, *printed], spec.studies)
     ranked = _ranked(field, candidates, series, spec.units)
-    wanted_tables = _shown(spec, (key[:2] for key, _ in ranked), headlines_only=headlines_only)
+    wanted_tables = _shown_tables(
+        spec, (key[:2] for key, _ in ranked), headlines_only=headlines_only
+    )
     best = [(key, winners) for key, winners in ranked if key[:2] in wanted_tables]
     scores = [winner.score for _, winners in best for winner in winners]
 
@@ -271,7 +273,7 @@ def _best(
         groups,
         published_values.check(rows[score_id] for score_id in sorted(checked)),
         field.considered,
-        emulation.announced(field.left_out, spec.emulated),
+        emulation.to_announce(field.left_out, spec.emulated),
         run_count,
     )
 

@@ -117,10 +117,10 @@ def bounded(
 
     ``tables`` as for ``by_rows``.
     """
-    return by_rows(_latest(spec), room=room, tables=tables)
+    return by_rows(_latest_studies(spec), room=room, tables=tables)
 
 
-def answered(spec: ComparisonSpec, room: RowLimits | None = None) -> BoundedComparison:
+def bounded_answer(spec: ComparisonSpec, room: RowLimits | None = None) -> BoundedComparison:
     """What of ``spec`` a file or an answer of the API holds: all of it, or the part it asks for.
 
     Raises SpecError where all is more than ``room`` has, that of ANSWER unless it is said.
@@ -196,7 +196,7 @@ def by_rows(
     if part.shown > max_rows:
         of_table = scores.filter(test=taken[0], category=slugs[0])
         shown_filesystems, part = _cut_table(part, of_table, requested_spec, filesystems, max_rows)
-    return replace(limited, spec=_narrowed(part, taken, slugs, shown_filesystems), part=part)
+    return replace(limited, spec=_narrowed_spec(part, taken, slugs, shown_filesystems), part=part)
 
 
 _Counts = Mapping[str, Mapping[str, int]]
@@ -220,7 +220,9 @@ def _of_tests(
     size = {test: (sum(counts[test].values()), len(counts[test]), len(test)) for test in tests}
     first = min(requested_spec.from_test, len(tests))
     wished = () if first else requested_spec.part_tests
-    taken, shown_count = _first(tests[max(first, 1) - 1 :], size, wished, max_rows, max_tables)
+    taken, shown_count = _first_fitting(
+        tests[max(first, 1) - 1 :], size, wished, max_rows, max_tables
+    )
     start = tests.index(taken[0]) + 1
     following = start + len(taken)
     rows = sum(rows for rows, _, _ in size.values())
@@ -242,7 +244,9 @@ def _of_categories(
     """Of a single test as many categories as have room, the overall score before all others."""
     slugs = sorted(of_test, key=lambda slug: (slug != "overall", categories.place(slug)))
     sizes = {slug: (of_test[slug], 1, 0) for slug in slugs}
-    taken, shown_count = _first(slugs, sizes, requested_spec.part_categories, max_rows, max_tables)
+    taken, shown_count = _first_fitting(
+        slugs, sizes, requested_spec.part_categories, max_rows, max_tables
+    )
     wished = [slug for slug in slugs if slug in requested_spec.part_categories] or slugs
     return taken, replace(
         part,
@@ -273,7 +277,7 @@ def _cut_table(
     if len(by_name) <= limits.MOST_LINKS and not requested_spec.from_test:
         names = tuple(sorted(by_name))
         sizes = {name: (by_name[name], 0, 0) for name in by_name}
-        taken, count = _first(names, sizes, filesystems, max_rows, max_rows)
+        taken, count = _first_fitting(names, sizes, filesystems, max_rows, max_rows)
     else:
         count = of_table.count()
     part = replace(part, shown=count, filesystems=names, is_apart=True)
@@ -289,7 +293,7 @@ def _cut_table(
     )
 
 
-def _narrowed(
+def _narrowed_spec(
     part: Part, tests: Sequence[str], slugs: Sequence[str], filesystems: Sequence[str]
 ) -> ComparisonSpec:
     if not part.is_apart:
@@ -299,7 +303,7 @@ def _narrowed(
     return replace(narrow, filesystems=tuple(filesystems)) if filesystems else narrow
 
 
-def _first(
+def _first_fitting(
     names: Sequence[str],
     sizes: Mapping[str, tuple[int, int, int]],
     wished: Sequence[str],
@@ -324,11 +328,11 @@ def _first(
         taken.append(name)
         rows, tables, letters = rows + more, tables + more_tables, letters + length
     if wished and not taken:
-        return _first(names, sizes, (), max_rows, max_tables)
+        return _first_fitting(names, sizes, (), max_rows, max_tables)
     return taken, rows
 
 
-def _latest(spec: ComparisonSpec) -> BoundedComparison:
+def _latest_studies(spec: ComparisonSpec) -> BoundedComparison:
     """``spec`` itself unless it has no studies and more than MOST_SCORES scores.
 
     Then the latest studies that have scores, as many of LATEST_STUDIES as stay below that, and at

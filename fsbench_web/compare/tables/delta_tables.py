@@ -24,9 +24,9 @@ from fsbench_web.compare.tables.contenders import (
     tool_of,
 )
 from fsbench_web.compare.tables.field import Facts, direction, has_scores
-from fsbench_web.compare.tables.matched_cells import matched
+from fsbench_web.compare.tables.matched_cells import over_common_cells
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.verdicts.significance import Rule, judged
+from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts
 from fsbench_web.core.conversion import ONE, OPEN_UNITS, base_of, is_ambiguous, unit_factor
 from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
@@ -113,14 +113,14 @@ def tables_and_notice(
     if spec.names_only_studies and not (spec.matched and spec.cells):
         chosen = choose(spec, known_facts=known_facts, headlines_only=headlines_only)
         tables, _ = _tables(spec, chosen)
-        is_known = (tables and len(spec.studies) == 1) or _exist(spec.studies)
+        is_known = (tables and len(spec.studies) == 1) or _studies_exist(spec.studies)
         if is_known and (tables or not spec.is_part):  # the part may have a name that nothing has
             return tables, emulation.notice(spec, tables, len(chosen.left_out))
     full_comparison = comparison(spec, known_facts=known_facts)
     return full_comparison.tables, full_comparison.emulated
 
 
-def _exist(studies: Collection[str]) -> bool:
+def _studies_exist(studies: Collection[str]) -> bool:
     return not studies or Study.objects.filter(slug__in=studies).count() == len(studies)
 
 
@@ -157,9 +157,9 @@ def _tables(
 ) -> tuple[list[DeltaTable], list[Sequence[Contender]]]:
     # A work profile is of the same cells for all as it is.
     is_matched = spec.matched and not spec.is_of_work
-    groups = _matched(chosen.groups) if is_matched else chosen.groups
+    groups = _over_common_cells(chosen.groups) if is_matched else chosen.groups
     runs = runs_of_old((contender.row for _, group in groups for contender in group), spec.studies)
-    tables = judged(
+    tables = with_verdicts(
         [_table(key, group, spec, chosen.checked, runs) for key, group in groups],
         Rule(spec.rule, spec.margin, spec.equivalence),
     )
@@ -169,7 +169,7 @@ def _tables(
     return [tables[place] for place in places], [groups[place][1] for place in places]
 
 
-def _matched(
+def _over_common_cells(
     groups: Sequence[tuple[TableKey, list[Contender]]],
 ) -> list[tuple[TableKey, list[Contender]]]:
     """The same tables over the cells that all of their contenders have. One query."""
@@ -181,7 +181,8 @@ def _matched(
     except TooManyValues:
         raise SpecError([TOO_MANY_TO_MATCH]) from None
     return [
-        (key, matched(group, key.category, measured.get(key.test, {}))) for key, group in groups
+        (key, over_common_cells(group, key.category, measured.get(key.test, {})))
+        for key, group in groups
     ]
 
 
@@ -261,7 +262,7 @@ def _table(
     runs: Mapping[int, tuple[int, ...]],
 ) -> DeltaTable:
     lower = direction(key.unit)
-    table_flags = _mixed((contender.row for contender in contenders), spec.by)
+    table_flags = _mixed_flags((contender.row for contender in contenders), spec.by)
     values = [contender.exact for contender in contenders]
     baseline = _baseline(spec, contenders)
     base = next((contender.exact for contender in contenders if contender.name == baseline), None)
@@ -323,7 +324,7 @@ def _runs(row: ScoreRow, of_old: Mapping[int, tuple[int, ...]]) -> tuple[int, ..
     return of_old.get(row.series_id, ()) if row.lacks_runs else row.run_ids
 
 
-def _mixed(rows: Iterable[ScoreRow], by: str) -> tuple[str, ...]:
+def _mixed_flags(rows: Iterable[ScoreRow], by: str) -> tuple[str, ...]:
     """What else the rows differ in than in what is compared."""
     all_rows = list(rows)
     checks: list[tuple[str, str, Callable[[ScoreRow], object]]] = [

@@ -120,7 +120,7 @@ def differences(
         counts[frozenset(contender.row.series_id for contender in table)] += 1
         for contender in table:
             names[contender.row.series_id][contender.name] = None
-    belongs = _belonging(by, {row.filesystem for row in rows.values()})
+    belongs = _related_properties(by, {row.filesystem for row in rows.values()})
     of_properties = []
     for attribute in PROPERTIES.values():
         if attribute.slug in _TOGETHER and attribute.slug != by:
@@ -138,7 +138,7 @@ def differences(
     )
 
 
-def _belonging(by: str, filesystems: Collection[str]) -> frozenset[str]:
+def _related_properties(by: str, filesystems: Collection[str]) -> frozenset[str]:
     """``by`` and what goes with it; which options are of mkfs, the file systems say."""
     options = keys_of(by, filesystems) if by in STAGE_FILTERS else ()
     return _BELONGS.get(by, frozenset()) | {by} | {f"option.{key}" for key in options}
@@ -147,13 +147,13 @@ def _belonging(by: str, filesystems: Collection[str]) -> frozenset[str]:
 def _values(attribute: Property, rows: Mapping[int, ScoreRow]) -> dict[int, frozenset[str]]:
     """What each series has; of what only configurations have each of these is asked once."""
     if not attribute.is_of_configuration:
-        return {series: _held(attribute, row) for series, row in rows.items()}
+        return {series: _values_of(attribute, row) for series, row in rows.items()}
     of_each = {row.configuration_id: row for row in rows.values()}
-    held = {configuration: _held(attribute, row) for configuration, row in of_each.items()}
+    held = {configuration: _values_of(attribute, row) for configuration, row in of_each.items()}
     return {series: held[row.configuration_id] for series, row in rows.items()}
 
 
-def _held(attribute: Property, row: ScoreRow) -> frozenset[str]:
+def _values_of(attribute: Property, row: ScoreRow) -> frozenset[str]:
     value = attribute.of(row)
     return frozenset({UNKNOWN.label if value == UNKNOWN else value.label})
 

@@ -28,12 +28,14 @@ def left_out(is_emulated: Mapping[int, bool], choice: str) -> frozenset[int]:
     return emulated
 
 
-def announced(series: frozenset[int], choice: str) -> frozenset[int]:
+def to_announce(series: frozenset[int], choice: str) -> frozenset[int]:
     """Of what is left out, what has to be said: whoever asks for emulated ones alone knows."""
     return frozenset() if choice == ONLY else series
 
 
-def decided(spec: ComparisonSpec, tables: Iterable[DeltaTable], hidden: int) -> ComparisonSpec:
+def with_emulation_choice(
+    spec: ComparisonSpec, tables: Iterable[DeltaTable], hidden: int
+) -> ComparisonSpec:
     """``spec`` with what it does of emulated results said, so that it stays so.
 
     ``hidden`` is how many series it leaves out. A comparison without any emulated result stays as

@@ -63,7 +63,7 @@ def field_of(spec: ComparisonSpec, known_facts: Facts | None = None) -> Field:
     ``known_facts`` are what the same page has read of configurations or series; what they lack is
     read and added.
     """
-    field = _passing(spec, {} if known_facts is None else known_facts)
+    field = _filtered_field(spec, {} if known_facts is None else known_facts)
     if spec.emulated or any(field.facts[key].is_emulated for key in field.values):
         field = _without_emulated(field, spec)
     return _window(field, spec.from_row) if spec.from_row else field
@@ -75,7 +75,7 @@ def has_scores(spec: ComparisonSpec, known_facts: Facts) -> bool:
     ``known_facts`` keep what is read of configurations and series, one query more, for the next
     call.
     """
-    considered = _passing(spec, known_facts).considered
+    considered = _filtered_field(spec, known_facts).considered
     # Unless it is said, emulated ones are left out only where there are others.
     if spec.emulated in (emulation.OUT, emulation.ONLY):
         is_emulated = Q(series_id__in=list(emulated_in(spec.studies)))
@@ -92,7 +92,7 @@ def direction(unit: str) -> bool | None:
         return None
 
 
-def _passing(spec: ComparisonSpec, known_facts: Facts) -> Field:
+def _filtered_field(spec: ComparisonSpec, known_facts: Facts) -> Field:
     """Whoever passes the filters, emulated or not. One query, unless it is in ``known_facts``.
 
     By configuration where neither the property nor a filter asks for more: there are few of them,

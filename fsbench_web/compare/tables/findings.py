@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fsbench_web.compare.selection.folds import further
+from fsbench_web.compare.selection.folds import folded_tests
 from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.reasons import (
@@ -26,7 +26,7 @@ from fsbench_web.compare.tables.verdicts.significance import is_ranked, nearest_
 from fsbench_web.compare.tables.verdicts.uncertainty import (
     basis_words,
     effect,
-    named,
+    names_in_words,
     percents,
     what_would_decide,
 )
@@ -182,7 +182,7 @@ class Findings:
         return self.tests[TESTS_SHOWN:]
 
 
-def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> Findings:
+def findings_by_test(tables: Sequence[DeltaTable], places: Places = section_place) -> Findings:
     """Summary and findings of ``tables``, by test in the order in which these come.
 
     Further percentiles come behind all others.
@@ -190,7 +190,7 @@ def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> F
     by_test: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings(tables, places):
         by_test[finding.test].append(finding)
-    folded = further(by_test)
+    folded = folded_tests(by_test)
     # Counted and explained is what sentences are of: costs are none of the answers.
     answers = [table for table in tables if not testnames.is_cost(table.test)]
     verdicts = [row.verdict for table in tables for row in table.rows if row.verdict is not None]
@@ -238,7 +238,8 @@ def _leader(name: str, counts: Counter[str], tables: int, is_freenix: bool) -> F
         if counts[status]
     ]
     status = next((status for status in (SIGNIFICANT, EQUIVALENT, TIE) if counts[status]), UNKNOWN)
-    text = f" has the best score in {counts.total()} of the {tables} tables: {named(parts, 9)}."
+    best = f"the best score in {counts.total()} of the {tables} tables"
+    text = f" has {best}: {names_in_words(parts, 9)}."
     return Finding("", "", status, (Part(name, is_name=True), Part(text)))
 
 
@@ -274,16 +275,21 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
             Part(f" has {_score(best[0], table)}; there is nothing to compare it with."),
         ]
     if len(best) > 1:
-        names = named([row.contender for row in best], 9)
+        names = names_in_words([row.contender for row in best], 9)
         parts = [
             Part(names, is_name=True),
             Part(f" share the best score, {_score(best[0], table)}"),
         ]
-        return TIE, [*parts, *_next(table, others, "next"), Part("."), *_last(table, others)]
+        return TIE, [
+            *parts,
+            *_lead_parts(table, others, "next"),
+            Part("."),
+            *_last_parts(table, others),
+        ]
     verdict = best[0].verdict
     status = UNKNOWN if verdict is None else verdict.status
     if verdict is not None and verdict.method != FREENIX:
-        parts = [*_of_ratio(table, best[0], others, verdict), *_last(table, others)]
+        parts = [*_of_ratio(table, best[0], others, verdict), *_last_parts(table, others)]
         return status, parts
     parts = [*_contender(best[0], with_runs=True), Part(f" is first with {_score(best[0], table)}")]
     if status == TIE:
@@ -291,7 +297,7 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
             *_contender(best[0], with_runs=True),
             Part(f" has the best score, {_score(best[0], table)}"),
         ]
-    parts += _next(table, others, "the second")
+    parts += _lead_parts(table, others, "the second")
     if verdict is None:
         parts.append(Part("."))
     elif status == SIGNIFICANT:
@@ -299,11 +305,11 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
         if words := no_scatter_sentence(verdict):
             parts.append(Part(f" {words}"))
     elif status == TIE:
-        parts.append(Part(f", and ties with {named(verdict.against)}: not significant. "))
+        parts.append(Part(f", and ties with {names_in_words(verdict.against)}: not significant. "))
         parts.append(Part(reason_sentences(verdict)))
     else:
         parts.append(Part(f"; whether by more than chance is not known ({missing(verdict)})."))
-    return status, [*parts, *_last(table, others)]
+    return status, [*parts, *_last_parts(table, others)]
 
 
 def _of_ratio(
@@ -326,18 +332,20 @@ def _of_ratio(
             parts.append(Part(f" {words}"))
         return parts
     if verdict.status == EQUIVALENT:
-        names = Part(named(verdict.against), is_name=True)
+        names = Part(names_in_words(verdict.against), is_name=True)
         within = f" with {score}: they differ by less than {verdict.equivalence_percent:g}%"
         size = f" ({effect(verdict)})" if effect(verdict) else ""
         return [*lead, Part(" is equivalent to "), names, Part(f"{within}{size}.")]
     parts = [*lead, Part(f" leads with {score}"), *behind, Part(": inconclusive")]
     reason = missing(verdict) or basis_words(verdict)
-    parts.append(Part(f" against {named(verdict.against)} ({reason})" if verdict.against else ""))
+    parts.append(
+        Part(f" against {names_in_words(verdict.against)} ({reason})" if verdict.against else "")
+    )
     clause = what_would_decide(verdict)
     return [*parts, Part(f"; {clause}." if clause else ".")]
 
 
-def _next(table: DeltaTable, others: Sequence[DeltaRow], word: str) -> list[Part]:
+def _lead_parts(table: DeltaTable, others: Sequence[DeltaRow], word: str) -> list[Part]:
     """By how much the first is faster than the second: its delta 2, as a positive number."""
     if not others:
         return []
@@ -352,7 +360,7 @@ def _next(table: DeltaTable, others: Sequence[DeltaRow], word: str) -> list[Part
     ]
 
 
-def _last(table: DeltaTable, others: Sequence[DeltaRow]) -> list[Part]:
+def _last_parts(table: DeltaTable, others: Sequence[DeltaRow]) -> list[Part]:
     """How far the last is behind the first: its delta 1."""
     if len(others) < 2 or others[-1].delta1_percent is None:
         return []

@@ -23,7 +23,7 @@ Repeats = Mapping[int, Mapping[Cell, float]]
 """A mapping a run, by the run: (record size KB, file size KB) to the value."""
 
 
-def matched(
+def over_common_cells(
     contenders: Sequence[Contender], category: str, measured: Mapping[int, Repeats]
 ) -> list[Contender]:
     """The contenders of one table with scores over the cells that all of them have.
@@ -40,13 +40,13 @@ def matched(
     if category == MEAN:
         return list(contenders)  # One value a run: there are no cells to choose from.
     if not cells:
-        return [_flagged(contender, NOT_MATCHED) for contender in contenders]
+        return [_with_flag(contender, NOT_MATCHED) for contender in contenders]
     common = set.intersection(*cells.values())
-    scores = {series: _limited(measured[series], common).get(category) for series in cells}
+    scores = {series: _scores_over(measured[series], common).get(category) for series in cells}
     if any(score is None for score in scores.values()):
-        return [_flagged(contender, NO_COMMON_CELLS) for contender in contenders]
+        return [_with_flag(contender, NO_COMMON_CELLS) for contender in contenders]
     return [
-        _flagged(contender, NOT_MATCHED)
+        _with_flag(contender, NOT_MATCHED)
         if contender.row.series_id not in cells
         else contender._replace(
             row=_rescored(
@@ -94,7 +94,7 @@ def coverage(contenders: Sequence[Contender], measured: Mapping[int, Repeats]) -
     ]
 
 
-def _limited(repeats: Repeats, common: set[Cell]) -> dict[str, ScoreValue]:
+def _scores_over(repeats: Repeats, common: set[Cell]) -> dict[str, ScoreValue]:
     return score_repeats(
         [{cell: value for cell, value in run.items() if cell in common} for run in repeats.values()]
     )
@@ -109,7 +109,7 @@ def _rescored(
 ) -> ScoreRow:
     assert score is not None  # asked before, of all of them
     repeats = measured[row.series_id]
-    of_runs = {pk: _limited({pk: run}, common).get(category) for pk, run in repeats.items()}
+    of_runs = {pk: _scores_over({pk: run}, common).get(category) for pk, run in repeats.items()}
     interval = confidence.interval(
         [run_score.value for run_score in of_runs.values() if run_score is not None]
     )
@@ -140,6 +140,6 @@ def _rescored(
     )
 
 
-def _flagged(contender: Contender, flag: str) -> Contender:
+def _with_flag(contender: Contender, flag: str) -> Contender:
     row = contender.row
     return contender._replace(row=replace(row, flags=(*row.flags, flag)))

@@ -43,7 +43,7 @@ def part_links(
         "Parts": [link(label, False, other) for label, other in steps],
         "Tests": [
             link(testnames.label(name), name in tests, replace(whole, part_tests=(name,)))
-            for name in _around(part.tests, part.from_test)
+            for name in _linked_names(part.tests, part.from_test)
         ],
         "Categories": [
             link(
@@ -61,7 +61,7 @@ def part_links(
     return {title: choices for title, choices in links.items() if choices}
 
 
-def _around(names: Sequence[str], first: int) -> Sequence[str]:
+def _linked_names(names: Sequence[str], first: int) -> Sequence[str]:
     """All names, or as many as there is room for: from the ``first`` that is shown on."""
     if len(names) <= limits.MOST_LINKS:
         return names

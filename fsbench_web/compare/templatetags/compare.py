@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from fsbench_web.compare.choices import Choice, Filter
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.selection import wording
-from fsbench_web.compare.selection.folds import further
+from fsbench_web.compare.selection.folds import folded_tests
 from fsbench_web.compare.tables.differences import Difference
 from fsbench_web.compare.templatetags.writing import escaped
 from fsbench_web.core import numbers
@@ -53,7 +53,7 @@ def checkboxes(group: Filter) -> SafeString:
     chosen = [choice.value for choice in group.choices if choice.is_chosen]
     folded: Collection[str] = ()
     if group.parameter == "test":
-        folded = further((choice.value for choice in group.choices), chosen)
+        folded = folded_tests((choice.value for choice in group.choices), chosen)
     boxes = _boxes(group, (choice for choice in group.choices if choice.value not in folded))
     if folded:
         boxes += [

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.report.blocks import Prose
 from fsbench_web.compare.tables import statements
-from fsbench_web.compare.tables.findings import Finding, Part, collected
+from fsbench_web.compare.tables.findings import Finding, Part, findings_by_test
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.statements import Checked
 from fsbench_web.compare.templatetags.writing import escaped
@@ -46,7 +46,7 @@ def order_address(finding: Finding) -> str:
 def findings_of(context: template.Context, sections: Iterable[Section]) -> dict[str, Any]:
     """What the tables of a comparison say, in sentences that lead to their tables."""
     tables = [table for section in sections for table in section.tables]
-    return {"findings": collected(tables), **_around(context)}
+    return {"findings": findings_by_test(tables), **_around(context)}
 
 
 def _around(context: template.Context) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def study_findings(
         return places[id(table)]
 
     return {
-        "findings": collected(tables, place),
+        "findings": findings_by_test(tables, place),
         **_around(context),
         "checked": statements.check(stated, tables, place),
     }

@@ -19,7 +19,7 @@ from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import EVERYTHING, WITH_PAPERS, ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, without_view
 from fsbench_web.compare.selection.wording import FILTERS, in_words
-from fsbench_web.compare.tables.bounds import BoundedComparison, answered, bounded, by_rows
+from fsbench_web.compare.tables.bounds import BoundedComparison, bounded, bounded_answer, by_rows
 from fsbench_web.compare.tables.confounding import order_over_time
 from fsbench_web.compare.tables.delta_tables import (
     comparison,
@@ -131,7 +131,7 @@ def _why_nothing(spec: ComparisonSpec) -> dict[str, Any]:
 def csv_file(request: HttpRequest) -> HttpResponse:
     """The same comparison as CSV; a refusal is plain text."""
     try:
-        limited = answered(ComparisonSpec.from_query(request.GET))
+        limited = bounded_answer(ComparisonSpec.from_query(request.GET))
         tables = delta_tables(limited.spec)
     except SpecError as error:
         return plain_refusal(error)

@@ -118,7 +118,7 @@ def rows_context(
     Tests ``chosen`` by name are in no fold.
     """
     rows = rows_of(parts, address)
-    placed = folds.placed(rows, lambda row: row.first.test, chosen)
+    placed = folds.with_folds(rows, lambda row: row.first.test, chosen)
     in_sight, further = study_tabs.in_sight(placed)
     return {
         "placed": placed,

@@ -287,7 +287,7 @@ def _overviews(groups: Sequence[TestGroup]) -> list[Overview]:
     """
     overviews = []
     groups = [group for group in groups if not testnames.is_cost(group.test)]
-    folded = folds.further(group.test for group in groups)
+    folded = folds.folded_tests(group.test for group in groups)
     for is_single in (False, True):
         of_kind = [group for group in groups if group.is_single == is_single]
         slugs = sorted({slug for group in of_kind for slug in group.winners}, key=categories.place)

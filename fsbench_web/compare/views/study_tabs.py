@@ -17,7 +17,7 @@ from fsbench_web.compare.tables.answer import (
     caveats_of,
     headline_tables,
     line_against,
-    unanswered,
+    why_unanswered,
 )
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
@@ -133,7 +133,7 @@ def first_of_page(
     page_answer = answer(tables, baseline)
     return {
         "answer": page_answer,
-        "unanswered": "" if page_answer else unanswered(tables),
+        "unanswered": "" if page_answer else why_unanswered(tables),
         "speedup": speedup(page_answer) if page_answer else None,
         "behind": [testnames.in_sentence(test) for test in page_answer.behind]
         if page_answer

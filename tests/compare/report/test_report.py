@@ -13,7 +13,7 @@ from fsbench_web.compare.report import appendices
 from fsbench_web.compare.report.summary import summary
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
-from fsbench_web.compare.tables.findings import collected
+from fsbench_web.compare.tables.findings import findings_by_test
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.shares import Share
@@ -150,7 +150,7 @@ def test_it_says_what_is_not_of_the_disk_as_the_page_of_the_study_does():
     rows = (row_of("a", 100.0), row_of("b", 150.0, best=True, share=above))
     study = Study(title="Lab")
     table = DeltaTable("read", "mean", "KB/s", False, rows)
-    blocks = summary(study, [table], collected([table]), str, "http://lab.example/")
+    blocks = summary(study, [table], findings_by_test([table]), str, "http://lab.example/")
     said = " ".join(part.text for block in blocks for part in getattr(block, "parts", ()))
     assert "1 of the 2 scores in it is not of the disk" in said
 

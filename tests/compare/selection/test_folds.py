@@ -8,7 +8,7 @@ from fsbench_web.compare.permalinks.records import pin
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
-from fsbench_web.compare.tables.findings import collected
+from fsbench_web.compare.tables.findings import findings_by_test
 from fsbench_web.core.scoring import testnames
 from tests.compare.conftest import make_score
 
@@ -26,7 +26,7 @@ def order(tests, chosen=()):
     """The tests as placed: folds in brackets."""
     return "".join(
         ("[" if one.opens else "") + one.entry + ("]" if one.closes else " ")
-        for one in folds.placed(tests, str, chosen)
+        for one in folds.with_folds(tests, str, chosen)
     )
 
 
@@ -36,7 +36,7 @@ def test_further_percentiles_come_behind_the_last_main_one_of_their_latency():
 
 
 def test_a_fold_says_of_what_and_how_many_it_has():
-    (fold,) = [one.opens for one in folds.placed(TESTS, str) if one.opens]
+    (fold,) = [one.opens for one in folds.with_folds(TESTS, str) if one.opens]
     assert fold.title == "More percentiles (5)"
     assert fold.of == "Randread, completion latency"
 
@@ -152,7 +152,7 @@ def test_the_report_speaks_of_the_main_ones_and_says_where_the_others_are(client
 
 
 def test_findings_tell_of_every_test_and_of_the_main_ones_first(fio):
-    said = collected(delta_tables(ComparisonSpec(studies=("lab",))))
+    said = findings_by_test(delta_tables(ComparisonSpec(studies=("lab",))))
     assert len(said.tests) == len(TESTS)
     assert [one.is_further for one in said.tests] == [False] * 6 + [True] * 5
 

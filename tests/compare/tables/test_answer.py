@@ -10,11 +10,11 @@ from fsbench_web.compare.tables.answer import (
     caveats_of,
     headline_tables,
     line_against,
-    unanswered,
+    why_unanswered,
 )
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
-from fsbench_web.compare.tables.verdicts.significance import judged
+from fsbench_web.compare.tables.verdicts.significance import with_verdicts
 from fsbench_web.core.scoring.shares import Share
 from tests.compare.tables.verdicts.test_significance import row
 
@@ -119,14 +119,14 @@ def test_who_shares_the_best_score_is_not_ahead() -> None:
 
 
 def test_why_nothing_is_ranked_is_what_holds() -> None:
-    assert unanswered([table("write", a=1.0)]) == "there is one contender alone"
+    assert why_unanswered([table("write", a=1.0)]) == "there is one contender alone"
     without = "no test of the work's speed has a score above 0 of every contender"
     # Two of the three share a test: that no two do would not be true.
-    assert unanswered([table("write", a=1.0, b=2.0), table("read", b=1.0, c=2.0)]) == without
-    assert unanswered([table("mkfs", "s", a=1.0, b=2.0)]) == without
+    assert why_unanswered([table("write", a=1.0, b=2.0), table("read", b=1.0, c=2.0)]) == without
+    assert why_unanswered([table("mkfs", "s", a=1.0, b=2.0)]) == without
     zeros = [table("write", a=0.0, b=1.0), table("copy", "s", a=0.0, b=2.0)]
     assert answer(zeros) is None
-    assert unanswered(zeros).startswith("what all contenders have has a score of 0, of which")
+    assert why_unanswered(zeros).startswith("what all contenders have has a score of 0, of which")
 
 
 def test_a_baseline_that_is_first_is_said_against_the_second() -> None:
@@ -181,7 +181,7 @@ def blocks(**values: list[float]) -> DeltaTable:
         for row in table("read", **{name: sum(found) / 3 for name, found in values.items()}).rows
         for name in [row.contender]
     ]
-    (judged_table,) = judged([replace(table("read", a=1.0), rows=tuple(rows))])
+    (judged_table,) = with_verdicts([replace(table("read", a=1.0), rows=tuple(rows))])
     return judged_table
 
 

@@ -9,7 +9,13 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.compare.tables.findings import Finding, collected, findings, pairs_tested, summary
+from fsbench_web.compare.tables.findings import (
+    Finding,
+    findings,
+    findings_by_test,
+    pairs_tested,
+    summary,
+)
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import significance
 from fsbench_web.compare.tables.verdicts.significance import Rule
@@ -121,7 +127,7 @@ def test_the_overall_score_is_the_headline_of_its_test() -> None:
     rows = (row("a", 1), row("b", 2))
     shown = [table(*rows, category=c) for c in ("maximum", "minimum", "overall")]
     shown.append(table(*rows, test="read", category="maximum"))
-    found = collected(shown)
+    found = findings_by_test(shown)
     assert [(t.headline.category, len(t.others)) for t in found.tests] == [
         ("overall", 2),
         ("maximum", 0),
@@ -174,7 +180,7 @@ def test_the_rule_counts_the_tables_that_are_told_of() -> None:
         for test in tests
         for pair in [(("a", 50.0), ("b", 100.0))]
     ]
-    found = collected(significance.judged(tables))
+    found = findings_by_test(significance.with_verdicts(tables))
     assert "Each of the 2 tables is a question" in found.rule
     assert "in 2 of the 2 tables" in found.summary[0].text
 
@@ -184,12 +190,12 @@ def test_a_table_of_another_unit_is_no_further_category() -> None:
         table(row("a", 1.0), row("b", 2.0), unit=unit, category=category)
         for unit, category in (("MiB/s", "mean"), ("MB/s", "mean"))
     ]
-    assert collected(judged(tables)).tests[0].more == "1 more table"
+    assert findings_by_test(judged(tables)).tests[0].more == "1 more table"
     tables = [
         table(row("a", 1.0), row("b", 2.0), category=category)
         for category in ("overall", "maximum", "minimum")
     ]
-    assert collected(judged(tables)).tests[0].more == "2 more categories"
+    assert findings_by_test(judged(tables)).tests[0].more == "2 more categories"
 
 
 def test_a_single_table_needs_no_summary() -> None:
@@ -232,7 +238,7 @@ def shown_tables(draw: st.DrawFn) -> list[DeltaTable]:
         lower = draw(st.booleans())
         made.append(table(*rows, lower=lower, unit="s" if lower else "KB/s", category=category))
     margin, name = draw(st.sampled_from([0.0, 2.5, 10.0])), draw(st.sampled_from(["", FREENIX]))
-    return significance.judged(made, Rule(name, margin, margin))
+    return significance.with_verdicts(made, Rule(name, margin, margin))
 
 
 def written(tables: list[DeltaTable]) -> set[str]:

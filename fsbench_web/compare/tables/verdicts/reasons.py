@@ -209,12 +209,11 @@ def _margin(verdict: Verdict) -> str:
     than = f"less than the {verdict.margin_percent:g}% of the rule"
     if verdict.difference_percent is None:
         return f"Means differ by {than}."
-    return (
-        f"The means differ by {_less(verdict.difference_percent, verdict.margin_percent)}, {than}."
-    )
+    difference = _percents_below(verdict.difference_percent, verdict.margin_percent)
+    return f"The means differ by {difference}, {than}."
 
 
-def _less(value: float, limit: float) -> str:
+def _percents_below(value: float, limit: float) -> str:
     """``percents`` of what is less than a limit, with as many decimals as it takes to read so."""
     if value < limit:
         for decimals in (2, 3, 5, 10):

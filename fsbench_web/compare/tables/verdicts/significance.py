@@ -77,7 +77,7 @@ class _Pair(NamedTuple):
         return self.ahead, self.behind
 
 
-def judged(tables: Sequence[DeltaTable], rule: Rule | None = None) -> list[DeltaTable]:
+def with_verdicts(tables: Sequence[DeltaTable], rule: Rule | None = None) -> list[DeltaTable]:
     """The tables, with a verdict in each row that stands against another.
 
     ``DeltaRow.verdict`` of a best row is of it against all others: a tie when it ties with any
@@ -86,19 +86,19 @@ def judged(tables: Sequence[DeltaTable], rule: Rule | None = None) -> list[Delta
     against this row. ``DeltaRow.change_verdict`` is of a row against the baseline. Both are None
     where there is nothing to stand against.
     """
-    return [_judged(table, rule or Rule()) for table in tables]
+    return [_table_with_verdicts(table, rule or Rule()) for table in tables]
 
 
-def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
+def _table_with_verdicts(table: DeltaTable, rule: Rule) -> DeltaTable:
     blocks = [_Repeats(_by_block(row), _rounding(row)) for row in table.rows]
     pairs = list(_pairs(table, blocks, rule))
-    contenders = _tested(pairs)
+    contenders = _count_tested(pairs)
     all_pairs = significance.pairs_of(contenders)
     factor = paired.equivalence_factor_of(contenders)
     # What is asked of the best is corrected by itself: no baseline changes what is said of it.
     of_best = [pair for pair in pairs if not pair.is_change]
-    adjusted = _adjusted(pairs, all_pairs) if len(of_best) < len(pairs) else {}
-    adjusted |= _adjusted(of_best, all_pairs)
+    adjusted = _adjusted_p_values(pairs, all_pairs) if len(of_best) < len(pairs) else {}
+    adjusted |= _adjusted_p_values(of_best, all_pairs)
     against_best: dict[int, Verdict] = {}
     against_baseline: dict[int, Verdict] = {}
     for pair in pairs:
@@ -114,8 +114,10 @@ def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
     return replace(
         table,
         rows=tuple(
-            row.judged(
-                _lead(table, place, against_best, rule) if row.best else against_best.get(place),
+            row.with_verdicts(
+                _verdict_of_best(table, place, against_best, rule)
+                if row.best
+                else against_best.get(place),
                 against_baseline.get(place),
             )
             for place, row in enumerate(table.rows)
@@ -123,13 +125,13 @@ def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
     )
 
 
-def _tested(pairs: Sequence[_Pair]) -> int:
+def _count_tested(pairs: Sequence[_Pair]) -> int:
     """How many rows were tested against any other."""
     tested = [pair.asked for pair in pairs if pair.found.p_value is not None]
     return len({place for places in tested for place in places})
 
 
-def _adjusted(pairs: Sequence[_Pair], all_pairs: int) -> dict[tuple[int, int], float]:
+def _adjusted_p_values(pairs: Sequence[_Pair], all_pairs: int) -> dict[tuple[int, int], float]:
     """The p-values of what is asked, by Holm's correction over all pairs of the table."""
     p_values = {pair.asked: pair.found.p_value for pair in pairs if pair.found.p_value is not None}
     holm = significance.holm(list(p_values.values()), all_pairs)
@@ -330,7 +332,7 @@ def _why_missing(row: DeltaRow) -> str:
     return ONE_RUN if row.runs == 1 else NO_INTERVAL
 
 
-def _lead(
+def _verdict_of_best(
     table: DeltaTable, best: int, against_best: dict[int, Verdict], rule: Rule
 ) -> Verdict | None:
     """Of a best row against all others; of several best rows each ties with the others."""
@@ -348,14 +350,14 @@ def _lead(
         if len(of_status) == 1:
             return of_status[0][1].turned()._replace(against=(of_status[0][0],))
         if of_status:
-            return _combined(status, of_status, rule)
+            return _combined_verdict(status, of_status, rule)
     # Of the closest call: it was significant against each of the others as well.
     closest = max((verdict for _, verdict in others), key=lambda verdict: verdict.p_holm or 0.0)
     names = tuple(name for name, _ in others)
     return closest.turned()._replace(reasons=_reasons(others), against=names)
 
 
-def _combined(status: str, others: Sequence[tuple[str, Verdict]], rule: Rule) -> Verdict:
+def _combined_verdict(status: str, others: Sequence[tuple[str, Verdict]], rule: Rule) -> Verdict:
     """One verdict of a best row and several others, with what it takes to decide them all."""
     verdicts = [verdict for _, verdict in others]
     methods = {verdict.method for verdict in verdicts}

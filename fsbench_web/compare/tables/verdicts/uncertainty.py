@@ -33,7 +33,7 @@ def verdict_words(row: DeltaRow) -> str:
     if verdict.method != FREENIX:
         return _word(verdict, "faster" if row.best else "slower", names_others=row.best)
     if verdict.status == TIE:
-        return f"tie with {named(verdict.against)}"
+        return f"tie with {names_in_words(verdict.against)}"
     if verdict.status == SIGNIFICANT:
         text = "significantly ahead" if row.best else "significantly slower"
         return f"{text}{_qualifiers(verdict)}"
@@ -108,7 +108,8 @@ def _word(verdict: Verdict, different: str, *, names_others: bool = False) -> st
     word = _OPEN[verdict.status]
     if not names_others or not verdict.against:
         return word
-    return f"{word} {'to' if verdict.status == EQUIVALENT else 'against'} {named(verdict.against)}"
+    preposition = "to" if verdict.status == EQUIVALENT else "against"
+    return f"{word} {preposition} {names_in_words(verdict.against)}"
 
 
 def effect(verdict: Verdict) -> str:
@@ -186,7 +187,7 @@ def has_change_standing(table: DeltaTable) -> bool:
     )
 
 
-def named(names: Sequence[str], max_names: int = NAMED_AT_MOST) -> str:
+def names_in_words(names: Sequence[str], max_names: int = NAMED_AT_MOST) -> str:
     """``a``, ``a and b``, ``a, b, c and 4 others``."""
     if len(names) == 1:
         return names[0]

@@ -51,7 +51,7 @@ class Entry:
 
     def source(self, demand: RequiredCell) -> SeriesValues | None:
         """The series that a cell is taken from."""
-        return _giver(self.sources.get(kind_of(demand), ()), demand)
+        return _source_of(self.sources.get(kind_of(demand), ()), demand)
 
     def numbers(self, demand: RequiredCell) -> Mapping[int, float]:
         """What each run measured of a cell."""
@@ -152,9 +152,9 @@ def entries_of(
         sources = _sources(measured, demands)
         used = {source.series_id for chosen in sources.values() for source in chosen}
         lead = min(used, default=series_ids[0])
-        apart = _apart(measured, sources, demands, facts)
+        apart = _cells_of_other_workloads(measured, sources, demands, facts)
         entries.append(
-            Entry(_joined(facts, used or {lead}), values_of[lead], sources, demands, apart)
+            Entry(_joined_facts(facts, used or {lead}), values_of[lead], sources, demands, apart)
         )
     return entries
 
@@ -190,11 +190,11 @@ def _sources(
     return sources
 
 
-def _giver(sources: Iterable[SeriesValues], demand: RequiredCell) -> SeriesValues | None:
+def _source_of(sources: Iterable[SeriesValues], demand: RequiredCell) -> SeriesValues | None:
     return next((source for source in sources if source.values.get(demand)), None)
 
 
-def _apart(
+def _cells_of_other_workloads(
     measured: Iterable[SeriesValues],
     sources: Mapping[RequiredCell, Sequence[SeriesValues]],
     demands: Iterable[RequiredCell],
@@ -202,7 +202,7 @@ def _apart(
 ) -> dict[RequiredCell, tuple[str, ...]]:
     apart = {}
     for demand in demands:
-        if _giver(sources.get(kind_of(demand), ()), demand) is None:
+        if _source_of(sources.get(kind_of(demand), ()), demand) is None:
             titles = dict.fromkeys(
                 facts[source.series_id].workload_title or "a workload that is not known"
                 for source in measured
@@ -213,7 +213,7 @@ def _apart(
     return apart
 
 
-def _joined(facts: Mapping[int, SeriesFacts], used: Collection[int]) -> SeriesFacts:
+def _joined_facts(facts: Mapping[int, SeriesFacts], used: Collection[int]) -> SeriesFacts:
     """The facts of the entry: of several workloads it says all."""
     members = [facts[pk] for pk in sorted(used)]
     lead = members[0].series_id

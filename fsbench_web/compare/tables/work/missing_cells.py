@@ -34,22 +34,24 @@ def find_missing(spec: ComparisonSpec) -> MissingCells:
     data = ranking_data(spec)
     incomplete = [
         entry
-        for requested in data.asked
+        for requested in data.profiles
         for entry in fullest_of(data.entries(requested, spec)).values()
         if entry.missing
     ]
     series = dict.fromkeys(entry.lead.series_id for entry in incomplete)
     # Of workloads as contenders the job's is another one: it has every cell or none of use.
-    continued = _continued(series) if spec.by != "workload" else set()
+    continued = _continued_series(series) if spec.by != "workload" else set()
     demands: dict[RequiredCell, None] = {}
     for entry in incomplete:
-        demands |= dict.fromkeys(_wanted(entry, is_continued=entry.lead.series_id in continued))
+        demands |= dict.fromkeys(
+            _demands_to_measure(entry, is_continued=entry.lead.series_id in continued)
+        )
     lacked = {demand for entry in incomplete for demand in entry.missing}
     again = (demand for demand in demands if demand not in lacked)
     return MissingCells(tuple(demands), tuple(series), tuple(again))
 
 
-def _wanted(entry: Entry, *, is_continued: bool) -> list[RequiredCell]:
+def _demands_to_measure(entry: Entry, *, is_continued: bool) -> list[RequiredCell]:
     """What completes an entry: all cells where the job's numbers are of other circumstances."""
     if not is_continued:
         return list(entry.demands)
@@ -58,11 +60,11 @@ def _wanted(entry: Entry, *, is_continued: bool) -> list[RequiredCell]:
         of_kind = [demand for demand in entry.demands if kind_of(demand) == kind]
         missing = [demand for demand in of_kind if not entry.numbers(demand)]
         measurements = {source.measurement for source in entry.sources.get(kind, ())}
-        wanted += missing if measurements == {_way(missing)} else of_kind
+        wanted += missing if measurements == {_measurement_of(missing)} else of_kind
     return wanted
 
 
-def _way(demands: Iterable[RequiredCell]) -> str:
+def _measurement_of(demands: Iterable[RequiredCell]) -> str:
     """How what would be ordered measures cells; "" where no one workload does."""
     workloads = measuring_plan(demands).workloads
     if len(workloads) != 1:
@@ -72,7 +74,7 @@ def _way(demands: Iterable[RequiredCell]) -> str:
     return type(preset.workload())(**{**preset.parameters, **parameters}).measurement
 
 
-def _continued(series_ids: Iterable[int]) -> set[int]:
+def _continued_series(series_ids: Iterable[int]) -> set[int]:
     """Those that a job measures on under the same circumstances: the form names their LUN and
     study, and their system is that of its worker now.
     """

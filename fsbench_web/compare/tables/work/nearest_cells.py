@@ -40,18 +40,18 @@ def nearest_of(
                 cells[kind] |= source.cells.get(kind, set())
     wanted: dict[RequiredCell, RequiredCell] = {}
     for kind, of_kind in list(missing.items())[:MOST_OPERATIONS]:
-        cell = _nearest(cells[kind], of_kind)
+        cell = _nearest_cell(cells[kind], of_kind)
         if cell is not None:
             wanted[kind] = replace(kind, record_kb=cell[0], file_kb=cell[1])
     series = {source.series_id for entry in entries for source in entry.series}
     series_values = profile_values(series, wanted.values(), tools, selection) if wanted else {}
     return tuple(
-        _near(kind, wanted.get(kind), entries, series_values)
+        _cell_with_values(kind, wanted.get(kind), entries, series_values)
         for kind in list(missing)[:MOST_OPERATIONS]
     )
 
 
-def _nearest(cells: Collection[Cell], missing: Iterable[RequiredCell]) -> Cell | None:
+def _nearest_cell(cells: Collection[Cell], missing: Iterable[RequiredCell]) -> Cell | None:
     """The cell fewest doublings away from any that is missing; of equal ones the larger file."""
     wanted = {(demand.record_kb, demand.file_kb) for demand in missing}
     sized = [(cell, (r, f)) for cell in cells for r, f in wanted if cell[0] > 0 and r and f]
@@ -66,7 +66,7 @@ def _nearest(cells: Collection[Cell], missing: Iterable[RequiredCell]) -> Cell |
     return min(sized, key=distance)[0]
 
 
-def _near(
+def _cell_with_values(
     kind: RequiredCell,
     wanted: RequiredCell | None,
     entries: Iterable[Entry],

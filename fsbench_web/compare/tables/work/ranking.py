@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from django.db.models import QuerySet
 
-from fsbench_web.compare.selection.profiles import RequestedProfile, asked_of
+from fsbench_web.compare.selection.profiles import RequestedProfile, requested_profiles
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables.contenders import (
     Contender,
@@ -64,31 +64,35 @@ class _ScoredEntry:
 class RankingData:
     """What was read for ``spec``: facts, contenders and values by series."""
 
-    asked: list[RequestedProfile]
+    profiles: list[RequestedProfile]
     field: Field
     facts: Mapping[int, SeriesFacts]
     tools: Mapping[int, str]
-    found: Mapping[int, SeriesValues]
+    series_values: Mapping[int, SeriesValues]
     selection: str
-    own: Own
+    ceilings: Own
 
     def entries(self, requested: RequestedProfile, spec: ComparisonSpec) -> list[Entry]:
         """Who competes by one of what was asked."""
         contenders = {
             pk: self.field.values[_key(self.field, series)] for pk, series in self.facts.items()
         }
-        return entries_of(self.facts, contenders, self.found, requested.profile.demands, spec)
+        return entries_of(
+            self.facts, contenders, self.series_values, requested.profile.demands, spec
+        )
 
 
-def ranked(spec: ComparisonSpec) -> Ranked:
+def rank(spec: ComparisonSpec) -> Ranked:
     """What ``spec`` ranks by profile. Fifteen queries or less. Raises SpecError."""
     data = ranking_data(spec)
     groups: list[tuple[TableKey, list[Contender]]] = []
     answers = []
-    printed = len(data.facts.keys() - data.found.keys())
-    for requested in data.asked:
+    printed = len(data.facts.keys() - data.series_values.keys())
+    for requested in data.profiles:
         entries = data.entries(requested, spec)
-        tables, answer = _ranked(requested, _named(entries, spec), spec, data.own)
+        tables, answer = _rank_profile(
+            requested, _by_configuration(entries, spec), spec, data.ceilings
+        )
         # Of a range of several operations each says it of its own, unless there is nothing of any.
         is_several = requested.category == categories.RANGE and requested.test == testnames.WORK
         if answer.measured < answer.of and not (is_several and answer.measured):
@@ -103,16 +107,14 @@ def ranked(spec: ComparisonSpec) -> Ranked:
 
 
 def ranking_data(spec: ComparisonSpec) -> RankingData:
-    requested_profiles = asked_of(spec)
-    field = field_of(_everything(spec))
+    profiles = requested_profiles(spec)
+    field = field_of(_all_tests(spec))
     considered = field.considered.order_by()
     series_ids = set(considered.values_list("series_id", flat=True).distinct())
     facts = series_facts(series_ids, spec.studies)
     facts = {pk: facts[pk] for pk in sorted(series_ids) if pk in facts}
     demands = list(
-        dict.fromkeys(
-            demand for requested in requested_profiles for demand in requested.profile.demands
-        )
+        dict.fromkeys(demand for requested in profiles for demand in requested.profile.demands)
     )
     tools = {pk: tool_of(series) for pk, series in facts.items()}
     selection = spec.cells or Selection.ALL
@@ -121,11 +123,11 @@ def ranking_data(spec: ComparisonSpec) -> RankingData:
     except TooManyValues:
         raise SpecError([TOO_MUCH]) from None
     return RankingData(
-        requested_profiles, field, facts, tools, series_values, selection, of_many(series_values)
+        profiles, field, facts, tools, series_values, selection, of_many(series_values)
     )
 
 
-def _everything(spec: ComparisonSpec) -> ComparisonSpec:
+def _all_tests(spec: ComparisonSpec) -> ComparisonSpec:
     """The comparison of all tests of the same contenders: whose series are looked at."""
     return replace(
         spec.whole,
@@ -150,7 +152,7 @@ def _key(field: Field, facts: SeriesFacts) -> int:
     )
 
 
-def _named(entries: list[Entry], spec: ComparisonSpec) -> list[Entry]:
+def _by_configuration(entries: list[Entry], spec: ComparisonSpec) -> list[Entry]:
     """Of single configurations each entry is a contender of its own."""
     if spec.by != "configuration":
         return entries
@@ -164,11 +166,11 @@ def _named(entries: list[Entry], spec: ComparisonSpec) -> list[Entry]:
     ]
 
 
-def _ranked(
+def _rank_profile(
     requested: RequestedProfile, entries: Sequence[Entry], spec: ComparisonSpec, ceilings: Own
 ) -> tuple[list[tuple[TableKey, list[Contender]]], WorkAnswer]:
     profile = requested.profile
-    measures = _common(entries, profile)
+    measures = _common_measures(entries, profile)
     lower = {test: measure.lower_is_better for test, measure in measures.items()}
     scored: dict[str, list[_ScoredEntry]] = defaultdict(list)
     why: dict[int, str] = {}
@@ -225,7 +227,7 @@ def _ranked(
     return tables, replace(answer, unceiled=without_ceiling(scorers, profile.demands, ceilings))
 
 
-def _common(entries: Iterable[Entry], profile: Profile) -> dict[str, Measure]:
+def _common_measures(entries: Iterable[Entry], profile: Profile) -> dict[str, Measure]:
     """What each test is measured in by most: of several dimensions none can be compared."""
     seen: dict[str, Counter[Measure]] = defaultdict(Counter)
     for entry in entries:

@@ -19,7 +19,7 @@ from fsbench_web.compare.pictures.sections import charts
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import reasons, uncertainty
-from fsbench_web.compare.tables.verdicts.significance import Rule, judged
+from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts
 from fsbench_web.compare.templatetags.delta_rows import study_rows
 from fsbench_web.core.scoring.blocks.paired import unpaired
 from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS, Interval, interval, sample_interval
@@ -56,7 +56,7 @@ def verdict_of(shown: DeltaTable, name: str) -> Verdict:
 def test_a_bar_is_the_mean_that_is_tested_and_beside_a_paper_the_score(other: str) -> None:
     """A maximum is the best of all repeats: beyond the interval of the mean."""
     best = in_blocks("ext4", EXT4)._replace(score=2000.0)
-    [found] = judged([table(row("xfs", 500.0, origin=other, study="paper"), best)])
+    [found] = with_verdicts([table(row("xfs", 500.0, origin=other, study="paper"), best)])
     [plain] = charts([found], found.test).values()
     bar, whiskers, dots = plain["data"]
     mean = sum(EXT4) / len(EXT4)
@@ -127,7 +127,7 @@ def test_the_median_stands_beside_the_mean_with_an_interval_of_its_own() -> None
 
 
 def test_it_is_said_where_a_percentage_is_not_the_ratio_of_the_scores() -> None:
-    [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
+    [found] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
     assert "ratio of the two scores" not in reasons.rule([found])
     of_matrices = tuple(
         one if one.best else one._replace(delta1_percent=(one.delta1_percent or 0) + 6)
@@ -139,7 +139,7 @@ def test_it_is_said_where_a_percentage_is_not_the_ratio_of_the_scores() -> None:
 
 
 def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired() -> None:
-    [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
+    [found] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
     best = verdict_of(found, "xfs")
     assert (best.status, best.method, best.blocks) == ("significant", "paired", 5)
     assert uncertainty.effect(best) == "10.0% faster, 8.3 to 11.7%, paired in 5 blocks"
@@ -162,7 +162,7 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
         "10.0% faster, 8.3 to 11.7%, paired in 5 blocks."
     )
     apart = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, first=6))
-    lone = verdict_of(judged([apart])[0], "xfs")
+    lone = verdict_of(with_verdicts([apart])[0], "xfs")
     assert (lone.status, lone.method, lone.blocks) == ("tie", "unpaired", 0)
     assert lone.more_blocks
     assert lone.more_blocks > 3
@@ -195,15 +195,15 @@ def test_unpaired_is_welch_of_relative_deviations(lower: bool) -> None:
 
 def test_two_blocks_are_too_few_and_studies_share_none() -> None:
     pair = (in_blocks("ext4", EXT4[:2]), in_blocks("xfs", XFS[:2]))
-    two = verdict_of(judged([table(*pair)])[0], "xfs")
+    two = verdict_of(with_verdicts([table(*pair)])[0], "xfs")
     assert (two.method, two.blocks) == ("unpaired", 2)
     assert "They share two blocks, and three are the least" in reasons.reason_sentences(two)
     apart = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, study="other"))
-    assert verdict_of(judged([apart])[0], "xfs").method == "unpaired"
+    assert verdict_of(with_verdicts([apart])[0], "xfs").method == "unpaired"
 
 
 def test_a_zero_in_a_block_is_why_five_blocks_are_not_paired() -> None:
-    [found] = judged([table(in_blocks("ext4", [0.0, *EXT4[1:]]), in_blocks("xfs", XFS))])
+    [found] = with_verdicts([table(in_blocks("ext4", [0.0, *EXT4[1:]]), in_blocks("xfs", XFS))])
     verdict = verdict_of(found, "ext4")
     assert (verdict.method, verdict.blocks) == ("unpaired", 5)
     assert "a 0 in the 5 blocks they share, and 0 has no logarithm" in reasons.reason_sentences(
@@ -212,13 +212,13 @@ def test_a_zero_in_a_block_is_why_five_blocks_are_not_paired() -> None:
 
 
 def test_nothing_is_wanted_of_what_was_not_tested() -> None:
-    [found] = judged([table(row("ext4", 100.0), row("xfs", 100.0))])
+    [found] = with_verdicts([table(row("ext4", 100.0), row("xfs", 100.0))])
     assert reasons.reason_sentences(verdict_of(found, "ext4")) == "The scores are the same."
 
 
 def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -> None:
     same = [value * own for value, own in zip(EXT4, (1.002, 1.001, 1.0, 1.001, 1.002), strict=True)]
-    [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", same))])
+    [found] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", same))])
     equal = verdict_of(found, "xfs")
     assert (equal.status, uncertainty.verdict_words(found.rows[1])) == (
         "equal",
@@ -226,10 +226,10 @@ def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -
     )
     assert "below 2% for sure" in reasons.reason_sentences(equal)
     assert "xfs is equivalent to ext4" in findings.findings([found])[0].text
-    [narrow] = judged([table(*found.rows)], Rule(equivalence_percent=0.05))
+    [narrow] = with_verdicts([table(*found.rows)], Rule(equivalence_percent=0.05))
     assert verdict_of(narrow, "xfs").status == "significant"
     noisy = [value * own for value, own in zip(EXT4, (1.3, 0.8, 1.1, 0.9, 1.2), strict=True)]
-    [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", noisy))])
+    [found] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", noisy))])
     lead = verdict_of(found, "xfs")
     assert (lead.status, lead.reasons) == ("tie", ("scatter",))
     assert [each.mark for each in found.rows] == ["", "leading"]
@@ -243,7 +243,7 @@ def test_a_better_score_that_is_slower_where_both_were_measured_is_no_winner() -
     """xfs has a sixth repeat, of a fast day: its mean is the better one, in each block it loses."""
     slower = [value * 0.97 for value in EXT4]
     shown = table(in_blocks("ext4", EXT4), in_blocks("xfs", [*slower, 5000.0]))
-    lead = verdict_of(judged([shown])[0], "xfs")
+    lead = verdict_of(with_verdicts([shown])[0], "xfs")
     assert (lead.status, lead.reasons[:1]) == ("tie", ("order",))
 
 
@@ -255,7 +255,7 @@ def test_ticks_of_a_timer_that_come_out_the_same_decide_nothing(faster: float, b
         in_blocks("ext4", [faster] * blocks, flags=("clock",)),
         in_blocks("xfs", [55_857_768.0] * blocks, flags=("busy", "clock")),
     ]
-    [found] = judged([table(*ticks)])
+    [found] = with_verdicts([table(*ticks)])
     verdict = verdict_of(found, "xfs")
     assert verdict.status == "tie"
     assert "clock" in verdict.reasons or verdict.reasons == ("equal",)
@@ -263,7 +263,7 @@ def test_ticks_of_a_timer_that_come_out_the_same_decide_nothing(faster: float, b
     if faster > 60_000_000:
         assert "a few ticks of the tool's timer" in reasons.reason_sentences(verdict)
         one = [each._replace(flags=()) for each in ticks]
-        assert verdict_of(judged([table(*one)])[0], "xfs").status == "significant"
+        assert verdict_of(with_verdicts([table(*one)])[0], "xfs").status == "significant"
 
 
 def error_text(found: DeltaTable) -> str:
@@ -276,9 +276,10 @@ def error_text(found: DeltaTable) -> str:
 
 def test_published_figures_and_who_asks_are_judged_by_freenix() -> None:
     published = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, origin="published"))
-    assert verdict_of(judged([published])[0], "xfs").method == "freenix"
+    assert verdict_of(with_verdicts([published])[0], "xfs").method == "freenix"
     asked = verdict_of(
-        judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))], Rule(FREENIX))[0], "xfs"
+        with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))], Rule(FREENIX))[0],
+        "xfs",
     )
     assert (asked.method, asked.ratio) == ("freenix", None)
 
@@ -293,16 +294,16 @@ def test_a_permalink_of_before_reads_as_it_did() -> None:
 
 
 def test_rows_with_ratios_survive_the_way_through_json() -> None:
-    [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
+    [found] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
     assert DeltaTable.from_dict(json.loads(json.dumps(found.as_dict()))) == found
 
 
 def test_only_what_a_table_asks_is_corrected_with_it() -> None:
     rows = (in_blocks("ext4", EXT4), in_blocks("xfs", XFS))
-    many = judged([table(*rows, test=f"test{number}") for number in range(40)])
+    many = with_verdicts([table(*rows, test=f"test{number}") for number in range(40)])
     assert {verdict_of(each, "xfs").tested for each in many} == {1}
-    assert "exploration" in findings.collected(many).rule
-    assert "exploration" not in findings.collected(many[:1]).rule
+    assert "exploration" in findings.findings_by_test(many).rule
+    assert "exploration" not in findings.findings_by_test(many[:1]).rule
 
 
 # --- from files to pages ------------------------------------------------------------------------
@@ -382,7 +383,7 @@ def test_what_is_sure_once_need_not_be_for_who_measured_until_it_was() -> None:
     """Paired in five blocks p is 0.03: a t-test takes the five as settled before."""
     ratios = (1.16, 1.05, 1.2, 1.01, 1.1)
     scattered = [value * ratio for value, ratio in zip(EXT4, ratios, strict=True)]
-    [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", scattered))])
+    [found] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", scattered))])
     best = verdict_of(found, "xfs")
     assert (best.status, best.method) == ("significant", "paired")
     assert "for who measured more until this was decided it is not sure yet" in (
@@ -399,15 +400,15 @@ def apart(name: str, values: list[float], **more: Any) -> DeltaRow:
 
 def test_a_step_of_the_last_digit_is_no_difference() -> None:
     """Of two that both are 100.5 in truth one is 100 twice and the other 101 in 1 of 8 cases."""
-    [found] = judged([table(apart("ext4", [100.0, 100.0]), apart("xfs", [101.0, 101.0]))])
+    [found] = with_verdicts([table(apart("ext4", [100.0, 100.0]), apart("xfs", [101.0, 101.0]))])
     verdict = verdict_of(found, "ext4")
     assert verdict.status == "equal"  # within 2%
-    [found] = judged([table(apart("ext4", [2.4, 2.4]), apart("xfs", [2.5, 2.5]))])
+    [found] = with_verdicts([table(apart("ext4", [2.4, 2.4]), apart("xfs", [2.5, 2.5]))])
     verdict = verdict_of(found, "ext4")
     assert (verdict.status, verdict.reasons) == ("tie", ("rounded", "no_scatter"))
     said = reasons.reason_sentences(verdict)
     assert "Rounding to the last digit leaves open whether they differ." in said
-    [found] = judged([table(apart("ext4", [2.4, 2.4]), apart("xfs", [4.8, 4.8]))])
+    [found] = with_verdicts([table(apart("ext4", [2.4, 2.4]), apart("xfs", [4.8, 4.8]))])
     verdict = verdict_of(found, "ext4")
     assert (verdict.status, verdict.reasons) == ("significant", ("no_scatter",))
 
@@ -419,7 +420,7 @@ def test_a_unit_to_read_in_takes_no_verdict_away() -> None:
         apart(one.contender, [one.score * 1024] * 2, printed_score=one.score, printed_unit="GB/s")
         for one in plain
     ]
-    told = [verdict_of(judged([table(*rows)])[0], "ext4") for rows in (plain, converted)]
+    told = [verdict_of(with_verdicts([table(*rows)])[0], "ext4") for rows in (plain, converted)]
     assert told[0].p_value == pytest.approx(told[1].p_value, rel=1e-9)
     assert told[0].status == told[1].status == "tie"
 
@@ -436,10 +437,10 @@ def test_no_baseline_changes_what_is_said_of_the_best() -> None:
             for name in "abcdefgh"
             for level in [1000 * draw.choice([1, 1.03, 1.06])]
         ]
-        [alone] = judged([table(*rows)])
+        [alone] = with_verdicts([table(*rows)])
         base = draw.randrange(len(rows))
         rows[base] = rows[base]._replace(is_baseline=True)
-        [beside] = judged([table(*rows)])
+        [beside] = with_verdicts([table(*rows)])
         assert [one.verdict for one in beside.rows] == [one.verdict for one in alone.rows]
         best = next(one for one in beside.rows if one.best)
         if not best.is_baseline:  # the same pair, whoever asks
@@ -454,7 +455,7 @@ def test_among_many_contenders_it_takes_more_to_be_equivalent() -> None:
     scattered = [value * own**0.75 for value, own in zip(EXT4, OWN, strict=True)]
     near = [in_blocks("a", EXT4), in_blocks("b", scattered)]
     others = [in_blocks(f"c{n}", [value * 0.8 for value in XFS]) for n in range(6)]
-    two, eight = judged([table(*near), table(*near, *others)])
+    two, eight = with_verdicts([table(*near), table(*near, *others)])
     [of_two, of_eight] = [verdict_of(found, "a") for found in (two, eight)]
     assert of_two.p_equivalence == of_eight.p_equivalence
     assert of_two.p_equivalence_corrected == of_two.p_equivalence
@@ -464,7 +465,7 @@ def test_among_many_contenders_it_takes_more_to_be_equivalent() -> None:
     assert "for all pairs" not in reasons.reason_sentences(of_two)
     assert of_eight.more_blocks is not None
     clear = [in_blocks("a", EXT4), in_blocks("b", [one * 1.0001 for one in EXT4])]
-    [found] = judged([table(*clear, *others)])
+    [found] = with_verdicts([table(*clear, *others)])
     said = reasons.reason_sentences(verdict_of(found, "a"))
     assert "corrected for all pairs of this table" in said
 
@@ -483,7 +484,7 @@ def test_a_difference_of_few_blocks_among_many_says_so(
         in_blocks(f"c{n}", [(1000 + 300 * n) * d * o ** (n % 2) for _, (d, o) in pairs])
         for n in range(contenders)
     ]
-    [found] = judged([table(*rows)])
+    [found] = with_verdicts([table(*rows)])
     verdict = verdict_of(found, "c0")
     assert (verdict.status, verdict.method, verdict.blocks) == ("significant", "paired", blocks)
     said = reasons.reason_sentences(verdict)
@@ -500,7 +501,7 @@ def single(name: str, level: float, of: str) -> DeltaRow:
 def test_samples_of_single_runs_call_nobody_faster() -> None:
     """Runs that scatter by 2% and samples by 3%: alike ones would be told apart in 58 of 100."""
     rows = [single("ext4", 1000.0, SAMPLES), single("xfs", 1100.0, SAMPLES)]
-    [found] = judged([table(*rows, single("btrfs", 1000.0, SAMPLES))])
+    [found] = with_verdicts([table(*rows, single("btrfs", 1000.0, SAMPLES))])
     best = found.rows[1]
     assert best.mark == "leading"
     for one in found.rows:
@@ -517,12 +518,12 @@ def test_samples_of_single_runs_call_nobody_faster() -> None:
 def test_samples_of_one_side_decide_nothing_either() -> None:
     """Of the other one repeats are known; and samples that are alike prove no equivalence."""
     for other in (apart("xfs", [1100.0, 1101.0, 1102.0]), single("xfs", 1000.001, SAMPLES)):
-        [found] = judged([table(single("ext4", 1000.0, SAMPLES), other)])
+        [found] = with_verdicts([table(single("ext4", 1000.0, SAMPLES), other)])
         for one in found.rows:
             assert one.verdict is not None
             assert (one.verdict.status, one.verdict.reasons) == ("unknown", ("samples",))
     without = row("xfs", 1100.0, None, runs=1)
-    [found] = judged([table(single("ext4", 1000.0, SAMPLES), without)])
+    [found] = with_verdicts([table(single("ext4", 1000.0, SAMPLES), without)])
     assert verdict_of(found, "ext4").reasons == ("one_run", "samples")
 
 
@@ -533,13 +534,13 @@ def test_where_runs_are_told_apart_their_samples_take_nothing_away() -> None:
         for one in (in_blocks("ext4", EXT4), in_blocks("xfs", XFS))
     ]
     with_repeats = [in_blocks("ext4", EXT4), in_blocks("xfs", XFS)]
-    found, wanted = judged([table(*rows), table(*with_repeats)])
+    found, wanted = with_verdicts([table(*rows), table(*with_repeats)])
     assert [one.verdict for one in found.rows] == [one.verdict for one in wanted.rows]
 
 
 def test_samples_stay_what_freenix_2002_takes_them_for() -> None:
     rows = [single("ext4", 1000.0, SAMPLES), single("xfs", 1200.0, SAMPLES)]
-    [found] = judged([table(*rows)], Rule(FREENIX))
+    [found] = with_verdicts([table(*rows)], Rule(FREENIX))
     verdict = verdict_of(found, "ext4")
     assert (verdict.status, verdict.reasons) == ("significant", ("samples",))
     assert "taken as quasi-independent" in reasons.reason_sentences(verdict)
@@ -551,18 +552,18 @@ def test_samples_around_zero_are_not_left_to_the_other_rule() -> None:
         row("ext4", 0.0, sample_interval([-1.0, 1.0], SAMPLES), runs=1),
         single("xfs", 1200.0, SAMPLES),
     ]
-    [found] = judged([table(*rows)])
+    [found] = with_verdicts([table(*rows)])
     assert verdict_of(found, "ext4").reasons == ("samples",)
 
 
 def test_a_difference_by_trials_of_single_runs_says_that_it_is_within_them() -> None:
     rows = [single("ext4", 1000.0, TRIALS), single("xfs", 1100.0, TRIALS)]
-    [found] = judged([table(*rows)])
+    [found] = with_verdicts([table(*rows)])
     best, other = found.rows[1], found.rows[0]
     assert best.verdict is not None
     assert uncertainty.verdict_words(best) == "faster, unpaired, within one run"
     assert uncertainty.verdict_words(other) == "slower, unpaired, within one run"
     assert "what differs from run to run is not in it" in reasons.reason_sentences(best.verdict)
     whole = [in_blocks("ext4", EXT4), in_blocks("xfs", XFS, first=9)]
-    [found] = judged([table(*whole)])
+    [found] = with_verdicts([table(*whole)])
     assert "within one run" not in "".join(map(uncertainty.verdict_words, found.rows))

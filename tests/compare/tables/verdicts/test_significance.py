@@ -27,7 +27,7 @@ from tests.compare.conftest import make_run, make_score, make_series
 
 
 def judged(tables: list[DeltaTable], margin_percent: float = 10.0) -> list[DeltaTable]:
-    return subject.judged(tables, Rule(FREENIX, margin_percent))
+    return subject.with_verdicts(tables, Rule(FREENIX, margin_percent))
 
 
 def row(name: str, score: float, found: Interval | None = None, **more: Any) -> DeltaRow:
@@ -216,7 +216,7 @@ def test_a_best_that_was_picked_by_its_numbers_is_tested_among_all_pairs() -> No
             )
             for name, of_one in enumerate(values)
         ]
-        [found] = subject.judged([table(*rows)])
+        [found] = subject.with_verdicts([table(*rows)])
         said = {r.verdict.status for r in found.rows if r.verdict is not None}
         wrong += "significant" in said
     assert wrong <= 28, "5% of 400 are 20; 29 or more have a chance of 3%"
@@ -225,7 +225,9 @@ def test_a_best_that_was_picked_by_its_numbers_is_tested_among_all_pairs() -> No
 def test_what_is_said_of_all_tables_is_not_the_number_of_one() -> None:
     two = table(row("a", 60, around(60)), row("b", 100, around(100)))
     three = table(row("a", 60, around(60)), row("b", 80, around(80)), row("c", 100, around(100)))
-    said = [findings.collected(judged(some)) for some in ([three, three], [two, three], [two])]
+    said = [
+        findings.findings_by_test(judged(some)) for some in ([three, three], [two, three], [two])
+    ]
     assert [one.tested for one in said] == [3, 3, 1]
     assert "over 3 pairs;" in said[0].rule
     assert "over all pairs of a table;" in said[1].rule
@@ -398,7 +400,7 @@ def test_without_any_scatter_it_is_said_that_there_was_none_to_judge_by() -> Non
         assert "no scatter to judge by" in reasons.reason_sentences(each.verdict)
     assert uncertainty.verdict_words(best) == "significantly ahead, no scatter"
     assert uncertainty.verdict_words(other) == "significantly slower, no scatter"
-    said = "".join(part.text for part in findings.collected([found]).tests[0].headline.parts)
+    said = "".join(part.text for part in findings.findings_by_test([found]).tests[0].headline.parts)
     assert "no scatter to judge by" in said
 
 
