@@ -47,7 +47,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "fsbench_web.operations.requests.watched",
+    "fsbench_web.operations.requests.log_requests",
     "django.middleware.security.SecurityMiddleware",
     "fsbench_web.platform.http.security.content_security_policy",
     "fsbench_web.platform.http.caching.closed",

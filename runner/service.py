@@ -155,7 +155,7 @@ def send_heartbeat(host: Host) -> None:
 
 def run_maintenance(host: Host) -> None:
     """Fold the logs of ended runs, delete those that are too old."""
-    chores.do("Logs of ended runs", logs.run_maintenance, by=host.name)
+    chores.run_chore("Logs of ended runs", logs.run_maintenance, by=host.name)
 
 
 def refresh_kernels(host: Host) -> None:

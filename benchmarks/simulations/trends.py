@@ -48,10 +48,12 @@ def first_alarm(values: list[list[float]], margin: float) -> tuple[int | None, i
     """
     of_page = None
     for run, points in enumerate(looks(values), 1):
-        falls = [change for change, _ in reportable.slower(changes(points, margin), margin, False)]
+        falls = [
+            change for change, _ in reportable.slowdowns(changes(points, margin), margin, False)
+        ]
         if of_page is None and falls:
             of_page = run
-        if reportable.sure(falls, len(points)):
+        if reportable.significant_changes(falls, len(points)):
             return run, of_page
     return None, of_page
 

@@ -14,7 +14,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.accounts.rights import require
 from fsbench_web.api.protocol.answers import IfMatch, require_match
 from fsbench_web.api.protocol.auth import WRITER, user_of
-from fsbench_web.api.protocol.bodies import Strict, cleaned, given
+from fsbench_web.api.protocol.bodies import Strict, cleaned, given_fields
 from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import Page, PageOut, page
@@ -235,7 +235,7 @@ def change_permalink(
     with transaction.atomic():
         link = _own_permalink(request, key)
         require_match(request)
-        values = given(permalink)
+        values = given_fields(permalink)
         form = SharingForm(
             {name: values.get(name, getattr(link, name)) for name in _FIELDS}, instance=link
         )

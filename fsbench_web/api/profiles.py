@@ -106,7 +106,7 @@ def list_profiles(
         versions = list(row.versions.all())
         profile = stored_profiles.profile_of(row.slug, versions[0]) if versions else None
         if profile is not None:
-            profiles.append(_out(profile, versions))
+            profiles.append(_version_answer(profile, versions))
     presets = [] if filters.offset else [_preset(preset) for preset in LATEST.values()]
     return {**paging, "presets": presets, "profiles": profiles}
 
@@ -127,7 +127,7 @@ def get_profile(request: HttpRequest, name: str) -> dict[str, Any]:
         return _preset(profile)
     row = stored_profiles.visible().prefetch_related("versions__created_by").get(slug=profile.slug)
     warned = {"warnings": records.doubts_of(profile)}
-    return _out(profile, list(row.versions.all())) | warned
+    return _version_answer(profile, list(row.versions.all())) | warned
 
 
 @router.post(
@@ -196,7 +196,7 @@ def _preset(profile: Profile) -> dict[str, Any]:
     return _answer_of(profile, numbers[::-1], is_preset=True)
 
 
-def _out(profile: Profile, versions: list[WorkProfileVersion]) -> dict[str, Any]:
+def _version_answer(profile: Profile, versions: list[WorkProfileVersion]) -> dict[str, Any]:
     row = next(version for version in versions if version.number == profile.version)
     return _answer_of(profile, [version.number for version in versions]) | {
         "created_by": row.created_by.get_username() if row.created_by else None,

@@ -220,7 +220,7 @@ def resume_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
 def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     """Sends a message that says of itself that it is a test; every 20 seconds at most."""
     watch = _own_watch(request, watch_id)
-    if not rights.is_there(watch):
+    if not rights.is_visible(watch):
         raise Refused(422, [(None, "You may not see this line any more: nothing was sent.")])
     if not watch.email and not watch.webhook_url:
         raise Refused(422, [(None, "This watch has no address to write to.")])
@@ -244,7 +244,7 @@ def _own_watch(request: HttpRequest, watch_id: int) -> Watch:
 
 
 def _watch(watch: Watch) -> dict[str, Any]:
-    is_there = rights.is_there(watch)
+    is_there = rights.is_visible(watch)
     names = [
         name
         for name in WatchOut.model_fields
@@ -269,7 +269,7 @@ def _watch(watch: Watch) -> dict[str, Any]:
 
 def _messages(watch: Watch) -> list[dict[str, Any]]:
     messages = watch.messages.prefetch_related("deliveries")[:SHOWN_MESSAGES]
-    return [_message(message) for message in rights.not_hidden(messages)]
+    return [_message(message) for message in rights.visible_messages(messages)]
 
 
 def _message(message: WatchMessage) -> dict[str, Any]:

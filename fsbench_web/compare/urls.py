@@ -43,7 +43,7 @@ urlpatterns = [
         name="paper_comparison_file",
     ),
     path("history/", history.page, name="history"),
-    path("watches/", watch_views.mine, name="watches"),
+    path("watches/", watch_views.watch_list, name="watches"),
     path("watches/new/", watch_views.new, name="watch_new"),
     path("watches/<int:watch_id>/", watch_views.page, name="watch"),
     path("watches/<int:watch_id>/test/", watch_views.test, name="watch_test"),

@@ -248,7 +248,7 @@ def _cut_at_zero(layout: Plain, bars: Sequence[_Bar]) -> None:
 
 def _add_column(layout: Plain, texts: Sequence[tuple[str, str]]) -> None:
     """A column of the values at the right of the plot, [(row, its text)]."""
-    width = 12 + round(_LETTER_PX * max(len(_bare(text)) for _, text in texts))
+    width = 12 + round(_LETTER_PX * max(len(_without_bold(text)) for _, text in texts))
     layout["margin"] = {**layout["margin"], "r": width}
     layout["annotations"] += [
         {
@@ -266,7 +266,7 @@ def _add_column(layout: Plain, texts: Sequence[tuple[str, str]]) -> None:
     ]
 
 
-def _bare(text: str) -> str:
+def _without_bold(text: str) -> str:
     return text.removeprefix("<b>").removesuffix("</b>")
 
 

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 Stops = Sequence[tuple[float, str]]
 
 
-def _even(colours: str) -> Stops:
+def _evenly_spaced(colours: str) -> Stops:
     named = colours.split()
     return tuple((place / (len(named) - 1), colour) for place, colour in enumerate(named))
 
 
-VIRIDIS = _even(
+VIRIDIS = _evenly_spaced(
     "#440154 #48186a #472d7b #424086 #3b528b #33638d #2c728e #26828e #21918c #1fa088 #28ae80 "
     "#3fbc73 #5ec962 #84d44b #addc30 #d8e219 #fde725"
 )
 BETWEEN = [(place / 9, colour) for place, (_, colour) in enumerate(VIRIDIS[5:15])]
 """Of Viridis what is seen on a light page and on a dark one: for cells that stand alone on it."""
-DIVERGING = _even(
+DIVERGING = _evenly_spaced(
     "#7f3b08 #b35806 #e08214 #fdb863 #fee0b6 #f7f7f7 #d8daeb #b2abd2 #8073ac #542788 #2d004b"
 )
 DARK, LIGHT = "#000000", "#ffffff"

@@ -305,7 +305,7 @@ def _times(value: float) -> str:
     return f"{value:.3f}" if value >= 0.1 else numbers.amount(value, "")
 
 
-def _counted(count: int, noun: str) -> str:
+def _count(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
@@ -317,7 +317,7 @@ def _ratio_summary(
     faster = sum(value > 1 for value in cells.values())
     slower = sum(value < 1 for value in cells.values())
     return (
-        f"{title}: heat map of {_counted(len(cells), 'matched cell')}, {block} size by file size. "
+        f"{title}: heat map of {_count(len(cells), 'matched cell')}, {block} size by file size. "
         f"{first} is faster in {faster}, {second} in {slower}; the ratio lies between "
         f"{_times(min(cells.values()))} and {_times(max(cells.values()))}."
     )
@@ -337,6 +337,6 @@ def _summary(cell_values: Mapping[Cell, float], unit: str, title: str, block: st
     lowest = min(cell_values, key=lambda key: cell_values[key])
     highest = max(cell_values, key=lambda key: cell_values[key])
     return (
-        f"{title}: heat map of {_counted(len(cell_values), 'cell')}, {block} size by file size. "
+        f"{title}: heat map of {_count(len(cell_values), 'cell')}, {block} size by file size. "
         f"Lowest {where(lowest)}; highest {where(highest)}."
     )

@@ -67,7 +67,7 @@ def curves(
     places = sorted({point.x for line in lines for point in line.points})
     names = x_names or {x: f"{x:g}" for x in places}
     styles = palette.styles([line.name for line in lines], among)
-    all_xs = _asides(lines, places)
+    all_xs = _shifted_places(lines, places)
     return figure(
         [
             trace(line, places, names, unit, style, xs)
@@ -185,7 +185,7 @@ def whiskers(points: Sequence[Point | None]) -> dict[str, Any]:
     }
 
 
-def _asides(lines: Sequence[Line], places: Sequence[float]) -> list[Sequence[float]]:
+def _shifted_places(lines: Sequence[Line], places: Sequence[float]) -> list[Sequence[float]]:
     """Where each line is drawn: at its places, or a little beside them where intervals would lie
     on each other."""
     with_intervals = [

@@ -83,10 +83,10 @@ def looks(names: Iterable[str], among: Iterable[str] = ()) -> dict[str, Style]:
 
 def assigned(among: Iterable[str]) -> dict[str, Style]:
     """The look of each of these names."""
-    return _assigned(tuple(sorted(set(among), key=_turn)))
+    return _assigned(tuple(sorted(set(among), key=_priority)))
 
 
-def _turn(name: str) -> tuple[bool, bool, str]:
+def _priority(name: str) -> tuple[bool, bool, str]:
     """Who is given a look first: file systems, of these the ones with a colour of their own."""
     return (name not in _KNOWN, _KNOWN.get(name, 0) > MOST, name)
 
@@ -97,16 +97,16 @@ def _assigned(names: tuple[str, ...]) -> dict[str, Style]:
     is_few = len(names) <= MOST
     taken: dict[int, str] = {}
     for name in names:
-        taken[_free(_wish(name), taken, is_few=is_few)] = name
+        taken[_free_look(_preferred_look(name), taken, is_few=is_few)] = name
     return {name: Style(number) for number, name in taken.items()}
 
 
-def _wish(name: str) -> int:
+def _preferred_look(name: str) -> int:
     number = _KNOWN.get(file_system_of(name))
     return crc32(name.encode()) % MOST + 1 if number is None else number
 
 
-def _free(wish: int, taken: dict[int, str], *, is_few: bool) -> int:
+def _free_look(wish: int, taken: dict[int, str], *, is_few: bool) -> int:
     """The look that is wished for, or the next that is free: another colour of few."""
     colours = {Style(number).series for number in taken}
     if wish not in taken and not (is_few and Style(wish).series in colours):

@@ -62,7 +62,7 @@ def stacked(
             cuts=True,
             scale=scale,
         )
-        layout["annotations"].append(_above(str(of_values["title"]["text"]), top))
+        layout["annotations"].append(_panel_title(str(of_values["title"]["text"]), top))
         of_values["title"] = of_values["title"] | {"text": plain_text(unit)}
         layout[f"yaxis{axis}"] = of_values | {"domain": [max(0.0, top - height), top]}
         for line in scaled:
@@ -79,7 +79,7 @@ def stacked(
     return figure(traces, layout)
 
 
-def _above(words: str, top: float) -> dict[str, Any]:
+def _panel_title(words: str, top: float) -> dict[str, Any]:
     return {
         **{"name": "panel", "text": words, "showarrow": False, "font": {"size": 12}},
         **{"xref": "paper", "x": 0, "xanchor": "left", "align": "left"},
@@ -148,7 +148,7 @@ def multiples(panels: Sequence[SmallMultiple], title: str, among: Iterable[str] 
                 "text": plain_text(panel.title),
             }
         )
-        traces.append(_small(panel, number, looks))
+        traces.append(_small_trace(panel, number, looks))
     for trace in traces[:1]:
         trace.meta["panel_px"] = height
     text = "; ".join(
@@ -159,7 +159,9 @@ def multiples(panels: Sequence[SmallMultiple], title: str, among: Iterable[str] 
     return figure(traces, layout)
 
 
-def _small(panel: SmallMultiple, number: str, looks: Mapping[str, palette.Style]) -> go.Scatter:
+def _small_trace(
+    panel: SmallMultiple, number: str, looks: Mapping[str, palette.Style]
+) -> go.Scatter:
     styles = [looks[name] for name, _ in panel.points]
     return go.Scatter(
         x=[point.x for _, point in panel.points],

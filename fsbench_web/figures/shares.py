@@ -43,11 +43,11 @@ def percentiles(
 
     What is at most all (100%) has no place on it. Raises ValueError for more than MOST_LINES.
     """
-    lines = _shown(lines, unit, limit=1.0)
+    lines = _shown_lines(lines, unit, limit=1.0)
     unit = numbers.unit_name(unit)
     largest_share = max((pair.share for line in lines for pair in line.pairs), default=0.5)
     ticks = [share for share in _TICKS if share <= max(largest_share, 0.9)]
-    return _drawn(
+    return _shares_figure(
         lines,
         among,
         unit,
@@ -74,11 +74,11 @@ def cdf(
     lines: Sequence[Shares], unit: str, title: str, among: Iterable[str] = (), scale: str = ""
 ) -> go.Figure:
     """The cumulative share upwards over the values: further left is better. Raises ValueError."""
-    lines = _shown(lines, unit, limit=math.inf)
+    lines = _shown_lines(lines, unit, limit=math.inf)
     unit = numbers.unit_name(unit)
     values = y_axis(_points(lines), f"{plain_text(unit)}, {direction(True)}", scale=scale)
     values["rangemode"] = "normal" if scale != LINEAR else "tozero"
-    return _drawn(
+    return _shares_figure(
         lines,
         among,
         unit,
@@ -105,7 +105,7 @@ def _nines(share: float) -> float:
     return -math.log10(1 - share)
 
 
-def _shown(lines: Sequence[Shares], unit: str, limit: float) -> list[Shares]:
+def _shown_lines(lines: Sequence[Shares], unit: str, limit: float) -> list[Shares]:
     if len(lines) > MOST_LINES:
         raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
     return [
@@ -140,7 +140,7 @@ def _layout(title: str) -> dict[str, object]:
     }
 
 
-def _drawn(
+def _shares_figure(
     lines: Sequence[Shares],
     among: Iterable[str],
     unit: str,

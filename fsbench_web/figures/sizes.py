@@ -54,7 +54,7 @@ def _axis_of(ordered: tuple[int, ...]) -> SizeAxis:
     for place, size in enumerate(ordered):
         before = size / ordered[place - 1] if place else DOUBLING
         after = ordered[place + 1] / size if place + 1 < len(ordered) else DOUBLING
-        low, high = size / _half(before), size * _half(after)
+        low, high = size / _half_step(before), size * _half_step(after)
         if edges and before > DOUBLING * 1.001:
             columns.append(None)
             edges.append(low)
@@ -71,5 +71,5 @@ def size_name(size_kb: float) -> str:
     return numbers.benchmark_size(size_kb)
 
 
-def _half(ratio: float) -> float:
+def _half_step(ratio: float) -> float:
     return math.sqrt(min(ratio, DOUBLING))

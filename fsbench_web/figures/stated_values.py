@@ -10,7 +10,7 @@ from fsbench_web.figures.bars import NOT_STATED, gaps_of, unit_in_words
 from fsbench_web.figures.frame import frame, plain_text
 
 
-def stated(
+def stated_values(
     labels: Sequence[str],
     values: Sequence[float | None],
     is_lower_bound: Sequence[bool],

@@ -10,7 +10,7 @@ from django.utils import timezone
 from fsbench_web.operations.models import Chore
 
 
-def do(name: str, work: Callable[[], object], *, by: str = "") -> None:
+def run_chore(name: str, work: Callable[[], object], *, by: str = "") -> None:
     """Do the work and note that it was done; what it raises is noted and raised again."""
     began = time.monotonic()
     who = (by or socket.gethostname())[:150]

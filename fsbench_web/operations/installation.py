@@ -71,7 +71,7 @@ class Installation:
         return list(_problems(self))
 
 
-def look() -> Installation:
+def read_installation() -> Installation:
     """All of it as it is now. Takes as long as the broker needs to answer, four seconds at most."""
     database, size = _database()
     files_have_changed = program_files.have_changed()
@@ -108,10 +108,10 @@ def ended_badly() -> "QuerySet[Run]":
 def disk_of(folder: Path) -> Disk:
     """Room on the file system of the folder, and what the folder takes."""
     usage = shutil.disk_usage(folder)
-    return Disk(folder, usage.total, usage.free, _taken(folder))
+    return Disk(folder, usage.total, usage.free, _used_bytes(folder))
 
 
-def _taken(folder: Path) -> int:
+def _used_bytes(folder: Path) -> int:
     """Bytes on the disk: a sparse file counts with what is written. Files may vanish meanwhile."""
     size_bytes = 0
     for place, _, names in os.walk(folder):

@@ -56,7 +56,7 @@ class FromDatabase(Collector):
 registry.register(FromDatabase())
 
 
-def exposed() -> CollectorRegistry:
+def exposed_registry() -> CollectorRegistry:
     """What is told: of all web processes where there are several, and of the database."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return registry

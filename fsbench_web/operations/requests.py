@@ -22,7 +22,7 @@ HEADER = "X-Request-ID"
 _ACCEPTED = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
-def watched(
+def log_requests(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Middleware, the outermost: what the others refuse is counted too."""
@@ -30,7 +30,7 @@ def watched(
     def answer(request: HttpRequest) -> HttpResponse:
         with log_lines.log_context(request=_request_id(request)):
             began = time.perf_counter()
-            return _noted(request, get_response(request), time.perf_counter() - began)
+            return _count_and_log(request, get_response(request), time.perf_counter() - began)
 
     answer.process_view = _name_the_run  # type: ignore[attr-defined]
     return answer
@@ -57,7 +57,7 @@ def route_of(request: HttpRequest) -> str:
     return match.view_name or match.route or "none"
 
 
-def _noted(request: HttpRequest, response: HttpResponse, duration_s: float) -> HttpResponse:
+def _count_and_log(request: HttpRequest, response: HttpResponse, duration_s: float) -> HttpResponse:
     route, method = route_of(request), request.method or ""
     metrics.count_request(route, method, response.status_code, duration_s)
     response.headers.setdefault(HEADER, log_lines.current("request"))

@@ -14,7 +14,7 @@ from prometheus_client.exposition import choose_encoder
 from fsbench_web.accounts import passwords
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.operations import installation
-from fsbench_web.operations.metrics import exposed
+from fsbench_web.operations.metrics import exposed_registry
 
 
 def is_administrator(request: HttpRequest) -> bool:
@@ -44,7 +44,9 @@ def operations(request: HttpRequest) -> HttpResponse:
     """Everything that an administrator looks at, and first of all what is wrong."""
     if not is_administrator(request):
         raise PermissionDenied("The operations page is for administrators of this site.")
-    return render(request, "operations/operations.html", {"there": installation.look()})
+    return render(
+        request, "operations/operations.html", {"there": installation.read_installation()}
+    )
 
 
 @never_cache
@@ -62,4 +64,4 @@ def metrics(request: HttpRequest) -> HttpResponse:
             headers={"WWW-Authenticate": 'Bearer realm="metrics"'},
         )
     encode, content_type = choose_encoder(request.headers.get("Accept", ""))
-    return HttpResponse(encode(exposed()), content_type=content_type)
+    return HttpResponse(encode(exposed_registry()), content_type=content_type)

@@ -76,9 +76,9 @@ def answer(
     if "*" in known_tags or tag in known_tags:
         response = HttpResponse(status=304, headers=headers)
         del response["Content-Type"]
-        return _varied(response)
+        return _with_vary(response)
     try:
-        content = kept.once(key, lambda: _made(write, arguments))
+        content = kept.once(key, lambda: _write(write, arguments))
     except TooLarge:
         return error_pages.plain_text(422, TOO_LARGE)
     except RendererUnavailable:
@@ -87,16 +87,16 @@ def answer(
         return response
     if disposition:
         headers["Content-Disposition"] = disposition
-    return _varied(HttpResponse(content, content_type=media_type, headers=headers))
+    return _with_vary(HttpResponse(content, content_type=media_type, headers=headers))
 
 
-def _varied(response: HttpResponse) -> HttpResponse:
+def _with_vary(response: HttpResponse) -> HttpResponse:
     if response["Cache-Control"].startswith("private"):
         patch_vary_headers(response, ["Authorization", "Cookie"])
     return response
 
 
-def _made(write: Callable[..., bytes], arguments: tuple[Any, ...]) -> bytes:
+def _write(write: Callable[..., bytes], arguments: tuple[Any, ...]) -> bytes:
     return write(*arguments) if _renderer is None else _renderer(write, *arguments)
 
 

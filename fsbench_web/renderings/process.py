@@ -60,13 +60,13 @@ class Renderer:
         with self._lock:
             is_used = self._process is not None
             try:
-                answer = self._asked(message)
+                answer = self._exchange(message)
             except _ProcessEnded as ended:
                 # One that was idle may have ended in this very moment.
                 if ended.took_too_long or not is_used or self._has_ended:
                     raise RendererUnavailable from None
                 try:
-                    answer = self._asked(message)
+                    answer = self._exchange(message)
                 except _ProcessEnded:
                     raise RendererUnavailable from None
         kind, body = answer[:1], answer[1:]
@@ -85,11 +85,11 @@ class Renderer:
         with self._lock:
             self._forget()
 
-    def _asked(self, message: bytes) -> bytes:
+    def _exchange(self, message: bytes) -> bytes:
         """The answer. Raises _ProcessEnded."""
         if self._has_ended:
             raise _ProcessEnded(took_too_long=False)
-        process = self._process = self._process or _started()
+        process = self._process = self._process or _start_worker()
         assert process.stdin is not None
         assert process.stdout is not None
         took_too_long = threading.Event()
@@ -128,7 +128,7 @@ class Renderer:
                 pipe.close()  # type: ignore[union-attr]
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _start_worker() -> subprocess.Popen[bytes]:
     environment = os.environ | {"PYTHONPATH": str(settings.BASE_DIR)}
     environment.pop("PROMETHEUS_MULTIPROC_DIR", None)  # it answers nobody and counts nothing
     return subprocess.Popen(

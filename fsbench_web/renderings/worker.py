@@ -39,13 +39,13 @@ def main() -> None:
         message = _read(requests, LENGTH.unpack(head)[0])
         if message is None:
             return
-        kind, body = drawn_up(message)
+        kind, body = render(message)
         answers.write(LENGTH.pack(len(body) + 1) + kind)
         answers.write(body)
         answers.flush()
 
 
-def drawn_up(message: bytes) -> tuple[bytes, bytes]:
+def render(message: bytes) -> tuple[bytes, bytes]:
     """(``MADE``, the bytes), or what stands against it and why."""
     try:
         function, arguments = pickle.loads(message)  # noqa: S301 - of the process that started us

@@ -64,7 +64,7 @@ def do_maintenance() -> None:
     theirs, and is tried again.
     """
     for name, work in CHORES:
-        _try(name, partial(chores.do, name, work))
+        _try(name, partial(chores.run_chore, name, work))
 
 
 class AddressInUse(Exception):
@@ -307,7 +307,9 @@ class Supervisor:
 
     def _in_background(self) -> None:
         _try("watches", watching.run_maintenance)
-        _try("best scores", lambda: chores.do("Best scores of studies", kept_best_scores.keep))
+        _try(
+            "best scores", lambda: chores.run_chore("Best scores of studies", kept_best_scores.keep)
+        )
         if not self._all_judged:
             _try("quality flags", self._judge)
         connections.close_all()

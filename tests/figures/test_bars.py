@@ -93,7 +93,7 @@ def test_a_unit_is_text_and_never_markup() -> None:
     unit = "<b>x</b> %{x}/s"
     for figure in (
         bars.best_case(["ext3"], [1.0], unit, "Write"),
-        stated_values.stated(["ext3"], [1.0], [False], unit, "Write"),
+        stated_values.stated_values(["ext3"], [1.0], [False], unit, "Write"),
         stacked.read_write(["ext3"], [1.0], [2.0], unit, "Both"),
         heatmap.matrix({(4, 64): 1.0}, unit, "Write"),
     ):
@@ -106,7 +106,7 @@ def test_a_unit_is_text_and_never_markup() -> None:
 
 
 def test_a_lower_bound_is_hatched_and_says_more_than() -> None:
-    figure = stated_values.stated(
+    figure = stated_values.stated_values(
         ["jfs", "ext2", "xfs"], [2.04, 240.0, None], [False, True, False], "s", "m"
     )
     assert list(figure.data[0].text) == ["2.04 s", "more than 240 s", "not stated"]

@@ -98,9 +98,9 @@ def test_a_silent_worker_is_down(worker: Worker, settings: Settings) -> None:
 
 
 def test_chores_have_an_age(settings: Settings) -> None:
-    chores.do("Logs of ended runs", lambda: None, by="lab1")
+    chores.run_chore("Logs of ended runs", lambda: None, by="lab1")
     with pytest.raises(ValueError, match="full"):
-        chores.do("Snapshots", lambda: int("full"))
+        chores.run_chore("Snapshots", lambda: int("full"))
     found = scrape(settings)
     assert found["fsbench_chore_age_seconds", ("Logs of ended runs",)] < 5
     assert not found.has("fsbench_chore_age_seconds", "Snapshots")

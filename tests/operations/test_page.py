@@ -51,7 +51,7 @@ def test_it_shows_what_goes_wrong(admin: Client) -> None:
     write_run(worker, lun="disk1")
     Worker.objects.update(seen_at=timezone.now() - timedelta(minutes=5))
     with pytest.raises(ValueError, match="disk"):
-        chores.do("Logs of ended runs", lambda: int("disk"))
+        chores.run_chore("Logs of ended runs", lambda: int("disk"))
     page = admin.get("/operations/").content.decode()
     assert f"{worker.name} is silent, with 1 runs waiting" in page
     assert f"/runs/{run.pk}/" in page
@@ -82,15 +82,15 @@ def test_the_disk_is_measured(tmp_path: Path) -> None:
 
 
 def test_work_that_fails_keeps_when_it_last_succeeded() -> None:
-    chores.do("Work", lambda: None, by="lab1")
+    chores.run_chore("Work", lambda: None, by="lab1")
     with pytest.raises(ValueError, match="x"):
-        chores.do("Work", lambda: int("x"), by="lab2")
+        chores.run_chore("Work", lambda: int("x"), by="lab2")
     chore = installation.Chore.objects.get()
     assert chore.done_at is not None
     assert chore.failed_at is not None
     assert chore.failed_at >= chore.done_at
     assert chore.by == "lab2"
-    chores.do("Work", lambda: None)
+    chores.run_chore("Work", lambda: None)
     assert installation.Chore.objects.get().problem == ""
 
 

@@ -44,13 +44,13 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was drawn up, by the name of its function."""
     answers.kept.clear()
     calls: list[str] = []
-    as_it_is = answers._made
+    as_it_is = answers._write
 
     def noted(write: Callable[..., bytes], arguments: Any) -> bytes:
         calls.append(write.__name__)
         return as_it_is(write, arguments)
 
-    monkeypatch.setattr(answers, "_made", noted)
+    monkeypatch.setattr(answers, "_write", noted)
     return calls
 
 
@@ -193,7 +193,7 @@ def test_what_cannot_be_drawn_up_says_what_to_do(
         raise error
 
     answers.kept.clear()
-    monkeypatch.setattr(answers, "_made", refuse)
+    monkeypatch.setattr(answers, "_write", refuse)
     page = client.get(PDF)
     assert (page.status_code, "choose fewer tests" in page.content.decode()) == (status, True)
     assert ("Retry-After" in page) is (status == 503)

@@ -103,7 +103,7 @@ def test_one_that_takes_too_long_is_ended_and_not_tried_again(
 ) -> None:
     pid = int(renderer(told, "pid"))
     monkeypatch.setattr(renderer, "_longest_s", 0.1)
-    monkeypatch.setattr("fsbench_web.renderings.process._started", pytest.fail)
+    monkeypatch.setattr("fsbench_web.renderings.process._start_worker", pytest.fail)
     with pytest.raises(RendererUnavailable):
         renderer(sleeps)
     assert renderer.pid is None

@@ -12,7 +12,7 @@ READS = {401: Error, 403: Error, 404: Error, 422: Error}
 WRITES = {**READS, 412: Error}
 
 
-def granted(row: Any) -> list[str]:
+def granted_luns(row: Any) -> list[str]:
     """The LUNs granted to an account or a team, as worker/LUN."""
     return sorted(f"{grant.lun.worker.name}/{grant.lun.name}" for grant in row.lun_grants.all())
 

@@ -20,7 +20,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.accounts import lookup
 from fsbench_web.api.protocol.answers import IfMatch, require_match
 from fsbench_web.api.protocol.auth import WRITER, user_of
-from fsbench_web.api.protocol.bodies import Strict, cleaned, given
+from fsbench_web.api.protocol.bodies import Strict, cleaned, given_fields
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import Page, PageOut, page
 
@@ -152,7 +152,7 @@ def change_person(
         user = _person_or_404(user_id)
         require_match(request)
         form = PersonForm(user=user)
-        values = given(person)
+        values = given_fields(person)
         now = form.initial
         luns = values.get("luns")
         teams = values.get("teams")
@@ -222,7 +222,7 @@ def _person(row: User) -> dict[str, Any]:
         "role": str(role) if role else str(PersonForm(user=row).initial["role"]),
         "is_active": row.is_active,
         "teams": sorted(team.name for team in row.teams.all()),
-        "luns": lookup.granted(row),
+        "luns": lookup.granted_luns(row),
         "last_login": row.last_login,
     }
 

@@ -14,7 +14,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.accounts import lookup
 from fsbench_web.api.protocol.answers import IfMatch, require_match
 from fsbench_web.api.protocol.auth import WRITER, user_of
-from fsbench_web.api.protocol.bodies import Strict, cleaned, given
+from fsbench_web.api.protocol.bodies import Strict, cleaned, given_fields
 from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.api.protocol.pages import Page, PageOut, page
 
@@ -107,7 +107,7 @@ def change_team(
         Team.objects.select_for_update().filter(pk=team_id).first()
         row = _team_or_404(team_id)
         require_match(request)
-        data = given(team)
+        data = given_fields(team)
         name = data.get("name") or row.name
         members, luns = data.get("members"), data.get("luns")
         now = TeamForm(team=row).initial
@@ -148,5 +148,5 @@ def _team(row: Team) -> dict[str, Any]:
         "id": row.pk,
         "name": row.name,
         "members": sorted(user.get_username() for user in row.members.all()),
-        "luns": lookup.granted(row),
+        "luns": lookup.granted_luns(row),
     }

@@ -96,7 +96,7 @@ def _preview(
     )
 
 
-def _known(known_file: KnownFile) -> dict[str, Any]:
+def _known_file(known_file: KnownFile) -> dict[str, Any]:
     return {
         "import_id": known_file.import_id,
         "run": known_file.run_id,
@@ -126,7 +126,7 @@ def _file(
         "path": file.path,
         "size_bytes": file.size_bytes,
         "sha256": file.sha256,
-        "known": _known(known_file) if known_file else None,
+        "known": _known_file(known_file) if known_file else None,
         "format": format_name,
         "given": file.given,
         "guesses": file.guesses,

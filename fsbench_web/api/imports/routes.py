@@ -219,13 +219,13 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
             files, target, user, only_new=only_new, within_request=True, given=description
         )
     except TooLargeForRequest as too_large:
-        return _accepted(response, too_large, target, user, only_new)
+        return _import_accepted(response, too_large, target, user, only_new)
     except ImportRefused as refused:
         raise refusal(refused) from None
     return Status(200 if result.id is None else 201, vars(result))
 
 
-def _accepted(
+def _import_accepted(
     response: HttpResponse,
     too_large: TooLargeForRequest,
     target: Target,
@@ -268,7 +268,7 @@ def _is_true(name: str, text: str) -> bool:
 
 def refusal(refused: ImportRefused) -> RefusedAt:
     """422 with every problem at its place; 403 where it is that whoever asks may not."""
-    detail = " ".join(_placed(error) for error in refused.problems)
+    detail = " ".join(_with_place(error) for error in refused.problems)
     status = 403 if refused.is_forbidden else 422
     return RefusedAt(status, f"Nothing was stored. {detail}", refused.errors)
 
@@ -319,7 +319,7 @@ def fields_of(request: HttpRequest, *more: str) -> dict[str, str]:
     return {name: posted.get(name, "") for name in fields}
 
 
-def _placed(problem: ImportProblem) -> str:
+def _with_place(problem: ImportProblem) -> str:
     places = [problem.file, problem.line and f"line {problem.line}"]
     place = ", ".join(str(part) for part in places if part)
     return f"{place}: {problem.message}" if place else problem.message

@@ -27,7 +27,7 @@ from fsbench_web.api.imports.schemas import (
     ImportsOut,
 )
 from fsbench_web.api.protocol.auth import WRITER, user_of
-from fsbench_web.api.protocol.bodies import given
+from fsbench_web.api.protocol.bodies import given_fields
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import Page, page
 from fsbench_web.core.formats import UnreadableFile
@@ -124,7 +124,7 @@ def correct_import(request: HttpRequest, import_id: int, correction: Correction)
     row = uploaded(request, import_id)
     rows = {file.pk: file for file in row.files.defer("content_gzip")}
     form: dict[str, str] = {
-        name: text for name, text in given(correction).items() if isinstance(text, str)
+        name: text for name, text in given_fields(correction).items() if isinstance(text, str)
     }
     if correction.strict is not None:
         form["strict"] = str(correction.strict).lower()

@@ -49,17 +49,17 @@ def with_common_answers(view: View) -> View:
         response = view(request, *args, **kwargs)
         request.method = method
         if response.status_code == 405:
-            return _not_taken(request, response)
+            return _method_not_allowed(request, response)
         patch_vary_headers(response, ["Authorization", "Cookie"])
         response.headers.setdefault("Cache-Control", "private, no-cache")
         if method in _READS and response.status_code == 200 and isinstance(response, HttpResponse):
-            return _unless_known(request, response)
+            return _conditional_answer(request, response)
         return response
 
     return wrapper
 
 
-def _not_taken(request: HttpRequest, response: HttpResponseBase) -> HttpResponse:
+def _method_not_allowed(request: HttpRequest, response: HttpResponseBase) -> HttpResponse:
     allowed = response["Allow"]
     answer = _problem(405, (None, f"{request.path} answers {allowed}, not {request.method}."))
     answer["Allow"] = allowed
@@ -92,7 +92,7 @@ def _tags(request: HttpRequest, name: str) -> entity_tags.Tags | None:
     return None if value is None else entity_tags.parsed(value)
 
 
-def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+def _conditional_answer(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     if "no-store" in response.headers["Cache-Control"]:
         return response
     if "ETag" not in response.headers:  # else a view knows better what makes its answer another

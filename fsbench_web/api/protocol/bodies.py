@@ -50,7 +50,7 @@ def _error_details(error: Any, model: type[Closed]) -> InitErrorDetails:
     return InitErrorDetails(type=answer, loc=place, input=error["input"])
 
 
-def given(body: Schema) -> dict[str, Any]:
+def given_fields(body: Schema) -> dict[str, Any]:
     """What a PATCH says; what it does not say stays."""
     return body.model_dump(exclude_unset=True)
 

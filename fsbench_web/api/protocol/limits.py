@@ -65,7 +65,7 @@ def _before_view(
 def _refused(request: HttpRequest, caller: str, limit: int, noun: str) -> HttpResponse | None:
     """429 where this is one more than the limit; 0: any number."""
     now = time.time()
-    count = _counted(caller, now) if limit else None
+    count = _count_call(caller, now) if limit else None
     if count is None or count <= limit:
         return None
     wait_s = max(1, math.ceil(WINDOW_S - now % WINDOW_S))
@@ -94,7 +94,7 @@ def _network(request: HttpRequest) -> str:
     return network_of(request.META.get("REMOTE_ADDR", ""))
 
 
-def _counted(caller: str, now: float) -> int | None:
+def _count_call(caller: str, now: float) -> int | None:
     """How many calls this is in the window; None while nobody can count."""
     global _away_until
     if now < _away_until:

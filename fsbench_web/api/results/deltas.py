@@ -284,7 +284,7 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
         if (filters.baseline or name != "change_percent")
         and (filters.units or name not in ("printed_score", "printed_unit"))
     ]
-    tables, emulated, work = _answered(request, response)
+    tables, emulated, work = _tables_of_request(request, response)
     answer: dict[str, Any] = {"tables": [_table(table, names) for table in tables]}
     if work:
         answer["work"] = [work_answer.as_dict() for work_answer in work]
@@ -311,11 +311,11 @@ def deltas_csv(request: HttpRequest, filters: Query[Filters]) -> HttpResponse:
         content_type=csv.MEDIA_TYPE,
         headers={"Content-Disposition": 'inline; filename="deltas.csv"'},
     )
-    answer.content = csv.write(_answered(request, answer)[0]).encode()
+    answer.content = csv.write(_tables_of_request(request, answer)[0]).encode()
     return answer
 
 
-def _answered(
+def _tables_of_request(
     request: HttpRequest, response: HttpResponse
 ) -> tuple[list[DeltaTable], Notice | None, tuple[WorkAnswer, ...]]:
     """The tables of the request's own query string, which the page would read the same way.

@@ -13,7 +13,7 @@ from fsbench_web.accounts.models import Team
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.answers import IfMatch, require_match
 from fsbench_web.api.protocol.auth import WRITER, user_of
-from fsbench_web.api.protocol.bodies import Strict, cleaned, given
+from fsbench_web.api.protocol.bodies import Strict, cleaned, given_fields
 from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error, Refused, nearest
 from fsbench_web.api.results.comparison import refuse_no_such_baseline, refused_as_json
@@ -112,7 +112,7 @@ def change_study_access(
         if study.is_published:
             raise Refused(422, [("visibility", "A published study is public and stays so.")])
         require_match(request)
-        data = given(access)
+        data = given_fields(access)
         values = {
             "visibility": data.get("visibility") or study.visibility,
             "team": _team(data["team"]) if "team" in data else study.team_id,

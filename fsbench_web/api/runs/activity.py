@@ -70,7 +70,7 @@ class ActivityOut(Schema):
 @requires(Action.READ)
 def get_activity(request: HttpRequest, run_id: int) -> dict[str, Any]:
     """The samples that were kept, and the costs that were worked out of them."""
-    record, activity = _of(run_id)
+    record, activity = _activity_or_404(run_id)
     return {
         "is_whole": activity.is_whole,
         "is_shared": activity.is_shared,
@@ -112,7 +112,7 @@ def get_activity(request: HttpRequest, run_id: int) -> dict[str, Any]:
 @requires(Action.READ)
 def get_activity_csv(request: HttpRequest, run_id: int) -> HttpResponse:
     """One line a sample: its second, and the columns of the JSON; what is missing is empty."""
-    _, activity = _of(run_id)
+    _, activity = _activity_or_404(run_id)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(["seconds", *activity.columns])
@@ -198,7 +198,7 @@ def get_latencies(request: HttpRequest, run_id: int) -> dict[str, Any]:
     }
 
 
-def _of(run_id: int) -> tuple[RunActivity, Activity]:
+def _activity_or_404(run_id: int) -> tuple[RunActivity, Activity]:
     run_or_404(run_id)
     record = records.of_run(run_id)
     if record is None:

@@ -38,7 +38,7 @@ def get_latency_csv(request: HttpRequest, run_id: int, tracer: str) -> HttpRespo
     run_or_404(run_id)
     if tracer == OPERATIONS:
         head = ("operation", "from_ns", "below_ns", "operations")
-        rows = _kept(run_id, tracer, traces.operations_of(run_id)).latency_rows()
+        rows = _trace_or_404(run_id, tracer, traces.operations_of(run_id)).latency_rows()
     else:
         head = ("operation", "from_us", "below_us", "requests")
         rows = _requests(run_id, tracer).latency_rows()
@@ -60,7 +60,7 @@ def get_summary_csv(request: HttpRequest, run_id: int, tracer: str) -> HttpRespo
     run_or_404(run_id)
     if tracer != OPERATIONS:
         raise Http404(f"{tracer} has no summary; its numbers are in latency.csv and map.csv.")
-    operations = _kept(run_id, tracer, traces.operations_of(run_id))
+    operations = _trace_or_404(run_id, tracer, traces.operations_of(run_id))
     head = ("operation", "operations", "total_ns", "bytes", "failed", "queued")
     return _answer(run_id, tracer, "summary", head, operations.summary_rows())
 
@@ -101,10 +101,10 @@ def _answer(
 
 
 def _requests(run_id: int, tracer: str) -> RequestTrace:
-    return _kept(run_id, tracer, traces.requests_of(run_id) if tracer == REQUESTS else None)
+    return _trace_or_404(run_id, tracer, traces.requests_of(run_id) if tracer == REQUESTS else None)
 
 
-def _kept(run_id: int, tracer: str, trace: Kept | None) -> Kept:
+def _trace_or_404(run_id: int, tracer: str, trace: Kept | None) -> Kept:
     if trace is None:
         raise Http404(f"Run {run_id} has no trace of {tracer}; its page says why.")
     return trace

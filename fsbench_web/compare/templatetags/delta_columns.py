@@ -134,7 +134,7 @@ def _interval(table: DeltaTable, view: TableView) -> Iterable[Column]:
     yield Column("interval", "95% interval", cell, "interval")
 
 
-def _behind(table: DeltaTable, view: TableView) -> Iterable[Column]:
+def _delta_columns(table: DeltaTable, view: TableView) -> Iterable[Column]:
     """How far a row is behind the best: one column, or the paper's pair."""
     is_pair = view.deltas == PAIR or (table.has_published_values and view.deltas != AGAINST_BEST)
     if not is_pair:
@@ -280,7 +280,7 @@ _Maker = Callable[[DeltaTable, TableView], Iterable[Column]]
 _MADE: dict[str, _Maker] = {
     "score": _score,
     "interval": _interval,
-    "behind": _behind,
+    "behind": _delta_columns,
     "change": _change,
     "share": _share,
     "cells": _cells,

@@ -58,7 +58,7 @@ def delta_rows(
         return "".join(
             [
                 f"<span>{_name(row, spec, addresses)}{BADGES[row.mark]}</span>",
-                _under(row, has_several_studies, addresses),
+                _subline(row, has_several_studies, addresses),
                 _folded(row, has_coverage, has_runs),
                 _flags(row, common),
                 f'<span class="sub">{escaped(left_out)}</span>' if left_out else "",
@@ -93,7 +93,7 @@ def _rows(table: DeltaTable, view: TableView, name: Callable[[DeltaRow], str]) -
     lines = []
     for place, row in enumerate(table.rows):
         cells = [
-            f"<tr{_class(row)}{_sortable(row)}{_known(row, has_baseline)}",
+            f"<tr{_class(row)}{_sortable(row)}{_verdict_attribute(row, has_baseline)}",
             " hidden>" if place in hidden_places else ">",
             f'<th scope="row">{name(row)}</th>',
             *(f"{begin}{cell(row)}</td>" for begin, cell in columns),
@@ -170,7 +170,7 @@ def _configurations(contender: str, spec: ComparisonSpec) -> str:
 _LETTERS = {REFERENCE: "r", DIFFERENT: "d", EQUIVALENT: "e", INCONCLUSIVE: "i", NOT_KNOWN: ""}
 
 
-def _known(row: DeltaRow, has_baseline: bool) -> str:
+def _verdict_attribute(row: DeltaRow, has_baseline: bool) -> str:
     """What is known of it against the row that the table is read by; nothing of most."""
     letter = _LETTERS[verdict_of(row, has_baseline)]
     return f' data-v="{letter}"' if letter else ""
@@ -198,7 +198,7 @@ def _name(row: DeltaRow, spec: ComparisonSpec | str, addresses: RunAddresses) ->
     return name
 
 
-def _under(row: DeltaRow, has_several_studies: bool, addresses: RunAddresses) -> str:
+def _subline(row: DeltaRow, has_several_studies: bool, addresses: RunAddresses) -> str:
     """Under the contender: what it is in full, its configuration with a link, and its study."""
     words = []
     if row.label and slug_of(row.label) != row.contender.split("@")[0]:

@@ -76,7 +76,7 @@ def delta_table(context: Context, table: DeltaTable) -> SafeString:
         f'aria-label="Export {label}, {category}">Export</a>'
         if export
         else "",
-        _why(table, label, category),
+        _why_link(table, label, category),
         f"</caption>\n<thead><tr>{_CONTENDER}",
         *(column.head for column in columns_of(table, view)),
         "</tr></thead>\n<tbody>",
@@ -86,7 +86,7 @@ def delta_table(context: Context, table: DeltaTable) -> SafeString:
     return SafeString("".join(parts))  # what is not written here is escaped above
 
 
-def _why(table: DeltaTable, label: str, category: str) -> str:
+def _why_link(table: DeltaTable, label: str, category: str) -> str:
     """The way to what differs between its rows; the two texts are HTML already."""
     address = why_address(table)
     if not address:
@@ -164,7 +164,7 @@ def study_table(
         f", {runs} run{pluralize(runs)} each" if runs and not has_published_values else "",
         "</span>",
         *(_flag(flag) for flag in shown_table.flags if flag != "published_differs"),
-        _why(table, escaped(group.label), escaped(shown_table.category)),
+        _why_link(table, escaped(group.label), escaped(shown_table.category)),
         f'</caption>\n<thead><tr><th scope="col" data-sort="contender">{contender}</th>',
         *(
             _paper_head("Score" if table.unit == SUM else unit)

@@ -24,14 +24,14 @@ def export_address(context: Context, table: DeltaTable) -> str:
         query = urlencode({"test": table.test, "category": table.category})
         return f"{reverse('compare:permalink_export', args=[link.key])}?{query}"
     if isinstance(spec, ComparisonSpec):
-        page, before = _before(spec, get_script_prefix())
+        page, before = _export_page(spec, get_script_prefix())
         part = urlencode({"part_test": table.test, "part_category": table.category})
         return f"{page}?{before}{part}"
     return ""
 
 
 @lru_cache(maxsize=64)
-def _before(spec: ComparisonSpec, prefix: str) -> tuple[str, str]:
+def _export_page(spec: ComparisonSpec, prefix: str) -> tuple[str, str]:
     """The export page below ``prefix``, and its query before the part that is one table.
 
     A part, so that the file says of it what the page says. A page has fifty tables of one ``spec``.

@@ -46,10 +46,10 @@ def order_address(finding: Finding) -> str:
 def findings_of(context: template.Context, sections: Iterable[Section]) -> dict[str, Any]:
     """What the tables of a comparison say, in sentences that lead to their tables."""
     tables = [table for section in sections for table in section.tables]
-    return {"findings": findings_by_test(tables), **_around(context)}
+    return {"findings": findings_by_test(tables), **_page_context(context)}
 
 
-def _around(context: template.Context) -> dict[str, Any]:
+def _page_context(context: template.Context) -> dict[str, Any]:
     """Of the page: what was measured one after the other, and whether whoever looks may submit
     jobs, for which a stranger would have to sign in first.
     """
@@ -77,6 +77,6 @@ def study_findings(
 
     return {
         "findings": findings_by_test(tables, place),
-        **_around(context),
+        **_page_context(context),
         "checked": statements.check(stated, tables, place),
     }

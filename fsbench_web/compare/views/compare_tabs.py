@@ -92,7 +92,7 @@ class MeasuredRuns:
     address: str
 
 
-def measured(tables: Sequence[DeltaTable]) -> list[MeasuredRuns]:
+def measured_runs(tables: Sequence[DeltaTable]) -> list[MeasuredRuns]:
     """Of every contender and configuration that the tables show, by name."""
     by_configuration: dict[tuple[str, str], dict[int, None]] = {}
     for table in tables:
@@ -106,9 +106,9 @@ def measured(tables: Sequence[DeltaTable]) -> list[MeasuredRuns]:
     ]
 
 
-def _charted(places: Sequence[FoldedEntry[rows_of_tests.TestRow]]) -> list[Section]:
+def _charted_sections(places: Sequence[FoldedEntry[rows_of_tests.TestRow]]) -> list[Section]:
     """The sections whose charts are shown."""
-    rows = [place.entry for place in rows_of_tests.charted(places)]
+    rows = [place.entry for place in rows_of_tests.charted_rows(places)]
     return [section for row in rows for section in row.shown if isinstance(section, Section)]
 
 
@@ -127,7 +127,7 @@ def page_context(
     ``all_categories`` each test has the table that its row is of.
     """
     page_address = partial(address, all_categories=all_categories)
-    shown_tables = study_tabs.shown_of(every_table, all_categories=all_categories)
+    shown_tables = study_tabs.shown_tables(every_table, all_categories=all_categories)
     test_sections = sections(shown_tables, spec.sort)
     tables = [table for section in test_sections for table in section.tables]
     first = study_tabs.first_of_page(
@@ -143,7 +143,7 @@ def page_context(
     )
     row_count = sum(len(table.rows) for table in tables)
     is_open = rows_of_tests.opens_by_default(tests_context["placed"])
-    of_runs = measured(tables) if tab == RUNS else []
+    of_runs = measured_runs(tables) if tab == RUNS else []
     # The one test of a large comparison stands in its page, but in no fold of the summary.
     is_alone = len(tests_context["placed"]) == 1 and tab != SUMMARY
     has_tables_here = row_count <= study_tables.MOST_ROWS_HERE or is_alone
@@ -169,7 +169,7 @@ def page_context(
         "tab_label": study_tabs.LABELS[tab],
         "category_ends": study_tabs.category_ends(tables),
         "sections": test_sections,
-        "charted": _charted(tests_context["placed"]) if tab == CHARTS else [],
+        "charted": _charted_sections(tests_context["placed"]) if tab == CHARTS else [],
         "measured": of_runs[:MOST_CONTENDERS],
         "measured_of": len(of_runs),
         **test_context(spec),

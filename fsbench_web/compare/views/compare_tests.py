@@ -45,7 +45,7 @@ def tests(request: HttpRequest) -> HttpResponse:
         return plain_refusal(error)
     spec = requested_spec if tests else limited.address
     all_categories = compare_tabs.shows_categories(request.GET)
-    tables = study_tabs.shown_of(tables, all_categories=all_categories)
+    tables = study_tabs.shown_tables(tables, all_categories=all_categories)
     address = compare_tabs.tables_at(spec, view, all_categories=all_categories)
     rows = of_tests(rows_of(sections(tables, spec.sort), address), tests)
     if not rows:

@@ -29,7 +29,7 @@ def page(request: HttpRequest) -> HttpResponse:
     is shown.
     """
     if not request.GET.get("series"):
-        return _choose(request)
+        return _choice_page(request)
     series = offered_lines.series_of(request.GET["series"])
     test, category = request.GET.get("test", ""), request.GET.get("category", "")
     test, category = test[:LONGEST_VALUE], category[:LONGEST_VALUE]
@@ -40,7 +40,7 @@ def page(request: HttpRequest) -> HttpResponse:
     along = request.GET.get("along", "")
     along = along if along in lines.ALONG else "kernel"
     margin = _margin(request.GET.get("margin", ""))
-    ignored = [*filter(None, [asked_line.instead]), *_ignored(request.GET)]
+    ignored = [*filter(None, [asked_line.instead]), *_ignored_parameters(request.GET)]
     units = units_of(request.GET)
     history = (
         lines.history(series, test, category, along, margin, units=units)
@@ -95,7 +95,7 @@ def _watch_form(
     )
 
 
-def _choose(request: HttpRequest) -> HttpResponse:
+def _choice_page(request: HttpRequest) -> HttpResponse:
     with_runs = Series.objects.filter(
         Exists(Run.objects.filter(series=OuterRef("pk"))), study=OuterRef("pk")
     )
@@ -125,7 +125,7 @@ def _choose(request: HttpRequest) -> HttpResponse:
     return render(request, "compare/history_choice.html", context)
 
 
-def _ignored(query: QueryDict) -> list[str]:
+def _ignored_parameters(query: QueryDict) -> list[str]:
     """What of the address was not taken, and what is shown instead; a sentence each."""
     margin, units = query.get("margin", ""), query.get("units", "")
     parts = []

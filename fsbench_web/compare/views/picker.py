@@ -52,7 +52,7 @@ def picker() -> Picker:
     newest = scored.filter(is_published=False).order_by("-created_at", "-pk")
     papers = scored.filter(is_published=True).order_by("-published_on", "title")
     listed = [*newest[:MOST_STUDIES], *papers[:MOST_STUDIES]]
-    picked = _picked(listed)
+    picked = _study_choices(listed)
     measured = [
         entry for entry, study in zip(picked, listed, strict=True) if not study.is_published
     ]
@@ -71,7 +71,7 @@ def picker() -> Picker:
     )
 
 
-def _picked(studies: Iterable[Study]) -> list[StudyChoice]:
+def _study_choices(studies: Iterable[Study]) -> list[StudyChoice]:
     listed = list(studies)
     ids = [study.pk for study in listed]
     compared: dict[int, set[tuple[int, str]]] = {pk: set() for pk in ids}

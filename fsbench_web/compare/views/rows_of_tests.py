@@ -65,7 +65,7 @@ class TestRow:
         return self.charts_px + table_px * ceil(len(tables) / 2)
 
 
-def charted(places: Sequence[folds.FoldedEntry[TestRow]]) -> list[folds.FoldedEntry[TestRow]]:
+def charted_rows(places: Sequence[folds.FoldedEntry[TestRow]]) -> list[folds.FoldedEntry[TestRow]]:
     """The first tests whose charts are CHARTS_PX high together: at least one."""
     room, taken = CHARTS_PX, list[folds.FoldedEntry[TestRow]]()
     for place in places:

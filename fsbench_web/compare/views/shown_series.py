@@ -55,7 +55,7 @@ def page_of(study: Study, query: QueryDict) -> Page[SeriesColumns]:
     )
 
 
-def shown(rows: Iterable[SeriesColumns]) -> list[ShownSeries]:
+def shown_rows(rows: Iterable[SeriesColumns]) -> list[ShownSeries]:
     """The rows with what is said of them. Two queries."""
     page = list(rows)
     keys = [key for key, *_ in page]

@@ -133,14 +133,14 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     context |= study_tabs.links_of_study(
         request.GET, slug, page_tables.by, tab, is_published=study.is_published
     )
-    context["compare_query"] = work["work_query"] or _compared(slug, page_tables.by)
+    context["compare_query"] = work["work_query"] or _comparison_query(slug, page_tables.by)
     if work["work_query"]:
         context["work_at"] = ""
     if tab == study_tabs.LATENCY:
         groups = [group for group in groups if study_tabs.is_latency(group.test)]
         context["latency_charts"] = [(kind.slug, kind.label.lower()) for kind in LATENCY_CHARTS]
     tests_context = rows_of_tests.rows_context(groups, study_tables.address(study, request.GET))
-    context |= tests_context | {"charted": rows_of_tests.charted(tests_context["placed"])}
+    context |= tests_context | {"charted": rows_of_tests.charted_rows(tests_context["placed"])}
     context["has_tables_here"] = page_tables.has_tables_here
     context["tests_folded"] = (
         tab == study_tabs.SUMMARY
@@ -158,7 +158,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "studies/study.html", context)
 
 
-def _compared(slug: str, by: str) -> str:
+def _comparison_query(slug: str, by: str) -> str:
     """The query of the comparison of all that the study has."""
     return urlencode({"study": slug} | ({"by": by} if by != "filesystem" else {}))
 
@@ -242,7 +242,7 @@ def _series(request: HttpRequest, study: Study) -> dict[str, Any]:
     page = shown_series.page_of(study, request.GET)
     imports = study.imports.filter(state="done").select_related("created_by")
     return {
-        "series": shown_series.shown(page),
+        "series": shown_series.shown_rows(page),
         "series_page": page,
         "imports": imports.annotate(run_count=Count("runs"))[:IMPORTS_SHOWN],
     }
@@ -351,5 +351,5 @@ def _combined(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> go.Fi
     )
 
 
-_stated = lru_cache(maxsize=64)(stated_values.stated)
+_stated = lru_cache(maxsize=64)(stated_values.stated_values)
 _read_write = lru_cache(maxsize=64)(stacked.read_write)

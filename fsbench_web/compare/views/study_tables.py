@@ -59,7 +59,7 @@ def of_query(study: Study, query: QueryDict, tests: Sequence[str] = ()) -> Study
     whole = bounds.BoundedComparison(
         ComparisonSpec(studies=(study.slug,), by=by, units=units_of(query))
     )
-    limited = whole if study.is_published else _limited(whole.spec, query)
+    limited = whole if study.is_published else _shown_part(whole.spec, query)
     part_tests = tuple(test for test in tests if limited.part and test in limited.part.tests)
     if part_tests and limited.part is not None:
         limited = bounds.by_rows(
@@ -72,15 +72,15 @@ def of_query(study: Study, query: QueryDict, tests: Sequence[str] = ()) -> Study
         every_table, emulated = _read(limited, all_categories=all_categories)
     except SpecError as error:  # a test that was renamed, or never was
         problems = tuple(error.problems)
-        limited = _limited(whole.spec, QueryDict())
+        limited = _shown_part(whole.spec, QueryDict())
         every_table, emulated = _read(limited, all_categories=all_categories)
-    if not problems and _not_here(limited.spec, limited, every_table):
+    if not problems and _unknown_names(limited.spec, limited, every_table):
         requested_spec = limited.spec
         if not every_table:
-            limited = _limited(whole.spec, QueryDict())
+            limited = _shown_part(whole.spec, QueryDict())
             every_table, emulated = _read(limited, all_categories=all_categories)
-        problems = _not_here(requested_spec, limited, every_table)
-    tables = study_tabs.shown_of(every_table, all_categories=all_categories)
+        problems = _unknown_names(requested_spec, limited, every_table)
+    tables = study_tabs.shown_tables(every_table, all_categories=all_categories)
     groups = test_groups(tables, section.get("tests", {}))
     return StudyTables(
         *(by, limited, emulated, all_categories, tables, groups),
@@ -97,7 +97,7 @@ def _read(
     return tables_and_notice(limited.spec, limited.known, headlines_only=only)
 
 
-def _not_here(
+def _unknown_names(
     requested_spec: ComparisonSpec, limited: bounds.BoundedComparison, tables: Sequence[DeltaTable]
 ) -> tuple[str, ...]:
     """Which tests and categories are asked for and the study has not, in words."""
@@ -119,7 +119,7 @@ def address(study: Study, query: QueryDict) -> str:
     return f"{reverse('studies:study_test', args=[study.slug])}?{encoded}{'&' if encoded else ''}"
 
 
-def _limited(spec: ComparisonSpec, query: QueryDict) -> bounds.BoundedComparison:
+def _shown_part(spec: ComparisonSpec, query: QueryDict) -> bounds.BoundedComparison:
     """The part of a measured study that is shown."""
     requested_spec = replace(spec, **_part(query))
     return bounds.by_rows(bounds.BoundedComparison(requested_spec), query.getlist("filesystem"))

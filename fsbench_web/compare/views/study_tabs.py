@@ -61,7 +61,7 @@ def shows_categories(query: QueryDict, *, is_published: bool) -> bool:
     return is_published or bool(query.getlist("part_category") or query.getlist("category"))
 
 
-def shown_of(tables: Sequence[DeltaTable], *, all_categories: bool) -> list[DeltaTable]:
+def shown_tables(tables: Sequence[DeltaTable], *, all_categories: bool) -> list[DeltaTable]:
     """The tables of the page: all, or of each test the one that its line is of."""
     return list(tables) if all_categories else headline_tables(tables)
 

@@ -23,7 +23,7 @@ LEVEL = 0.01
 LEAST_POINTS = 3
 
 
-def slower(
+def slowdowns(
     changes: Sequence[Change], margin_percent: float, lower_is_better: bool
 ) -> list[tuple[Change, tuple[int, int]]]:
     """The changes to the worse by at least the margin, each with the ends of its two levels.
@@ -50,7 +50,7 @@ def unreported(
     margin_percent: float,
     lower_is_better: bool,
 ) -> list[Change]:
-    """Of ``slower`` changes, those that nobody was told of.
+    """Of ``slowdowns``, those that nobody was told of.
 
     ``names`` are the points of the line; ``reported`` has the points at which told changes began,
     with the levels they led to. Each told change stands for one found change: the one at its own
@@ -79,7 +79,7 @@ def _is_worse(after: float, level: float, margin_percent: float, lower_is_better
     return difference > 0 and 100 * difference >= margin_percent * abs(level)
 
 
-def sure(changes: Sequence[Change], points: int) -> list[Change]:
+def significant_changes(changes: Sequence[Change], points: int) -> list[Change]:
     """Of the changes of a line of so many points, those that may be told."""
     if points < LEAST_POINTS:
         return []

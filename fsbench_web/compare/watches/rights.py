@@ -11,12 +11,12 @@ from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.studies.models import Run, Series
 
 
-def is_there(watch: Watch) -> bool:
+def is_visible(watch: Watch) -> bool:
     """Whether whoever asks may know what it looks at. No query where nothing is hidden."""
     return not hidden_studies() or Series.objects.filter(same_line(watch)).exists()
 
 
-def not_hidden(messages: Iterable[WatchMessage]) -> list[WatchMessage]:
+def visible_messages(messages: Iterable[WatchMessage]) -> list[WatchMessage]:
     """Those that tell of no run that is hidden from whoever asks. One query at most.
 
     A run that is deleted hides nothing.
@@ -35,7 +35,7 @@ def not_hidden(messages: Iterable[WatchMessage]) -> list[WatchMessage]:
 def may_be_sent(message: WatchMessage) -> bool:
     """Whether the owner of its watch may be told of it, whoever asks."""
     with as_user(message.watch.user):
-        return is_there(message.watch) and bool(not_hidden([message]))
+        return is_visible(message.watch) and bool(visible_messages([message]))
 
 
 def _runs_of(message: WatchMessage) -> set[int]:

@@ -28,7 +28,7 @@ SHOWN_MESSAGES = 50
 @require_safe
 @login_required
 @requires(Action.ACCOUNT)
-def mine(request: HttpRequest) -> HttpResponse:
+def watch_list(request: HttpRequest) -> HttpResponse:
     """The watches of this person with their last messages, newest first."""
     context = {
         "watches": [
@@ -36,7 +36,7 @@ def mine(request: HttpRequest) -> HttpResponse:
                 "watch": watch,
                 "title": watching.title_of(watch),
                 "line": watching.address_of(watch),
-                "last": next(iter(rights.not_hidden(watch.last_messages)), None),  # type: ignore[attr-defined]
+                "last": next(iter(rights.visible_messages(watch.last_messages)), None),  # type: ignore[attr-defined]
             }
             for watch in _own_watches(request).prefetch_related(_last_messages())
         ],
@@ -101,7 +101,7 @@ def page(request: HttpRequest, watch_id: int) -> HttpResponse:
 def test(request: HttpRequest, watch_id: int) -> HttpResponse:
     """Send a test to the addresses of the watch, and say what became of it."""
     watch = _own_watch(request, watch_id)
-    if not rights.is_there(watch):
+    if not rights.is_visible(watch):
         messages.info(request, "There is nothing to send: you may not see this line any more.")
         return redirect("compare:watch", watch.pk)
     if not watch.email and not watch.webhook_url:
@@ -165,12 +165,12 @@ def _page(
 ) -> HttpResponse:
     all_messages = watch.messages.prefetch_related("deliveries")
     newest_messages = list(all_messages[:SHOWN_MESSAGES])
-    shown_messages = rights.not_hidden(newest_messages)
+    shown_messages = rights.visible_messages(newest_messages)
     context = {
         "watch": watch,
         "title": watching.title_of(watch),
         "line": watching.address_of(watch),
-        "is_there": rights.is_there(watch),
+        "is_there": rights.is_visible(watch),
         "listed": shown_messages,
         "total": all_messages.count() - len(newest_messages) + len(shown_messages),
         "secret": secret if watch.webhook_url else "",

@@ -29,7 +29,7 @@ from fsbench_web.compare.history.lines import History, history
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.watches import deliveries, reportable
-from fsbench_web.compare.watches.rights import is_there
+from fsbench_web.compare.watches.rights import is_visible
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.changes import Change
 from fsbench_web.core.units import is_known
@@ -108,7 +108,7 @@ def watch(
         site=site,
     )
     with as_user(user):
-        seen, line_history = _look(new_watch)
+        seen, line_history = _read_line(new_watch)
     new_watch.seen, new_watch.checked_at, new_watch.problem = (
         seen,
         timezone.now(),
@@ -181,12 +181,12 @@ def check(watch: Watch, now: datetime | None = None) -> list[WatchMessage]:
 
 def _check(watch: Watch, now: datetime) -> list[WatchMessage]:
     if (
-        watch.seen == _seen(watch)
+        watch.seen == _line_state(watch)
         and watch.checked_at
         and now - watch.checked_at < LOOK_ANYWAY_AFTER
     ):
         return []
-    seen, line_history = _look(watch)
+    seen, line_history = _read_line(watch)
     with transaction.atomic():
         # Whoever looked at the same time has moved the date: then this look may be the older one.
         locked = (
@@ -203,8 +203,8 @@ def _check(watch: Watch, now: datetime) -> list[WatchMessage]:
             .order_by("-id")
             .first()
         )
-        fresh = reportable.sure(
-            _slower(locked, line_history, _reported(locked, line_history)),
+        fresh = reportable.significant_changes(
+            _slower(locked, line_history, _reported_levels(locked, line_history)),
             len(line_history.points),
         )
         messages = [
@@ -229,12 +229,12 @@ def resume(watch: Watch) -> int:
     waited to be sent since before: it may be months old. Returns how many messages that were.
     """
     with as_user(watch.user):
-        seen, line_history = _look(watch)
+        seen, line_history = _read_line(watch)
     with transaction.atomic():
         locked = Watch.objects.select_for_update(of=("self",)).get(pk=watch.pk)
         if locked.is_active:
             return 0
-        for change in _slower(locked, line_history, _reported(locked, line_history)):
+        for change in _slower(locked, line_history, _reported_levels(locked, line_history)):
             _write(locked, line_history, change, WatchMessage.Kind.KNOWN)
         dropped = deliveries.drop_waiting(locked)
         locked.is_active, locked.seen, locked.checked_at = True, seen, timezone.now()
@@ -276,7 +276,7 @@ def send_test(watch: Watch) -> WatchMessage:
 
 def title_of(watch: Watch) -> str:
     """The line in words: configuration, test, category."""
-    if not is_there(watch):
+    if not is_visible(watch):
         return "A line that is not there any more, or not yours to see"
     label = categories.in_sentence(profiles.label_of(watch.category))
     return f"{watch.configuration}: {testnames.label(watch.test)}, {label}"
@@ -297,14 +297,14 @@ def address_of(watch: Watch) -> str:
     return f"{page}?{urlencode(query)}"
 
 
-def _look(watch: Watch) -> tuple[str, History]:
+def _read_line(watch: Watch) -> tuple[str, History]:
     # What is seen is asked first: a run that ends between the two is looked at again.
-    return _seen(watch), history(
+    return _line_state(watch), history(
         watch, watch.test, watch.category, watch.along, float(watch.margin_percent)
     )
 
 
-def _seen(watch: Watch) -> str:
+def _line_state(watch: Watch) -> str:
     # Parts of a work profile may be of other workloads in the same place.
     condition = same_line(watch, any_workload=categories.is_of_work(watch.category))
     totals = Run.objects.filter(
@@ -325,7 +325,7 @@ def _problem(line_history: History) -> str:
     return line_history.problem
 
 
-def _reported(watch: Watch, line_history: History) -> dict[str, float]:
+def _reported_levels(watch: Watch, line_history: History) -> dict[str, float]:
     """Where told and known changes began, and the levels they led to, as multiples of what is 1.00
     of the line now: its first point may be another one than it was then.
     """
@@ -341,7 +341,7 @@ def _slower(watch: Watch, line_history: History, reported: Mapping[str, float]) 
     if not is_known(line_history.unit):
         return []
     all_changes = [entry.change for entry in line_history.changes]
-    slower_changes = reportable.slower(
+    slower_changes = reportable.slowdowns(
         all_changes, watch.margin_percent, line_history.lower_is_better
     )
     names = [point.name for point in line_history.points]

@@ -45,7 +45,7 @@ class WebhookProblem(Exception):
     """It was not delivered; the text says why, and never what the other side wrote."""
 
 
-def checked(url: str) -> SplitResult:
+def checked_address(url: str) -> SplitResult:
     """The parts of an address that messages can be sent to. Raises WebhookProblem."""
     if len(url) > MOST_URL:
         raise WebhookProblem(f"An address has at most {MOST_URL} characters.")
@@ -72,7 +72,7 @@ def checked(url: str) -> SplitResult:
 
 def refuse_plainly_private(url: str) -> None:
     """For forms: refuse at once what needs no name server to be known. Raises WebhookProblem."""
-    host = str(checked(url).hostname)
+    host = str(checked_address(url).hostname)
     try:
         is_private = not is_public(host)
     except ValueError:
@@ -103,7 +103,7 @@ def signature(secret: str, body: bytes) -> str:
 
 def post(url: str, body: bytes, secret: str, delivery: str) -> None:
     """Send, and return when the other side answered 2xx. Raises WebhookProblem."""
-    parts = checked(url)
+    parts = checked_address(url)
     deadline = time.monotonic() + TIMEOUT_S
     headers = {
         "Host": parts.netloc,
@@ -140,7 +140,7 @@ def _in_words(error: Exception, is_late: bool) -> str:
     return "It answered, but not in HTTP."
 
 
-def _left(deadline: float) -> float:
+def _seconds_left(deadline: float) -> float:
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError
@@ -154,7 +154,7 @@ def _addresses(host: str, port: int, deadline: float) -> list[str]:
     try:
         entries = resolver.submit(
             socket.getaddrinfo, host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
-        ).result(timeout=_left(deadline))
+        ).result(timeout=_seconds_left(deadline))
     except (socket.gaierror, UnicodeError):
         if not settings.WEBHOOK_PRIVATE:
             raise WebhookProblem(_NOT_PUBLIC.format(host)) from None
@@ -177,7 +177,7 @@ def _connected(parts: SplitResult, deadline: float) -> Iterator[HTTPConnection]:
     host, port = str(parts.hostname), parts.port or _PORTS[parts.scheme]
     problem: Exception = TimeoutError()
     for address in _addresses(host, port, deadline):
-        timeout = _left(deadline)
+        timeout = _seconds_left(deadline)
         if parts.scheme == "http":
             connection = HTTPConnection(address, port, timeout=timeout)
         else:
@@ -185,7 +185,7 @@ def _connected(parts: SplitResult, deadline: float) -> Iterator[HTTPConnection]:
             connection = HTTPSConnection(
                 address, port, timeout=timeout, server_hostname=host, ssl_context=context
             )
-        timer = Timer(timeout, _cut, [connection])
+        timer = Timer(timeout, _shut_down, [connection])
         timer.daemon = True
         timer.start()
         try:
@@ -202,7 +202,7 @@ def _connected(parts: SplitResult, deadline: float) -> Iterator[HTTPConnection]:
     raise problem
 
 
-def _cut(connection: HTTPConnection) -> None:
+def _shut_down(connection: HTTPConnection) -> None:
     with suppress(OSError):
         if connection.sock is not None:
             connection.sock.shutdown(socket.SHUT_RDWR)

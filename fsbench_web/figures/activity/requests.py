@@ -26,7 +26,7 @@ def latencies(
 
     edges = sorted({low for rows in bins.values() for low, _, _ in rows})
     order = list(range(place_of(edges[0]), place_of(edges[-1]) + 1))
-    labels = {place: _from(smallest_ns << place if place else 0) for place in order}
+    labels = {place: _latency(smallest_ns << place if place else 0) for place in order}
     step = math.ceil(len(order) / _MOST_LABELS)
     traces = []
     for number, (name, rows) in enumerate(bins.items()):
@@ -39,7 +39,7 @@ def latencies(
                 "x": [labels[place] for place in order],
                 "y": [by_place[place][2] if place in by_place else None for place in order],
                 "customdata": [
-                    f"{_from(by_place[place][0])} to {_from(by_place[place][1])}: "
+                    f"{_latency(by_place[place][0])} to {_latency(by_place[place][1])}: "
                     f"{by_place[place][2]:,} of {total:,}"
                     if place in by_place
                     else ""
@@ -66,7 +66,7 @@ def latencies(
                 "tickmode": "array",
                 "tickvals": [labels[place] for place in order[::step]],
                 "ticktext": [
-                    _short(smallest_ns << place if place else 0) for place in order[::step]
+                    _short_latency(smallest_ns << place if place else 0) for place in order[::step]
                 ],
                 "tickangle": 0,
                 "fixedrange": True,
@@ -79,16 +79,18 @@ def latencies(
                 "fixedrange": True,
                 "automargin": True,
             },
-            "meta": {"summary": f"{title}. " + "; ".join(_most(*entry) for entry in bins.items())},
+            "meta": {
+                "summary": f"{title}. " + "; ".join(_in_words(*entry) for entry in bins.items())
+            },
         },
     }
 
 
-def _from(nanos: int) -> str:
+def _latency(nanos: int) -> str:
     return numbers.with_unit(nanos, "ns")
 
 
-def _short(nanos: int) -> str:
+def _short_latency(nanos: int) -> str:
     """For an axis, three digits: ``8.19 µs``."""
     for size, unit in ((10**9, "s"), (10**6, "ms"), (1000, "µs")):
         if nanos >= size:
@@ -96,10 +98,10 @@ def _short(nanos: int) -> str:
     return f"{nanos} ns"
 
 
-def _most(name: str, rows: Bins) -> str:
+def _in_words(name: str, rows: Bins) -> str:
     low, high, count = max(rows, key=lambda row: row[2])
     total = sum(row[2] for row in rows)
-    return f"{name}: {total:,}, most ({count:,}) took {_from(low)} to {_from(high)}"
+    return f"{name}: {total:,}, most ({count:,}) took {_latency(low)} to {_latency(high)}"
 
 
 def over_device(
@@ -167,12 +169,12 @@ def over_device(
                 "automargin": True,
                 "zeroline": False,
             },
-            "meta": {"summary": _where(cells, parts, ends, title)},
+            "meta": {"summary": _device_in_words(cells, parts, ends, title)},
         },
     }
 
 
-def _where(
+def _device_in_words(
     cells: Mapping[tuple[int, int], int],
     parts: tuple[int, int],
     ends: tuple[float, int],

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from fsbench_web.compare.watches.reportable import slower, sure, unreported
+from fsbench_web.compare.watches.reportable import significant_changes, slowdowns, unreported
 from fsbench_web.compare.watches.retry import MOST_TRIES, wait_after
 from fsbench_web.core.scoring.changes import Change, changes
 
@@ -18,14 +18,14 @@ def change(place: int, percent: float = -20.0) -> Change:
 def fresh(found: list[Change], told: set[str], names: list[str] = NAMES) -> list[int]:
     """``told`` led to 80, as every change here does."""
     levels = dict.fromkeys(told, 80.0)
-    return [one.place for one in unreported(slower(found, 10, False), names, levels, 10, False)]
+    return [one.place for one in unreported(slowdowns(found, 10, False), names, levels, 10, False)]
 
 
 def test_only_what_is_slower_by_the_margin_counts():
     found = [change(2, -20), change(4, 30), change(6, -9.9)]
-    assert [one.place for one, _ in slower(found, 10, False)] == [2]
-    assert [one.place for one, _ in slower(found, 10, True)] == [4]
-    assert [one.place for one, _ in slower([change(2, -10.0)], 10, False)] == [2]
+    assert [one.place for one, _ in slowdowns(found, 10, False)] == [2]
+    assert [one.place for one, _ in slowdowns(found, 10, True)] == [4]
+    assert [one.place for one, _ in slowdowns([change(2, -10.0)], 10, False)] == [2]
 
 
 def test_a_change_is_told_once():
@@ -68,12 +68,12 @@ def test_what_was_told_of_points_that_are_gone_changes_nothing():
 
 def test_noise_is_no_news():
     noisy = [[100 + part for part in (-30, 0, 30)], [85 + part for part in (-30, 0, 30)]] * 2
-    assert slower(changes(noisy, 10), 10, False) == []
+    assert slowdowns(changes(noisy, 10), 10, False) == []
     clear = [[100.0, 100.5, 99.5], [100.2, 99.8, 100.0], [80.0, 80.5, 79.5], [80.1, 79.9, 80.2]]
-    ((one, ends),) = slower(changes(clear, 10), 10, False)
+    ((one, ends),) = slowdowns(changes(clear, 10), 10, False)
     assert one.place == 2
     assert ends[0] == -1
-    assert slower(changes(clear, 25), 25, False) == []
+    assert slowdowns(changes(clear, 25), 25, False) == []
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_noise_is_no_news():
 )
 def test_what_is_told_is_surer_than_what_a_page_shows(p_value, points, is_told):
     found = Change(1, 100.0, 80.0, -20.0, p_value)
-    assert sure([found], points) == [found] * is_told
+    assert significant_changes([found], points) == [found] * is_told
 
 
 def test_it_waits_longer_and_longer_and_gives_up():

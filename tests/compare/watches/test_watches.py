@@ -226,14 +226,14 @@ class TestWhatIsTold:
         broken = watched(ada, line, test="write", category="maximum")
         watched(ada, line)
         kernel("6.3", 80)
-        look = watching._look
+        look = watching._read_line
 
         def fail(one):
             if one.pk == broken.pk:
                 raise ValueError("odd")
             return look(one)
 
-        monkeypatch.setattr(watching, "_look", fail)
+        monkeypatch.setattr(watching, "_read_line", fail)
         assert len(watching.run_maintenance()) == 1
         broken.refresh_from_db()
         assert "could not be judged: ValueError" in broken.problem

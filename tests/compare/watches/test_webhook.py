@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from fsbench_web.compare.watches import webhook
-from fsbench_web.compare.watches.webhook import WebhookProblem, checked, is_public, post
+from fsbench_web.compare.watches.webhook import WebhookProblem, checked_address, is_public, post
 
 # So long the receivers of these tests would keep whoever has no limit of its own.
 MINUTE_S = 60
@@ -368,8 +368,8 @@ def test_what_is_public(address):
 )
 def test_addresses_that_are_none_are_refused(url):
     with pytest.raises(WebhookProblem):
-        checked(url)
+        checked_address(url)
 
 
 def test_an_ipv6_address_is_an_address():
-    assert checked("https://[2606:4700::1]:8443/x?y=z").port == 8443
+    assert checked_address("https://[2606:4700::1]:8443/x?y=z").port == 8443

@@ -276,7 +276,7 @@ def test_every_chart_can_be_drawn() -> None:
                 values = [None if v is None else float(v) for _, v, _ in section["rows"]]
                 bounds = [bool(bound) for _, _, bound in section["rows"]]
                 names = [name for name, _, _ in section["rows"]]
-                figure = stated_values.stated(
+                figure = stated_values.stated_values(
                     names, values, bounds, section["unit"], section["title"]
                 )
                 assert json.dumps(figure.to_plotly_json())
