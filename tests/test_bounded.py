@@ -221,7 +221,7 @@ def test_a_permalink_keeps_what_its_page_has_room_for(
     shared = signed_in.post("/compare/pin/", {"query": page.context["query"]}, follow=True)
     assert shared.status_code == 200
     assert len(shared.context["sections"]) == len(page.context["sections"]) == 5
-    assert not shared.context["changes"].anything
+    assert not shared.context["changes"].has_any
 
 
 def send(client: Client, address: str, **more: str):

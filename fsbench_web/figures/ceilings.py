@@ -53,7 +53,7 @@ class Ceilings:
     def is_known(self) -> bool:
         return any(value is not None for value in self.values)
 
-    def within(self, longest: float) -> "tuple[float | None, ...]":
+    def visible(self, longest: float) -> "tuple[float | None, ...]":
         """Those that are drawn beside bars of which the longest has this length."""
         return tuple(
             value if value is not None and value <= FAR * longest else None for value in self.values
@@ -64,7 +64,7 @@ class Ceilings:
         if not self.is_known:
             return ""
         label = f"{OWN}{f', {self.of}' if self.of else ''}"
-        common, drawn = self.common, self.within(longest)
+        common, drawn = self.common, self.visible(longest)
         if common is not None:
             text = f"{label}: {numbers.with_unit(common, unit)}"
             return f"dashed: {text}" if drawn[0] is not None else f"{text}, beyond this axis"
@@ -83,7 +83,7 @@ def put(plain: Plain, ceilings: Ceilings, labels: Sequence[str], unit: str) -> N
         return
     layout = plain["layout"]
     longest = _longest(plain)
-    drawn, common = ceilings.within(longest), ceilings.common
+    drawn, common = ceilings.visible(longest), ceilings.common
     if common is not None and drawn[0] is not None:
         layout.setdefault("shapes", []).append(
             {

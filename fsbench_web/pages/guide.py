@@ -37,7 +37,7 @@ MISSING = (
 class Heading:
     anchor: str
     title: SafeString
-    under: tuple["Heading", ...]
+    subheadings: tuple["Heading", ...]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def read(path: Path, names: frozenset[str]) -> GuidePage:
     titles = _headings(getattr(converter, "toc_tokens", []))
     if not titles:
         return GuidePage(path.stem, body, ())
-    return GuidePage(_plain(titles[0].title), body, titles[0].under)
+    return GuidePage(_plain(titles[0].title), body, titles[0].subheadings)
 
 
 def address(name: str) -> str:

@@ -151,7 +151,7 @@ def test_a_permalink_of_emulated_ones_alone_stays_one(
     link = records.pin(WRITE, ann)
     assert "emulated=only" in link.query
     measured("xfs", 900.0, None)
-    assert not records.changes_since(link, records.read(link)).anything
+    assert not records.changes_since(link, records.read(link)).has_any
 
 
 @pytest.mark.usefixtures("mixed")

@@ -200,7 +200,7 @@ def test_agreement_counts_only_what_both_have(paper: Study) -> None:
     some = comparison.agreement(comparison.paper_tables(theirs, fewer))
     assert (some.tables, some.of_best, some.pairs) == (3, 0, 3 * 6)
     none = comparison.paper_tables(theirs, [])
-    assert all(table.own is None for table in none)
+    assert all(table.study is None for table in none)
     assert comparison.agreement(none) == comparison.Agreement(0, 0, 0, 0, 0)
 
 

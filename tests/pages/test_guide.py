@@ -218,7 +218,7 @@ def test_a_title_keeps_its_words(tmp_path: Path) -> None:
     page = written(tmp_path, "# `a` & b\n\n## c `d`\n\n### e\n")
     assert page.title == "a & b"
     assert [heading.title for heading in page.headings] == ["c <code>d</code>"]
-    assert [lower.anchor for lower in page.headings[0].under] == ["e"]
+    assert [lower.anchor for lower in page.headings[0].subheadings] == ["e"]
 
 
 def test_the_image_has_it() -> None:

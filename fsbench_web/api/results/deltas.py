@@ -340,8 +340,8 @@ def _tables_of_request(
 
 def link_to_next(request: HttpRequest, response: HttpResponse, limited: BoundedComparison) -> None:
     """``Link`` (RFC 8288) to the part after this one, where there is one."""
-    if limited.following is not None:
-        response["Link"] = f'<{request.path}?{limited.following.to_query()}>; rel="next"'
+    if limited.next_part is not None:
+        response["Link"] = f'<{request.path}?{limited.next_part.to_query()}>; rel="next"'
 
 
 def refusal(error: SpecError) -> Refused:

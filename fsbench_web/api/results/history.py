@@ -139,9 +139,9 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
     _, team = owner_of(series)
     offered = dict(offered_lines.choices(series, filters.test, studies, filters.category))
     line = offered_lines.requested_line(series, offered, filters.test, filters.category, studies)
-    if offered and (line.refusal or line.instead):
+    if offered and (line.refusal or line.substitution):
         is_test = filters.test and filters.test not in offered
-        refusal = line.refusal or line.instead.partition(":")[0] + "."
+        refusal = line.refusal or line.substitution.partition(":")[0] + "."
         raise Refused(422, [("test" if is_test else "category", refusal)])
     test, category = line.test, line.category
     line_history = (
@@ -191,7 +191,7 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
         "dates_of_import": len(line_history.undated),
         "problem": line_history.problem,
         "workloads": list(line_history.workloads),
-        "lun_problem": line_history.own.why,
+        "lun_problem": line_history.lun_line.why,
         "is_emulated": line_history.is_emulated,
     }
 

@@ -63,7 +63,7 @@ def bars(
         if bar.value is not None
     ]
     longest = max((end for end in ends if end > 0), default=0)
-    words, above = drawn_ceilings.words(unit, longest), drawn_ceilings.within(longest)
+    words, above = drawn_ceilings.words(unit, longest), drawn_ceilings.visible(longest)
     farthest = max(longest, *(ceiling for ceiling in above if ceiling is not None), 0)
     scale = plot / farthest if farthest else 0
     shapes = _head(title, axis)

@@ -62,13 +62,13 @@ class Document:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table: ``of`` is the value, in the unit in which it is stored; ``text`` the
-    same as people read it, in that of the table's ``scale``.
+    """One column of a table: ``value_of`` is the value, in the unit in which it is stored; ``text``
+    the same as people read it, in that of the table's ``scale``.
     """
 
     heading: str
     kind: Literal["text", "number"]
-    of: Callable[[DeltaRow], Value]
+    value_of: Callable[[DeltaRow], Value]
     text: Callable[[DeltaRow], str]
 
 

@@ -119,10 +119,10 @@ def _part_remark(request: HttpRequest, limited: BoundedComparison) -> str:
         return ""
     part = limited.part
     tests = f"{part.shown_tests:,} of {len(part.tests):,} tests"
-    text = f"This is a part: {part.shown:,} rows, those of {tests}."
-    if limited.following is None:
+    text = f"This is a part: {part.shown_rows:,} rows, those of {tests}."
+    if limited.next_part is None:
         return text
-    following = f"{request.path}?{limited.following.to_query()}"
+    following = f"{request.path}?{limited.next_part.to_query()}"
     return f"{text} The next: {request.build_absolute_uri(following)}"
 
 

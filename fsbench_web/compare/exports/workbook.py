@@ -174,7 +174,11 @@ def _table(sheet: Any, document: Document, table: DeltaTable, bold: Any) -> None
     for place, row in enumerate(table.rows, start=4):
         mark = row.mark
         for number, value in enumerate(
-            [*(column.of(row) for column in table_columns), mark, ", ".join(marks(row, notes))]
+            [
+                *(column.value_of(row) for column in table_columns),
+                mark,
+                ", ".join(marks(row, notes)),
+            ]
         ):
             _put(sheet, place, number, value)
     note_lines = [f"({note.mark}) {note.label}: {note.sentence}" for note in notes]

@@ -55,14 +55,15 @@ def choices(
 
 @dataclass(frozen=True)
 class RequestedLine:
-    """A test and a category of a line. ``refusal`` says why there is no such line; ``instead`` that
-    another category is shown than was asked for, as the one of a test that was chosen before.
+    """A test and a category of a line. ``refusal`` says why there is no such line;
+    ``substitution`` that another category is shown than was asked for, as the one of a test that
+    was chosen before.
     """
 
     test: str
     category: str
     refusal: str = ""
-    instead: str = ""
+    substitution: str = ""
 
 
 def requested_line(
@@ -93,7 +94,7 @@ def requested_line(
     category_name = categories.in_sentence(categories.label(category))
     chosen_name = categories.in_sentence(categories.label(chosen))
     return RequestedLine(
-        test, chosen, instead=f"{name} has no {category_name}: shown is its {chosen_name}."
+        test, chosen, substitution=f"{name} has no {category_name}: shown is its {chosen_name}."
     )
 
 

@@ -16,7 +16,7 @@ from django.db.models.functions import Coalesce, TruncDate
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.compare.history import profile_line
 from fsbench_web.compare.history.line_series import same_line
-from fsbench_web.compare.history.lun_line import OwnLine, own_line
+from fsbench_web.compare.history.lun_line import LunLine, read_lun_line
 from fsbench_web.compare.history.profile_lun_line import lun_line_of_work
 from fsbench_web.compare.history.words import MINUS, ShownChange, shown_change
 from fsbench_web.compare.models import Watch
@@ -61,7 +61,7 @@ class History:
     ``left_out`` is how many older runs there are beyond MOST_RUNS; ``undated`` are those whose
     file does not say when they were measured: they have the date of their import. ``problem`` says
     in a sentence why nothing can be shown or judged. ``printed_units`` are those of the runs, where
-    they were converted to ``unit``. ``own`` is what the LUN did by itself beside each point.
+    they were converted to ``unit``. ``lun_line`` is what the LUN did by itself beside each point.
     ``reference`` is the speed of the first point, which is 1.00 of a work profile in multiples;
     whatever point is the first of a later look, levels times theirs can be compared. ``workloads``
     are the titles of those that a work profile is of, where they are several. ``flags`` are those
@@ -76,7 +76,7 @@ class History:
     undated: frozenset[int] = frozenset()
     problem: str = ""
     printed_units: tuple[str, ...] = ()
-    own: OwnLine = field(default_factory=OwnLine)
+    lun_line: LunLine = field(default_factory=LunLine)
     margin_percent: float = 0.0
     reference: float | None = None
     workloads: tuple[str, ...] = ()
@@ -84,19 +84,19 @@ class History:
     is_emulated: bool = False
 
     @property
-    def own_changes(self) -> list[str]:
+    def lun_changes(self) -> list[str]:
         """Where the LUN itself changed, in sentences."""
         return [
             f"From {self.points[place - 1].name} to {self.points[place].name}: "
             f"{f'{percent:+.1f}%'.replace('-', MINUS)}"
-            for place, percent in self.own.changes(self.margin_percent)
+            for place, percent in self.lun_line.changes(self.margin_percent)
         ]
 
     @property
     def rows(self) -> list[tuple[Point, float | None, float | None]]:
         """Each point with what the LUN itself did, and the score in percent of that."""
         return [
-            (point, self.own.mean_at(place), self.own.share_at(place))
+            (point, self.lun_line.mean_at(place), self.lun_line.share_at(place))
             for place, point in enumerate(self.points)
         ]
 
@@ -124,8 +124,8 @@ class _LineUnavailable(ValueError):
 class _MeasuredLine:
     """The points of a line in order, in ``unit``; ``unknown`` runs do not say where they belong.
 
-    ``scores`` are those of single runs, where they are scored by themselves; ``own`` is the LUN's
-    own line, where that is known without them.
+    ``scores`` are those of single runs, where they are scored by themselves; ``lun_line`` is the
+    LUN's own line, where that is known without them.
     """
 
     points: list[Point]
@@ -134,7 +134,7 @@ class _MeasuredLine:
     printed_units: tuple[str, ...]
     scores: Mapping[int, float] = field(default_factory=dict)
     reference: float | None = None
-    own: OwnLine | None = None
+    lun_line: LunLine | None = None
     workloads: tuple[str, ...] = ()
 
 
@@ -165,11 +165,11 @@ def history(
     points, unit, scores = measured.points, measured.unit, measured.scores
     lower = _is_lower_better(unit)
     steps = changes([point.values for point in points], margin) if points else []
-    lun_line = measured.own
+    lun_line = measured.lun_line
     if lun_line is None:
         probes = {pk: probe for pk, probe in _probes(latest).items() if pk in scores}
         score_key = (test, category, unit)
-        lun_line = own_line(line, [point.runs for point in points], probes, scores, score_key)
+        lun_line = read_lun_line(line, [point.runs for point in points], probes, scores, score_key)
     named_points = [(point.name, point.values) for point in points]
     drawn_runs = {run for point in points for run in point.runs} | set(scores)
     flags = {row[0]: flags_of_run(*row[6:]) for row in latest if row[0] in drawn_runs}
@@ -188,7 +188,7 @@ def history(
             )
             for change in steps
         ],
-        own=lun_line,
+        lun_line=lun_line,
         margin_percent=margin,
         reference=measured.reference,
         unit=unit,
@@ -283,7 +283,7 @@ def _by_work(
     base = scored[names[0]].level if names and profile.together == RATIO else work_line.factor
     points = []
     for name in names:
-        profile_score = scored[name].against(base)
+        profile_score = scored[name].in_multiples_of(base)
         score, *values = (
             converted(value, display_units[printed].times)
             if display_units[printed].is_converted
@@ -302,7 +302,7 @@ def _by_work(
         len(scored[""].runs) if "" in scored else 0,
         _printed_units(display_units),
         reference=base if profile.together == RATIO else None,
-        own=lun_line_of_work(work_line, names, _probes(latest)).against(base / times),
+        lun_line=lun_line_of_work(work_line, names, _probes(latest)).in_multiples_of(base / times),
         workloads=profile_line.titles_of(work_line.workloads)
         if len(work_line.workloads) > 1
         else (),

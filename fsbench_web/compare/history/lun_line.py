@@ -18,7 +18,7 @@ Values = tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class OwnLine:
+class LunLine:
     """What the LUN did by itself, in the unit of the scores, beside each point of a line.
 
     ``points`` and ``shares`` (scores in percent of it) have the values of each point's runs; a
@@ -31,7 +31,7 @@ class OwnLine:
     shares: tuple[Values, ...] = ()
     why: str = ""
 
-    def against(self, base: float) -> "OwnLine":
+    def in_multiples_of(self, base: float) -> "LunLine":
         """In multiples of ``base``: shares stay."""
         points = tuple(tuple(value / base for value in values) for values in self.points)
         return replace(self, points=points)
@@ -82,24 +82,24 @@ def _changes_at(values: Sequence[Values], margin_percent: float, place: int) -> 
     return any(known_places[step.place] == place for step in steps)
 
 
-def own_line(
+def read_lun_line(
     line: Series | Watch,
     points: Sequence[Sequence[int]],
     probe_of: Mapping[int, int],
     scores: Mapping[int, float],
     score_key: tuple[str, str, str],
-) -> OwnLine:
+) -> LunLine:
     """That of the runs of each point, by their numbers. Two queries; none where there is no probe.
 
     ``probe_of`` are the probes of the runs by key, ``scores`` their scores, ``score_key`` is the
     test, the category, and the unit of the scores.
     """
     if not probe_of or line.workload is None:
-        return OwnLine()
+        return LunLine()
     try:
         kind = workload_of(line.workload.tool, line.workload.parameters)
     except ParameterError:
-        return OwnLine()
+        return LunLine()
     test, category, unit = score_key
     by_probe = {
         pk: SeriesCeilings(kind, [probe])
@@ -113,7 +113,7 @@ def own_line(
         if share:
             by_run[run] = (share.ceiling, share.percent)
             of = share.of
-    return OwnLine(
+    return LunLine(
         of,
         tuple(tuple(by_run[run][0] for run in runs if run in by_run) for runs in points),
         tuple(tuple(by_run[run][1] for run in runs if run in by_run) for runs in points),

@@ -108,7 +108,7 @@ class ProfileScore:
     of_repeats: Mapping[str, float]
     sources: Mapping[RequiredCell, Mapping[str, int]]
 
-    def against(self, baseline: float) -> "ProfileScore":
+    def in_multiples_of(self, baseline: float) -> "ProfileScore":
         """In multiples of the baseline."""
         repeats = {name: value / baseline for name, value in self.of_repeats.items()}
         return replace(self, level=self.level / baseline, of_repeats=repeats)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fsbench_web.catalog.models import Workload
-from fsbench_web.compare.history.lun_line import OwnLine
+from fsbench_web.compare.history.lun_line import LunLine
 from fsbench_web.compare.history.profile_line import ProfileScore, WorkLine, cells_in_words
 from fsbench_web.core.scoring.ceilings import Probe
 from fsbench_web.core.scoring.profiles.combining import ScoreUnavailable, level_of
@@ -23,20 +23,20 @@ NOT_MEASURED = (
 )
 
 
-def lun_line_of_work(line: WorkLine, names: Sequence[Any], probe_of: Mapping[int, int]) -> OwnLine:
+def lun_line_of_work(line: WorkLine, names: Sequence[Any], probe_of: Mapping[int, int]) -> LunLine:
     """Of the points ``names``, in multiples of what ``line.groups`` has; ``probe_of`` are the
     probes of runs, by key. Two queries; none where there is no probe.
     """
     used = {run for name in names for run in line.groups[name].runs}
     probes = {run: probe for run, probe in probe_of.items() if run in used}
     if not probes:
-        return OwnLine(why=NOT_MEASURED)
+        return LunLine(why=NOT_MEASURED)
     ceilings = _Ceilings(line, probes, read_probes(set(probes.values())), _kinds(line.workloads))
     levels = [ceilings.levels(line.groups[name]) for name in names]
     if not any(levels):
-        return OwnLine(why=ceilings.why)
+        return LunLine(why=ceilings.why_missing)
     of = f"requests of the same work, {len(line.profile.demands)} cells by their weights"
-    return OwnLine(
+    return LunLine(
         of,
         tuple(tuple(lun_level for lun_level, _ in pairs) for pairs in levels),
         tuple(tuple(percent for _, percent in pairs) for pairs in levels),
@@ -62,7 +62,7 @@ class _Ceilings:
     probes: Mapping[int, Probe]
     kinds: Mapping[int | None, Kind]
     missing: set[RequiredCell] = field(default_factory=set)
-    _known: dict[tuple[int | None, int], SeriesCeilings] = field(default_factory=dict)
+    _series_ceilings: dict[tuple[int | None, int], SeriesCeilings] = field(default_factory=dict)
 
     def levels(self, score: ProfileScore) -> list[tuple[float, float]]:
         """(the LUN's own, the score in percent of it) of each repeat, of all together where none
@@ -108,17 +108,17 @@ class _Ceilings:
             self.missing.add(demand)
             return None
         key = (workload, probe)
-        if key not in self._known:
-            self._known[key] = SeriesCeilings(kind, [self.probes[probe]])
+        if key not in self._series_ceilings:
+            self._series_ceilings[key] = SeriesCeilings(kind, [self.probes[probe]])
         measure = self.line.measures[demand.test]
-        ceiling = self._known[key].in_unit(measure.unit, demand.test, demand.record_kb)
+        ceiling = self._series_ceilings[key].in_unit(measure.unit, demand.test, demand.record_kb)
         if ceiling is None:
             self.missing.add(demand)
             return None
         return ceiling * measure.factor
 
     @property
-    def why(self) -> str:
+    def why_missing(self) -> str:
         """Why no repeat has a ceiling of every cell."""
         if not self.missing:
             return (

@@ -37,19 +37,19 @@ class PaperRow:
 
     contender: str
     paper: DeltaRow | None
-    own: DeltaRow | None
+    study: DeltaRow | None
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One test and category. ``own`` is None where it was not measured here.
+    """One test and category. ``study`` is None where it was not measured here.
 
     Of the ``pairs`` of contenders that both have and rank, ``same_pairs`` stand in the same order;
     ``is_same_best`` None where there is no best, or not of contenders that both have.
     """
 
     paper: DeltaTable
-    own: DeltaTable | None
+    study: DeltaTable | None
     rows: list[PaperRow]
     pairs: int
     same_pairs: int
@@ -57,15 +57,15 @@ class PaperTable:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Those that all rows of the own table have."""
-        return self.own.common_flags if self.own else ()
+        """Those that all rows of its table have."""
+        return self.study.common_flags if self.study else ()
 
     @property
-    def here(self) -> str:
-        """What all rows of the own table have alike, in words: cells and runs; "" for nothing."""
-        if self.own is None:
+    def coverage_words(self) -> str:
+        """What all rows of its table have alike, in words: cells and runs; "" for nothing."""
+        if self.study is None:
             return ""
-        cells, runs = self.own.coverage_of_each, self.own.runs_of_each
+        cells, runs = self.study.coverage_of_each, self.study.runs_of_each
         parts = [f"{cells} each"] if cells else []
         return ", ".join([*parts, f"{runs} run{'' if runs == 1 else 's'}"] if runs else parts)
 
@@ -128,7 +128,7 @@ def _best(rows: Iterable[DeltaRow]) -> set[str]:
 
 def agreement(tables: Iterable[PaperTable]) -> Agreement:
     """Counts over the tables that both have."""
-    shared = [table for table in tables if table.own is not None]
+    shared = [table for table in tables if table.study is not None]
     judged = [table.is_same_best for table in shared if table.is_same_best is not None]
     return Agreement(
         len(shared),

@@ -42,7 +42,7 @@ def as_csv(tables: Sequence[PaperTable], heading: Heading) -> bytes:
     for table in tables:
         start = [as_text(getattr(table.paper, name)) for name in ("test", "category", "unit")]
         for row in table.rows:
-            sides = [_cells(row.paper), _cells(row.own)]
+            sides = [_cells(row.paper), _cells(row.study)]
             writer.writerow([*start, as_text(row.contender), *sides[0], *sides[1]])
     return out.getvalue().encode()
 
@@ -80,7 +80,7 @@ def _table(table: PaperTable) -> dict[str, Any]:
         "category": table.paper.category,
         "unit": table.paper.unit,
         "lower_is_better": table.paper.lower_is_better,
-        "is_measured": table.own is not None,
+        "is_measured": table.study is not None,
         "pairs": table.pairs,
         "same_pairs": table.same_pairs,
         "is_same_best": table.is_same_best,
@@ -92,7 +92,7 @@ def _row(row: PaperRow) -> dict[str, Any]:
     return {
         "contender": row.contender,
         "paper": row.paper and row.paper.as_dict(),
-        "own": row.own and row.own.as_dict(),
+        "own": row.study and row.study.as_dict(),
     }
 
 

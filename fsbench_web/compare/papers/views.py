@@ -22,12 +22,12 @@ from fsbench_web.studies.views.study import study_or_404
 
 
 class _PaperAndStudy(NamedTuple):
-    """``theirs`` are the paper's tables, ``ours`` the study's, ``tables`` both side by side."""
+    """``tables`` are ``paper_tables`` and ``study_tables`` side by side."""
 
-    own: Study
+    study: Study
     paper: Study
-    theirs: list[DeltaTable]
-    ours: list[DeltaTable]
+    paper_tables: list[DeltaTable]
+    study_tables: list[DeltaTable]
     tables: list[comparison.PaperTable]
     emulated: emulation.Notice | None
 
@@ -40,17 +40,17 @@ def page(request: HttpRequest, slug: str, paper: str) -> HttpResponse:
     pair = _paper_and_study(slug, paper)
     groups = comparison.by_test(pair.tables)
     context = {
-        "study": pair.own,
+        "study": pair.study,
         "paper": pair.paper,
         "groups": groups,
         "is_flat": all(len(group.tables) == 1 for group in groups),
         "agreement": comparison.agreement(pair.tables),
-        "hardware_there": _distinct_names(pair.theirs, "hardware"),
-        "hardware_here": _distinct_names(pair.ours, "hardware"),
-        "kernels_there": _distinct_names(pair.theirs, "kernel"),
-        "kernels_here": _distinct_names(pair.ours, "kernel"),
+        "hardware_there": _distinct_names(pair.paper_tables, "hardware"),
+        "hardware_here": _distinct_names(pair.study_tables, "hardware"),
+        "kernels_there": _distinct_names(pair.paper_tables, "kernel"),
+        "kernels_here": _distinct_names(pair.study_tables, "kernel"),
         "emulated": pair.emulated,
-        "missing": sum(table.own is None for table in pair.tables),
+        "missing": sum(table.study is None for table in pair.tables),
         "formats": files.FORMATS,
     }
     return render(request, "compare/paper_comparison.html", context)
@@ -66,7 +66,7 @@ def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpRespon
         raise Http404(f"These tables can be had as {suffixes}, and not as “{suffix[:20]}”.")
     pair = _paper_and_study(slug, paper)
     heading = files.Heading(
-        title=f"{pair.own.title} beside {pair.paper.title}",
+        title=f"{pair.study.title} beside {pair.paper.title}",
         address=request.build_absolute_uri(reverse("compare:paper_comparison", args=[slug, paper])),
         as_of=timezone.localtime(),
         notes=[HARDWARE_DIFFERS, *([pair.emulated.sentence] if pair.emulated else [])],

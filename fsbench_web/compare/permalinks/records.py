@@ -77,7 +77,7 @@ class Changes:
     problem: str = ""
 
     @property
-    def anything(self) -> bool:
+    def has_any(self) -> bool:
         return bool(self.newer_runs or self.gone_runs or self.changed_rows or self.problem)
 
 
@@ -247,7 +247,7 @@ def _snapshot(live: Comparison) -> str:
             "by": live.spec.by,
             "sort": live.spec.sort,
             "differences": asdict(
-                differences(live.shown, live.spec.by, environments_of(live.shown_series))
+                differences(live.shown_contenders, live.spec.by, environments_of(live.shown_series))
             ),
             "tables": [table.as_dict() for table in live.tables],
             "run_ids": sorted(live.run_ids),

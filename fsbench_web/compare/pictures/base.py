@@ -68,7 +68,7 @@ class PictureKind(ABC):
         return testnames.label(test)
 
     @property
-    def instead(self) -> list[str]:
+    def substitutions(self) -> list[str]:
         """What to say where something else is drawn than the address asks for besides the test."""
         category = self.spec.category
         if not self.spec.comparison.is_of_work and not categories.is_of_work(category):
@@ -97,14 +97,14 @@ class CategoryPicture(PictureKind):
 
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
-        slugs = self.known
+        slugs = self.drawable_categories
         if spec.comparison.categories:
             slugs = [slug for slug in slugs if slug in spec.comparison.categories] or slugs
         self.category = category_of(spec, slugs)
 
     @property
-    def instead(self) -> list[str]:
-        return super().instead or self.other_category
+    def substitutions(self) -> list[str]:
+        return super().substitutions or self.other_category
 
     @property
     def other_category(self) -> list[str]:
@@ -119,7 +119,7 @@ class CategoryPicture(PictureKind):
         return [f"{testnames.label(self.test)} has no {wanted} here; shown is its {drawn}."]
 
     @property
-    def known(self) -> list[str]:
+    def drawable_categories(self) -> list[str]:
         """The categories in which it can be drawn."""
         return self.offer.categories.get(self.test, [])
 

@@ -49,7 +49,7 @@ class BestCases(CategoryPicture):
         self.notices += [emulated] if emulated else []
 
     @property
-    def instead(self) -> list[str]:
+    def substitutions(self) -> list[str]:
         """Of a range another operation than is asked for; of a profile ``notices`` say it."""
         if not categories.is_of_work(self.category):
             return self.other_category
@@ -78,7 +78,7 @@ class BestCases(CategoryPicture):
         if not self.tables:
             if parts:
                 return Picture(None, notes=parts)
-            raise PictureUnavailable(self.needs.nothing)
+            raise PictureUnavailable(self.needs.refusal)
         drawn = _picture(max(self.tables, key=lambda table: len(table.rows)))
         return replace(drawn, notes=[*drawn.notes, *parts])
 

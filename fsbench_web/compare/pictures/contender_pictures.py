@@ -29,20 +29,20 @@ class ContenderPicture(PictureKind):
 
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
-        self.contenders, emulated = contenders(spec.comparison, self.measured)
+        self.contenders, emulated = contenders(spec.comparison, self.measured_tests)
         self.notices += [emulated] if emulated else []
 
     @property
-    def measured(self) -> list[str]:
+    def measured_tests(self) -> list[str]:
         """The tests of which contenders must have any."""
         return [self.test]
 
     def draw(self) -> Picture:
         if not self.contenders:
-            raise PictureUnavailable(self.needs.nothing)
-        return self.draw_known()
+            raise PictureUnavailable(self.needs.refusal)
+        return self.draw_contenders()
 
-    def draw_known(self) -> Picture:
+    def draw_contenders(self) -> Picture:
         """As ``draw``, where there is any contender."""
         raise NotImplementedError
 
@@ -73,20 +73,20 @@ class SingleContenderPicture(ContenderPicture):
 
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
-        self.known = {contender.key: contender for contender in self.contenders}
+        self.by_key = {contender.key: contender for contender in self.contenders}
         best = self.contenders[0] if self.contenders else None
-        self.a = best if spec.a is None else self.known.get(spec.a, best)
+        self.a = best if spec.a is None else self.by_key.get(spec.a, best)
 
     @property
     def selects(self) -> Sequence[Select]:
         return [self.select("a", "Contender", self.a)]
 
-    def draw_known(self) -> Picture:
+    def draw_contenders(self) -> Picture:
         if self.a is None or self.spec.a not in (None, self.a.key):
             raise PictureUnavailable(GONE)
-        return self.draw_one(self.a)
+        return self.draw_contender(self.a)
 
-    def draw_one(self, contender: Contender) -> Picture:
+    def draw_contender(self, contender: Contender) -> Picture:
         raise NotImplementedError
 
 

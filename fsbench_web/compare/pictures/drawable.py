@@ -41,11 +41,11 @@ ScoredTests = Mapping[str, Collection[ScoredTest]]
 class Need:
     """What a test must have to be drawn.
 
-    ``of`` says which of the tests can be; ``nothing`` is what to say where none can.
+    ``tests_of`` says which of the tests can be; ``refusal`` is what to say where none can.
     """
 
-    of: Callable[[ScoredTests], list[str]]
-    nothing: str
+    tests_of: Callable[[ScoredTests], list[str]]
+    refusal: str
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class DrawableTests:
 
     scored: ScoredTests
     categories: Mapping[str, list[str]]
-    _known: dict[Need, list[str]] = field(default_factory=dict)
+    _tests_of: dict[Need, list[str]] = field(default_factory=dict)
 
     def of(self, need: Need) -> list[str]:
         """The tests that can be drawn, in the order of all pages."""
-        if need not in self._known:
-            self._known[need] = need.of(self.scored)
-        return self._known[need]
+        if need not in self._tests_of:
+            self._tests_of[need] = need.tests_of(self.scored)
+        return self._tests_of[need]
 
 
 def is_measured(kinds: Iterable[ScoredTest]) -> bool:
@@ -118,7 +118,7 @@ def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> tuple[list[Contend
     by_series: dict[int, Contender] = {}
     for member, unit in (
         (member, table.unit)
-        for table, group in zip(compared.tables, compared.shown, strict=True)
+        for table, group in zip(compared.tables, compared.shown_contenders, strict=True)
         for member in group
     ):
         row = member.row

@@ -34,7 +34,7 @@ class HeatMap(SingleContenderPicture):
     words = "One contender: block size by file size."
     needs = MATRIX
 
-    def draw_one(self, contender: Contender) -> Picture:
+    def draw_contender(self, contender: Contender) -> Picture:
         matrices = self.in_one_unit(cells.matrices([contender.key], self.test))
         if not matrices:
             text = f"{contender.name} has no matrix of {testnames.label(self.test)}."
@@ -51,12 +51,12 @@ class HeatMap(SingleContenderPicture):
         """Flagged cells are hatched, and the cache boundary is a line."""
         quality = Series.objects.values_list("quality", flat=True).get(pk=contender.key)
         return heatmap.matrix(
-            **self.drawn(contender, matrix),
+            **self.figure_arguments(contender, matrix),
             flagged=_flagged(matrix.cells),
             edges=run_quality.edges(quality, self.test),
         )
 
-    def drawn(self, contender: Contender, matrix: Matrix) -> dict[str, Any]:
+    def figure_arguments(self, contender: Contender, matrix: Matrix) -> dict[str, Any]:
         """What every figure of a matrix takes: the means, where each leads, and words."""
         title = (
             f"{testnames.label(self.test)}: {contender.name}{_runs_remark(matrix.cells.values())}"

@@ -54,11 +54,11 @@ class LoadCurves(SeveralContendersPicture):
         return [scale_select(self.spec)]
 
     @property
-    def measured(self) -> list[str]:
+    def measured_tests(self) -> list[str]:
         tests = {test: testnames.parts(test) for test in self.offer.of(RUNS)}
         return [test for test, (name, load) in tests.items() if name == self.test and load]
 
-    def draw_known(self) -> Picture:
+    def draw_contenders(self) -> Picture:
         label = testnames.label(self.test)
         all_curves = self.in_one_unit(cells.load_curves(self.keys, self.test))
         if not all_curves:

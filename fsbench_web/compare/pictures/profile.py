@@ -37,7 +37,7 @@ class Profile(FixedSizesPicture):
     def selects(self) -> Sequence[Select]:
         return [*super().selects, scale_select(self.spec)]
 
-    def draw_known(self) -> Picture:
+    def draw_contenders(self) -> Picture:
         if self.record_kb is not None and self.file_kb is not None:
             raise PictureUnavailable(
                 f"A profile is taken at one {self.block} size or at one file size: set the other "

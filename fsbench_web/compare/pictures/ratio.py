@@ -24,9 +24,9 @@ class Ratio(SingleContenderPicture):
 
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
-        self.is_gone = any(key not in self.known for key in (spec.a, spec.b) if key is not None)
+        self.is_gone = any(key not in self.by_key for key in (spec.a, spec.b) if key is not None)
         others = [contender for contender in self.contenders if contender is not self.a]
-        self.b = self.known.get(spec.b) if spec.b is not None else None
+        self.b = self.by_key.get(spec.b) if spec.b is not None else None
         if spec.b is None and others and not self.is_gone:
             self.b = others[0]
 
@@ -37,7 +37,7 @@ class Ratio(SingleContenderPicture):
             self.select("b", "over speed of", self.b),
         ]
 
-    def draw_one(self, contender: Contender) -> Picture:
+    def draw_contender(self, contender: Contender) -> Picture:
         if self.is_gone:
             raise PictureUnavailable(GONE)
         if self.b is None:

@@ -20,7 +20,7 @@ class RepeatsOfRuns(FixedSizesPicture):
     words = "Every run a point, and from five on a box of their quartiles: how far repeats scatter."
     needs = RUNS
 
-    def draw_known(self) -> Picture:
+    def draw_contenders(self) -> Picture:
         every_series = cells.repeats(
             self.keys, self.test, record_kb=self.record_kb, file_kb=self.file_kb
         )

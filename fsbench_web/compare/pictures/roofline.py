@@ -45,7 +45,7 @@ class Roofline(SeveralContendersPicture):
         offered = [(size, size_name(size)) for size in self.files]
         return [Select("file", "File size", offered, self.file_kb), scale_select(self.spec)]
 
-    def draw_known(self) -> Picture:
+    def draw_contenders(self) -> Picture:
         matrices = self.in_one_unit(cells.matrices(self.keys, self.test, file_kb=self.file_kb))
         units = [matrix.unit for matrix in matrices]
         unit = max(units, key=units.count) if units else ""

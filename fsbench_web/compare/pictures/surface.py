@@ -18,11 +18,11 @@ class Surface(HeatMap):
     label = "3-D surface"
     words = "One contender, as IOzone draws it."
 
-    def draw_one(self, contender: Contender) -> Picture:
-        picture = super().draw_one(contender)
+    def draw_contender(self, contender: Contender) -> Picture:
+        picture = super().draw_contender(contender)
         if picture.figure is None:
             return picture
         return replace(picture, notes=[*picture.notes, _JOINED])
 
     def figure(self, contender: Contender, matrix: Matrix) -> go.Figure:
-        return surface.surface(**self.drawn(contender, matrix))
+        return surface.surface(**self.figure_arguments(contender, matrix))

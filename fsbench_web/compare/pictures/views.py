@@ -48,12 +48,12 @@ class RequestedPicture:
     picture: Picture = field(default_factory=lambda: Picture(None))
     notices: Sequence[str] = ()
     problem: str = ""
-    instead: Sequence[str] = ()
+    substitutions: Sequence[str] = ()
 
     @property
     def as_drawn(self) -> PictureSpec:
         """The address of the very picture, where another is drawn than was asked for."""
-        if not self.instead or self.kind is None:
+        if not self.substitutions or self.kind is None:
             return self.spec
         category = self.kind.category if isinstance(self.kind, CategoryPicture) else ""
         comparison = self.spec.comparison
@@ -86,11 +86,13 @@ def csv_file(request: HttpRequest) -> HttpResponse:
     except SpecError as error:
         return _plain(error.problems, 400)
     table = requested.picture.table
-    if requested.instead:  # a file has no room for a warning
+    if requested.substitutions:  # a file has no room for a warning
         names = ", ".join(
             map(short, requested.offer.of(KINDS[requested.spec.kind].needs)[:MOST_NAMED])
         )
-        return _plain([*requested.instead, f"Tests that can be drawn like this: {names}."], 400)
+        return _plain(
+            [*requested.substitutions, f"Tests that can be drawn like this: {names}."], 400
+        )
     if table is None:
         return _plain(
             [requested.problem or "There is no such chart.", *requested.picture.notes], 404
@@ -111,12 +113,17 @@ def _requested_picture(spec: PictureSpec) -> RequestedPicture:
     needs = KINDS[spec.kind].needs
     tests = offered.of(needs)
     if not tests:
-        return RequestedPicture(spec, offered, problem=needs.nothing)
+        return RequestedPicture(spec, offered, problem=needs.refusal)
     test = spec.test if spec.test in tests else _nearest_test(spec.test, tests)
     kind = KINDS[spec.kind](spec, test, offered)
-    instead = [*_substitution(spec.test, test), *kind.instead]
+    substitutions = [*_substitution(spec.test, test), *kind.substitutions]
     requested = RequestedPicture(
-        spec, offered, test, kind, notices=[*instead, *kind.notices], instead=instead
+        spec,
+        offered,
+        test,
+        kind,
+        notices=[*substitutions, *kind.notices],
+        substitutions=substitutions,
     )
     try:
         picture = kind.draw()

@@ -43,9 +43,9 @@ class WriteAndRead(CategoryPicture):
         self.notices += [emulated] if emulated else []
 
     @property
-    def known(self) -> list[str]:
+    def drawable_categories(self) -> list[str]:
         of_read = self.offer.categories[READS[self.test]]
-        return [slug for slug in super().known if slug in of_read]
+        return [slug for slug in super().drawable_categories if slug in of_read]
 
     def draw(self) -> Picture:
         writes, reads = self.by_test.get(self.test), self.by_test.get(self.read)

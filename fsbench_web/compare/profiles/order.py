@@ -49,7 +49,7 @@ def order(request: HttpRequest) -> HttpResponse:
     if not missing.demands:
         messages.info(request, "Nothing is missing: every contender has every cell.")
     unmeasured = {*plan.without_workload, *(demand for demand, _ in plan.refused)}
-    again = [demand for demand in missing.again if demand not in unmeasured]
+    again = [demand for demand in missing.repeated_demands if demand not in unmeasured]
     if again:
         messages.info(
             request,

@@ -82,7 +82,7 @@ def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
     )
     place = f"is level with {overall.level_with}" if overall.is_level else "comes first"
     level = f"; it is level with another in {overall.shared}" if overall.shared else ""
-    behind = f"; it is not the best in {len(overall.behind)}" if overall.behind else ""
+    behind = f"; it is not the best in {len(overall.slower_tests)}" if overall.slower_tests else ""
     yield Prose(
         (
             Part(first.contender, is_name=True),
@@ -91,7 +91,7 @@ def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
                 f"({overall.rests_on}). "
                 f"It is the best by more than chance in {overall.sure} of {tests}{level}{behind}."
                 f"{f' {overall.of_a_cache}' if overall.of_a_cache else ''}"
-                f"{f' {overall.mostly.sentence}' if overall.mostly else ''}"
+                f"{f' {overall.dominant_workload.sentence}' if overall.dominant_workload else ''}"
             ),
         )
     )

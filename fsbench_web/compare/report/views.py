@@ -119,7 +119,7 @@ def _left_out(request: HttpRequest, limited: bounds.BoundedComparison) -> str:
     page = f"{reverse('compare:page')}?{part.whole.to_query()}"
     alone = " What is shown is ranked by itself." if part.is_apart else ""
     return (
-        f"This report shows {part.shown:,} rows, those of {part.shown_tests:,} of "
+        f"This report shows {part.shown_rows:,} rows, those of {part.shown_tests:,} of "
         f"{len(part.tests):,} tests: all of them are more than a report holds.{alone} The others, "
         "part by part: "
         f"{request.build_absolute_uri(page)}"

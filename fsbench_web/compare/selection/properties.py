@@ -34,21 +34,22 @@ PLAIN = Value("plain", "a new file system, nothing more")
 
 @dataclass(frozen=True)
 class Property:
-    """``one`` and ``many`` name it in sentences; ``of`` reads it from a series or its score.
+    """``singular`` and ``plural`` name it in sentences; ``value_of`` reads it from a series or its
+    score.
 
-    ``is_of_configuration``: ``of`` asks nothing but what a ConfigurationFacts has.
+    ``is_of_configuration``: ``value_of`` asks nothing but what a ConfigurationFacts has.
     """
 
     slug: str
-    one: str
-    many: str
-    of: Callable[[SeriesFacts], Value]
+    singular: str
+    plural: str
+    value_of: Callable[[SeriesFacts], Value]
     is_of_configuration: bool = False
 
     @property
     def title(self) -> str:
         """For headings."""
-        return self.many[:1].upper() + self.many[1:]
+        return self.plural[:1].upper() + self.plural[1:]
 
 
 def slug_of(text: str) -> str:
@@ -265,7 +266,8 @@ def condition(parameter: str, chosen: Collection[str]) -> Condition:
         chosen = {*chosen, *map(current_label, chosen)}
     if parameter not in STAGE_FILTERS:
         return Condition(
-            lambda row: chosen_property.of(row).slug in chosen, chosen_property.is_of_configuration
+            lambda row: chosen_property.value_of(row).slug in chosen,
+            chosen_property.is_of_configuration,
         )
     by_key: dict[str, set[str]] = defaultdict(set)
     for slug in chosen:
@@ -281,7 +283,7 @@ def condition(parameter: str, chosen: Collection[str]) -> Condition:
             for key, values in by_key.items()
         ):
             return True
-        value = chosen_property.of(row)
+        value = chosen_property.value_of(row)
         return value in (DEFAULTS, UNKNOWN) and value.slug in chosen
 
     return Condition(takes, chosen_property.is_of_configuration)

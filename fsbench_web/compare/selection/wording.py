@@ -188,8 +188,8 @@ def _property(parameter: str, chosen: Sequence[str], choices: ScoreChoices) -> s
     labels = dict(properties.offered(choices, parameter))
     names = [labels.get(slug, slug) for slug in chosen]
     if parameter in properties.STAGE_FILTERS and len(names) <= _NAMED_AT_MOST:
-        return f"{chosen_property.one} {properties.options_in_words(names)}"
-    return _chosen(chosen_property.one, chosen_property.many, names)
+        return f"{chosen_property.singular} {properties.options_in_words(names)}"
+    return _chosen(chosen_property.singular, chosen_property.plural, names)
 
 
 def _settings(spec: ComparisonSpec) -> Iterable[str]:

@@ -35,12 +35,14 @@ _INTERVALS_OF = {
 
 @dataclass(frozen=True)
 class Slide:
-    """What a slide says. ``address`` is where its numbers are; ``kept`` since when, if they are."""
+    """What a slide says. ``address`` is where its numbers are; ``kept_since`` since when they are
+    kept, if they are.
+    """
 
     sentence: str
     table: DeltaTable
     address: str
-    kept: str = ""
+    kept_since: str = ""
 
 
 def drawing(slide: Slide, among: Iterable[str] = ()) -> Drawing:
@@ -119,7 +121,7 @@ def foot_of(slide: Slide) -> list[str]:
     kernels = {row.kernel for row in table.rows if row.kernel}
     in_order = sorted(kernels, key=version_key)
     kernel = f"; kernel: {wording.joined(in_order, 3)}" if kernels else ""
-    kept_on = f"; {slide.kept}" if slide.kept else ""
+    kept_on = f"; {slide.kept_since}" if slide.kept_since else ""
     return [
         f"{table_title(table)}; study: {studies}{kept_on}",
         f"{_count(table)}; {_intervals(table)}{_ratio_words(table)}",

@@ -51,7 +51,7 @@ class DominantWorkload:
 
     workload: str
     tests: int
-    of: int
+    total: int
     latencies: int
 
     @property
@@ -59,37 +59,37 @@ class DominantWorkload:
         """So that nobody takes a mean of one workload for one of all."""
         kind = f" ({self.latencies} of them latencies)" if self.latencies else ""
         return (
-            f"{self.tests} of the {self.of} tests in the mean{kind} are of one workload, "
+            f"{self.tests} of the {self.total} tests in the mean{kind} are of one workload, "
             f"{self.workload}: it weighs more than all others together."
         )
 
 
 @dataclass(frozen=True)
 class Answer:
-    """``standings`` fastest first. ``tests`` are those counted, ``apart`` those that were not.
+    """``standings`` fastest first. ``tests`` are those counted, ``uncounted_tests`` the others.
 
     Of the first: in how many tests it is ``sure`` (faster than every other by more than chance),
     ``equivalent`` to another, ``open`` (best score alone, undecided), ``shared`` (the best score is
-    another's too, undecided), and ``behind`` (tests in which another has the better score).
+    another's too, undecided), and ``slower_tests`` (tests in which another has the better score).
     ``more_blocks`` would decide what is undecided; None where nobody knows. ``runs`` stand behind
     all, ``repeats`` is of a row, least and most. ``by`` is the work profile or range that is ranked
-    by, "" for none; ``mostly`` the workload that most tests are of. ``not_of_the_disk`` of the
-    ``scores`` in the mean are more than their LUN does by itself.
+    by, "" for none; ``dominant_workload`` the workload that most tests are of. ``not_of_the_disk``
+    of the ``scores`` in the mean are more than their LUN does by itself.
     """
 
     baseline: str
     standings: tuple[ContenderStanding, ...]
     tests: tuple[str, ...]
-    apart: tuple[str, ...]
+    uncounted_tests: tuple[str, ...]
     sure: int
     equivalent: int
     open: int
-    behind: tuple[str, ...]
+    slower_tests: tuple[str, ...]
     more_blocks: int | None
     runs: int
     repeats: tuple[int, int] | None
     by: str = ""
-    mostly: DominantWorkload | None = None
+    dominant_workload: DominantWorkload | None = None
     scores: int = 0
     not_of_the_disk: int = 0
     shared: int = 0
@@ -176,7 +176,7 @@ class Caveats:
     ``noise`` is the median half-width of the intervals, in percent; ``flagged`` rows of ``rows``
     carry a flag; ``uneven`` tests stand on different data points, ``single`` rows on one run.
     ``ceiling`` is the median share of the LUN's own speed, in percent, of the ``probed`` rows that
-    have one; ``above`` of them are more than the disk can do.
+    have one; ``above_ceiling`` of them are more than the disk can do.
     """
 
     rows: int
@@ -188,7 +188,7 @@ class Caveats:
     single: int
     ceiling: float | None = None
     probed: int = 0
-    above: int = 0
+    above_ceiling: int = 0
 
 
 def headline_tables(tables: Iterable[DeltaTable]) -> list[DeltaTable]:

@@ -29,7 +29,7 @@ _MOST_NAMED = 20
 
 @dataclass(frozen=True)
 class Part:
-    """Which part of the ``rows`` of the comparison ``whole`` is shown: ``shown`` of them.
+    """Which part of the ``rows`` of the comparison ``whole`` is shown: ``shown_rows`` of them.
 
     ``tests`` are all there are; so are ``categories`` and ``filesystems`` where some of them are
     left out, else they are empty.
@@ -47,7 +47,7 @@ class Part:
     """
 
     whole: ComparisonSpec
-    shown: int
+    shown_rows: int
     rows: int
     tests: tuple[str, ...]
     categories: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Part:
 
     @property
     def last_row(self) -> int:
-        return self.from_row + self.shown - 1
+        return self.from_row + self.shown_rows - 1
 
     @property
     def fits_answer(self) -> bool:
@@ -78,13 +78,13 @@ class BoundedComparison:
     """The comparison that a page shows.
 
     ``studies`` is of how many it shows a part, ``part`` which part of the rows of these it shows;
-    None where it shows all. ``known`` is what was read of its contenders to know.
+    None where it shows all. ``known_facts`` is what was read of its contenders to know.
     """
 
     spec: ComparisonSpec
     studies: int | None = None
     part: Part | None = None
-    known: Facts = field(default_factory=dict, compare=False, repr=False)
+    known_facts: Facts = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def address(self) -> ComparisonSpec:
@@ -95,7 +95,7 @@ class BoundedComparison:
         return replace(self.part.whole, from_test=self.part.from_test)
 
     @property
-    def following(self) -> ComparisonSpec | None:
+    def next_part(self) -> ComparisonSpec | None:
         """The part after this one; None after the last."""
         if self.part is None:
             return None
@@ -176,7 +176,7 @@ def by_rows(
         return replace(limited, spec=replace(requested_spec, from_test=0, from_row=0))
     is_single = spec.by == "configuration"
     max_rows = room.single_rows if is_single else room.rows
-    competing = field_of(spec, limited.known)
+    competing = field_of(spec, limited.known_facts)
     contenders = len({value.slug for value in competing.values.values()})
     all_at_once = replace(limited, spec=replace(requested_spec, from_test=0, from_row=0))
     if not is_single:
@@ -191,9 +191,9 @@ def by_rows(
     taken, part = _of_tests(requested_spec, counts, max_rows, room.tables)
     slugs: list[str] = []
     shown_filesystems: list[str] = []
-    if part.shown > max_rows:
+    if part.shown_rows > max_rows:
         slugs, part = _of_categories(part, counts[taken[0]], requested_spec, max_rows, room.tables)
-    if part.shown > max_rows:
+    if part.shown_rows > max_rows:
         of_table = scores.filter(test=taken[0], category=slugs[0])
         shown_filesystems, part = _cut_table(part, of_table, requested_spec, filesystems, max_rows)
     return replace(limited, spec=_narrowed_spec(part, taken, slugs, shown_filesystems), part=part)
@@ -250,7 +250,7 @@ def _of_categories(
     wished = [slug for slug in slugs if slug in requested_spec.part_categories] or slugs
     return taken, replace(
         part,
-        shown=shown_count,
+        shown_rows=shown_count,
         categories=tuple(sorted(slugs, key=categories.place)),
         next_categories=tuple(slug for slug in wished if slug not in taken),
     )
@@ -280,14 +280,14 @@ def _cut_table(
         taken, count = _first_fitting(names, sizes, filesystems, max_rows, max_rows)
     else:
         count = of_table.count()
-    part = replace(part, shown=count, filesystems=names, is_apart=True)
+    part = replace(part, shown_rows=count, filesystems=names, is_apart=True)
     if count <= max_rows:
         return taken, part
     start = min(max(requested_spec.from_row, 1), count)
     end = start + limits.WINDOW
     return taken, replace(
         part,
-        shown=min(limits.WINDOW, count - start + 1),
+        shown_rows=min(limits.WINDOW, count - start + 1),
         from_row=start,
         next_row=end if end <= count else 0,
     )

@@ -54,7 +54,7 @@ TOO_MANY_TO_MATCH = (
 class Comparison:
     """The tables of a spec, what there was to choose from, and what stands behind the tables.
 
-    ``shown`` holds the contenders of each table, with the scores that they are shown by.
+    ``shown_contenders`` holds the contenders of each table, with the scores that they are shown by.
     ``considered`` are all scores that passed the filters, also those that were not the best of
     their contender. ``left_out`` are the series that pass the filters and are not considered,
     because they were emulated. ``work`` is what is known of each work profile that was asked for.
@@ -63,10 +63,10 @@ class Comparison:
     spec: ComparisonSpec
     tables: list[DeltaTable]
     choices: ScoreChoices
-    shown: Sequence[Sequence[Contender]]
+    shown_contenders: Sequence[Sequence[Contender]]
     considered: QuerySet[Score]
     left_out: frozenset[int] = frozenset()
-    counted: int | None = None
+    counted_runs: int | None = None
     work: tuple[WorkAnswer, ...] = ()
 
     @cached_property
@@ -82,12 +82,14 @@ class Comparison:
     @cached_property
     def shown_series(self) -> frozenset[int]:
         """The series that any row is a score of."""
-        return frozenset(contender.row.series_id for table in self.shown for contender in table)
+        return frozenset(
+            contender.row.series_id for table in self.shown_contenders for contender in table
+        )
 
     @cached_property
     def run_count(self) -> int:
         """How many runs were considered. One query, the first time, if nobody had them counted."""
-        return self.counted if self.counted is not None else count_runs_of_scores(self.considered)
+        return self.counted_runs if self.counted_runs is not None else count_runs_of_scores(self.considered)
 
 
 def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:

@@ -100,7 +100,7 @@ class Differences:
         return tuple(d for d in self.properties if d.is_compared and d.is_unsure)
 
     @property
-    def anything(self) -> bool:
+    def has_any(self) -> bool:
         return bool(self.properties or self.facts)
 
 
@@ -127,7 +127,7 @@ def differences(
             continue
         values = _values(attribute, rows)
         difference = _difference(
-            attribute.title, attribute.one, values, counts, names, attribute.slug in belongs
+            attribute.title, attribute.singular, values, counts, names, attribute.slug in belongs
         )
         if difference is not None:
             of_properties.append(difference)
@@ -154,7 +154,7 @@ def _values(attribute: Property, rows: Mapping[int, ScoreRow]) -> dict[int, froz
 
 
 def _values_of(attribute: Property, row: ScoreRow) -> frozenset[str]:
-    value = attribute.of(row)
+    value = attribute.value_of(row)
     return frozenset({UNKNOWN.label if value == UNKNOWN else value.label})
 
 

@@ -107,7 +107,7 @@ def _filtered_field(spec: ComparisonSpec, known_facts: Facts) -> Field:
         known_facts[by, spec.studies] = series_facts(None, spec.studies)
     facts = known_facts[by, spec.studies]
     values = {
-        key: compared.of(competitor)
+        key: compared.value_of(competitor)
         for key, competitor in facts.items()
         if score_filter.takes(competitor)
     }

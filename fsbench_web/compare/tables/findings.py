@@ -149,7 +149,7 @@ class TestFindings:
     is_further: bool = False
 
     @property
-    def more(self) -> str:
+    def others_in_words(self) -> str:
         """How many others there are: categories, or tables where some are of another unit."""
         count = len(self.others)
         if any(other.category == self.headline.category for other in self.others):

@@ -270,7 +270,7 @@ def _winner(winner: Winner | None) -> str:
 def left_out(context: Context, row: TestRow) -> str:
     """How a test is hidden of whose tables the view shows nothing; "" where it shows any."""
     view = _view(context)
-    tables = [table for group in row.shown for table in tables_of(group) if table.rows]
+    tables = [table for group in row.groups for table in tables_of(group) if table.rows]
     return (
         "hidden data-left-out" if tables and all(_hidden(table, view) for table in tables) else ""
     )

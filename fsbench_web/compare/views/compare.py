@@ -57,7 +57,9 @@ def page(request: HttpRequest) -> HttpResponse:
         choices = score_choices()
         limited = bounded(wanted, tables=choices.tables)
         spec = limited.spec
-        compared = comparison(spec, counts_runs=True, known_facts=limited.known, choices=choices)
+        compared = comparison(
+            spec, counts_runs=True, known_facts=limited.known_facts, choices=choices
+        )
     except SpecError as error:
         return refused_form(request, error)
     tab = compare_tabs.tab_of(request.GET, compared.tables)
@@ -81,7 +83,9 @@ def page(request: HttpRequest) -> HttpResponse:
             all_categories=all_categories,
         ),
         "runs": compared.run_count,
-        "differences": differences(compared.shown, spec.by, environments_of(compared.shown_series)),
+        "differences": differences(
+            compared.shown_contenders, spec.by, environments_of(compared.shown_series)
+        ),
         "in_turn": order.turns,
         "order_is_known": order.is_known,
         "compared": PROPERTIES[spec.by],
@@ -172,7 +176,7 @@ def cells(request: HttpRequest, test: str) -> HttpResponse:
         compared = comparison(
             by_rows(BoundedComparison(replace(spec.whole, tests=(test,), matched=False))).spec
         )
-        contenders = [contender for table in compared.shown for contender in table]
+        contenders = [contender for table in compared.shown_contenders for contender in table]
         measured: CellsByTest | None = cells_of_runs(compared.shown_series, [test])
     except SpecError as error:
         return plain_refusal(error)

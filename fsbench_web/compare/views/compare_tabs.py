@@ -109,7 +109,7 @@ def measured_runs(tables: Sequence[DeltaTable]) -> list[MeasuredRuns]:
 def _charted_sections(places: Sequence[FoldedEntry[rows_of_tests.TestRow]]) -> list[Section]:
     """The sections whose charts are shown."""
     rows = [place.entry for place in rows_of_tests.charted_rows(places)]
-    return [section for row in rows for section in row.shown if isinstance(section, Section)]
+    return [section for row in rows for section in row.groups if isinstance(section, Section)]
 
 
 def page_context(

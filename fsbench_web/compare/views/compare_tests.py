@@ -40,7 +40,7 @@ def tests(request: HttpRequest) -> HttpResponse:
         )
         if view.problems:
             raise SpecError(view.problems)
-        tables, emulated = tables_and_notice(limited.spec, limited.known)
+        tables, emulated = tables_and_notice(limited.spec, limited.known_facts)
     except SpecError as error:
         return plain_refusal(error)
     spec = requested_spec if tests else limited.address
@@ -51,7 +51,7 @@ def tests(request: HttpRequest) -> HttpResponse:
     if not rows:
         name = f'no test "{testnames.label(tests[0])[:200]}"' if tests else "no table"
         raise Http404(f"This comparison shows {name}. Its page, under Compare, says what it has.")
-    test_sections = [section for row in rows for section in row.shown]
+    test_sections = [section for row in rows for section in row.groups]
     part = None if tests else limited.part
     context = {
         "spec": spec,

@@ -40,7 +40,7 @@ def page(request: HttpRequest) -> HttpResponse:
     along = request.GET.get("along", "")
     along = along if along in lines.ALONG else "kernel"
     margin = _margin(request.GET.get("margin", ""))
-    ignored = [*filter(None, [asked_line.instead]), *_ignored_parameters(request.GET)]
+    ignored = [*filter(None, [asked_line.substitution]), *_ignored_parameters(request.GET)]
     units = units_of(request.GET)
     history = (
         lines.history(series, test, category, along, margin, units=units)

@@ -36,11 +36,11 @@ class StudyChoice:
 
 @dataclass(frozen=True)
 class Picker:
-    """``more`` and ``more_papers`` are how many studies with scores are not listed."""
+    """``more_studies`` and ``more_papers`` are how many studies with scores are not listed."""
 
     measured: list[StudyChoice]
     papers: list[StudyChoice]
-    more: int
+    more_studies: int
     more_papers: int
     contenders: list[Choice]
     filesystems: list[str]

@@ -37,29 +37,29 @@ class TestRow:
     address: str
 
     @property
-    def shown(self) -> list[TestGroup | Section]:
+    def groups(self) -> list[TestGroup | Section]:
         """What it opens to."""
         return [self.first] if self.cpu is None else [self.first, self.cpu]
 
     @property
     def slugs(self) -> str:
         """Those that links into it begin with (``#test-write``, ``#write-maximum``)."""
-        return " ".join(part.slug for part in self.shown)
+        return " ".join(part.slug for part in self.groups)
 
     @property
     def words(self) -> str:
         """What a search among the tests finds it by."""
-        return " ".join(f"{part.label} {part.test}" for part in self.shown)
+        return " ".join(f"{part.label} {part.test}" for part in self.groups)
 
     @property
     def charts_px(self) -> int:
         """How high its charts are, one below the other."""
-        return sum(min(part.chart_px + _AROUND_PX, CHART_MOST_PX) for part in self.shown)
+        return sum(min(part.chart_px + _AROUND_PX, CHART_MOST_PX) for part in self.groups)
 
     @property
     def opened_px(self) -> int:
         """How high it is when it is open, with two tables beside each other: about."""
-        tables = [table for part in self.shown for table in tables_of(part)]
+        tables = [table for part in self.groups for table in tables_of(part)]
         max_rows = max((len(table.rows) for table in tables), default=0)
         table_px = min(_TABLE_PX + _TABLE_ROW_PX * max_rows, _TABLE_MOST_PX)
         return self.charts_px + table_px * ceil(len(tables) / 2)
@@ -107,7 +107,7 @@ def _row(first: TestGroup | Section, cpu: TestGroup | Section | None, address: s
 
 def of_tests(rows: Sequence[TestRow], tests: Collection[str]) -> list[TestRow]:
     """The rows that have one of ``tests``; all where there are none."""
-    return [row for row in rows if not tests or any(part.test in tests for part in row.shown)]
+    return [row for row in rows if not tests or any(part.test in tests for part in row.groups)]
 
 
 def rows_context(

@@ -168,7 +168,7 @@ def _setup(spec: ComparisonSpec) -> dict[str, Any]:
     compared = comparison_of(spec)
     facts = environments_of(compared.shown_series)
     return {
-        "differences": differences(compared.shown, spec.by, facts),
+        "differences": differences(compared.shown_contenders, spec.by, facts),
         "compared": PROPERTIES[spec.by],
     }
 
@@ -273,11 +273,13 @@ def disagreements(groups: Iterable[TestGroup]) -> list[Disagreement]:
 
 @dataclass(frozen=True)
 class Overview:
-    """Who is best: a line a test, a column a category (slug, label); ``more`` are folded away."""
+    """Who is best: a line a test, a column a category (slug, label); ``folded_lines`` are
+    folded away.
+    """
 
     columns: list[tuple[str, str]]
     lines: list[tuple[TestGroup, list[Winner | None]]]
-    more: list[tuple[TestGroup, list[Winner | None]]] = field(default_factory=list)
+    folded_lines: list[tuple[TestGroup, list[Winner | None]]] = field(default_factory=list)
 
 
 def _overviews(groups: Sequence[TestGroup]) -> list[Overview]:

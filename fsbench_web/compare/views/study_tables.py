@@ -94,7 +94,7 @@ def _read(
 ) -> tuple[list[DeltaTable], Notice | None]:
     """The tables, and of others than headlines only where they are shown or asked for."""
     only = not all_categories and not limited.spec.part_categories
-    return tables_and_notice(limited.spec, limited.known, headlines_only=only)
+    return tables_and_notice(limited.spec, limited.known_facts, headlines_only=only)
 
 
 def _unknown_names(

@@ -135,7 +135,7 @@ def first_of_page(
         "answer": page_answer,
         "unanswered": "" if page_answer else why_unanswered(tables),
         "speedup": speedup(page_answer) if page_answer else None,
-        "behind": [testnames.in_sentence(test) for test in page_answer.behind]
+        "behind": [testnames.in_sentence(test) for test in page_answer.slower_tests]
         if page_answer
         else [],
         "trust": caveats_of(tables) if tables else None,

@@ -41,7 +41,7 @@ def tests(request: HttpRequest, slug: str) -> HttpResponse:
             if tests
             else f'The study "{study.title}" has no tables yet: they come with its first scores.'
         )
-    groups = [group for row in rows for group in row.shown if not is_chart or group.test in tests]
+    groups = [group for row in rows for group in row.groups if not is_chart or group.test in tests]
     context = {
         "study": study,
         "by": page_tables.by,

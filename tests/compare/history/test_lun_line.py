@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsbench_web.compare.history.lun_line import OwnLine
+from fsbench_web.compare.history.lun_line import LunLine
 
 STEADY = tuple((100.0 + step, 101.0 - step) for step in (0.2, 0.1, 0.3, 0.2, 0.1, 0.3))
 STEP = tuple((level + 0.2, level - 0.1) for level in (100.0,) * 3 + (60.0,) * 3)
@@ -11,7 +11,7 @@ SHARES_STEP = tuple((level + 0.2, level - 0.1) for level in (80.0,) * 3 + (48.0,
 
 
 def test_where_the_lun_changes_and_the_share_stays_it_is_the_disk() -> None:
-    line = OwnLine("random read", STEP, SHARES)
+    line = LunLine("random read", STEP, SHARES)
     assert line.changes(10) == [(3, pytest.approx(-40, abs=0.1))]
     assert line.explanation_of(3, 10) == (
         "It is the disk: the LUN itself changed too, and the score stayed at 80% and 80% of it."
@@ -19,7 +19,7 @@ def test_where_the_lun_changes_and_the_share_stays_it_is_the_disk() -> None:
 
 
 def test_where_the_share_changes_it_is_what_stands_on_it() -> None:
-    line = OwnLine("random read", STEADY, SHARES_STEP)
+    line = LunLine("random read", STEADY, SHARES_STEP)
     assert line.changes(10) == []
     assert line.explanation_of(3, 10) == (
         "It is not the disk: the score went from 80% to 48% of what the LUN does by itself."
@@ -27,15 +27,15 @@ def test_where_the_share_changes_it_is_what_stands_on_it() -> None:
 
 
 def test_where_neither_is_sure_nothing_is_claimed() -> None:
-    line = OwnLine("random read", STEADY, SHARES)
+    line = LunLine("random read", STEADY, SHARES)
     assert line.explanation_of(3, 10).startswith("Whether it is the disk cannot be told")
 
 
 def test_points_that_nobody_measured_are_gaps_and_not_zeros() -> None:
-    line = OwnLine("random read", ((), *STEP[1:]), ((), *SHARES[1:]))
+    line = LunLine("random read", ((), *STEP[1:]), ((), *SHARES[1:]))
     assert line.mean_at(0) is None
     assert line.share_at(0) is None
     assert line.explanation_of(1, 10) == ""
     assert line.changes(10) == [(3, pytest.approx(-40, abs=0.1))]
-    assert not OwnLine().is_known
-    assert OwnLine().explanation_of(1, 10) == ""
+    assert not LunLine().is_known
+    assert LunLine().explanation_of(1, 10) == ""

@@ -136,7 +136,7 @@ def test_the_own_line_of_the_lun_tells_a_slower_disk_from_a_slower_file_system(
         series.append(on(kernel, speed))
     probed(*series)
     shown = lines.history(series[0], "work", OLTP, "kernel", 10)
-    assert shown.own.is_known
+    assert shown.lun_line.is_known
     # 800 KB/s of reads and 400 of writes, by their shares, of 200: what a table says of it.
     [table] = comparison(ComparisonSpec.from_query("profile=oltp&by=kernel")).tables
     rows = {row.contender: row.share.percent for row in table.rows}
@@ -168,8 +168,8 @@ def test_without_ceilings_it_is_said_why_there_is_no_own_line(
     if is_probed:
         probed(series, blocks=(4,))
     shown = lines.history(series, "work", OLTP, "kernel", 10)
-    assert not shown.own.is_known
-    assert said in shown.own.why
+    assert not shown.lun_line.is_known
+    assert said in shown.lun_line.why
     asked = {"series": series.pk, "test": "work", "category": OLTP}
     assert said in client.get("/history/", asked).content.decode()
     assert said in client.get("/api/v1/history", asked).json()["lun_problem"]

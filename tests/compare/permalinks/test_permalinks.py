@@ -26,7 +26,7 @@ def test_it_keeps_the_tables_exactly(published_studies, jo):
     pinned = records.read(Permalink.objects.get(key=link.key))
     assert pinned.tables == delta_tables(ComparisonSpec())
     assert pinned.is_intact
-    assert not changes(link).anything
+    assert not changes(link).has_any
 
 
 def test_new_runs_change_nothing_and_are_told(client, jo):
@@ -70,7 +70,7 @@ def test_a_newer_run_of_another_test_of_the_series_is_none(jo, query, newer):
     for test in ("write", "read"):
         assert import_one(test, 1).runs
     link = records.pin(ComparisonSpec.from_query(query), jo)
-    assert not changes(link).anything
+    assert not changes(link).has_any
     import_one("read", 2)
     assert (changes(link).newer_runs, bool(changes(link).changed_rows)) == (newer, bool(newer))
     import_one("write", 3)  # of the same repeat, and so of the same run
@@ -94,7 +94,7 @@ def test_runs_of_other_studies_are_no_news(jo):
     make_score("ext4", study="lab")
     link = records.pin(ComparisonSpec(studies=("lab",)), jo)
     make_run(make_score("xfs", study="other").series)
-    assert not changes(link).anything
+    assert not changes(link).has_any
 
 
 def test_it_outlives_its_study(client, jo):

@@ -37,7 +37,7 @@ def test_it_is_the_geometric_mean_of_ratios_of_speed_whatever_the_baseline() -> 
     turned = answer(tables, "b")
     assert turned is not None
     assert [one.mean for one in turned.standings] == pytest.approx([1.0, 0.5])
-    assert found.behind == ("read",)
+    assert found.slower_tests == ("read",)
 
 
 def test_only_what_every_contender_has_and_what_is_work_counts() -> None:
@@ -51,7 +51,7 @@ def test_only_what_every_contender_has_and_what_is_work_counts() -> None:
     )
     assert found is not None
     assert found.tests == ("read",)
-    assert found.apart == ("write", "mkfs", "zero")
+    assert found.uncounted_tests == ("write", "mkfs", "zero")
     assert answer([table("write", a=1.0)]) is None
     assert answer([table("write", a=1.0), table("read", b=1.0)]) is None
     assert answer([]) is None
@@ -74,7 +74,7 @@ def test_the_slowest_operation_of_all_is_no_speed_of_the_work() -> None:
     slowest = table("job_read_clat_max@iodepth=8", "s", a=9.0, b=0.001)
     found = answer([table("read", a=2.0, b=1.0), slowest])
     assert found is not None
-    assert (found.tests, found.apart) == (("read",), (slowest.test,))
+    assert (found.tests, found.uncounted_tests) == (("read",), (slowest.test,))
     assert found.first.mean == pytest.approx(2.0)
 
 
@@ -230,11 +230,15 @@ def test_it_says_where_one_workload_outweighs_all_others() -> None:
     tables = [of("fio by queue depth", table(name, a=2.0, b=1.0)) for name in names]
     tables += [of("IOzone", table(f"other{place}", a=2.0, b=1.0)) for place in range(6)]
     counted = len(answer(tables).tests)
-    found = answer(tables).mostly
+    found = answer(tables).dominant_workload
     assert found is not None
-    assert found.of == counted
+    assert found.total == counted
     assert found.sentence.startswith(f"{found.tests} of the {counted} tests in the mean")
     assert found.sentence.endswith("fio by queue depth: it weighs more than all others together.")
-    assert answer(tables[:36]).mostly is None  # of one workload alone nothing is outweighed
-    assert answer(tables[30:]).mostly is None  # half and half
-    assert answer([table("read", a=2.0, b=1.0), table("copy", a=2.0, b=1.0)]).mostly is None
+    assert (
+        answer(tables[:36]).dominant_workload is None
+    )  # of one workload alone nothing is outweighed
+    assert answer(tables[30:]).dominant_workload is None  # half and half
+    assert (
+        answer([table("read", a=2.0, b=1.0), table("copy", a=2.0, b=1.0)]).dominant_workload is None
+    )

@@ -82,14 +82,14 @@ def test_a_test_too_large_is_cut_to_a_category_and_then_to_a_file_system(
     monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=5))
     found = bounds.bounded(CONFIGURATIONS)
     assert (found.spec.part_tests, found.spec.part_categories) == (("write",), ("overall",))
-    assert (found.part.shown, found.part.categories) == (4, ("maximum", "overall"))
+    assert (found.part.shown_rows, found.part.categories) == (4, ("maximum", "overall"))
     assert found.spec.whole == CONFIGURATIONS
     monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=3))
     found = bounds.bounded(CONFIGURATIONS)
     assert found.spec == replace(
         CONFIGURATIONS, tests=("write",), categories=("overall",), filesystems=("ext4",)
     )
-    assert (found.part.shown, found.part.filesystems) == (2, ("ext4", "xfs"))
+    assert (found.part.shown_rows, found.part.filesystems) == (2, ("ext4", "xfs"))
 
 
 def test_where_all_fits_all_is_shown_whatever_part_is_asked_for(configurations, monkeypatch):

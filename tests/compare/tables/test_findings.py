@@ -190,12 +190,12 @@ def test_a_table_of_another_unit_is_no_further_category() -> None:
         table(row("a", 1.0), row("b", 2.0), unit=unit, category=category)
         for unit, category in (("MiB/s", "mean"), ("MB/s", "mean"))
     ]
-    assert findings_by_test(judged(tables)).tests[0].more == "1 more table"
+    assert findings_by_test(judged(tables)).tests[0].others_in_words == "1 more table"
     tables = [
         table(row("a", 1.0), row("b", 2.0), category=category)
         for category in ("overall", "maximum", "minimum")
     ]
-    assert findings_by_test(judged(tables)).tests[0].more == "2 more categories"
+    assert findings_by_test(judged(tables)).tests[0].others_in_words == "2 more categories"
 
 
 def test_a_single_table_needs_no_summary() -> None:

@@ -86,7 +86,7 @@ def test_pages_files_and_api_have_them(client: Client) -> None:
     columns = {one.heading: one for one in document.columns(table())}
     best = next(row for row in table().rows if row.contender == "ext4")
     assert columns["Of the LUN, %"].text(best) == "83"
-    assert columns["The LUN itself"].of(best) == 120.2
+    assert columns["The LUN itself"].value_of(best) == 120.2
     assert any("without a file system" in said for said in document.remarks(table()))
 
 
@@ -108,4 +108,8 @@ def test_what_is_converted_has_its_ceiling_in_the_unit_that_is_shown() -> None:
 def test_how_far_to_trust_says_the_median_share_and_what_is_not_of_the_disk() -> None:
     scores()
     found = caveats_of([table()])
-    assert (found.ceiling, found.probed, found.above) == (pytest.approx((83.2 + 340) / 2), 2, 1)
+    assert (found.ceiling, found.probed, found.above_ceiling) == (
+        pytest.approx((83.2 + 340) / 2),
+        2,
+        1,
+    )

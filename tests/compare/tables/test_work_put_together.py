@@ -219,7 +219,7 @@ def test_of_workloads_as_contenders_a_job_measures_every_cell(lun: Lun) -> None:
     measured("ext4", small(), SMALL_CELL, 100, lun=lun)
     found = find_missing(ComparisonSpec.from_query("profile=duo&by=workload"))
     assert [(one.record_kb, one.file_kb) for one in found.demands] == [SMALL_CELL, LARGE_CELL]
-    assert found.again == found.demands[:1]
+    assert found.repeated_demands == found.demands[:1]
 
 
 def test_with_and_without_flush_is_measured_by_two_workloads_each_in_its_way() -> None:

@@ -158,5 +158,5 @@ def test_a_permalink_keeps_the_runs_that_it_named(client: Client, series: Series
     kept = records.read(Permalink.objects.get(pk=link.pk))
     assert kept.is_intact
     assert kept.tables[0].rows[0].run_ids == (run.pk, 7_000_000)
-    assert not records.changes_since(link, kept).anything
+    assert not records.changes_since(link, kept).has_any
     assert client.get(f"/p/{link.key}/").status_code == 200

@@ -27,7 +27,7 @@ class OverTime(Tails):
     def selects(self) -> Sequence[Select]:
         return [Select("percent", "Of each interval", [*PERCENTS.items()], self.spec.percent)]
 
-    def draw_known(self) -> Picture:
+    def draw_contenders(self) -> Picture:
         name, load = testnames.parts(self.test)
         try:
             by_key = latencies.newest_over_time(self.keys, testnames.latency_of(name), load)

@@ -44,7 +44,7 @@ class Tails(SeveralContendersPicture):
         label = testnames.label_of_latency(testnames.latency_of(name))
         return f"{label} at {loads.words(load)}" if load else label
 
-    def draw_known(self) -> Picture:
+    def draw_contenders(self) -> Picture:
         name, load = testnames.parts(self.test)
         try:
             by_key = latencies.of_series(self.keys, testnames.latency_of(name), load)

@@ -44,7 +44,7 @@ class Multiples(CategoryPicture):
             if any(row.delta1_percent is not None for row in table.rows)
         ]
         if not ranked:
-            raise PictureUnavailable(self.needs.nothing)
+            raise PictureUnavailable(self.needs.refusal)
         largest = max(len(table.rows) for table in ranked)
         cut = f", the best {MOST_ROWS} of up to {largest} contenders" if largest > MOST_ROWS else ""
         figure = panels.multiples(

@@ -69,10 +69,10 @@ class _Pair(NamedTuple):
     behind: int
     row: int
     is_change: bool
-    found: Verdict | RatioVerdict
+    verdict: Verdict | RatioVerdict
 
     @property
-    def asked(self) -> tuple[int, int]:
+    def places(self) -> tuple[int, int]:
         """What is asked: the best against the baseline is so twice, and tested once."""
         return self.ahead, self.behind
 
@@ -102,12 +102,12 @@ def _table_with_verdicts(table: DeltaTable, rule: Rule) -> DeltaTable:
     against_best: dict[int, Verdict] = {}
     against_baseline: dict[int, Verdict] = {}
     for pair in pairs:
-        uncorrected = pair.found
+        uncorrected = pair.verdict
         if isinstance(uncorrected, RatioVerdict):
-            corrected = paired.corrected(uncorrected, adjusted[pair.asked], all_pairs, factor)
+            corrected = paired.corrected(uncorrected, adjusted[pair.places], all_pairs, factor)
             verdict = _of_ratio(table, blocks, pair, corrected, rule)
         elif uncorrected.p_value is not None:
-            verdict = significance.corrected(uncorrected, adjusted[pair.asked], all_pairs)
+            verdict = significance.corrected(uncorrected, adjusted[pair.places], all_pairs)
         else:
             verdict = uncorrected
         (against_baseline if pair.is_change else against_best)[pair.row] = verdict
@@ -127,13 +127,15 @@ def _table_with_verdicts(table: DeltaTable, rule: Rule) -> DeltaTable:
 
 def _count_tested(pairs: Sequence[_Pair]) -> int:
     """How many rows were tested against any other."""
-    tested = [pair.asked for pair in pairs if pair.found.p_value is not None]
+    tested = [pair.places for pair in pairs if pair.verdict.p_value is not None]
     return len({place for places in tested for place in places})
 
 
 def _adjusted_p_values(pairs: Sequence[_Pair], all_pairs: int) -> dict[tuple[int, int], float]:
     """The p-values of what is asked, by Holm's correction over all pairs of the table."""
-    p_values = {pair.asked: pair.found.p_value for pair in pairs if pair.found.p_value is not None}
+    p_values = {
+        pair.places: pair.verdict.p_value for pair in pairs if pair.verdict.p_value is not None
+    }
     holm = significance.holm(list(p_values.values()), all_pairs)
     return dict(zip(p_values, holm, strict=True))
 

@@ -17,9 +17,11 @@ from fsbench_web.core.scoring.profiles.definition import RequiredCell
 
 def why_incomplete(entry: Entry) -> str:
     """Why an entry that lacks cells has no score, without the end of the sentence; "" of others."""
-    total, apart = len(entry.demands), len(entry.apart)
+    total, apart = len(entry.demands), len(entry.other_workloads)
     gone = len(entry.missing) - apart
-    titles = list(dict.fromkeys(title for workloads in entry.apart.values() for title in workloads))
+    titles = list(
+        dict.fromkeys(title for workloads in entry.other_workloads.values() for title in workloads)
+    )
     more = len(titles) - MOST_NAMED
     named = "; ".join(titles[:MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
     parts = [f"{gone} of {total} {cells_were(total)} not measured"] if gone else []
@@ -35,8 +37,10 @@ def _missing(entry: Entry, others: Collection[RequiredCell]) -> list[str]:
     """The cells without a number in words; ``others`` were measured of the contender elsewhere."""
     parts = []
     for demand in entry.missing[:MOST_NAMED]:
-        if demand in entry.apart:
-            parts.append(f"{demand.words}, measured by {' and '.join(entry.apart[demand][:2])}")
+        if demand in entry.other_workloads:
+            parts.append(
+                f"{demand.words}, measured by {' and '.join(entry.other_workloads[demand][:2])}"
+            )
         elif demand in others:
             parts.append(f"{demand.words}, measured under other circumstances")
         else:
@@ -55,7 +59,7 @@ def work_answer(
     """What is said of everything that was asked; ``why`` an entry has no score, by its id."""
     profile, fullest = requested.profile, fullest_of(entries)
     total = len(profile.demands)
-    by_any = {demand for entry in entries for demand in (*entry.measured, *entry.apart)}
+    by_any = {demand for entry in entries for demand in (*entry.measured, *entry.other_workloads)}
     by_all = set(profile.demands).intersection(
         *(set(_of_contender(entries, name)) for name in fullest)
     )
@@ -96,7 +100,7 @@ def work_answer(
         is_baseline_chosen=bool(baseline) and baseline == spec.baseline,
         baseline_missing=bool(spec.baseline) and spec.baseline not in scored,
         source=profile.source,
-        apart=sum(bool(entry.apart) for entry in fullest.values()),
+        apart=sum(bool(entry.other_workloads) for entry in fullest.values()),
     )
 
 

@@ -25,15 +25,15 @@ _SAME = (
 class Entry:
     """``sources`` are the series that its cells are taken from, by kind of demand: each cell from
     the first that has it. ``lead`` says what it is of. ``value`` is the contender that it is an
-    entry of. ``apart`` are cells that only other workloads measured there, which may not be put
-    together with these, with the titles of those workloads.
+    entry of. ``other_workloads`` are cells that only other workloads measured there, which may not
+    be put together with these, with the titles of those workloads.
     """
 
     lead: SeriesFacts
     value: Value
     sources: Mapping[RequiredCell, Sequence[SeriesValues]]
     demands: Sequence[RequiredCell]
-    apart: Mapping[RequiredCell, tuple[str, ...]] = field(default_factory=dict)
+    other_workloads: Mapping[RequiredCell, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def series(self) -> list[SeriesValues]:

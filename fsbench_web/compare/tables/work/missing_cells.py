@@ -21,12 +21,12 @@ class MissingCells:
 
     Those that a job of today adds to what is there, and where its numbers may not be put together
     with that, every cell that one workload measures: so that the job completes the score.
-    ``again`` are those of them that every contender has.
+    ``repeated_demands`` are those of them that every contender has.
     """
 
     demands: tuple[RequiredCell, ...]
     series_ids: tuple[int, ...]
-    again: tuple[RequiredCell, ...] = ()
+    repeated_demands: tuple[RequiredCell, ...] = ()
 
 
 def find_missing(spec: ComparisonSpec) -> MissingCells:

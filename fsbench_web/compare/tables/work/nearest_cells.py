@@ -28,7 +28,7 @@ def nearest_of(
     selection: str,
 ) -> tuple[NearestCell, ...]:
     """For each operation of which cells are missing that nobody measured. Three queries more."""
-    measured = {demand for entry in entries for demand in (*entry.measured, *entry.apart)}
+    measured = {demand for entry in entries for demand in (*entry.measured, *entry.other_workloads)}
     missing: dict[RequiredCell, list[RequiredCell]] = defaultdict(list)
     for demand in profile.demands:
         if demand not in measured:
