@@ -59,7 +59,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "fsbench_web.api.protocol.limits.limited",
+    "fsbench_web.api.protocol.limits.limit_calls",
     "fsbench_web.accounts.gate.gate",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "fsbench_web.platform.http.error_pages.not_allowed",

@@ -173,7 +173,7 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
 @requires(Action.READ)
 def get_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
     """The pinned numbers, unchanged, and whether there are newer ones. 410 after its last day."""
-    link = _open(request, key)
+    link = _valid_permalink(request, key)
     pinned = permalinks.read(link)
     changes = permalinks.changes_since(link, pinned)
     return {
@@ -196,7 +196,7 @@ def get_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
 @requires(Action.READ)
 def get_permalink_snapshot(request: HttpRequest, key: str) -> HttpResponse:
     """The very bytes that the checksum is of."""
-    link = _open(request, key)
+    link = _valid_permalink(request, key)
     return permalink_views.snapshot(request, key=link.key)
 
 
@@ -216,7 +216,7 @@ def export_permalink(
     category: str | None = Query(None, description="the tables of this category alone"),
 ) -> HttpResponse:
     """The pinned numbers in any format of `/exports/deltas`; none when they were changed."""
-    link = _open(request, key)
+    link = _valid_permalink(request, key)
     return refused_as_json(views.permalink_file(request, key=link.key, suffix=suffix))
 
 
@@ -260,7 +260,7 @@ def delete_permalink(request: HttpRequest, key: str, if_match: IfMatch = "") -> 
     administrators can.
     """
     with transaction.atomic():
-        link = _to_withdraw(request, key)
+        link = _withdrawable_permalink(request, key)
         require_match(request)
         permalinks.delete(link, user_of(request))
     return Status(204, None)
@@ -279,13 +279,13 @@ def withdraw_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
     a viewer, and administrators can.
     """
     with transaction.atomic():
-        link = _to_withdraw(request, key)
+        link = _withdrawable_permalink(request, key)
         permalinks.withdraw(key, user_of(request))
         link.refresh_from_db(fields=["visibility"])
     return _summary(link)
 
 
-def _open(request: HttpRequest, key: str) -> Permalink:
+def _valid_permalink(request: HttpRequest, key: str) -> Permalink:
     link = permalink_views.visible_permalink(request, key)
     if sharing.is_over(link):
         raise Refused(410, [(None, f"This permalink expired: {link.expires_on} was its last day.")])
@@ -297,22 +297,22 @@ def _own_permalink(request: HttpRequest, key: str) -> Permalink:
     permalink_views.visible_permalink(request, key)
     user = user_of(request)
     require(user, Action.SHARE)
-    link = _locked(key)
+    link = _locked_permalink(key)
     if not sharing.may_change(link, user):
         raise Refused(403, [(None, "Only whoever made a permalink can change it.")])
     return link
 
 
-def _to_withdraw(request: HttpRequest, key: str) -> Permalink:
+def _withdrawable_permalink(request: HttpRequest, key: str) -> Permalink:
     """The row, locked. Raises Http404, Refused."""
     permalink_views.visible_permalink(request, key, to_withdraw=True)
-    link = _locked(key)
+    link = _locked_permalink(key)
     if not sharing.may_withdraw(link, user_of(request)):
         raise Refused(403, [(None, sharing.NOT_YOURS)])
     return link
 
 
-def _locked(key: str) -> Permalink:
+def _locked_permalink(key: str) -> Permalink:
     """Asked for under the lock: it may be deleted or another's by now. Raises Http404."""
     link = Permalink.objects.select_for_update(of=("self",)).filter(key=key).first()
     if link is None:

@@ -107,7 +107,7 @@ def list_tokens(request: HttpRequest) -> dict[str, Any]:
 @requires(Action.ACCOUNT)
 def create_token(request: HttpRequest, token: TokenIn) -> Status[dict[str, Any]]:
     """With a browser's session alone: a token that made others would outlive its own end."""
-    user = _in_session(request)
+    user = _session_user(request)
     form = TokenForm(token.model_dump(), user=user)
     values = cleaned(form)
     try:
@@ -141,12 +141,12 @@ def revoke_token(request: HttpRequest, token_id: int) -> Status[None]:
         raise Http404(f"You have no token {token_id}; /api/v1/me/tokens lists yours.")
     current = tokens.of_request(request)
     if current is None or current.pk != row.pk:
-        _in_session(request)
+        _session_user(request)
     tokens.revoke(row, user)
     return Status(204, None)
 
 
-def _in_session(request: HttpRequest) -> User:
+def _session_user(request: HttpRequest) -> User:
     if tokens.bearer_token(request) is not None:
         raise Refused(
             403,

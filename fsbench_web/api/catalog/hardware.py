@@ -172,7 +172,7 @@ def list_hardware(request: HttpRequest) -> dict[str, Any]:
 @requires(Action.READ)
 def get_hardware(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Its facts, the studies on it, the workers that are it."""
-    return _detail(_profile_of(slug))
+    return _detail(_profile_or_404(slug))
 
 
 @router.put(
@@ -185,7 +185,7 @@ def get_hardware(request: HttpRequest, slug: str) -> dict[str, Any]:
 @requires(Action.PROVIDE)
 def state_device_rate(request: HttpRequest, slug: str, stated: DeviceRateIn) -> dict[str, Any]:
     """Rates above it are flagged `above_device` from now on. For administrators."""
-    profile = _profile_of(slug)
+    profile = _profile_or_404(slug)
     try:
         rate = device_rate.parse(stated.rate)
     except ValueError as error:
@@ -193,7 +193,7 @@ def state_device_rate(request: HttpRequest, slug: str, stated: DeviceRateIn) -> 
     with transaction.atomic():
         HardwareProfile.objects.filter(pk=profile.pk).update(deliverable_kb_s=rate)
         audit.note_here("device rate stated", f"hardware {slug}", kb_s=rate)
-    return _detail(_profile_of(slug))
+    return _detail(_profile_or_404(slug))
 
 
 @router.put(
@@ -209,7 +209,7 @@ def state_price(request: HttpRequest, slug: str, stated: PriceIn) -> dict[str, A
 
     For administrators.
     """
-    profile = _profile_of(slug)
+    profile = _profile_or_404(slug)
     price = Price(stated.amount, stated.currency, stated.years) if stated.amount else None
     try:
         with transaction.atomic():
@@ -219,7 +219,7 @@ def state_price(request: HttpRequest, slug: str, stated: PriceIn) -> dict[str, A
             )
     except pricing.TooManyRuns as error:
         raise Refused(422, [("amount", str(error))]) from None
-    return _detail(_profile_of(slug))
+    return _detail(_profile_or_404(slug))
 
 
 @router.get(
@@ -270,7 +270,7 @@ def list_configurations(
     }
 
 
-def _profile_of(slug: str) -> HardwareProfile:
+def _profile_or_404(slug: str) -> HardwareProfile:
     profile = HardwareProfile.objects.filter(slug=slug).first()
     if profile is None:
         raise Http404(f'There is no hardware "{slug[:60]}"; /api/v1/hardware lists all.')

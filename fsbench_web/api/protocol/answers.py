@@ -89,7 +89,7 @@ def _malformed(request: HttpRequest) -> tuple[str, str] | None:
 def _tags(request: HttpRequest, name: str) -> entity_tags.Tags | None:
     """None without the header. Raises ValueError."""
     value = request.headers.get(name)
-    return None if value is None else entity_tags.parsed(value)
+    return None if value is None else entity_tags.parse_tags(value)
 
 
 def _conditional_answer(request: HttpRequest, response: HttpResponse) -> HttpResponse:

@@ -137,7 +137,7 @@ def _operation(
             if method != "get" or parameter["name"] not in CONDITIONS  # said once, for all of them
         ],
         media_type=media_type,
-        body=_properties(_resolved(schema, body)) if body else [],
+        body=_properties(_resolve(schema, body)) if body else [],
         answers=[_answer(status, answer) for status, answer in call["responses"].items()],
     )
 
@@ -156,7 +156,7 @@ def _content(holder: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
     return "", None
 
 
-def _resolved(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolve(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
     if "$ref" not in part:
         return part
     model: Mapping[str, Any] = schema["components"]["schemas"][part["$ref"].split("/")[-1]]

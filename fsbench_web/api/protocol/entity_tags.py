@@ -25,7 +25,7 @@ class Tags:
         return self.any or tag in self.strong
 
 
-def parsed(header: str) -> Tags:
+def parse_tags(header: str) -> Tags:
     """The tags of a header. Raises ValueError for what is no list of them, an empty one too."""
     text = header.strip(" \t")
     if text == "*":

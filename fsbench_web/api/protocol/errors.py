@@ -110,7 +110,7 @@ def _validation_problem(error: dict[str, Any]) -> tuple[str | None, str]:
     return field, _sentence(f"{field}: {text[:1].lower()}{text[1:]}")
 
 
-def _unread(error: HttpError) -> str:
+def _unread_body(error: HttpError) -> str:
     """What is wrong with a body that was not read; nothing of other errors."""
     match error.__cause__:
         case json.JSONDecodeError() as cause:
@@ -165,7 +165,7 @@ def answer_in_one_shape(api: NinjaAPI) -> None:
 
     @api.exception_handler(HttpError)
     def other(request: HttpRequest, exc: HttpError) -> HttpResponse:
-        return answer(request, exc.status_code, [(None, _unread(exc) or _sentence(str(exc)))])
+        return answer(request, exc.status_code, [(None, _unread_body(exc) or _sentence(str(exc)))])
 
     @api.exception_handler(RequestDataTooBig)
     def too_big(request: HttpRequest, exc: RequestDataTooBig) -> HttpResponse:

@@ -33,7 +33,7 @@ _REST_S = 10.0
 _away_until = 0.0
 
 
-def limited(
+def limit_calls(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
     """Middleware before accounts.gate: whom it refuses nothing else is asked for."""
@@ -55,14 +55,14 @@ def _before_view(
     if not is_call and not is_drawn_up:
         return None
     caller, limit = _caller(request)
-    response = _refused(request, caller, limit, "calls") if is_call else None
+    response = _refusal(request, caller, limit, "calls") if is_call else None
     if response is None and is_drawn_up:
         limit = settings.RENDERED_CALLS_A_MINUTE
-        response = _refused(request, f"rendered:{caller}", limit, "reports, workbooks and pictures")
+        response = _refusal(request, f"rendered:{caller}", limit, "reports, workbooks and pictures")
     return response
 
 
-def _refused(request: HttpRequest, caller: str, limit: int, noun: str) -> HttpResponse | None:
+def _refusal(request: HttpRequest, caller: str, limit: int, noun: str) -> HttpResponse | None:
     """429 where this is one more than the limit; 0: any number."""
     now = time.time()
     count = _count_call(caller, now) if limit else None

@@ -27,7 +27,7 @@ from fsbench_web.api.runs.job_schemas import (
     RetryIn,
 )
 from fsbench_web.api.runs.races import race_out
-from fsbench_web.api.runs.routes import listed_runs, not_retried, run_summary
+from fsbench_web.api.runs.routes import listed_runs, retry_refusal, run_summary
 from fsbench_web.studies.jobs import estimates, listing, lookup, submit_warnings
 from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.jobs.documents.text import UnreadableDocument
@@ -90,7 +90,7 @@ def submit_job(
     try:
         runs = submit(_spec(job.document), job.confirm, user, token, digest)
     except JobRefused as refused:
-        raise _refused(refused) from None
+        raise _refusal(refused) from None
     row = _job_or_404(runs[0].job_id or 0)
     return Status(201, {**_summary(row), "planned": _planned(row)})
 
@@ -109,7 +109,7 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
     try:
         plan = planned(spec)
     except JobRefused as refused:
-        raise _refused(refused) from None
+        raise _refusal(refused) from None
     runs = plan.runs
     run_estimates = estimates.of_planned(runs)
     total = estimates.total(run_estimates)
@@ -271,7 +271,7 @@ def retry_job(request: HttpRequest, sweep_id: int, job: RetryIn) -> dict[str, An
     try:
         runs = control.retry(job_id, job.confirm, user_of(request), job.states)
     except ControlRefused as refused:
-        raise not_retried(refused) from None
+        raise retry_refusal(refused) from None
     rows = listed_runs().filter(pk__in=[run.pk for run in runs]).order_by("id")
     return {"runs": [run_summary(run) for run in rows]}
 
@@ -303,7 +303,7 @@ def _spec(document: dict[str, Any] | str) -> JobSpec:
         raise Refused(422, [("document", str(error))]) from None
 
 
-def _refused(refused: JobRefused) -> Refused:
+def _refusal(refused: JobRefused) -> Refused:
     return Refused(
         403 if refused.is_forbidden else 422,
         [

@@ -13,7 +13,7 @@ from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error
 from fsbench_web.api.protocol.pages import LARGEST_ID, PageOut, link
-from fsbench_web.api.runs.routes import listed_runs, not_retried, run_or_404, run_summary
+from fsbench_web.api.runs.routes import listed_runs, retry_refusal, run_or_404, run_summary
 from fsbench_web.api.runs.schemas import RunSummary
 from fsbench_web.studies.runs import control
 from fsbench_web.studies.runs.control import ControlRefused
@@ -185,7 +185,7 @@ def retry_run(request: HttpRequest, run_id: int, job: RetryRunIn) -> Status[dict
     try:
         run = control.retry_run(run_id, job.confirm, user_of(request))
     except ControlRefused as refused:
-        raise not_retried(refused) from None
+        raise retry_refusal(refused) from None
     if run is None:
         return Status(200, {"run": None})
     row = listed_runs().filter(pk=run.pk).first()

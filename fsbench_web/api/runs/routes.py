@@ -283,7 +283,7 @@ def run_summary(run: Run) -> dict[str, Any]:
     }
 
 
-def not_retried(refused: ControlRefused) -> Refused:
+def retry_refusal(refused: ControlRefused) -> Refused:
     """Why runs are not submitted again, as the API answers it."""
     status = 403 if refused.is_forbidden else 422
     return Refused(status, [("confirm", sentence) for sentence in refused.problems])

@@ -75,7 +75,7 @@ def list_series(
     request: HttpRequest, response: HttpResponse, filters: Query[SeriesFilters]
 ) -> dict[str, Any]:
     """All series, or those of one study or file system."""
-    series = _listed()
+    series = _series_rows()
     if filters.study:
         series = series.filter(study=study_or_404(filters.study))
     if filters.filesystem:
@@ -95,7 +95,7 @@ def get_series(
     request: HttpRequest, response: HttpResponse, series_id: int, filters: Query[ScorePart]
 ) -> dict[str, Any]:
     """Its circumstances, its runs and its scores."""
-    row = _listed().filter(pk=series_id).first()
+    row = _series_rows().filter(pk=series_id).first()
     if row is None:
         raise Http404(f"There is no series {series_id}; /api/v1/series lists them.")
     scores = Score.objects.filter(series=row).order_by("id")
@@ -111,7 +111,7 @@ def get_series(
     }
 
 
-def _listed() -> Any:
+def _series_rows() -> Any:
     is_untraced = Q(runs__tracing=UNTRACED)
     return Series.objects.select_related(
         *("study", "configuration", "workload", "hardware", "lun__worker", "journal_lun")

@@ -78,7 +78,7 @@ def explanations(series_ids: Sequence[int], test: str, category: str) -> Explana
         for pk in requested_ids
         if pk in by_id
     ]
-    reference, deltas = _against_the_best(contenders)
+    reference, deltas = _best_and_deltas(contenders)
     others = []
     for contender in contenders:
         if contender is reference:
@@ -126,7 +126,7 @@ def _label(series: Series) -> str:
     return f"{series.configuration.label}, {limits}" if limits else series.configuration.label
 
 
-def _against_the_best(contenders: Sequence[Contender]) -> tuple[Contender, dict[int, float]]:
+def _best_and_deltas(contenders: Sequence[Contender]) -> tuple[Contender, dict[int, float]]:
     """The fastest, and delta 1 of each by series; the first alone where they have no order."""
     scored = [contender for contender in contenders if contender.score is not None]
     known_units = {contender.unit for contender in scored}

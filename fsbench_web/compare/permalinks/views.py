@@ -286,17 +286,17 @@ def _subject_of(link: Permalink, choices: ScoreChoices) -> str:
 @requires(Action.SHARE)
 def edit(request: HttpRequest, key: str) -> HttpResponse:
     """Title, note, who may see it and until when. The numbers stay as they are."""
-    link = _to_change(request, key)
+    link = _changeable_permalink(request, key)
     form = SharingForm(request.POST or None, instance=link)
     if request.method != "POST":
         return render(request, "compare/permalink_edit.html", {"permalink": link, "form": form})
     if not form.is_valid():
-        context = {"permalink": _to_change(request, key), "form": form}
+        context = {"permalink": _changeable_permalink(request, key), "form": form}
         return render(request, "compare/permalink_edit.html", context, status=422)
     # The numbers are not written again: whatever happened to them meanwhile stays visible.
     with transaction.atomic():
         Permalink.objects.select_for_update().filter(pk=link.pk).first()
-        _to_change(request, key)  # it may be deleted or another's by now
+        _changeable_permalink(request, key)  # it may be deleted or another's by now
         form.save(commit=False).save(update_fields=SharingForm.Meta.fields)
         audit.note(request.user, "permalink changed", f"permalink {key}", fields=form.changed_data)
     messages.success(request, "Saved. The numbers and the address are the same as before.")
@@ -309,7 +309,7 @@ def edit(request: HttpRequest, key: str) -> HttpResponse:
 @requires(Action.WITHDRAW)
 def delete(request: HttpRequest, key: str) -> HttpResponse:
     """Ask, then delete for good."""
-    link = _to_withdraw(request, key)
+    link = _withdrawable_permalink(request, key)
     if request.method != "POST":
         context = {"permalink": link, **_permissions(request, link)}
         return render(request, "compare/permalink_delete.html", context)
@@ -325,7 +325,7 @@ def delete(request: HttpRequest, key: str) -> HttpResponse:
 @requires(Action.WITHDRAW)
 def withdraw(request: HttpRequest, key: str) -> HttpResponse:
     """Take it out of everybody else's sight; the numbers stay."""
-    link = _to_withdraw(request, key)
+    link = _withdrawable_permalink(request, key)
     if records.withdraw(key, _user(request)):
         messages.success(
             request,
@@ -347,7 +347,7 @@ def _user(request: HttpRequest) -> User:
     return request.user
 
 
-def _to_change(request: HttpRequest, key: str) -> Permalink:
+def _changeable_permalink(request: HttpRequest, key: str) -> Permalink:
     link = visible_permalink(request, key)
     if not sharing.may_change(link, request.user):
         raise PermissionDenied(
@@ -357,7 +357,7 @@ def _to_change(request: HttpRequest, key: str) -> Permalink:
     return link
 
 
-def _to_withdraw(request: HttpRequest, key: str) -> Permalink:
+def _withdrawable_permalink(request: HttpRequest, key: str) -> Permalink:
     link = visible_permalink(request, key, to_withdraw=True)
     if not sharing.may_withdraw(link, request.user):
         raise PermissionDenied(sharing.NOT_YOURS)

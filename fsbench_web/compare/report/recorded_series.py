@@ -62,7 +62,7 @@ def method_of(study: Study) -> Method:
     }
     rules = repeats.rules_of(row.pk for row in listed)
     is_part = len(rows) > MOST_SERIES
-    profiles, workloads = _measured_with(study, listed, is_part)
+    profiles, workloads = _hardware_and_workloads(study, listed, is_part)
     environments = {run.environment.pk: run.environment for run in runs.values() if run.environment}
     labels: dict[int, list[str]] = defaultdict(list)
     for row in listed:
@@ -88,7 +88,7 @@ def method_of(study: Study) -> Method:
     )
 
 
-def _measured_with(
+def _hardware_and_workloads(
     study: Study, listed: list[Any], is_part: bool
 ) -> tuple[list[HardwareProfile], list[Workload]]:
     """Each once; where ``listed`` is a part of the series, also what the others have."""

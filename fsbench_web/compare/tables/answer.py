@@ -230,7 +230,7 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
     work, work_tables = _by_work(tables)
     test_tables = headline_tables(work_tables)
     folded = folded_tests(table.test for table in test_tables)
-    counted = [table for table in test_tables if _counts(table) and table.test not in folded]
+    counted = [table for table in test_tables if _is_counted(table) and table.test not in folded]
     names = list(dict.fromkeys(row.contender for table in counted for row in table.rows))
     shared = [
         table for table in counted if len({row.contender for row in table.rows}) == len(names)
@@ -324,7 +324,7 @@ def _dominant_workload(shared: Sequence[DeltaTable]) -> DominantWorkload | None:
     return DominantWorkload(workload, len(workload_tests), len(shared), latencies)
 
 
-def _counts(table: DeltaTable) -> bool:
+def _is_counted(table: DeltaTable) -> bool:
     """Whether a table is of the work's speed, and every score in it has a logarithm."""
     return _is_of_speed(table) and all(isfinite(row.score) and row.score > 0 for row in table.rows)
 
@@ -407,10 +407,10 @@ def line_against(table: DeltaTable, baseline: str) -> TestLine:
         return TestLine(table, None, base)
     other = base if base is not None and base is not best else None
     other = other or next((row for row in order if row is not best), None)
-    return TestLine(table, best, other, _of_pair(best, other))
+    return TestLine(table, best, other, _pair_verdict(best, other))
 
 
-def _of_pair(best: DeltaRow, other: DeltaRow | None) -> Verdict | None:
+def _pair_verdict(best: DeltaRow, other: DeltaRow | None) -> Verdict | None:
     """A row that is not the best has the verdict of the best and itself; of two best ones the first
     may have that of the other.
     """

@@ -87,7 +87,7 @@ def choose(
     if spec.is_of_work:
         return _of_work(spec)
     if spec.by != "configuration":
-        return _best(spec, counts_runs, known_facts, headlines_only=headlines_only)
+        return _best_of_contenders(spec, counts_runs, known_facts, headlines_only=headlines_only)
     if spec.from_row:
         return _table_window(spec)
     if spec.is_part and not spec.matched:
@@ -196,13 +196,13 @@ def _part(spec: ComparisonSpec, *, headlines_only: bool) -> TableContenders:
     )
     return TableContenders(
         competing.groups(rows, spec.units),
-        _checked(of_part.tables, rows),
+        _published_scores(of_part.tables, rows),
         competing.considered(of_part) if rows else score_filter.scores.none(),
         emulation.to_announce(competing.left_out, spec.emulated),
     )
 
 
-def _checked(
+def _published_scores(
     tables: ScoreFilter, shown_rows: Iterable[ScoreRow]
 ) -> Mapping[published_values.PrintKey, published_values.Published]:
     """What papers printed beside these ``tables``. No query where none is printed."""
@@ -214,7 +214,7 @@ def _checked(
     return published_values.check(rows[score_id] for score_id in sorted(rows))
 
 
-def _best(
+def _best_of_contenders(
     spec: ComparisonSpec,
     counts_runs: bool,
     known_facts: Facts | None,
@@ -235,7 +235,7 @@ def _best(
     # Whatever else is asked for: a printed delta is of the paper's whole table.
     printed = printed_in(spec.score_filter.tables.scores) if is_printed else []
     series = _series_behind(field, [*candidates, *printed], spec.studies)
-    ranked = _ranked(field, candidates, series, spec.units)
+    ranked = _best_by_table(field, candidates, series, spec.units)
     wanted_tables = _shown_tables(
         spec, (key[:2] for key, _ in ranked), headlines_only=headlines_only
     )
@@ -252,7 +252,9 @@ def _best(
     wanted = {score.score_id for score in scores} | checked
     rows = rows_of(series, wanted)
     if not is_again and len(rows) < len(wanted):
-        return _best(spec, counts_runs, None, is_again=True, headlines_only=headlines_only)
+        return _best_of_contenders(
+            spec, counts_runs, None, is_again=True, headlines_only=headlines_only
+        )
     counts = _configurations(field, best)
     groups = [
         (
@@ -287,7 +289,7 @@ def _series_behind(
     return series_facts({score.series_id for score in scores}, studies)
 
 
-def _ranked(
+def _best_by_table(
     field: Field, candidates: Sequence[Candidate], series: Mapping[int, SeriesFacts], units: str
 ) -> list[tuple[TableKey, list[BestPerValue]]]:
     """The best score of each contender, by table."""

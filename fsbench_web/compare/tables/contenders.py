@@ -213,7 +213,7 @@ def configuration_names(rows: Iterable[SeriesFacts]) -> dict[int, str]:
         groups[slug_of(row.configuration)].setdefault(row.series_id, row)
     names: dict[int, str] = {}
     for label, group in groups.items():
-        names |= _distinguished(label, group)
+        names |= _distinct_names(label, group)
     # An import may bring a label that looks like a name made here.
     taken = Counter(names.values())
     return {
@@ -222,7 +222,7 @@ def configuration_names(rows: Iterable[SeriesFacts]) -> dict[int, str]:
     }
 
 
-def _distinguished(label: str, group: dict[int, SeriesFacts]) -> dict[int, str]:
+def _distinct_names(label: str, group: dict[int, SeriesFacts]) -> dict[int, str]:
     names = dict.fromkeys(group, label)
     for circumstance in _CIRCUMSTANCES:
         alike = Counter(names.values())

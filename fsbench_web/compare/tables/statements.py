@@ -46,10 +46,12 @@ def check(
 
     ``tables`` are the study's, by file system: the best configuration of each.
     """
-    return [_checked(statement, tables, places) for statement in statements]
+    return [_check_statement(statement, tables, places) for statement in statements]
 
 
-def _checked(statement: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places) -> Checked:
+def _check_statement(
+    statement: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
+) -> Checked:
     criterion = statement.get("check")
     verdict, parts = (
         (UNCHECKED, [Part(statement["why"])])
@@ -89,7 +91,7 @@ def _score(
     return CONFIRMED, [*parts, Part(f"{text}.")]
 
 
-def _other(
+def _other_configuration(
     criterion: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
 ) -> tuple[str, list[Part]]:
     """The score of a configuration that is not the best of its file system: below that, if right.
@@ -128,7 +130,7 @@ def _parts_of_overall(
     sums = _sums(tables, int(criterion["parts"]))
     if not sums:
         return UNCHECKED, [Part("The tables have not all of these scores.")]
-    above = sum(1 for overall, parts in sums if overall > parts + _allowed(criterion))
+    above = sum(1 for overall, parts in sums if overall > parts + _rounding_allowance(criterion))
     if above:
         return DIFFERS, [
             Part(
@@ -154,7 +156,7 @@ def _won_by_several(
     sums = _sums(tables, len(categories.SUMMED))
     if not sums:
         return UNCHECKED, [Part("The tables have not all of these scores.")]
-    below = sum(1 for overall, parts in sums if overall < parts - _allowed(criterion))
+    below = sum(1 for overall, parts in sums if overall < parts - _rounding_allowance(criterion))
     return CONFIRMED if below else UNCHECKED, [
         Part(
             f"{below} of the {len(sums)} overall scores are below the sum of the file system's "
@@ -168,14 +170,14 @@ _CHECKS: dict[
     Callable[[Mapping[str, Any], Sequence[DeltaTable], Places], tuple[str, list[Part]]],
 ] = {
     "score": _score,
-    "other_configuration": _other,
+    "other_configuration": _other_configuration,
     "overall_is_sum": _parts_of_overall,
     "several_configurations": _won_by_several,
 }
 KINDS = frozenset(_CHECKS)
 
 
-def _allowed(criterion: Mapping[str, Any]) -> float:
+def _rounding_allowance(criterion: Mapping[str, Any]) -> float:
     """What the rounding of the printed scores can add up to."""
     return _ROUNDING * (int(criterion.get("parts", len(categories.SUMMED))) + 1)
 

@@ -149,14 +149,14 @@ def charts(request: HttpRequest, test: str) -> HttpResponse:
     """The bar charts of one test, fetched when its section comes into view."""
     try:
         spec = ComparisonSpec.from_query(request.GET)
-        tables = delta_tables(_of_test(spec, test))
+        tables = delta_tables(_with_test(spec, test))
         among = {value.slug for value in field_of(spec).values.values()}
     except SpecError as error:
         return plain_refusal(error)
     return charts_answer(request, tables, test, among)
 
 
-def _of_test(spec: ComparisonSpec, test: str) -> ComparisonSpec:
+def _with_test(spec: ComparisonSpec, test: str) -> ComparisonSpec:
     """Of the comparison one test, as much of it as a page shows."""
     if spec.from_row:
         return spec

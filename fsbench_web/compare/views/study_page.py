@@ -148,13 +148,13 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         and not (study.is_published and not context["work"] and not context["work_problems"])
     )
     if not study.is_published:
-        context |= _of_measured(request, study, limited, tables)
+        context |= _measured_context(request, study, limited, tables)
         if tab == study_tabs.RUNS or not page_tables.groups:
             context |= _series(request, study)
         order = order_over_time(tables, spans_of)
         context |= {"in_turn": order.turns, "order_is_known": order.is_known}
         if tab == study_tabs.SETUP:
-            context |= _setup(limited.spec)
+            context |= _setup_context(limited.spec)
     return render(request, "studies/study.html", context)
 
 
@@ -163,7 +163,7 @@ def _comparison_query(slug: str, by: str) -> str:
     return urlencode({"study": slug} | ({"by": by} if by != "filesystem" else {}))
 
 
-def _setup(spec: ComparisonSpec) -> dict[str, Any]:
+def _setup_context(spec: ComparisonSpec) -> dict[str, Any]:
     """In what the contenders differ: read for its tab alone."""
     compared = comparison_of(spec)
     facts = environments_of(compared.shown_series)
@@ -220,7 +220,7 @@ def _sections(study: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
     }
 
 
-def _of_measured(
+def _measured_context(
     request: HttpRequest,
     study: Study,
     limited: bounds.BoundedComparison,
@@ -325,7 +325,7 @@ def _with_figure(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> di
         )
         return {**section, "figure": figure}
     if section["kind"] == "combined":
-        return {**section, "figure": _combined(section, tables)}
+        return {**section, "figure": _combined_figure(section, tables)}
     return dict(section)
 
 
@@ -333,7 +333,7 @@ def _is_combined(section: Mapping[str, Any]) -> bool:
     return section["kind"] == "combined" or section.get("group") == "combined"
 
 
-def _combined(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> go.Figure | None:
+def _combined_figure(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> go.Figure | None:
     scores: dict[str, dict[str, float]] = defaultdict(dict)
     unit = ""
     for table in tables:

@@ -100,10 +100,10 @@ def _send(delivery: WatchDelivery, now: datetime) -> bool:
     if claimed != 1:
         return False
     if not watch_rights.may_be_sent(delivery.message):
-        _end(delivery, tries, state=State.FAILED, last_error=NOT_TO_SEE)
+        _finish(delivery, tries, state=State.FAILED, last_error=NOT_TO_SEE)
         return True
     if tries > retry.MOST_TRIES:
-        _end(delivery, tries, state=State.FAILED)
+        _finish(delivery, tries, state=State.FAILED)
         return True
     try:
         if delivery.channel == Channel.EMAIL:
@@ -114,16 +114,16 @@ def _send(delivery: WatchDelivery, now: datetime) -> bool:
         is_test = delivery.message.kind == WatchMessage.Kind.TEST
         wait = None if is_test else retry.wait_after(tries)
         if wait is None:
-            _end(delivery, tries, state=State.FAILED, last_error=str(error))
+            _finish(delivery, tries, state=State.FAILED, last_error=str(error))
         else:
-            _end(delivery, tries, last_error=str(error), next_try_at=timezone.now() + wait)
+            _finish(delivery, tries, last_error=str(error), next_try_at=timezone.now() + wait)
         logger.warning("message %s by %s: %s", delivery.message_id, delivery.channel, error)
     else:
-        _end(delivery, tries, state=State.DELIVERED, delivered_at=timezone.now(), last_error="")
+        _finish(delivery, tries, state=State.DELIVERED, delivered_at=timezone.now(), last_error="")
     return True
 
 
-def _end(delivery: WatchDelivery, tries: int, **columns: object) -> None:
+def _finish(delivery: WatchDelivery, tries: int, **columns: object) -> None:
     # Not where somebody else took it up meanwhile because this try had lasted too long. What was
     # taken while its watch was paused and resumed was delivered all the same.
     rows = WatchDelivery.objects.filter(pk=delivery.pk, tries=tries)

@@ -115,18 +115,18 @@ def post(url: str, body: bytes, secret: str, delivery: str) -> None:
     }
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
-        with _connected(parts, deadline) as connection:
+        with _connection(parts, deadline) as connection:
             connection.request("POST", target, body, headers, preload_content=False)
             status = connection.getresponse().status
     except (OSError, HTTPException, HTTPError) as error:
-        raise WebhookProblem(_in_words(error, time.monotonic() >= deadline)) from None
+        raise WebhookProblem(_error_words(error, time.monotonic() >= deadline)) from None
     if 300 <= status < 400:
         raise WebhookProblem(f"It answered {status}: redirects are not followed.")
     if not 200 <= status < 300:
         raise WebhookProblem(f"It answered {status}.")
 
 
-def _in_words(error: Exception, is_late: bool) -> str:
+def _error_words(error: Exception, is_late: bool) -> str:
     if isinstance(error, NewConnectionError) and isinstance(error.__cause__, OSError):
         error = error.__cause__
     # Whoever is cut off because time is over says many things.
@@ -168,7 +168,7 @@ def _addresses(host: str, port: int, deadline: float) -> list[str]:
 
 
 @contextmanager
-def _connected(parts: SplitResult, deadline: float) -> Iterator[HTTPConnection]:
+def _connection(parts: SplitResult, deadline: float) -> Iterator[HTTPConnection]:
     """A connection to the first of the checked addresses that takes one; ended at the deadline.
 
     Each wait of a socket has a limit of its own, so that a receiver that drips could go on for

@@ -49,7 +49,7 @@ MALFORMED = [
 @pytest.mark.parametrize("header", MALFORMED)
 def test_what_is_no_list_of_tags_is_malformed(header: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - the header itself is all it says
-        entity_tags.parsed(header)
+        entity_tags.parse_tags(header)
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def test_tags_are_compared_weakly_and_strongly(
 ) -> None:
     if has is None:
         with pytest.raises(ValueError):  # noqa: PT011
-            entity_tags.parsed(header)
+            entity_tags.parse_tags(header)
         return
-    found = entity_tags.parsed(header)
+    found = entity_tags.parse_tags(header)
     assert (found.has('"a"'), found.has_exactly('"a"')) == (has, has_exactly)
     assert (found.has('W/"a"'), found.has_exactly('W/"a"')) == (has, found.any)
 

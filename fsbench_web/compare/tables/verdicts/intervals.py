@@ -75,11 +75,11 @@ def median_sentence(median: MedianInterval, mean: Interval, unit: str) -> str:
         text += f" The mean lies outside of it: the repeats are skewed, a few of them very {few}."
     elif not mean.low <= median.median <= mean.high:
         text += " It lies outside of the interval of the mean: the repeats are skewed."
-    enough = " and ".join(_needed(target, median.count) for target in median.repeats_for)
+    enough = " and ".join(_needed_repeats(target, median.count) for target in median.repeats_for)
     return f"{text} By resampling (CONFIRM) {enough}." if enough else text
 
 
-def _needed(target: RepeatsFor, count: int) -> str:
+def _needed_repeats(target: RepeatsFor, count: int) -> str:
     needed = (
         f"more than these {count} repeats"
         if target.repeats is None

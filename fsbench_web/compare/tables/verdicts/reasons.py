@@ -97,14 +97,14 @@ def _is_other_than_scores(row: DeltaRow) -> bool:
 def reason_sentences(verdict: Verdict) -> str:
     """The reasons of a verdict as sentences."""
     if verdict.method != FREENIX:
-        return " ".join(_of_ratio(verdict))
+        return " ".join(_ratio_sentences(verdict))
     parts = [_SENTENCES[reason](verdict) for reason in verdict.reasons if reason in _SENTENCES]
     if verdict.status == SIGNIFICANT:
         parts.insert(0, _significant(verdict))
     return " ".join(parts)
 
 
-def _of_ratio(verdict: Verdict) -> Iterator[str]:
+def _ratio_sentences(verdict: Verdict) -> Iterator[str]:
     """What was tested, what came out, and what it rests on."""
     if size := effect(verdict):
         is_one = len(verdict.against) == 1

@@ -105,7 +105,7 @@ def _table_with_verdicts(table: DeltaTable, rule: Rule) -> DeltaTable:
         uncorrected = pair.verdict
         if isinstance(uncorrected, RatioVerdict):
             corrected = paired.corrected(uncorrected, adjusted[pair.places], all_pairs, factor)
-            verdict = _of_ratio(table, blocks, pair, corrected, rule)
+            verdict = _ratio_verdict(table, blocks, pair, corrected, rule)
         elif uncorrected.p_value is not None:
             verdict = significance.corrected(uncorrected, adjusted[pair.places], all_pairs)
         else:
@@ -199,7 +199,7 @@ def _verdict(
     if not is_freenix:
         rounding = (blocks[ahead].rounding, blocks[behind].rounding)
         ratio_verdict = paired.paired(
-            *_of_pair(table, blocks, ahead, behind),
+            *_scores_by_block(table, blocks, ahead, behind),
             lower_is_better=lower,
             margin_percent=rule.equivalence_percent,
             rounding=rounding,
@@ -245,7 +245,7 @@ def _rounding(row: DeltaRow) -> float:
     return paired.rounding_of([float(f"{value * times:.12g}") for value in row.repeats])
 
 
-def _of_pair(
+def _scores_by_block(
     table: DeltaTable, blocks: _Blocks, ahead: int, behind: int
 ) -> tuple[Mapping[str, float], Mapping[str, float]]:
     """Of both rows the scores by block.
@@ -270,7 +270,7 @@ def _by_block(row: DeltaRow) -> Mapping[str, float]:
     return {block: mean(values) for block, values in by_block.items()}
 
 
-def _of_ratio(
+def _ratio_verdict(
     table: DeltaTable, blocks: _Blocks, pair: _Pair, ratio_verdict: RatioVerdict, rule: Rule
 ) -> Verdict:
     """The verdict of a ratio, said of the row of its pair."""
@@ -295,7 +295,7 @@ def _of_ratio(
     ]
     reasons += (TRIALS,) if any(interval.of == TRIALS for interval in intervals) else ()
     reasons += (NO_SCATTER,) if ratio_verdict.is_still and ratio_verdict.ratio != 1 else ()
-    ahead_scores, behind_scores = _of_pair(table, blocks, pair.ahead, pair.behind)
+    ahead_scores, behind_scores = _scores_by_block(table, blocks, pair.ahead, pair.behind)
     is_of_ahead = pair.row == pair.ahead
     ratio, low, high = ratio_verdict.ratio, ratio_verdict.low, ratio_verdict.high
     rank_low, rank_high = ratio_verdict.rank_interval or (None, None)
@@ -342,7 +342,7 @@ def _verdict_of_best(
         (table.rows[place].contender, verdict)
         for place in nearest_first(table)
         if place != best
-        for verdict in [_of_other(place, best, against_best)]
+        for verdict in [_verdict_against(place, best, against_best)]
         if verdict is not None
     ]
     if not others:
@@ -383,7 +383,7 @@ def _reasons(verdicts: Sequence[tuple[str, Verdict]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(why for _, verdict in verdicts for why in verdict.reasons))
 
 
-def _of_other(place: int, best: int, against_best: Mapping[int, Verdict]) -> Verdict | None:
+def _verdict_against(place: int, best: int, against_best: Mapping[int, Verdict]) -> Verdict | None:
     """What was found of the two, said of ``place``; the first of several best is in no pair."""
     verdict = against_best.get(place)
     return verdict or (against_best[best].turned() if best in against_best else None)

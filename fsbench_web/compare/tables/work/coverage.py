@@ -33,7 +33,7 @@ def why_incomplete(entry: Entry) -> str:
     return ", and ".join(parts)
 
 
-def _missing(entry: Entry, others: Collection[RequiredCell]) -> list[str]:
+def _missing_cells(entry: Entry, others: Collection[RequiredCell]) -> list[str]:
     """The cells without a number in words; ``others`` were measured of the contender elsewhere."""
     parts = []
     for demand in entry.missing[:MOST_NAMED]:
@@ -61,7 +61,7 @@ def work_answer(
     total = len(profile.demands)
     by_any = {demand for entry in entries for demand in (*entry.measured, *entry.other_workloads)}
     by_all = set(profile.demands).intersection(
-        *(set(_of_contender(entries, name)) for name in fullest)
+        *(set(_measured_cells(entries, name)) for name in fullest)
     )
     coverage = [
         Coverage(
@@ -70,7 +70,7 @@ def work_answer(
             entry.lead.configuration,
             len(entry.measured),
             total,
-            tuple(_missing(entry, _of_contender(entries, name))),
+            tuple(_missing_cells(entry, _measured_cells(entries, name))),
             "" if name in scored else why.get(id(entry), "it has no score"),
         )
         for name, entry in fullest.items()
@@ -114,5 +114,5 @@ def fullest_of(entries: Iterable[Entry]) -> dict[str, Entry]:
     return fullest
 
 
-def _of_contender(entries: Iterable[Entry], name: str) -> list[RequiredCell]:
+def _measured_cells(entries: Iterable[Entry], name: str) -> list[RequiredCell]:
     return [demand for entry in entries if entry.value.slug == name for demand in entry.measured]
