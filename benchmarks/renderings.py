@@ -45,10 +45,10 @@ def serve(descriptor: int, *, is_before: bool) -> None:
 
     if is_before:
         thread_pools.is_rendered = lambda path: False
-        answers.kept = RenderingCache(0, 0)
-        answers.use_a_process = lambda: None  # type: ignore[assignment,return-value]
+        answers.cache = RenderingCache(0, 0)
+        answers.start_renderer = lambda: None  # type: ignore[assignment,return-value]
         # Those who waited for the same had it made each for themselves.
-        answers.kept.once = lambda key, make: make()  # type: ignore[method-assign]
+        answers.cache.once = lambda key, make: make()  # type: ignore[method-assign]
     web.main(descriptor)
 
 

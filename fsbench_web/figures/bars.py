@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
 from fsbench_web.figures.ceilings import Ceilings, put
-from fsbench_web.figures.frame import ROW_PX, Plain, bar_layout, figure, plain_text
+from fsbench_web.figures.frame import ROW_PX, PlainFigure, bar_layout, figure, plain_text
 
 NOT_STATED = "not stated"
 INTERVALS = "lines: 95% intervals of the means"
@@ -44,7 +44,7 @@ def best_case_plain(
     among: Iterable[str] = (),
     counts: Sequence[int | None] | None = None,
     ceilings: Ceilings | None = None,
-) -> Plain:
+) -> PlainFigure:
     """One bar for each contender, the first on top, the best marked in words.
 
     ``values`` are in ``unit``; None draws no bar and says so. ``best`` says which are best; without
@@ -234,7 +234,7 @@ def _trace(
     }
 
 
-def _cut_at_zero(layout: Plain, bars: Sequence[_Bar]) -> None:
+def _cut_at_zero(layout: PlainFigure, bars: Sequence[_Bar]) -> None:
     """Where intervals reach below zero and no value does, the axis begins at zero and says so.
 
     What is measured is not below zero, and half a plot of it would hide what is above.
@@ -246,7 +246,7 @@ def _cut_at_zero(layout: Plain, bars: Sequence[_Bar]) -> None:
         layout["xaxis"]["title"]["text"] += CUT
 
 
-def _add_column(layout: Plain, texts: Sequence[tuple[str, str]]) -> None:
+def _add_column(layout: PlainFigure, texts: Sequence[tuple[str, str]]) -> None:
     """A column of the values at the right of the plot, [(row, its text)]."""
     width = 12 + round(_LETTER_PX * max(len(_without_bold(text)) for _, text in texts))
     layout["margin"] = {**layout["margin"], "r": width}

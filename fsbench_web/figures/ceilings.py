@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fsbench_web.core import numbers
-from fsbench_web.figures.frame import Plain, plain_text
+from fsbench_web.figures.frame import PlainFigure, plain_text
 
 OWN = "the LUN itself"
 COLOUR = "#8a96a5"
@@ -77,7 +77,7 @@ class Ceilings:
         return f"grey marks: {label}, of each bar{beyond}{none}"
 
 
-def put(plain: Plain, ceilings: Ceilings, labels: Sequence[str], unit: str) -> None:
+def put(plain: PlainFigure, ceilings: Ceilings, labels: Sequence[str], unit: str) -> None:
     """Draw them into a figure of horizontal bars; everything is in ``unit``, the shown one."""
     if not ceilings.is_known:
         return
@@ -116,7 +116,7 @@ def extra_px(values: Sequence[float | None]) -> int:
     return _LINE_PX if any(value is not None for value in values) else 0
 
 
-def _marks(values: Sequence[float | None], labels: Sequence[str]) -> Plain:
+def _marks(values: Sequence[float | None], labels: Sequence[str]) -> PlainFigure:
     """An upright stroke on each bar."""
     marks = [
         (value, label) for value, label in zip(values, labels, strict=True) if value is not None
@@ -135,7 +135,7 @@ def _marks(values: Sequence[float | None], labels: Sequence[str]) -> Plain:
     }
 
 
-def _longest(plain: Plain) -> float:
+def _longest(plain: PlainFigure) -> float:
     """The farthest that a bar, a repeat or an interval reaches."""
     ends = [0.0]
     for trace in plain["data"]:

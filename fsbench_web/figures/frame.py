@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 ROW_PX = 34
 
-Plain = dict[str, Any]
+PlainFigure = dict[str, Any]
 """A figure as the page gets it, {"data": [...], "layout": {...}}, without plotly.py's checks.
 
 Making a ``go.Figure`` checks every property, which takes milliseconds: a page of dozens of charts

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import colourscale, marks
-from fsbench_web.figures.frame import Plain, figure, heading, plain_text
+from fsbench_web.figures.frame import PlainFigure, figure, heading, plain_text
 from fsbench_web.figures.sizes import SizeAxis, size_axis, size_name
 
 Cell = tuple[int, int]
@@ -44,7 +44,7 @@ def matrix_plain(
     flagged: Mapping[str, Collection[Cell]] | None = None,
     edges: Mapping[int, tuple[int, int]] | None = None,
     block: str = "block",
-) -> Plain:
+) -> PlainFigure:
     """A heat map of ``{(record KB, file KB): value in unit}``, records upwards, files rightwards.
 
     Cells that are missing or None stay blank: IOzone has none where a record does not fit into the
@@ -150,7 +150,7 @@ def _map(
     flagged: Mapping[str, Collection[Cell]] = MappingProxyType({}),
     edges: Mapping[int, tuple[int, int]] = MappingProxyType({}),
     block: str,
-) -> Plain:
+) -> PlainFigure:
     """A heat map with an axis for each size; what ``cell_values`` does not hold stays blank."""
     records = size_axis(record for record, _ in cells)
     files = size_axis(file for _, file in cells)
@@ -327,7 +327,7 @@ def _summary(cell_values: Mapping[Cell, float], unit: str, title: str, block: st
     if not cell_values:
         return f"{title}: heat map without any value."
 
-    def where(key: Cell) -> str:
+    def cell_words(key: Cell) -> str:
         record, file = key
         return (
             f"{numbers.with_unit(cell_values[key], unit)} at {block} {size_name(record)}, "
@@ -338,5 +338,5 @@ def _summary(cell_values: Mapping[Cell, float], unit: str, title: str, block: st
     highest = max(cell_values, key=lambda key: cell_values[key])
     return (
         f"{title}: heat map of {_count(len(cell_values), 'cell')}, {block} size by file size. "
-        f"Lowest {where(lowest)}; highest {where(highest)}."
+        f"Lowest {cell_words(lowest)}; highest {cell_words(highest)}."
     )

@@ -37,7 +37,7 @@ def read_write(
 
     columns: list[list[float | None]] = [[row[1] for row in rows], [row[2] for row in rows]]
 
-    def half(place: int, series: int) -> go.Bar:
+    def half_bars(place: int, series: int) -> go.Bar:
         name, values = halves[place], columns[place]
         return go.Bar(
             name=name,
@@ -56,8 +56,8 @@ def read_write(
 
     return frame(
         [
-            half(0, WRITE_SERIES),
-            half(1, READ_SERIES),
+            half_bars(0, WRITE_SERIES),
+            half_bars(1, READ_SERIES),
         ],
         title=title,
         x_title=f"{unit}, {halves[0].lower()} plus {halves[1].lower()}, more is better",

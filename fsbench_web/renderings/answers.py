@@ -3,7 +3,7 @@
 ``answer`` gets everything that is to be drawn, which whoever asks may see, for it was read for
 them. That is read anew for every request, at the price of a page, and so never out of date; what
 takes the time is turning it into PDF, a workbook or a picture, and that is done once for the same
-content, in a process of its own (``use_a_process``; elsewhere, as in tests and commands, here).
+content, in a process of its own (``start_renderer``; elsewhere, as in tests and commands, here).
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from fsbench_web.platform.version import VERSION
 from fsbench_web.renderings.cache import RenderingCache
 from fsbench_web.renderings.process import LONGEST_S, Renderer, RendererUnavailable, TooLarge
 
-kept = RenderingCache()
+cache = RenderingCache()
 _renderer: Renderer | None = None
 
 TOO_LARGE = (
@@ -36,7 +36,7 @@ AWAY = (
 REVALIDATED = "private, no-cache"
 
 
-def use_a_process() -> Renderer:
+def start_renderer() -> Renderer:
     """From now on draw up in a process beside this one, which a web server does."""
     global _renderer
     _renderer = _renderer or Renderer()
@@ -78,7 +78,7 @@ def answer(
         del response["Content-Type"]
         return _with_vary(response)
     try:
-        content = kept.once(key, lambda: _write(write, arguments))
+        content = cache.once(key, lambda: _write(write, arguments))
     except TooLarge:
         return error_pages.plain_text(422, TOO_LARGE)
     except RendererUnavailable:

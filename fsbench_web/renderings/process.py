@@ -28,7 +28,7 @@ class RendererUnavailable(Exception):
     """The process died over it, or took longer than ``LONGEST_S`` and was ended."""
 
 
-class Failed(Exception):
+class RenderingFailed(Exception):
     """The function raised an error; its traceback is the text."""
 
 
@@ -55,7 +55,7 @@ class Renderer:
         return self._process.pid if self._process is not None else None
 
     def __call__(self, function: Callable[..., bytes], *arguments: Any) -> bytes:
-        """What the function of a module gives. Raises TooLarge, RendererUnavailable, Failed."""
+        """What the function of a module gives. Raises TooLarge, RendererUnavailable, RenderingFailed."""
         message = pickle.dumps((function, arguments), pickle.HIGHEST_PROTOCOL)
         with self._lock:
             is_used = self._process is not None
@@ -73,7 +73,7 @@ class Renderer:
         if kind == TOO_LARGE:
             raise TooLarge
         if kind == FAILED:
-            raise Failed(body.decode())
+            raise RenderingFailed(body.decode())
         assert kind == MADE
         return body
 

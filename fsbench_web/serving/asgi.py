@@ -24,5 +24,5 @@ application = slow_senders.ActiveRequestMiddleware(
         )
     )
 )
-answers.use_a_process()
+answers.start_renderer()
 load_all()

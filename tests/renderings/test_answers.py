@@ -42,7 +42,7 @@ def lab(ada: User) -> Study:
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was drawn up, by the name of its function."""
-    answers.kept.clear()
+    answers.cache.clear()
     calls: list[str] = []
     as_it_is = answers._write
 
@@ -80,7 +80,7 @@ def test_it_is_made_once_however_often_it_is_asked_for(
 
 def test_who_has_it_already_needs_no_making(client: Client, lab: Study, made: list[str]) -> None:
     tag = client.get(PDF)["ETag"]
-    answers.kept.clear()  # as after a restart
+    answers.cache.clear()  # as after a restart
     for method in (client.get, client.head):
         assert method(PDF, headers={"If-None-Match": f'"x", {tag}'}).status_code == 304
     assert len(made) == 1
@@ -192,7 +192,7 @@ def test_what_cannot_be_drawn_up_says_what_to_do(
     def refuse(*arguments: object) -> bytes:
         raise error
 
-    answers.kept.clear()
+    answers.cache.clear()
     monkeypatch.setattr(answers, "_write", refuse)
     page = client.get(PDF)
     assert (page.status_code, "choose fewer tests" in page.content.decode()) == (status, True)

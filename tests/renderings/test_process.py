@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.renderings import worker
-from fsbench_web.renderings.process import Failed, Renderer, RendererUnavailable, TooLarge
+from fsbench_web.renderings.process import Renderer, RendererUnavailable, RenderingFailed, TooLarge
 
 
 def told(what: str) -> bytes:
@@ -71,7 +71,7 @@ def test_it_works_in_one_process_of_its_own_behind_the_pages(new: Renderer) -> N
 
 
 def test_an_error_is_told_with_its_place_and_the_next_is_answered(renderer: Renderer) -> None:
-    with pytest.raises(Failed, match=r"in broken\n.*\n*ValueError: the third table"):
+    with pytest.raises(RenderingFailed, match=r"in broken\n.*\n*ValueError: the third table"):
         renderer(broken)
     pid = renderer.pid
     assert int(renderer(told, "pid")) == pid

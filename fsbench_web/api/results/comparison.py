@@ -238,7 +238,7 @@ def get_comparison(
     95% interval, and whether it differs from the best and from the `baseline` by more than chance.
     """
     answer = _comparison(request, response, counts_runs=True)
-    spec = answer.spec if filters.units else answer.spec.without("units")
+    spec = answer.spec if filters.units else answer.spec.with_default("units")
     query = spec.to_query()
     tail = f"?{query}" if query else ""
     return {

@@ -18,7 +18,7 @@ from fsbench_web.core.traces.tracers import OPERATIONS, REQUESTS
 from fsbench_web.studies.activity import traces
 
 router = Router()
-Kept = TypeVar("Kept", RequestTrace, OperationTrace)
+Trace = TypeVar("Trace", RequestTrace, OperationTrace)
 MEDIA_TYPE = "text/csv; charset=utf-8"
 _CSV = binary("text/csv", description="text/csv")
 
@@ -104,7 +104,7 @@ def _requests(run_id: int, tracer: str) -> RequestTrace:
     return _trace_or_404(run_id, tracer, traces.requests_of(run_id) if tracer == REQUESTS else None)
 
 
-def _trace_or_404(run_id: int, tracer: str, trace: Kept | None) -> Kept:
+def _trace_or_404(run_id: int, tracer: str, trace: Trace | None) -> Trace:
     if trace is None:
         raise Http404(f"Run {run_id} has no trace of {tracer}; its page says why.")
     return trace

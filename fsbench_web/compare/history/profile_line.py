@@ -219,7 +219,7 @@ def _missing_sentence(
     profile: Profile,
     series_values: Mapping[int, SeriesValues],
     workload_of: Mapping[int, int | None],
-    sources: "_Ranked",
+    sources: "_RankedWorkloads",
     reason: str,
 ) -> str:
     """What no group of runs has all of. One query where workloads are not put together."""
@@ -260,7 +260,7 @@ def titles_of(workloads: Collection[int | None]) -> tuple[str, ...]:
     return tuple(rows.order_by("title").values_list("title", flat=True))
 
 
-_Ranked = Mapping[RequiredCell, Sequence[int | None]]
+_RankedWorkloads = Mapping[RequiredCell, Sequence[int | None]]
 """By kind of demand the workloads whose numbers count; each cell is of the first that has it."""
 
 
@@ -269,7 +269,7 @@ def _sources(
     workload_of: Mapping[int, int | None],
     profile: Profile,
     own_workload: int | None,
-) -> _Ranked:
+) -> _RankedWorkloads:
     cells: dict[int | None, set[RequiredCell]] = defaultdict(set)
     measurement_of: dict[int | None, str] = {}
     for pk, series in series_values.items():
@@ -302,7 +302,7 @@ def _values(
     facts: Mapping[int, _RunContext],
     series_values: Mapping[int, SeriesValues],
     measures: Mapping[str, Measure],
-    sources: _Ranked,
+    sources: _RankedWorkloads,
 ) -> tuple[_Values, _Sources]:
     """By cell and repeat, of one group; and the run of each. What was measured in another
     dimension, or by a workload that is not of the line, is not there.

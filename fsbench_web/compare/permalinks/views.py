@@ -48,7 +48,7 @@ def of_permalink(view: View) -> View:
     """
 
     @wraps(view)
-    def opened(request: HttpRequest, key: str, **kwargs: str) -> HttpResponse:
+    def wrapper(request: HttpRequest, key: str, **kwargs: str) -> HttpResponse:
         link = visible_permalink(request, key)
         answer = (
             expired_page(request, link) if sharing.is_over(link) else view(request, link, **kwargs)
@@ -61,7 +61,7 @@ def of_permalink(view: View) -> View:
             add_never_cache_headers(answer)
         return answer
 
-    return opened
+    return wrapper
 
 
 def visible_permalink(request: HttpRequest, key: str, *, to_withdraw: bool = False) -> Permalink:

@@ -16,7 +16,7 @@ from fsbench_web.studies.runs.listing import address_of
 from fsbench_web.studies.scores import cells
 from fsbench_web.studies.scores.cells import LoadCurve, Matrix, Repeats, RepeatsOfSeries
 
-Found = TypeVar("Found", LoadCurve, Matrix, RepeatsOfSeries)
+Measurement = TypeVar("Measurement", LoadCurve, Matrix, RepeatsOfSeries)
 
 GONE = (
     "A contender of this address is not in this comparison, or has no finished run of the test any "
@@ -46,7 +46,7 @@ class ContenderPicture(PictureKind):
         """As ``draw``, where there is any contender."""
         raise NotImplementedError
 
-    def in_one_unit(self, measurements: Iterable[Found]) -> list[Found]:
+    def in_one_unit(self, measurements: Iterable[Measurement]) -> list[Measurement]:
         """The same in one unit of each dimension, as the comparison has them."""
         tools = {contender.key: contender.tool for contender in self.contenders}
         listed = list(measurements)
@@ -137,8 +137,8 @@ class FixedSizesPicture(SeveralContendersPicture):
         return sizes_in_words(self.record_kb, self.file_kb, self.block)
 
     def of_one_unit(
-        self, measurements: Sequence[Found]
-    ) -> tuple[list[tuple[Contender, Found]], str, list[str]]:
+        self, measurements: Sequence[Measurement]
+    ) -> tuple[list[tuple[Contender, Measurement]], str, list[str]]:
         """What is in the commonest unit, by contender; and sentences about what is not."""
         measurements = self.in_one_unit(measurements)
         units = [measurement.unit for measurement in measurements]

@@ -11,7 +11,7 @@ from fsbench_web.studies.runs.listing import address_of, dates_of
 from fsbench_web.studies.scores import cells
 from fsbench_web.studies.scores.cells import RepeatsOfSeries
 
-Measured = list[tuple[Contender, RepeatsOfSeries]]
+ContenderRepeats = list[tuple[Contender, RepeatsOfSeries]]
 
 
 class RepeatsOfRuns(FixedSizesPicture):
@@ -52,7 +52,7 @@ def _strip(contender: Contender, series: RepeatsOfSeries) -> strip.Strip:
     )
 
 
-def _table(measured: Measured, unit: str, is_mean: bool) -> PictureTable:
+def _table(measured: ContenderRepeats, unit: str, is_mean: bool) -> PictureTable:
     columns = [
         Column("Contender"),
         Column("Run"),
@@ -75,7 +75,7 @@ def _table(measured: Measured, unit: str, is_mean: bool) -> PictureTable:
     return PictureTable(columns, rows)
 
 
-def _notes(measured: Measured) -> list[str]:
+def _notes(measured: ContenderRepeats) -> list[str]:
     single = [contender.name for contender, series in measured if len(series.cells) == 1]
     uneven = [contender.name for contender, series in measured if len(set(series.cells)) > 1]
     notes = [f"Of one run there is no interval: {', '.join(single)}."] if single else []

@@ -11,7 +11,7 @@ from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
 from fsbench_web.figures import bars
 from fsbench_web.figures.ceilings import extra_px
-from fsbench_web.figures.frame import Plain, bar_chart_px
+from fsbench_web.figures.frame import PlainFigure, bar_chart_px
 
 CHOICE_PX = 72  # .plot-choice in the style sheet, with the gap below
 
@@ -69,7 +69,7 @@ def contenders_of(tables: Iterable[DeltaTable]) -> set[str]:
 
 def charts(
     tables: Iterable[DeltaTable], test: str, among: Collection[str] = ()
-) -> dict[str, Plain]:
+) -> dict[str, PlainFigure]:
     """A bar chart for each table of ``test``, best first, by what to call it.
 
     ``among`` are all contenders of the page that the charts are for.
@@ -83,7 +83,7 @@ def charts(
     }
 
 
-def _chart(table: DeltaTable, among: Collection[str]) -> Plain:
+def _chart(table: DeltaTable, among: Collection[str]) -> PlainFigure:
     rows = table.rows[::-1]
     return bars.best_case_plain(
         [row.contender for row in rows],

@@ -145,7 +145,7 @@ class _Contents(TableOfContents):
         return bool(super().isSatisfied()) and self._document.has_page_count
 
 
-class _Drawn(Flowable):
+class _DrawingFlowable(Flowable):
     """A drawing on the page, as wide as asked."""
 
     def __init__(self, drawing: Drawing, width: float) -> None:
@@ -226,7 +226,7 @@ def _facts(block: Facts) -> Flowable:
 def _charts(block: Charts) -> Iterable[Flowable]:
     gap = 16.0
     width = (WIDTH - gap) / 2
-    drawn = [_Drawn(drawing, width) for drawing in block.drawings]
+    drawn = [_DrawingFlowable(drawing, width) for drawing in block.drawings]
     for place in range(0, len(drawn), 2):
         pair: list[Any] = [*drawn[place : place + 2], ""][:2]
         style = TableStyle(

@@ -192,7 +192,7 @@ class ComparisonSpec:
         ]
         return urlencode(pairs)
 
-    def without(self, name: str) -> "ComparisonSpec":
+    def with_default(self, name: str) -> "ComparisonSpec":
         """The same comparison with one filter or setting as it is when nothing is said."""
         default: dict[str, Any] = {name: getattr(EVERYTHING, name)}
         return replace(self, **default)

@@ -38,7 +38,7 @@ class TableKey(NamedTuple):
     is_unexplained: bool = False
 
 
-Placed = tuple[_Score, Fraction]
+ScaledScore = tuple[_Score, Fraction]
 """A score, and how many of its table's unit its own unit is."""
 
 
@@ -49,7 +49,7 @@ def tool_of(facts: SeriesFacts) -> str:
 
 def by_table(
     scores: Iterable[_Score], name_of: Callable[[_Score], tuple[str, str, str, str]], system: str
-) -> list[tuple[TableKey, list[Placed[_Score]]]]:
+) -> list[tuple[TableKey, list[ScaledScore[_Score]]]]:
     """The scores of each table, tables in the paper's order.
 
     ``name_of`` says test, category, unit and tool of a score, ``system`` how units are chosen
@@ -61,7 +61,7 @@ def by_table(
     groups: dict[tuple[str, str], dict[Printed, list[_Score]]] = defaultdict(dict)
     for (test, category, unit, tool), of_name in named.items():
         groups[test, category][unit, tool] = of_name
-    tables: dict[TableKey, list[Placed[_Score]]] = {}
+    tables: dict[TableKey, list[ScaledScore[_Score]]] = {}
     for (test, category), of_units in groups.items():
         display_units = shown_units(of_units.keys(), system)
         for printed, unit_scores in of_units.items():
@@ -111,7 +111,7 @@ class Contender(NamedTuple):
 
 
 def each_configuration(
-    rows: Iterable[Placed[ScoreRow]], names: Mapping[int, str]
+    rows: Iterable[ScaledScore[ScoreRow]], names: Mapping[int, str]
 ) -> list[Contender]:
     """Configurations that compete by themselves; ``names`` are those of ``configuration_names``."""
     return [
@@ -133,7 +133,7 @@ class BestPerValue(NamedTuple):
 
 
 def best_of_each(
-    scores: Iterable[Placed[Candidate]],
+    scores: Iterable[ScaledScore[Candidate]],
     values: Mapping[int, PropertyValue],
     series: Mapping[int, SeriesFacts],
     lower_is_better: bool,

@@ -229,7 +229,7 @@ def relaxed_filters(spec: ComparisonSpec) -> list[RelaxedFilter]:
     known_facts: Facts = {}
     for name in ("min_runs", "cells", "emulated", *reversed(FILTERS.values())):
         if len(relaxed) < MOST_WAYS and getattr(spec, name) != getattr(EVERYTHING, name):
-            looser = spec.without(name)
+            looser = spec.with_default(name)
             if has_scores(looser, known_facts):
                 relaxed.append(RelaxedFilter(name, looser))
     return relaxed

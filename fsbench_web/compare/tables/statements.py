@@ -23,7 +23,7 @@ _ROUNDING = 0.005  # of one printed score
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedStatement:
     """One statement. ``place`` is where the paper makes it; ``parts`` say what the tables show."""
 
     text: str
@@ -41,7 +41,7 @@ def check(
     statements: Sequence[Mapping[str, Any]],
     tables: Sequence[DeltaTable],
     places: Places = section_place,
-) -> list[Checked]:
+) -> list[CheckedStatement]:
     """Every statement with its verdict, in the order of the file.
 
     ``tables`` are the study's, by file system: the best configuration of each.
@@ -51,14 +51,14 @@ def check(
 
 def _check_statement(
     statement: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
-) -> Checked:
+) -> CheckedStatement:
     criterion = statement.get("check")
     verdict, parts = (
         (UNCHECKED, [Part(statement["why"])])
         if criterion is None
         else _CHECKS[criterion["kind"]](criterion, tables, places)
     )
-    return Checked(statement["text"], statement["place"], verdict, tuple(parts))
+    return CheckedStatement(statement["text"], statement["place"], verdict, tuple(parts))
 
 
 def _score(

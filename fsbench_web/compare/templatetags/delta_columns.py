@@ -142,20 +142,20 @@ def _delta_columns(table: DeltaTable, view: TableView) -> Iterable[Column]:
         return
     has_printed, has_standing = table.has_published_values, uncertainty.has_standing(table)
 
-    def first(row: DeltaRow) -> str:
+    def delta1(row: DeltaRow) -> str:
         return (
             _delta(row.delta1_percent, view)
             + (_printed(row, "delta1_percent") if has_printed else "")
             + (standing(uncertainty.verdict_words(row), row.verdict) if has_standing else "")
         )
 
-    def second(row: DeltaRow) -> str:
+    def delta2(row: DeltaRow) -> str:
         return _delta(row.delta2_percent, view) + (
             _printed(row, "delta2_percent") if has_printed else ""
         )
 
-    yield Column("delta1", "Delta 1, %", first, "delta")
-    yield Column("delta2", "Delta 2, %", second)  # its order is that of delta 1
+    yield Column("delta1", "Delta 1, %", delta1, "delta")
+    yield Column("delta2", "Delta 2, %", delta2)  # its order is that of delta 1
 
 
 def _delta(value: float | None, view: TableView) -> str:

@@ -13,14 +13,14 @@ from fsbench_web.compare.report.blocks import Prose
 from fsbench_web.compare.tables import statements
 from fsbench_web.compare.tables.findings import Finding, Part, findings_by_test
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.compare.tables.statements import Checked
+from fsbench_web.compare.tables.statements import CheckedStatement
 from fsbench_web.compare.templatetags.writing import escaped
 
 register = template.Library()
 
 
 @register.filter
-def sentence(finding: Finding | Checked | Prose) -> SafeString:
+def sentence(finding: Finding | CheckedStatement | Prose) -> SafeString:
     """The parts of a sentence, with their links."""
     return SafeString("".join(map(_part, finding.parts)))  # each part is escaped
 

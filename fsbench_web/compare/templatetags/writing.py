@@ -15,7 +15,7 @@ def escaped(text: object) -> str:
     escaped here too: this is for texts and not for pieces of pages.
     """
     plain = text if text.__class__ is str else str(text)
-    return _kept(plain) if len(plain) <= SHORT else escape(plain)
+    return _cached_escape(plain) if len(plain) <= SHORT else escape(plain)
 
 
-_kept = lru_cache(maxsize=8192)(escape)
+_cached_escape = lru_cache(maxsize=8192)(escape)

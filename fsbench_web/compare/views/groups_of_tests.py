@@ -10,7 +10,7 @@ from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.figures import bars, palette
-from fsbench_web.figures.frame import ROW_PX, Plain, bar_chart_px
+from fsbench_web.figures.frame import ROW_PX, PlainFigure, bar_chart_px
 from fsbench_web.studies.runs.listing import address_of
 
 CHOICE_PX = 72  # .plot-choice in the style sheet, with the gap below
@@ -60,7 +60,7 @@ class TestGroup:
     looks: Mapping[str, palette.Style] = field(default_factory=dict)
 
     @cached_property
-    def charts(self) -> dict[str, Plain]:
+    def charts(self) -> dict[str, PlainFigure]:
         """Made when they are asked for: most pages show none of most tests."""
         return {shown_table.category: self._chart(shown_table) for shown_table in self.tables}
 
@@ -71,7 +71,7 @@ class TestGroup:
         row_px = ROW_PX if self.is_single else TWO_TABLES_ROW_PX
         return bar_chart_px(max_rows, row_px) + (CHOICE_PX if len(self.tables) > 1 else 0)
 
-    def _chart(self, shown_table: ShownTable) -> Plain:
+    def _chart(self, shown_table: ShownTable) -> PlainFigure:
         table, is_mean = shown_table.table, shown_table.table.category == categories.MEAN
         rows = table.rows[::-1]
         return bars.best_case_plain(

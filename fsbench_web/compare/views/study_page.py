@@ -316,7 +316,7 @@ def _with_figure(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> di
     """The section with the figure it asks for (studies.published has the vocabulary)."""
     if section["kind"] == "chart":
         rows = section["rows"]
-        figure = _stated(
+        figure = _stated_values(
             tuple(label for label, _, _ in rows),
             tuple(None if value is None else float(value) for _, value, _ in rows),
             tuple(bound == "more than" for _, _, bound in rows),
@@ -353,5 +353,5 @@ def _combined_figure(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -
     )
 
 
-_stated = lru_cache(maxsize=64)(stated_values.stated_values)
+_stated_values = lru_cache(maxsize=64)(stated_values.stated_values)
 _read_write = lru_cache(maxsize=64)(stacked.read_write)

@@ -56,7 +56,7 @@ class WatchForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
         self.own_address = user.email
-        self._why_off: dict[str, str] = {}
+        self._disabled_reasons: dict[str, str] = {}
         if not settings.SENDS_EMAIL:
             self._switch_off(
                 "email", "This site sends no e-mail: whoever runs it sets FSBENCH_EMAIL_URL."
@@ -71,14 +71,14 @@ class WatchForm(forms.Form):
 
     def _switch_off(self, name: str, reason: str) -> None:
         """The page offers it to nobody; whoever sends it all the same is told (``clean``)."""
-        self._why_off[name] = reason
+        self._disabled_reasons[name] = reason
         field = self.fields[name]
         field.disabled, field.help_text = True, reason
         self.initial[name] = field.initial = ""
 
     def clean(self) -> dict[str, Any]:
         """An address that is not written to is refused: nobody should wait for its messages."""
-        for name, reason in self._why_off.items():
+        for name, reason in self._disabled_reasons.items():
             if str(self.data.get(self.add_prefix(name)) or "").strip():
                 self.add_error(name, reason)
         return self.cleaned_data

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette, ticks
-from fsbench_web.figures.frame import Plain, heading, plain_text
+from fsbench_web.figures.frame import PlainFigure, heading, plain_text
 from fsbench_web.figures.lines import MOST_LINES
 
 MOST_POINTS = 250
@@ -14,7 +14,7 @@ Shares = Sequence[tuple[float, float]]
 """(value, share of all that do not exceed it), rising; the last share is 1."""
 
 
-def percentile_curve(lines: Mapping[str, Shares], unit: str, title: str) -> Plain:
+def percentile_curve(lines: Mapping[str, Shares], unit: str, title: str) -> PlainFigure:
     """Values over percentiles, whose axis gives each further nine the same room; values on a
     logarithmic axis. Raises ValueError for more lines than can be told apart.
     """
@@ -54,7 +54,7 @@ def percentile_curve(lines: Mapping[str, Shares], unit: str, title: str) -> Plai
     )
 
 
-def cumulative(lines: Mapping[str, Shares], unit: str, title: str) -> Plain:
+def cumulative(lines: Mapping[str, Shares], unit: str, title: str) -> PlainFigure:
     """Shares over values (CDF), these on a logarithmic axis. Raises as ``percentile_curve``."""
     unit_name = numbers.unit_name(unit)
     traces = []
@@ -120,7 +120,7 @@ def _figure(
     y_axis: dict[str, object],
     lines: Mapping[str, Shares],
     unit: str,
-) -> Plain:
+) -> PlainFigure:
     if len(traces) > MOST_LINES:
         raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
     styles = palette.styles([name for name, *_ in traces])

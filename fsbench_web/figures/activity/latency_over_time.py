@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette, ticks
-from fsbench_web.figures.frame import Plain, heading, plain_text
+from fsbench_web.figures.frame import PlainFigure, heading, plain_text
 from fsbench_web.figures.lines import MOST_LINES
 from fsbench_web.figures.palette import Style
 
@@ -18,7 +18,7 @@ FEW = 30
 
 
 @dataclass(frozen=True)
-class _Drawn:
+class _Curve:
     name: str
     line: Line
     style: Style
@@ -34,18 +34,18 @@ def over_time(
     counts: Sequence[int],
     unit: str,
     title: str,
-) -> Plain:
+) -> PlainFigure:
     """``lines`` are values in ``unit`` by what they are called, one an interval that ended at one
     of ``seconds`` with so many completions. Raises ValueError where lengths differ.
     """
     curves = [
-        _Drawn(name, (values, seconds, counts), Style(place))
+        _Curve(name, (values, seconds, counts), Style(place))
         for place, (name, values) in enumerate(lines.items(), start=1)
     ]
     return _figure(curves, unit, title)
 
 
-def of_contenders(lines: Mapping[str, Line], unit: str, title: str) -> Plain:
+def of_contenders(lines: Mapping[str, Line], unit: str, title: str) -> PlainFigure:
     """A line each, which looks as its contender does everywhere. Raises ValueError as above, and
     for more than can be told apart.
     """
@@ -53,12 +53,12 @@ def of_contenders(lines: Mapping[str, Line], unit: str, title: str) -> Plain:
         raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
     styles = palette.styles(list(lines))
     curves = [
-        _Drawn(name, line, style) for (name, line), style in zip(lines.items(), styles, strict=True)
+        _Curve(name, line, style) for (name, line), style in zip(lines.items(), styles, strict=True)
     ]
     return _figure(curves, unit, title)
 
 
-def _figure(curves: Sequence[_Drawn], unit: str, title: str) -> Plain:
+def _figure(curves: Sequence[_Curve], unit: str, title: str) -> PlainFigure:
     values = [
         numbers.scaled(value, unit) for curve in curves for value in curve.line[0] if value > 0
     ]
@@ -92,7 +92,7 @@ def _figure(curves: Sequence[_Drawn], unit: str, title: str) -> Plain:
     }
 
 
-def _trace(curve: _Drawn, unit: str) -> Plain:
+def _trace(curve: _Curve, unit: str) -> PlainFigure:
     values, seconds, counts = curve.line
     return {
         "type": "scatter",
@@ -114,7 +114,7 @@ def _trace(curve: _Drawn, unit: str) -> Plain:
     }
 
 
-def _notes(curves: Sequence[_Drawn], unit: str) -> Iterator[str]:
+def _notes(curves: Sequence[_Curve], unit: str) -> Iterator[str]:
     for curve in curves:
         values = curve.line[0]
         if values:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import colourscale, palette
-from fsbench_web.figures.frame import Plain, heading, plain_text
+from fsbench_web.figures.frame import PlainFigure, heading, plain_text
 
 Bins = Sequence[tuple[int, int, int]]
 """(from ns, below ns, how many), rising; each from a power of two of ``smallest_ns`` on."""
@@ -18,7 +18,7 @@ _MOST_LABELS = 6
 
 def latencies(
     bins: Mapping[str, Bins], title: str, noun: str = "requests", smallest_ns: int = 1000
-) -> Plain:
+) -> PlainFigure:
     """How many by the time that they took, a line an operation, both in powers of two."""
 
     def place_of(low: int) -> int:
@@ -109,7 +109,7 @@ def over_device(
     parts: tuple[int, int],
     ends: tuple[float, int],
     title: str,
-) -> Plain:
+) -> PlainFigure:
     """Requests by time and place. ``cells``: {(part of the time, of the device): requests};
     ``parts`` how many of each there are, ``ends`` the seconds and the bytes of all.
     """

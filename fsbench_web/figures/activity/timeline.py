@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
-from fsbench_web.figures.frame import Plain, heading, plain_text
+from fsbench_web.figures.frame import PlainFigure, heading, plain_text
 from fsbench_web.figures.palette import DASHES
 
 NARROWEST = 12
@@ -30,7 +30,7 @@ class Phase:
     end_s: float
 
 
-def over_time(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) -> Plain:
+def over_time(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) -> PlainFigure:
     """The panel over the run's seconds. Raises ValueError where lengths differ."""
     if any(len(line) != len(seconds) for line in panel.lines.values()):
         raise ValueError("every line must have a value, or None, for every second")

@@ -17,7 +17,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from fsbench_web.figures.frame import Plain
+from fsbench_web.figures.frame import PlainFigure
 
 register = template.Library()
 # As django.utils.html.json_script has them: nothing within can end the script element.
@@ -27,7 +27,7 @@ PLOTLY_3D = "vendor/plotly-gl3d-4.1.1.min.js"
 
 
 @register.simple_tag
-def figure(fig: go.Figure | Plain | None, element_id: str) -> SafeString | str:
+def figure(fig: go.Figure | PlainFigure | None, element_id: str) -> SafeString | str:
     """One figure, with its text alternative; nothing where there is no figure."""
     if fig is None:
         return ""
@@ -36,7 +36,7 @@ def figure(fig: go.Figure | Plain | None, element_id: str) -> SafeString | str:
 
 @register.simple_tag
 def figure_choice(
-    figures: Mapping[str, go.Figure | Plain], element_id: str, label: str, first: str = ""
+    figures: Mapping[str, go.Figure | PlainFigure], element_id: str, label: str, first: str = ""
 ) -> SafeString | str:
     """Several figures under one select box named ``label``.
 
@@ -60,7 +60,7 @@ def figure_script() -> SafeString:
 
 
 def _html(
-    figures: Mapping[str, go.Figure | Plain], element_id: str, label: str, first: str = ""
+    figures: Mapping[str, go.Figure | PlainFigure], element_id: str, label: str, first: str = ""
 ) -> SafeString:
     panels = [_panel(name, fig) for name, fig in figures.items()]
     choice: SafeString | str = ""
@@ -113,7 +113,7 @@ def _data(panels: list[dict[str, Any]], element_id: str) -> SafeString:
     )
 
 
-def _panel(label: str, fig: go.Figure | Plain) -> dict[str, Any]:
+def _panel(label: str, fig: go.Figure | PlainFigure) -> dict[str, Any]:
     # Lists stay lists: to_json() would turn numbers into base64 blocks, which nobody can read.
     plain = fig if isinstance(fig, dict) else fig.to_plotly_json()
     layout = dict(plain["layout"])

@@ -19,7 +19,7 @@ from fsbench_web.core.scoring import testnames
 from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, presets, workload_of
 from fsbench_web.figures import heatmap
-from fsbench_web.figures.frame import Plain
+from fsbench_web.figures.frame import PlainFigure
 from fsbench_web.platform import limits
 from fsbench_web.studies.jobs import planned_runs
 from fsbench_web.studies.jobs.forms import job_form
@@ -80,7 +80,7 @@ class TestMatrix:
     cells: dict[tuple[int, int], float] = field(default_factory=dict)
     measured: dict[tuple[int, int], Measurement] = field(default_factory=dict)
     without_sizes: list[Measurement] = field(default_factory=list)
-    figure: Plain | None = None
+    figure: PlainFigure | None = None
 
     @property
     def records(self) -> list[int]:

@@ -8,7 +8,7 @@ from django.test import Client
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import statements
 from fsbench_web.compare.tables.delta_tables import delta_tables
-from fsbench_web.compare.tables.statements import CONFIRMED, DIFFERS, UNCHECKED, Checked
+from fsbench_web.compare.tables.statements import CONFIRMED, DIFFERS, UNCHECKED, CheckedStatement
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.published.data import published_studies
 from tests.compare.tables.verdicts.test_significance import row, table
@@ -23,7 +23,7 @@ STATED = next(
 SCORE = {"kind": "score", "test": "write", "category": "overall", "filesystem": "jfs"}
 
 
-def one(check: dict[str, object], *tables: object) -> Checked:
+def one(check: dict[str, object], *tables: object) -> CheckedStatement:
     [found] = statements.check(
         [{"text": "T", "place": "P", "check": check}],
         tables,  # type: ignore[arg-type]
@@ -31,7 +31,7 @@ def one(check: dict[str, object], *tables: object) -> Checked:
     return found
 
 
-def said(found: Checked) -> str:
+def said(found: CheckedStatement) -> str:
     return "".join(part.text for part in found.parts)
 
 

@@ -15,7 +15,7 @@ from fsbench_web.figures.activity import latency_over_time as figures
 from fsbench_web.figures.frame import figure
 from fsbench_web.studies.activity import latencies
 
-Known = list[tuple[str, LatencySeries, int]]
+ContenderLatencies = list[tuple[str, LatencySeries, int]]
 
 
 class OverTime(Tails):
@@ -81,7 +81,7 @@ def _seconds(latency: LatencySeries) -> list[float]:
     return [end_ms / 1000 for end_ms in latency.ends_ms]
 
 
-def _table(measured: Known, unit: str) -> PictureTable:
+def _table(measured: ContenderLatencies, unit: str) -> PictureTable:
     columns = [
         Column("Contender"),
         Column("Until", VALUE, "s"),

@@ -15,7 +15,7 @@ from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.runs.listing import address_of
 
 _STANDS_FOR_ALL = ("lat_mean", "clat_hist_p50")
-Known = list[tuple[str, Distribution, list[int]]]
+ContenderLatencies = list[tuple[str, Distribution, list[int]]]
 
 
 def _with_latencies(scored: ScoredTests) -> list[str]:
@@ -75,7 +75,7 @@ class Tails(SeveralContendersPicture):
             figure(plain["data"], plain["layout"]), _table(of_unit, unit), self._notes(of_unit)
         )
 
-    def _notes(self, measured: Known) -> list[str]:
+    def _notes(self, measured: ContenderLatencies) -> list[str]:
         missing = len(self.lines or ()) - len(measured)
         notes = [
             "Each line is all completions of all repeats, counted in fio's bins and added without "
@@ -87,7 +87,7 @@ class Tails(SeveralContendersPicture):
         return notes
 
 
-def _table(measured: Known, unit: str) -> PictureTable:
+def _table(measured: ContenderLatencies, unit: str) -> PictureTable:
     columns = [Column("Contender"), Column("Completions", COUNT)]
     for percent in TAILS:
         columns += [

@@ -19,7 +19,7 @@ from fsbench_web.compare.tables.field import Field, field_of
 from fsbench_web.compare.tables.work.coverage import why_incomplete, work_answer
 from fsbench_web.compare.tables.work.entries import Entry, entries_of
 from fsbench_web.compare.tables.work.nearest_cells import nearest_of
-from fsbench_web.compare.tables.work.shares import Own, share_of_work, without_ceiling
+from fsbench_web.compare.tables.work.shares import Ceilings, share_of_work, without_ceiling
 from fsbench_web.core import units
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.combining import Combined, ScoreUnavailable, combined
@@ -70,7 +70,7 @@ class RankingData:
     tools: Mapping[int, str]
     series_values: Mapping[int, SeriesValues]
     selection: str
-    ceilings: Own
+    ceilings: Ceilings
 
     def entries(self, requested: RequestedProfile, spec: ComparisonSpec) -> list[Entry]:
         """Who competes by one of what was asked."""
@@ -167,7 +167,7 @@ def _by_configuration(entries: list[Entry], spec: ComparisonSpec) -> list[Entry]
 
 
 def _rank_profile(
-    requested: RequestedProfile, entries: Sequence[Entry], spec: ComparisonSpec, ceilings: Own
+    requested: RequestedProfile, entries: Sequence[Entry], spec: ComparisonSpec, ceilings: Ceilings
 ) -> tuple[list[tuple[TableKey, list[Contender]]], WorkAnswer]:
     profile = requested.profile
     measures = _common_measures(entries, profile)
@@ -255,7 +255,7 @@ def _rows(
     best: Mapping[str, _ScoredEntry],
     measures: Mapping[str, Measure],
     spec: ComparisonSpec,
-    ceilings: Own,
+    ceilings: Ceilings,
 ) -> tuple[list[tuple[str, ScoreRow]], str]:
     """The score of each contender, and the contender that ratios are set against."""
     if not best:

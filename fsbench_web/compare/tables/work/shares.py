@@ -14,7 +14,7 @@ from fsbench_web.core.scoring.shares import Share
 from fsbench_web.studies.scores.profile_values import Measure
 from fsbench_web.studies.scores.shares import SeriesCeilings
 
-Own = Mapping[int, SeriesCeilings]
+Ceilings = Mapping[int, SeriesCeilings]
 """What the LUN of each series did by itself, where somebody measured it."""
 
 
@@ -24,7 +24,7 @@ def share_of_work(
     value: float,
     profile: Profile,
     lower: Mapping[str, bool],
-    ceilings: Own,
+    ceilings: Ceilings,
 ) -> Share | None:
     """The share of a score; ``value`` is what stands in the table for its ``level``.
 
@@ -61,7 +61,7 @@ def share_of_work(
 
 
 def without_ceiling(
-    entries: Mapping[str, Entry], demands: Collection[RequiredCell], ceilings: Own
+    entries: Mapping[str, Entry], demands: Collection[RequiredCell], ceilings: Ceilings
 ) -> tuple[str, ...]:
     """The contenders whose LUN was measured, of which some cells have no ceiling all the same, with
     how many; MOST_NAMED of them."""
@@ -81,7 +81,7 @@ def _measure(entry: Entry, demand: RequiredCell) -> Measure | None:
 
 
 def _ceilings(
-    entry: Entry, demands: Collection[RequiredCell] | Sequence[RequiredCell], ceilings: Own
+    entry: Entry, demands: Collection[RequiredCell] | Sequence[RequiredCell], ceilings: Ceilings
 ) -> dict[RequiredCell, Share]:
     """What the LUN did of each cell, as the share of one in the unit of its test."""
     shares = {}
