@@ -55,7 +55,9 @@ class Renderer:
         return self._process.pid if self._process is not None else None
 
     def __call__(self, function: Callable[..., bytes], *arguments: Any) -> bytes:
-        """What the function of a module gives. Raises TooLarge, RendererUnavailable, RenderingFailed."""
+        """What the function of a module gives. Raises TooLarge, RendererUnavailable,
+        RenderingFailed.
+        """
         message = pickle.dumps((function, arguments), pickle.HIGHEST_PROTOCOL)
         with self._lock:
             is_used = self._process is not None
