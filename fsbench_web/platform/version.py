@@ -1,3 +1,3 @@
 """The version of fsbench, as pyproject.toml has it."""
 
-VERSION = "0.7.0"
+VERSION = "0.8.0"

@@ -9,9 +9,9 @@ it: what is told has to be surer than what a page shows (P. Armitage, C. K. McPh
 Rowe, *Repeated significance tests on accumulating data*, JRSS A 132, 1969; one smaller level for
 all looks: S. J. Pocock, Biometrika 64, 1977). Of two points nothing is told, because there the
 repeats alone say how large the noise is, and not what one evening differs from the next by.
-``benchmarks/simulations/trends.py`` shows what LEVEL is worth: a level that never changed is told
-to have fallen in at most 5 of 100 watches of 60 evenings, and a fall is told an evening later than
-it would be at once.
+``benchmarks/simulations/trends.py`` shows what LEVEL is worth: in 60 evenings a level that never
+changed is told to have fallen in 2 to 9 of 100 watches (4 to 40 at the level of a page), and half
+of true falls are told at most one run later.
 """
 
 from collections.abc import Mapping, Sequence
