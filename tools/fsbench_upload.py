@@ -32,7 +32,10 @@ from pathlib import Path
 from typing import IO, Any
 
 STORED, REFUSED, WRONG_USE, NOT_ALLOWED, UNREACHABLE = 0, 1, 2, 3, 4
-FIELDS = ("study", "filesystem", "configuration", "hardware", "repeat", "source", "licence")
+FIELDS = (
+    *("study", "filesystem", "configuration", "hardware", "kernel", "repeat"),
+    *("source", "licence"),
+)
 PIECE_BYTES = 256 * 1024
 POLL_S = 1.0
 
@@ -82,6 +85,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--filesystem", default="", help="such as ext4")
     parser.add_argument("--configuration", default="", help="a label such as ext4_noatime")
     parser.add_argument("--hardware", default="", help="name of a hardware profile")
+    parser.add_argument("--kernel", default="", help="its release, as uname -r prints it")
     parser.add_argument("--source", default="", help="who measured it, or where it is from")
     parser.add_argument("--licence", default="", help="what others may do with it")
     parser.add_argument("--repeat", default="", help="which repeat the files are; else the next")

@@ -123,10 +123,10 @@ def main() -> int:
             values = np.array(line(draw, 40, repeats, between, within))
             values[20:] *= 1 - fall / 100
             rows.append(first_alarm(values.tolist(), MARGIN))
-        sure, of_page = (_delays(column, 20 * repeats) for column in zip(*rows, strict=True))
+        sure, at_page = (_delays(column, 20 * repeats) for column in zip(*rows, strict=True))
         print(
             f"  x {repeats}, {between}% and {within}%, -{fall}%: {sure}; "
-            f"{of_page} at the level of a page"
+            f"{at_page} at the level of a page"
         )
     return 0 if is_kept else 1
 

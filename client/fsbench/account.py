@@ -17,7 +17,7 @@ SHOWN_RUNS = 10
 ACCEPTED = "accepted"
 POLL_S = 1.0
 FIELDS = (
-    *("study", "filesystem", "configuration", "hardware", "repeat"),
+    *("study", "filesystem", "configuration", "hardware", "kernel", "repeat"),
     *("source", "licence", "blocks", "kilobyte"),
 )
 

@@ -14,6 +14,7 @@ from fsbench_web.platform.names import slug_of
 
 _FILESYSTEM = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
 _LABEL = re.compile("[a-z0-9][a-z0-9_-]{0,119}")
+MAX_KERNEL = 200
 
 
 def target_problems(target: Target) -> list[ImportProblem]:
@@ -46,6 +47,7 @@ def label_problems(
     filesystem: str,
     configuration: str,
     hardware: str,
+    kernel: str,
     place: tuple[str | None, int | None] = (None, None),
     *,
     own_filesystem: bool = False,
@@ -94,6 +96,10 @@ def label_problems(
         refuse(f"hardware holds a character that cannot be shown. {problem}", False)
     if len(hardware) > 200:
         refuse("The name of the hardware has more than 200 characters.", False)
+    if problem := plain_text.problem(kernel):
+        refuse(f"kernel holds a character that cannot be shown. {problem}", False)
+    if len(kernel) > MAX_KERNEL:
+        refuse(f"The kernel's release has more than {MAX_KERNEL} characters.", False)
     return problems
 
 

@@ -74,6 +74,7 @@ class PlannedRun:
     hardware: str
     repeat: int | None
     block: str
+    kernel: str
     parsed: ParsedResult
     values: list[ParsedValue] = field(default_factory=list)
     keys: list[OwnKey] = field(default_factory=list)
@@ -294,7 +295,9 @@ def _read(source: SourceFile) -> ParsedResult:
     """What the file holds, read with its mapping where it has one. Raises UnreadableFile."""
     if source.mapping is not None:
         return parse_mapped(source.read(), Mapping.from_json(source.mapping))
-    return parse(source.name, source.read())
+    parsed = parse(source.name, source.read())
+    is_ignored = any(word in (source.given.ignored or ()) for _, word in parsed.kernel_columns)
+    return parsed.without_kernels() if is_ignored else parsed
 
 
 def _unit_problems(name: str, parsed: ParsedResult) -> list[ImportProblem]:
@@ -312,8 +315,9 @@ def _runs_of(
     filesystem = description.filesystem or folder.filesystem or target.filesystem
     configuration = description.configuration or folder.configuration or target.configuration
     hardware = description.hardware or target.hardware
+    kernel = description.kernel or target.kernel
     block = folder_of(source.path) if target.blocks == FOLDERS else ""
-    runs: dict[OwnKey, PlannedRun] = {}
+    runs: dict[OwnKey, PlannedRun] = {}  # by what is said of it, whoever says it
     for value in parsed.values:
         key = (
             (value.filesystem or filesystem).strip().lower(),
@@ -324,6 +328,7 @@ def _runs_of(
             (value.hardware or hardware).strip(),
             value.repeat if value.repeat is not None else description.repeat,
             value.block or block,
+            (value.kernel or kernel).strip(),
         )
         if key not in runs:
             runs[key] = PlannedRun(source.path, *key, parsed)
@@ -356,6 +361,7 @@ def _run_problems(run: PlannedRun) -> list[ImportProblem]:
         run.filesystem,
         run.configuration,
         run.hardware,
+        run.kernel,
         (run.file, first.line),
         own_filesystem=bool(first.filesystem),
         own_label=bool(first.configuration),

@@ -247,7 +247,10 @@ def _distinguish_settings(
         plan = planned.get(file.row.pk)
         if plan is not None and plan.parsed is not None and plan.parsed.tool != "table":
             for run in plan.runs[:1]:
-                key = (plan.parsed.tool, run.filesystem, run.configuration, run.hardware)
+                key = (
+                    *(plan.parsed.tool, run.filesystem, run.configuration),
+                    *(run.hardware, run.kernel),
+                )
                 groups[key].append((file, plan.parsed))
     for group in groups.values():
         file_settings = differences([parsed for _, parsed in group])
@@ -289,7 +292,7 @@ def corrections_of(
             continue
         text = {
             name: form.get(f"{name}-{row.pk}", "").strip()
-            for name in ("filesystem", "configuration", "hardware", "repeat")
+            for name in ("filesystem", "configuration", "hardware", "kernel", "repeat")
         }
         for name, value in text.items():
             problem = plain_text.problem(value)

@@ -15,6 +15,7 @@ COLUMN_LABELS = {
     "filesystem": "File system",
     "configuration": "Configuration",
     "hardware": "Hardware",
+    "kernel": "Kernel",
     "repeat": "Repeat",
     "block": "Block",
     "threads": "Threads",

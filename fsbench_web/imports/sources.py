@@ -39,6 +39,7 @@ class Target:
     filesystem: str = ""
     configuration: str = ""
     hardware: str = ""
+    kernel: str = ""
     source: str = ""
     licence: str = ""
     blocks: str = ""
@@ -70,6 +71,7 @@ class FileDescription:
     filesystem: str = ""
     configuration: str = ""
     hardware: str = ""
+    kernel: str = ""
     repeat: int | None = None
     ignored: tuple[str, ...] | None = None
 

@@ -122,10 +122,8 @@ def _proposal(
             if not configuration:
                 configuration = guess.configuration
             reasons = guess.reasons
-    description = replace(
-        file.source.description, filesystem=filesystem, configuration=configuration
-    )
-    return replace(description, hardware=target.hardware), reasons
+    description = replace(file.source.description, filesystem=filesystem, configuration=configuration)
+    return replace(description, hardware=target.hardware, kernel=target.kernel), reasons
 
 
 def sources_of(row: Import, *, with_content: bool = True) -> list[SourceFile]:

@@ -47,7 +47,7 @@ def test_a_table_says_it_in_a_column(is_large: bool, monkeypatch: pytest.MonkeyP
     assert rereads.difference(artefact).is_empty
     # An import of before there were blocks kept four words of each run.
     imported = ImportedFile.objects.get()
-    assert {len(key) for key, _ in imported.runs} == {5}
+    assert {len(key) for key, _ in imported.runs} == {6}
 
 
 @pytest.mark.parametrize(

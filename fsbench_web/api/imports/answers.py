@@ -151,6 +151,7 @@ def _file(
                 "filesystem": run.stored.planned.filesystem,
                 "configuration": run.stored.planned.configuration,
                 "hardware": run.stored.planned.hardware,
+                "kernel": run.stored.planned.kernel,
                 "repeat": run.stored.planned.repeat,
                 "numbered": run.stored.run.repeat,
                 "block": run.stored.planned.block,

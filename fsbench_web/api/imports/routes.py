@@ -24,8 +24,8 @@ from fsbench_web.imports.upload_limit import too_many_sentence
 router = Router()
 
 FIELDS = (
-    *("study", "filesystem", "configuration", "hardware", "source", "licence", "blocks"),
-    "kilobyte",
+    *("study", "filesystem", "configuration", "hardware", "kernel"),
+    *("source", "licence", "blocks", "kilobyte"),
 )
 ONLY_NEW = "if_new"
 IGNORED = "ignore_columns"
@@ -64,6 +64,11 @@ MULTIPART = {
                         "hardware": {
                             "type": "string",
                             "description": "slug or name of a hardware profile",
+                        },
+                        "kernel": {
+                            "type": "string",
+                            "description": "release of the kernel, as `uname -r` prints it; runs "
+                            "of another kernel are no repeats, and trends go by it",
                         },
                         "source": {
                             "type": "string",

@@ -18,6 +18,7 @@ class TargetOut(Schema):
     filesystem: str
     configuration: str
     hardware: str
+    kernel: str
     source: str
     licence: str
     blocks: str
@@ -63,6 +64,7 @@ class PlannedOut(Schema):
     filesystem: str
     configuration: str
     hardware: str
+    kernel: str
     repeat: int | None
     numbered: int
     block: str
@@ -94,7 +96,7 @@ class KnownFileOut(Schema):
 
 class FileOut(Schema):
     """``guesses`` say what of ``given`` was guessed; a table with ``needs_columns`` waits for PUT
-    .../files/{id}/columns. ``unread_columns`` are those that nothing reads,
+    .../files/{id}/columns. ``unread_columns`` are those that nothing reads.
 
     ``kept_columns`` what was kept for such a header, and is used where PUT names its ``id``.
     ``settings`` are those that its tool printed; ``own_settings`` those that not all files of its
@@ -146,6 +148,7 @@ class FileCorrection(Strict):
     filesystem: str | None = Field(None, max_length=200)
     configuration: str | None = Field(None, max_length=200)
     hardware: str | None = Field(None, max_length=200)
+    kernel: str | None = Field(None, max_length=200)
     repeat: StrictInt | None = Field(None, ge=1, lt=10**6)
     left_out: StrictBool | None = None
     ignore_columns: list[str] | None = Field(None, max_length=5000)

@@ -252,7 +252,7 @@ def _form_of(file: ImportFile, file_correction: FileCorrection) -> dict[str, str
         f"{name}-{file.pk}": str(getattr(file_correction, name) or "")
         if name in file_correction.model_fields_set
         else str(now.get(name) or "")
-        for name in ("filesystem", "configuration", "hardware", "repeat")
+        for name in ("filesystem", "configuration", "hardware", "kernel", "repeat")
     }
     if file_correction.ignore_columns is not None:
         form |= {

@@ -1,7 +1,7 @@
 """What every parser returns, and how it says that it cannot."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -71,12 +71,12 @@ class UnknownFormat(UnreadableFile):
 class ParsedValue:
     """One number that the file holds.
 
-    ``test`` is a name of the contract (write, rewrite, ...) or the tool's own; sizes are KB of
-    1024 bytes, None for a test without them; ``unit`` as fsbench writes units (KB/s, ops/s, µs,
-    s). ``line`` is where the number stands. ``filesystem``, ``configuration``, ``hardware``,
-    ``repeat`` and ``block`` (what was measured beside each other) are set when the file itself says
-    what the number belongs to; a tool's output that holds the same test more than once counts its
-    repeats from 1.
+    ``test`` is a name of the contract (write, rewrite, ...) or the tool's own; sizes are KB of 1024
+    bytes, None for a test without them; ``unit`` as fsbench writes units (KB/s, ops/s, µs, s).
+    ``line`` is where the number stands. ``filesystem``, ``configuration``, ``hardware``,
+    ``kernel``, ``repeat`` and ``block`` (what was measured beside each other) are set when the file
+    itself says what the number belongs to; a tool's output that holds the same test more than once
+    counts its repeats from 1.
 
     ``load`` is what worked at the same time, as ``threads=8`` or ``iodepth=16,jobs=4`` (names in
     alphabetical order, see ``load_text``); empty where nothing says it. ``samples`` are the
@@ -99,6 +99,7 @@ class ParsedValue:
     samples: tuple[float, ...] = ()
     block: str = ""
     is_steady: bool | None = None
+    kernel: str = ""
 
 
 TOOLS_OF_TRIALS = frozenset({"ior", "phoronix"})
@@ -106,19 +107,29 @@ TOOLS_OF_TRIALS = frozenset({"ior", "phoronix"})
 iterations, the Phoronix Test Suite's runs of a test. Samples of all others are intervals of one.
 """
 
-OwnKey = tuple[str, str, str, int | None, str]
-"""What a file itself says of a run: file system, configuration, hardware, repeat and block."""
+OwnKey = tuple[str, str, str, int | None, str, str]
+"""What a file itself says of a run: file system, configuration, hardware, repeat, block, kernel."""
 
 
 def own_key(value: ParsedValue) -> OwnKey:
     """What the file itself says the number belongs to."""
-    return value.filesystem, value.configuration, value.hardware, value.repeat, value.block
+    return (
+        *(value.filesystem, value.configuration, value.hardware),
+        *(value.repeat, value.block, value.kernel),
+    )
 
 
 def stored_key(stored: Sequence[Any]) -> OwnKey:
-    """A key as an import keeps it; one of before there were blocks has none."""
-    filesystem, configuration, hardware, repeat, block = (*stored, "")[:5]
-    return filesystem, configuration, hardware, repeat, block
+    """A key as an import keeps it; one of before there were blocks, or kernels, has none."""
+    filesystem, configuration, hardware, repeat, block, kernel = (*stored, "", "")[:6]
+    return filesystem, configuration, hardware, repeat, block, kernel
+
+
+def names_kernels(keys: Iterable[OwnKey]) -> bool:
+    """Whether any of the keys of an import has a kernel. Where none has, its file is read without:
+    the column was left out, or fsbench did not read it then.
+    """
+    return any(kernel for *_, kernel in keys)
 
 
 @dataclass(frozen=True)
@@ -168,3 +179,14 @@ class ParsedResult:
     """Latencies by interval, where a workload has the tool log them."""
     unread_columns: list[tuple[int, str]] = field(default_factory=list)
     """Columns of a table that nothing reads: the header's line and the name."""
+    kernel_columns: list[tuple[int, str]] = field(default_factory=list)
+    """Those of a table that its kernels are read from."""
+
+    def without_kernels(self) -> "ParsedResult":
+        """The same where the columns of kernels are some that nothing reads."""
+        return replace(
+            self,
+            values=[replace(value, kernel="") for value in self.values],
+            unread_columns=sorted({*self.unread_columns, *self.kernel_columns}),
+            kernel_columns=[],
+        )

@@ -16,7 +16,7 @@ def distributions(
     artefact: Artefact, parsed: ParsedResult, runs: Mapping[OwnKey, int]
 ) -> dict[int, list[Distribution]]:
     """As they would be kept, by run; of those alone whose are others."""
-    by_repeat = {repeat: run_id for (_, _, _, repeat, _), run_id in runs.items()}
+    by_repeat = {key[3]: run_id for key, run_id in runs.items()}
     read: dict[int, list[Distribution]] = defaultdict(list)
     for distribution in parsed.distributions:
         if (run_id := by_repeat.get(distribution.repeat)) is not None:

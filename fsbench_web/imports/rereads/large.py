@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from fsbench_web.core.formats import ParsedResult, ParsedValue, UnreadableFile, parse
-from fsbench_web.core.formats.result import OwnKey, own_key, stored_key
+from fsbench_web.core.formats.result import OwnKey, names_kernels, own_key, stored_key
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.imports import kilobytes
@@ -66,13 +66,17 @@ def _digests(
     )
     kilobyte = imported.import_of.target.get("kilobyte", "") if imported else ""
     if large.is_large([source]):
-        table = large.read(source, lambda phase, share: None)
+        table = large.read(
+            source, lambda phase, share: None, has_kernels=not runs or names_kernels(runs)
+        )
         return {
             runs.get(key, key): digest_of(kilobytes.renamed(columns, kilobyte))
             for key, columns in table.runs.items()
         }
     values: dict[int | OwnKey, list[ParsedValue]] = defaultdict(list)
     parsed = _parsed(source)
+    if runs and not names_kernels(runs):
+        parsed = parsed.without_kernels()
     kilobytes.explain(parsed, kilobyte)
     for value in parsed.values:
         # A run that was measured here has its output to itself.

@@ -14,7 +14,7 @@ from django.utils import timezone
 from fsbench_web.accounts import audit, rights
 from fsbench_web.core import latency_blocks
 from fsbench_web.core.formats import ParsedResult, ParsedValue, Problem, UnreadableFile, parse
-from fsbench_web.core.formats.result import OwnKey, own_key, stored_key
+from fsbench_web.core.formats.result import OwnKey, names_kernels, own_key, stored_key
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.latency import Distribution
@@ -157,6 +157,8 @@ def difference(artefact: Artefact) -> Difference:
             ]
         ) from None
     if imported is not None:
+        if not names_kernels(stored_key(key) for key, _ in imported.runs):
+            parsed = parsed.without_kernels()
         kilobytes.explain(parsed, imported.import_of.target.get("kilobyte", ""))
     comparison = Difference(artefact, parsed=parsed)
     if imported is not None:

@@ -179,6 +179,7 @@ def _placed_run(file: PlannedFile, entry: PlannedRun) -> PlacedRun:
         workload=workload_of(entry.parsed),
         environment=environment_of(entry.parsed),
         block=entry.block,
+        kernel=entry.kernel,
         measured=dates.measured_date(entry.parsed, entry.keys),
         planned=entry,
         distributions=_distributions(entry),

@@ -58,11 +58,19 @@ def is_large(sources: Sequence[SourceFile]) -> bool:
         return True
 
 
-def read(source: SourceFile, on_progress: OnProgress) -> LargeTable:
-    """All numbers of the table. Raises ImportRefused with the first problems of its rows."""
+def read(source: SourceFile, on_progress: OnProgress, *, has_kernels: bool = True) -> LargeTable:
+    """All numbers of the table. Raises ImportRefused with the first problems of its rows.
+
+    Not ``has_kernels``: what a column says of them is not read.
+    """
     mapping = Mapping.from_json(source.mapping) if source.mapping is not None else None
     try:
         with source.open() as stream:
+            if mapping is None:
+                mapping = long.mapping_of(stream.read(_HEAD_BYTES), source.given.ignored or ())
+                stream.seek(0)
+            if mapping is not None and not has_kernels:
+                mapping = mapping.without("kernel")
             return long.read(
                 stream, source.size_bytes, mapping, lambda share: on_progress("Reading", share)
             )
@@ -98,6 +106,7 @@ def place(table: LargeTable, source: SourceFile, target: Target) -> list[PlacedR
             columns=kilobytes.renamed(columns, target.kilobyte),
             keys=[key],
             block=key[4],
+            kernel=key[5] or description.kernel or target.kernel,
             reason=f"Imported from {source.path}.",
             begins=int(columns.lines[0]),
         )
@@ -107,7 +116,7 @@ def place(table: LargeTable, source: SourceFile, target: Target) -> list[PlacedR
 
 def report(table: LargeTable, source: SourceFile) -> dict[str, Any]:
     """What the preview shows of a table, as JSON."""
-    keys: Counter[tuple[str, str, str]] = Counter(key[:3] for key in table.runs)
+    keys = Counter((*key[:3], key[5]) for key in table.runs)
     return {
         "values": len(table),
         "rows": table.rows,
@@ -121,6 +130,15 @@ def report(table: LargeTable, source: SourceFile) -> dict[str, Any]:
         "tests": _tests(table.numbers)[:500],
         "problems": [vars(problem) for problem in unit_problems(source.path, table.units())],
     }
+
+
+def counted_key(stored: Sequence[Any]) -> tuple[str, str, str, str, int]:
+    """Of a ``report``: file system, configuration, hardware, kernel, and how many runs are of them.
+
+    A preview of before tables said kernels has none.
+    """
+    filesystem, configuration, hardware, *kernel, count = stored
+    return filesystem, configuration, hardware, kernel[0] if kernel else "", count
 
 
 def cells_given_twice(
@@ -195,11 +213,12 @@ def _key_problems(
     """What is wrong with what the table, and somebody beside it, say it is of."""
     description = source.description
     problems = [*target_problems(target)]
-    for filesystem, configuration, hardware, _ in keys:
+    for filesystem, configuration, hardware, kernel, _ in map(counted_key, keys):
         problems += label_problems(
             (filesystem or description.filesystem or target.filesystem).lower(),
             _configuration(filesystem, configuration, source, target),
             hardware or description.hardware or target.hardware,
+            kernel or description.kernel or target.kernel,
         )
     return list(dict.fromkeys(problems))[:100]
 
@@ -208,7 +227,7 @@ def _work_of(table: LargeTable) -> ImportWork:
     """That of storing a table, whose runs and numbers are written in bulk: its series count."""
     series: dict[Collection[object], set[int]] = {}
     for key, columns in table.runs.items():
-        series.setdefault(key[:3], set()).update(np.unique(columns.codes).tolist())
+        series.setdefault((*key[:3], key[5]), set()).update(np.unique(columns.codes).tolist())
     return ImportWork(len(series), sum(map(len, series.values())), 0)
 
 

@@ -54,6 +54,7 @@ class PlacedRun:
     environment: Environment | None = None
     begins: int | None = None
     block: str = ""
+    kernel: str = ""
     measured: MeasuredDate = field(default_factory=MeasuredDate)
     planned: PlannedRun | None = None
     distributions: Sequence[Distribution] = ()
@@ -194,12 +195,13 @@ class Numbering:
                     placed.filesystem,
                     placed.configuration,
                     placed.hardware,
+                    placed.kernel,
                 )
                 groups[key].setdefault(numbered.series.pk, planned.parsed)
         several = [
             (key, list(outputs.values())) for key, outputs in groups.items() if len(outputs) > 1
         ]
-        for (tool, _, label, _), outputs in several[:_MOST_NAMED]:
+        for (tool, _, label, *_), outputs in several[:_MOST_NAMED]:
             settings = dict.fromkeys(
                 setting for settings in differences(outputs) for setting in settings
             )

@@ -115,6 +115,7 @@ def _series(study: Study, placed: Sequence[PlacedRun]) -> list[Series]:
             configuration,
             workload=entry.workload,
             hardware=hardware,
+            kernel=entry.kernel,
             is_locked=len(placed) == 1,
         )
         # A preview shows them after they were taken back, when they cannot be read any more.
@@ -129,7 +130,7 @@ def _series(study: Study, placed: Sequence[PlacedRun]) -> list[Series]:
 
 def _circumstances(entry: PlacedRun) -> tuple[Any, ...]:
     workload = entry.workload.pk if entry.workload else None
-    return entry.filesystem, entry.configuration, entry.hardware, workload
+    return entry.filesystem, entry.configuration, entry.hardware, entry.kernel, workload
 
 
 Recorded = list[tuple[Numbered, Run]]

@@ -36,6 +36,7 @@ FIELDS = (
     "filesystem",
     "configuration",
     "hardware",
+    "kernel",
     "source",
     "licence",
     "blocks",
@@ -229,7 +230,9 @@ def _large_preview(
             Mapping.from_json(file.mapping) if file and file.mapping else None,
         ),
         "tests": tests,
-        "keys": row.report.get("keys", [])[: preview.MAX_KEYS_SHOWN],
+        "keys": [
+            large.counted_key(key) for key in row.report.get("keys", [])[: preview.MAX_KEYS_SHOWN]
+        ],
         "more_keys": max(0, len(row.report.get("keys", [])) - preview.MAX_KEYS_SHOWN),
         "filesystems": _filesystems(),
         "hardware": HardwareProfile.objects.order_by("name").values_list("name", flat=True),

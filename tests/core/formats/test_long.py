@@ -39,7 +39,7 @@ def as_small(data: bytes) -> Found:
         (
             (
                 v.line,
-                *(v.filesystem, v.configuration, v.hardware, v.repeat, v.block),
+                *(v.filesystem, v.configuration, v.hardware, v.repeat, v.block, v.kernel),
                 *(v.test, v.load, v.unit),
                 -1 if v.record_size_kb is None else v.record_size_kb,
                 -1 if v.file_size_kb is None else v.file_size_kb,
@@ -59,6 +59,7 @@ SAMPLES = [
     "filesystem,configuration,hardware,repeat,test,value,unit,mood\n"
     "xfs,xfs,lab 3,2,untar,93.5,s,-\n",
     "filesystem,block,test,value,unit\nxfs,night 1,untar,93.5,s\nxfs,2,untar,93,s\n",
+    "filesystem,Kernel Version,test,value,unit\nxfs,6.1,untar,93.5,s\nxfs,6.10,untar,93,s\n",
     '"test","value",unit\n"a b",1,"s"\nc,"2",s\n',
     "test\tsize\treclen\tvalue\tunit\r\nwrite\t64\t4\t0\tKB/s\r\n",
     "test,threads,qd,value,unit\nread,8,1,5,MB/s\nread,16,-,6,MB/s\nread,16,32,7,MB/s\nread,,,8,MB/s\n",
@@ -161,7 +162,7 @@ def test_a_line_without_end_costs_no_memory() -> None:
 
 def test_a_mapping_says_what_the_header_does_not() -> None:
     said = Mapping(delimiter=";", columns={"test": 1, "value": 0}, constants={"unit": "s"})
-    assert [row[6:] for row in read(b"t;n\n5;untar\n6;make\n", said)] == [
+    assert [row[7:] for row in read(b"t;n\n5;untar\n6;make\n", said)] == [
         ("untar", "", "s", -1, -1, 5.0),
         ("make", "", "s", -1, -1, 6.0),
     ]
@@ -247,6 +248,7 @@ CELLS = {
     "threads": ("1", "8", "", "-", "0", "08", "8.0", "x", "1000000001", '"16"', " 4", "9" * 20),
     "repeat": ("1", "2", "", "0", "-1", "1000001", "9" * 50, " 2", "02", "x", '"4"'),
     "block": ("1", "night 2", "", "x" * 60, "x" * 61, "a\u200bb", '"2"'),
+    "kernel": ("6.1", "6.10-rc1", "", " 6.1", "x" * 300, "a\u200bb", '"6.1"'),
     "mood": ("", "x", "\x00", "ü", "bad\udcff", '"', "#", "a b"),
 }
 CELLS["file_size_kb"] = CELLS["record_size_kb"]
@@ -266,6 +268,7 @@ USUAL = {
     "threads": st.sampled_from(["1", "8", "16"]),
     "repeat": st.sampled_from(["1", "2"]),
     "block": st.sampled_from(["1", "2"]),
+    "kernel": st.sampled_from(["6.1", "6.10"]),
     "mood": st.just("fine"),
 }
 LINES = ("", "   ", "# note", " # x", ",,,,", "a,b", "x" * 1200, "x" * 10_001, "\t\t", '"', "\x0c")

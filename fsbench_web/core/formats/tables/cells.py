@@ -13,6 +13,7 @@ from fsbench_web.core.formats.result import (
     ParsedValue,
     Problem,
     load_text,
+    own_key,
 )
 from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, quoted, underflows
 
@@ -89,7 +90,7 @@ LOADS = ("threads", "iodepth", "jobs", "tasks", "clients")
 """What a column may say of a load (result.load_text)."""
 FIELDS = (
     *("test", "record_size_kb", "file_size_kb", "value", "unit"),
-    *("filesystem", "configuration", "hardware", "repeat", "block", *LOADS),
+    *("filesystem", "configuration", "hardware", "kernel", "repeat", "block", *LOADS),
 )
 
 
@@ -284,6 +285,7 @@ def read_cell(reading: TableReading, line: int, data: dict[str, CellPosition]) -
         repeat=repeat,
         load=load,
         block=_text(data, "block"),
+        kernel=_text(data, "kernel"),
     )
     _keep(reading, parsed, data["value"])
 
@@ -320,7 +322,7 @@ def _text(data: dict[str, CellPosition], name: str) -> str:
 
 def _keep(reading: TableReading, value: ParsedValue, place: CellPosition) -> None:
     key = (
-        *(value.filesystem, value.configuration, value.hardware, value.repeat, value.block),
+        *own_key(value),
         *(value.test, value.load, value.record_size_kb, value.file_size_kb),
     )
     first = reading.first_lines.setdefault(key, value.line)

@@ -24,6 +24,7 @@ _NAMES = {
     "filesystem": ("filesystem", "file_system", "fs", "fstype", "fs_type", "dateisystem"),
     "configuration": ("configuration", "config", "label"),
     "hardware": ("hardware",),
+    "kernel": ("kernel", "kernel_version", "kernel_release", "linux_kernel", "uname_r"),
     "repeat": (
         *("repeat", "run", "iteration", "repetition", "iter", "rep", "wiederholung"),
         *("trial", "run_no", "run_nr", "run_number", "durchlauf"),

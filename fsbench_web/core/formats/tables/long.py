@@ -8,24 +8,23 @@ other one goes through the very function that reads small tables (long_rows, cel
 import codecs
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import BinaryIO
 
 import numpy as np
 
-from fsbench_web.core.formats.result import Problem, UnreadableFile
+from fsbench_web.core.formats.result import OwnKey, Problem, UnreadableFile
 from fsbench_web.core.formats.tables.cells import MISSING, Grouping
 from fsbench_web.core.formats.tables.grid import grid_of, row_of
 from fsbench_web.core.formats.tables.long_blocks import COLUMN_TYPES, BlockReader, Column
-from fsbench_web.core.formats.tables.long_rows import Own
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping, NeedsMapping
 from fsbench_web.core.formats.tables.table import check_header, needs_mapping, proposal
 from fsbench_web.core.formats.text import MAX_LINE_LENGTH
 from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumns
 
-__all__ = ["LargeTable", "Own", "mapping_of", "read"]
+__all__ = ["LargeTable", "mapping_of", "read"]
 
 _HEAD_BYTES = 64 * 1024
 _HEAD_LINES = 60
@@ -44,7 +43,7 @@ class LargeTable:
     """
 
     numbers: MeasurementColumns
-    runs: dict[Own, MeasurementColumns] = field(default_factory=dict)
+    runs: dict[OwnKey, MeasurementColumns] = field(default_factory=dict)
     rows: int = 0
     zeros: int = 0
     first_zero: int | None = None
@@ -66,10 +65,11 @@ class LargeTable:
         return units
 
 
-def mapping_of(head: bytes) -> Mapping | None:
+def mapping_of(head: bytes, ignored: Collection[str] = ()) -> Mapping | None:
     """How a file that begins with ``head`` is read as a long table; None for everything else.
 
-    Raises UnreadableFile for the header of a long table that cannot be.
+    A column of kernels whose header is ``ignored`` is not read. Raises UnreadableFile for the
+    header of a long table that cannot be.
     """
     if b"\x00" in head and not head.startswith(_UTF_16):
         return None
@@ -79,7 +79,9 @@ def mapping_of(head: bytes) -> Mapping | None:
     if mapping is None or mapping.shape != LONG or not {"test", "value"} <= {*mapping.columns}:
         return None
     check_header(grid, mapping)
-    return mapping
+    header, place = grid.header, mapping.columns.get("kernel")
+    is_ignored = header is not None and place is not None and header.words[place] in ignored
+    return mapping.without("kernel") if is_ignored else mapping
 
 
 def read(
@@ -162,12 +164,12 @@ def _finished_table(reader: BlockReader) -> LargeTable:
     return table
 
 
-def _repeats_from_1(runs: dict[Own, MeasurementColumns]) -> dict[Own, MeasurementColumns]:
+def _repeats_from_1(runs: dict[OwnKey, MeasurementColumns]) -> dict[OwnKey, MeasurementColumns]:
     """Runs whose repeats are counted from 1, also where the table does from 0."""
     if not any(run[3] == 0 for run in runs):
         return runs
     return {
-        (*run[:3], None if run[3] is None else run[3] + 1, run[4]): columns
+        (*run[:3], None if run[3] is None else run[3] + 1, *run[4:]): columns
         for run, columns in runs.items()
     }
 

@@ -4,7 +4,7 @@ import csv
 import re
 from dataclasses import dataclass, field
 
-from fsbench_web.core.formats.result import ParsedResult, Problem
+from fsbench_web.core.formats.result import OwnKey, ParsedResult, Problem
 from fsbench_web.core.formats.tables.cells import (
     A_REPEAT,
     LOADS,
@@ -23,14 +23,12 @@ from fsbench_web.core.measurement_columns import NONE
 
 MAX_RUNS = 20_000
 MAX_TESTS = 60_000
-_OWN = ("filesystem", "configuration", "hardware", "repeat", "block")
+_OWN = ("filesystem", "configuration", "hardware", "repeat", "block", "kernel")
 _TEST = ("test", "unit", *LOADS)
 _NOT_UTF_8 = "Found bytes that are no text in UTF-8: save the file as such."
 # What no tool prints, and bytes that were no text.
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]").search
 
-Own = tuple[str, str, str, int | None, str]
-"""What the table's columns say of file system, configuration, hardware, repeat and block."""
 Test = tuple[str, str, str]
 """Name, load and unit."""
 ReadRow = tuple[int, int, int, int, int, float]
@@ -60,7 +58,7 @@ class RowReader:
     def __init__(self, mapping: Mapping) -> None:
         self.mapping = mapping
         self.tests: dict[Test, int] = {}
-        self.runs: dict[Own, int] = {}
+        self.runs: dict[OwnKey, int] = {}
         self.unused: list[str] = []
         self.problems: list[Problem] = []
         self.problem_count = 0
@@ -244,6 +242,7 @@ class RowReader:
             values.get("hardware", ""),
             int(repeat) if repeat else None,
             values.get("block", ""),
+            values.get("kernel", ""),
         )
         if len(self.runs) >= MAX_RUNS and key not in self.runs:
             self.refuse(number, None, f"The table holds more than {MAX_RUNS} runs: split it.")

@@ -72,6 +72,10 @@ class Mapping:
     names: dict[str, str] = field(default_factory=dict)
     not_measured: list[str] = field(default_factory=list)
 
+    def without(self, name: str) -> "Mapping":
+        """The same that does not read a field's column, which is then one that nothing reads."""
+        return replace(self, columns={key: n for key, n in self.columns.items() if key != name})
+
     def test_of(self, word: str) -> str:
         """What a word in the column of tests means."""
         return self.names.get(word.strip().lower(), word)
@@ -179,12 +183,25 @@ def read_mapped(grid: Grid, mapping: Mapping) -> ParsedResult:
     )
     result = finished_result(reading, grid)
     result.unread_columns = unread
+    result.kernel_columns = _kernel_columns(grid, mapping)
     return result
+
+
+def _kernel_columns(grid: Grid, mapping: Mapping) -> list[tuple[int, str]]:
+    """The column of kernels, with the line of its header; [] where there is none."""
+    header, place = _header(grid, mapping), mapping.columns.get("kernel")
+    if header is None or place is None or place >= len(header.words):
+        return []
+    return [(header.line, header.words[place])]
+
+
+def _header(grid: Grid, mapping: Mapping) -> Row | None:
+    return next((row for row in grid.rows if row.line == mapping.header_line), None)
 
 
 def _unread_columns(grid: Grid, mapping: Mapping) -> list[tuple[int, str]]:
     """Columns that nothing reads, with the line of their header."""
-    header = next((row for row in grid.rows if row.line == mapping.header_line), None)
+    header = _header(grid, mapping)
     if mapping.shape == MATRIX or header is None:
         return []
     used = {*mapping.columns.values(), *mapping.tests}

@@ -15,7 +15,13 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from fsbench_web.core.formats.archive import directory_bytes, is_spreadsheet
-from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile
+from fsbench_web.core.formats.result import (
+    ParsedResult,
+    ParsedValue,
+    Problem,
+    UnreadableFile,
+    own_key,
+)
 from fsbench_web.core.formats.tables.grid import Grid, Row, grid_of
 from fsbench_web.core.formats.tables.mapping import Mapping, read_mapped
 from fsbench_web.core.formats.tables.table import parse_grid
@@ -66,6 +72,7 @@ def parse_sheets(grids: list[Grid]) -> ParsedResult:
                 continue
             merged.values += result.values
             merged.unread_columns += result.unread_columns
+            merged.kernel_columns += result.kernel_columns
         if merged is not None:
             merged.warnings += warnings
     if merged is None:
@@ -84,9 +91,9 @@ def _refuse_repeated(seen: dict[tuple[object, ...], int], result: ParsedResult) 
         raise UnreadableFile(problems[:100])
 
 
-def _cell(value: object) -> tuple[object, ...]:
-    names = ("filesystem", "configuration", "hardware", "repeat", "block", "test", "load")
-    return tuple(getattr(value, name) for name in (*names, "record_size_kb", "file_size_kb"))
+def _cell(value: ParsedValue) -> tuple[object, ...]:
+    names = ("test", "load", "record_size_kb", "file_size_kb")
+    return (*own_key(value), *(getattr(value, name) for name in names))
 
 
 def tables_of(data: bytes, delimiter: str = "") -> list[Grid]:

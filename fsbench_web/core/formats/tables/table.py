@@ -1,11 +1,11 @@
 """Tables of measurements that say themselves which column is what: CSV, TSV and other separators.
 
 Long: columns test, record_size_kb, file_size_kb, value, unit; and, where the file itself says what
-its numbers belong to, filesystem, configuration, hardware, repeat, block. A column for each test,
-under the names of the tests. Or matrices of record sizes by file sizes under a title that names the
-test and the unit. Where the separator is no comma, numbers may have a decimal comma. A row without
-a value is a cell that was not measured. Any other table needs somebody to say what is what
-(NeedsMapping).
+its numbers belong to, filesystem, configuration, hardware, kernel, repeat, block. A column for each
+test, under the names of the tests. Or matrices of record sizes by file sizes under a title that
+names the test and the unit. Where the separator is no comma, numbers may have a decimal comma. A
+row without a value is a cell that was not measured. Any other table needs somebody to say what is
+what (NeedsMapping).
 """
 
 import re

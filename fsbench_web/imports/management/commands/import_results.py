@@ -37,6 +37,7 @@ class Command(SiteCommand):
         parser.add_argument("--filesystem", default="", help="such as ext4")
         parser.add_argument("--configuration", default="", help="a label such as ext4_noatime")
         parser.add_argument("--hardware", default="", help="name of a hardware profile")
+        parser.add_argument("--kernel", default="", help="its release, as uname -r prints it")
         parser.add_argument("--source", default="", help="who measured it, or where it is from")
         parser.add_argument("--licence", default="", help="what others may do with it")
         parser.add_argument("--repeat", default="", help="which repeat the files are")
