@@ -296,7 +296,9 @@ def _read(source: SourceFile) -> ParsedResult:
     if source.mapping is not None:
         return parse_mapped(source.read(), Mapping.from_json(source.mapping))
     parsed = parse(source.name, source.read())
-    is_ignored = any(word in (source.given.ignored or ()) for _, word in parsed.kernel_columns)
+    is_ignored = any(
+        word in (source.description.ignored or ()) for _, word in parsed.kernel_columns
+    )
     return parsed.without_kernels() if is_ignored else parsed
 
 

@@ -122,7 +122,9 @@ def _proposal(
             if not configuration:
                 configuration = guess.configuration
             reasons = guess.reasons
-    description = replace(file.source.description, filesystem=filesystem, configuration=configuration)
+    description = replace(
+        file.source.description, filesystem=filesystem, configuration=configuration
+    )
     return replace(description, hardware=target.hardware, kernel=target.kernel), reasons
 
 

@@ -89,7 +89,11 @@ class Comparison:
     @cached_property
     def run_count(self) -> int:
         """How many runs were considered. One query, the first time, if nobody had them counted."""
-        return self.counted_runs if self.counted_runs is not None else count_runs_of_scores(self.considered)
+        return (
+            self.counted_runs
+            if self.counted_runs is not None
+            else count_runs_of_scores(self.considered)
+        )
 
 
 def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:

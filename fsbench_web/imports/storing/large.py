@@ -67,7 +67,9 @@ def read(source: SourceFile, on_progress: OnProgress, *, has_kernels: bool = Tru
     try:
         with source.open() as stream:
             if mapping is None:
-                mapping = long.mapping_of(stream.read(_HEAD_BYTES), source.given.ignored or ())
+                mapping = long.mapping_of(
+                    stream.read(_HEAD_BYTES), source.description.ignored or ()
+                )
                 stream.seek(0)
             if mapping is not None and not has_kernels:
                 mapping = mapping.without("kernel")
