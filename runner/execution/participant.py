@@ -94,7 +94,7 @@ def _take_part(part: Part, host: Host) -> None:
 
 def _packed_or_nothing(messages: "_ClientMessages") -> bytes | None:
     with contextlib.suppress(ClientsCannotContinue):
-        return parts.packed(messages.outputs())
+        return parts.packed_outputs(messages.outputs())
     return None
 
 
@@ -243,7 +243,7 @@ def _measure(messages: _ClientMessages) -> None:
             reason for reason in (messages.reason, watch.problem or outcome.reason) if reason
         )
         raise ClientsCannotContinue(reasons or "Its agent ended without a reason.", outcome.cause)
-    content = parts.packed(messages.outputs())
+    content = parts.packed_outputs(messages.outputs())
     fields = {"content": content, "facts": messages.facts, **messages.times()}
     persist(lambda: parts.move(part, ClientState.DONE, **fields))
 

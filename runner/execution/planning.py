@@ -87,7 +87,7 @@ def plan_on_luns(run: Run, executor: Executor, luns: Sequence[UsedLun]) -> RunPl
         members=[member.as_member for member in members],
         layers=LunCounts.of(configuration.stack).layers,
         guest=_guest_of(Machine.of(series.machine), configuration.scheduler),
-        probe_s=probes.wanted_s(run),
+        probe_s=probes.due_s(run),
         limits=Machine.of(series.machine).limits,
     )
     if plan.cpus is not None and plan.guest is None and data.number is not None:

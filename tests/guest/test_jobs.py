@@ -175,7 +175,7 @@ def test_document_form_and_address_say_the_same_job(
     disk: Lun, guest_spec: MakeSpec, old_and_new: GuestSpec
 ) -> None:
     spec = guest_spec(guest=old_and_new)
-    document = writer.written(spec, study="In guests", lun="disk1", worker="lab1")
+    document = writer.document_of(spec, study="In guests", lun="disk1", worker="lab1")
     assert document["executor"] == "guest"
     assert document["guest"] == {
         "kernels": ["debian-6.1", "own-2.6"],
@@ -209,7 +209,7 @@ def test_a_document_says_where_its_guest_makes_no_sense(
 
 
 def test_problems_of_a_document_are_told_at_their_places(guest_spec: MakeSpec) -> None:
-    document = writer.written(guest_spec(), study="S", lun="disk1", worker="lab1")
+    document = writer.document_of(guest_spec(), study="S", lun="disk1", worker="lab1")
     document["guest"] = {"kernels": ["debian-6.1", "nine"], "memory_mib": 4096, "cpus": 2}
     assert list(problems_of(lookup.spec_of(document))) == ["guest.kernels[1]"]
     document["guest"] = {"kernels": ["debian-6.1"], "memory_mib": 9999, "cpus": 9}

@@ -15,7 +15,7 @@ from fsbench_web.catalog.configurations.stacks import Stack
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.studies.jobs.documents.plan import expand
-from fsbench_web.studies.jobs.documents.writer import written
+from fsbench_web.studies.jobs.documents.writer import document_of
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
@@ -151,7 +151,7 @@ def test_values_of_layers_multiply_and_the_document_is_written_as_it_was() -> No
         *("md-raid0-c64_luks", "md-raid0-c512_luks", "md-raid0_luks"),
         *("md-raid10-c64_luks", "md-raid10-c512_luks", "md-raid10_luks"),
     ]
-    again = expand(written(plan, study="Stacks", lun="disk1", worker=""))
+    again = expand(document_of(plan, study="Stacks", lun="disk1", worker=""))
     assert again.configurations == plan.configurations
 
 

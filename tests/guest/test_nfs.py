@@ -15,7 +15,7 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.core import requirements
 from fsbench_web.studies.jobs.documents.plan import expand
-from fsbench_web.studies.jobs.documents.writer import written
+from fsbench_web.studies.jobs.documents.writer import document_of
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
@@ -104,7 +104,7 @@ def test_its_values_multiply_and_the_document_is_written_as_it_was() -> None:
         {"nfs": "4.2", "nfs_export": "sync"},
         {"nfs": "4.2", "nfs_export": "async"},
     ]
-    again = expand(written(plan, study="Networks", lun="disk1", worker=""))
+    again = expand(document_of(plan, study="Networks", lun="disk1", worker=""))
     assert again.configurations == plan.configurations
 
 

@@ -213,7 +213,7 @@ def state_price(request: HttpRequest, slug: str, stated: PriceIn) -> dict[str, A
     price = Price(stated.amount, stated.currency, stated.years) if stated.amount else None
     try:
         with transaction.atomic():
-            pricing.state(profile, price)
+            pricing.state_price(profile, price)
             audit.note_here(
                 "hardware price stated", f"hardware {slug}", price=vars(price) if price else None
             )

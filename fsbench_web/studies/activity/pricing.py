@@ -36,7 +36,9 @@ def price_of(profile: HardwareProfile | None) -> Price | None:
 
 
 @transaction.atomic
-def state(profile: HardwareProfile, price: Price | None, limit: int | None = MOST_AT_ONCE) -> int:
+def state_price(
+    profile: HardwareProfile, price: Price | None, limit: int | None = MOST_AT_ONCE
+) -> int:
     """Keep the price, and price the finished runs on it anew. Returns how many carry one.
 
     Raises TooManyRuns before anything is written; ``limit`` None: however many.
@@ -53,7 +55,7 @@ def state(profile: HardwareProfile, price: Price | None, limit: int | None = MOS
         price_years=price.years if price else None,
     )
     lock_all({run.series_id: run.series for run in runs}.values())
-    priced = sum(_priced(run, price) for run in runs)
+    priced = sum(_price_run(run, price) for run in runs)
     for series in {run.series_id: run.series for run in runs}.values():
         ingest.rescore(series)
     return priced
@@ -69,7 +71,7 @@ def _runs_on(profile: HardwareProfile) -> list[Run]:
     return list(runs.select_related("series").order_by("pk"))
 
 
-def _priced(run: Run, price: Price | None) -> bool:
+def _price_run(run: Run, price: Price | None) -> bool:
     """Take the prices of before from a run and give it the one of now; whether it has one."""
     run_activity = RunActivity.objects.get(run=run)
     costs = {test: value for test, value in run_activity.costs.items() if test not in TESTS}

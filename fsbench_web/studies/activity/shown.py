@@ -89,10 +89,10 @@ def _panels(activity: Activity) -> tuple[list[Panel], int]:
     merged = max(1, -(-(len(activity) - 1) // MOST_POINTS))
 
     def rate(name: str, per: float = 1.0) -> Line:
-        return _merged([v and v / per for v in activity.rates(name)], merged)
+        return _neighbour_means([v and v / per for v in activity.rates(name)], merged)
 
     def level(name: str, per: float = 1.0) -> Line:
-        return _merged([v and v / per for v in activity.levels(name)[1:]], merged)
+        return _neighbour_means([v and v / per for v in activity.levels(name)[1:]], merged)
 
     panels = []
     for role in ("data", "journal"):
@@ -262,7 +262,7 @@ def _lines(
     }
 
 
-def _merged(values: Sequence[float | None], count: int) -> Line:
+def _neighbour_means(values: Sequence[float | None], count: int) -> Line:
     """Means of so many neighbours each; None where any is not known."""
     if count == 1:
         return list(values)

@@ -28,7 +28,7 @@ from fsbench_web.studies.runs.races.standing import MOST_RUNS
 from fsbench_web.studies.sequence import Slot, sequence
 
 
-def checked(spec: JobSpec, problems: Problems) -> Plan | None:
+def checked_plan(spec: JobSpec, problems: Problems) -> Plan | None:
     """The plan, or None with at least one problem noted. A plan may come with problems too."""
     lun = _checked_lun(spec, problems)
     neighbours = configuration_checks.neighbours(lun)

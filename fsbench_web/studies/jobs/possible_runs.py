@@ -81,7 +81,7 @@ def _refusals(user: User) -> Callable[[Lun], list[str]]:
     return lambda lun: [] if lun.pk in granted else [rights.not_granted(lun)]
 
 
-def offered(lun: Lun | None) -> list[str]:
+def offered_filesystems(lun: Lun | None) -> list[str]:
     """The file systems that the form shows: those that are made, or the one that is mounted."""
     mount = availability.mounted_contender(lun) if lun is not None else None
     return list(ON_LUNS) if mount is None else [mount.filesystem]
@@ -92,7 +92,7 @@ def filesystem_problems(
 ) -> dict[str, list[str]]:
     """Why a file system cannot be chosen: with guests, because none of their kernels mounts it."""
     problems = {}
-    for slug in offered(lun):
+    for slug in offered_filesystems(lun):
         if not is_guest:
             problems[slug] = list(availability.filesystem_problems(lun, slug))
             continue
@@ -161,7 +161,7 @@ def _suggested_filesystems(form: JobForm, problems: Mapping[str, Sequence[str]])
 
 
 def _suggested_workloads(form: JobForm, lun: Lun, slugs: Sequence[str]) -> list[str]:
-    spec = _plain(form, [slug for slug in slugs if slug in ALL])
+    spec = _plain_job(form, [slug for slug in slugs if slug in ALL])
     problems = {
         preset_fields.preset.slug: _problems(form, preset_fields, lun, spec)
         for preset_fields in form.presets()
@@ -170,7 +170,7 @@ def _suggested_workloads(form: JobForm, lun: Lun, slugs: Sequence[str]) -> list[
     return suggestions.workloads(problems, workloads)
 
 
-def _plain(form: JobForm, slugs: Iterable[str]) -> JobSpec:
+def _plain_job(form: JobForm, slugs: Iterable[str]) -> JobSpec:
     """The job of the form with these file systems, each without options."""
     configurations = tuple(ConfigurationSpec(slug) for slug in slugs)
     return form.spec().model_copy(update={"configurations": configurations})
@@ -214,7 +214,7 @@ def why_nothing_runs(
         if not usable:
             parts = [sentence for sentences in problems.values() for sentence in sentences]
         else:
-            spec = _plain(form, usable)
+            spec = _plain_job(form, usable)
             all_problems = [_problems(form, preset, lun, spec) for preset in form.presets()]
             if any(not sentences for sentences in all_problems):
                 return ""

@@ -46,7 +46,7 @@ _ISO_8601 = re.compile(
 )
 
 
-def _moment(value: object) -> object:
+def _zoned_time(value: object) -> object:
     """Only a text with its zone: a number of seconds is none, and a bare date is no time."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value
@@ -58,7 +58,9 @@ def _moment(value: object) -> object:
     raise PydanticCustomError("moment", "must be a time with its zone, as ISO 8601 writes it")
 
 
-Moment = Annotated[AwareDatetime, BeforeValidator(_moment, json_schema_input_type=AwareDatetime)]
+Moment = Annotated[
+    AwareDatetime, BeforeValidator(_zoned_time, json_schema_input_type=AwareDatetime)
+]
 """``2026-11-23T22:00+01:00``: ISO 8601 with the zone, and nothing else."""
 
 

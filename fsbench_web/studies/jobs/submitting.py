@@ -17,9 +17,9 @@ from fsbench_web.catalog.workloads.stored import stored_workload
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.core.versions import version_key
 from fsbench_web.studies.jobs import new_study
-from fsbench_web.studies.jobs.checking import checked
+from fsbench_web.studies.jobs.checking import checked_plan
 from fsbench_web.studies.jobs.checks import race as race_checks
-from fsbench_web.studies.jobs.documents.writer import written
+from fsbench_web.studies.jobs.documents.writer import document_of
 from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun
 from fsbench_web.studies.jobs.problems import JobRefused, Problems
 from fsbench_web.studies.jobs.spec import JobSpec
@@ -42,7 +42,7 @@ def planned(spec: JobSpec) -> Plan:
     machine falls on all of them alike.
     """
     problems = Problems(spec.unreadable)
-    plan = checked(spec, problems)
+    plan = checked_plan(spec, problems)
     problems.refuse_if_any()
     assert plan is not None
     return plan
@@ -78,7 +78,7 @@ def submit(
                 raise JobRefused({"Idempotency-Key": [_KEY_TAKEN.format(job.pk)]})
             return list(job.runs.order_by("id"))
         problems = Problems(spec.unreadable)
-        plan = checked(spec, problems)
+        plan = checked_plan(spec, problems)
         wanted = confirmation_text(spec)
         if wanted is not None and confirmation != wanted:
             names = "names of the LUNs" if len(wanted.split()) > 1 else "name of the LUN"
@@ -127,7 +127,7 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
         study=study,
         lun=plan.lun,
         document=spec.document
-        or written(spec, study=study.title, lun=plan.lun.name, worker=plan.lun.worker.name),
+        or document_of(spec, study=study.title, lun=plan.lun.name, worker=plan.lun.worker.name),
         left_out=[list(row) for row in plan.left_out],
         priority=spec.priority,
         time_limit_s=plan.time_limit_s,

@@ -52,7 +52,7 @@ class Cancelled:
     asked_to_stop: int
 
 
-def _locked(job_id: int) -> Job:
+def _locked_job(job_id: int) -> Job:
     """The job, locked until the transaction ends, and whoever asks may steer it.
 
     Raises Job.DoesNotExist, PermissionDenied.
@@ -65,7 +65,7 @@ def _locked(job_id: int) -> Job:
 @transaction.atomic
 def pause(job_id: int) -> bool:
     """No further run of the job starts; what runs goes on. False: it was paused already."""
-    job = _locked(job_id)
+    job = _locked_job(job_id)
     if job.paused_at is not None:
         return False
     Job.objects.filter(pk=job_id).update(paused_at=timezone.now())
@@ -80,7 +80,7 @@ def resume(job_id: int) -> bool:
     Raises PermissionDenied too where a LUN is not granted to who asks (any more): it is erased;
     ControlRefused where it is not to who submitted it, because every run of it would be refused.
     """
-    job = _locked(job_id)
+    job = _locked_job(job_id)
     if job.paused_at is None:
         return False
     waiting = job.runs.filter(state=RunState.QUEUED)
@@ -110,7 +110,7 @@ def set_priority(job_id: int, priority: int) -> None:
                 f"{priority}: choose one of them; runs of a higher one start first."
             ]
         )
-    job = _locked(job_id)
+    job = _locked_job(job_id)
     Job.objects.filter(pk=job_id).update(priority=priority)
     audit.note_here("job priority", f"job {job_id}", priority=priority)
     _nudge_luns_of(job)
@@ -119,7 +119,7 @@ def set_priority(job_id: int, priority: int) -> None:
 @transaction.atomic
 def cancel(job_id: int, by: str) -> Cancelled:
     """Cancel all that waits at once, and ask the workers to stop what runs."""
-    job = _locked(job_id)
+    job = _locked_job(job_id)
     unfinished = job.runs.filter(state__in=[RunState.QUEUED, *ACTIVE_STATES]).order_by("id")
     at_once = asked = last_id = 0
     # Asked again until nothing is new: a run that ends meanwhile may write its next repeat.
@@ -164,13 +164,13 @@ def retry(
 
     Each is a further repeat of its series and remembers the run it replaces. A run is submitted
     again once, however often and by however many people this is called. The LUNs will be erased
-    again: ``confirmation`` is what ``job_confirmation`` says, and ``seen`` what ``seen_of`` said
-    of all that may be tried again on the page where it was typed. Raises ControlRefused.
+    again: ``confirmation`` is what ``job_confirmation`` says, and ``seen`` what ``device_digest``
+    said of all that may be tried again on the page where it was typed. Raises ControlRefused.
     """
-    job = _locked(job_id)
-    _refuse_others(seen, retriable(job, [*RETRIED_STATES, RunState.CANCELLED]))
+    job = _locked_job(job_id)
+    _refuse_other_devices(seen, retriable(job, [*RETRIED_STATES, RunState.CANCELLED]))
     runs = retriable(job, states)
-    retried = _resubmitted(runs, confirmation, job_confirmation(job), by) if runs else []
+    retried = _resubmit(runs, confirmation, job_confirmation(job), by) if runs else []
     if retried:
         audit.note(by, "runs retried", f"job {job_id}", runs=[run.pk for run in retried])
     return retried
@@ -180,13 +180,13 @@ def retry(
 def retry_run(run_id: int, confirmation: str, by: User | None, seen: str = "") -> Run | None:
     """Submit one run once more; None if that was done already, or it did not end badly.
 
-    ``seen`` is what ``seen_of`` said of it where the confirmation was typed.
+    ``seen`` is what ``device_digest`` said of it where the confirmation was typed.
 
     Raises Run.DoesNotExist and ControlRefused.
     """
     job_id = Run.objects.values_list("job_id", flat=True).get(pk=run_id)
     if job_id is not None:
-        _locked(job_id)
+        _locked_job(job_id)
     else:
         Run.objects.select_for_update().get(pk=run_id)
     run = Run.objects.select_related(*_RELATED).get(pk=run_id)
@@ -195,8 +195,8 @@ def retry_run(run_id: int, confirmation: str, by: User | None, seen: str = "") -
         return None
     if Run.objects.filter(retry_of=run).exists():
         return None
-    _refuse_others(seen, [run])
-    new_run = _resubmitted([run], confirmation, run_confirmation(run), by)[0]
+    _refuse_other_devices(seen, [run])
+    new_run = _resubmit([run], confirmation, run_confirmation(run), by)[0]
     audit.note(by, "run retried", f"run {run_id}", as_run=new_run.pk)
     return new_run
 
@@ -222,15 +222,15 @@ def confirmed_by(runs: Iterable[Run]) -> list[tuple[Lun, str]]:
     return [(lun, lun_identity.in_words(lun.fingerprint)) for lun in luns.values()]
 
 
-def seen_of(runs: Iterable[Run]) -> str:
+def device_digest(runs: Iterable[Run]) -> str:
     """One word for the devices that ``confirmed_by`` shows, for the form they are confirmed on."""
     luns = {lun.pk: lun for run in runs for lun in run.series.leased}
     return lun_identity.digest(luns[key].fingerprint for key in sorted(luns))
 
 
-def _refuse_others(seen: str, runs: Sequence[Run]) -> None:
+def _refuse_other_devices(seen: str, runs: Sequence[Run]) -> None:
     """Refuse where a name stands for another device than the page showed. Raises ControlRefused."""
-    if seen and runs and seen != seen_of(runs):
+    if seen and runs and seen != device_digest(runs):
         raise ControlRefused(
             [
                 "What this stands for has changed since the page was shown: look at what would be "
@@ -239,8 +239,8 @@ def _refuse_others(seen: str, runs: Sequence[Run]) -> None:
         )
 
 
-def _resubmitted(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> list[Run]:
-    forbidden = [why for run in runs for why in _forbidden(run)]
+def _resubmit(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> list[Run]:
+    forbidden = [why for run in runs for why in _forbidden_reasons(run)]
     problems = [*forbidden, *(sentence for run in runs for sentence in _problems(run))]
     if confirmation != wanted:
         problems.append(
@@ -287,7 +287,7 @@ def _new_blocks(runs: Sequence[Run]) -> dict[str, str]:
     return {old: new_runs.block_of(job, count + n) for n, old in enumerate(olds, start=1)}
 
 
-def _forbidden(run: Run) -> Iterator[str]:
+def _forbidden_reasons(run: Run) -> Iterator[str]:
     """Which of the LUNs that this run erased whoever asks may not erase."""
     for used in run.series.leased:
         if why := rights.decide_here(rights.Action.RUN, used).why:

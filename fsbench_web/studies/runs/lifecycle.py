@@ -255,7 +255,7 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
         others = contention.overlapping_runs(run, now)
         changes |= {
             "is_contended": bool(others),
-            "conditions": busy.judged(run) | {"others": others},
+            "conditions": busy.judged_conditions(run) | {"others": others},
         }
     Run.objects.filter(pk=run.pk).update(**changes)
     if stored_cause in INTERRUPTED and (

@@ -27,7 +27,7 @@ OF_SEVERAL = (
 )
 
 
-def wanted_s(run: Run) -> int:
+def due_s(run: Run) -> int:
     """For how many seconds this run is to measure its LUN first; 0: not at all."""
     series, job = run.series, run.job
     if job is None or not job.probe_s or not run.block or series.lun is None:
@@ -107,7 +107,7 @@ def attach(run: Run) -> None:
         Run.objects.filter(pk=run.pk).update(probe=probe)
 
 
-def why_none(run: Run) -> str:
+def missing_reason(run: Run) -> str:
     """Why a finished run has no probe though its job asked for one, as a sentence; "" where nobody
     asked, or it has one.
     """

@@ -15,7 +15,7 @@ from fsbench_web.core.scoring.busy import FORGOTTEN_S, is_busy, load_of_others
 from fsbench_web.studies.models import Run, RunState
 
 
-def judged(run: Run) -> dict[str, Any]:
+def judged_conditions(run: Run) -> dict[str, Any]:
     """The conditions of a run with ``busy`` where that is so. At most two queries."""
     noted: dict[str, Any] = {
         key: value for key, value in (run.conditions or {}).items() if key != "busy"
@@ -24,19 +24,19 @@ def judged(run: Run) -> dict[str, Any]:
     load, processors = (before.get("load") or [None])[0], _processors(run, before)
     if load is None or not processors or not is_busy(load, processors):
         return noted
-    others = load_of_others(load, _earlier(run))
+    others = load_of_others(load, _earlier_runs(run))
     if others is None or not is_busy(others, processors):
         return noted
     return noted | {"busy": {"load": load, "of_others": others, "processors": processors}}
 
 
-def note(series_id: int) -> None:
+def judge_series(series_id: int) -> None:
     """Judge the finished runs of a series that were measured here, and write what changes."""
     runs = Run.objects.filter(
         series=series_id, state=RunState.DONE, started_at__isnull=False
     ).select_related("environment", "series__lun")
     for run in runs.order_by("id").iterator(chunk_size=100):
-        if (conditions := judged(run)) != run.conditions:
+        if (conditions := judged_conditions(run)) != run.conditions:
             Run.objects.filter(pk=run.pk).update(conditions=conditions)
 
 
@@ -51,7 +51,7 @@ def _processors(run: Run, before: Mapping[str, Any]) -> int | None:
     return int(online) if online.isdecimal() else None
 
 
-def _earlier(run: Run) -> list[tuple[str, float]]:
+def _earlier_runs(run: Run) -> list[tuple[str, float]]:
     """(tool, seconds from its end) of the runs that the host had shortly before. One query.
 
     Nobody knows the tasks of a guest's emulator, nor of runs beside each other: their tool is none.

@@ -98,8 +98,8 @@ def matrices(
     matrix in each. Raises TooManyValues.
     """
     by_key: dict[tuple[int, str], Matrix] = {}
-    for numbers in _bounded(
-        numbers.subset(_sized(numbers.columns, record_kb, file_kb))
+    for numbers in _bounded_blocks(
+        numbers.subset(_cells_mask(numbers.columns, record_kb, file_kb))
         for numbers in _read(series_ids, test)
     ):
         for (name, record, file, value, _), flags in zip(
@@ -115,8 +115,9 @@ def matrices(
 def mean_cells(series_ids: Iterable[int], test: str) -> dict[tuple[int, str], dict[Cell, float]]:
     """The means of the same matrices alone, by series and unit. Raises TooManyValues."""
     values: dict[tuple[int, str], dict[Cell, list[float]]] = {}
-    for numbers in _bounded(
-        numbers.subset(_sized(numbers.columns, None, None)) for numbers in _read(series_ids, test)
+    for numbers in _bounded_blocks(
+        numbers.subset(_cells_mask(numbers.columns, None, None))
+        for numbers in _read(series_ids, test)
     ):
         for code in dict.fromkeys(numbers.columns.codes.tolist()):
             of_unit = numbers.columns.subset(numbers.columns.codes == code)
@@ -131,7 +132,7 @@ def mean_cells(series_ids: Iterable[int], test: str) -> dict[tuple[int, str], di
     }
 
 
-def _sized(columns: MeasurementColumns, record_kb: int | None, file_kb: int | None) -> Mask:
+def _cells_mask(columns: MeasurementColumns, record_kb: int | None, file_kb: int | None) -> Mask:
     """Which numbers are cells, of one row or column where these are given."""
     mask = (columns.records > 0) & (columns.files > 0)
     if record_kb is not None:
@@ -168,7 +169,7 @@ def load_curves(series_ids: Iterable[int], name: str) -> list[LoadCurve]:
     """
     curves: dict[tuple[int, str, tuple[int | None, int | None]], LoadCurve] = {}
     blocks = measurements.of_finished(series_ids)
-    for numbers in _bounded(
+    for numbers in _bounded_blocks(
         measurements.read(blocks, lambda test: test[0] == name and test[1] != "", samples=True)
     ):
         for row in numbers.rows():
@@ -243,7 +244,7 @@ def _read(series_ids: Iterable[int], test: str) -> Iterator[Numbers]:
     return measurements.read(measurements.of_finished(series_ids), names.__contains__)
 
 
-def _bounded(blocks: Iterable[Numbers]) -> Iterator[Numbers]:
+def _bounded_blocks(blocks: Iterable[Numbers]) -> Iterator[Numbers]:
     """The same, until they are too many for a picture. Raises TooManyValues."""
     count = 0
     for numbers in blocks:

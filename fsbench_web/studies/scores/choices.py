@@ -256,7 +256,7 @@ _ALIKE_COLUMNS = (
 )
 
 
-def _alike() -> list[tuple[str, tuple[Any, ...] | None]]:
+def _grouped_circumstances() -> list[tuple[str, tuple[Any, ...] | None]]:
     """The kernel of each group of series with alike circumstances, and these; None of a group whose
     oldest and newest series have no scores. One query, or two.
     """
@@ -298,7 +298,7 @@ def _circumstances() -> list[tuple[Any, ...]]:
     Whether each of thousands of series has scores is a long question. Of each group of alike
     series the oldest and the newest are asked, and all with its kernel only where neither has any.
     """
-    groups = _alike()
+    groups = _grouped_circumstances()
     rows = [row for _, row in groups if row is not None]
     unsure_kernels = {kernel for kernel, row in groups if row is None}
     if unsure_kernels:

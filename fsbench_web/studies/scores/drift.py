@@ -112,7 +112,7 @@ def drift_of(job: Job) -> Drift | None:
     return Drift(category, tests, tuple(points))
 
 
-def around(drift: Drift, started: Mapping[int, datetime]) -> dict[int, float]:
+def drift_of_runs(drift: Drift, started: Mapping[int, datetime]) -> dict[int, float]:
     """How far the reference had moved around each run, in percent: {run: the largest change}.
 
     ``started`` are the runs with the time each began. Of the last reference before a run and the

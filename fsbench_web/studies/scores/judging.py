@@ -67,7 +67,7 @@ def judge_with(
     block_bits: dict[int, tuple[Bits, Bits]] = {}
     test_scores = TestScores()
     summaries = [*(block.tests for block in blocks), *(part.columns.summary() for part in new)]
-    for wanted in _some_at_a_time(summaries):
+    for wanted in _test_batches(summaries):
         # What joins a run comes after what the run has.
         parts = heapq.merge(_parts(blocks, wanted, block_bits), new, key=lambda part: part.run_id)
         _judge(test_scores, parts, basis, wanted, series if blocks else None)
@@ -133,7 +133,7 @@ def _by_test(parts: Iterable[Part], wanted: frozenset[str] | None) -> dict[str, 
     return {
         name: _Test(
             units[name],
-            _side_by_side([(part.run_id, columns) for part, _, columns in test_pieces]),
+            _joined_columns([(part.run_id, columns) for part, _, columns in test_pieces]),
             [(part.bits, places, len(columns)) for part, places, columns in test_pieces],
         )
         for name, test_pieces in pieces.items()
@@ -158,7 +158,7 @@ def _places_of_tests(
         start += count
 
 
-def _side_by_side(pieces: Sequence[tuple[int, MeasurementColumns]]) -> TestColumns:
+def _joined_columns(pieces: Sequence[tuple[int, MeasurementColumns]]) -> TestColumns:
     """Numbers of one test, (run, columns); one size alone is none."""
     if len(pieces) == 1:
         [(run_id, columns)] = pieces
@@ -178,7 +178,7 @@ def _side_by_side(pieces: Sequence[tuple[int, MeasurementColumns]]) -> TestColum
     return TestColumns(runs, records, files, values)
 
 
-def _some_at_a_time(
+def _test_batches(
     summaries: Iterable[Iterable[Sequence[Any]]],
 ) -> Iterator[frozenset[str] | None]:
     """Tests that are looked at together; None where that is all of them."""

@@ -116,7 +116,7 @@ def outdated() -> Iterator[Configuration]:
                 yield Configuration(study, configuration)
 
 
-def wrong() -> list[Configuration]:
+def wrongly_kept() -> list[Configuration]:
     """Those of which something else is kept than there is, though it seems to hold: a defect.
 
     It reads all scores of large studies.

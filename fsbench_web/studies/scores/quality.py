@@ -143,7 +143,7 @@ def basis_of(
     is_direct = bool(parameters.get("direct_io")) or cells.requests_direct_io(
         parameters.get("modes") or ()
     )
-    runs = _known_of_runs(series, finished)
+    runs = _facts_of_runs(series, finished)
     memory_bytes = runs.memory_bytes
     if series.runs_on.is_guest:  # what the host has is no cache of a guest's: its disks bypass it
         memory_bytes = [float(series.runs_on.memory_bytes)]
@@ -172,7 +172,7 @@ def basis_of(
 
 
 @dataclass
-class _KnownOfRuns:
+class _RunFacts:
     """What is known of finished runs; the first two as ``SeriesContext`` has them."""
 
     unsound: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -193,7 +193,7 @@ def flags_of_run(
     return tuple(flag for flag, is_so in (*parts, (SWAPPED, has_swapped(swap))) if is_so)
 
 
-def _known_of_runs(series: Series, finished: Iterable[Run] | None) -> _KnownOfRuns:
+def _facts_of_runs(series: Series, finished: Iterable[Run] | None) -> _RunFacts:
     rows: Iterable[tuple[Any, ...]]
     if finished is None:
         of_series = Run.objects.filter(
@@ -202,7 +202,7 @@ def _known_of_runs(series: Series, finished: Iterable[Run] | None) -> _KnownOfRu
         rows = of_series.values_list("id", *READ_OF_RUNS)
     else:
         rows = map(attrgetter("id", *READ_OF_RUNS), finished)
-    runs = _KnownOfRuns()
+    runs = _RunFacts()
     for run_id, is_contended, drift, conditions, block, probe_id in rows:
         conditions = conditions or {}
         noted = (conditions.get("busy"), conditions.get("swap"))
@@ -210,7 +210,7 @@ def _known_of_runs(series: Series, finished: Iterable[Run] | None) -> _KnownOfRu
             runs.unsound[run_id] = flags
         if block:
             runs.blocks[run_id] = block
-        runs.unsteady |= {(run_id, test) for test in _missed(conditions)}
+        runs.unsteady |= {(run_id, test) for test in _unsteady_tests(conditions)}
         total = (conditions.get("before") or {}).get("memory_total_bytes")
         if isinstance(total, int | float) and total > 0:
             runs.memory_bytes.append(float(total))
@@ -219,7 +219,7 @@ def _known_of_runs(series: Series, finished: Iterable[Run] | None) -> _KnownOfRu
     return runs
 
 
-def _missed(conditions: Mapping[str, Any]) -> list[str]:
+def _unsteady_tests(conditions: Mapping[str, Any]) -> list[str]:
     """The tests, with their loads, that were to become steady and did not."""
     return list((conditions.get(STEADY_STATE) or {}).get("missed") or ())
 

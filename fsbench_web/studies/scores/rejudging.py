@@ -67,7 +67,7 @@ def _judge(pk: int) -> Series | None:
     series = Series.objects.select_related("workload", "hardware", "lun").filter(pk=pk).first()
     # Another may have deleted it meanwhile.
     if series is not None:
-        busy.note(pk)
+        busy.judge_series(pk)
         ingest.rescore(series)
     return series
 
@@ -92,7 +92,7 @@ def note_drift(job_id: int) -> list[int]:
     started: dict[int, datetime] = {
         pk: started_at for pk, started_at, _, _ in runs if started_at is not None
     }
-    around = drift.around(reference_drift, started)
+    around = drift.drift_of_runs(reference_drift, started)
     touched = set()
     for pk, _, stored, series_id in runs:
         percent = around.get(pk)

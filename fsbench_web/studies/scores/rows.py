@@ -161,13 +161,13 @@ def _insert_as_bytes(row: models.Model, text: str, values: list[Any]) -> None:
     import psycopg  # not where SQLite is the database
 
     with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
-        cursor.execute(text, [_bare(value) for value in values])
+        cursor.execute(text, [_unwrapped_bytes(value) for value in values])
         returned = cursor.fetchone()
         assert returned is not None
         _has_key(row, returned[0])
 
 
-def _bare(value: Any) -> Any:
+def _unwrapped_bytes(value: Any) -> Any:
     """Bytes out of what Django wraps them in, which psycopg would send as text."""
     from psycopg import Binary
 
@@ -175,7 +175,7 @@ def _bare(value: Any) -> Any:
 
 
 def _is_large(value: object) -> bool:
-    bare = _bare(value)
+    bare = _unwrapped_bytes(value)
     return isinstance(bare, bytes | memoryview) and len(bare) > _LARGE_BYTES
 
 

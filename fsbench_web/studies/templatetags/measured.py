@@ -28,7 +28,7 @@ def measured(measurement: Measurement, with_unit: bool = False) -> SafeString:
     """The value, led to its line where that is known; ``with_unit`` where no heading says it."""
     write = numbers.with_unit if with_unit else numbers.amount
     markup = escape(write(measurement.value, measurement.unit))
-    return SafeString(_led(measurement, _exact_on_demand(markup, measurement)))
+    return SafeString(_linked(measurement, _exact_on_demand(markup, measurement)))
 
 
 @register.simple_tag
@@ -42,7 +42,7 @@ def measured_rows(matrix: TestMatrix) -> SafeString:
             number = numbers.MISSING
             if measurement:
                 shown_as = numbers.amount(measurement.value, measurement.unit)
-                number = _led(measurement, _exact_on_demand(shown_as, measurement))
+                number = _linked(measurement, _exact_on_demand(shown_as, measurement))
             parts.append(f'<td class="num">{number}</td>')
         parts.append("</tr>")
     return SafeString("".join(parts))  # each part is escaped, or a number
@@ -54,7 +54,7 @@ def _exact_on_demand(markup: str, measurement: Measurement) -> str:
     return f'<span title="{escape(exact)}">{markup}</span>' if exact else markup
 
 
-def _led(measurement: Measurement, markup: str) -> str:
+def _linked(measurement: Measurement, markup: str) -> str:
     """``markup``, which is HTML, led to its line and with its flags; HTML too."""
     if measurement.line and measurement.artefact_id:
         line = int(measurement.line)

@@ -31,7 +31,7 @@ def document_job(request: HttpRequest) -> HttpResponse:
     """Paste or upload a document; POST reviews it, and with a confirmation submits it."""
     if request.method != "POST":
         return _page(request, _prefilled(request.GET.get("job") or request.GET.get("sweep", "")))
-    text, too_large = _sent(request)
+    text, too_large = _sent_document(request)
     if too_large:
         return _page(request, "", {"document": [too_large]})
     try:
@@ -79,7 +79,7 @@ def job_document_file(request: HttpRequest, job_id: int) -> HttpResponse:
     )
 
 
-def _sent(request: HttpRequest) -> tuple[str, str]:
+def _sent_document(request: HttpRequest) -> tuple[str, str]:
     """(the text that was sent, why it is not even read)."""
     file = request.FILES.get("file")
     if file is None:

@@ -27,7 +27,7 @@ def state_price(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         price = parsed(*texts)
         with transaction.atomic():
-            count = pricing.state(profile, price)
+            count = pricing.state_price(profile, price)
             audit.note_here(
                 "hardware price stated", f"hardware {slug}", price=vars(price) if price else None
             )

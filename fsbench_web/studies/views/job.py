@@ -100,7 +100,7 @@ def _page(request: HttpRequest, job_id: int, problems: list[str] | None = None) 
         "again": again,
         "is_over": is_over,
         "confirmed": control.confirmed_by([*again["failed"], *again["cancelled"]]),
-        "seen": control.seen_of([*again["failed"], *again["cancelled"]]),
+        "seen": control.device_digest([*again["failed"], *again["cancelled"]]),
         "confirmation_text": control.job_confirmation(job),
         "least_priority": control.LEAST_PRIORITY,
         "most_priority": control.MOST_PRIORITY,
@@ -130,7 +130,7 @@ def _action(request: HttpRequest, job_id: int, act: Callable[[User], str]) -> Ht
     try:
         messages.success(request, act(request.user))
     except Job.DoesNotExist:
-        raise _not_there(job_id) from None
+        raise _missing_job(job_id) from None
     except ControlRefused as refused:
         return _page(request, job_id, refused.problems)
     return redirect("studies:job", job_id=job_id)
@@ -245,11 +245,11 @@ def job_or_404(job_id: int) -> Job:
     """The job with its counts (jobs.listed_jobs). Raises Http404 with a sentence."""
     job = listing.listed_jobs().filter(pk=job_id).first()
     if job is None:
-        raise _not_there(job_id)
+        raise _missing_job(job_id)
     return job
 
 
-def _not_there(job_id: int) -> Http404:
+def _missing_job(job_id: int) -> Http404:
     return Http404(
         f"There is no job {job_id}. The list of jobs shows all there are; one that was "
         "deleted with its study does not come back."

@@ -34,7 +34,7 @@ from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.checks.method import (
     MAXIMUM_REPEATS,
     MOST_REPEATS,
-    no_sprandom,
+    sprandom_problem,
     why_not_traced,
 )
 from fsbench_web.studies.jobs.forms import job_form, stack_fields, times
@@ -75,10 +75,10 @@ def possible(request: HttpRequest) -> HttpResponse:
     """
     assert isinstance(request.user, User)
     cards = possible_runs.lun_cards(request.user)
-    return render(request, "studies/job_possible.html", _watch(cards))
+    return render(request, "studies/job_possible.html", _possible_context(cards))
 
 
-def _watch(cards: list[possible_runs.LunCard]) -> dict[str, object]:
+def _possible_context(cards: list[possible_runs.LunCard]) -> dict[str, object]:
     return {
         "setups": possible_runs.setups(cards),
         "possible_digest": possible_runs.digest(cards),
@@ -132,22 +132,22 @@ def _form_page(
         "lun_cards": cards,
         "lun": lun,
         **prefilled_forms.origin(request, cards, is_new=is_new),
-        "outlook": _outlook(form) if is_new else "",
+        "outlook": _window_words(form) if is_new else "",
         "site_zone": times.site_zone(),
         **_LIMITS,
         **_executor(form, lun, is_new),
         **_studies(request.user, form, lun, is_new),
         **_choices(form, lun, cards, is_new),
         **_workloads(form, lun, is_asked=is_new and _is_asked(request)),
-        "no_sprandom": no_sprandom(lun) if lun else "",
+        "no_sprandom": sprandom_problem(lun) if lun else "",
         **_refusal(refused),
         "marked": form.wrong_fields([*refused.places, *refused.by_part]) if refused else set(),
-        **_watch(cards),
+        **_possible_context(cards),
     }
     return render(request, "studies/job_form.html", context, status=200 if is_new else 422)
 
 
-def _outlook(form: job_form.JobForm) -> str:
+def _window_words(form: job_form.JobForm) -> str:
     """What the time to stop leaves out, as soon as it is said and the job is one; else ""."""
     if not form.stop_before:
         return ""
@@ -294,7 +294,7 @@ def _choices(
 
 def _clients(form: job_form.JobForm, lun: Lun | None) -> dict[str, object]:
     """The workers that can measure at the same time, each with what keeps it from that."""
-    by_name = client_checks.named(lun)
+    by_name = client_checks.luns_by_name(lun)
     usual_names = {client.pk: name for name, client in reversed(by_name.items())}
     client_problems = {
         name: next(client_checks.problems_of(lun, by_name[name]), "")

@@ -71,7 +71,7 @@ def runs(request: HttpRequest) -> HttpResponse:
 @requires(Action.READ)
 def run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Everything about one run: where it is, what it did, what it measured."""
-    shown_run = _get(run_id)
+    shown_run = _run_or_404(run_id)
     series = shown_run.series
     runs_of_series = list(
         series.runs.filter(tracing=UNTRACED)
@@ -101,14 +101,14 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "environment": list(shown_run.environment.facts.items()) if shown_run.environment else [],
         "again": run_details.submit_again(shown_run),
         "confirmed": control.confirmed_by([shown_run]),
-        "seen": control.seen_of([shown_run]),
+        "seen": control.device_digest([shown_run]),
         "time_zone": timezone.get_current_timezone_name(),
         "activity": activity.of_run(shown_run.pk),
         "clients": clients.of_run(shown_run),
         "traces": shown_traces.of_run(shown_run),
         "latencies": shown_latencies.of_run(shown_run.pk),
     }
-    context |= _log(shown_run) | _measured(shown_run) | _retried(shown_run)
+    context |= _log(shown_run) | _measured(shown_run) | _retry_context(shown_run)
     if shown_run.state == RunState.QUEUED:
         context |= _waiting(shown_run)
     return render(request, "studies/run.html", context)
@@ -147,7 +147,7 @@ def _measured(shown_run: Run) -> dict[str, Any]:
         count = too_many or len(numbers or ())
         context["scores"] = scores.score_table(shown_run)
         context["probe"] = _probe(shown_run)
-        context["no_probe"] = probes.why_none(shown_run)
+        context["no_probe"] = probes.missing_reason(shown_run)
         context["quality"] = quality.run_quality(shown_run, count, numbers)
     return context
 
@@ -160,7 +160,7 @@ def _probe(run: Run) -> shown_probe.ShownProbe | None:
     return shown_probe.of_probe(run.probe, made_by)
 
 
-def _retried(shown_run: Run) -> dict[str, Any]:
+def _retry_context(shown_run: Run) -> dict[str, Any]:
     """Whether it was ordered again, or may be."""
     retry = shown_run.retried_as if hasattr(shown_run, "retried_as") else None
     retried_as = retry.pk if retry else None
@@ -199,7 +199,7 @@ def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
     try:
         state = control.cancel_run(run_id, by=request.user.get_username())
     except Run.DoesNotExist:
-        raise _not_there(run_id) from None
+        raise _missing_run(run_id) from None
     if state == RunState.CANCELLED:
         messages.success(request, f"Run {run_id} is cancelled.")
     elif state in listing.UNFINISHED_STATES:
@@ -218,14 +218,14 @@ def _retry_confirmation(run: Run, retried_as: int | None) -> str:
     return control.run_confirmation(run) if run.origin == Run.Origin.MEASURED else ""
 
 
-def _not_there(run_id: int) -> Http404:
+def _missing_run(run_id: int) -> Http404:
     return Http404(
         f"There is no run {run_id}. The list of runs shows all there are; a run that was deleted "
         "with its study does not come back."
     )
 
 
-def _get(run_id: int) -> Run:
+def _run_or_404(run_id: int) -> Run:
     # Two queries: to plan one join of all these tables takes PostgreSQL three times as long.
     shown_run = (
         Run.objects.select_related(
@@ -235,7 +235,7 @@ def _get(run_id: int) -> Run:
         .first()
     )
     if shown_run is None:
-        raise _not_there(run_id)
+        raise _missing_run(run_id)
     series = (
         Series.objects.select_related(
             "study", "configuration", "workload", "hardware", "lun__worker", "journal_lun"
@@ -244,6 +244,6 @@ def _get(run_id: int) -> Run:
         .first()
     )
     if series is None:
-        raise _not_there(run_id)
+        raise _missing_run(run_id)
     shown_run.series = series
     return shown_run

@@ -67,7 +67,7 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
             f'The study "{study.title}" has no finished run with a matrix of "{test}". '
             f"Its page, /studies/{study.slug}/, shows what it has."
         )
-    series = _described(page.object_list)
+    series = _series_by_key(page.object_list)
     means = mean_maps(series, test, MAX_CELLS)
     too_many = means is None
     maps = means or []
@@ -126,7 +126,7 @@ def _series_with(study: Study, test: str) -> list[int]:
     return list(series_ids.distinct())
 
 
-def _described(series_ids: Iterable[int]) -> dict[int, Series]:
+def _series_by_key(series_ids: Iterable[int]) -> dict[int, Series]:
     """The series by key, with how many finished runs each has."""
     series = Series.objects.filter(pk__in=list(series_ids))
     return {

@@ -95,7 +95,7 @@ def _configurations(
     serieses: Sequence[Series], lun: Lun | None, continued: ContinuedForm
 ) -> list[ConfigurationSpec]:
     problems = possible_runs.filesystem_problems(lun, [], is_guest=False) if lun else None
-    offered_here = possible_runs.offered(lun)
+    offered_here = possible_runs.offered_filesystems(lun)
     schedulers = lun.schedulers if lun else ()
     possible: list[tuple[str, ConfigurationSpec]] = []
     unknown, impossible, gone, seen = list[str](), list[str](), list[str](), set[int]()

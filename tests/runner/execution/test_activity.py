@@ -204,7 +204,7 @@ def test_runs_are_priced_when_and_whenever_a_price_is_stated(
 
     assert prices() == {}
     # 0.0001 for each second: two seconds for 2,000 operations.
-    assert pricing.state(box, Price(6311.52, "EUR", 2.0)) == 1
+    assert pricing.state_price(box, Price(6311.52, "EUR", 2.0)) == 1
     eur = "price_eur_per_million_operations"
     assert prices() == {(before.pk, eur): pytest.approx(0.1)}
     assert Score.objects.get(test=eur, category="mean").unit == "EUR/million ops"
@@ -212,12 +212,12 @@ def test_runs_are_priced_when_and_whenever_a_price_is_stated(
     assert prices() == {(run.pk, eur): pytest.approx(0.1) for run in (before, after)}
     # Another price takes the place of the first, and no other number goes.
     others = len(measured()) - 2
-    assert pricing.state(box, Price(12623.04, "USD", 2.0)) == 2
+    assert pricing.state_price(box, Price(12623.04, "USD", 2.0)) == 2
     usd = "price_usd_per_million_operations"
     assert prices() == {(run.pk, usd): pytest.approx(0.2) for run in (before, after)}
     assert not Score.objects.filter(test=eur).exists()
     with pytest.raises(pricing.TooManyRuns, match="hardware_price"):
-        pricing.state(box, None, limit=1)
-    assert pricing.state(box, None) == 0
+        pricing.state_price(box, None, limit=1)
+    assert pricing.state_price(box, None) == 0
     assert prices() == {}
     assert len(measured()) == others

@@ -83,7 +83,7 @@ def test_all_take_part_and_each_mount_is_confirmed(nas: Lun, spec: MakeSpec, ann
 def test_only_who_has_the_same_export_can(nas: Lun, spec: MakeSpec) -> None:
     mounted("lab4", fingerprint=FOUND | {"export": "/vol2"})
     announce(worker_announcement(name="lab5"))
-    assert [one.worker.name for one in client_checks.offered(nas)] == ["lab2", "lab3"]
+    assert [one.worker.name for one in client_checks.offered_luns(nas)] == ["lab2", "lab3"]
     for other in ("lab4", "lab5", "nobody", "lab1", "lab2/disk1"):
         said = refused(wanted(spec, nas, other))
         assert f'"{other}" is no worker that lists a mount of the export of nas: choose of' in said
@@ -94,9 +94,9 @@ def test_only_who_has_the_same_export_can(nas: Lun, spec: MakeSpec) -> None:
 def test_a_disk_has_no_clients(nas: Lun, spec: MakeSpec) -> None:
     disk = announce(worker_announcement()).luns.first()
     assert disk is not None
-    assert client_checks.offered(disk) == []
+    assert client_checks.offered_luns(disk) == []
     tmpfs = mounted("lab1", fingerprint={"kind": "mount", "filesystem": "tmpfs", "export": "x"})
-    assert client_checks.offered(tmpfs) == []
+    assert client_checks.offered_luns(tmpfs) == []
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_the_lun_of_a_client_must_be_granted(nas: Lun, client: Client) -> None:
     answer = posted()
     assert answer.status_code == 403
     assert not Run.objects.exists()
-    LunGrant.objects.create(user=eve, lun=client_checks.offered(nas)[0])
+    LunGrant.objects.create(user=eve, lun=client_checks.offered_luns(nas)[0])
     answer = posted()
     assert answer.status_code == 201, answer.content
     assert answer.json()["runs"][0]["machine"] == {"clients": [["lab2", "nas"]]}

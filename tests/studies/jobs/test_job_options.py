@@ -15,7 +15,7 @@ from fsbench_web.catalog.configurations.preparation import Preparation
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.jobs.documents.plan import expand
 from fsbench_web.studies.jobs.documents.text import read, write
-from fsbench_web.studies.jobs.documents.writer import written
+from fsbench_web.studies.jobs.documents.writer import document_of
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms.option_words import LABELS
 from fsbench_web.studies.jobs.forms.options import OptionsForm
@@ -58,7 +58,7 @@ def test_documents_and_the_form_say_the_same(
     spec: Callable[..., JobSpec], said: dict[str, Any]
 ) -> None:
     wanted = spec(**said)
-    document = written(wanted, study="S", lun="disk1", worker="lab1")
+    document = document_of(wanted, study="S", lun="disk1", worker="lab1")
     assert expand(read(write(document))).options() == wanted.options()
     assert job_form.read(QueryDict(job_form.prefilled(wanted).to_query())).spec().options() == (
         wanted.options()
@@ -66,7 +66,7 @@ def test_documents_and_the_form_say_the_same(
 
 
 def test_what_is_no_such_value_is_told_at_its_place(spec: Callable[..., JobSpec]) -> None:
-    document = written(spec(), study="S", lun="disk1", worker="lab1")
+    document = document_of(spec(), study="S", lun="disk1", worker="lab1")
     wrong = dict.fromkeys(set(OPTIONS) - {"order"}, "x")
     assert set(wrong) == set(expand(document | wrong).problems)
     query = job_form.prefilled(spec()).to_query() + "&" + "&".join(f"{name}=x" for name in wrong)
@@ -99,7 +99,7 @@ def test_options_that_do_not_go_together_are_told_where_they_stand(
     spec: Callable[..., JobSpec], said: dict[str, Any], sentence: str
 ) -> None:
     """In words, by the form too, which was an error of the server, and with its own labels."""
-    document = written(spec(), study="S", lun="disk1", worker="lab1") | {"preparation": said}
+    document = document_of(spec(), study="S", lun="disk1", worker="lab1") | {"preparation": said}
     [problem] = expand(document).problems["preparation"]
     assert problem == sentence.format_map({name: name for name in LABELS})
     query = QueryDict(job_form.prefilled(spec()).to_query(), mutable=True)
@@ -116,7 +116,7 @@ def test_the_form_has_the_labels_that_sentences_name(name: str) -> None:
 
 
 def test_a_part_of_a_part_is_told_at_its_place_too(spec: Callable[..., JobSpec]) -> None:
-    document = written(spec(**PARTS), study="S", lun="disk1", worker="lab1")
+    document = document_of(spec(**PARTS), study="S", lun="disk1", worker="lab1")
     document["repeats"] |= {"least": "x", "mots": 1}
     document["preparation"] = {"discard": "x", "fill_percent": 91}
     document["guest"] = {"kernels": ["a", 3], "cpus": 1.5}

@@ -8,7 +8,7 @@ from fsbench_web.catalog.configurations.preparation import Preparation
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.jobs.documents.plan import JobDocument, expand
 from fsbench_web.studies.jobs.documents.text import read, write
-from fsbench_web.studies.jobs.documents.writer import written
+from fsbench_web.studies.jobs.documents.writer import document_of
 from fsbench_web.studies.jobs.spec import (
     ConfigurationSpec,
     JobSpec,
@@ -362,7 +362,7 @@ SPECS = [
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_job_written_down_is_read_as_the_same_job(spec: JobSpec) -> None:
-    document = written(spec, study="Array test", lun="disk1", worker="lab1")
+    document = document_of(spec, study="Array test", lun="disk1", worker="lab1")
     plan: JobDocument = expand(read(write(document)))
     assert plan.problems == {}
     assert (plan.study, plan.lun, plan.worker) == ("Array test", "disk1", "lab1")

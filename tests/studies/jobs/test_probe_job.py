@@ -63,9 +63,9 @@ def test_a_job_keeps_for_how_long_and_its_runs_ask_it(
     wanted = spec(probe_s=30)
     submit(wanted, with_fio.name, None)
     assert Job.objects.get().probe_s == 30
-    assert [probes.wanted_s(run) for run in Run.objects.all()] == [30] * 4
+    assert [probes.due_s(run) for run in Run.objects.all()] == [30] * 4
     Lun.objects.update(kind=Lun.Kind.DIRECTORY)
-    assert [probes.wanted_s(run) for run in Run.objects.all()] == [0] * 4
+    assert [probes.due_s(run) for run in Run.objects.all()] == [0] * 4
 
 
 @pytest.mark.parametrize("seconds", [-1, 4, 601])
@@ -114,13 +114,13 @@ def test_what_lies_on_several_luns_is_not_measured_and_the_reason_is_said(
     assert of_probe(spec(probe_s=0, configurations=(on_two,)), runs) == []
     submit(wanted, "disk1 disk2", None)
     first, second = Run.objects.order_by("pk").select_related("series", "job")
-    assert [probes.wanted_s(run) for run in (first, second)] == [0, 30]
-    assert "no bound" in probes.why_none(first)
-    assert "log of the block's first run" in probes.why_none(second)
+    assert [probes.due_s(run) for run in (first, second)] == [0, 30]
+    assert "no bound" in probes.missing_reason(first)
+    assert "log of the block's first run" in probes.missing_reason(second)
     second.block = ""
-    assert "reference" in probes.why_none(second)
+    assert "reference" in probes.missing_reason(second)
     first.job = None
-    assert probes.why_none(first) == ""
+    assert probes.missing_reason(first) == ""
 
 
 MIRROR = Stack(("disk2",), layers=(Layer.of({"layer": "md", "level": "raid1"}),))
@@ -156,10 +156,10 @@ def test_what_stands_on_layers_is_set_against_their_device_and_no_ledger_has_it(
     def kept(run: Run, target: str) -> LunProbe:
         return LunProbe.objects.create(run=run, lun=lun, target=target, at=clock.now(), result=DISK)
 
-    assert probes.wanted_s(on_layers) == 30
+    assert probes.due_s(on_layers) == 30
     of_layers = kept(on_layers, probes.target_of(on_layers.series) or "")
     assert of_layers.target == "disk2 md-raid1"
-    assert [probes.wanted_s(run) for run in (on_layers, plain)] == [0, 30]
+    assert [probes.due_s(run) for run in (on_layers, plain)] == [0, 30]
     assert probes.probe_of_block(plain) is None
     of_lun = kept(plain, "")
     assert [probes.probe_of_block(run) for run in (on_layers, plain)] == [of_layers, of_lun]

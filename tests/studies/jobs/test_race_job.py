@@ -13,7 +13,7 @@ from fsbench_web.core.workloads import presets
 from fsbench_web.studies.jobs.checks.race import measure_of, measures
 from fsbench_web.studies.jobs.documents.plan import expand
 from fsbench_web.studies.jobs.documents.text import read, write
-from fsbench_web.studies.jobs.documents.writer import written
+from fsbench_web.studies.jobs.documents.writer import document_of
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import (
     ConfigurationSpec,
@@ -63,7 +63,7 @@ def test_a_chosen_one_decides() -> None:
     ],
 )
 def test_a_document_says_it_and_is_read_as_the_same(spec: MakeSpec, race: RaceSpec) -> None:
-    document = written(spec(race=race), study="S", lun="disk1", worker="lab1")
+    document = document_of(spec(race=race), study="S", lun="disk1", worker="lab1")
     assert "repeats" not in document
     found = expand(read(write(document)))
     assert found.race == race

@@ -14,7 +14,7 @@ from fsbench_web.catalog.configurations.stacks import Stack
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.studies.jobs.documents.plan import expand
-from fsbench_web.studies.jobs.documents.writer import written
+from fsbench_web.studies.jobs.documents.writer import document_of
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import confirmation_text, planned, submit
@@ -140,7 +140,7 @@ def test_a_document_multiplies_over_stacks_and_is_written_as_it_was() -> None:
     ((_, what, why),) = plan.left_out
     assert what == "xfs scheduler=none on disk2,disk3"
     assert "XFS is made on one device" in why
-    again = expand(written(plan, study="Stacks", lun="disk1", worker=""))
+    again = expand(document_of(plan, study="Stacks", lun="disk1", worker=""))
     assert again.configurations == plan.configurations
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from fsbench_web.studies.models import Job, Run, Score, Series, Study
 from fsbench_web.studies.scores import rejudging
-from fsbench_web.studies.scores.drift import Drift, ReferencePoint, around
+from fsbench_web.studies.scores.drift import Drift, ReferencePoint, drift_of_runs
 from tests.studies.scores.test_quality import flat, measured, series_of
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -26,17 +26,17 @@ def drift(*changes: tuple[int, float]) -> Drift:
 
 
 def test_a_run_has_the_worse_of_the_references_beside_it() -> None:
-    found = around(drift((0, 0), (10, -6), (20, 2)), {1: at(5), 2: at(15), 3: at(25)})
+    found = drift_of_runs(drift((0, 0), (10, -6), (20, 2)), {1: at(5), 2: at(15), 3: at(25)})
     assert found == {1: -6, 2: -6, 3: 2}
 
 
 def test_a_reference_has_its_own() -> None:
-    found = around(drift((0, 0), (10, -6)), {100: at(0), 101: at(10)})
+    found = drift_of_runs(drift((0, 0), (10, -6)), {100: at(0), 101: at(10)})
     assert found == {100: 0, 101: -6}
 
 
 def test_one_reference_says_nothing() -> None:
-    assert around(drift((0, 0)), {1: at(5)}) == {}
+    assert drift_of_runs(drift((0, 0)), {1: at(5)}) == {}
 
 
 @pytest.fixture

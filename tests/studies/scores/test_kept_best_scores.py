@@ -89,7 +89,7 @@ def test_tables_are_the_same_before_and_after_and_however_scores_change(large):
         assert delta_tables(SPEC) == of_all_scores(SPEC)
         if turn % 3 == 2:
             assert 0 < kept_best_scores.keep(None) <= 3
-        assert kept_best_scores.wrong() == []
+        assert kept_best_scores.wrongly_kept() == []
 
 
 @pytest.mark.parametrize(

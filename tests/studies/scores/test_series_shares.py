@@ -139,7 +139,7 @@ def test_the_ceiling_of_a_selection_is_that_of_the_cells_that_are_left(runs: lis
 def test_runs_of_other_blocks_and_machines_are_not_set_against_it(runs: list[Run]) -> None:
     [run, *others] = runs
     probe(run, 100)
-    assert probes.wanted_s(run) == 0  # its job asks for none
+    assert probes.due_s(run) == 0  # its job asks for none
     same = [one for one in others if one.block == run.block]
     assert same
     assert all(probes.probe_of_block(one) for one in same)

@@ -21,7 +21,7 @@ from fsbench_web.studies.jobs.spec import MOST_CLIENTS, JobSpec
 _SAME = ("filesystem", "server", "export")
 
 
-def offered(lun: Lun | None) -> list[Lun]:
+def offered_luns(lun: Lun | None) -> list[Lun]:
     """The LUNs of other workers that are mounts of the same export, by worker and name."""
     if lun is None or lun.kind != Lun.Kind.MOUNT or not lun.fingerprint.get("server"):
         return []
@@ -40,9 +40,9 @@ def name_of(lun: Lun, candidates: Sequence[Lun]) -> str:
     return lun.worker.name if is_alone else f"{lun.worker.name}/{lun.name}"
 
 
-def named(lun: Lun | None) -> dict[str, Lun]:
+def luns_by_name(lun: Lun | None) -> dict[str, Lun]:
     """Those that are offered under every name that a job may give them, the usual one first."""
-    candidates = offered(lun)
+    candidates = offered_luns(lun)
     by_name = {name_of(candidate, candidates): candidate for candidate in candidates}
     return by_name | {
         f"{candidate.worker.name}/{candidate.name}": candidate for candidate in candidates
@@ -85,9 +85,9 @@ def with_clients(
         )
     if spec.tracing:
         problems.add("clients", "An extra run that is traced is of one client: leave one of both.")
-    luns = _named(spec, lun, problems)
+    luns = _named_luns(spec, lun, problems)
     for client in luns:
-        for sentence in _reasons(spec, lun, client, workloads):
+        for sentence in _client_problems(spec, lun, client, workloads):
             problems.add("clients", sentence)
         if why := rights.decide_here(rights.Action.RUN, client).why:
             problems.forbid("clients", why)
@@ -97,7 +97,7 @@ def with_clients(
     return [replace(host, machine=replace(host.machine, clients=clients)) for host in hosts]
 
 
-def _reasons(
+def _client_problems(
     spec: JobSpec, lun: Lun, client: Lun, workloads: Sequence[tuple[str, Workload]]
 ) -> Iterator[str]:
     yield from problems_of(lun, client)
@@ -109,9 +109,9 @@ def _reasons(
         yield from capacity.machine_limit_problems(machine, client.worker)
 
 
-def _named(spec: JobSpec, lun: Lun, problems: Problems) -> list[Lun]:
+def _named_luns(spec: JobSpec, lun: Lun, problems: Problems) -> list[Lun]:
     """The LUNs that the job names, each worker once."""
-    by_name = named(lun)
+    by_name = luns_by_name(lun)
     chosen: dict[str, Lun] = {}
     for name in spec.clients:
         client = by_name.get(name)

@@ -51,7 +51,7 @@ THIS_HOST = Host()
 
 def hosts_of(spec: JobSpec, lun: Lun | None, problems: Problems) -> list[Host]:
     """The machines that each configuration is run on; none where a problem was noted."""
-    limited = _limited(spec, lun, problems)
+    limited = _limited_hosts(spec, lun, problems)
     return limited if spec.guest is None else _guests(spec.guest, lun, problems)
 
 
@@ -130,7 +130,7 @@ def pairs(
     for host in hosts:
         before = len(possible)
         for place, wanted in enumerate(configurations):
-            why = next(_problems_there(wanted, host, lun), None)
+            why = next(_problems_on_host(wanted, host, lun), None)
             if why is None:
                 possible.append((wanted, host))
                 runnable.add(place)
@@ -149,7 +149,7 @@ def pairs(
     return possible, left_out
 
 
-def _problems_there(wanted: ConfigurationSpec, host: Host, lun: Lun) -> Iterator[tuple[str, str]]:
+def _problems_on_host(wanted: ConfigurationSpec, host: Host, lun: Lun) -> Iterator[tuple[str, str]]:
     """(part of the configuration, why it cannot be run there)."""
     return availability.configuration_problems(
         *(lun, wanted.filesystem, wanted.options, wanted.scheduler),
@@ -166,7 +166,7 @@ def label_of(wanted: ConfigurationSpec) -> str:
     )
 
 
-def _limited(spec: JobSpec, lun: Lun | None, problems: Problems) -> list[Host]:
+def _limited_hosts(spec: JobSpec, lun: Lun | None, problems: Problems) -> list[Host]:
     """The worker's own machine with each of the limits."""
     if spec.limits.count == 1 and not spec.limits.combinations()[0].are_any:
         return [THIS_HOST]
@@ -190,7 +190,7 @@ def _limited(spec: JobSpec, lun: Lun | None, problems: Problems) -> list[Host]:
     if len(set(all_limits)) < len(all_limits):
         problems.add("limits", "A limit is said twice: each value once is enough.")
     if lun is not None and spec.guest is None:
-        _check_limited_lun(lun, _strictest(all_limits), problems)
+        _check_limited_lun(lun, _all_limited(all_limits), problems)
     return (
         [Host(Machine(limits=limits)) for limits in all_limits] if problems.count == before else []
     )
@@ -229,7 +229,7 @@ def _check_limits(spec: JobSpec, problems: Problems) -> None:
                 )
 
 
-def _strictest(all_limits: Sequence[Limits]) -> Limits:
+def _all_limited(all_limits: Sequence[Limits]) -> Limits:
     """What any of them limits."""
     stored = {name: value for limits in all_limits for name, value in limits.stored().items()}
     return Limits.of(stored) if stored else NO_LIMITS

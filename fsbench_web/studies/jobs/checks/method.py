@@ -114,7 +114,7 @@ def _check_preparation(
             f"{lun.name} takes no discard (TRIM): leave it out, or choose another LUN.",
             "discard",
         )
-    if preparation.sprandom_percent and (problem := no_sprandom(lun)):
+    if preparation.sprandom_percent and (problem := sprandom_problem(lun)):
         problems.add("preparation", problem, "sprandom_percent")
     if lun.size_bytes is None:
         problems.add(
@@ -135,7 +135,7 @@ def _check_preparation(
         )
 
 
-def no_sprandom(lun: Lun) -> str:
+def sprandom_problem(lun: Lun) -> str:
     """Why the worker of this LUN cannot write it by sprandom, as a sentence; "" where it can."""
     if missing := availability.missing_tool(lun.worker, "fio"):
         return f"sprandom is fio's. {missing}"
@@ -222,7 +222,7 @@ def preparation_time_limit_s(preparation: Preparation, lun: Lun) -> int:
     return written // SLOWEST_BYTES_S
 
 
-def _wrong_ends(until: RepeatTarget) -> list[str]:
+def _wrong_bounds(until: RepeatTarget) -> list[str]:
     """Which of least and most are wrong: both where each could be right by itself."""
     allowed = range(LEAST_REPEATS, MOST_REPEATS + 1)
     wrong = [name for name in ("least", "most") if getattr(until, name) not in allowed]
@@ -253,7 +253,7 @@ def check_repeats(spec: JobSpec, workloads: Workloads, problems: Problems) -> No
             f"The least number of repeats is {LEAST_REPEATS} or more (one has no interval), and "
             f"the most is not less than that and at most {MOST_REPEATS}; not {until.least} to "
             f"{until.most}.",
-            *_wrong_ends(until),
+            *_wrong_bounds(until),
         )
     if spec.reference is not None:
         problems.add(

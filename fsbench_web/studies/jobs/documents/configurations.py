@@ -32,8 +32,8 @@ from fsbench_web.studies.jobs.documents.reader import (
     Names,
     Several,
     map_of,
-    placed,
     read_map,
+    with_places,
 )
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import ConfigurationSpec
@@ -109,7 +109,7 @@ class ConfigurationReader:
         self, entries: list[Any], data: Mapping[str, Any], key: str, place: str = ""
     ) -> list[tuple[Any, str]]:
         """Schedulers, journals or stacks, each with its place."""
-        values = placed(entries, data, key, self.problems, place)
+        values = with_places(entries, data, key, self.problems, place)
         if key == "stacks":
             return [
                 (stack, where) for value, where in values for stack in self._stacks(value, where)
@@ -148,7 +148,7 @@ class ConfigurationReader:
             filesystems, _products(options), _products(parts)
         ):
             wanted = _configuration(placed_slug, chosen, others, place)
-            reason = _impossible(wanted)
+            reason = _impossible_reason(wanted)
             if not reason:
                 configurations.append(wanted)
             elif count == 1:
@@ -173,7 +173,7 @@ class ConfigurationReader:
         named = {key: tuple(filter(None, getattr(stack, key))) for key in ROLE_KEYS}
         if sum(map(len, named.values())) > MOST_LUNS:
             self.problems.add(place, f"A stack has {MOST_LUNS} further LUNs at most.")
-        layers = placed(stack.layers or [], data, "layers", self.problems, place)
+        layers = with_places(stack.layers or [], data, "layers", self.problems, place)
         if len(layers) > MOST_LAYERS:
             self.problems.add(f"{place}.layers", f"A stack has {MOST_LAYERS} layers at most.")
             return []
@@ -202,7 +202,7 @@ class ConfigurationReader:
             self.problems.add(place, f"filesystem is missing: one of {', '.join(ON_LUNS)}.")
             return []
         filesystems = []
-        for slug, where in placed(entry.filesystem, data, "filesystem", self.problems, place):
+        for slug, where in with_places(entry.filesystem, data, "filesystem", self.problems, place):
             try:
                 filesystems.append((filesystem(slug or "").slug, where))
             except OptionError as error:
@@ -215,7 +215,9 @@ class ConfigurationReader:
         """{option: [(value, place)]}; each value is one that a file system of the entry knows."""
         options: dict[str, list[tuple[Any, str]]] = {}
         for key, values in (entry.options or {}).items():
-            placed_values = placed(values, data["options"], key, self.problems, f"{place}.options")
+            placed_values = with_places(
+                values, data["options"], key, self.problems, f"{place}.options"
+            )
             options[key] = [(as_text(value), where) for value, where in placed_values]
             for value, where in options[key]:
                 # A default of an unknown option is a misspelt option all the same.
@@ -261,7 +263,7 @@ def _refusal(slug: str, key: str, value: object) -> str:
     return ""
 
 
-def _impossible(wanted: ConfigurationSpec) -> str:
+def _impossible_reason(wanted: ConfigurationSpec) -> str:
     """Why there can be no such configuration on any LUN, or ""."""
     for key, value in wanted.options.items():
         reason = _refusal(wanted.filesystem, key, value)

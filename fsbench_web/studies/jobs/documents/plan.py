@@ -47,8 +47,8 @@ from fsbench_web.studies.jobs.documents.reader import (
     Names,
     Several,
     map_of,
-    needed,
     read_map,
+    require,
 )
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import (
@@ -119,8 +119,8 @@ def expand(data: object) -> JobDocument:
         )
         return JobDocument(lun_id=None, configurations=(), workload="", unreadable=problems.by_part)
     document = _read(data, problems)
-    needed(document.study, "study", "the slug of a study, or the title of a new one", problems)
-    needed(document.lun, "lun", "the name of the LUN to run on", problems)
+    require(document.study, "study", "the slug of a study, or the title of a new one", problems)
+    require(document.lun, "lun", "the name of the LUN to run on", problems)
     reader = ConfigurationReader(document, data, problems)
     configurations = tuple(reader.configurations(data))
     first, *more = _workloads(document, problems)
@@ -154,7 +154,7 @@ def _read(data: Mapping[str, Any], problems: Problems) -> _Document:
     del keys["repeats"]
     document = read_map(_Document, keys | {"until": target}, problems)
     for key in ("least", "most"):
-        needed(key in target, f"repeats.{key}", "a number of repeats", problems)
+        require(key in target, f"repeats.{key}", "a number of repeats", problems)
     return document
 
 
@@ -183,7 +183,7 @@ def _workloads(document: _Document, problems: Problems) -> list[WorkloadSpec]:
     ]
     for index, workload in enumerate(workloads):
         if not problems.is_reported(f"workloads[{index}]"):
-            needed(workload.name, f"workloads[{index}].name", "the name of a workload", problems)
+            require(workload.name, f"workloads[{index}].name", "the name of a workload", problems)
     return workloads or [WorkloadSpec("")]
 
 

@@ -37,13 +37,13 @@ def sentence(text: str) -> PydanticCustomError:
     return PydanticCustomError("sentence", "{said}", {"said": text})
 
 
-def _several(value: object) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     if value == []:
         raise sentence("The list is empty: name at least one, or leave it out.")
     return value if isinstance(value, list) else [value]
 
 
-SEVERAL = BeforeValidator(_several)
+SEVERAL = BeforeValidator(_as_list)
 """Of a list: a value by itself is a list of one."""
 Several = Annotated[list[Any], SEVERAL]
 Names = Annotated[list[StrictStr | None], SEVERAL]
@@ -80,7 +80,7 @@ def _report(
         problems.add(_place(steps[:-1], parent) or str(last), sentence)
     elif kind == "missing":
         key = error["loc"][-1]
-        needed(None, _place((*steps, key), parent), _MISSING[key], problems)
+        require(None, _place((*steps, key), parent), _MISSING[key], problems)
     elif is_parameter:
         problems.add(_place(steps, parent), f"{last} {_MUST_BE['parameter'].format(value)}.")
     elif kind in ("sentence", "value_error"):
@@ -102,14 +102,14 @@ def _place(steps: Steps, place: str) -> str:
     return place.removeprefix(".")
 
 
-def needed(value: Any, place: str, description: str, problems: Problems) -> bool:
+def require(value: Any, place: str, description: str, problems: Problems) -> bool:
     """Whether it is there; a problem is noted where nothing else was said of it."""
     if not value and place not in problems.by_part:
         problems.add(place, f"{place.rpartition('.')[2]} is missing: {description}.")
     return bool(value)
 
 
-def placed(
+def with_places(
     entries: list[Any], data: Mapping[str, Any], key: str, problems: Problems, parent: str = ""
 ) -> list[tuple[Any, str]]:
     """(value, place) of what is said under this key, by itself or in a list, and is not wrong."""

@@ -43,7 +43,7 @@ def read(text: str | bytes) -> Any:
         is_json = decoded.lstrip().startswith("{")
         data = _read_json(decoded) if is_json else _read_yaml(decoded)
     except RecursionError:
-        raise _too_deep() from None
+        raise _depth_error() from None
     _check(data)
     return data
 
@@ -153,7 +153,7 @@ class _Dumper(yaml.SafeDumper):
         self.serialize(node)
 
 
-def _too_deep() -> UnreadableDocument:
+def _depth_error() -> UnreadableDocument:
     return UnreadableDocument(f"The job file is nested more than {MAXIMUM_DEPTH} levels deep.")
 
 
@@ -163,7 +163,7 @@ def _check(data: Any) -> None:
     while waiting:
         value, depth = waiting.pop()
         if depth > MAXIMUM_DEPTH:
-            raise _too_deep()
+            raise _depth_error()
         if isinstance(value, str):
             if problem := plain_text.problem(value):
                 raise UnreadableDocument(

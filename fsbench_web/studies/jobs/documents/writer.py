@@ -22,7 +22,7 @@ _USUAL = _options(JobOptions())
 _ALWAYS = ("repeats", "order", "seed")
 
 
-def written(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, Any]:
+def document_of(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, Any]:
     """The document of a job: ``expand`` makes the same job of it."""
     document: dict[str, Any] = {
         "study": study,

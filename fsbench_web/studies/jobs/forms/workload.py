@@ -233,7 +233,7 @@ def named_parameters(tool: str, values: Mapping[str, Any]) -> list[tuple[str, st
     return [
         (parameters[key].label, _value_in_words(parameters[key], value))
         if key in parameters
-        else (_OTHER_LABELS.get(key, key), _plain(value))
+        else (_OTHER_LABELS.get(key, key), _plain_text(value))
         for key, value in values.items()
     ]
 
@@ -250,7 +250,7 @@ def _value_in_words(parameter: Parameter, value: Value) -> str:
     return f"{text} {parameter.unit}" if parameter.unit and text else text
 
 
-def _plain(value: object) -> str:
+def _plain_text(value: object) -> str:
     if isinstance(value, list):
         return "; ".join(map(str, value)) or "none that changes what is measured"
     return str(value)

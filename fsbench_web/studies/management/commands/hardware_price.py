@@ -29,5 +29,5 @@ class Command(SiteCommand):
         profile = HardwareProfile.objects.filter(slug=options["hardware"]).first()
         if profile is None:
             raise CommandError(f'There is no hardware profile "{options["hardware"]}".')
-        count = pricing.state(profile, price, limit=None)
+        count = pricing.state_price(profile, price, limit=None)
         self.stdout.write(f"{profile.slug}: {count} finished runs carry a cost of its price.")

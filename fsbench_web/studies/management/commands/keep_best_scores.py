@@ -21,7 +21,7 @@ class Command(SiteCommand):
         if not options["check"]:
             self.stdout.write(f"{kept_best_scores.keep(None)} configurations were out of date.")
             return
-        wrong = kept_best_scores.wrong()
+        wrong = kept_best_scores.wrongly_kept()
         for row in wrong:
             self.stderr.write(
                 f"Configuration {row.configuration} of study {row.study}: other scores are kept "

@@ -128,7 +128,7 @@ def abandon(worker: str) -> int:
     )
 
 
-def packed(outputs: Mapping[str, str]) -> bytes:
+def packed_outputs(outputs: Mapping[str, str]) -> bytes:
     """What a client has to hand over, as ``content``. Raises ClientsCannotContinue where it is too
     much.
     """

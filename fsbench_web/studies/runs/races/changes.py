@@ -23,7 +23,7 @@ def conclusion(standing: Standing) -> str:
     return words.with_emulated(standing.race, f"{_result(standing)} {words.spent(standing)}.")
 
 
-def so_far(standing: Standing) -> str:
+def progress_in_words(standing: Standing) -> str:
     """Between which two it is, of one that goes on or was stopped on its way."""
     try:
         bisection = standing.of_bisection
@@ -76,11 +76,12 @@ def _result(standing: Standing) -> str:
     before, after = kernels[bisection.before], kernels[bisection.after]
     for end in (bisection.before, bisection.after):
         if bisection.sides.get(end) == FAILED:
-            return (
-                f"{kernels[end]} could not be measured any more: {_looked_for(bisection, kernels)}"
-            )
+            text = _searched_range(bisection, kernels)
+            return f"{kernels[end]} could not be measured any more: {text}"
     if bisection.ratio is None:
-        return f"The budget ended the search for what changed {subject}: {so_far(standing)}"
+        return (
+            f"The budget ended the search for what changed {subject}: {progress_in_words(standing)}"
+        )
     seen = words.counted(bisection.fresh, "block" if len(race.contenders) == 2 else "fresh block")
     if bisection.status == FASTER:
         return _change_found(standing, bisection, kernels, subject, seen)
@@ -109,7 +110,7 @@ def _result(standing: Standing) -> str:
     )
 
 
-def _looked_for(bisection: Bisection, kernels: Mapping[str, str]) -> str:
+def _searched_range(bisection: Bisection, kernels: Mapping[str, str]) -> str:
     """The two between which it was looked for, as the end of a sentence."""
     return f"it was looked for after {kernels[bisection.before]}, up to {kernels[bisection.after]}."
 

@@ -37,18 +37,26 @@ def continue_race(run: Run, now: datetime) -> None:
         return
     if race_standing.is_out_of_time:
         text = "Stopped, because its job stops before another block would have ended."
-        _end(race, now, f"{text} {_so_far(race_standing)}")
+        _end(race, now, f"{text} {_progress_in_words(race_standing)}")
     elif race_standing.was_cancelled:
-        _end(race, now, f"Stopped, because a run was cancelled. {_so_far(race_standing)}")
+        _end(
+            race, now, f"Stopped, because a run was cancelled. {_progress_in_words(race_standing)}"
+        )
     elif run.series.lun is None:
-        _end(race, now, f"Stopped, because its LUN is not known. {_so_far(race_standing)}")
+        _end(
+            race, now, f"Stopped, because its LUN is not known. {_progress_in_words(race_standing)}"
+        )
     elif not _try_again(race_standing, run):
         _next_block(race, run, now)
 
 
-def _so_far(race_standing: Standing) -> str:
+def _progress_in_words(race_standing: Standing) -> str:
     is_change = race_standing.race.find == Race.Find.CHANGE
-    return changes.so_far(race_standing) if is_change else words.leading(race_standing)
+    return (
+        changes.progress_in_words(race_standing)
+        if is_change
+        else words.leader_so_far(race_standing)
+    )
 
 
 def _note_value(race: Race, run: Run) -> None:

@@ -111,7 +111,7 @@ class RaceReport:
     @property
     def so_far(self) -> str:
         """Between which two a change is, as far as is known."""
-        return changes.so_far(self.standing)
+        return changes.progress_in_words(self.standing)
 
     @property
     def probability_words(self) -> str:

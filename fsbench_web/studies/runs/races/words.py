@@ -48,7 +48,7 @@ def with_emulated(race: Race, text: str) -> str:
     return f"{text} {EMULATED_WORDS}" if is_emulated(race) else text
 
 
-def leading(standing: Standing) -> str:
+def leader_so_far(standing: Standing) -> str:
     """Who led a race that was stopped on its way, if anybody did."""
     try:
         of_race = standing.of_race

@@ -41,7 +41,7 @@ def not_begun(run: Run, job: Job, now: datetime) -> UnstartedRuns | None:
         return UnstartedRuns([run.pk], late_reason(job))
     begun = begun_blocks(job)
     is_whole = run.block != "" and run.block not in begun
-    waiting = _from(run, list(_waiting(job)), is_whole=is_whole)
+    waiting = _waiting_from(run, list(_waiting(job)), is_whole=is_whole)
     items = _items(waiting)
     room_s = (job.stop_before - now).total_seconds()
     if 0 not in fitting.left_out(items, room_s, begun):
@@ -115,7 +115,7 @@ def _waiting(job: Job) -> QuerySet[Run]:
     return _with_series(job.runs.filter(state=RunState.QUEUED)).order_by(*_TURN)
 
 
-def _from(run: Run, waiting: list[Run], *, is_whole: bool) -> list[Run]:
+def _waiting_from(run: Run, waiting: list[Run], *, is_whole: bool) -> list[Run]:
     """What waits from this run on; all of its block, where that is begun as a whole."""
     turn = next((place for place, other in enumerate(waiting) if other.pk == run.pk), 0)
     before = [other for other in waiting[:turn] if is_whole and other.block == run.block]
