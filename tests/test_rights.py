@@ -24,7 +24,7 @@ from fsbench_web.catalog.models import HardwareProfile, Lun, OwnWorkload, Worker
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.permalinks import records
-from fsbench_web.compare.profiles.records import make
+from fsbench_web.compare.profiles.records import create
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.watches import watching
 from fsbench_web.core.scoring.profiles.presets import LATEST
@@ -496,7 +496,7 @@ def one_of_everything(ada: User) -> dict[str, object]:
     )
     return {
         "watch": watch.pk,
-        "profile": make(replace(LATEST["mail"], title="Post"), ada).profile.slug,
+        "profile": create(replace(LATEST["mail"], title="Post"), ada).profile.slug,
         "line": f"series={run.series_id}&test=write&category=maximum&along=date&margin=10",
         "job": submitted[0].job_id,
         "worker": lun.worker.name,

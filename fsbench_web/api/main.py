@@ -28,7 +28,7 @@ from fsbench_web.api.profiles import router as profiles
 from fsbench_web.api.protocol import errors, text
 from fsbench_web.api.protocol.answers import with_common_answers
 from fsbench_web.api.protocol.described import only_described
-from fsbench_web.api.protocol.description import completed
+from fsbench_web.api.protocol.description import complete_schema
 from fsbench_web.api.protocol.docs import DocsPage
 from fsbench_web.api.results.comparison import router as comparison
 from fsbench_web.api.results.deltas import router as deltas
@@ -66,7 +66,7 @@ class _API(NinjaAPI):
         """Made once for each prefix: it takes a second, and only new code changes it."""
         prefix = self.get_root_path(path_params or {}) if path_prefix is None else path_prefix
         if prefix not in self._schemas:
-            self._schemas[prefix] = completed(super().get_openapi_schema(path_prefix=prefix))
+            self._schemas[prefix] = complete_schema(super().get_openapi_schema(path_prefix=prefix))
         return self._schemas[prefix]
 
 

@@ -98,7 +98,9 @@ def list_profiles(
     rows, paging = page(
         request,
         response,
-        stored_profiles.visible().prefetch_related("versions__created_by").order_by("slug"),
+        stored_profiles.visible_profiles()
+        .prefetch_related("versions__created_by")
+        .order_by("slug"),
         filters,
     )
     profiles = []
@@ -125,7 +127,11 @@ def get_profile(request: HttpRequest, name: str) -> dict[str, Any]:
         raise Http404(f'There is no work profile "{name}" that you may see.')
     if profile.slug in LATEST:
         return _preset(profile)
-    row = stored_profiles.visible().prefetch_related("versions__created_by").get(slug=profile.slug)
+    row = (
+        stored_profiles.visible_profiles()
+        .prefetch_related("versions__created_by")
+        .get(slug=profile.slug)
+    )
     warned = {"warnings": records.doubts_of(profile)}
     return _version_answer(profile, list(row.versions.all())) | warned
 
@@ -143,7 +149,7 @@ def create_profile(request: HttpRequest, profile: ProfileIn) -> Status[dict[str,
     user = user_of(request)
     team = _team(request, profile)
     try:
-        version = records.make(_read(profile), user, visibility=profile.visibility, team=team)
+        version = records.create(_read(profile), user, visibility=profile.visibility, team=team)
     except records.TooManyNames as error:
         raise Refused(422, [("title", str(error))]) from None
     return Status(201, get_profile(request, version.profile.slug))
@@ -162,7 +168,7 @@ def create_profile_version(
 ) -> Status[dict[str, Any]]:
     """The earlier ones stay as they are. What changes nothing makes none."""
     user = user_of(request)
-    profiles = stored_profiles.visible().filter(slug=name) if "\x00" not in name else None
+    profiles = stored_profiles.visible_profiles().filter(slug=name) if "\x00" not in name else None
     row: WorkProfile | None = profiles.first() if profiles is not None else None
     if row is None:
         raise Http404(f'There is no work profile "{name}" of which you could make a version.')

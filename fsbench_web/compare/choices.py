@@ -168,7 +168,7 @@ def filters(spec: ComparisonSpec, choices: ScoreChoices) -> list[Filter]:
             _filter(
                 parameter,
                 PROPERTIES[parameter].title,
-                properties.offered(choices, parameter),
+                properties.offered_values(choices, parameter),
                 getattr(spec, FILTERS[parameter]),
             )
             for parameter in properties.OFFERED

@@ -213,7 +213,7 @@ def in_words(point: Point, x_name: str, unit: str) -> str:
 def _value_ticks(values: Sequence[float]) -> dict[str, Any]:
     # A little beyond the ends, where the axis goes on.
     marks = ticks.log_ticks(min(values) / 1.3, max(values) * 1.3)
-    return {"tickmode": "array", "tickvals": marks, "ticktext": ticks.names(marks)}
+    return {"tickmode": "array", "tickvals": marks, "ticktext": ticks.tick_labels(marks)}
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:

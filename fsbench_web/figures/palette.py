@@ -67,11 +67,11 @@ def styles(names: Sequence[str], among: Iterable[str] = ()) -> list[Style]:
     nothing else), beyond that the same colour with another marker and another dash. Up to LOOKS
     names no two look alike, however many there are on the page.
     """
-    by_name = looks(names, among)
+    by_name = styles_by_name(names, among)
     return [by_name[name] for name in names]
 
 
-def looks(names: Iterable[str], among: Iterable[str] = ()) -> dict[str, Style]:
+def styles_by_name(names: Iterable[str], among: Iterable[str] = ()) -> dict[str, Style]:
     """The look of each of ``names``, as ``styles`` says."""
     drawn = set(names)
     by_name = assigned(drawn.union(among))

@@ -42,7 +42,7 @@ def stacked(
     """
     places = sorted({point.x for panel in panels for line in panel.lines for point in line.points})
     names = {x: f"{x:g}" for x in places}
-    looks = palette.looks([line.name for panel in panels for line in panel.lines], among)
+    looks = palette.styles_by_name([line.name for panel in panels for line in panel.lines], among)
     traces, layout = [], _layout(title, 140 + 260 * len(panels))
     layout["margin"] = layout["margin"] | {"t": 84}
     layout["annotations"] = []
@@ -110,7 +110,7 @@ def multiples(panels: Sequence[SmallMultiple], title: str, among: Iterable[str] 
 
     ``static/js/figures.js`` puts them into fewer columns where the page is narrow.
     """
-    looks = palette.looks([name for panel in panels for name, _ in panel.points], among)
+    looks = palette.styles_by_name([name for panel in panels for name, _ in panel.points], among)
     rows = max((len(panel.points) for panel in panels), default=1)
     lines = -(-len(panels) // COLUMNS)
     height = rows * ROW_PX + ABOVE_PX + BELOW_PX

@@ -11,7 +11,7 @@ from fsbench_web.figures import colourscale
 from fsbench_web.figures.frame import figure, heading, plain_text
 from fsbench_web.figures.heatmap import LOGARITHMIC_FROM, Cell
 from fsbench_web.figures.sizes import SizeAxis, size_axis, size_name
-from fsbench_web.figures.ticks import log_ticks, names
+from fsbench_web.figures.ticks import log_ticks, tick_labels
 
 
 def surface(
@@ -124,7 +124,7 @@ def _size_layout(axis: SizeAxis, title: str) -> dict[str, Any]:
 
 def _log_heights(low: float, high: float) -> dict[str, Any]:
     ticks = log_ticks(low, high)
-    return {"tickvals": [math.log10(tick) for tick in ticks], "ticktext": names(ticks)}
+    return {"tickvals": [math.log10(tick) for tick in ticks], "ticktext": tick_labels(ticks)}
 
 
 def _log2(size: float) -> float:

@@ -17,6 +17,6 @@ def log_ticks(low: float, high: float) -> list[float]:
     ]
 
 
-def names(ticks: list[float]) -> list[str]:
+def tick_labels(ticks: list[float]) -> list[str]:
     """The ticks as they are written."""
     return [numbers.compact(tick) for tick in ticks]

@@ -28,7 +28,7 @@ _KEEPS_NO_KEY = (
 )
 
 
-def names(operation: Operation, source: str) -> list[str]:
+def declared_names(operation: Operation, source: str) -> list[str]:
     """The parameters that a call declares: of its ``query``, or its ``header``."""
     return [
         name
@@ -41,7 +41,7 @@ def names(operation: Operation, source: str) -> list[str]:
 def only_described(run: Run) -> Run:
     """Decorator of an operation's ``run``: refuses what the operation does not declare."""
     operation: Operation = run.__self__  # type: ignore[attr-defined]
-    parameters, headers = names(operation, "query"), names(operation, "header")
+    parameters, headers = declared_names(operation, "query"), declared_names(operation, "header")
     has_body = any(
         model.__ninja_param_source__ in ("body", "form", "file") for model in operation.models
     ) or "requestBody" in (operation.openapi_extra or {})

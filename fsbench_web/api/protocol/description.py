@@ -29,7 +29,7 @@ CONDITIONS = {parameter["name"] for parameter in _CONDITIONS}
 """What every read takes besides its own parameters."""
 
 
-def completed(schema: dict[str, Any]) -> dict[str, Any]:
+def complete_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Errors are problem documents, any call may be refused, and reads may be answered with 304."""
     for path, calls in schema["paths"].items():
         for method, call in calls.items():

@@ -11,7 +11,7 @@ from django.http import Http404
 from fsbench_web.compare.history import profile_line
 from fsbench_web.compare.history.line_series import LINE, MACHINE, same_line
 from fsbench_web.compare.selection import profiles
-from fsbench_web.compare.selection.values import short
+from fsbench_web.compare.selection.values import shortened
 from fsbench_web.compare.selection.wording import joined
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits
@@ -89,7 +89,7 @@ def requested_line(
     if category not in categories.all_slugs():
         slugs = joined(of_test)
         return RequestedLine(
-            test, category, f'{name} has no category "{short(category)}"; it has {slugs}.'
+            test, category, f'{name} has no category "{shortened(category)}"; it has {slugs}.'
         )
     category_name = categories.in_sentence(categories.label(category))
     chosen_name = categories.in_sentence(categories.label(chosen))
@@ -124,7 +124,7 @@ def _requested_work_line(
 def _no_test(test: str, offered: Collection[str]) -> str:
     if test == testnames.WORK:
         return "This line has every test of no work profile: choose a test."
-    return f'This line has no test "{short(test)}"; it has {joined(offered) or "none yet"}.'
+    return f'This line has no test "{shortened(test)}"; it has {joined(offered) or "none yet"}.'
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class HeatMap(SingleContenderPicture):
         quality = Series.objects.values_list("quality", flat=True).get(pk=contender.key)
         return heatmap.matrix(
             **self.figure_arguments(contender, matrix),
-            flagged=_flagged(matrix.cells),
+            flagged=_cells_by_flag(matrix.cells),
             edges=run_quality.edges(quality, self.test),
         )
 
@@ -77,7 +77,7 @@ def _table(test: str, matrix: Matrix) -> PictureTable:
     return PictureTable([block_column(test), FILE, *repeats_columns(matrix.unit)], rows)
 
 
-def _flagged(cells: Mapping[Cell, Repeats]) -> dict[str, list[Cell]]:
+def _cells_by_flag(cells: Mapping[Cell, Repeats]) -> dict[str, list[Cell]]:
     """The cells of each flag, {what the legend says: cells}."""
     present = {flag for repeats in cells.values() for flag in repeats.flags}
     return {

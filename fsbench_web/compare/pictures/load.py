@@ -101,7 +101,7 @@ class LoadCurves(SeveralContendersPicture):
             ],
             scale=self.spec.scale,
         )
-        lun_line.dashed(figure, ceilings)
+        lun_line.draw_dashed(figure, ceilings)
         notes = [*_notes(drawn, len(by_name)), *unknown_unit(unit)]
         return Picture(figure, _table(drawn, unit, axis), notes, len(by_name) - len(drawn))
 

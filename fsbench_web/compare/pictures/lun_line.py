@@ -43,7 +43,7 @@ def of_series(
     return [Line(f"{OWN}, {lun}", line.points) for lun, line in by_lun.items()]
 
 
-def dashed(figure: go.Figure, ceilings: Sequence[Line]) -> None:
+def draw_dashed(figure: go.Figure, ceilings: Sequence[Line]) -> None:
     """Draw these lines as ceilings: dashed, grey in every theme, with small markers.
 
     Without the number of a series, by which pages give contenders their colours.

@@ -70,7 +70,7 @@ class Phases(PictureKind):
         for name, phase in names.items():
             for row in by_test[name].rows:
                 by_contender.setdefault(row.contender, {})[phase] = row
-        chosen = {name: by_contender[name] for name in sorted(_ranked(by_contender)[:MOST_LINES])}
+        chosen = {name: by_contender[name] for name in sorted(_rank(by_contender)[:MOST_LINES])}
         figure = drawn(
             [
                 ContenderPhases(contender, [_point(rows.get(phase)) for phase in names.values()])
@@ -94,7 +94,7 @@ class Phases(PictureKind):
         return Picture(figure, _table(chosen, list(names.values()), unit), [*left, *missing], more)
 
 
-def _ranked(by_contender: dict[str, dict[str, DeltaRow]]) -> list[str]:
+def _rank(by_contender: dict[str, dict[str, DeltaRow]]) -> list[str]:
     """Those with the most phases first; of these the quickest in all of them."""
     return sorted(
         by_contender,

@@ -61,10 +61,10 @@ def _of_one_unit(
     of_first = {matrix.unit: matrix for matrix in matrices if matrix.series_id == first.key}
     of_second = {matrix.unit: matrix for matrix in matrices if matrix.series_id == second.key}
     pairs = [(matrix, of_second[unit]) for unit, matrix in of_first.items() if unit in of_second]
-    return max(pairs, key=lambda pair: len(_matched(pair)), default=None)
+    return max(pairs, key=lambda pair: len(_common_cells(pair)), default=None)
 
 
-def _matched(pair: tuple[Matrix, Matrix]) -> list[Cell]:
+def _common_cells(pair: tuple[Matrix, Matrix]) -> list[Cell]:
     return sorted(pair[0].cells.keys() & pair[1].cells.keys())
 
 
@@ -73,7 +73,7 @@ def _picture(
 ) -> Picture:
     first, second = (contender.name for contender in contenders)
     ours, theirs, unit = pair[0].cells, pair[1].cells, pair[0].unit
-    less, matched = is_lower(unit), _matched(pair)
+    less, matched = is_lower(unit), _common_cells(pair)
     ratios = {
         cell: _times_as_fast(ours[cell], theirs[cell], less)
         for cell in matched

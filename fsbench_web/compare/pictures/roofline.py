@@ -94,7 +94,7 @@ class Roofline(SeveralContendersPicture):
             ],
             scale=scale,
         )
-        lun_line.dashed(figure, ceilings)
+        lun_line.draw_dashed(figure, ceilings)
         ceiling = {drawn_point.x: drawn_point.y for drawn_point in ceilings[0].points}
         rows = [
             repeats_row((name, cell[0], ceiling.get(cell[0])), repeats)

@@ -22,7 +22,7 @@ from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import as_csv
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.spec import SpecError
-from fsbench_web.compare.selection.values import short
+from fsbench_web.compare.selection.values import shortened
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.delta_tables import refuse_unknown_parts
 from fsbench_web.core.scoring import categories, phases, testnames
@@ -88,7 +88,7 @@ def csv_file(request: HttpRequest) -> HttpResponse:
     table = requested.picture.table
     if requested.substitutions:  # a file has no room for a warning
         names = ", ".join(
-            map(short, requested.offer.of(KINDS[requested.spec.kind].needs)[:MOST_NAMED])
+            map(shortened, requested.offer.of(KINDS[requested.spec.kind].needs)[:MOST_NAMED])
         )
         return _plain(
             [*requested.substitutions, f"Tests that can be drawn like this: {names}."], 400

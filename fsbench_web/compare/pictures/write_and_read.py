@@ -53,7 +53,7 @@ class WriteAndRead(CategoryPicture):
         if writes is None or reads is None or writes.unit != reads.unit:
             text = f"{halves[0]} and {halves[1].lower()} are not both scored in this category, or "
             return Picture(None, notes=[f"{text}not in one unit. Choose another category."])
-        pairs = _halves(writes, reads)
+        pairs = _points(writes, reads)
         category = categories.in_sentence(categories.label(self.category))
         figure = stacked.read_write(
             [pair.name for pair in pairs],
@@ -93,7 +93,7 @@ class _WriteAndReadPoint:
         return Row(cells, tuple(dict.fromkeys(links)))
 
 
-def _halves(writes: DeltaTable, reads: DeltaTable) -> list[_WriteAndReadPoint]:
+def _points(writes: DeltaTable, reads: DeltaTable) -> list[_WriteAndReadPoint]:
     write_rows = {row.contender: row for row in writes.rows}
     read_rows = {row.contender: row for row in reads.rows}
     names = sorted(write_rows.keys() | read_rows.keys())

@@ -16,7 +16,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.models import Lun
 from fsbench_web.compare.answers import plain_refusal
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables.bounds import bounded
+from fsbench_web.compare.tables.bounds import bounded_page
 from fsbench_web.compare.tables.work.missing_cells import MissingCells, find_missing
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.workloads import Workload
@@ -39,7 +39,7 @@ def order(request: HttpRequest) -> HttpResponse:
     them. The query is that of a comparison by a profile or a range.
     """
     try:
-        spec = bounded(ComparisonSpec.from_query(request.GET)).spec
+        spec = bounded_page(ComparisonSpec.from_query(request.GET)).spec
         missing = find_missing(spec) if spec.is_of_work else MissingCells((), ())
     except SpecError as error:
         return plain_refusal(error)

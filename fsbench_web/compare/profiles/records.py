@@ -38,7 +38,7 @@ class TooManyNames(ValueError):
     """So many profiles are called this already."""
 
 
-def make(
+def create(
     profile: Profile, user: User, *, visibility: str = Visibility.PUBLIC, team: Team | None = None
 ) -> WorkProfileVersion:
     """A new profile with this as its first version, under a free slug of its title."""

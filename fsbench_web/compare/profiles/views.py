@@ -32,7 +32,9 @@ MOST_STUDIES = 12
 @requires(Action.READ)
 def listing(request: HttpRequest) -> HttpResponse:
     """The presets, and those that people made."""
-    rows = stored_profiles.visible().prefetch_related("versions").select_related("created_by")
+    rows = (
+        stored_profiles.visible_profiles().prefetch_related("versions").select_related("created_by")
+    )
     entries = [
         (row, profile)
         for row in rows[:MOST_SHOWN]
@@ -53,7 +55,7 @@ def page(request: HttpRequest, slug: str, version: int = 0) -> HttpResponse:
             f'There is no work profile "{slug}"{f" with version {version}" if version else ""} '
             "that you may see. /profiles/ lists all."
         )
-    row = stored_profiles.visible().filter(slug=slug).first()
+    row = stored_profiles.visible_profiles().filter(slug=slug).first()
     numbers = (
         list(row.versions.values_list("number", flat=True))
         if row
@@ -87,7 +89,7 @@ def new(request: HttpRequest) -> HttpResponse:
     if form.profile is None:
         return form_page(request, form, status=422)
     try:
-        version = records.make(
+        version = records.create(
             form.profile, request.user, visibility=form.visibility, team=form.chosen_team
         )
     except records.TooManyNames as error:
@@ -104,7 +106,7 @@ def new(request: HttpRequest) -> HttpResponse:
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
     """What is changed makes a further version; the others stay as they are."""
     assert isinstance(request.user, User)
-    row = get_object_or_404(stored_profiles.visible(), slug=slug)
+    row = get_object_or_404(stored_profiles.visible_profiles(), slug=slug)
     rights.require(request.user, Action.DEFINE, row)
     if request.method != "POST":
         latest = stored_profiles.stored_profile(slug)

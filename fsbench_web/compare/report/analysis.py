@@ -36,7 +36,7 @@ def analysis(
     if not tables:
         yield paragraph("There is nothing to compare yet.")
     yield from _tests(tables, place, site)
-    yield from _combined(study, tables)
+    yield from _paper_charts(study, tables)
     yield from _checked_statements(study, tables, place)
 
 
@@ -59,7 +59,7 @@ def _tests(
             yield FoldEnds()
 
 
-def _combined(study: Study, tables: Sequence[DeltaTable]) -> Iterable[Block]:
+def _paper_charts(study: Study, tables: Sequence[DeltaTable]) -> Iterable[Block]:
     """The charts that a paper has besides those of its tables."""
     sections = [section for section in study.sections if section["kind"] in ("combined", "chart")]
     charts = [_section_chart(section, tables) for section in sections]

@@ -27,7 +27,7 @@ def systems(
         facts: dict[str, str] = {}
         for label, value in _in_order(sections):
             facts[label] = f"{facts[label]}; {value}" if label in facts else value
-        heading = f"{name}: {_named(configurations)}" if configurations else name
+        heading = f"{name}: {_joined_names(configurations)}" if configurations else name
         if not entries:
             first_facts = facts
             entries.append((heading, tuple(facts.items())))
@@ -38,7 +38,7 @@ def systems(
     return tuple(entries)
 
 
-def _named(configurations: Sequence[str]) -> str:
+def _joined_names(configurations: Sequence[str]) -> str:
     more = len(configurations) - _MOST_NAMED
     named = ", ".join(configurations[:_MOST_NAMED])
     return f"{named} and {more} more" if more > 0 else named

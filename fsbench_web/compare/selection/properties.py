@@ -305,14 +305,14 @@ def options_in_words(labels: Iterable[str]) -> str:
     return (", or " if len(by_key) > 1 else " or ").join([*([joined] if joined else []), *whole])
 
 
-def offered(choices: ScoreChoices, parameter: str) -> list[Value]:
+def offered_values(choices: ScoreChoices, parameter: str) -> list[Value]:
     """What a filter of ``OFFERED`` can be set to, by label; ``unknown`` where anything is."""
     return sorted(set(OFFERED[parameter](choices)), key=lambda value: (value.label, value.slug))
 
 
 def known_slugs(choices: ScoreChoices, parameter: str, names: Collection[str]) -> dict[str, None]:
     """What a filter of ``OFFERED`` can be set to, and old labels among ``names`` of what can."""
-    slugs = dict.fromkeys(value.slug for value in offered(choices, parameter))
+    slugs = dict.fromkeys(value.slug for value in offered_values(choices, parameter))
     if parameter == "configuration":
         slugs |= dict.fromkeys(label for label in names if current_label(label) in slugs)
     return slugs

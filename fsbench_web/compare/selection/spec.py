@@ -17,7 +17,7 @@ from fsbench_web.compare.selection.values import (
     as_text,
     quoted,
     read,
-    short,
+    shortened,
     unknown,
 )
 from fsbench_web.core.conversion import PRINTED
@@ -368,9 +368,8 @@ def _work_of_category(single: dict[str, Any], values: dict[str, Any]) -> list[st
         name = slug.removeprefix(categories.PROFILE)
         profile = single.setdefault("profile", name)
         if not name or name.partition("@")[0] != profile.partition("@")[0]:
-            return [
-                f'category is "{short(slug)}", and profile is "{short(profile)}": leave one out.'
-            ]
+            given = f'category is "{shortened(slug)}", and profile is "{shortened(profile)}"'
+            return [f"{given}: leave one out."]
     values["categories"] = ()
     return []
 
@@ -386,5 +385,5 @@ def _single(query: QueryDict) -> tuple[dict[str, Any], list[str]]:
         try:
             values[name] = read(name, text)
         except ValueError as error:
-            problems.append(f'{name} is "{short(text)}"; it can be {error}.')
+            problems.append(f'{name} is "{shortened(text)}"; it can be {error}.')
     return values, problems

@@ -12,7 +12,7 @@ MOST_OFFERED = 200
 """In a list to choose from; any other can be named in an address."""
 
 
-def visible() -> QuerySet[WorkProfile]:
+def visible_profiles() -> QuerySet[WorkProfile]:
     """Those that whoever asks may see; a worker or a command sees all."""
     user = rights.person()
     rows = WorkProfile.objects.all()
@@ -27,7 +27,7 @@ def visible() -> QuerySet[WorkProfile]:
 
 def stored_profile(slug: str, version: int = 0) -> Profile | None:
     """A version of a stored profile, its latest where none is named; None where there is none."""
-    rows = WorkProfileVersion.objects.filter(profile__in=visible(), profile__slug=slug)
+    rows = WorkProfileVersion.objects.filter(profile__in=visible_profiles(), profile__slug=slug)
     row = (rows.filter(number=version) if version else rows.order_by("-number")).first()
     return None if row is None else profile_of(slug, row)
 
@@ -42,7 +42,7 @@ def profile_of(slug: str, row: WorkProfileVersion) -> Profile | None:
 
 def stored_latest() -> list[Profile]:
     """The latest version of each; MOST_OFFERED. Two queries, one where there is none."""
-    slugs = dict(visible().order_by("slug").values_list("pk", "slug")[:MOST_OFFERED])
+    slugs = dict(visible_profiles().order_by("slug").values_list("pk", "slug")[:MOST_OFFERED])
     if not slugs:
         return []
     newest = Subquery(

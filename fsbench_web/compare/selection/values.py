@@ -146,7 +146,7 @@ def unknown(parameter: str, values: Iterable[str], known_values: Iterable[str]) 
     unknown = [value for value in values if value not in known_values]
     if not unknown:
         return []
-    listed = ", ".join(map(short, islice(known_values, NAMED_AT_MOST))) or "none yet"
+    listed = ", ".join(map(shortened, islice(known_values, NAMED_AT_MOST))) or "none yet"
     more = len(known_values) - NAMED_AT_MOST
     there_is = f"{listed} and {more} more" if more > 0 else listed
     return [f"There is no {parameter} {quoted(unknown)}; there is {there_is}."]
@@ -154,11 +154,11 @@ def unknown(parameter: str, values: Iterable[str], known_values: Iterable[str]) 
 
 def quoted(names: Sequence[str]) -> str:
     """``"a"``, ``"a" or "b"``; of many the first ones, and how many there are."""
-    first = [f'"{short(name)}"' for name in names[:UNKNOWN_NAMED]]
+    first = [f'"{shortened(name)}"' for name in names[:UNKNOWN_NAMED]]
     if len(names) > UNKNOWN_NAMED:
         return f"{', '.join(first)} and {len(names) - UNKNOWN_NAMED} more ({len(names)} in all)"
     return " or ".join(part for part in (", ".join(first[:-1]), first[-1]) if part)
 
 
-def short(text: str) -> str:
+def shortened(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"

@@ -143,15 +143,17 @@ def in_words(spec: ComparisonSpec, choices: ScoreChoices) -> str:
         ("hardware", "hardware", spec.hardware, dict(choices.hardware)),
     )
     tested = [
-        _chosen("test", "tests", [testnames.label(test) for test in spec.tests]),
-        _chosen("category", "categories", [categories.label(slug) for slug in spec.categories]),
+        _selection_words("test", "tests", [testnames.label(test) for test in spec.tests]),
+        _selection_words(
+            "category", "categories", [categories.label(slug) for slug in spec.categories]
+        ),
     ]
     parts = [
         CONTENDERS[spec.by],
-        _chosen("study", "studies", [titles.get(slug, slug) for slug in spec.studies]),
+        _selection_words("study", "studies", [titles.get(slug, slug) for slug in spec.studies]),
         *([work_words(spec)] if spec.is_of_work else tested),
         *(
-            _chosen(singular, plural, [names.get(slug, slug) for slug in chosen])
+            _selection_words(singular, plural, [names.get(slug, slug) for slug in chosen])
             for singular, plural, chosen, names in offered
             if chosen
         ),
@@ -170,7 +172,7 @@ def work_words(spec: ComparisonSpec) -> str:
     if spec.profile:
         return f"the work profile {spec.profile}"
     parts = [
-        _chosen(
+        _selection_words(
             "operation", "operations", [testnames.label(operation) for operation in spec.operations]
         )
         if spec.operations
@@ -185,11 +187,11 @@ def work_words(spec: ComparisonSpec) -> str:
 def _property(parameter: str, chosen: Sequence[str], choices: ScoreChoices) -> str:
     """The chosen values of a filter whose values only the scores know."""
     chosen_property = properties.PROPERTIES[parameter]
-    labels = dict(properties.offered(choices, parameter))
+    labels = dict(properties.offered_values(choices, parameter))
     names = [labels.get(slug, slug) for slug in chosen]
     if parameter in properties.STAGE_FILTERS and len(names) <= _NAMED_AT_MOST:
         return f"{chosen_property.singular} {properties.options_in_words(names)}"
-    return _chosen(chosen_property.singular, chosen_property.plural, names)
+    return _selection_words(chosen_property.singular, chosen_property.plural, names)
 
 
 def _settings(spec: ComparisonSpec) -> Iterable[str]:
@@ -219,8 +221,8 @@ def _part(spec: ComparisonSpec) -> str:
     tests = [testnames.label(test) for test in spec.part_tests]
     slugs = [categories.label(slug) for slug in spec.part_categories]
     parts = [
-        *([_chosen("test", "tests", tests)] if tests else []),
-        *([_chosen("category", "categories", slugs)] if slugs else []),
+        *([_selection_words("test", "tests", tests)] if tests else []),
+        *([_selection_words("category", "categories", slugs)] if slugs else []),
     ]
     return f"shown of these: {', '.join(parts)}"
 
@@ -256,7 +258,7 @@ def change_words(change_percent: float | None, is_baseline: bool | None) -> str:
     return "faster" if change_percent > 0 else "slower"
 
 
-def _chosen(singular: str, plural: str, names: Iterable[str]) -> str:
+def _selection_words(singular: str, plural: str, names: Iterable[str]) -> str:
     listed = list(names)
     if not listed:
         return f"all {plural}"

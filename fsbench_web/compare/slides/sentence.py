@@ -24,10 +24,10 @@ def sentence(table: DeltaTable) -> str:
     if len(best) > 1:
         names = uncertainty.names_in_words([row.contender for row in best])
         return f"{title}: {names} share the best score"
-    return f"{title}: {_against(rows[0], rows[1])}"
+    return f"{title}: {_comparison_words(rows[0], rows[1])}"
 
 
-def _against(best: DeltaRow, second: DeltaRow) -> str:
+def _comparison_words(best: DeltaRow, second: DeltaRow) -> str:
     leader, verdict = best.contender, second.verdict
     if verdict is not None and verdict.status == EQUIVALENT:
         return f"{leader} and {second.contender} are equivalent"
@@ -35,18 +35,18 @@ def _against(best: DeltaRow, second: DeltaRow) -> str:
         # What the second is told against the best, turned round.
         effect = uncertainty.effect(verdict.turned()).rsplit(", ", 1)[0]
         if "% faster, " not in effect:
-            return f"{leader} is {_faster(second)}faster than {second.contender}"
+            return f"{leader} is {_faster_by(second)}faster than {second.contender}"
         return f"{leader} is {effect.replace('% faster, ', f'% faster than {second.contender} (')})"
     if verdict is not None and verdict.is_inconclusive and verdict.ratio is not None:
         return f"{leader} leads; whether it is faster than {second.contender} is open"
-    faster = _faster(second)
+    faster = _faster_by(second)
     by = f", {faster}before {second.contender}" if faster else ""
     if verdict is not None and verdict.method == FREENIX and verdict.status == TIE:
         return f"{leader} has the best score{by}; a tie with {second.contender}, not significant"
     return f"{leader} has the best score{by}; how sure that is is not known"
 
 
-def _faster(second: DeltaRow) -> str:
+def _faster_by(second: DeltaRow) -> str:
     """By how much the best is faster, before the word: "12.7% "; "" where that is not defined."""
     if second.delta2_percent is None:
         return ""

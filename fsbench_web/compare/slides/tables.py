@@ -15,7 +15,7 @@ from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.set_aside import FiltersSetAside, set_aside, without_set_aside
 from fsbench_web.compare.selection.slide import rest_of, without_parameters
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.selection.values import short
+from fsbench_web.compare.selection.values import shortened
 from fsbench_web.compare.tables.delta_tables import comparison, refuse_unknown_parts
 from fsbench_web.compare.tables.field import field_of
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -134,9 +134,9 @@ def requested_or_first(
     if not requested:
         return names[0]
     if requested not in names:
-        named = ", ".join(map(short, names[:MOST_NAMED]))
+        named = ", ".join(map(shortened, names[:MOST_NAMED]))
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        raise SpecError([f'{whose} has no {noun} "{short(requested)}"; it has {named}{more}.'])
+        raise SpecError([f'{whose} has no {noun} "{shortened(requested)}"; it has {named}{more}.'])
     return requested
 
 

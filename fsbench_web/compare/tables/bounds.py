@@ -110,7 +110,7 @@ class BoundedComparison:
         return None
 
 
-def bounded(
+def bounded_page(
     spec: ComparisonSpec, room: RowLimits | None = None, tables: int | None = None
 ) -> BoundedComparison:
     """What of ``spec`` a page shows: so many studies, and of these so many rows.

@@ -17,7 +17,7 @@ from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.reasons import (
     methods_of,
-    missing,
+    missing_words,
     no_scatter_sentence,
     reason_sentences,
     rule,
@@ -308,7 +308,9 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
         parts.append(Part(f", and ties with {names_in_words(verdict.against)}: not significant. "))
         parts.append(Part(reason_sentences(verdict)))
     else:
-        parts.append(Part(f"; whether by more than chance is not known ({missing(verdict)})."))
+        parts.append(
+            Part(f"; whether by more than chance is not known ({missing_words(verdict)}).")
+        )
     return status, [*parts, *_last_parts(table, others)]
 
 
@@ -337,7 +339,7 @@ def _of_ratio(
         size = f" ({effect(verdict)})" if effect(verdict) else ""
         return [*lead, Part(" is equivalent to "), names, Part(f"{within}{size}.")]
     parts = [*lead, Part(f" leads with {score}"), *behind, Part(": inconclusive")]
-    reason = missing(verdict) or basis_words(verdict)
+    reason = missing_words(verdict) or basis_words(verdict)
     parts.append(
         Part(f" against {names_in_words(verdict.against)} ({reason})" if verdict.against else "")
     )

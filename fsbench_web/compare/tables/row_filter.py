@@ -44,7 +44,7 @@ def worth_percent(row: DeltaRow, has_baseline: bool) -> float:
     return EQUIVALENCE_PERCENT if margin is None else margin
 
 
-def hidden(table: DeltaTable, view: TableView) -> frozenset[int]:
+def hidden_places(table: DeltaTable, view: TableView) -> frozenset[int]:
     """The places of the rows that the view does not show.
 
     What the others are read by is shown as long as any of them is; a table of which nothing else is

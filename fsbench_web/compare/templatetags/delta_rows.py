@@ -25,7 +25,7 @@ from fsbench_web.compare.selection.table_view import (
     USUAL,
     TableView,
 )
-from fsbench_web.compare.tables.row_filter import REFERENCE, hidden, verdict_of
+from fsbench_web.compare.tables.row_filter import REFERENCE, hidden_places, verdict_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.templatetags.delta_columns import columns_of, standing
@@ -59,7 +59,7 @@ def delta_rows(
             [
                 f"<span>{_name(row, spec, addresses)}{BADGES[row.mark]}</span>",
                 _subline(row, has_several_studies, addresses),
-                _folded(row, has_coverage, has_runs),
+                _folded_words(row, has_coverage, has_runs),
                 _flags(row, common),
                 f'<span class="sub">{escaped(left_out)}</span>' if left_out else "",
             ]
@@ -89,12 +89,12 @@ def study_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeStrin
 def _rows(table: DeltaTable, view: TableView, name: Callable[[DeltaRow], str]) -> SafeString:
     """All rows; those that the view does not show are there for paper and for the browser."""
     columns = [(f"<td{column.attributes}>", column.cell) for column in columns_of(table, view)]
-    hidden_places, has_baseline = hidden(table, view), bool(table.baseline)
+    hidden, has_baseline = hidden_places(table, view), bool(table.baseline)
     lines = []
     for place, row in enumerate(table.rows):
         cells = [
             f"<tr{_class(row)}{_sortable(row)}{_verdict_attribute(row, has_baseline)}",
-            " hidden>" if place in hidden_places else ">",
+            " hidden>" if place in hidden else ">",
             f'<th scope="row">{name(row)}</th>',
             *(f"{begin}{cell(row)}</td>" for begin, cell in columns),
             "</tr>\n",
@@ -107,7 +107,7 @@ def _rows(table: DeltaTable, view: TableView, name: Callable[[DeltaRow], str]) -
 def paper_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeString:
     """The rows of a table on the page of a study that printed something beside its scores."""
     common = table.common_flags
-    hidden_places, least = hidden(table, view), table.least_decimals
+    hidden, least = hidden_places(table, view), table.least_decimals
     has_standing = uncertainty.has_standing(table)
     lines = []
     for place, row in enumerate(table.rows):
@@ -115,7 +115,7 @@ def paper_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeStrin
         is_more = row.configuration and row.configuration != row.contender and by == "filesystem"
         score = repr(row.score) if view.is_exact else numbers.amount(row.score, table.unit, least)
         lines += [
-            f"<tr{_class(row)}{' hidden' if place in hidden_places else ''}>",
+            f"<tr{_class(row)}{' hidden' if place in hidden else ''}>",
             f'<th scope="row">{escaped(row.contender)}{BADGES[row.mark]}',
             f" {text}" if text else "",
             f'<span class="sub">{escaped(row.configuration)}</span>' if is_more else "",
@@ -217,7 +217,7 @@ def _subline(row: DeltaRow, has_several_studies: bool, addresses: RunAddresses) 
     return f'<span class="sub">{content}</span>'
 
 
-def _folded(row: DeltaRow, has_coverage: bool, has_runs: bool) -> str:
+def _folded_words(row: DeltaRow, has_coverage: bool, has_runs: bool) -> str:
     """Cells and runs once more, for screens with no room for columns of them."""
     words = []
     if has_coverage and row.coverage:

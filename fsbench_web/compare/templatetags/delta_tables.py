@@ -29,7 +29,7 @@ from fsbench_web.compare.selection.table_view import (
     without_view,
 )
 from fsbench_web.compare.tables.answer import TestLine, headline_tables
-from fsbench_web.compare.tables.row_filter import hidden, worth_percent
+from fsbench_web.compare.tables.row_filter import hidden_places, worth_percent
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.sorting import in_order
 from fsbench_web.compare.tables.verdicts import uncertainty
@@ -112,7 +112,7 @@ def _facts(table: DeltaTable) -> str:
 
 
 def _hidden(table: DeltaTable, view: TableView) -> str:
-    return " hidden" if table.rows and len(hidden(table, view)) == len(table.rows) else ""
+    return " hidden" if table.rows and len(hidden_places(table, view)) == len(table.rows) else ""
 
 
 def _unit(table: DeltaTable, view: TableView) -> str:
@@ -222,7 +222,7 @@ def table_tools(
         # Said with a parameter, though an empty one: a permalink opens as it was shared otherwise.
         "everything": f"?{joined(rest.urlencode(), 'least=')}",
         "row_count": sum(len(table.rows) for table in tables),
-        "hidden_count": sum(len(hidden(table, view)) for table in tables),
+        "hidden_count": sum(len(hidden_places(table, view)) for table in tables),
     }
 
 

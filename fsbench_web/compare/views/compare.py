@@ -19,7 +19,12 @@ from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import EVERYTHING, WITH_PAPERS, ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, without_view
 from fsbench_web.compare.selection.wording import FILTERS, in_words
-from fsbench_web.compare.tables.bounds import BoundedComparison, bounded, bounded_answer, by_rows
+from fsbench_web.compare.tables.bounds import (
+    BoundedComparison,
+    bounded_answer,
+    bounded_page,
+    by_rows,
+)
 from fsbench_web.compare.tables.confounding import order_over_time
 from fsbench_web.compare.tables.delta_tables import (
     comparison,
@@ -55,7 +60,7 @@ def page(request: HttpRequest) -> HttpResponse:
         if view.problems:
             raise SpecError(view.problems)
         choices = score_choices()
-        limited = bounded(wanted, tables=choices.tables)
+        limited = bounded_page(wanted, tables=choices.tables)
         spec = limited.spec
         compared = comparison(
             spec, counts_runs=True, known_facts=limited.known_facts, choices=choices

@@ -15,7 +15,7 @@ from fsbench_web.compare.pictures.sections import sections
 from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, without_view
-from fsbench_web.compare.tables.bounds import BoundedComparison, bounded, by_rows
+from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_page, by_rows
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.views import compare_tabs, study_tabs
@@ -36,7 +36,9 @@ def tests(request: HttpRequest) -> HttpResponse:
             compare_tabs.without_place(without_view(request.GET))
         )
         limited = (
-            with_tests(requested_spec, tests) if tests else bounded(without_papers(requested_spec))
+            with_tests(requested_spec, tests)
+            if tests
+            else bounded_page(without_papers(requested_spec))
         )
         if view.problems:
             raise SpecError(view.problems)

@@ -43,7 +43,7 @@ def slowdowns(
     ]
 
 
-def unreported(
+def unreported_changes(
     slower_changes: Sequence[tuple[Change, tuple[int, int]]],
     names: Sequence[str],
     reported: Mapping[str, float],

@@ -135,7 +135,7 @@ def watch(
             email=email,
             webhook=urlsplit(webhook_url).hostname or "",
         )
-        for change in _slower(new_watch, line_history, {}):
+        for change in _unreported_slowdowns(new_watch, line_history, {}):
             _write(new_watch, line_history, change, WatchMessage.Kind.KNOWN)
     return new_watch
 
@@ -204,7 +204,7 @@ def _check(watch: Watch, now: datetime) -> list[WatchMessage]:
             .first()
         )
         fresh = reportable.significant_changes(
-            _slower(locked, line_history, _reported_levels(locked, line_history)),
+            _unreported_slowdowns(locked, line_history, _reported_levels(locked, line_history)),
             len(line_history.points),
         )
         messages = [
@@ -234,7 +234,9 @@ def resume(watch: Watch) -> int:
         locked = Watch.objects.select_for_update(of=("self",)).get(pk=watch.pk)
         if locked.is_active:
             return 0
-        for change in _slower(locked, line_history, _reported_levels(locked, line_history)):
+        for change in _unreported_slowdowns(
+            locked, line_history, _reported_levels(locked, line_history)
+        ):
             _write(locked, line_history, change, WatchMessage.Kind.KNOWN)
         dropped = deliveries.drop_waiting(locked)
         locked.is_active, locked.seen, locked.checked_at = True, seen, timezone.now()
@@ -337,7 +339,9 @@ def _reported_levels(watch: Watch, line_history: History) -> dict[str, float]:
     return levels
 
 
-def _slower(watch: Watch, line_history: History, reported: Mapping[str, float]) -> list[Change]:
+def _unreported_slowdowns(
+    watch: Watch, line_history: History, reported: Mapping[str, float]
+) -> list[Change]:
     if not is_known(line_history.unit):
         return []
     all_changes = [entry.change for entry in line_history.changes]
@@ -345,7 +349,7 @@ def _slower(watch: Watch, line_history: History, reported: Mapping[str, float]) 
         all_changes, watch.margin_percent, line_history.lower_is_better
     )
     names = [point.name for point in line_history.points]
-    return reportable.unreported(
+    return reportable.unreported_changes(
         slower_changes, names, reported, watch.margin_percent, line_history.lower_is_better
     )
 

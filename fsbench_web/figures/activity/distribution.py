@@ -108,7 +108,7 @@ def _logarithmic(lines: Mapping[str, Shares], unit: str, title: str) -> dict[str
         "type": "log",
         "tickmode": "array",
         "tickvals": marks,
-        "ticktext": ticks.names(marks),
+        "ticktext": ticks.tick_labels(marks),
     }
 
 

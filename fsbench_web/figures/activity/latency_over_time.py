@@ -85,7 +85,7 @@ def _figure(curves: Sequence[_Curve], unit: str, title: str) -> PlainFigure:
                 "type": "log",
                 "tickmode": "array",
                 "tickvals": marks,
-                "ticktext": ticks.names(marks),
+                "ticktext": ticks.tick_labels(marks),
             },
             "meta": {"summary": f"{title}. {'; '.join(_notes(curves, unit))}."},
         },

@@ -13,7 +13,7 @@ from django.utils.functional import cached_property
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry, Role
 from fsbench_web.api.main import api
-from fsbench_web.api.protocol.described import names
+from fsbench_web.api.protocol.described import declared_names
 from fsbench_web.compare.pictures.spec import PARAMETERS
 from fsbench_web.compare.selection.spec import FILTERS, PARTS
 from tests.accounts.people import person
@@ -209,8 +209,8 @@ def test_names_are_those_of_the_call_itself() -> None:
         for operation in view.operations
         if operation.view_func.__name__ == "export_picture"
     )
-    assert {"in", "line", "record", "study"} <= set(names(operation, "query"))
-    assert names(operation, "header") == []
+    assert {"in", "line", "record", "study"} <= set(declared_names(operation, "query"))
+    assert declared_names(operation, "header") == []
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_a_line_without_any_says_so():
 
 def test_a_watch_keeps_the_version_that_it_was_made_with(client: Client) -> None:
     ada = person(Role.CONTRIBUTOR, "ada")
-    made = records.make(replace(LATEST["oltp"], title="Ours", slug="", version=0), ada)
+    made = records.create(replace(LATEST["oltp"], title="Ours", slug="", version=0), ada)
     series = on("6.1", 100)
     watch = watching.watch(
         ada,

@@ -16,7 +16,7 @@ NAMES = {4.0: "4 KB", 64.0: "64 KB", 512.0: "512 KB", 1024.0: "1 MB"}
 def test_a_ceiling_is_grey_and_takes_no_contenders_colour() -> None:
     alone = lines.curves([EXT4], "KB/s", "Write", "block size", among=["ext4"])
     both = lines.curves([OWN, EXT4], "KB/s", "Write", "block size", among=["ext4", OWN.name])
-    lun_line.dashed(both, [OWN])
+    lun_line.draw_dashed(both, [OWN])
     ceiling, ext4 = both.data
     # Pages colour by meta.series (static/js/figures.js), whatever the figure says.
     assert "series" not in ceiling.meta

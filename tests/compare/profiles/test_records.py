@@ -35,7 +35,7 @@ def signed_in(user: User) -> Client:
 
 
 def test_a_change_makes_a_version_and_an_address_of_the_old_one_stays(ada):
-    first = records.make(MINE, ada)
+    first = records.create(MINE, ada)
     assert (first.profile.slug, first.number) == ("my-shop", 1)
     heavier = replace(MINE.parts[0], weight=90.0)
     changed = replace(MINE, parts=(heavier, MINE.parts[1]))
@@ -49,30 +49,30 @@ def test_a_change_makes_a_version_and_an_address_of_the_old_one_stays(ada):
 
 
 def test_what_changes_nothing_makes_no_version(ada):
-    made = records.make(MINE, ada)
+    made = records.create(MINE, ada)
     assert records.change(made.profile, MINE, ada).number == 1
 
 
 def test_no_profile_takes_the_name_of_a_preset_or_of_another(ada):
     slugs = [
-        records.make(replace(MINE, title=title), ada).profile.slug
+        records.create(replace(MINE, title=title), ada).profile.slug
         for title in ("oltp", "My shop", "My  Shop!", "new", "数据库")
     ]
     assert slugs == ["oltp-2", "my-shop", "my-shop-2", "new-2", "profile"]
 
 
 def test_profiles_of_one_title_are_told_apart_where_one_is_chosen(ada):
-    records.make(MINE, ada)
+    records.create(MINE, ada)
     page = Client().get("/compare/?study=none").content.decode()
     assert ">My shop</option>" in page
-    records.make(MINE, ada)
+    records.create(MINE, ada)
     page = Client().get("/compare/?study=none").content.decode()
     assert ">My shop (my-shop)</option>" in page
     assert ">My shop (my-shop-2)</option>" in page
 
 
 def test_a_permalink_keeps_its_version_and_its_numbers(ada):
-    made = records.make(MINE, ada)
+    made = records.create(MINE, ada)
     database("ext4", 200, 100)
     database("xfs", 400, 400)
     link = permalinks.pin(ComparisonSpec.from_query("profile=my-shop&baseline=ext4"), ada)
@@ -90,7 +90,7 @@ def test_a_permalink_keeps_its_version_and_its_numbers(ada):
 
 
 def test_its_title_is_printed_as_it_was_given(ada):
-    records.make(replace(MINE, title="ACME SQL Box"), ada)
+    records.create(replace(MINE, title="ACME SQL Box"), ada)
     for filesystem, speed in (("ext4", 100), ("xfs", 400)):
         series = database(filesystem, speed, speed)
     said = "ACME SQL Box, version 1"
@@ -115,7 +115,7 @@ def test_what_somebody_must_not_see_is_not_there(ada, visibility, seen):
     team.members.add(ada)
     mate = person("viewer", "mate")
     team.members.add(mate)
-    records.make(MINE, ada, visibility=visibility, team=team)
+    records.create(MINE, ada, visibility=visibility, team=team)
     anybody = Client()
     status = 200 if seen else 404
     assert anybody.get("/profiles/my-shop/").status_code == status
@@ -136,7 +136,7 @@ def test_what_somebody_must_not_see_is_not_there(ada, visibility, seen):
 
 def test_only_its_maker_its_team_and_administrators_change_it(ada):
     team = Team.objects.create(name="Shop")
-    made = records.make(MINE, ada, team=team)
+    made = records.create(MINE, ada, team=team)
     other = person("contributor", "other")
     changed = replace(MINE, summary="Other")
     with pytest.raises(PermissionDenied, match="Only who made"):
@@ -216,7 +216,7 @@ def test_the_form_tells_every_problem_and_keeps_what_was_typed(ada):
 
 
 def test_what_people_write_is_never_markup(ada):
-    records.make(replace(MINE, title="<script>x</script>", source="<b>bold</b>"), ada)
+    records.create(replace(MINE, title="<script>x</script>", source="<b>bold</b>"), ada)
     client = Client()
     for address in ("/profiles/", f"/profiles/{WorkProfile.objects.get().slug}/"):
         assert b"<script>x" not in client.get(address).content

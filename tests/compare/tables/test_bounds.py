@@ -26,7 +26,7 @@ def many(monkeypatch):
 
 
 def test_the_latest_studies_that_fit_are_taken(many):
-    found = bounds.bounded(ComparisonSpec())
+    found = bounds.bounded_page(ComparisonSpec())
     assert (found.spec.studies, found.studies) == (("second", "third"), 3)
 
 
@@ -35,12 +35,12 @@ def test_a_choice_of_studies_or_what_fits_is_left_as_it_is(many):
         ComparisonSpec(studies=("first", "second", "third")),
         ComparisonSpec(tests=("x",)),
     ):
-        assert bounds.bounded(spec) == bounds.BoundedComparison(spec)
+        assert bounds.bounded_page(spec) == bounds.BoundedComparison(spec)
 
 
 def test_one_study_is_shown_however_large(many, monkeypatch):
     monkeypatch.setattr(limits, "MOST_SCORES", 1)
-    assert bounds.bounded(ComparisonSpec()).spec.studies == ("third",)
+    assert bounds.bounded_page(ComparisonSpec()).spec.studies == ("third",)
 
 
 def test_the_page_says_so_and_csv_has_all(client, many):
@@ -68,24 +68,24 @@ CONFIGURATIONS = ComparisonSpec(studies=("lab",), by="configuration")
 
 
 def test_of_many_configurations_the_first_tests_that_fit_are_shown(configurations):
-    found = bounds.bounded(CONFIGURATIONS)
+    found = bounds.bounded_page(CONFIGURATIONS)
     assert found.spec == replace(CONFIGURATIONS, part_tests=("write",))
     tests = ("write", "read", "mkfs")
     assert found.part == bounds.Part(CONFIGURATIONS, 8, 24, tests, from_test=1, next_test=2)
     # Contenders by their best configuration are few.
-    assert bounds.bounded(replace(CONFIGURATIONS, by="filesystem")).part is None
+    assert bounds.bounded_page(replace(CONFIGURATIONS, by="filesystem")).part is None
 
 
 def test_a_test_too_large_is_cut_to_a_category_and_then_to_a_file_system(
     configurations, monkeypatch
 ):
     monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=5))
-    found = bounds.bounded(CONFIGURATIONS)
+    found = bounds.bounded_page(CONFIGURATIONS)
     assert (found.spec.part_tests, found.spec.part_categories) == (("write",), ("overall",))
     assert (found.part.shown_rows, found.part.categories) == (4, ("maximum", "overall"))
     assert found.spec.whole == CONFIGURATIONS
     monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=3))
-    found = bounds.bounded(CONFIGURATIONS)
+    found = bounds.bounded_page(CONFIGURATIONS)
     assert found.spec == replace(
         CONFIGURATIONS, tests=("write",), categories=("overall",), filesystems=("ext4",)
     )
@@ -95,18 +95,18 @@ def test_a_test_too_large_is_cut_to_a_category_and_then_to_a_file_system(
 def test_where_all_fits_all_is_shown_whatever_part_is_asked_for(configurations, monkeypatch):
     monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=24))
     asked = replace(CONFIGURATIONS, part_tests=("read",), part_categories=("overall",))
-    assert bounds.bounded(asked) == bounds.BoundedComparison(CONFIGURATIONS)
+    assert bounds.bounded_page(asked) == bounds.BoundedComparison(CONFIGURATIONS)
 
 
 def test_a_part_that_is_asked_for_goes_first_and_nonsense_is_none(configurations):
     for asked, shown in (("mkfs", "mkfs"), ("nonsense", "write")):
-        found = bounds.bounded(replace(CONFIGURATIONS, part_tests=(asked,)))
+        found = bounds.bounded_page(replace(CONFIGURATIONS, part_tests=(asked,)))
         assert found.spec == replace(CONFIGURATIONS, part_tests=(shown,))
 
 
 def test_rows_that_a_filter_leaves_out_are_not_counted(configurations):
     few = replace(CONFIGURATIONS, configurations=("ext4_a",))
-    assert bounds.bounded(few) == bounds.BoundedComparison(few)
+    assert bounds.bounded_page(few) == bounds.BoundedComparison(few)
 
 
 def test_the_page_says_what_is_left_out_and_leads_to_all_of_it(client, configurations):
@@ -140,7 +140,7 @@ def test_the_page_of_a_study_shows_the_same_part_and_leads_to_all_of_it(client, 
 
 def test_numbers_of_a_part_are_those_that_its_own_address_gives(client, configurations):
     [shown, _] = client.get("/compare/?study=lab&by=configuration").context["sections"][0].tables
-    [same, _] = delta_tables(bounds.bounded(CONFIGURATIONS).spec)
+    [same, _] = delta_tables(bounds.bounded_page(CONFIGURATIONS).spec)
     assert shown == same
 
 

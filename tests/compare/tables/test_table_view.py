@@ -7,7 +7,7 @@ from django.http import QueryDict
 from django.template import Context
 
 from fsbench_web.compare.selection.table_view import TableView, without_view
-from fsbench_web.compare.tables.row_filter import hidden
+from fsbench_web.compare.tables.row_filter import hidden_places
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.templatetags.delta_tables import delta_table
 from fsbench_web.core.scoring.confidence import Interval
@@ -71,7 +71,7 @@ def view(query: str) -> TableView:
     ],
 )
 def test_rows_are_hidden_by_verdict_and_size(query: str, left: str) -> None:
-    unseen = hidden(TABLE, view(query))
+    unseen = hidden_places(TABLE, view(query))
     shown = [one.contender for place, one in enumerate(TABLE.rows) if place not in unseen]
     assert " ".join(shown) == left
 
@@ -86,7 +86,7 @@ def test_with_a_baseline_rows_are_judged_against_it() -> None:
         )
     ]
     table = replace(TABLE, rows=(others[0], base, others[1]))
-    assert hidden(table, view("important=1")) == {2}
+    assert hidden_places(table, view("important=1")) == {2}
 
 
 def test_the_address_comes_back_and_what_it_cannot_be_is_told() -> None:

@@ -46,7 +46,7 @@ def part(cell: tuple[int, int]) -> dict[str, Any]:
 def duo() -> None:
     parts = [part(SMALL_CELL), part(LARGE_CELL)]
     made = {"title": "Duo", "together": "ratio", "parts": parts}
-    records.make(from_dict(made), person(Role.CONTRIBUTOR, "ada"))
+    records.create(from_dict(made), person(Role.CONTRIBUTOR, "ada"))
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_of_workloads_as_contenders_a_job_measures_every_cell(lun: Lun) -> None:
 def test_with_and_without_flush_is_measured_by_two_workloads_each_in_its_way() -> None:
     parts = [part(SMALL_CELL) | {"flushed": flushed} for flushed in (True, False)]
     made = {"title": "Both", "together": "ratio", "parts": parts}
-    records.make(from_dict(made), person(Role.CONTRIBUTOR, "bob"))
+    records.create(from_dict(made), person(Role.CONTRIBUTOR, "bob"))
     measured("ext4", single(SMALL_CELL), SMALL_CELL, 100)
     assert shown("profile=both").work[0].coverage[0].measured == 1
     measured("ext4", single(SMALL_CELL, include_flush=True), SMALL_CELL, 50)

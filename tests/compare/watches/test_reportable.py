@@ -4,7 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from fsbench_web.compare.watches.reportable import significant_changes, slowdowns, unreported
+from fsbench_web.compare.watches.reportable import (
+    significant_changes,
+    slowdowns,
+    unreported_changes,
+)
 from fsbench_web.compare.watches.retry import MOST_TRIES, wait_after
 from fsbench_web.core.scoring.changes import Change, changes
 
@@ -18,7 +22,10 @@ def change(place: int, percent: float = -20.0) -> Change:
 def fresh(found: list[Change], told: set[str], names: list[str] = NAMES) -> list[int]:
     """``told`` led to 80, as every change here does."""
     levels = dict.fromkeys(told, 80.0)
-    return [one.place for one in unreported(slowdowns(found, 10, False), names, levels, 10, False)]
+    return [
+        one.place
+        for one in unreported_changes(slowdowns(found, 10, False), names, levels, 10, False)
+    ]
 
 
 def test_only_what_is_slower_by_the_margin_counts():
@@ -42,8 +49,8 @@ def test_a_change_that_seems_to_have_moved_but_is_much_worse_is_news():
     assert fresh([change(5, -27)], {"e"}) == []
     assert fresh([change(5, -28)], {"e"}) == [5]
     slow = [(Change(5, 10.0, 13.0, 30.0, 0.001), (-1, 99))]
-    assert unreported(slow, NAMES, {"e": 12.0}, 10, True) == []
-    assert len(unreported(slow, NAMES, {"e": 11.0}, 10, True)) == 1
+    assert unreported_changes(slow, NAMES, {"e": 12.0}, 10, True) == []
+    assert len(unreported_changes(slow, NAMES, {"e": 11.0}, 10, True)) == 1
 
 
 def test_a_second_change_behind_a_told_one_is_news():

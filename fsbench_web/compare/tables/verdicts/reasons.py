@@ -200,7 +200,7 @@ def no_scatter_sentence(verdict: Verdict) -> str:
     return NO_SCATTER if significance.NO_SCATTER in verdict.reasons else ""
 
 
-def missing(verdict: Verdict) -> str:
+def missing_words(verdict: Verdict) -> str:
     """What is missing to know more, as a phrase."""
     return "; ".join(_MISSING[reason] for reason in verdict.reasons if reason in _MISSING)
 
