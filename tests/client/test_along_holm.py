@@ -27,7 +27,7 @@ def row(name: str, *changes: tuple[float, bool], result: str = "") -> dict[str, 
 @pytest.fixture
 def corrected(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
     monkeypatch.syspath_prepend(str(CLIENT))
-    return importlib.import_module("fsbench.over_time").corrected
+    return importlib.import_module("fsbench.over_time").with_correction
 
 
 def results(rows: list[dict[str, Any]]) -> list[str]:

@@ -73,8 +73,8 @@ def test_after_kill_9_they_are_given_back(machine: Machine, tmp_path: Path) -> N
         f"""
         import time
         from pathlib import Path
-        from runner.host.tuning.processors import Machine, held
-        with held(Path({str(notes)!r}), Machine(Path({str(machine.cpus)!r}),
+        from runner.host.tuning.processors import Machine, hold_steady
+        with hold_steady(Path({str(notes)!r}), Machine(Path({str(machine.cpus)!r}),
                   Path({str(machine.latency)!r}))):
             print("held", flush=True)
             time.sleep(60)
