@@ -13,7 +13,7 @@ from django.test import Client
 
 from fsbench_web.accounts.models import Person, Role
 from fsbench_web.compare.history.lines import history
-from fsbench_web.imports.models import ImportedFile
+from fsbench_web.imports.models import Import, ImportedFile
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.rereads import large as large_rereads
 from fsbench_web.imports.rereads import reading as rereads
@@ -22,6 +22,7 @@ from fsbench_web.imports.storing import large
 from fsbench_web.imports.storing.commit import import_sources, import_uploads
 from fsbench_web.studies.models import Artefact, Run, Series
 from tests.importing import import_files
+from tests.imports.test_large import work
 
 pytestmark = pytest.mark.django_db
 
@@ -173,3 +174,25 @@ def test_the_command_takes_it(tmp_path: Any, capsys: Any) -> None:
     path.write_bytes(table(ROWS[3]))
     call_command("import_results", str(path), study="Lab", kernel="6.1")
     assert stored() == [("6.1", 1)]
+
+
+def test_a_large_preview_counts_runs_by_it(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "LARGE_BYTES", 0)
+    sent = {"study": "Lab", "file": SimpleUploadedFile("t.csv", table(*ROWS))}
+    made = api.post("/api/v1/imports/previews", sent).json()
+    work()
+    report = api.get(f"/api/v1/imports/{made['id']}").json()["report"]
+    assert sorted(report["keys"]) == [
+        ["ext4", "", "", 1, ""],
+        ["ext4", "", "", 1, "6.10.0"],
+        ["ext4", "", "", 2, "6.9.1"],
+    ]
+    address = f"/imports/{made['id']}/"
+    page = api.get(address).content.decode()
+    assert '<td data-label="Kernel">6.9.1</td><td data-label="Runs" class="num">2</td>' in page
+    # A preview of the version before this one.
+    row = Import.objects.get()
+    row.report["keys"] = [["ext4", "", "", 4]]
+    row.save()
+    page = api.get(address).content.decode()
+    assert '<td data-label="Kernel">as above</td><td data-label="Runs" class="num">4</td>' in page

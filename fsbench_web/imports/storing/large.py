@@ -128,7 +128,7 @@ def report(table: LargeTable, source: SourceFile) -> dict[str, Any]:
         "not_measured": [[word, *seen] for word, seen in table.not_measured.items()],
         "unused": table.unused,
         "header_line": table.header_line,
-        "keys": [[*key, count] for key, count in keys.most_common(_KEYS_KEPT)],
+        "keys": [[*key[:3], count, key[3]] for key, count in keys.most_common(_KEYS_KEPT)],
         "tests": _tests(table.numbers)[:500],
         "problems": [vars(problem) for problem in unit_problems(source.path, table.units())],
     }
@@ -137,9 +137,9 @@ def report(table: LargeTable, source: SourceFile) -> dict[str, Any]:
 def counted_key(stored: Sequence[Any]) -> tuple[str, str, str, str, int]:
     """Of a ``report``: file system, configuration, hardware, kernel, and how many runs are of them.
 
-    A preview of before tables said kernels has none.
+    It has the kernel last, for programs that read the count; one of before tables said it has none.
     """
-    filesystem, configuration, hardware, *kernel, count = stored
+    filesystem, configuration, hardware, count, *kernel = stored
     return filesystem, configuration, hardware, kernel[0] if kernel else "", count
 
 
