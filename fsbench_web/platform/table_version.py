@@ -4,8 +4,12 @@ Older ones lack what this version writes; later ones want of whoever writes what
 (a lease of a whole disk, say), so that it must not write into them at all.
 """
 
+import fcntl
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
@@ -13,6 +17,8 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 _SQUASHED = re.compile(r"[0-9]{4}_squashed_([0-9]{4}_.+)")
+# Of PostgreSQL's advisory locks, the one that whoever changes the tables has: "fsbench" in ASCII.
+CHANGING = 0x667362656E6368
 _at_start: frozenset[tuple[str, str]] | None = None
 
 
@@ -68,6 +74,29 @@ def problem() -> str:
             "Run `manage.py prepare` first (docs/deployment.md)."
         )
     return ""
+
+
+@contextmanager
+def changing() -> Iterator[None]:
+    """Wait until nobody else changes the tables of this database, on whichever host; the lock goes
+    however this process ends. Raises DatabaseError.
+    """
+    if connection.vendor == "sqlite":
+        descriptor = os.open(_lock_file(), os.O_RDONLY | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+        return
+    # A connection of its own: what a migration does to the other cannot release the lock.
+    with closing(connection.copy()) as other, other.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [CHANGING])
+        yield
+
+
+def _lock_file() -> Path:
+    return Path(str(connection.settings_dict["NAME"])).with_name("prepare.lock")
 
 
 def note() -> None:

@@ -32,12 +32,14 @@ def prepare_database(echo: Callable[[str], None], *, is_private: bool = False) -
     """
     echo("Preparing the database ...")
     connect()
-    if table_version.newer_migrations():
-        raise CommandError(table_version.problem())
-    call_command("migrate", interactive=False, verbosity=0)
-    echo("Loading the published studies ...")
-    call_command("load_published", verbosity=0, stdout=StringIO())
-    return prepare_admin(settings.DATA_DIR, is_private=is_private)
+    # Of two hosts that start at once, the second finds it done.
+    with table_version.changing():
+        if table_version.newer_migrations():
+            raise CommandError(table_version.problem())
+        call_command("migrate", interactive=False, verbosity=0)
+        echo("Loading the published studies ...")
+        call_command("load_published", verbosity=0, stdout=StringIO())
+        return prepare_admin(settings.DATA_DIR, is_private=is_private)
 
 
 def collect_static_files() -> None:

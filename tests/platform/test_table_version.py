@@ -1,10 +1,15 @@
 """Tables of another version are neither served nor written to."""
 
+import fcntl
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
+from pytest_django.fixtures import Settings
 
 from fsbench_web.platform import table_version
 from fsbench_web.serving import preparation
@@ -71,6 +76,34 @@ def test_those_of_an_earlier_version_are_counted() -> None:
     MigrationRecorder(connection).record_unapplied(*last)
     assert table_version.missing_migrations() == [".".join(last)]
     assert "for this version: 1 migration is missing" in table_version.problem()
+
+
+def _is_free() -> bool:
+    """Whether another process could change the tables now."""
+    if connection.vendor == "sqlite":
+        with Path(connection.settings_dict["NAME"]).with_name("prepare.lock").open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            return True
+    with closing(connection.copy()) as other, other.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [table_version.CHANGING])
+        return bool(cursor.fetchone()[0])
+
+
+def test_of_two_that_prepare_the_tables_one_waits(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two hosts that are started at once would make the same tables, and one of them fail."""
+    settings.DATA_DIR = tmp_path
+    free: dict[str, bool] = {}
+    monkeypatch.setattr(
+        preparation, "call_command", lambda name, **options: free.update({name: _is_free()})
+    )
+    preparation.prepare_database(lambda line: None)
+    assert free == {"migrate": False, "load_published": False}
+    assert _is_free()
 
 
 def test_nothing_is_prepared_or_served_on_tables_of_a_later_version(upgraded: None) -> None:
