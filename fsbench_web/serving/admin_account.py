@@ -14,7 +14,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from fsbench_web.accounts import audit, passwords
-from fsbench_web.accounts.models import Role
+from fsbench_web.accounts.models import GivenPassword, Role
 
 NAME = "admin"
 
@@ -53,6 +53,12 @@ def prepare_admin(folder: Path, *, is_private: bool) -> str:
         )
     # What no longer opens anything should not lie about.
     file.unlink(missing_ok=True)
+    if GivenPassword.objects.filter(user=user).exists():
+        return (
+            f"user {NAME}, with the password that was made for it, which nobody has replaced yet: "
+            f"another host's first start said it (or make a new one: manage.py changepassword "
+            f"{NAME})"
+        )
     return (
         f"user {NAME}, with the password you chose "
         f"(forgotten? .venv/bin/python manage.py changepassword {NAME})"

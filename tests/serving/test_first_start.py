@@ -83,6 +83,15 @@ class TestAdmin:
         assert password not in prepare_admin(tmp_path, is_private=False)
         assert GivenPassword.objects.get().user == User.objects.get()
 
+    def test_a_second_host_says_that_nobody_chose_a_password_yet(self, tmp_path: Path) -> None:
+        for host in ("first", "second"):
+            (tmp_path / host).mkdir()
+        prepare_admin(tmp_path / "first", is_private=False)
+        line = prepare_admin(tmp_path / "second", is_private=False)
+        assert "nobody has replaced yet" in line
+        assert "you chose" not in line
+        assert "changepassword admin" in line
+
     def test_a_site_without_admin_gets_none_back(self, tmp_path: Path) -> None:
         User.objects.create_user("alice")
         assert "your own account" in prepare_admin(tmp_path, is_private=True)
