@@ -9,6 +9,7 @@ import logging
 from django.db import InterfaceError, OperationalError
 
 from fsbench_web.accounts import audit
+from runner.execution import spool
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
 from runner.host.tracing import block_events, operation_events
@@ -22,6 +23,7 @@ def remove_leftovers(host: Host) -> list[str]:
     """Remove what belongs to no run that is going on here. Returns the containers' names."""
     restore_host_settings(host)
     remove_traces(host)
+    remove_output(host)
     if not host.capabilities.is_usable:
         return []
     # Those of guests have the same labels, and are on the same daemon.
@@ -70,6 +72,15 @@ def remove_traces(host: Host) -> None:
         *operation_events.remove_leftovers(owned, is_going_on),
     ):
         logger.warning("removed the trace %s, which a killed worker had left", name)
+
+
+def remove_output(host: Host) -> None:
+    """Of runs whose end could not be written, and which count as lost by now."""
+    going_on = {spool.file_name(run_id) for run_id in host.carried_out()}
+    for path, is_of_use in spool.files_by_use(host.spool_folder):
+        if not is_of_use and path.name not in going_on:
+            path.unlink(missing_ok=True)
+            logger.warning("removed %s: its run has ended without it", path)
 
 
 def _remove_containers(host: Host, executor: DockerExecutor) -> list[str]:

@@ -18,6 +18,7 @@ from fsbench_web.core.workloads import MOUNT_POINT
 from fsbench_web.studies.models import Lease, Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from runner.config import WorkerConfig
+from runner.execution import spool
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
 from runner.host import blockdev, layer_marks, locks, signatures, sparse
@@ -278,10 +279,8 @@ def _spooled(config: WorkerConfig) -> Iterator[Orphan]:
     """Output that was measured and not stored. It is good as long as its run is not ended: then it
     is the next start of the worker that stores it.
     """
-    for path in sorted((config.data_folder / "spool" / config.name).glob("run-*.jsonl")):
-        number = path.stem.removeprefix("run-")
-        run = Run.objects.filter(pk=int(number)).first() if number.isdigit() else None
-        if run is not None and run.is_active:
+    for path, is_of_use in spool.files_by_use(config.data_folder / "spool" / config.name):
+        if is_of_use:
             yield Orphan("output", f"{path}: start the worker, which stores it", None)
         else:
             yield Orphan("output", f"{path} of a run that has ended", path.unlink)

@@ -141,8 +141,8 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
     try:
         with host.carrying_out(run_id):
             ending = _carry_out(run, host, recorder, spool)
-        end(recorder, ending)
-        spool.remove()
+            end(recorder, ending)
+            spool.remove()
         logger.info("run %s ended %s: %s", run_id, ending.state, ending.reason)
     except LeaseLost:
         spool.remove()

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs.lifecycle import LeaseHandle
 from runner.executors.base import Message
 from runner.plan import RunPlan, Step
@@ -24,11 +25,15 @@ from runner.plan import RunPlan, Step
 logger = logging.getLogger("fsbench.worker")
 
 
+def file_name(run_id: int) -> str:
+    return f"run-{run_id}.jsonl"
+
+
 class Spool:
     """One run's file. A disk that is full or gone costs the safety net, never the run."""
 
     def __init__(self, folder: Path, handle: LeaseHandle) -> None:
-        self.path = folder / f"run-{handle.run_id}.jsonl"
+        self.path = folder / file_name(handle.run_id)
         self._handle = handle
         self._file: IO[str] | None = None
         self._lock = threading.Lock()
@@ -100,6 +105,14 @@ def leftover_files(folder: Path) -> Iterator[Spooled]:
             path.unlink(missing_ok=True)
         else:
             yield spooled
+
+
+def files_by_use(folder: Path) -> Iterator[tuple[Path, bool]]:
+    """Each file, and whether it may still be stored: once its run has ended it is of no use."""
+    for path in sorted(folder.glob("run-*.jsonl")):
+        number = path.stem.removeprefix("run-")
+        run = Run.objects.filter(pk=int(number)).first() if number.isdigit() else None
+        yield path, run is not None and run.is_active
 
 
 def _read(path: Path) -> Spooled | None:

@@ -16,7 +16,7 @@ from fsbench_web.celery import app
 from fsbench_web.core.workloads import MOUNT_POINT
 from fsbench_web.studies.models import Lease, Run, RunState
 from fsbench_web.studies.runs import lifecycle
-from runner import orphans
+from runner import leftovers, orphans
 from runner.config import WorkerConfig
 from runner.host import layer_marks, locks, signatures, sparse
 from runner.host.blockdev import ToolError
@@ -353,6 +353,23 @@ def test_output_of_a_run_that_has_ended_is_removed(
     assert by_what[f"run-{run.pk}.jsonl: start the worker, which stores it"].remove is None
     remove([by_what["run-4711.jsonl of a run that has ended"]])
     assert [path.name for path in host.spool_folder.iterdir()] == [f"run-{run.pk}.jsonl"]
+
+
+def test_output_of_a_run_that_was_lost_goes_while_its_worker_lives(
+    host: Host, submitted: Callable[..., Run]
+) -> None:
+    """Its end could not be written: the database's disk was full for longer than its lease."""
+    run = submitted(host)
+    worker = announce(host.announcement())
+    host.spool_folder.mkdir(parents=True)
+    file = host.spool_folder / f"run-{run.pk}.jsonl"
+    file.write_text("{}")
+    assert lifecycle.claim(run.pk, worker) is not None
+    leftovers.remove_leftovers(host)
+    assert file.exists()
+    lifecycle.recover(worker)
+    leftovers.remove_leftovers(host)
+    assert not file.exists()
 
 
 def test_the_command_lists_removes_and_says_when_there_is_nothing(
