@@ -203,7 +203,27 @@ def _killed_while_moving() -> object:
     return None
 
 
-_STEPS: dict[str, Callable[[], object]] = {
+def _killed_behind_loading(folder: str) -> object:
+    """``manage.py restore`` that is killed as soon as the database is that of the backup."""
+    import os
+    import signal
+
+    from django.core.management import call_command
+
+    from fsbench_web.serving.backup import databases
+
+    load = databases.load
+
+    def load_and_die(*arguments: Any, **options: Any) -> None:
+        load(*arguments, **options)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    databases.load = load_and_die
+    call_command("restore", folder)
+    return None
+
+
+_STEPS: dict[str, Callable[..., object]] = {
     "runs_that_are_not_over": _runs_that_are_not_over,
     "content": _content,
     "states": _states,
@@ -213,6 +233,7 @@ _STEPS: dict[str, Callable[[], object]] = {
     "tables_of_before": _tables_of_before,
     "old_rows": _old_rows,
     "killed_while_moving": _killed_while_moving,
+    "killed_behind_loading": _killed_behind_loading,
 }
 
 
@@ -220,7 +241,8 @@ def _carried_out(wanted: str | list[str]) -> object:
     from django.core.management import CommandError, call_command
 
     if isinstance(wanted, str):
-        return _STEPS[wanted]()
+        name, *arguments = wanted.split()
+        return _STEPS[name](*arguments)
     output = io.StringIO()
     try:
         call_command(*wanted, stdout=output)

@@ -10,7 +10,9 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -19,9 +21,10 @@ import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from fsbench_web.catalog.workers import maintenance
+from fsbench_web.platform import clock
 from fsbench_web.serving.backup import backing_up, databases
 from fsbench_web.serving.backup.manifest import describe
 from tests.deploy.site import ROOT, Site
@@ -160,6 +163,69 @@ def test_nothing_is_begun_after_a_restore_that_broke_off(
     assert done.returncode == 1
     assert "all its workers are drained" in done.stderr
     assert other.step("states")["drained"] == [["lab", "manage.py restore"]]
+
+
+def test_a_restore_that_is_killed_behind_its_commit_leaves_no_queue(
+    kept: Kept, new_site: Callable[[], Site]
+) -> None:
+    other = new_site()
+    done = other.try_steps(f"killed_behind_loading {kept.folder}")
+    assert done.returncode == -signal.SIGKILL
+    [there] = other.steps("states")
+    assert there["runs"][str(kept.waiting)] == ["queued", ""]
+    assert there["drained"] == [["lab", "manage.py restore"]]
+
+
+@pytest.mark.parametrize("new_site", ["sqlite"], indirect=True)
+def test_who_has_sqlites_file_open_is_noticed(kept: Kept) -> None:
+    """As a worker has that nobody stopped, whatever its user and container."""
+    (file,) = kept.site.folder.glob("*.sqlite3")
+    with closing(sqlite3.connect(file)) as worker:
+        worker.execute("SELECT count(*) FROM catalog_worker").fetchone()
+        done = kept.site.try_to("restore", str(kept.folder), "--overwrite", file.name)
+    assert done.returncode == 1
+    assert "has the file open" in done.stderr
+    assert kept.site.step("content") == kept.content
+    assert not list(kept.site.folder.glob("tmp*"))
+
+
+# The whole dump; then somebody connects, as a worker whose network comes back.
+JOINED = """#!/bin/sh
+case "$*" in *--list*) exec {0} "$@";; esac
+{0} "$@"
+echo loaded >{1}/loaded
+read _ <{1}/joined
+"""
+
+
+@pytest.mark.parametrize(
+    "new_site", [pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
+)
+def test_who_connects_while_it_loads_is_noticed_before_anything_is_replaced(
+    kept: Kept, tmp_path: Path
+) -> None:
+    for name in ("loaded", "joined"):
+        os.mkfifo(tmp_path / name)
+    joined: list[psycopg.Connection] = []
+
+    def join() -> None:
+        (tmp_path / "loaded").read_text()
+        joined.append(psycopg.connect(kept.site.environment["DATABASE_URL"]))
+        (tmp_path / "joined").write_text("here\n")
+
+    database = kept.site.try_to("restore", str(kept.folder)).stderr.strip().rpartition(" ")[2]
+    (tmp_path / "pg_restore").write_text(JOINED.format(shutil.which("pg_restore"), tmp_path))
+    (tmp_path / "pg_restore").chmod(0o755)
+    variables = kept.site.environment
+    kept.site.environment = variables | {"PATH": f"{tmp_path}:{variables['PATH']}"}
+    threading.Thread(target=join, daemon=True).start()
+    done = kept.site.try_to("restore", str(kept.folder), "--overwrite", database)
+    kept.site.environment = variables
+    joined[0].close()
+    assert done.returncode == 1
+    assert "Somebody connected meanwhile: " in done.stderr
+    assert "Nothing was changed" in done.stderr
+    assert kept.site.step("content") == kept.content
 
 
 NO_TOOL = ""
@@ -352,22 +418,16 @@ def test_a_stack_whose_restore_failed_says_that_it_is_stopped(tmp_path: Path, fa
 
 
 @on_one
-def test_a_restore_that_cannot_drain_says_that_no_worker_may_start(
+def test_a_disk_that_is_full_behind_the_loading_is_a_sentence(
     kept: Kept, refusal: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The disk is full to the last page behind the loading."""
-
-    def full(by: str) -> list[str]:
+    def full() -> dict[str, int]:
         raise OperationalError("database or disk is full")
 
     monkeypatch.setattr(backing_up, "_refuse_to_overwrite", lambda overwrite: None)
-    monkeypatch.setattr(databases, "load", lambda file: None)
-    monkeypatch.setattr(maintenance, "hold_all", full)
-    said = refusal(kept.folder)
-    assert "disk is full" in said
-    assert "Start no worker" in said
-    monkeypatch.setattr(maintenance, "hold_all", lambda by: [])
-    monkeypatch.setattr(databases, "counts", lambda: full(""))
+    monkeypatch.setattr(clock, "now", timezone.now)
+    monkeypatch.setattr(databases, "load", lambda file, **drained: None)
+    monkeypatch.setattr(databases, "counts", full)
     said = refusal(kept.folder)
     assert "disk is full" in said
     assert "all its workers are drained" in said

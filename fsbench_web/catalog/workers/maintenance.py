@@ -4,16 +4,22 @@ A drained worker finishes what it runs and claims nothing new (studies.runs.life
 queued runs wait. Its announcements change nothing of that, and neither does a restart.
 """
 
+from datetime import datetime
+
 from django.db import transaction
 
 from fsbench_web.accounts import audit
 from fsbench_web.catalog.models import Worker
 from fsbench_web.platform import clock
 
+# For a database that is being restored (serving.backup): no worker ever sees it without this. It
+# asks for these columns alone: the tables may be of an earlier version.
+DRAIN_ALL = "UPDATE {table} SET drained_at = {at}, drained_by = {by} WHERE drained_at IS NULL"
+
 
 @transaction.atomic
 def set_drained(worker: Worker, is_drained: bool, *, by: str) -> bool:
-    """Drain the worker or let it take runs again; the only writer of these columns.
+    """Drain the worker or let it take runs again; what else writes these columns is ``DRAIN_ALL``.
 
     False when it was so already: then it stays as it was, with who drained it first and when.
     """
@@ -30,20 +36,7 @@ def set_drained(worker: Worker, is_drained: bool, *, by: str) -> bool:
     return changed == 1
 
 
-def hold_all(*, by: str) -> list[str]:
-    """Drain every worker at once; returns the names of those that were not.
-
-    Asks for these columns alone: the tables may be of an earlier version, which the audit log
-    cannot be written in. Whoever calls notes it there.
-    """
-    waiting = Worker.objects.filter(drained_at__isnull=True)
-    with transaction.atomic():
-        names = list(waiting.order_by("name").values_list("name", flat=True))
-        waiting.filter(name__in=names).update(drained_at=clock.now(), drained_by=by)
-    return names
-
-
-def note_held(names: list[str], *, by: str) -> None:
-    """What ``hold_all`` did, in the audit log."""
-    for name in names:
-        audit.note_here("worker drained", f"worker {name}", by=by)
+def note_drained(at: datetime, *, by: str) -> None:
+    """What ``DRAIN_ALL`` did, in the audit log, once the tables are of this version."""
+    for worker in Worker.objects.filter(drained_at=at, drained_by=by).order_by("name"):
+        audit.note_here("worker drained", f"worker {worker.name}", by=by)

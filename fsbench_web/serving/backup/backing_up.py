@@ -6,6 +6,7 @@ import io
 import shutil
 import sqlite3
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 from django.conf import settings
@@ -73,17 +74,10 @@ def restore(folder: Path, *, overwrite: str, echo: Callable[[str], None]) -> Man
     _refuse_unreadable_backup(backup)
     _refuse_to_overwrite(overwrite)
     echo(f"Restoring {backup.dump} of {backup.taken_at} ...")
-    databases.load(folder / backup.dump)
-    # Before anything that may fail or be killed: runs of that day wait in there.
+    drained_at = clock.now()
+    databases.load(folder / backup.dump, drained_at=drained_at, drained_by=BY)
     try:
-        held_workers = maintenance.hold_all(by=BY)
-    except DatabaseError as error:
-        raise BackupError(
-            f"The database was replaced, and its workers could not be drained: {error}. Start no "
-            "worker: make room, and restore again."
-        ) from None
-    try:
-        _make_fit(backup, held_workers, echo)
+        _make_fit(backup, drained_at, echo)
     except DatabaseError as error:
         raise BackupError(
             f"The database does not take what follows: {error}. {_REPLACED}"
@@ -95,7 +89,7 @@ def restore(folder: Path, *, overwrite: str, echo: Callable[[str], None]) -> Man
 _REPLACED = "The database was replaced all the same; all its workers are drained."
 
 
-def _make_fit(backup: Manifest, held_workers: list[str], echo: Callable[[str], None]) -> None:
+def _make_fit(backup: Manifest, drained_at: datetime, echo: Callable[[str], None]) -> None:
     """What was loaded is whole, of this version, and nobody works in it. Raises BackupError."""
     counts = databases.counts()
     differing = sorted(
@@ -106,8 +100,9 @@ def _make_fit(backup: Manifest, held_workers: list[str], echo: Callable[[str], N
             f"What was restored is not what was backed up: {', '.join(differing)}. {_REPLACED}"
         )
     echo("Bringing the tables to this version ...")
-    call_command("migrate", interactive=False, verbosity=0)
-    maintenance.note_held(held_workers, by=BY)
+    with table_version.changing():
+        call_command("migrate", interactive=False, verbosity=0)
+    maintenance.note_drained(drained_at, by=BY)
     _end_recorded_runs(echo)
     # Somebody may have signed out since, or lost the account: nobody is signed in any more.
     Session.objects.all().delete()
@@ -174,7 +169,7 @@ def damaged_artefacts() -> list[int]:
 
 def _end_recorded_runs(echo: Callable[[str], None]) -> None:
     """What ran when the backup was made runs no more. Runs that waited then may be done or unwanted
-    by now: no worker takes them before somebody resumes it (maintenance.hold_all).
+    by now: no worker takes them before somebody resumes it (maintenance.DRAIN_ALL).
     """
     for worker in Worker.objects.order_by("name"):
         with transaction.atomic():

@@ -6,12 +6,14 @@ import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from django.db import connection, transaction
 
+from fsbench_web.catalog.workers import maintenance
 from fsbench_web.serving.backup.manifest import BackupError
 
 # Sessions are not worth keeping count of: they come and go, and end with another secret key.
@@ -89,49 +91,108 @@ def is_empty() -> bool:
     return not connection.introspection.table_names()
 
 
+_USERS = (
+    "SELECT DISTINCT coalesce(host(client_addr), 'this machine') || ' (' || usename || ')' AS name "
+    "FROM pg_stat_activity WHERE datname = current_database() "
+    "AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+)
+
+
 def users() -> list[str]:
-    """Who else is connected to the database, where it tells."""
+    """Who else is connected to the database. Of SQLite's file that is not known by name."""
     if kind() == "sqlite":
-        return []
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT coalesce(host(client_addr), 'this machine') || ' (' || usename || ')' "
-            "FROM pg_stat_activity WHERE datname = current_database() "
-            "AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-        )
-        return sorted({str(row[0]) for row in cursor.fetchall()})
-
-
-def load(file: Path) -> None:
-    """Replace everything in the database with the dump: all of it, or nothing is changed. What was
-    there goes when the dump is whole, so that there must be room for both. Raises BackupError.
-    """
-    if kind() == "sqlite":
-        connection.ensure_connection()
         try:
-            # One transaction of the database that is written to (sqlite.org/backup.html).
-            with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as source:
-                source.backup(connection.connection)
-        except sqlite3.Error as error:
+            with _alone():
+                return []
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                return ["a process that has the file open"]
+            raise BackupError(f"The database cannot be used: {error}.") from None
+    with connection.cursor() as cursor:
+        cursor.execute(f"{_USERS} ORDER BY name")
+        return [str(row[0]) for row in cursor.fetchall()]
+
+
+def load(file: Path, *, drained_at: datetime, drained_by: str) -> None:
+    """Replace everything in the database with the dump, its workers drained: all of it, or nothing
+    is changed, also where somebody connects meanwhile. What was there goes when the dump is whole,
+    so that there must be room for both. Raises BackupError.
+    """
+    drained = {
+        "at": str(connection.ops.adapt_datetimefield_value(drained_at)),
+        "by": drained_by,
+    }
+    if kind() == "sqlite":
+        try:
+            _load_copy(file, drained)
+        except (sqlite3.Error, OSError) as error:
             raise BackupError(f"The database cannot be loaded: {error}. {_AS_IT_WAS}") from None
-        finally:
-            connection.close()
         return
     # Known before tables are locked: that the tool is there, and reads what this pg_dump wrote.
     _tool("pg_restore", "--list", str(file))
     connection.close()
-    _load_script(file)
+    _load_script(file, drained)
 
 
 _AS_IT_WAS = "Nothing was changed. There must be room for what is there and for the backup."
 
 
-def _load_script(file: Path) -> None:
+@contextmanager
+def _alone() -> Iterator[sqlite3.Connection]:
+    """SQLite's file, which nobody else has open or can open meanwhile.
+
+    Raises sqlite3.OperationalError.
+    """
+    connection.close()
+    name = str(connection.settings_dict["NAME"])
+    with closing(sqlite3.connect(name, timeout=0, isolation_level=None)) as database:
+        # Whoever has a database with a log open shares its lock for as long (sqlite.org/wal.html,
+        # 8: without shared memory).
+        database.execute("PRAGMA locking_mode=EXCLUSIVE")
+        database.execute("BEGIN EXCLUSIVE")
+        database.execute("COMMIT")
+        yield database
+
+
+def _load_copy(file: Path, drained: Mapping[str, str]) -> None:
+    """By way of a copy, in which the workers are drained, and which then is loaded in one
+    transaction (sqlite.org/backup.html). Its file has no name: it goes however this process ends.
+    """
+    with _alone() as database, ExitStack() as at_the_end:
+        folder = Path(str(connection.settings_dict["NAME"])).parent
+        with tempfile.NamedTemporaryFile(dir=folder) as place:
+            copy = at_the_end.enter_context(closing(sqlite3.connect(place.name)))
+        copy.execute("PRAGMA journal_mode=MEMORY")
+        source = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+        with closing(source):
+            source.backup(copy)
+        drain = maintenance.DRAIN_ALL.format(table="catalog_worker", at=":at", by=":by")
+        copy.execute(drain, drained)
+        copy.commit()
+        copy.backup(database)
+
+
+# Behind the dump, which leaves an empty search_path. Who comes now waits for the locks of tables
+# that are gone: it is seen, and nothing is committed.
+_END = f"""
+{maintenance.DRAIN_ALL.format(table="public.catalog_worker", at=":'at'", by=":'by'")};
+DO $$ DECLARE users text; BEGIN
+    SELECT string_agg(name, ', ' ORDER BY name) INTO users FROM ({_USERS}) AS others;
+    IF users IS NOT NULL THEN
+        RAISE EXCEPTION 'Somebody connected meanwhile: %. Stop web and workers.', users;
+    END IF;
+END $$;
+COMMIT;
+"""  # noqa: S608 - nothing of it comes from elsewhere
+
+
+def _load_script(file: Path, drained: Mapping[str, str]) -> None:
     """In one transaction: what ends before its COMMIT, of whatever cause, the server takes back."""
     dumping = ("pg_restore", "--no-owner", "--no-acl", "--file=-", str(file))
     loading = (
         *("psql", "--dbname", str(connection.settings_dict["NAME"]), "--no-password"),
         *("--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"),
+        *(f"--set={name}={value}" for name, value in drained.items()),
     )
     with tempfile.TemporaryFile() as errors, ExitStack() as at_the_end:
 
@@ -153,7 +214,7 @@ def _load_script(file: Path) -> None:
             )
             shutil.copyfileobj(dump.stdout, psql.stdin)
             if dump.wait() == 0:
-                psql.stdin.write(b"COMMIT;\n")
+                psql.stdin.write(_END.encode())
         with suppress(BrokenPipeError):
             psql.stdin.close()
         dump.stdout.close()
