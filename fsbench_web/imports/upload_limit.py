@@ -1,6 +1,7 @@
 """Uploads that are too large are refused while they arrive, not when they have filled a disk."""
 
 import json
+import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import wraps
 from typing import Any
@@ -12,8 +13,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
-from fsbench_web.platform.http import problems
+from fsbench_web.platform.http import error_pages, problems
 
+logger = logging.getLogger("fsbench.imports")
 # Room for the other fields of a form and the boundaries between its parts.
 FORM_BYTES = 256 * 1024
 View = Callable[..., HttpResponse]
@@ -109,7 +111,7 @@ class BodyLimit:
             return
         limit_bytes = settings.MAX_UPLOAD_BYTES + FORM_BYTES
         if _content_length(scope) > limit_bytes:
-            await _refuse(scope, send)
+            await _refuse(scope, send, 413, too_large_sentence())
             return
         seen, answered = 0, False
 
@@ -130,7 +132,13 @@ class BodyLimit:
             await self.application(scope, receive_counted, note_answer)
         except _TooLarge:
             if not answered:
-                await _refuse(scope, send)
+                await _refuse(scope, send, 413, too_large_sentence())
+        except OSError as error:
+            if answered or not error_pages.is_disk_full(error):
+                raise
+            logger.error("%s: the folder of temporary files: %s", scope["path"], error)
+            sentence = error_pages.DISK_FULL.format(where="the folder of temporary files")
+            await _refuse(scope, send, 503, sentence)
 
 
 class _TooLarge(Exception):
@@ -144,14 +152,13 @@ def _content_length(scope: Message) -> int:
     return 0
 
 
-async def _refuse(scope: Message, send: Send) -> None:
-    """413: JSON under /api/, else a plain sentence. The connection goes: its body is unread."""
-    sentence = too_large_sentence()
+async def _refuse(scope: Message, send: Send, status: int, sentence: str) -> None:
+    """JSON under /api/, else a plain sentence. The connection goes: its body is unread."""
     media_type, body = "text/plain; charset=utf-8", sentence
     if scope["path"].startswith("/api/"):
         media_type = problems.MEDIA_TYPE
         error = {"file": None, "line": None, "column": None, "message": sentence}
-        body = json.dumps(problems.document(413, sentence, [error]))
+        body = json.dumps(problems.document(status, sentence, [error]))
     headers = [(b"content-type", media_type.encode()), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body.encode()})

@@ -1,11 +1,14 @@
 """Uploads beyond the limit: refused in words, before they are kept or even read."""
 
 import asyncio
+import errno
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.test import Client
 from pytest_django.fixtures import Settings
 
@@ -83,6 +86,49 @@ def test_a_body_that_does_not_say_is_read_up_to_the_limit() -> None:
     status, body, taken = ask("/api/v1/imports", [b"x" * 500_000] * 10, None)
     assert (status, taken) == (413, 3)
     assert body.startswith(b'{"detail": "The upload is larger')
+
+
+def test_a_body_that_finds_no_room_is_told_so() -> None:
+    """Django keeps a large one in the folder of temporary files before it looks at the request."""
+    sent: list[Any] = []
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        raise AssertionError
+
+    scope = {"type": "http", "path": "/api/v1/imports", "headers": []}
+    asyncio.run(BodyLimit(application)(scope, receive, send))
+    assert sent[0]["status"] == 503
+    assert b"is full; nothing was stored" in sent[1]["body"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("address", ["/imports/new/", "/api/v1/imports"])
+def test_an_upload_that_finds_no_room_is_told_so_and_leaves_nothing(
+    signed_in: Client,
+    address: str,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path
+    settings.FILE_UPLOAD_MAX_MEMORY_SIZE = 0
+
+    def write(handler: TemporaryFileUploadHandler, data: bytes, start: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(TemporaryFileUploadHandler, "receive_data_chunk", write)
+    files = {"files": SimpleUploadedFile("a.csv", b"x" * 1000)}
+    response = signed_in.post(address, {"study": "x", "source": "x", **files})
+    assert response.status_code == 503
+    assert "disk" in response.content.decode()
+    assert "nothing was stored" in response.content.decode()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_body_within_the_limit_passes() -> None:

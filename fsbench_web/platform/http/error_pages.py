@@ -1,11 +1,14 @@
 """What is answered when a request comes to nothing: pages for people, JSON under /api/."""
 
+import errno
 import logging
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from django.conf import settings
 from django.core.exceptions import TooManyFieldsSent
-from django.db import InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve
@@ -14,6 +17,11 @@ from fsbench_web.platform.http import problems
 
 logger = logging.getLogger("fsbench.errors")
 
+# Of a statement that found no room, and of an upload that arrived where there was none.
+DISK_FULL = (
+    "The disk of {where} is full; nothing was stored. Whoever runs this site has to make room: "
+    "sending it again does not help before."
+)
 _LAST_RESORT = (
     "<!doctype html><title>fsbench: error</title><h1>Something went wrong</h1>"
     "<p>fsbench could not answer, and could not draw its error page either. "
@@ -149,16 +157,48 @@ def database_away(
 
 
 def service_unavailable(request: HttpRequest, exception: Exception) -> HttpResponse | None:
-    """503 for what the database did not answer, and None for everything else."""
-    if not isinstance(exception, OperationalError | InterfaceError):
+    """503 for what the database did not answer, and for a disk that is full; None for everything
+    else.
+    """
+    is_of_database = isinstance(exception, OperationalError | InterfaceError)
+    is_full = is_disk_full(exception)
+    if not (is_of_database or is_full):
         return None
-    logger.error("%s %s: the database: %s", request.method, request.path, exception)
+    place = "the database" if is_of_database else "the data folder"
+    logger.error("%s %s: %s: %s", request.method, request.path, place, exception)
+    if is_full:
+        _remove_arrived(request)
     if _is_api(request):
-        response = _json(503, "The database did not answer in time: try again in a moment.")
+        late = "The database did not answer in time: try again in a moment."
+        response = _json(503, DISK_FULL.format(where=place) if is_full else late)
     else:
-        response = _page(None, 503, "503.html", {"was_sent": request.method == "POST"})
+        context = {"was_sent": request.method == "POST", "is_disk_full": is_full}
+        response = _page(None, 503, "503.html", context)
     response["Retry-After"] = "30"
     return response
+
+
+def _remove_arrived(request: HttpRequest) -> None:
+    """What came of an upload until then. Django leaves it to the garbage collector, and an idle
+    process, on a full disk, keeps it.
+    """
+    for handler in request.upload_handlers:
+        with suppress(OSError):  # what is not written yet finds no room either
+            if hasattr(handler, "file"):
+                handler.file.close()
+
+
+def is_disk_full(exception: Exception) -> bool:
+    """Whether the database, or a file, found no room: PostgreSQL's error 53100, SQLite's
+    SQLITE_FULL, ENOSPC and EDQUOT.
+    """
+    match exception.__cause__ if isinstance(exception, DatabaseError) else exception:
+        case sqlite3.Error() as cause:
+            return getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        case OSError() as cause:
+            return cause.errno in (errno.ENOSPC, errno.EDQUOT)
+        case cause:
+            return getattr(cause, "sqlstate", None) == "53100"
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

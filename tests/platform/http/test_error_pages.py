@@ -4,13 +4,14 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.test import AsyncClient, Client, override_settings
 from django.urls import include, path
 
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.imports import routes
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs import control
 
@@ -48,12 +49,29 @@ def find_it_locked(request: HttpRequest) -> HttpResponse:
 
 
 @requires(Action.OPEN)
+def find_it_full(request: HttpRequest) -> HttpResponse:
+    """The database's own error."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("DO $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$")
+        cursor.execute("PRAGMA page_count")
+        pages = cursor.fetchone()[0]
+        cursor.execute(f"PRAGMA max_page_count = {pages}")
+        try:
+            cursor.execute("CREATE TABLE more AS SELECT zeroblob(10000000) AS bytes")
+        finally:
+            cursor.execute("PRAGMA max_page_count = 1000000000")
+    raise AssertionError
+
+
+@requires(Action.OPEN)
 async def find_it_gone(request: HttpRequest) -> HttpResponse:
     raise InterfaceError("connection already closed: secret detail")
 
 
 urlpatterns = [
     *(path(f"{prefix}locked/", find_it_locked) for prefix in ("", "api/v1/")),
+    *(path(f"{prefix}full/", find_it_full) for prefix in ("", "api/v1/")),
     *(path(f"{prefix}gone/", find_it_gone) for prefix in ("", "api/v1/")),
     *(path(f"{prefix}say-404/", say_404) for prefix in ("", "api/v1/")),
     *(path(f"{prefix}missing-run/", missing_run) for prefix in ("", "api/v1/")),
@@ -211,6 +229,25 @@ def test_a_busy_database_is_said_so(client: Client, address: str) -> None:
     body = json.loads(client.get(f"/api/v1{address}").content)
     assert list(body) == ["detail", "errors", "type", "title", "status"]
     assert "try again" in body["detail"]
+
+
+def test_a_full_disk_is_told_from_a_busy_database(client: Client, db: None) -> None:
+    response = client.post("/full/")
+    assert response.status_code == 503
+    text = response.content.decode()
+    assert "The disk is full" in text
+    assert "busy" not in text
+    detail = json.loads(client.post("/api/v1/full/").content)["detail"]
+    assert detail.startswith("The disk of the database is full; nothing was stored.")
+
+
+def test_a_call_of_the_api_tells_a_full_disk_too(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routes, "fields_of", lambda request, *names: find_it_full(request))
+    response = admin_client.post("/api/v1/imports", {"study": "x"})
+    assert response.status_code == 503
+    assert "The disk of the database is full" in response.json()["detail"]
 
 
 def test_a_form_that_finds_the_database_locked_gets_this_page(
