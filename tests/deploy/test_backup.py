@@ -189,6 +189,23 @@ def test_who_has_sqlites_file_open_is_noticed(kept: Kept) -> None:
     assert not list(kept.site.folder.glob("tmp*"))
 
 
+@pytest.mark.parametrize(
+    "new_site", [pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
+)
+def test_who_is_connected_as_another_role_is_noticed(kept: Kept) -> None:
+    """PostgreSQL tells a role little of the connections of others, and not what they are."""
+    url = kept.site.environment["DATABASE_URL"]
+    variables = kept.site.environment
+    with psycopg.connect(url, autocommit=True) as worker:
+        worker.execute("CREATE ROLE of_the_web")
+        kept.site.environment = variables | {"PGOPTIONS": "-c role=of_the_web"}
+        done = kept.site.try_to("restore", str(kept.folder), "--overwrite", "postgres")
+        kept.site.environment = variables
+        worker.execute("DROP ROLE of_the_web")
+    assert done.returncode == 1
+    assert "Somebody is connected to the database: unknown address (" in done.stderr
+
+
 # The whole dump; then somebody connects, as a worker whose network comes back.
 JOINED = """#!/bin/sh
 case "$*" in *--list*) exec {0} "$@";; esac

@@ -91,10 +91,13 @@ def is_empty() -> bool:
     return not connection.introspection.table_names()
 
 
+# Of connections of another role a role may see neither the address nor the type. Processes of the
+# server itself have no role.
 _USERS = (
-    "SELECT DISTINCT coalesce(host(client_addr), 'this machine') || ' (' || usename || ')' AS name "
-    "FROM pg_stat_activity WHERE datname = current_database() "
-    "AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+    "SELECT DISTINCT coalesce(host(client_addr), CASE WHEN backend_type IS NULL "
+    "THEN 'unknown address' ELSE 'this machine' END) || ' (' || usename || ')' AS name "
+    "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
+    "AND coalesce(backend_type, 'client backend') = 'client backend' AND usename IS NOT NULL"
 )
 
 
