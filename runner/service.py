@@ -147,7 +147,7 @@ def send_heartbeat(host: Host) -> None:
             _recover_runs(host, worker, removed)
     elif host.has_taken_over:
         leftovers.remove_leftovers(host)
-    lifecycle.reap_lost()
+    lifecycle.reap_lost(host.lease_watch)
     lifecycle.end_expired_runs()
     if host.has_taken_over and not host.stopping.is_set():
         lifecycle.resend(worker)

@@ -14,6 +14,7 @@ from typing import Any
 from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnouncement
 from fsbench_web.core.traces.tracers import OPERATIONS, REQUESTS
 from fsbench_web.platform.version import VERSION
+from fsbench_web.studies.runs.leases import LeaseWatch
 from runner.config import WorkerConfig
 from runner.executors.base import Capabilities, Executor
 from runner.executors.guest import GuestExecutor
@@ -51,6 +52,8 @@ class Host:
         self.stopping = threading.Event()
         # False while what an earlier worker left could not be removed: then nothing is claimed.
         self.has_taken_over = True
+        # What this process has seen of all workers' leases.
+        self.lease_watch = LeaseWatch()
         self._is_executor_away = False
         self._lock = threading.RLock()
         self._entries: dict[str, LunEntry] = {}

@@ -122,6 +122,7 @@ class Supervisor:
         echo: Callable[[str], None],
     ):
         self._listening = listening
+        self._lease_watch = lifecycle.LeaseWatch()
         manage = str(settings.BASE_DIR / "manage.py")
         descriptor = listening.fileno()
         self.webs = [
@@ -282,7 +283,7 @@ class Supervisor:
                 self._check_own_files()
             try:
                 close_old_connections()
-                lifecycle.reap_lost()
+                lifecycle.reap_lost(self._lease_watch)
                 lifecycle.end_expired_runs()
                 if time.monotonic() >= maintenance_at:
                     maintenance_at = time.monotonic() + MAINTENANCE_EVERY_S

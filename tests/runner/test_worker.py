@@ -303,17 +303,19 @@ def suspend(process: subprocess.Popen[Any]) -> None:
 
 
 def test_a_worker_that_was_stopped_for_longer_than_its_lease_writes_nothing_more(
-    worker: WorkerProcess,
+    worker: WorkerProcess, settings: Any
 ) -> None:
     """SIGSTOP, as a virtual machine is suspended; somebody else ends its run meanwhile."""
     worker.environment["FSBENCH_WORKER_SILENT_AFTER_S"] = "4"
+    settings.WORKER_SILENT_AFTER_S = 4
+    watch = lifecycle.LeaseWatch()
     worker.start()
     assert worker.process is not None
     run = run_on(worker, parameters=LONG)
     worker.wait_until(is_measuring(run))
     suspend(worker.process)
     try:
-        worker.wait_until(lambda: lifecycle.reap_lost() == [run.pk])
+        worker.wait_until(lambda: lifecycle.reap_lost(watch) == [run.pk])
         run.refresh_from_db()
         assert run.state == RunState.LOST
         lines, changes = run.log_lines.count(), run.changes.count()

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
@@ -18,6 +19,7 @@ from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs.leases import LeaseWatch
 from fsbench_web.studies.scores import ingest
 
 GB = 1024**3
@@ -63,6 +65,15 @@ def worker_announcement(**changes: Any) -> WorkerAnnouncement:
         "has_started": True,
     }
     return WorkerAnnouncement(**(values | changes))
+
+
+def after_silence(seconds: float | None = None) -> LeaseWatch:
+    """What a process sees that looked at all leases, and looks again after a silent time."""
+    ticks = [0.0]
+    watch = LeaseWatch(lambda: ticks[0])
+    assert watch.over() == {}
+    ticks[0] = settings.WORKER_SILENT_AFTER_S + 1 if seconds is None else seconds
+    return watch
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ it. All are taken in one transaction or none is. Rows are locked in the order of
 their keys everywhere, and leases before runs, so that no two transactions wait for each other.
 """
 
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from itertools import chain
 
@@ -29,6 +30,12 @@ from fsbench_web.studies.models import Lease, Run, Series
 
 Resource = tuple[str, int, str]
 """("lun", its key, ""), ("controller", the key of its worker, its name) or ("disk", 0, its name)"""
+
+Stamp = tuple[int, datetime | None]
+"""Token and end of a lease: every heartbeat and every claim writes another one."""
+
+MOST_LEASE_S = 3600.0
+"""What FSBENCH_WORKER_SILENT_AFTER_S is at most, on whichever host."""
 
 
 class LeaseLost(Exception):
@@ -197,9 +204,52 @@ def _expiry() -> CombinedExpression:
     return AT_DATABASE + lease_duration()
 
 
-def expired() -> QuerySet[Lease]:
-    """Those that nobody has prolonged in time, by the clock that wrote them."""
-    return Lease.objects.filter(expires_at__lt=AT_DATABASE)
+@dataclass(frozen=True)
+class _Sighting:
+    """A lease as it was seen first, and when it is over unless somebody prolongs it."""
+
+    stamp: Stamp
+    over_at: float
+
+
+class LeaseWatch:
+    """What one process has seen of all leases, by a clock that nobody can set.
+
+    A lease is over when it stood in its row, unchanged, for as long as a lease lives, and for as
+    long as it said when it was seen first (the host that wrote it may give its leases longer). One
+    look says nothing: where the database's clock is set forward, every lease is past at once,
+    though its holder writes on its disk. A process that has just started has seen nothing yet, and
+    one that slept has seen nothing meanwhile: ``ticks`` stands still then.
+    """
+
+    def __init__(self, ticks: Callable[[], float] = time.monotonic) -> None:
+        self._ticks = ticks
+        self._seen: dict[int, _Sighting] = {}
+
+    def over(self) -> dict[int, Stamp]:
+        """{lease: what its row said all the time} of those that are over. One query."""
+        asked_at = self._ticks()
+        rows = list(
+            Lease.objects.exclude(run=None)
+            .annotate(at=AT_DATABASE)
+            .values_list("pk", "token", "expires_at", "at")
+        )
+        answered_at = self._ticks()
+        seen = {}
+        for key, token, expires_at, at in rows:
+            sighting = self._seen.get(key)
+            if sighting is None or sighting.stamp != (token, expires_at):
+                left_s = (expires_at - at).total_seconds() if expires_at else 0.0
+                over_at = answered_at + _unprolonged_s(left_s)
+                sighting = _Sighting((token, expires_at), over_at)
+            seen[key] = sighting
+        self._seen = seen
+        return {key: one.stamp for key, one in seen.items() if one.over_at < asked_at}
+
+
+def _unprolonged_s(left_s: float) -> float:
+    """For how long a lease must be seen unchanged that had ``left_s`` by the database's clock."""
+    return max(float(settings.WORKER_SILENT_AFTER_S), min(left_s, MOST_LEASE_S))
 
 
 def free(run: Run) -> None:
@@ -207,10 +257,15 @@ def free(run: Run) -> None:
     Lease.objects.filter(run=run).update(run=None, worker=None, expires_at=None)
 
 
-def runs_of(rows: QuerySet[Lease]) -> list[Run]:
-    """The runs that hold one of these leases, each once and locked with it, by key of the lease."""
+def runs_of(rows: QuerySet[Lease], stamps: Mapping[int, Stamp] | None = None) -> list[Run]:
+    """The runs that hold one of these leases, each once and locked with it, by key of the lease.
+
+    With ``stamps`` only of those whose row still says that.
+    """
     runs: dict[int, Run] = {}
     for lease in _locked(rows.exclude(run=None)):
+        if stamps is not None and stamps.get(lease.pk) != (lease.token, lease.expires_at):
+            continue  # prolonged, or another run's, since it was looked at
         if lease.run_id is not None and lease.run_id not in runs:
             runs[lease.run_id] = Run.objects.get(pk=lease.run_id)
     return list(runs.values())

@@ -42,6 +42,7 @@ from fsbench_web.studies.runs import (
 from fsbench_web.studies.runs.clients import parts
 from fsbench_web.studies.runs.leases import LeaseHandle as LeaseHandle
 from fsbench_web.studies.runs.leases import LeaseLost as LeaseLost
+from fsbench_web.studies.runs.leases import LeaseWatch as LeaseWatch
 from fsbench_web.studies.runs.leases import lease_duration as lease_duration
 from fsbench_web.studies.runs.windows import closing
 from fsbench_web.studies.scores import busy
@@ -308,22 +309,26 @@ def cancel(run_id: int, by: str) -> RunState:
     return RunState(Run.objects.get(pk=run_id).state)
 
 
-@transaction.atomic
-def reap_lost(now: datetime | None = None) -> list[int]:
-    """End as lost every active run whose lease ran out, and free its LUN. Returns their ids."""
+def reap_lost(watch: LeaseWatch) -> list[int]:
+    """End as lost every active run whose lease is over for whoever watches (``LeaseWatch``), and
+    free its LUN. Returns their ids.
+    """
+    over = watch.over()
+    if not over:
+        return []
     lost = []
-    expired = Lease.objects.filter(expires_at__lt=now) if now else leases.expired()
-    for run in leases.runs_of(expired):
-        _end(
-            run,
-            RunState.LOST,
-            f"Its worker{parts.as_leader(run)} sent no heartbeat for "
-            f"{settings.WORKER_SILENT_AFTER_S} s while the run was {run.state}. "
-            "Nothing of it enters a score.",
-            Cause.SILENT,
-        )
-        logger.warning("run %s is lost: its lease ran out", run.pk, extra={"run": run.pk})
-        lost.append(run.pk)
+    with transaction.atomic():
+        for run in leases.runs_of(Lease.objects.filter(pk__in=over), over):
+            _end(
+                run,
+                RunState.LOST,
+                f"Its worker{parts.as_leader(run)} sent no heartbeat for "
+                f"{settings.WORKER_SILENT_AFTER_S} s while the run was {run.state}. "
+                "Nothing of it enters a score.",
+                Cause.SILENT,
+            )
+            logger.warning("run %s is lost: its lease ran out", run.pk, extra={"run": run.pk})
+            lost.append(run.pk)
     return lost
 
 
@@ -351,10 +356,11 @@ def resend(worker: Worker, now: datetime | None = None) -> list[int]:
     A message may have been lost, or have come while what the run needs was in use.
     """
     now = now or clock.now()
-    due = now - timedelta(seconds=2 * settings.WORKER_HEARTBEAT_S)
+    sent_lately = timedelta(seconds=2 * settings.WORKER_HEARTBEAT_S)
     sent: list[int] = []
     for run in queue.startable(worker):
-        if run.sent_at is None or run.sent_at < due:
+        # One that is to be sent in an hour was sent before the clock was set back.
+        if run.sent_at is None or abs(now - run.sent_at) > sent_lately:
             if not nudges.nudge(run, now):
                 break
             sent.append(run.pk)

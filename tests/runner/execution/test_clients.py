@@ -34,6 +34,7 @@ from runner.executors.local import LocalExecutor
 from runner.host import mount_folder, mounts
 from runner.worker import Host
 from tests.runner.conftest import write_luns, write_run
+from tests.studies.conftest import after_silence
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.root]
 
@@ -301,7 +302,7 @@ def test_without_its_leader_a_client_ends(lab: Lab) -> None:
     Lease.objects.exclude(run=None).update(expires_at="2020-01-01T00:00:00Z")
     for part in lab.parts:
         part.result(30)
-    assert lifecycle.reap_lost() == [run.pk]
+    assert lifecycle.reap_lost(after_silence()) == [run.pk]
     assert Lease.objects.exclude(run=None).count() == 0
 
 

@@ -5,13 +5,11 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import OperationalError
-from django.utils import timezone
 
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
@@ -31,6 +29,7 @@ from runner.plan import RunPlan
 from runner.worker import Host
 from tests.measured import measured
 from tests.runner.conftest import sparse_lun, tool, write_luns
+from tests.studies.conftest import after_silence
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 
@@ -407,7 +406,7 @@ def test_a_worker_that_lost_its_lease_stops_and_writes_nothing(
     beat = lifecycle.heartbeat
 
     def reap_then_beat(handle: lifecycle.LeaseHandle, **values: object) -> bool:
-        lifecycle.reap_lost(timezone.now() + timedelta(days=1))
+        lifecycle.reap_lost(after_silence())
         return beat(handle, **values)  # type: ignore[arg-type]
 
     monkeypatch.setattr(lifecycle, "heartbeat", reap_then_beat)
@@ -623,7 +622,7 @@ def test_a_worker_that_was_held_up_before_it_erased_erases_nothing(
     def hold_up(*arguments: object) -> None:
         verify(*arguments)  # type: ignore[arg-type]
         if next(times) == (1 if moment == "in the checks" else 2):
-            lifecycle.reap_lost(timezone.now() + timedelta(hours=1))
+            lifecycle.reap_lost(after_silence())
 
     monkeypatch.setattr(places, "verify", hold_up)
     carry_out(run, host)

@@ -1,13 +1,11 @@
 """Which runs are in one block: everything once before anything again."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import User
-from django.utils import timezone
 
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, ReferenceSpec
@@ -17,7 +15,7 @@ from fsbench_web.studies.runs import control, lifecycle
 from fsbench_web.studies.scores import rejudging
 from fsbench_web.studies.scores.queries import scores_for
 from fsbench_web.studies.scores.score_filter import ScoreFilter
-from tests.studies.conftest import complete, start
+from tests.studies.conftest import after_silence, complete, start
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +47,7 @@ def test_a_second_job_of_the_same_series_has_blocks_of_its_own(spec: MakeSpec, a
 def test_what_was_interrupted_stays_in_its_block(runs: list[Run]) -> None:
     complete(runs[0])
     start(runs[1])
-    lifecycle.reap_lost(timezone.now() + timedelta(days=1))
+    lifecycle.reap_lost(after_silence())
     again = Run.objects.get(retry_of=runs[1])
     assert again.block == runs[0].block == runs[1].block != ""
 

@@ -22,8 +22,8 @@ from fsbench_web.studies.runs.clients import parts
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from fsbench_web.studies.series import next_repeat, series_for
 from tests.accounts.people import person
-from tests.studies.conftest import worker_announcement
-from tests.studies.runs.test_lifecycle import after_silence, at_once, fresh
+from tests.studies.conftest import after_silence, worker_announcement
+from tests.studies.runs.test_lifecycle import at_once, fresh
 
 NAMES = ("node1", "node2", "node3")
 

@@ -20,7 +20,7 @@ from fsbench_web.studies.models import (
 )
 from fsbench_web.studies.runs import control, lifecycle, nudges, queue
 from fsbench_web.studies.runs.control import Cancelled, ControlRefused
-from tests.studies.conftest import complete, start
+from tests.studies.conftest import after_silence, complete, start
 from tests.studies.runs.test_lifecycle import at_once
 
 MakeSpec = Callable[..., JobSpec]
@@ -158,7 +158,7 @@ class TestRetry:
         complete(runs[0])
         lifecycle.finish(start(runs[1]), RunState.FAILED, "x")
         start(runs[2])
-        lifecycle.reap_lost(timezone.now() + timedelta(days=1))
+        lifecycle.reap_lost(after_silence())
         lifecycle.cancel(runs[3].pk, "ann")
         assert states() == ["done", "failed", "lost", "cancelled"]
         return runs

@@ -1,14 +1,12 @@
 """What is run again by itself: runs whose worker, host or daemon died, and nothing else."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
-from django.utils import timezone
 
 from fsbench_web.accounts.models import AuditEntry, LunGrant
 from fsbench_web.catalog.models import Worker
@@ -19,7 +17,7 @@ from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Job, RepeatRule, Run, RunState
 from fsbench_web.studies.runs import control, lifecycle, queue
-from tests.studies.conftest import complete, start
+from tests.studies.conftest import after_silence, complete, start
 from tests.studies.runs.test_lifecycle import at_once
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +28,7 @@ MakeSpec = Callable[..., JobSpec]
 def lose(run: Run) -> Run:
     """Its worker dies, and its lease runs out."""
     start(run)
-    assert lifecycle.reap_lost(timezone.now() + timedelta(days=1)) == [run.pk]
+    assert lifecycle.reap_lost(after_silence()) == [run.pk]
     run.refresh_from_db()
     return run
 
@@ -104,7 +102,7 @@ def again_last(run: Run) -> Run:
 def test_a_run_that_was_asked_to_stop_is_not_run_again(runs: list[Run]) -> None:
     start(runs[0])
     control.cancel(runs[0].job_id or 0, "ann")
-    lifecycle.reap_lost(timezone.now() + timedelta(days=1))
+    lifecycle.reap_lost(after_silence())
     assert Run.objects.get(pk=runs[0].pk).state == RunState.LOST
     assert not Run.objects.filter(state=RunState.QUEUED).exists()
 
@@ -234,11 +232,11 @@ class TestAtTheSameMoment:
         for number in range(self.ROUNDS):
             first = submit(spec(new_study=f"Round {number}"), "disk1", ann)[0]
             start(first)
-            later = timezone.now() + timedelta(days=1)
+            first_watch, second_watch = after_silence(), after_silence()
             at_once(
-                lambda later=later: lifecycle.reap_lost(later),  # type: ignore[misc]
+                lambda watch=first_watch: lifecycle.reap_lost(watch),  # type: ignore[misc]
                 lambda: lifecycle.recover(worker),
-                lambda later=later: lifecycle.reap_lost(later),  # type: ignore[misc]
+                lambda watch=second_watch: lifecycle.reap_lost(watch),  # type: ignore[misc]
             )
             assert Run.objects.filter(retry_of=first).count() == 1
             control.cancel(first.job_id or 0, "ann")

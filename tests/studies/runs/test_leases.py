@@ -7,10 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
+from django.db.models import F
 from django.utils import timezone
 
 from fsbench_web.catalog.configurations.records import configuration_for
@@ -20,8 +22,8 @@ from fsbench_web.studies.models import ACTIVE_STATES, Job, Lease, Run, RunState,
 from fsbench_web.studies.runs import leases, lifecycle, new_runs, nudges, queue
 from fsbench_web.studies.runs.lifecycle import LeaseHandle, LeaseLost
 from fsbench_web.studies.series import next_repeat, series_for
-from tests.studies.conftest import worker_announcement
-from tests.studies.runs.test_lifecycle import after_silence, at_once, fresh
+from tests.studies.conftest import after_silence, worker_announcement
+from tests.studies.runs.test_lifecycle import at_once, fresh
 
 HBA = "HBA 1, slot 3"
 
@@ -170,8 +172,9 @@ class TestFencing:
     def test_a_heartbeat_prolongs_all(self, lab: Worker) -> None:
         handle = claim(submitted(lab, "hba-a", "log"), lab)
         Lease.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+        watch = after_silence()
         lifecycle.heartbeat(handle)
-        assert lifecycle.reap_lost() == []
+        assert lifecycle.reap_lost(watch) == []
         assert Lease.objects.filter(expires_at__gt=timezone.now()).count() == 3
 
     def test_a_lost_run_frees_all_and_ends_once(self, lab: Worker) -> None:
@@ -323,10 +326,11 @@ def run_all(worker: Worker, runs: list[Run], reaps: bool = False) -> None:
     def look() -> None:
         clashes.extend(shared_twice())
 
+    reaper = leases.LeaseWatch()
     with ThreadPoolExecutor(6) as pool:
         watchers = [pool.submit(watch, look, stop)]
         if reaps:
-            watchers.append(pool.submit(watch, lifecycle.reap_lost, stop))
+            watchers.append(pool.submit(watch, lambda: lifecycle.reap_lost(reaper), stop))
         workers = [pool.submit(work) for _ in range(3)]
         try:
             for one in workers:
@@ -487,6 +491,66 @@ class TestADiskOfSeveralHosts:
         other = announce(worker_announcement(name="host-b", luns=announced))
         claim(submitted(one, "san-0"), one)
         assert lifecycle.claim(submitted(other, "a", "log").pk, other) is None
+
+
+HOUR = timedelta(hours=1)
+
+
+class TestAStepOfTheDatabasesClock:
+    """What an administrator, or a time server that comes back, does to what is written already."""
+
+    def test_it_gives_a_living_runs_disk_to_no_other_worker(self, db: None) -> None:
+        one, other = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN})
+        run, waiting = submitted(one, "san-0"), submitted(other, "san-0")
+        watch = after_silence(5)
+        handle = claim(run, one)
+        assert lifecycle.reap_lost(watch) == []
+        lifecycle.heartbeat(handle)
+        Lease.objects.exclude(run=None).update(expires_at=F("expires_at") - HOUR)
+        assert lifecycle.reap_lost(watch) == []
+        assert lifecycle.claim(waiting.pk, other) is None
+        lifecycle.heartbeat(handle)
+
+    @pytest.mark.parametrize("step", [HOUR, -HOUR], ids=["ahead", "back"])
+    def test_who_is_silent_all_the_same_is_lost_no_later(
+        self, lab: Worker, step: timedelta
+    ) -> None:
+        run = submitted(lab, "hba-a", "log")
+        claim(run, lab)
+        watch = after_silence()
+        # Its own end of the lease is then past, or an hour away; nobody has written it anew.
+        with patch.object(leases, "AT_DATABASE", leases.AT_DATABASE + step):
+            assert lifecycle.reap_lost(watch) == [run.pk]
+
+    def test_one_look_ends_nothing(self, lab: Worker) -> None:
+        """Of a process that has just started: it has seen no silence yet."""
+        run = submitted(lab, "a")
+        claim(run, lab)
+        Lease.objects.update(expires_at=timezone.now() - HOUR)
+        ticks = [0.0]
+        watch = leases.LeaseWatch(lambda: ticks[0])
+        assert lifecycle.reap_lost(watch) == []
+        ticks[0] = float(settings.WORKER_SILENT_AFTER_S)
+        assert lifecycle.reap_lost(watch) == []
+        ticks[0] += 1
+        assert lifecycle.reap_lost(watch) == [run.pk]
+
+    def test_a_lease_lives_as_long_as_its_own_host_says(self, lab: Worker) -> None:
+        """Its FSBENCH_WORKER_SILENT_AFTER_S is longer than that of whoever watches."""
+        run = submitted(lab, "a")
+        claim(run, lab)
+        Lease.objects.exclude(run=None).update(expires_at=timezone.now() + timedelta(seconds=300))
+        assert lifecycle.reap_lost(after_silence(200)) == []
+        assert lifecycle.reap_lost(after_silence(301)) == [run.pk]
+
+    def test_a_heartbeat_between_look_and_lock_counts(self, lab: Worker) -> None:
+        handle = claim(submitted(lab, "a"), lab)
+        watch = after_silence()
+        over = watch.over()
+        assert set(over) == {Lease.objects.get(run=handle.run_id).pk}
+        lifecycle.heartbeat(handle)
+        with transaction.atomic():
+            assert leases.runs_of(Lease.objects.filter(pk__in=over), over) == []
 
 
 @pytest.mark.django_db(transaction=True)

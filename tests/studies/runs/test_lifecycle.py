@@ -28,7 +28,7 @@ from fsbench_web.studies.runs import lifecycle, nudges
 from fsbench_web.studies.runs.environments import environment_for
 from fsbench_web.studies.runs.lifecycle import LeaseHandle, LeaseLost
 from fsbench_web.studies.scores import ingest
-from tests.studies.conftest import start, worker_announcement
+from tests.studies.conftest import after_silence, start, worker_announcement
 
 Result = TypeVar("Result")
 
@@ -56,10 +56,6 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
 
 def fresh(run: Run) -> Run:
     return Run.objects.get(pk=run.pk)
-
-
-def after_silence() -> Any:
-    return timezone.now() + timedelta(seconds=settings.WORKER_SILENT_AFTER_S + 1)
 
 
 class TestClaim:
@@ -212,9 +208,10 @@ class TestHeartbeat:
     def test_it_prolongs_the_lease(self, handle: LeaseHandle) -> None:
         past = timezone.now() - timedelta(seconds=1)
         Lease.objects.update(expires_at=past)
+        watch = after_silence()
         assert lifecycle.heartbeat(handle) is False
         assert Lease.objects.get(lun_id=handle.lun_id).expires_at > timezone.now()
-        assert lifecycle.reap_lost() == []
+        assert lifecycle.reap_lost(watch) == []
 
     def test_it_tells_phase_and_progress_within_bounds(
         self, runs: list[Run], handle: LeaseHandle
@@ -255,7 +252,9 @@ class TestCancel:
 
 class TestLost:
     def test_a_living_run_is_not_reaped(self, handle: LeaseHandle) -> None:
-        assert lifecycle.reap_lost() == []
+        watch = after_silence()
+        lifecycle.heartbeat(handle)
+        assert lifecycle.reap_lost(watch) == []
 
     def test_a_silent_run_is_lost_and_its_lun_free(
         self, runs: list[Run], worker: Worker, handle: LeaseHandle
@@ -315,6 +314,13 @@ class TestMessages:
         later = timezone.now() + timedelta(seconds=2 * settings.WORKER_HEARTBEAT_S + 1)
         assert lifecycle.resend(worker, later) == [runs[0].pk]
         assert sent == [(runs[0].pk, "host.lab1")] * 2
+
+    def test_it_is_told_again_when_the_clock_was_set_back_since(
+        self, runs: list[Run], worker: Worker, sent: list[tuple[int, str]]
+    ) -> None:
+        Run.objects.update(sent_at=timezone.now() + timedelta(hours=1))
+        assert lifecycle.resend(worker) == [runs[0].pk]
+        assert lifecycle.resend(worker) == []
 
     def test_nothing_is_told_while_the_lun_is_in_use(
         self, runs: list[Run], worker: Worker, handle: LeaseHandle, sent: list[tuple[int, str]]
@@ -398,9 +404,10 @@ class TestAtTheSameMoment:
         for run in runs:
             handle = lifecycle.claim(run.pk, worker)
             assert handle is not None
+            watch = after_silence()
             finished, reaped = at_once(
                 lambda handle=handle: finish(handle),  # type: ignore[misc]
-                lambda: bool(lifecycle.reap_lost(after_silence())),
+                lambda watch=watch: bool(lifecycle.reap_lost(watch)),  # type: ignore[misc]
             )
             assert finished != reaped
             assert fresh(run).state == (RunState.DONE if finished else RunState.LOST)
@@ -412,9 +419,10 @@ class TestAtTheSameMoment:
     ) -> None:
         for run in runs:
             assert lifecycle.claim(run.pk, worker) is not None
+            watch = after_silence()
             first, second = at_once(
                 lambda: lifecycle.recover(worker),
-                lambda: lifecycle.reap_lost(after_silence()),
+                lambda watch=watch: lifecycle.reap_lost(watch),  # type: ignore[misc]
             )
             assert sorted(first + second) == [run.pk]
             assert StateChange.objects.filter(run=run, state=RunState.LOST).count() == 1

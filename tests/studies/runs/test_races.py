@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
@@ -20,7 +19,7 @@ from fsbench_web.studies.models import Race, Run, RunState
 from fsbench_web.studies.runs import control, lifecycle
 from fsbench_web.studies.runs.races import report_of, standing, words
 from fsbench_web.studies.scores import ingest
-from tests.studies.conftest import complete, start
+from tests.studies.conftest import after_silence, complete, start
 from tests.studies.runs.test_lifecycle import at_once
 
 THREE = tuple(ConfigurationSpec(name, {}, "none") for name in ("ext4", "xfs", "ext2"))
@@ -280,8 +279,7 @@ def test_an_interrupted_run_is_run_again_within_its_block(
     if comes_back:
         lifecycle.recover(worker)
     else:
-        silent = timezone.now() + timedelta(seconds=settings.WORKER_SILENT_AFTER_S + 1)
-        lifecycle.reap_lost(silent)
+        lifecycle.reap_lost(after_silence())
     again, third = sorted(waiting(), key=lambda run: run.retry_of_id is None)
     assert again.rerun == 1
     measure(again)

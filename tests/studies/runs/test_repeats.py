@@ -1,15 +1,12 @@
 """Repeating until the scores are sure: who writes the next run, when it ends, and that it does."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
-from django.utils import timezone
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.core.scoring.confidence import RepeatTarget
@@ -17,7 +14,7 @@ from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import RepeatRule, Run, RunState
 from fsbench_web.studies.runs import control, lifecycle, nudges, repeats
-from tests.studies.conftest import complete, start
+from tests.studies.conftest import after_silence, complete, start
 from tests.studies.runs.test_lifecycle import at_once
 
 MakeSpec = Callable[..., JobSpec]
@@ -134,8 +131,7 @@ def test_a_lost_repeat_is_followed_by_the_next(submitted: Callable[..., list[Run
     first, second = submitted(least=2)
     complete(first, 1000.0)
     start(second)
-    silent = timezone.now() + timedelta(seconds=settings.WORKER_SILENT_AFTER_S + 1)
-    assert lifecycle.reap_lost(silent) == [second.pk]
+    assert lifecycle.reap_lost(after_silence()) == [second.pk]
     assert len(waiting()) == 1
 
 

@@ -12,8 +12,8 @@ from fsbench_web.accounts.models import Visibility
 from fsbench_web.operations.gauges import read_gauges
 from fsbench_web.studies.models import Run, RunState, Study
 from fsbench_web.studies.runs import lifecycle
+from tests.studies.conftest import after_silence
 from tests.studies.runs.test_leases import WWN, claim, on_host, submitted
-from tests.studies.runs.test_lifecycle import after_silence
 
 pytestmark = pytest.mark.django_db
 
