@@ -4,6 +4,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import AuditEntry
+from fsbench_web.platform import clock
 
 WORDS = (
     *("signed in", "password changed", "password set", "token made", "token revoked"),
@@ -54,4 +55,4 @@ def entry(
     if what not in WORDS:
         raise ValueError(f"{what!r} is not a word of the audit log.")
     name = who if isinstance(who, str) else who.get_username() if who else "fsbench"
-    return AuditEntry(who=name[:150], what=what, thing=thing[:200], detail=detail)
+    return AuditEntry(at=clock.now(), who=name[:150], what=what, thing=thing[:200], detail=detail)

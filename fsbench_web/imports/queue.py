@@ -21,7 +21,6 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from fsbench_web.core.formats.tables.table import NeedsMapping
 from fsbench_web.imports import quota, targets, uploads
@@ -30,6 +29,7 @@ from fsbench_web.imports.plan import TooLargeForRequest, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, WarningRow
 from fsbench_web.imports.sources import SourceFile, Target
 from fsbench_web.imports.storing import commit, large
+from fsbench_web.platform import clock
 
 logger = logging.getLogger("fsbench.importer")
 
@@ -151,7 +151,7 @@ def warnings_of(row: Import) -> list[WarningRow]:
 
 def claim(now: datetime | None = None) -> Import | None:
     """Take the oldest import that waits and nobody works on."""
-    now = now or timezone.now()
+    now = now or clock.now()
     free = Q(claimed_until=None) | Q(claimed_until__lt=now)
     for row in Import.objects.filter(free, state__in=WAITING).order_by("id"):
         attempts = row.report.get("attempts", 0) + 1
@@ -324,7 +324,7 @@ def _heartbeats(row: Import, stopping: threading.Event) -> Iterator[large.OnProg
                 continue
             try:
                 Import.objects.filter(pk=row.pk, claimed_by=row.claimed_by).update(
-                    **data, claimed_until=timezone.now() + CLAIM_LASTS
+                    **data, claimed_until=clock.now() + CLAIM_LASTS
                 )
             except DatabaseError as error:
                 logger.warning("the progress of %s cannot be told: %s", row, error)

@@ -11,7 +11,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from fsbench_web.imports import guesses, quota, targets
 from fsbench_web.imports.models import Import, ImportFile, ImportState
@@ -20,6 +19,7 @@ from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import FileDescription, SourceFile, Target
 from fsbench_web.imports.storing import commit
 from fsbench_web.imports.storing.commit import ImportPreview, ImportResult
+from fsbench_web.platform import clock
 
 KEPT_FOR = timedelta(days=1)
 OTHER_COLUMNS = (
@@ -260,7 +260,7 @@ def discard(row_id: int, user: User) -> Target:
 def remove_expired() -> None:
     """Delete uploads that nobody committed within a day."""
     expired = Import.objects.filter(
-        state__in=quota.DISCARDABLE, created_at__lt=timezone.now() - KEPT_FOR
+        state__in=quota.DISCARDABLE, created_at__lt=clock.now() - KEPT_FOR
     )
     if not expired.exists():
         return

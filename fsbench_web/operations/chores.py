@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable
 
 from django.db import Error as DatabaseError
-from django.utils import timezone
 
 from fsbench_web.operations.models import Chore
+from fsbench_web.platform import clock
 
 
 def run_chore(name: str, work: Callable[[], object], *, by: str = "") -> None:
@@ -21,10 +21,10 @@ def run_chore(name: str, work: Callable[[], object], *, by: str = "") -> None:
         raise
     except Exception as error:
         problem = f"{type(error).__name__}: {error}"[:300]
-        _note(name, failed_at=timezone.now(), problem=problem, by=who)
+        _note(name, failed_at=clock.now(), problem=problem, by=who)
         raise
     took_s = time.monotonic() - began
-    _note(name, done_at=timezone.now(), took_s=took_s, problem="", by=who)
+    _note(name, done_at=clock.now(), took_s=took_s, problem="", by=who)
 
 
 def _note(name: str, **values: object) -> None:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.compare.models import LinkVisibility, Permalink
+from fsbench_web.platform import clock
 from fsbench_web.platform.text_validators import lines, one_line
 from fsbench_web.studies.models import Study
 
@@ -84,14 +85,19 @@ def may_withdraw(link: Permalink, user: AnyUser) -> bool:
     return rights.is_administrator(user) or link.created_by_id == user.pk
 
 
+def _today() -> date:
+    """By the clock of all hosts, in the site's time zone: what is deleted does not come back."""
+    return timezone.localdate(clock.now())
+
+
 def is_over(link: Permalink, today: date | None = None) -> bool:
     """Whether its last day is past, in the site's time zone."""
-    return link.expires_on is not None and link.expires_on < (today or timezone.localdate())
+    return link.expires_on is not None and link.expires_on < (today or _today())
 
 
 def expired(days: int = KEPT_DAYS) -> QuerySet[Permalink]:
     """The permalinks whose last day was more than ``days`` ago."""
-    return Permalink.objects.filter(expires_on__lt=timezone.localdate() - timedelta(days=days))
+    return Permalink.objects.filter(expires_on__lt=_today() - timedelta(days=days))
 
 
 def run_maintenance() -> None:
@@ -147,7 +153,7 @@ class SharingForm(forms.ModelForm):
 
     def clean_expires_on(self) -> date | None:
         expires_on: date | None = self.cleaned_data["expires_on"]
-        if expires_on is not None and expires_on < timezone.localdate():
+        if expires_on is not None and expires_on < _today():
             raise forms.ValidationError(
                 f"{expires_on:%Y-%m-%d} is past: nobody could open it. Choose today or a later day."
             )

@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.utils import timezone
 
+from fsbench_web.platform import clock
 from fsbench_web.studies.models import END_STATES, Artefact, LogLine, Run
 from fsbench_web.studies.scores import ingest
 
@@ -89,7 +89,7 @@ def fold(run_id: int) -> bool:
 
 def fold_ended(now: datetime | None = None) -> list[int]:
     """Fold the logs of some runs that ended a while ago. Returns which."""
-    ended_before = (now or timezone.now()) - FOLD_AFTER
+    ended_before = (now or clock.now()) - FOLD_AFTER
     has_lines = Exists(LogLine.objects.filter(run=OuterRef("pk")))
     ended = Run.objects.filter(has_lines, state__in=END_STATES, ended_at__lt=ended_before)
     ids = ended.order_by("id").values_list("id", flat=True)[:FOLDED_AT_ONCE]
@@ -115,7 +115,7 @@ def prune(
     if days == KEPT_ALWAYS:
         return PrunedLogs(0, 0)
     old = Run.objects.filter(
-        state__in=END_STATES, ended_at__lt=(now or timezone.now()) - timedelta(days=days)
+        state__in=END_STATES, ended_at__lt=(now or clock.now()) - timedelta(days=days)
     )
     folded = Artefact.objects.filter(run__in=old, name=LOG_NAME, media_type=MEDIA_TYPE)
     rows = LogLine.objects.filter(run__in=old)
@@ -135,7 +135,7 @@ def may_be_pruned(run: Run) -> bool:
     """Whether the run ended so long ago that its log was deleted, or is about to be."""
     if settings.LOG_DAYS == KEPT_ALWAYS or run.ended_at is None:
         return False
-    return run.ended_at < timezone.now() - timedelta(days=settings.LOG_DAYS)
+    return run.ended_at < clock.now() - timedelta(days=settings.LOG_DAYS)
 
 
 def run_maintenance() -> None:

@@ -119,7 +119,7 @@ def test_what_is_private_expires_without_a_word_to_others(jo, al):
 def today(monkeypatch: pytest.MonkeyPatch) -> date:
     """A day that does not end while the test runs."""
     day = timezone.localdate()
-    monkeypatch.setattr(timezone, "localdate", lambda: day)
+    monkeypatch.setattr(timezone, "localdate", lambda _=None: day)
     return day
 
 

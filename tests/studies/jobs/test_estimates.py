@@ -76,6 +76,28 @@ def test_another_workload_is_no_experience(runs, workload, disk, spec, ann):
     assert Experience([other.series.workload_id]).of((other.series.workload_id, 1, "ext4")) is None
 
 
+@pytest.mark.parametrize(
+    ("seconds", "known"),
+    [
+        ([100, -123048], Estimate(100, 1, "with ext4 on this LUN")),
+        ([100, 0], Estimate(100, 1, "with ext4 on this LUN")),
+        ([100, 140, 3730], Estimate(140, 3, "with ext4 on this LUN")),
+    ],
+    ids=["back", "back by as much", "ahead"],
+)
+def test_a_clock_that_was_set_while_a_run_was_measured_spoils_no_estimate(
+    workload, disk, spec, ann, seconds, known
+):
+    configurations = (ConfigurationSpec("ext4", {}, "none"),)
+    made = submit(
+        spec(new_study="Steps", configurations=configurations, repeats=len(seconds)), "disk1", ann
+    )
+    for run, duration_s in zip(made, seconds, strict=True):
+        took(run, duration_s)
+    workload_id = made[0].series.workload_id
+    assert Experience([workload_id]).of((workload_id, disk.pk, "ext4")) == known
+
+
 def test_it_takes_one_query(runs, workload, disk, django_assert_num_queries):
     took(runs[0], 100)
     with django_assert_num_queries(1):

@@ -8,6 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
+from fsbench_web.platform import clock
 from fsbench_web.studies.models import Artefact, LogLine, MeasurementBlock, Run, RunState, Score
 from fsbench_web.studies.runs import lifecycle, logs
 from fsbench_web.studies.views.events import read_snapshot
@@ -153,3 +154,15 @@ def test_keeping_house_does_both(ended, settings):
     Run.objects.update(ended_at=timezone.now() - timedelta(days=2))
     logs.run_maintenance()
     assert not Artefact.objects.exists()
+
+
+def test_the_clock_of_one_host_deletes_and_folds_no_log(ended, monkeypatch, settings):
+    """Every worker does this work; one of them is 60 days ahead of the database."""
+    settings.LOG_DAYS = 30
+    right = timezone.now()
+    monkeypatch.setattr(clock, "now", lambda: right)
+    monkeypatch.setattr(timezone, "now", lambda: right + timedelta(days=60))
+    assert not logs.may_be_pruned(ended)
+    logs.run_maintenance()
+    assert LogLine.objects.filter(run=ended).count() == 3
+    assert not Artefact.objects.filter(run=ended, name=logs.LOG_NAME).exists()

@@ -2,19 +2,22 @@
 
 The nearest experience counts: the same workload with the same file system on the same LUN, then
 with any file system there, then with the same file system anywhere, then the workload anywhere.
-Each is the mean over done runs, because sums are made of them. Only runs with the same preparation
-count: writing a LUN once may take longer than everything else. So do only runs of the same kind of
-machine: an emulated guest takes many times as long.
+Each is the median over done runs of one LUN and file system, and the mean of these where they are
+put together: where a clock was set while one of them was measured, that one is hours too long, or
+took less than nothing and does not count. Only runs with the same preparation count: writing a LUN
+once may take longer than everything else. So do only runs of the same kind of machine: an emulated
+guest takes many times as long.
 """
 
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from statistics import mean
 from typing import Any
 
-from django.db.models import Avg, Count, ExpressionWrapper, F, fields
+from django.db.models import Count, ExpressionWrapper, F, Window, fields
+from django.db.models.functions import RowNumber
 
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.studies.models import UNTRACED, Run, RunState
@@ -22,10 +25,18 @@ from fsbench_web.studies.models import UNTRACED, Run, RunState
 Kind = tuple[int, int, str]
 """(workload, LUN, file system) by keys and slug."""
 
+_KIND = (
+    "series__workload",
+    "series__lun",
+    "series__configuration__filesystem",
+    "series__preparation",
+    "series__machine",
+)
+
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds of one run: the mean of ``runs`` done runs; ``basis`` says of which."""
+    """Seconds of one run: what ``runs`` done runs took; ``basis`` says of which."""
 
     duration_s: float
     runs: int
@@ -59,29 +70,35 @@ class Experience:
             defaultdict(list)
         )
         took = ExpressionWrapper(F("ended_at") - F("started_at"), fields.DurationField())
+        kind = [F(name) for name in _KIND]
         rows = (
             Run.objects.filter(
                 state=RunState.DONE,
                 tracing=UNTRACED,
                 origin=Run.Origin.MEASURED,
-                started_at__isnull=False,
+                started_at__lt=F("ended_at"),
                 series__workload__in=set(workload_ids),
             )
-            .values_list(
-                "series__workload",
-                "series__lun",
-                "series__configuration__filesystem",
-                "series__preparation",
-                "series__machine",
+            .annotate(
+                took=took,
+                place_by_time=Window(RowNumber(), kind, order_by=["took", "id"]),
+                count=Window(Count("id"), kind),
             )
-            .annotate(mean=Avg(took), count=Count("id"))
+            # The one in the middle of its kind, or the two.
+            .filter(
+                place_by_time__gte=F("count") / 2.0,
+                place_by_time__lte=F("count") / 2.0 + 1,
+            )
             .order_by()
+            .values_list(*_KIND, "count", "took")
         )
-        for workload, lun, filesystem, preparation, machine, mean, count in rows:
-            assert isinstance(mean, timedelta)
-            entry = (mean.total_seconds(), count)
+        middle = defaultdict(list)
+        for workload, lun, filesystem, preparation, machine, count, took_s in rows:
+            circumstances = _text(preparation, machine)
+            middle[workload, lun, filesystem, circumstances, count].append(took_s.total_seconds())
+        for (workload, lun, filesystem, circumstances, count), times_s in middle.items():
+            entry = (mean(times_s), count)
             for place, slug in ((lun, filesystem), (lun, None), (None, filesystem), (None, None)):
-                circumstances = _text(preparation, machine)
                 self._seen[workload, place, slug, circumstances].append(entry)
 
     def of(
@@ -105,8 +122,8 @@ class Experience:
             seen = self._seen.get((workload, place, slug, _text(preparation or {}, machine or {})))
             if seen:
                 runs = sum(count for _, count in seen)
-                mean_s = sum(mean * count for mean, count in seen) / runs
-                return Estimate(mean_s, runs, basis)
+                duration_s = sum(time_s * count for time_s, count in seen) / runs
+                return Estimate(duration_s, runs, basis)
         return None
 
 
