@@ -23,7 +23,7 @@ from django.db.models.expressions import CombinedExpression
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.shared_disks import disk_of
-from fsbench_web.platform import fixed_queries
+from fsbench_web.platform import clock, fixed_queries
 from fsbench_web.platform.clock import AT_DATABASE
 from fsbench_web.platform.fixed_queries import FixedQuery
 from fsbench_web.studies.models import Lease, Run, Series
@@ -33,6 +33,10 @@ Resource = tuple[str, int, str]
 
 Stamp = tuple[int, datetime | None]
 """Token and end of a lease: every heartbeat and every claim writes another one."""
+
+HANDOVER = timedelta(seconds=5)
+"""How long no other worker gets a disk whose run was lost: whoever had it may be ending its tools
+(runner.executors.stream.STOP_GRACE_S), where leases are too short to have left time for that."""
 
 MOST_LEASE_S = 3600.0
 """What FSBENCH_WORKER_SILENT_AFTER_S is at most, on whichever host."""
@@ -94,9 +98,20 @@ def _resource(lease: Lease) -> Resource:
     return ("controller", lease.host_id, lease.controller)
 
 
-def in_use() -> set[Resource]:
-    """All that is leased now. One query."""
-    return {_resource(lease) for lease in Lease.objects.exclude(run=None)}
+def in_use(worker: Worker) -> set[Resource]:
+    """All that is leased now, or handed over, for this worker. One query."""
+    rows = Lease.objects.exclude(run=None, expires_at=None)
+    return {_resource(lease) for lease in rows if _is_taken(lease, worker)}
+
+
+def _is_taken(lease: Lease, worker: Worker) -> bool:
+    """Whether this worker cannot have it now."""
+    if lease.run_id is not None:
+        return True
+    if lease.expires_at is None or lease.worker_id == worker.pk:
+        return False
+    # What is further away was written before the clock was set back.
+    return timedelta() < lease.expires_at - clock.now() <= 2 * HANDOVER
 
 
 def shared_in_use(series: Series) -> list[tuple[str, int]]:
@@ -138,7 +153,7 @@ def take(run: Run, worker: Worker) -> LeaseHandle | None:
     keys = [_row(resource).pk for resource in needed]
     rows = Lease.objects.filter(pk__in=keys)
     free_ones = _locked(rows)
-    if any(lease.run_id is not None for lease in free_ones):
+    if any(_is_taken(lease, worker) for lease in free_ones):
         return None
     rows.update(run=run, worker=worker, token=F("token") + 1, expires_at=_expiry())
     lun_id, token, others = 0, 0, []
@@ -252,8 +267,13 @@ def _unprolonged_s(left_s: float) -> float:
     return max(float(settings.WORKER_SILENT_AFTER_S), min(left_s, MOST_LEASE_S))
 
 
-def free(run: Run) -> None:
-    """Give back all that the run holds."""
+def free(run: Run, *, is_handed_over: bool = False) -> None:
+    """Give back all that the run holds; with ``is_handed_over`` its disks to other workers later
+    (``HANDOVER``).
+    """
+    if is_handed_over:
+        disks = Lease.objects.filter(run=run).exclude(disk="")
+        disks.update(run=None, expires_at=AT_DATABASE + HANDOVER)
     Lease.objects.filter(run=run).update(run=None, worker=None, expires_at=None)
 
 

@@ -270,7 +270,8 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
         races.continue_race(run, now)
     if run.state != RunState.QUEUED:
         _wake_others(run, reason)
-    leases.free(run)
+    # Who was silent may live all the same, and be ending what it does on its disk.
+    leases.free(run, is_handed_over=stored_cause == Cause.SILENT)
 
 
 def _wake_others(run: Run, reason: str) -> None:

@@ -68,7 +68,7 @@ def startable(worker: Worker) -> list[Run]:
         return []
     if Worker.objects.filter(pk=worker.pk).exclude(drained_at=None).exists():
         return []
-    taken = leases.in_use()
+    taken = leases.in_use(worker)
     # A LUN that is no longer listed is asked too: its runs end with the reason.
     luns = [lun for lun in worker.luns.all() if leases.of_lun(lun) not in taken]
     firsts = [run for lun in luns if (run := _first(lun)) is not None]

@@ -2,8 +2,9 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -18,6 +19,7 @@ from django.utils import timezone
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
+from fsbench_web.platform import clock
 from fsbench_web.studies.models import ACTIVE_STATES, Job, Lease, Run, RunState, Study
 from fsbench_web.studies.runs import leases, lifecycle, new_runs, nudges, queue
 from fsbench_web.studies.runs.lifecycle import LeaseHandle, LeaseLost
@@ -383,6 +385,15 @@ def on_host(name: str, *fingerprints: dict[str, Any]) -> Worker:
 
 
 WWN = "0x6001405aabbccddeeff0011223344556"
+HOUR = timedelta(hours=1)
+
+
+@contextmanager
+def pass_time(step: timedelta) -> Iterator[None]:
+    """What is written is that much older."""
+    later = clock.now() + step
+    with patch.object(clock, "now", lambda: later):
+        yield
 
 
 class TestADiskOfSeveralHosts:
@@ -480,9 +491,31 @@ class TestADiskOfSeveralHosts:
         run = submitted(one, "san-0")
         handle = claim(run, one)
         assert lifecycle.reap_lost(after_silence()) == [run.pk]
-        claim(submitted(other, "san-0"), other)
+        waiting = submitted(other, "san-0")
+        # Not at once: host-a may live all the same, and be ending its tools.
+        assert lifecycle.claim(waiting.pk, other) is None
+        assert queue.startable(other) == []
+        with pass_time(leases.HANDOVER):
+            assert queue.startable(other) == [waiting]
+            claim(waiting, other)
         with pytest.raises(LeaseLost):
             lifecycle.heartbeat(handle)
+
+    def test_who_lost_the_disk_need_not_wait_for_itself(self, db: None) -> None:
+        one = on_host("host-a", {"wwn": WWN})
+        claim(submitted(one, "san-0"), one)
+        following = submitted(one, "san-0")
+        lifecycle.reap_lost(after_silence())
+        assert following in queue.startable(one)
+        claim(following, one)
+
+    def test_a_clock_that_is_set_back_then_keeps_the_disk_from_nobody(self, db: None) -> None:
+        one, other = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN})
+        claim(submitted(one, "san-0"), one)
+        waiting = submitted(other, "san-0")
+        lifecycle.reap_lost(after_silence())
+        with pass_time(-HOUR):
+            claim(waiting, other)
 
     def test_a_run_waits_for_the_disk_of_its_journal_too(self, db: None) -> None:
         one = on_host("host-a", {"wwn": WWN})
@@ -491,9 +524,6 @@ class TestADiskOfSeveralHosts:
         other = announce(worker_announcement(name="host-b", luns=announced))
         claim(submitted(one, "san-0"), one)
         assert lifecycle.claim(submitted(other, "a", "log").pk, other) is None
-
-
-HOUR = timedelta(hours=1)
 
 
 class TestAStepOfTheDatabasesClock:
