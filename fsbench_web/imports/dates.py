@@ -41,12 +41,29 @@ def measured_date(parsed: ParsedResult, keys: Iterable[OwnKey]) -> MeasuredDate:
 
 
 def doubts(parsed: ParsedResult) -> list[Problem]:
-    """Why dates of the file are not taken, in sentences for whoever imports it."""
+    """Why dates of the file are not taken, or not for sure, in sentences for whoever imports it."""
     return [
-        Problem(date.line, None, f"\u201c{date.text}\u201d {doubt}; {INSTEAD}.", is_note=True)
+        Problem(date.line, None, f"\u201c{date.text}\u201d {doubt}.", is_note=True)
         for date in dict.fromkeys(parsed.dates.values())
-        if (doubt := _doubt(date))
+        if (doubt := f"{why}; {INSTEAD}" if (why := _doubt(date)) else _ambiguity(date))
     ]
+
+
+def _ambiguity(date: PrintedDate) -> str:
+    """Where clocks are put forward or back, what a time without a zone is taken for; else empty."""
+    if date.at is None or date.at.tzinfo:
+        return ""
+    zone = timezone.get_default_timezone()
+    first, second = (
+        date.at.replace(tzinfo=zone, fold=fold).utcoffset() or timedelta() for fold in (0, 1)
+    )
+    if first == second:
+        return ""
+    name = timezone.get_default_timezone_name()
+    if first > second:
+        return f"was twice in {name}, whose clocks were put back; the first is taken"
+    taken = f"{timezone.localtime(_aware(date.at), zone):%H:%M}"
+    return f"never was in {name}, whose clocks were put forward; {taken} is taken"
 
 
 def _doubt(date: PrintedDate) -> str:

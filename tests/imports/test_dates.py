@@ -54,6 +54,36 @@ def test_without_a_time_zone_it_is_the_sites(sample: Sample, settings: Any) -> N
 
 
 @pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (
+            "Sun Mar 27 02:30:00 2005",
+            "never was in Europe/Berlin",
+        ),
+        (
+            "Sun Oct 30 02:30:00 2005",
+            "was twice in Europe/Berlin",
+        ),
+        ("Sun Oct 30 03:00:00 2005", ""),
+        ("Sun Mar 27 03:00:00 2005", ""),
+    ],
+)
+def test_an_hour_that_clocks_left_out_or_showed_twice_is_said(
+    sample: Sample, settings: Any, written: str, said: str
+) -> None:
+    settings.TIME_ZONE = "Europe/Berlin"
+    timezone.get_default_timezone.cache_clear()
+    try:
+        parsed = parse("x", sample(OLD).replace(PRINTED, written.encode()))
+        notes = doubts(parsed)
+        assert of(parsed).at is not None
+    finally:
+        timezone.get_default_timezone.cache_clear()
+    assert [note.line for note in notes] == ([12] if said else [])
+    assert all(said in note.message and note.is_note for note in notes)
+
+
+@pytest.mark.parametrize(
     ("written", "why"),
     [
         ("Sat Jan  1 00:00:00 0001", "is before 1990"),

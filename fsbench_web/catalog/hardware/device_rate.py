@@ -2,13 +2,13 @@
 
 import re
 
-_RATE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(KB|MB|GB)/s")
-_KB = {"KB": 1.0, "MB": 1024.0, "GB": 1024.0 * 1024.0}
+_RATE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(K|M|G)i?B/s")
+_KB = {"K": 1.0, "M": 1024.0, "G": 1024.0 * 1024.0}
 NOT_KNOWN = "unknown"
 
 
 def parse(text: str) -> float | None:
-    """``200MB/s`` in KB/s, 1 MB being 1024 KB; None for ``unknown``.
+    """``200MB/s`` or ``200MiB/s`` in KB/s, 1 MB being 1024 KB in both; None for ``unknown``.
 
     Raises ValueError, in words for people, for anything else.
     """

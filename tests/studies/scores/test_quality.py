@@ -258,6 +258,20 @@ def test_flags_go_when_their_reason_goes(study: Study) -> None:
     assert not MeasurementBlock.objects.filter(flags__isnull=False).exists()
 
 
+@pytest.mark.parametrize("command", [["device_rate", "200MB/s"], ["hardware_price", "12000"]])
+def test_a_name_that_is_no_slug_is_answered_with_the_slugs(db: None, command: list[str]) -> None:
+    name, amount = command
+    HardwareProfile.objects.create(slug="array", name="The Array")
+    with pytest.raises(CommandError, match="There are: array"):
+        call_command(name, "The Array", amount, stdout=StringIO())
+
+
+def test_a_rate_may_be_in_binary_units(db: None) -> None:
+    HardwareProfile.objects.create(slug="array", name="The Array")
+    call_command("device_rate", "array", "200MiB/s", stdout=StringIO())
+    assert HardwareProfile.objects.get().deliverable_kb_s == 204_800
+
+
 def test_reflag_judges_what_never_was_and_says_so(study: Study) -> None:
     series = series_of(study)
     run = measured(series, flat() | {(4, 1024): 1024 / 50e-6})

@@ -3,6 +3,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from fsbench_web.catalog.hardware import device_rate
+from fsbench_web.catalog.hardware.slugs import unknown
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.platform.commands import SiteCommand
 
@@ -16,7 +17,7 @@ class Command(SiteCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("hardware", help="the slug of the profile, as in its address")
-        parser.add_argument("rate", help='as 200MB/s (1 MB is 1024 KB), or "unknown"')
+        parser.add_argument("rate", help='as 200MB/s (1 MB is 1024 KB, as in MiB/s), or "unknown"')
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -27,6 +28,6 @@ class Command(SiteCommand):
             deliverable_kb_s=rate
         )
         if not changed:
-            raise CommandError(f'There is no hardware profile "{options["hardware"]}".')
+            raise CommandError(unknown(options["hardware"]))
         text = f"delivers at most {rate:g} KB/s" if rate else "delivers nobody knows how much"
         self.stdout.write(f"{options['hardware']} {text}. Judge what is there: reflag --all")

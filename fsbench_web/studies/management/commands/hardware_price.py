@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from fsbench_web.catalog.hardware.slugs import unknown
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.core.activity.price import CURRENCIES, USUAL_YEARS, InvalidPrice, parsed
 from fsbench_web.platform.commands import SiteCommand
@@ -28,6 +29,6 @@ class Command(SiteCommand):
             raise CommandError(str(error)) from None
         profile = HardwareProfile.objects.filter(slug=options["hardware"]).first()
         if profile is None:
-            raise CommandError(f'There is no hardware profile "{options["hardware"]}".')
+            raise CommandError(unknown(options["hardware"]))
         count = pricing.state_price(profile, price, limit=None)
         self.stdout.write(f"{profile.slug}: {count} finished runs carry a cost of its price.")
