@@ -59,6 +59,7 @@ SAMPLES = [
     "filesystem,configuration,hardware,repeat,test,value,unit,mood\n"
     "xfs,xfs,lab 3,2,untar,93.5,s,-\n",
     "filesystem,block,test,value,unit\nxfs,night 1,untar,93.5,s\nxfs,2,untar,93,s\n",
+    "A title\nfilesystem,Kernel Version,test,value,unit\nxfs,6.1,untar,93.5,s\nxfs,6.2,a,93,s\n",
     "filesystem,Kernel Version,test,value,unit\nxfs,6.1,untar,93.5,s\nxfs,6.10,untar,93,s\n",
     '"test","value",unit\n"a b",1,"s"\nc,"2",s\n',
     "test\tsize\treclen\tvalue\tunit\r\nwrite\t64\t4\t0\tKB/s\r\n",
@@ -167,7 +168,7 @@ def test_a_mapping_says_what_the_header_does_not() -> None:
         ("make", "", "s", -1, -1, 6.0),
     ]
     said = replace(said, constants={"unit": "s", "tasks": "8"})
-    assert [row[7] for row in read(b"t;n\n5;untar\n6;make\n", said)] == ["tasks=8", "tasks=8"]
+    assert [row[8] for row in read(b"t;n\n5;untar\n6;make\n", said)] == ["tasks=8", "tasks=8"]
     with pytest.raises(NeedsMapping):
         read(b"t;n\n5;untar\n6;make\n")
 

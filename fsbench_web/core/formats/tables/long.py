@@ -19,7 +19,7 @@ from fsbench_web.core.formats.result import OwnKey, Problem, UnreadableFile
 from fsbench_web.core.formats.tables.cells import MISSING, Grouping
 from fsbench_web.core.formats.tables.grid import grid_of, row_of
 from fsbench_web.core.formats.tables.long_blocks import COLUMN_TYPES, BlockReader, Column
-from fsbench_web.core.formats.tables.mapping import LONG, Mapping, NeedsMapping
+from fsbench_web.core.formats.tables.mapping import LONG, Mapping, NeedsMapping, kernel_columns
 from fsbench_web.core.formats.tables.table import check_header, needs_mapping, proposal
 from fsbench_web.core.formats.text import MAX_LINE_LENGTH
 from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumns
@@ -79,8 +79,7 @@ def mapping_of(head: bytes, ignored: Collection[str] = ()) -> Mapping | None:
     if mapping is None or mapping.shape != LONG or not {"test", "value"} <= {*mapping.columns}:
         return None
     check_header(grid, mapping)
-    header, place = grid.header, mapping.columns.get("kernel")
-    is_ignored = header is not None and place is not None and header.words[place] in ignored
+    is_ignored = any(word in ignored for _, word in kernel_columns(grid, mapping))
     return mapping.without("kernel") if is_ignored else mapping
 
 

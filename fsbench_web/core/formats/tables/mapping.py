@@ -183,11 +183,11 @@ def read_mapped(grid: Grid, mapping: Mapping) -> ParsedResult:
     )
     result = finished_result(reading, grid)
     result.unread_columns = unread
-    result.kernel_columns = _kernel_columns(grid, mapping)
+    result.kernel_columns = kernel_columns(grid, mapping)
     return result
 
 
-def _kernel_columns(grid: Grid, mapping: Mapping) -> list[tuple[int, str]]:
+def kernel_columns(grid: Grid, mapping: Mapping) -> list[tuple[int, str]]:
     """The column of kernels, with the line of its header; [] where there is none."""
     header, place = _header(grid, mapping), mapping.columns.get("kernel")
     if header is None or place is None or place >= len(header.words):
