@@ -54,11 +54,10 @@ def curves(
 
     An axis is logarithmic from a factor of eight between its ends, that of values as ``scale`` says
     where it does (LOG or LINEAR). ``among`` are all contenders of the page: they keep their looks.
-    ``x_names`` writes the values of
-    x (sizes); without it they are written as numbers. Where several lines have intervals, those of
-    one place are drawn side by side, centred on it: on top of each other nobody tells whose is
-    whose. An interval that reaches below zero, of values that do not, is cut at zero, and the axis
-    says so. Raises ValueError for more lines than MOST_LINES.
+    ``x_names`` writes the values of x (sizes); without it they are written as numbers. Where
+    several lines have intervals, those of one place are drawn side by side, centred on it: on top
+    of each other nobody tells whose is whose. An interval that reaches below zero, of values that
+    do not, is cut at zero, and the axis says so. Raises ValueError for more lines than MOST_LINES.
     """
     if len(lines) > MOST_LINES:
         raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")

@@ -145,6 +145,10 @@ def test_the_api_takes_it(api: Client) -> None:
     assert stored() == [("6.1", 1)]
     detail = api.get(f"/api/v1/imports/{made.json()['id']}").json()
     assert detail["target"]["kernel"] == "6.1"
+    (run,) = detail["runs"]
+    assert api.get(f"/api/v1/runs/{run}").json()["kernel"] == "6.1"
+    page = api.get(f"/runs/{run}/").content.decode()
+    assert '<dt>Kernel</dt><dd><span class="mono">6.1</span></dd>' in page
 
 
 def test_a_preview_shows_it_and_it_can_be_corrected(api: Client) -> None:
