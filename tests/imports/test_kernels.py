@@ -74,6 +74,12 @@ def test_what_is_said_beside_is_for_rows_that_leave_it_empty(is_large: bool) -> 
     assert ("6.2", 1) in stored()
 
 
+def test_an_empty_column_is_read(is_large: bool) -> None:
+    import_files([("t.csv", table(ROWS[3]))], study="Lab", kernel="6.1", user=None)
+    assert stored() == [("6.1", 1)]
+    assert nothing_changed()
+
+
 def test_trends_go_by_it() -> None:
     for version, value in (("6.9.1", 10), ("6.10.0", 20)):
         rows = [f"ext4,{version},{repeat},untar,{value + repeat},s" for repeat in (1, 2, 3)]
