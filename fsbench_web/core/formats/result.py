@@ -183,7 +183,7 @@ class ParsedResult:
     """Those of a table that its kernels are read from."""
 
     def without_kernels(self) -> "ParsedResult":
-        """The same where the columns of kernels are some that nothing reads; empty ones may stay."""
+        """The same where the columns of kernels are some that nothing reads; empty ones stay."""
         if not any(value.kernel for value in self.values):
             return self
         return replace(
