@@ -52,7 +52,7 @@ def pair(db: None) -> tuple[Series, Series]:
 
 
 def address(*series: Series | int) -> str:
-    chosen = "&".join(f"series={getattr(one, 'pk', one)}" for one in series)
+    chosen = "&".join(f"series={getattr(contender, 'pk', contender)}" for contender in series)
     return f"test=write&category=maximum&{chosen}"
 
 
@@ -69,11 +69,11 @@ def test_the_call_gives_the_same_with_its_intervals(
     pair: tuple[Series, Series], client: Client
 ) -> None:
     # The order in the address does not matter: the fastest is the reference.
-    found = client.get(f"/api/v1/explanations?{address(*reversed(pair))}").json()
-    assert (found["reference"]["label"], found["reference"]["runs"]) == ("xfs", 5)
-    (one,) = found["explanations"]
-    assert one["slower_percent"] == pytest.approx(48.0)
-    first = one["differences"][0]
+    answer = client.get(f"/api/v1/explanations?{address(*reversed(pair))}").json()
+    assert (answer["reference"]["label"], answer["reference"]["runs"]) == ("xfs", 5)
+    (explanation,) = answer["explanations"]
+    assert explanation["slower_percent"] == pytest.approx(48.0)
+    first = explanation["differences"][0]
     assert (first["cost"], first["status"], first["blocks"]) == (
         "write_amplification",
         "differs",
@@ -110,10 +110,10 @@ def test_a_table_leads_to_its_explanation_where_its_runs_were_sampled() -> None:
     assert why_address(table) == ""  # imported: they ran on no LUN of this site
     measured = tuple(row._replace(lun="scratch", run_ids=(1,)) for row in table.rows)
     table = replace(table, rows=measured)
-    asked = why_address(table).split("series=")[1:]
-    assert len(asked) == MOST_SERIES
-    assert asked[0].rstrip("&") == str(table.rows[-1].series_id)  # the fastest
-    assert asked[-1] == str(table.rows[0].series_id)  # and the slowest
+    series_ids = why_address(table).split("series=")[1:]
+    assert len(series_ids) == MOST_SERIES
+    assert series_ids[0].rstrip("&") == str(table.rows[-1].series_id)  # the fastest
+    assert series_ids[-1] == str(table.rows[0].series_id)  # and the slowest
     assert why_address(replace(table, test="write_amplification")) == ""
 
 
@@ -129,9 +129,11 @@ def test_what_was_set_up_differently_is_named_where_it_fits(client: Client, db: 
         "Set up differently: I/O scheduler, bfq against none, which is known to change “CPU "
         "seconds of its processes for each GiB”."
     ) in page
-    (one,) = client.get(f"/api/v1/explanations?{address(fast, slow)}").json()["explanations"]
-    assert one["ranked"] == ["process_cpu_seconds_per_gib"]
-    (scheduler,) = (setup for setup in one["setup"] if setup["name"] == "scheduler")
+    (explanation,) = client.get(f"/api/v1/explanations?{address(fast, slow)}").json()[
+        "explanations"
+    ]
+    assert explanation["ranked"] == ["process_cpu_seconds_per_gib"]
+    (scheduler,) = (setup for setup in explanation["setup"] if setup["name"] == "scheduler")
     assert (scheduler["value"], scheduler["reference_value"]) == ("bfq", "none")
     assert "process_cpu_seconds_per_gib" in scheduler["fits"]
 
@@ -142,10 +144,13 @@ def test_limits_tell_contenders_apart(client: Client, db: None) -> None:
     Series.objects.filter(pk=slow.pk).update(
         machine={"limits": {"read_mib_s": 16}}, configuration=fast.configuration
     )
-    found = client.get(f"/api/v1/explanations?{address(fast, slow)}").json()
-    (one,) = found["explanations"]
-    assert one["contender"]["label"] == f"{found['reference']['label']}, at most reads 16 MiB/s"
-    assert "limit of reads, MiB/s, 16 against none, which is known to" in one["sentence"]
+    answer = client.get(f"/api/v1/explanations?{address(fast, slow)}").json()
+    (explanation,) = answer["explanations"]
+    assert (
+        explanation["contender"]["label"]
+        == f"{answer['reference']['label']}, at most reads 16 MiB/s"
+    )
+    assert "limit of reads, MiB/s, 16 against none, which is known to" in explanation["sentence"]
 
 
 def test_what_is_known_of_options_is_of_options_that_there_are(db: None) -> None:
@@ -158,8 +163,12 @@ def test_what_is_known_of_options_is_of_options_that_there_are(db: None) -> None
     fast, slow = (sampled(label, 100.0, merged_share=1.0) for label in ("ext4", "ext4_j4m"))
     for series, size in ((fast, {}), (slow, {"journal_size_mb": "4"})):
         series.configuration.is_known, series.configuration.options = True, size
-    (found,) = setups(slow, fast)
-    assert (found.label, found.value, found.other) == ("Journal size (MiB)", "4", "default")
+    (difference,) = setups(slow, fast)
+    assert (difference.label, difference.value, difference.other) == (
+        "Journal size (MiB)",
+        "4",
+        "default",
+    )
 
 
 def test_what_is_not_on_record_is_no_difference(client: Client, db: None) -> None:
@@ -172,8 +181,10 @@ def test_what_is_not_on_record_is_no_difference(client: Client, db: None) -> Non
     slow.configuration.scheduler = "bfq"
     slow.configuration.options = {"journal_mode": "journal"}
     slow.configuration.save()
-    (one,) = client.get(f"/api/v1/explanations?{address(fast, slow)}").json()["explanations"]
-    assert (one["ranked"], one["setup"]) == (["merged_share"], [])
+    (explanation,) = client.get(f"/api/v1/explanations?{address(fast, slow)}").json()[
+        "explanations"
+    ]
+    assert (explanation["ranked"], explanation["setup"]) == (["merged_share"], [])
 
 
 @pytest.mark.usefixtures("site")
@@ -187,11 +198,11 @@ def test_on_a_telephone_a_cost_stands_above_its_numbers_and_nothing_is_scrolled(
     expect(row.get_by_role("rowheader")).to_be_visible()
     expect(row.get_by_role("cell")).to_have_count(4)
     boxes = [
-        one.bounding_box()
-        for one in (table, row.get_by_role("rowheader"), *row.get_by_role("cell").all())
+        locator.bounding_box()
+        for locator in (table, row.get_by_role("rowheader"), *row.get_by_role("cell").all())
     ]
     whole, cost, *numbers = [box for box in boxes if box]
     assert len(numbers) == 4
     assert cost["width"] > 0.9 * whole["width"]
-    assert all(one["y"] >= cost["y"] + cost["height"] - 1 for one in numbers)
+    assert all(box["y"] >= cost["y"] + cost["height"] - 1 for box in numbers)
     assert numbers[-1]["x"] + numbers[-1]["width"] <= 390

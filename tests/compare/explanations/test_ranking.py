@@ -41,39 +41,45 @@ ORDERED = {
 def test_a_ratio_of_next_to_nothing_says_what_it_is_of() -> None:
     """0.0001 over 0.0003 is a third, and the table has the ratio with the floor added to both."""
     changed = ORDERED | {"read_amplification": 0.0001}
-    found = explained(runs(**changed), runs(**ORDERED | {"read_amplification": 0.0003}))
-    little = next(one for one in found.work if one.cost.test == "read_amplification")
+    explanation = explained(runs(**changed), runs(**ORDERED | {"read_amplification": 0.0003}))
+    little = next(
+        difference
+        for difference in explanation.work
+        if difference.cost.test == "read_amplification"
+    )
     assert (little.status, little.is_next_to_nothing) == (ALIKE, True)
-    shown = explanation_table([little], "What the work cost")
-    assert "1.00 times" in shown
-    assert "with 0.05 B/B added to both" in shown
-    others = [one for one in found.work if one is not little]
+    table = explanation_table([little], "What the work cost")
+    assert "1.00 times" in table
+    assert "with 0.05 B/B added to both" in table
+    others = [difference for difference in explanation.work if difference is not little]
     assert "added to both" not in explanation_table(others, "What the work cost")
 
 
 @pytest.mark.parametrize("blocks", [True, False], ids=["paired", "unpaired"])
 def test_what_surely_differs_most_is_first(blocks: bool) -> None:
     changed = ORDERED | {"write_amplification": 2.3, "flushes_per_1000_operations": 68.0}
-    found = explained(runs(blocks, **changed), runs(blocks, **ORDERED))
-    assert [(one.cost.test, one.status) for one in found.work][:2] == [
+    explanation = explained(runs(blocks, **changed), runs(blocks, **ORDERED))
+    assert [(difference.cost.test, difference.status) for difference in explanation.work][:2] == [
         ("flushes_per_1000_operations", DIFFERS),
         ("write_amplification", DIFFERS),
     ]
-    assert {one.status for one in found.work[2:]} == {ALIKE}
-    assert found.first is not None
-    assert found.first.cost.test == "flushes_per_1000_operations"
-    assert found.first.low is not None
-    assert found.first.high is not None
-    assert found.first.low < 68.5 / 20.5 < found.first.high
-    assert [one.cost.test for one in found.waits] == ["device_utilisation"]
-    assert (found.tested, found.blocks) == (5, 5 if blocks else 0)
+    assert {difference.status for difference in explanation.work[2:]} == {ALIKE}
+    assert explanation.first is not None
+    assert explanation.first.cost.test == "flushes_per_1000_operations"
+    assert explanation.first.low is not None
+    assert explanation.first.high is not None
+    assert explanation.first.low < 68.5 / 20.5 < explanation.first.high
+    assert [difference.cost.test for difference in explanation.waits] == ["device_utilisation"]
+    assert (explanation.tested, explanation.blocks) == (5, 5 if blocks else 0)
 
 
 def test_amounts_come_before_shapes() -> None:
     """Compression writes fewer bytes, and requests that are smaller by more than that."""
     changed = ORDERED | {"write_amplification": 0.5, "mean_write_request": 4.0}
-    found = explained(runs(**changed), runs(**ORDERED))
-    assert [one.cost.test for one in found.work if one.status == DIFFERS] == [
+    explanation = explained(runs(**changed), runs(**ORDERED))
+    assert [
+        difference.cost.test for difference in explanation.work if difference.status == DIFFERS
+    ] == [
         "write_amplification",
         "mean_write_request",
     ]
@@ -84,8 +90,8 @@ def test_a_set_up_lifts_nothing_above_what_differs_more() -> None:
     costs = {"merged_share": 20.0, "mean_write_request": 64.0, "flushes_per_1000_operations": 20.0}
     changed = {name: value * (30.0 if "flush" in name else 1.4) for name, value in costs.items()}
     setup = SetupDifference("scheduler", "I/O scheduler", "bfq", "none")
-    found = explained(runs(**changed), runs(**costs), [setup])
-    assert [(one.cost.test, one.fits) for one in found.differing] == [
+    explanation = explained(runs(**changed), runs(**costs), [setup])
+    assert [(difference.cost.test, difference.fits) for difference in explanation.differing] == [
         ("flushes_per_1000_operations", ()),
         ("mean_write_request", ("I/O scheduler",)),
         ("merged_share", ("I/O scheduler",)),
@@ -94,20 +100,20 @@ def test_a_set_up_lifts_nothing_above_what_differs_more() -> None:
 
 def test_a_set_up_is_not_named_for_what_hardly_differs() -> None:
     """Surely 8% more: it differs, and is less than what two tests would call alike."""
-    one = [RunCosts(str(n), {"merged_share": 20.0 * 1.08 * (1 + n / 1e4)}) for n in range(5)]
-    other = [RunCosts(str(n), {"merged_share": 20.0 * (1 + n / 1e3)}) for n in range(5)]
+    first_runs = [RunCosts(str(n), {"merged_share": 20.0 * 1.08 * (1 + n / 1e4)}) for n in range(5)]
+    second_runs = [RunCosts(str(n), {"merged_share": 20.0 * (1 + n / 1e3)}) for n in range(5)]
     setup = SetupDifference("scheduler", "I/O scheduler", "bfq", "none")
-    found = explained(one, other, [setup])
-    assert words.setup_sentence(found) == ""
-    assert words.sentence("a", "b", 0.0, found).startswith("a is as fast as b: ")
+    explanation = explained(first_runs, second_runs, [setup])
+    assert words.setup_sentence(explanation) == ""
+    assert words.sentence("a", "b", 0.0, explanation).startswith("a is as fast as b: ")
 
 
 def test_the_same_is_alike_and_nothing_is_first() -> None:
-    found = explained(runs(**ORDERED), runs(**ORDERED))
-    assert {one.status for one in found.work} == {ALIKE}
-    assert found.first is None
-    said = words.sentence("a", "b", 0.4, found)
-    assert "in nothing that was counted do they differ by more than chance; " in said
+    explanation = explained(runs(**ORDERED), runs(**ORDERED))
+    assert {difference.status for difference in explanation.work} == {ALIKE}
+    assert explanation.first is None
+    sentence = words.sentence("a", "b", 0.4, explanation)
+    assert "in nothing that was counted do they differ by more than chance; " in sentence
 
 
 def test_a_little_against_nothing_is_no_large_ratio() -> None:
@@ -122,40 +128,45 @@ def test_a_little_against_nothing_is_no_large_ratio() -> None:
 
 def test_what_next_to_nothing_is_of_is_a_sentence_with_its_unit() -> None:
     some, none = {"merged_share": 38.1, "write_amplification": 0.01}, {"merged_share": 0.0}
-    found = explained(runs(**some), runs(**none | {"write_amplification": 1.4}))
-    said = words.sentence("ext4", "XFS", 40.0, found)
-    assert "wrote 0.01 bytes to the device for each byte of its work (the other 1.4 bytes)" in said
-    assert "had 38.1% of its requests merged (the other 0%)" in said
-    assert "38.1% of requests" in explanation_table(found.waits, "How it waited")
+    explanation = explained(runs(**some), runs(**none | {"write_amplification": 1.4}))
+    sentence = words.sentence("ext4", "XFS", 40.0, explanation)
+    assert (
+        "wrote 0.01 bytes to the device for each byte of its work (the other 1.4 bytes)" in sentence
+    )
+    assert "had 38.1% of its requests merged (the other 0%)" in sentence
+    assert "38.1% of requests" in explanation_table(explanation.waits, "How it waited")
 
 
 def test_next_to_nothing_of_every_cost_is_said_with_both_values() -> None:
     for cost in (*COSTS.values(), *WAITS.values()):
         if cost.test not in price.TESTS:
-            one = Difference(cost, "work", DIFFERS, cost.floor * 1000, 0.0, 1001.0)
-            assert "(the other " in words.phrase(one)
+            difference = Difference(cost, "work", DIFFERS, cost.floor * 1000, 0.0, 1001.0)
+            assert "(the other " in words.phrase(difference)
 
 
 def test_one_run_of_each_says_so_and_is_sure_of_nothing() -> None:
-    one, other = runs(**(ORDERED | {"write_amplification": 4.4}))[:1], runs(**ORDERED)[:1]
-    found = explained(one, other)
-    assert {each.status for each in found.work} == {UNSURE}
-    assert found.work[0].cost.test == "write_amplification"
-    assert (found.work[0].low, found.tested) == (None, 0)
-    assert "nobody knows what is chance" in words.sentence("a", "b", 48.0, found)
+    first_runs, second_runs = (
+        runs(**(ORDERED | {"write_amplification": 4.4}))[:1],
+        runs(**ORDERED)[:1],
+    )
+    explanation = explained(first_runs, second_runs)
+    assert {each.status for each in explanation.work} == {UNSURE}
+    assert explanation.work[0].cost.test == "write_amplification"
+    assert (explanation.work[0].low, explanation.tested) == (None, 0)
+    assert "nobody knows what is chance" in words.sentence("a", "b", 48.0, explanation)
 
 
 def test_what_one_of_the_two_lacks_is_named() -> None:
-    found = explained(runs(**ORDERED), runs(write_amplification=1.0))
-    assert [cost.test for cost in found.missing][:1] == ["flushes_per_1000_operations"]
-    assert [one.cost.test for one in found.work] == ["write_amplification"]
+    explanation = explained(runs(**ORDERED), runs(write_amplification=1.0))
+    assert [cost.test for cost in explanation.missing][:1] == ["flushes_per_1000_operations"]
+    assert [difference.cost.test for difference in explanation.work] == ["write_amplification"]
     assert explained([], runs(**ORDERED)).work == []
 
 
 def test_the_sentence_speaks_of_association_with_numbers() -> None:
     changed = ORDERED | {"write_amplification": 2.3, "flushes_per_1000_operations": 68.0}
-    found = explained(runs(**changed), runs(**ORDERED))
-    assert words.sentence("ext4 data=journal", "ext4", 48.0, found) == (
+    explanation = explained(runs(**changed), runs(**ORDERED))
+    assert words.sentence("ext4 data=journal", "ext4", 48.0, explanation) == (
         "ext4 data=journal is 48% slower than ext4: it flushed 3.3 times as often and wrote "
         "2.0 times the bytes to the device for each byte of its work; mean write request and CPU "
         "seconds for each GiB are alike."
@@ -164,6 +175,6 @@ def test_the_sentence_speaks_of_association_with_numbers() -> None:
 
 def test_a_run_that_was_tried_again_counts_once_in_its_block() -> None:
     again = [*runs(**ORDERED), RunCosts("block 0", {"write_amplification": 1.1})]
-    found = explained(again, runs(**ORDERED))
-    assert found.blocks == 5
-    assert all(math.isfinite(one.ratio) for one in found.work)
+    explanation = explained(again, runs(**ORDERED))
+    assert explanation.blocks == 5
+    assert all(math.isfinite(difference.ratio) for difference in explanation.work)
