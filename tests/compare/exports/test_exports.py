@@ -79,8 +79,8 @@ def test_a_workbook_has_all_digits_of_a_number():
     rows = [row(f"c{place}", score) for place, score in enumerate(scores)]
     book = workbook(FORMATS["xlsx"].write(document(*rows)))
     column = next(cell.column for cell in book["All rows"][1] if cell.value == "score")
-    found = [line[column - 1] for line in book["All rows"].iter_rows(2, values_only=True)]
-    assert found == scores
+    written_scores = [line[column - 1] for line in book["All rows"].iter_rows(2, values_only=True)]
+    assert written_scores == scores
 
 
 def test_a_leader_without_a_verdict_is_marked_as_one_in_papers_and_wikis():
@@ -120,16 +120,16 @@ def test_every_format_has_every_score(client, published_studies):
 
     def of(rows: list[dict[str, object]]) -> dict[tuple[object, ...], float]:
         return {
-            (one["test"], one["category"], one["contender"]): float(str(one["score"]))
-            for one in rows
+            (row["test"], row["category"], row["contender"]): float(str(row["score"]))
+            for row in rows
         }
 
     assert of(list(csv.DictReader(io.StringIO(files["csv"].decode())))) == expected
     content = json.loads(files["json"])
-    assert of([one | table for table in content["tables"] for one in table["rows"]]) == expected
+    assert of([row | table for table in content["tables"] for row in table["rows"]]) == expected
     book = workbook(files["xlsx"])
     header, *rows = book["All rows"].iter_rows(values_only=True)
-    assert of([dict(zip(header, one, strict=True)) for one in rows]) == expected
+    assert of([dict(zip(header, cells, strict=True)) for cells in rows]) == expected
     assert len(book.sheetnames) == 2 + 42
     for text in (files["md"].decode(), files["tex"].decode()):
         printed = {Decimal(number.replace(",", "")) for number in re.findall(r"[\d,]+\.\d\d", text)}
@@ -143,10 +143,10 @@ def test_a_sheet_is_one_table_with_numbers(client, published_studies):
     assert book.sheetnames == ["About", "All rows", "Write maximum"]
     rows = list(book["Write maximum"].iter_rows(values_only=True))
     assert rows[0][0] == "Write: maximum, KB/s, more is better"
-    best = next(one for one in rows if "best" in one)
+    best = next(row for row in rows if "best" in row)
     assert best[0] == "xfs"
     assert 692055 in best
-    about = {one[0]: one[1] for one in book["About"].iter_rows(values_only=True)}
+    about = {row[0]: row[1] for row in book["About"].iter_rows(values_only=True)}
     assert about["Address"].endswith("/compare/?study=unisys-2005&test=write&category=maximum")
     assert about["As of"]
 
@@ -154,8 +154,8 @@ def test_a_sheet_is_one_table_with_numbers(client, published_studies):
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_no_format_takes_a_name_for_code(suffix, text):
-    made = document(row("ext4"), row(text, flags=(text,), study_title=text), title=text)
-    content = FORMATS[suffix].write(made)
+    export = document(row("ext4"), row(text, flags=(text,), study_title=text), title=text)
+    content = FORMATS[suffix].write(export)
     if suffix == "xlsx":
         for sheet in workbook(content):
             for cells in sheet.iter_rows():
@@ -166,8 +166,8 @@ def test_no_format_takes_a_name_for_code(suffix, text):
         assert json.loads(decoded)["tables"][0]["rows"][1]["contender"] == text
     elif suffix == "csv":
         header, *rows = csv.reader(io.StringIO(decoded))
-        assert [len(one) for one in rows] == [len(header)] * 2
-        assert not any(cell.startswith(("=", "+", "@", "\t")) for one in rows for cell in one)
+        assert [len(cells) for cells in rows] == [len(header)] * 2
+        assert not any(cell.startswith(("=", "+", "@", "\t")) for cells in rows for cell in cells)
     else:
         assert "\x00" not in decoded
         assert "\x07" not in decoded
@@ -179,7 +179,7 @@ def test_a_markdown_table_keeps_its_columns(text):
     table = [line for line in lines if line.startswith("|")]
     assert len(table) == 4
     cells = [re.split(r"(?<!\\)(?:\\\\)*\|", line)[1:-1] for line in table]
-    assert {len(one) for one in cells} == {6}
+    assert {len(line) for line in cells} == {6}
     # Undoing the escapes gives the text back; nothing of it is markup.
     assert re.sub(r"\\(.)", r"\1", cells[2][0]).strip() == one_line(text)
     assert not re.search(r"(?<!\\)[<>`*_]", cells[2][0])
@@ -188,9 +188,9 @@ def test_a_markdown_table_keeps_its_columns(text):
 @pytest.mark.parametrize("text", HOSTILE)
 def test_latex_is_balanced_and_runs_no_command_of_a_name(text):
     plain = latex.escaped(text)
-    known = r"\\(textbackslash|textasciicircum|textasciitilde|textless|textgreater|textbar"
-    known += r"|textquotedbl|textasciigrave|textquotesingle|ldots)\{\}|\\[{}$&#%_]"
-    rest = re.sub(known, "", plain)
+    escapes = r"\\(textbackslash|textasciicircum|textasciitilde|textless|textgreater|textbar"
+    escapes += r"|textquotedbl|textasciigrave|textquotesingle|ldots)\{\}|\\[{}$&#%_]"
+    rest = re.sub(escapes, "", plain)
     rest = re.sub(
         r"\$(-|\\pm|\\times|\\mu|\\cdot|\\leq|\\geq|\\approx|\\rightarrow|\\Delta)\$", "", rest
     )
@@ -227,10 +227,10 @@ def test_signs_that_engines_lack_are_commands():
 
 @pytest.mark.parametrize("rows", [2, 60])
 def test_latex_sets_a_wide_table_smaller_and_nothing_after_it(monkeypatch, rows):
-    made = document(*[row(f"c{number}") for number in range(rows)])
-    assert latex.NARROW not in latex.write(made).decode()
+    export = document(*[row(f"c{number}") for number in range(rows)])
+    assert latex.NARROW not in latex.write(export).decode()
     monkeypatch.setattr(latex, "MANY", 3)
-    text = latex.write(made).decode()
+    text = latex.write(export).decode()
     before, _, after = text.partition(latex.NARROW)
     opened, closed = before.splitlines()[-1], after.partition(r"\end{longtable}")[2]
     assert (opened, closed[0]) == ("{", "}") if rows > 40 else r"\end{table}" in after
@@ -241,12 +241,12 @@ def test_no_hyphens_become_a_dash():
 
 
 def test_sheets_have_short_names_and_none_twice():
-    made = document(row("a"), tables=3)
-    names = workbook(FORMATS["xlsx"].write(made)).sheetnames
+    export = document(row("a"), tables=3)
+    names = workbook(FORMATS["xlsx"].write(export)).sheetnames
     assert names[2:] == ["Write maximum", "Write maximum (2)", "Write maximum (3)"]
     odd = DeltaTable("a/b[c]:*?" * 10, "maximum", "x", False, (row("a"),))
-    made = Document("t", "d", "http://x/", datetime(2026, 1, 1, tzinfo=UTC), [odd, odd])
-    for name in workbook(FORMATS["xlsx"].write(made)).sheetnames:
+    export = Document("t", "d", "http://x/", datetime(2026, 1, 1, tzinfo=UTC), [odd, odd])
+    for name in workbook(FORMATS["xlsx"].write(export)).sheetnames:
         assert len(name) <= 31
         assert not set(name) & set("[]:*?/\\")
 
@@ -255,12 +255,14 @@ def test_a_workbook_of_very_many_tables_says_what_it_leaves_to_one_sheet():
     book = workbook(FORMATS["xlsx"].write(document(row("a"), tables=230)))
     assert len(book.sheetnames) == 2 + 200
     assert book["All rows"].max_row == 231
-    said = [one[1] for one in book["About"].iter_rows(values_only=True) if one[0] == "Sheets"]
-    assert said[0].startswith("The first 200 of 230 tables")
+    remarks = [
+        cells[1] for cells in book["About"].iter_rows(values_only=True) if cells[0] == "Sheets"
+    ]
+    assert remarks[0].startswith("The first 200 of 230 tables")
 
 
 @pytest.mark.parametrize(
-    ("unit", "base", "score", "half_width", "shown", "text", "width"),
+    ("unit", "base", "score", "half_width", "shown_unit", "text", "width"),
     [
         ("KiB/s", 1024, 16_408_223.6, 5_195.59, "GiB/s", "15.648", "0.005"),
         ("s", None, 0.0174813, 0.00466, "ms", "17", "5"),
@@ -270,35 +272,39 @@ def test_a_workbook_of_very_many_tables_says_what_it_leaves_to_one_sheet():
     ],
 )
 def test_people_read_numbers_in_the_unit_that_stands_above_them(
-    unit, base, score, half_width, shown, text, width
+    unit, base, score, half_width, shown_unit, text, width
 ):
-    found = row("ext4", score, interval=Interval(score, half_width, 5))
-    table = DeltaTable("write", "mean", unit, unit != "KB/s", (found,), unit_base=base)
-    made = Document("t", "d", "http://x/", datetime(2026, 1, 1, tzinfo=UTC), [table])
-    plain = markdown.write(made).decode()
-    assert f"\n{shown}, " in plain
+    delta_row = row("ext4", score, interval=Interval(score, half_width, 5))
+    table = DeltaTable("write", "mean", unit, unit != "KB/s", (delta_row,), unit_base=base)
+    export = Document("t", "d", "http://x/", datetime(2026, 1, 1, tzinfo=UTC), [table])
+    plain = markdown.write(export).decode()
+    assert f"\n{shown_unit}, " in plain
     assert f"| {text} | {text} | {width} |" in plain
-    paper = latex.write(made).decode()
-    assert f"({shown}, " in paper
+    paper = latex.write(export).decode()
+    assert f"({shown_unit}, " in paper
     assert f"& {text} & {text} & {width} &" in paper
     # Machines read what is stored, in its own unit.
-    heading, *rows = workbook(FORMATS["xlsx"].write(made))["Write mean"].iter_rows(values_only=True)
+    heading, *rows = workbook(FORMATS["xlsx"].write(export))["Write mean"].iter_rows(
+        values_only=True
+    )
     assert f", {unit}, " in heading[0]
-    assert (score, score, half_width) == next(one for one in rows if one[0] == "ext4")[3:6]
+    assert (score, score, half_width) == next(cells for cells in rows if cells[0] == "ext4")[3:6]
     (grid,) = [
-        one
-        for one in appendices.tables_of([table], {id(table): "a"}, "x.csv")
-        if isinstance(one, Grid)
+        block
+        for block in appendices.tables_of([table], {id(table): "a"}, "x.csv")
+        if isinstance(block, Grid)
     ]
-    assert f"({shown}, " in grid.title
+    assert f"({shown_unit}, " in grid.title
     assert grid.rows[0][3:6] == (text, text, width)
 
 
 def test_missing_is_missing():
-    made = document(row("ext4", runs=None, delta1_percent=None, configuration=None), row("xfs"))
-    lines = markdown.write(made).decode().splitlines()
+    export = document(row("ext4", runs=None, delta1_percent=None, configuration=None), row("xfs"))
+    lines = markdown.write(export).decode().splitlines()
     assert "| ext4 | – | – | 1.50 | – | -14.10 |" in lines
-    rows = list(workbook(FORMATS["xlsx"].write(made))["Write maximum"].iter_rows(values_only=True))
+    rows = list(
+        workbook(FORMATS["xlsx"].write(export))["Write maximum"].iter_rows(values_only=True)
+    )
     assert rows[4][:6] == ("ext4", None, None, 1.5, None, -14.1)
 
 
@@ -333,9 +339,9 @@ def test_a_permalink_is_exported_as_it_was(client, jo):
     content = json.loads(client.get(f"/p/{link.key}/deltas.json").content)
     assert content["title"] == "Before the update"
     assert content["snapshot_sha256"] == link.sha256
-    assert {one["score"] for table in content["tables"] for one in table["rows"]} == {100, 5}
-    one = json.loads(client.get(f"/p/{link.key}/deltas.json?test=read&category=maximum").content)
-    assert [table["test"] for table in one["tables"]] == ["read"]
+    assert {row["score"] for table in content["tables"] for row in table["rows"]} == {100, 5}
+    part = json.loads(client.get(f"/p/{link.key}/deltas.json?test=read&category=maximum").content)
+    assert [table["test"] for table in part["tables"]] == ["read"]
     assert client.get(f"/p/{link.key}/deltas.json?test=fread").status_code == 404
     page = client.get(f"/p/{link.key}/export/?test=read").content.decode()
     assert f'href="/p/{link.key}/deltas.xlsx?test=read"' in page
