@@ -69,16 +69,21 @@ def line(of_kernels, db) -> Series:
 
 
 def test_kernels_come_in_the_order_of_versions_with_intervals(line):
-    shown = history(line, "write", "total_average", "kernel", 10)
-    assert [point.name for point in shown.points] == ["6.1.0-rc1", "6.1.0", "6.9.0", "6.10.0"]
-    assert [point.mean for point in shown.points] == pytest.approx([100, 100, 100, 80])
-    assert shown.points[0].interval.half_width == pytest.approx(2.484, abs=0.001)
-    assert all(len(point.runs) == 3 for point in shown.points)
+    line_history = history(line, "write", "total_average", "kernel", 10)
+    assert [point.name for point in line_history.points] == [
+        "6.1.0-rc1",
+        "6.1.0",
+        "6.9.0",
+        "6.10.0",
+    ]
+    assert [point.mean for point in line_history.points] == pytest.approx([100, 100, 100, 80])
+    assert line_history.points[0].interval.half_width == pytest.approx(2.484, abs=0.001)
+    assert all(len(point.runs) == 3 for point in line_history.points)
 
 
 def test_a_change_is_said_in_words(line):
-    shown = history(line, "write", "total_average", "kernel", 10)
-    (change,) = shown.changes
+    line_history = history(line, "write", "total_average", "kernel", 10)
+    (change,) = line_history.changes
     assert change.sentence == (
         "From 6.9.0 to 6.10.0: \u221220.0%, from 100.00 KB/s to 80.00 KB/s: slower, "
         "significant (p is below 0.0001)."
@@ -134,10 +139,10 @@ def test_days_are_points_of_their_own(db):
     for day in range(8):
         run = measured("6.1", 100 + day % 2, day)
         measured("6.1", 100.5, day)
-    shown = history(run.series, "write", "maximum", "date", 10)
-    assert [point.name for point in shown.points][:2] == ["2026-03-01", "2026-03-02"]
-    assert [len(point.runs) for point in shown.points] == [2] * 8
-    assert shown.changes == []
+    line_history = history(run.series, "write", "maximum", "date", 10)
+    assert [point.name for point in line_history.points][:2] == ["2026-03-01", "2026-03-02"]
+    assert [len(point.runs) for point in line_history.points] == [2] * 8
+    assert line_history.changes == []
 
 
 def test_other_hardware_and_failed_runs_are_not_in_the_line(line):
@@ -153,8 +158,8 @@ def test_other_hardware_and_failed_runs_are_not_in_the_line(line):
 
 def test_a_line_is_of_a_team_or_of_a_study(line):
     def runs(**studies: object) -> int:
-        shown = history(line, "write", "maximum", "kernel", 10, **studies)
-        return sum(len(point.runs) for point in shown.points)
+        line_history = history(line, "write", "maximum", "kernel", 10, **studies)
+        return sum(len(point.runs) for point in line_history.points)
 
     line.study.refresh_from_db()
     own, other = line.study, Study.objects.get(slug="weekly")
@@ -174,9 +179,9 @@ def test_a_line_is_of_a_team_or_of_a_study(line):
 
 def test_two_units_are_no_line(line):
     measured("6.11.0", 5, unit="MB/s", study="other")
-    shown = history(line, "write", "maximum", "kernel", 10)
-    assert shown.points == []
-    assert "KB/s and in MB/s" in shown.problem
+    line_history = history(line, "write", "maximum", "kernel", 10)
+    assert line_history.points == []
+    assert "KB/s and in MB/s" in line_history.problem
 
 
 def test_a_unit_that_changes_is_one_line(line, client):
@@ -188,17 +193,17 @@ def test_a_unit_that_changes_is_one_line(line, client):
     newest.workload = workload
     newest.save()
     line.workload = workload
-    shown = history(line, "write", "maximum", "kernel", 10)
-    assert (shown.unit, shown.printed_units) == ("MiB/s", ("KB/s", "MiB/s"))
-    assert [point.name for point in shown.points][-2:] == ["6.10.0", "6.11.0"]
-    assert shown.points[-1].mean == shown.points[-2].values[1] == 80 / 1024
-    (change,) = shown.changes
+    line_history = history(line, "write", "maximum", "kernel", 10)
+    assert (line_history.unit, line_history.printed_units) == ("MiB/s", ("KB/s", "MiB/s"))
+    assert [point.name for point in line_history.points][-2:] == ["6.10.0", "6.11.0"]
+    assert line_history.points[-1].mean == line_history.points[-2].values[1] == 80 / 1024
+    (change,) = line_history.changes
     assert change.sentence.startswith("From 6.9.0 to 6.10.0: \u221220.")
     query = {"series": line.pk, "test": "write", "category": "maximum"}
     page = client.get("/history/", query | {"units": "decimal"}).content.decode()
     assert "Its runs printed KB/s and MiB/s: all are shown in MB/s" in page
-    said = client.get("/api/v1/history", query).json()
-    assert (said["unit"], said["points"][-1]["mean"]) == ("MiB/s", 80 / 1024)
+    answer = client.get("/api/v1/history", query).json()
+    assert (answer["unit"], answer["points"][-1]["mean"]) == ("MiB/s", 80 / 1024)
     overall = history(line, "write", "overall", "kernel", 10)
     assert (overall.unit, overall.printed_units) == ("score", ("KB/s", "MiB/s"))
     printed = history(line, "write", "maximum", "kernel", 10, units="printed")
@@ -252,9 +257,11 @@ def test_an_emulated_line_is_said_to_be_one(client, line):
     Series.objects.update(machine=emulated)
     line.refresh_from_db()
     (change,) = history(line, "write", "maximum", "kernel", 10).changes
-    said = "This line was emulated: for function, not for speed."
-    assert change.sentence.endswith(said)
-    assert f"<strong>{said}</strong>" in client.get(f"/history/?series={line.pk}").content.decode()
+    sentence = "This line was emulated: for function, not for speed."
+    assert change.sentence.endswith(sentence)
+    assert (
+        f"<strong>{sentence}</strong>" in client.get(f"/history/?series={line.pk}").content.decode()
+    )
     assert client.get(f"/api/v1/history?series={line.pk}").json()["is_emulated"] is True
 
 
@@ -265,8 +272,8 @@ def test_odd_choices_fall_back(client, line):
     odd = client.get(f"/history/?series={line.pk}&margin=7.5&units=furlongs").content.decode()
     assert "from 0 to 100, not &quot;7.5&quot;: changes of 10% or more are shown." in odd
     assert "There are no units &quot;furlongs&quot;" in odd
-    known = client.get(f"/history/?series={line.pk}&margin=5&units=decimal").content.decode()
-    assert "Not all of this address was understood" not in known
+    page = client.get(f"/history/?series={line.pk}&margin=5&units=decimal").content.decode()
+    assert "Not all of this address was understood" not in page
     Study.objects.all().delete()
     assert "No runs yet." in client.get("/history/").content.decode()
 
@@ -290,11 +297,11 @@ def test_of_many_studies_the_newest_are_offered_and_the_one_that_is_asked_for(
     for number in range(3):
         measured("6.1.0", 100, study=f"later-{number}")
     page = client.get("/history/")
-    assert [one.slug for one in page.context["studies"]] == ["later-2", "later-1"]
+    assert [study.slug for study in page.context["studies"]] == ["later-2", "later-1"]
     assert "The 2 newest studies with runs are to choose from" in page.content.decode()
     with django_assert_max_num_queries(6):
         older = client.get("/history/?study=nightly")
-    assert [one.slug for one in older.context["studies"]] == ["later-2", "later-1", "nightly"]
+    assert [study.slug for study in older.context["studies"]] == ["later-2", "later-1", "nightly"]
     assert '<option value="nightly" selected>' in older.content.decode()
     assert "There is no study “none”" in client.get("/history/?study=none").content.decode()
     assert client.get("/history/?study=%00").status_code == 200

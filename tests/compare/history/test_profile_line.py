@@ -37,10 +37,10 @@ def test_the_slower_kernel_is_found_by_the_work_that_got_slower():
     on("6.2", 100)
     on("6.3", 50)
     assert dict(choices.choices(series))["work"] == [OLTP, "profile:virtual-machines@1"]
-    shown = lines.history(series, "work", OLTP, "kernel", 10)
-    assert shown.unit == "×"
-    assert [point.mean for point in shown.points] == pytest.approx([1, 1, 0.5])
-    [change] = shown.changes
+    history = lines.history(series, "work", OLTP, "kernel", 10)
+    assert history.unit == "×"
+    assert [point.mean for point in history.points] == pytest.approx([1, 1, 0.5])
+    [change] = history.changes
     assert change.is_slower
     assert change.change.change_percent == pytest.approx(-50, abs=0.5)
 
@@ -48,15 +48,15 @@ def test_the_slower_kernel_is_found_by_the_work_that_got_slower():
 def test_a_run_without_every_data_point_is_no_point_of_the_line():
     series = on("6.1", 100)
     on("6.2", 100, tests=("random_read",))
-    shown = lines.history(series, "work", OLTP, "kernel", 10)
-    assert [point.name for point in shown.points] == ["6.1"]
+    history = lines.history(series, "work", OLTP, "kernel", 10)
+    assert [point.name for point in history.points] == ["6.1"]
 
 
 def test_a_point_is_scored_as_a_contender_is_with_the_interval_of_its_repeats():
     series = on("6.1", 100)
     database = on("6.2", 200)
-    shown = lines.history(series, "work", OLTP, "kernel", 10)
-    [old, new] = shown.points
+    history = lines.history(series, "work", OLTP, "kernel", 10)
+    [old, new] = history.points
     assert len(new.runs) == len(new.values) == 3
     assert new.interval is not None
     [table] = comparison(ComparisonSpec.from_query("profile=oltp&by=configuration")).tables
@@ -74,8 +74,8 @@ def test_runs_of_one_block_are_one_repeat_where_each_measured_a_part():
         for test in ("random_read", "random_write"):
             run = finished(parts, *[at(test, *cell, speed) for cell in SIZES])
             Run.objects.filter(pk=run.pk).update(block=block)
-    shown = lines.history(series, "work", OLTP, "kernel", 10)
-    point = shown.points[1]
+    history = lines.history(series, "work", OLTP, "kernel", 10)
+    point = history.points[1]
     assert len(point.runs) == 4
     assert point.values == pytest.approx((1.9, 2.1))
     assert point.mean == pytest.approx(2)
@@ -91,8 +91,8 @@ def test_runs_of_one_block_are_one_repeat_where_each_measured_a_part():
 def test_a_line_without_any_says_so():
     series = make("ext4")
     finished(series, at("random_read", 8, GB, 1), at("random_write", 8, GB, 1))
-    shown = lines.history(series, "work", OLTP, "kernel", 10)
-    assert shown.problem == (
+    history = lines.history(series, "work", OLTP, "kernel", 10)
+    assert history.problem == (
         "No run of this line has all 12 data points of OLTP database, version 1: nobody measured "
         "random read, 16 KB in 1 GB; random read, 8 KB in 2 GB; random read, 16 KB in 2 GB; and "
         "7 more."
@@ -101,7 +101,7 @@ def test_a_line_without_any_says_so():
 
 def test_a_watch_keeps_the_version_that_it_was_made_with(client: Client) -> None:
     ada = person(Role.CONTRIBUTOR, "ada")
-    made = records.create(replace(LATEST["oltp"], title="Ours", slug="", version=0), ada)
+    version = records.create(replace(LATEST["oltp"], title="Ours", slug="", version=0), ada)
     series = on("6.1", 100)
     watch = watching.watch(
         ada,
@@ -114,7 +114,7 @@ def test_a_watch_keeps_the_version_that_it_was_made_with(client: Client) -> None
         webhook_url="",
         site="https://fsbench.example",
     )
-    records.change(made.profile, replace(LATEST["mail"], title="Ours"), ada)
+    records.change(version.profile, replace(LATEST["mail"], title="Ours"), ada)
     on("6.2", 100)
     on("6.3", 50)
     watching.run_maintenance()
@@ -126,11 +126,11 @@ def test_a_watch_keeps_the_version_that_it_was_made_with(client: Client) -> None
     page = client.get(watching.address_of(watch))
     assert page.context["category"] == "profile:ours@1"
     assert "profile:ours@1" not in dict(choices.choices(series))["work"]
-    asked = {"series": series.pk, "test": "work", "category": "profile:ours@1", "along": "kernel"}
-    answer = client.get("/api/v1/history", asked).json()
+    query = {"series": series.pk, "test": "work", "category": "profile:ours@1", "along": "kernel"}
+    answer = client.get("/api/v1/history", query).json()
     assert [point["name"] for point in answer["points"]] == ["6.1", "6.2", "6.3"]
     for other in ("profile:ours@9", "profile:ours", "profile:nobodys@1"):
-        assert client.get("/api/v1/history", asked | {"category": other}).status_code == 422
+        assert client.get("/api/v1/history", query | {"category": other}).status_code == 422
 
 
 def test_what_was_told_is_told_once_also_when_another_point_is_the_first() -> None:
@@ -153,8 +153,8 @@ def test_what_was_told_is_told_once_also_when_another_point_is_the_first() -> No
     )
     on("6.2", 50)
     watching.run_maintenance()
-    [told] = watch.messages.filter(kind="slower")
-    change = told.payload["change"]
+    [message] = watch.messages.filter(kind="slower")
+    change = message.payload["change"]
     assert (change["from"], change["to"], change["unit"]) == ("6.1", "6.2", "×")
     assert change["after"] == pytest.approx(0.5)
     assert change["after"] * change["reference"] == pytest.approx(50 * 1024)
@@ -166,4 +166,4 @@ def test_what_was_told_is_told_once_also_when_another_point_is_the_first() -> No
     assert [point.mean for point in lines.history(series, "work", OLTP, "kernel", 10).points] == (
         pytest.approx([1, 10, 10, 5, 5])
     )
-    assert list(watch.messages.filter(kind="slower")) == [told]
+    assert list(watch.messages.filter(kind="slower")) == [message]

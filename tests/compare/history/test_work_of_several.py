@@ -47,23 +47,23 @@ def test_parts_of_two_workloads_are_one_line_as_they_are_one_contender(
     both("6.3", 99, 101, blocks=blocks)
     for series in (reads, writes):
         assert OLTP in dict(choices.choices(series))["work"]
-        shown = lines.history(series, "work", OLTP, "kernel", 10)
-        assert [point.name for point in shown.points] == ["6.1", "6.2", "6.3"]
-        assert [point.mean for point in shown.points] == pytest.approx([1, 2, 1], rel=1e-3)
-        assert [len(point.runs) for point in shown.points] == [4, 4, 4]
-        assert shown.workloads == ("reads", "writes")
+        history = lines.history(series, "work", OLTP, "kernel", 10)
+        assert [point.name for point in history.points] == ["6.1", "6.2", "6.3"]
+        assert [point.mean for point in history.points] == pytest.approx([1, 2, 1], rel=1e-3)
+        assert [len(point.runs) for point in history.points] == [4, 4, 4]
+        assert history.workloads == ("reads", "writes")
     # Scored as a contender is, with the interval of its repeats.
     query = "profile=oltp&by=kernel"
     [table] = comparison(ComparisonSpec.from_query(query)).tables
     row = max(table.rows, key=lambda row: row.score)
-    assert row.score == pytest.approx(shown.points[1].mean, rel=1e-3)
-    assert shown.points[1].interval is not None
-    asked = {"series": reads.pk, "test": "work", "category": "profile:oltp"}
-    answer = client.get("/api/v1/history", asked)
+    assert row.score == pytest.approx(history.points[1].mean, rel=1e-3)
+    assert history.points[1].interval is not None
+    line_query = {"series": reads.pk, "test": "work", "category": "profile:oltp"}
+    answer = client.get("/api/v1/history", line_query)
     assert answer.status_code == 200, answer.content
     assert answer.json()["category"] == OLTP
     assert answer.json()["workloads"] == ["reads", "writes"]
-    page = client.get("/history/", asked).content.decode()
+    page = client.get("/history/", line_query).content.decode()
     assert "measured by 2 workloads in the same place: reads; writes" in page
 
 
@@ -72,7 +72,7 @@ def test_what_is_no_line_is_refused_and_never_another(client: Client) -> None:
     first = make("ext4", workload="other")
     other = series_for(first.study, first.configuration, workload=first.workload, kernel="6.1")
     finished(other, at("reread", 8, 8, 1))
-    for asked, said in (
+    for query, problem in (
         ({"series": series.pk, "test": "work", "category": "profile:build"}, "nothing in this"),
         ({"series": series.pk, "category": "profile:build"}, "nothing in this place measured"),
         ({"series": series.pk, "test": "work", "category": "profile:nope"}, "no work profile"),
@@ -81,13 +81,13 @@ def test_what_is_no_line_is_refused_and_never_another(client: Client) -> None:
         ({"series": series.pk, "test": READ, "category": "nope"}, "no category &quot;nope&quot;"),
         ({"series": other.pk, "category": OLTP}, "measures none of its parts"),
     ):
-        answer = client.get("/history/", asked)
+        answer = client.get("/history/", query)
         assert not answer.context["shown"].points
         assert answer.context["figure"] is None
-        assert said in answer.content.decode()
-        refused = client.get("/api/v1/history", asked)
+        assert problem in answer.content.decode()
+        refused = client.get("/api/v1/history", query)
         assert refused.status_code == 422
-        assert said.replace("&quot;", '\\"') in refused.content.decode()
+        assert problem.replace("&quot;", '\\"') in refused.content.decode()
     # The category of a test that was chosen before is another's: it is said what is shown.
     page = client.get("/history/", {"series": series.pk, "test": READ, "category": "mean"})
     assert page.context["shown"].points
@@ -122,10 +122,10 @@ def test_several_units_are_no_amount_of_work_and_it_is_said(client: Client) -> N
     first = make("ext4")
     series = series_for(first.study, first.configuration, workload=first.workload, kernel="6.1")
     finished(series, *[at(READ, *cell, 1) for cell in SIZES])
-    shown = lines.history(series, "work", OLTP, "kernel", 10)
-    assert shown.problem.startswith("No run of this line has all 12 data points of OLTP database")
-    assert "nobody measured random write, 8 KB in 1 GB" in shown.problem
-    assert shown.problem.endswith("; and 3 more.")
+    history = lines.history(series, "work", OLTP, "kernel", 10)
+    assert history.problem.startswith("No run of this line has all 12 data points of OLTP database")
+    assert "nobody measured random write, 8 KB in 1 GB" in history.problem
+    assert history.problem.endswith("; and 3 more.")
 
 
 def test_the_own_line_of_the_lun_tells_a_slower_disk_from_a_slower_file_system(
@@ -135,16 +135,16 @@ def test_the_own_line_of_the_lun_tells_a_slower_disk_from_a_slower_file_system(
     for kernel, speed in (("6.1", 200.0), ("6.2", 200.0), ("6.3", 100.0)):
         series.append(on(kernel, speed))
     probed(*series)
-    shown = lines.history(series[0], "work", OLTP, "kernel", 10)
-    assert shown.lun_line.is_known
+    history = lines.history(series[0], "work", OLTP, "kernel", 10)
+    assert history.lun_line.is_known
     # 800 KB/s of reads and 400 of writes, by their shares, of 200: what a table says of it.
     [table] = comparison(ComparisonSpec.from_query("profile=oltp&by=kernel")).tables
     rows = {row.contender: row.share.percent for row in table.rows}
-    assert [share for _, _, share in shown.rows] == [
+    assert [share for _, _, share in history.rows] == [
         pytest.approx(rows[kernel], rel=1e-2) for kernel in ("6.1", "6.2", "6.3")
     ]
-    assert [own for _, own, _ in shown.rows] == pytest.approx([4 * 0.5**0.35] * 3, rel=1e-2)
-    [change] = shown.changes
+    assert [own for _, own, _ in history.rows] == pytest.approx([4 * 0.5**0.35] * 3, rel=1e-2)
+    [change] = history.changes
     assert change.disk.startswith("It is not the disk: the score went from")
     page = client.get("/history/", {"series": series[0].pk, "test": "work", "category": OLTP})
     assert "The LUN itself" in page.content.decode()
@@ -155,21 +155,21 @@ def test_the_own_line_of_the_lun_tells_a_slower_disk_from_a_slower_file_system(
 
 
 @pytest.mark.parametrize(
-    ("is_probed", "said"),
+    ("is_probed", "problem"),
     [
         (True, "6 of 12 cells have no counterpart among what was measured of it (random read, 16"),
         (False, "The LUN itself was measured beside none of these runs"),
     ],
 )
 def test_without_ceilings_it_is_said_why_there_is_no_own_line(
-    client: Client, is_probed: bool, said: str
+    client: Client, is_probed: bool, problem: str
 ) -> None:
     series = on("6.1", 100)
     if is_probed:
         probed(series, blocks=(4,))
-    shown = lines.history(series, "work", OLTP, "kernel", 10)
-    assert not shown.lun_line.is_known
-    assert said in shown.lun_line.why
-    asked = {"series": series.pk, "test": "work", "category": OLTP}
-    assert said in client.get("/history/", asked).content.decode()
-    assert said in client.get("/api/v1/history", asked).json()["lun_problem"]
+    history = lines.history(series, "work", OLTP, "kernel", 10)
+    assert not history.lun_line.is_known
+    assert problem in history.lun_line.why
+    query = {"series": series.pk, "test": "work", "category": OLTP}
+    assert problem in client.get("/history/", query).content.decode()
+    assert problem in client.get("/api/v1/history", query).json()["lun_problem"]
