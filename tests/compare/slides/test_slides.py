@@ -42,25 +42,25 @@ SLIDE = Slide("XFS is <b>ahead</b> & stays so", OF_TWO, "https://x.example/p/abc
 
 def texts(svg: bytes) -> list[str]:
     root = ElementTree.fromstring(svg)
-    return [one.text or "" for one in root.iter("{http://www.w3.org/2000/svg}text")]
+    return [label.text or "" for label in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
 def test_the_svg_has_the_sentence_the_bars_and_the_foot() -> None:
     svg = FORMATS["svg"].write(drawing(SLIDE))
     root = ElementTree.fromstring(svg)
     assert [float(root.attrib[side]) for side in ("width", "height")] == [WIDTH, HEIGHT]
-    said = texts(svg)
-    assert SLIDE.sentence in said
-    assert "2.236 best" in said
-    assert {"xfs", "ext4", "fsbench", SLIDE.address} <= set(said)
-    foot = " ".join(said)
+    labels = texts(svg)
+    assert SLIDE.sentence in labels
+    assert "2.236 best" in labels
+    assert {"xfs", "ext4", "fsbench", SLIDE.address} <= set(labels)
+    foot = " ".join(labels)
     for part in ("study: Study; kept", "n = 5 runs of each", "95% intervals", "array", "6.1"):
         assert part in foot
     # Nothing stands outside of it, and what is drawn stands above its foot.
-    for one in root.iter():
-        if "y" in one.attrib:
-            assert 0 <= float(one.attrib["y"]) <= HEIGHT
-            assert 0 <= float(one.attrib["x"]) <= WIDTH - 48
+    for node in root.iter():
+        if "y" in node.attrib:
+            assert 0 <= float(node.attrib["y"]) <= HEIGHT
+            assert 0 <= float(node.attrib["x"]) <= WIDTH - 48
 
 
 @pytest.mark.parametrize(
@@ -75,18 +75,20 @@ def test_a_long_address_takes_more_lines_and_is_whole(count: int, expected: int)
     assert len(lines) == expected
     assert all(line.endswith("&") for line in lines[:-1])
     root = ElementTree.fromstring(FORMATS["svg"].write(drawing(slide)))
-    found = [one for one in root.iter("{http://www.w3.org/2000/svg}text") if one.text in lines]
-    assert [one.text for one in found] == lines
-    ys = [float(one.attrib["y"]) for one in root.iter("{http://www.w3.org/2000/svg}text")]
+    labels = [
+        label for label in root.iter("{http://www.w3.org/2000/svg}text") if label.text in lines
+    ]
+    assert [label.text for label in labels] == lines
+    ys = [float(label.attrib["y"]) for label in root.iter("{http://www.w3.org/2000/svg}text")]
     foot = sorted(y for y in set(ys) if y > 456)
     assert foot[-1] <= HEIGHT - 10
-    lefts = sorted({float(one.attrib["y"]) for one in found} | set(foot[:3]))
+    lefts = sorted({float(label.attrib["y"]) for label in labels} | set(foot[:3]))
     least = 12 if count < 8 else 9.5
     assert all(below - above >= least for above, below in pairwise(lefts))
     links = root.iter("{http://www.w3.org/2000/svg}a")
-    assert [one.attrib["href"] for one in links] == [slide.address] * expected
+    assert [link.attrib["href"] for link in links] == [slide.address] * expected
     page = PdfReader(io.BytesIO(FORMATS["pdf"].write(drawing(slide)))).pages[0]
-    found_links = [one.get_object()["/A"]["/URI"] for one in page["/Annots"]]
+    found_links = [annotation.get_object()["/A"]["/URI"] for annotation in page["/Annots"]]
     assert found_links == [slide.address] * expected
 
 
@@ -101,30 +103,30 @@ def test_an_address_without_a_place_to_break_it_is_broken_where_the_line_is_full
 
 
 def test_png_and_pdf_open_and_are_16_to_9() -> None:
-    made = drawing(SLIDE)
-    with Image.open(io.BytesIO(FORMATS["png"].write(made))) as picture:
+    drawn_slide = drawing(SLIDE)
+    with Image.open(io.BytesIO(FORMATS["png"].write(drawn_slide))) as picture:
         assert (picture.format, picture.size) == ("PNG", (1920, 1080))
         assert len(picture.getcolors(maxcolors=1 << 20)) > 8  # something is drawn
-    pdf = FORMATS["pdf"].write(made)
+    pdf = FORMATS["pdf"].write(drawn_slide)
     [page] = PdfReader(io.BytesIO(pdf)).pages
     assert page.mediabox.width / page.mediabox.height == pytest.approx(16 / 9)
     text = re.sub(r"\s+", " ", page.extract_text())
     assert SLIDE.sentence in text
     assert SLIDE.address in text
-    assert FORMATS["pdf"].write(made) == pdf  # the same slide is the same file
+    assert FORMATS["pdf"].write(drawn_slide) == pdf  # the same slide is the same file
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "expected"),
     [
         ("significant", "xfs is 5.2% faster than ext4 (3.5 to 6.9%)"),
         ("equal", "xfs and ext4 are equivalent"),
         ("tie", "xfs leads; whether it is faster than ext4 is open"),
     ],
 )
-def test_the_sentence_says_no_more_than_the_verdict(status: str, said: str) -> None:
+def test_the_sentence_says_no_more_than_the_verdict(status: str, expected: str) -> None:
     rows = tuple(row._replace(verdict=row.verdict._replace(status=status)) for row in OF_TWO.rows)
-    assert sentence(replace(OF_TWO, rows=rows)) == f"Write: {said}"
+    assert sentence(replace(OF_TWO, rows=rows)) == f"Write: {expected}"
 
 
 def test_without_repeats_it_says_that_nobody_knows_how_sure_it_is() -> None:
@@ -148,18 +150,18 @@ def test_kernels_stand_in_the_order_of_their_versions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "expected"),
     [
         ("tie", "xfs has the best score, 5.2% before ext4; a tie with ext4, not significant"),
         ("significant", "xfs is 5.2% faster than ext4"),
         ("unknown", "xfs has the best score, 5.2% before ext4; how sure that is is not known"),
     ],
 )
-def test_by_the_rule_of_freenix_it_says_what_that_rule_says(status: str, said: str) -> None:
+def test_by_the_rule_of_freenix_it_says_what_that_rule_says(status: str, expected: str) -> None:
     """A tie is a verdict: whether it is one is known."""
-    found = Verdict(status, method=FREENIX)
-    rows = tuple(row._replace(delta2_percent=-5.2, verdict=found) for row in OF_TWO.rows)
-    assert sentence(replace(OF_TWO, rows=rows)) == f"Write: {said}"
+    verdict = Verdict(status, method=FREENIX)
+    rows = tuple(row._replace(delta2_percent=-5.2, verdict=verdict) for row in OF_TWO.rows)
+    assert sentence(replace(OF_TWO, rows=rows)) == f"Write: {expected}"
 
 
 def test_a_printed_number_keeps_its_digits() -> None:
@@ -172,17 +174,17 @@ def test_a_slide_warns_of_what_its_table_warns_of() -> None:
     """Above its foot, and so that the chart stands above that."""
     flags = (("contended",), ("contended", "drifted"))
     rows = tuple(
-        one._replace(flags=some, cells=len(some))
-        for one, some in zip(OF_TWO.rows, flags, strict=True)
+        row._replace(flags=some, cells=len(some))
+        for row, some in zip(OF_TWO.rows, flags, strict=True)
     )
-    made = drawing(replace(SLIDE, table=replace(OF_TWO, rows=rows)))
-    said = "contended: all; drifted: xfs; scores of different data points"
-    [found] = [one for one in made.shapes if getattr(one, "text", "") == said]
-    assert 442 < found.y < 456
-    assert said in made.summary
-    lowest = max(one.y for one in made.shapes if getattr(one, "y", 500) < found.y)
+    drawn_slide = drawing(replace(SLIDE, table=replace(OF_TWO, rows=rows)))
+    warning = "contended: all; drifted: xfs; scores of different data points"
+    [label] = [shape for shape in drawn_slide.shapes if getattr(shape, "text", "") == warning]
+    assert 442 < label.y < 456
+    assert warning in drawn_slide.summary
+    lowest = max(shape.y for shape in drawn_slide.shapes if getattr(shape, "y", 500) < label.y)
     assert lowest <= 440
-    emulated = tuple(one._replace(flags=("emulated",)) for one in OF_TWO.rows)
+    emulated = tuple(row._replace(flags=("emulated",)) for row in OF_TWO.rows)
     assert flags_of(replace(OF_TWO, rows=emulated)) == (
         "Everything shown was emulated: for function, not for speed."
     )
@@ -191,24 +193,30 @@ def test_a_slide_warns_of_what_its_table_warns_of() -> None:
 
 def test_who_shares_the_best_score_is_not_called_alike() -> None:
     """Their means, which the bars show, may differ, and whether they do is undecided."""
-    rows = tuple(one._replace(best=True) for one in OF_TWO.rows)
+    rows = tuple(row._replace(best=True) for row in OF_TWO.rows)
     assert sentence(replace(OF_TWO, rows=rows)).endswith(" share the best score")
 
 
 @pytest.mark.parametrize("words", ["long " * 40, "x" * LONGEST, "a", "ß" * 20 + " " + "y" * 90])
 def test_a_sentence_of_any_length_stays_above_the_chart(words: str) -> None:
-    made = drawing(replace(SLIDE, sentence=words.strip()))
-    title = next(at for at, one in enumerate(made.shapes) if "Write" in getattr(one, "text", ""))
-    lines = [shape for shape in made.shapes[:title] if getattr(shape, "size", 0) >= 20]
-    assert "".join(one.text for one in lines).replace(" ", "") == words.replace(" ", "")
-    assert max(one.y for one in lines) < 150
+    drawn_slide = drawing(replace(SLIDE, sentence=words.strip()))
+    title = next(
+        at for at, shape in enumerate(drawn_slide.shapes) if "Write" in getattr(shape, "text", "")
+    )
+    lines = [shape for shape in drawn_slide.shapes[:title] if getattr(shape, "size", 0) >= 20]
+    assert "".join(line.text for line in lines).replace(" ", "") == words.replace(" ", "")
+    assert max(line.y for line in lines) < 150
 
 
 def test_many_contenders_fit_and_the_others_are_counted() -> None:
     rows = tuple(TABLE.rows[0]._replace(contender=f"ext4_{at:03}") for at in range(40))
-    made = drawing(replace(SLIDE, table=replace(TABLE, rows=rows)))
-    assert any("and 28 more" in getattr(shape, "text", "") for shape in made.shapes)
-    below = [one.y for one in made.shapes if getattr(one, "text", "").startswith(("ext4", "and"))]
+    drawn_slide = drawing(replace(SLIDE, table=replace(TABLE, rows=rows)))
+    assert any("and 28 more" in getattr(shape, "text", "") for shape in drawn_slide.shapes)
+    below = [
+        shape.y
+        for shape in drawn_slide.shapes
+        if getattr(shape, "text", "").startswith(("ext4", "and"))
+    ]
     assert max(below) < 456
 
 
@@ -232,9 +240,9 @@ def test_a_comparison_has_a_page_and_three_files(client: Client) -> None:
     assert not is_rendered("/compare/slide/")
     # The sentence of the test before is none of somebody's own.
     make_score("xfs", 1, test="read")
-    kept = "of=read&was=Write&sentence="
-    assert "Read, maximum" in client.get(f"/compare/slide/?{kept}Write").content.decode()
-    assert "Wrote" in client.get(f"/compare/slide/?{kept}Wrote").content.decode()
+    query = "of=read&was=Write&sentence="
+    assert "Read, maximum" in client.get(f"/compare/slide/?{query}Write").content.decode()
+    assert "Wrote" in client.get(f"/compare/slide/?{query}Wrote").content.decode()
 
 
 @pytest.mark.django_db

@@ -42,11 +42,11 @@ def svg(client: Client, query: str) -> str:
     ],
 )
 def test_a_slide_by_a_profile_shows_the_profile(client: Client, query: str) -> None:
-    said = svg(client, query)
-    assert "Work profile: OLTP database, version 1" in said
-    assert "1.00 is ext4; 12 of 12 cells of your work measured" in said
-    assert "profile=oltp" in said
-    assert "verall" not in said
+    text = svg(client, query)
+    assert "Work profile: OLTP database, version 1" in text
+    assert "1.00 is ext4; 12 of 12 cells of your work measured" in text
+    assert "profile=oltp" in text
+    assert "verall" not in text
     page = client.get(f"/compare/slide/?{query}").content.decode()
     assert '<option value="profile:oltp@1" selected>' in page
     assert 'name="profile" value="oltp' in page
@@ -67,7 +67,7 @@ def test_a_slide_by_a_range_shows_the_range(client: Client) -> None:
 
 @pytest.mark.usefixtures("two")
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "problem"),
     [
         ("of=work", '"work"; it has random_write, random_read'),
         ("of=random_read&in=mean", '"mean"; it has maximum, minimum, total_average'),
@@ -79,17 +79,17 @@ def test_a_slide_by_a_range_shows_the_range(client: Client) -> None:
     ],
 )
 def test_what_is_not_there_is_refused_with_what_there_is(
-    client: Client, query: str, said: str
+    client: Client, query: str, problem: str
 ) -> None:
     answer = client.get(f"/compare/slide.svg?{query}")
     assert answer.status_code == 400
-    assert said in answer.content.decode()
+    assert problem in answer.content.decode()
 
 
 def test_what_is_not_there_leaves_the_form_as_it_was_typed(client: Client) -> None:
     make_score("xfs", 200, test="write")
     make_score("xfs", 200, test="copy", category="mean")
-    for query, chosen, said in (
+    for query, chosen, problem in (
         ("of=copy&in=maximum", "copy", 'Copy has no category "maximum"; it has mean.'),
         ("of=nope", "write", 'no test "nope"; it has'),
         ("of=copy&in=profile:nope", "copy", 'There is no profile "nope"'),
@@ -97,7 +97,7 @@ def test_what_is_not_there_leaves_the_form_as_it_was_typed(client: Client) -> No
         answer = client.get(f"/compare/slide/?study=lab&{query}&sentence=Our+own")
         assert answer.status_code == 400
         page = html.unescape(answer.content.decode())
-        assert said in page
+        assert problem in page
         assert f'<option value="{chosen}" selected>' in page
         assert ">Our own</textarea>" in page
         assert 'name="study" value="lab"' in page
@@ -131,8 +131,8 @@ def test_the_foot_leads_to_the_very_table(client: Client) -> None:
         make_score("xfs", 200, test=test)
         make_score("ext4", 100, test=test)
         make_score("xfs", 300, test=test, category="overall")
-    said = svg(client, "study=lab&of=read&in=maximum")
-    [address] = re.findall(r"http://\S+", said)
+    text = svg(client, "study=lab&of=read&in=maximum")
+    [address] = re.findall(r"http://\S+", text)
     assert dict(parse_qsl(urlsplit(address).query)) == {
         "study": "lab",
         "test": "read",
