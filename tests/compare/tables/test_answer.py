@@ -28,20 +28,20 @@ def table(test: str, unit: str = "KB/s", category: str = "mean", **scores: float
 
 def test_it_is_the_geometric_mean_of_ratios_of_speed_whatever_the_baseline() -> None:
     tables = [table("read", a=200.0, b=100.0), table("copy", "s", a=8.0, b=1.0)]
-    found = answer(tables)
-    assert found is not None
-    assert (found.baseline, found.first.contender) == ("a", "b")
+    ranking = answer(tables)
+    assert ranking is not None
+    assert (ranking.baseline, ranking.first.contender) == ("a", "b")
     # 1/2 as fast and 8 times as fast: twice, and not the 4.25 of the arithmetic mean.
-    assert found.first.mean == pytest.approx(2.0)
-    assert (found.first.lowest, found.first.highest) == pytest.approx((0.5, 8.0))
+    assert ranking.first.mean == pytest.approx(2.0)
+    assert (ranking.first.lowest, ranking.first.highest) == pytest.approx((0.5, 8.0))
     turned = answer(tables, "b")
     assert turned is not None
-    assert [one.mean for one in turned.standings] == pytest.approx([1.0, 0.5])
-    assert found.slower_tests == ("read",)
+    assert [standing.mean for standing in turned.standings] == pytest.approx([1.0, 0.5])
+    assert ranking.slower_tests == ("read",)
 
 
 def test_only_what_every_contender_has_and_what_is_work_counts() -> None:
-    found = answer(
+    ranking = answer(
         [
             table("read", a=2.0, b=1.0),
             table("write", a=1.0),
@@ -49,19 +49,19 @@ def test_only_what_every_contender_has_and_what_is_work_counts() -> None:
             table("zero", a=0.0, b=1.0),
         ]
     )
-    assert found is not None
-    assert found.tests == ("read",)
-    assert found.uncounted_tests == ("write", "mkfs", "zero")
+    assert ranking is not None
+    assert ranking.tests == ("read",)
+    assert ranking.uncounted_tests == ("write", "mkfs", "zero")
     assert answer([table("write", a=1.0)]) is None
     assert answer([table("write", a=1.0), table("read", b=1.0)]) is None
     assert answer([]) is None
 
 
 def test_a_ratio_to_the_smallest_of_all_numbers_is_one_too() -> None:
-    found = answer([table("write", a=5e-324, b=1.0)])
-    assert found is not None
-    assert found.first.contender == "b"
-    assert 1e300 < found.first.mean < inf
+    ranking = answer([table("write", a=5e-324, b=1.0)])
+    assert ranking is not None
+    assert ranking.first.contender == "b"
+    assert 1e300 < ranking.first.mean < inf
     for line in (
         line_against(table("write", a=5e-324, b=1.0), "a"),
         line_against(table("copy", "s", a=1e30, b=5e-324), "a"),
@@ -72,50 +72,50 @@ def test_a_ratio_to_the_smallest_of_all_numbers_is_one_too() -> None:
 
 def test_the_slowest_operation_of_all_is_no_speed_of_the_work() -> None:
     slowest = table("job_read_clat_max@iodepth=8", "s", a=9.0, b=0.001)
-    found = answer([table("read", a=2.0, b=1.0), slowest])
-    assert found is not None
-    assert (found.tests, found.uncounted_tests) == (("read",), (slowest.test,))
-    assert found.first.mean == pytest.approx(2.0)
+    ranking = answer([table("read", a=2.0, b=1.0), slowest])
+    assert ranking is not None
+    assert (ranking.tests, ranking.uncounted_tests) == (("read",), (slowest.test,))
+    assert ranking.first.mean == pytest.approx(2.0)
 
 
 def test_scores_that_are_more_than_the_lun_does_are_counted() -> None:
-    found = answer([table("read", a=2.0, b=1.0)])
-    assert found is not None
-    assert (found.scores, found.not_of_the_disk) == (2, 0)
+    ranking = answer([table("read", a=2.0, b=1.0)])
+    assert ranking is not None
+    assert (ranking.scores, ranking.not_of_the_disk) == (2, 0)
     cached = table("read", a=200.0, b=1.0)
     rows = tuple(
-        one._replace(share=Share(one.score, 100.0, "random read of 4 KiB", 3, 5.0))
-        for one in cached.rows
+        row._replace(share=Share(row.score, 100.0, "random read of 4 KiB", 3, 5.0))
+        for row in cached.rows
     )
-    found = answer([replace(cached, rows=rows), table("write", a=1.0, b=2.0)])
-    assert found is not None
-    assert (found.scores, found.not_of_the_disk) == (4, 1)
+    ranking = answer([replace(cached, rows=rows), table("write", a=1.0, b=2.0)])
+    assert ranking is not None
+    assert (ranking.scores, ranking.not_of_the_disk) == (4, 1)
 
 
 def test_a_baseline_that_is_not_there_is_the_slowest() -> None:
-    found = answer([table("read", a=2.0, b=1.0, c=4.0)], "moon")
-    assert found is not None
-    assert found.baseline == "b"
-    assert found.lead == pytest.approx(2.0)
+    ranking = answer([table("read", a=2.0, b=1.0, c=4.0)], "moon")
+    assert ranking is not None
+    assert ranking.baseline == "b"
+    assert ranking.lead == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(("second", "is_level"), [(1.0, True), (0.996, True), (0.99, False)])
 def test_a_lead_that_is_said_as_one_is_no_lead(second: float, is_level: bool) -> None:
-    found = answer([table("read", a=1.0, b=second)])
-    assert found is not None
-    assert found.is_level is is_level
+    ranking = answer([table("read", a=1.0, b=second)])
+    assert ranking is not None
+    assert ranking.is_level is is_level
 
 
 def test_all_that_are_level_with_the_first_are_named() -> None:
-    found = answer([table("read", a=1.0, b=1.0, c=0.999, d=0.5)])
-    assert found is not None
-    assert found.level_with == "b and c"
+    ranking = answer([table("read", a=1.0, b=1.0, c=0.999, d=0.5)])
+    assert ranking is not None
+    assert ranking.level_with == "b and c"
 
 
 def test_who_shares_the_best_score_is_not_ahead() -> None:
-    found = answer([table("read", a=2.0, b=2.0), table("write", a=2.0, b=1.0)])
-    assert found is not None
-    assert (found.first.contender, found.open, found.shared) == ("a", 1, 1)
+    ranking = answer([table("read", a=2.0, b=2.0), table("write", a=2.0, b=1.0)])
+    assert ranking is not None
+    assert (ranking.first.contender, ranking.open, ranking.shared) == ("a", 1, 1)
 
 
 def test_why_nothing_is_ranked_is_what_holds() -> None:
@@ -130,10 +130,10 @@ def test_why_nothing_is_ranked_is_what_holds() -> None:
 
 
 def test_a_baseline_that_is_first_is_said_against_the_second() -> None:
-    found = answer([table("read", a=4.0, b=2.0, c=1.0), table("copy", "s", a=1.0, b=1.0)], "a")
-    assert found is not None
-    assert (found.first.contender, found.against, found.has_third) == ("a", "b", False)
-    assert found.compared.mean == pytest.approx(found.lead)
+    ranking = answer([table("read", a=4.0, b=2.0, c=1.0), table("copy", "s", a=1.0, b=1.0)], "a")
+    assert ranking is not None
+    assert (ranking.first.contender, ranking.against, ranking.has_third) == ("a", "b", False)
+    assert ranking.compared.mean == pytest.approx(ranking.lead)
     usual = answer([table("read", a=4.0, b=2.0, c=1.0)])
     assert usual is not None
     assert (usual.against, usual.compared, usual.has_third) == ("c", usual.first, True)
@@ -145,11 +145,11 @@ def test_a_matrix_counts_by_the_mean_of_its_data_points_and_not_by_a_sum() -> No
         table("write", category="overall", a=9.0, b=1.0),
         table("write", category="total_average", a=3.0, b=1.0),
     ]
-    (one,) = headline_tables(tables)
-    assert one.category == "total_average"
-    found = answer(tables)
-    assert found is not None
-    assert found.first.mean == pytest.approx(3.0)
+    (headline,) = headline_tables(tables)
+    assert headline.category == "total_average"
+    ranking = answer(tables)
+    assert ranking is not None
+    assert ranking.first.mean == pytest.approx(3.0)
 
 
 def test_a_line_says_the_best_against_the_baseline() -> None:
@@ -177,8 +177,10 @@ def test_where_the_baseline_is_the_best_the_next_one_is_beside_it() -> None:
 def blocks(**values: list[float]) -> DeltaTable:
     """Judged, of repeats that were measured in blocks: the scores are their means."""
     rows = [
-        row._replace(repeat_scores=tuple((f"b{at}", one) for at, one in enumerate(values[name])))
-        for row in table("read", **{name: sum(found) / 3 for name, found in values.items()}).rows
+        row._replace(
+            repeat_scores=tuple((f"b{at}", score) for at, score in enumerate(values[name]))
+        )
+        for row in table("read", **{name: sum(scores) / 3 for name, scores in values.items()}).rows
         for name in [row.contender]
     ]
     (judged_table,) = with_verdicts([replace(table("read", a=1.0), rows=tuple(rows))])
@@ -189,8 +191,8 @@ def test_the_difference_is_the_estimate_that_interval_and_verdict_are_of() -> No
     """Not the ratio of the scores: of 100, 200, 600 to 100, 100, 400 that is 1.5, and the geometric
     mean of the ratios 1, 2 and 1.5 is the cube root of 3.
     """
-    found = blocks(fast=[100.0, 200.0, 600.0], slow=[100.0, 100.0, 400.0])
-    line = line_against(found, "slow")
+    judged_table = blocks(fast=[100.0, 200.0, 600.0], slow=[100.0, 100.0, 400.0])
+    line = line_against(judged_table, "slow")
     assert line.ratio == pytest.approx(3 ** (1 / 3))
     assert line.verdict is not None
     assert line.verdict.ratio_low < line.ratio < line.verdict.ratio_high
@@ -201,23 +203,23 @@ def test_the_difference_is_the_estimate_that_interval_and_verdict_are_of() -> No
     assert high.startswith("+")
     assert uncertainty.signed_percent(line.ratio) == "+44.2%"
     # The same of a baseline that is the best: of the two that stand beside each other.
-    turned = line_against(found, "fast")
+    turned = line_against(judged_table, "fast")
     assert (turned.best.contender, turned.other.contender) == ("fast", "slow")
     assert turned.ratio == pytest.approx(line.ratio)
 
 
 def test_a_lead_over_the_baseline_that_is_none_over_others_says_so() -> None:
-    found = blocks(a=[300.0, 310.0, 320.0], b=[299.0, 330.0, 300.0], c=[100.0, 103.0, 107.0])
-    line = line_against(found, "c")
+    judged_table = blocks(a=[300.0, 310.0, 320.0], b=[299.0, 330.0, 300.0], c=[100.0, 103.0, 107.0])
+    line = line_against(judged_table, "c")
     assert uncertainty.pair_verdict(line.verdict) == "faster, paired in 3 blocks"
     assert line.is_undecided_elsewhere
     assert uncertainty.verdict_over_others(line.best.verdict) == "inconclusive against 1 other"
-    assert not line_against(found, "b").is_undecided_elsewhere
+    assert not line_against(judged_table, "b").is_undecided_elsewhere
 
 
 def test_what_is_not_known_of_noise_is_not_said() -> None:
-    found = caveats_of([table("read", a=2.0, b=1.0)])
-    assert (found.noise, found.noisiest, found.rows) == (None, None, 2)
+    caveats = caveats_of([table("read", a=2.0, b=1.0)])
+    assert (caveats.noise, caveats.noisiest, caveats.rows) == (None, None, 2)
 
 
 def of(workload: str, table: DeltaTable) -> DeltaTable:
@@ -230,11 +232,13 @@ def test_it_says_where_one_workload_outweighs_all_others() -> None:
     tables = [of("fio by queue depth", table(name, a=2.0, b=1.0)) for name in names]
     tables += [of("IOzone", table(f"other{place}", a=2.0, b=1.0)) for place in range(6)]
     counted = len(answer(tables).tests)
-    found = answer(tables).dominant_workload
-    assert found is not None
-    assert found.total == counted
-    assert found.sentence.startswith(f"{found.tests} of the {counted} tests in the mean")
-    assert found.sentence.endswith("fio by queue depth: it weighs more than all others together.")
+    workload = answer(tables).dominant_workload
+    assert workload is not None
+    assert workload.total == counted
+    assert workload.sentence.startswith(f"{workload.tests} of the {counted} tests in the mean")
+    assert workload.sentence.endswith(
+        "fio by queue depth: it weighs more than all others together."
+    )
     assert (
         answer(tables[:36]).dominant_workload is None
     )  # of one workload alone nothing is outweighed

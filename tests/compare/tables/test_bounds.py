@@ -26,8 +26,8 @@ def many(monkeypatch):
 
 
 def test_the_latest_studies_that_fit_are_taken(many):
-    found = bounds.bounded_page(ComparisonSpec())
-    assert (found.spec.studies, found.studies) == (("second", "third"), 3)
+    limited = bounds.bounded_page(ComparisonSpec())
+    assert (limited.spec.studies, limited.studies) == (("second", "third"), 3)
 
 
 def test_a_choice_of_studies_or_what_fits_is_left_as_it_is(many):
@@ -68,10 +68,10 @@ CONFIGURATIONS = ComparisonSpec(studies=("lab",), by="configuration")
 
 
 def test_of_many_configurations_the_first_tests_that_fit_are_shown(configurations):
-    found = bounds.bounded_page(CONFIGURATIONS)
-    assert found.spec == replace(CONFIGURATIONS, part_tests=("write",))
+    limited = bounds.bounded_page(CONFIGURATIONS)
+    assert limited.spec == replace(CONFIGURATIONS, part_tests=("write",))
     tests = ("write", "read", "mkfs")
-    assert found.part == bounds.Part(CONFIGURATIONS, 8, 24, tests, from_test=1, next_test=2)
+    assert limited.part == bounds.Part(CONFIGURATIONS, 8, 24, tests, from_test=1, next_test=2)
     # Contenders by their best configuration are few.
     assert bounds.bounded_page(replace(CONFIGURATIONS, by="filesystem")).part is None
 
@@ -80,28 +80,28 @@ def test_a_test_too_large_is_cut_to_a_category_and_then_to_a_file_system(
     configurations, monkeypatch
 ):
     monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=5))
-    found = bounds.bounded_page(CONFIGURATIONS)
-    assert (found.spec.part_tests, found.spec.part_categories) == (("write",), ("overall",))
-    assert (found.part.shown_rows, found.part.categories) == (4, ("maximum", "overall"))
-    assert found.spec.whole == CONFIGURATIONS
+    limited = bounds.bounded_page(CONFIGURATIONS)
+    assert (limited.spec.part_tests, limited.spec.part_categories) == (("write",), ("overall",))
+    assert (limited.part.shown_rows, limited.part.categories) == (4, ("maximum", "overall"))
+    assert limited.spec.whole == CONFIGURATIONS
     monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=3))
-    found = bounds.bounded_page(CONFIGURATIONS)
-    assert found.spec == replace(
+    limited = bounds.bounded_page(CONFIGURATIONS)
+    assert limited.spec == replace(
         CONFIGURATIONS, tests=("write",), categories=("overall",), filesystems=("ext4",)
     )
-    assert (found.part.shown_rows, found.part.filesystems) == (2, ("ext4", "xfs"))
+    assert (limited.part.shown_rows, limited.part.filesystems) == (2, ("ext4", "xfs"))
 
 
 def test_where_all_fits_all_is_shown_whatever_part_is_asked_for(configurations, monkeypatch):
     monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=24))
-    asked = replace(CONFIGURATIONS, part_tests=("read",), part_categories=("overall",))
-    assert bounds.bounded_page(asked) == bounds.BoundedComparison(CONFIGURATIONS)
+    spec = replace(CONFIGURATIONS, part_tests=("read",), part_categories=("overall",))
+    assert bounds.bounded_page(spec) == bounds.BoundedComparison(CONFIGURATIONS)
 
 
 def test_a_part_that_is_asked_for_goes_first_and_nonsense_is_none(configurations):
-    for asked, shown in (("mkfs", "mkfs"), ("nonsense", "write")):
-        found = bounds.bounded_page(replace(CONFIGURATIONS, part_tests=(asked,)))
-        assert found.spec == replace(CONFIGURATIONS, part_tests=(shown,))
+    for requested, expected in (("mkfs", "mkfs"), ("nonsense", "write")):
+        limited = bounds.bounded_page(replace(CONFIGURATIONS, part_tests=(requested,)))
+        assert limited.spec == replace(CONFIGURATIONS, part_tests=(expected,))
 
 
 def test_rows_that_a_filter_leaves_out_are_not_counted(configurations):
@@ -117,8 +117,8 @@ def test_the_page_says_what_is_left_out_and_leads_to_all_of_it(client, configura
     query = "study=lab&amp;by=configuration"
     assert f'href="/compare/deltas.csv?{query}"' in html
     for test in ("write", "read", "mkfs"):
-        found = re.search(rf'href="\?([^"]*test={test}[^"]*)"', html)
-        other = client.get("/compare/?" + found[1].replace("&amp;", "&"))
+        link = re.search(rf'href="\?([^"]*test={test}[^"]*)"', html)
+        other = client.get("/compare/?" + link[1].replace("&amp;", "&"))
         assert [section.test for section in other.context["sections"]] == [test]
     rows = client.get("/compare/deltas.csv?study=lab&by=configuration").content.decode()
     assert len(rows.splitlines()) == 1 + 24
@@ -139,9 +139,9 @@ def test_the_page_of_a_study_shows_the_same_part_and_leads_to_all_of_it(client, 
 
 
 def test_numbers_of_a_part_are_those_that_its_own_address_gives(client, configurations):
-    [shown, _] = client.get("/compare/?study=lab&by=configuration").context["sections"][0].tables
+    [table, _] = client.get("/compare/?study=lab&by=configuration").context["sections"][0].tables
     [same, _] = delta_tables(bounds.bounded_page(CONFIGURATIONS).spec)
-    assert shown == same
+    assert table == same
 
 
 @pytest.fixture
@@ -156,9 +156,11 @@ def close_call(configurations):
 
 def verdict(tables):
     """Of the contender that is far ahead: in words, and of how many pairs."""
-    (table,) = (one for one in tables if (one["test"], one["category"]) == ("write", "overall"))
-    (found,) = (row["verdict"] for row in table["rows"] if row["contender"] == "ext4_a")
-    return found["status"], found["reasons"], found["tested"]
+    (table,) = (
+        table for table in tables if (table["test"], table["category"]) == ("write", "overall")
+    )
+    (row_verdict,) = (row["verdict"] for row in table["rows"] if row["contender"] == "ext4_a")
+    return row_verdict["status"], row_verdict["reasons"], row_verdict["tested"]
 
 
 def as_dicts(sections):
@@ -166,11 +168,11 @@ def as_dicts(sections):
 
 
 def test_a_part_says_what_the_whole_says_wherever_it_is_shown(client, close_call):
-    said = ("significant", [], 6)
+    expected = ("significant", [], 6)
     address = "study=lab&by=configuration"
     page = client.get(f"/compare/?{address}")
     assert [section.test for section in page.context["sections"]] == ["write"]
-    assert verdict(as_dicts(page.context["sections"])) == said
+    assert verdict(as_dicts(page.context["sections"])) == expected
     assert "can be others among all" not in page.content.decode()
     html = page.content.decode().replace("&amp;", "&")
     # The files of the page, of one of its tables, and of everything; the API; a permalink.
@@ -178,19 +180,23 @@ def test_a_part_says_what_the_whole_says_wherever_it_is_shown(client, close_call
     files += [f"/compare/deltas.json?{page.context['query']}"]
     table = re.search(r'href="/compare/export/([^"]+part_category=overall)"', html)[1]
     files += [f"/compare/deltas.json{table}", f"/api/v1/comparison{table}"]
-    files += [f"/api/v1/comparison?{one}" for one in (address, page.context["query"])]
+    files += [f"/api/v1/comparison?{query}" for query in (address, page.context["query"])]
     assert len(files) >= 5
-    for one in files:
-        assert verdict(client.get(one).json()["tables"]) == said, one
+    for file in files:
+        assert verdict(client.get(file).json()["tables"]) == expected, file
     client.force_login(User.objects.create_user("ada"))
     shared = client.post("/compare/pin/", {"query": page.context["query"]}, follow=True)
-    assert verdict(as_dicts(shared.context["sections"])) == said
+    assert verdict(as_dicts(shared.context["sections"])) == expected
     # The study's own page says it too, and a comparison of fewer tests.
     study = client.get("/studies/lab/?by=configuration")
-    tables = [shown.table.as_dict() for group in study.context["groups"] for shown in group.tables]
-    assert verdict(tables) == said
+    tables = [
+        shown_table.table.as_dict()
+        for group in study.context["groups"]
+        for shown_table in group.tables
+    ]
+    assert verdict(tables) == expected
     other = client.get("/api/v1/comparison?study=lab&by=configuration&test=write").json()
-    assert verdict(other["tables"]) == said, "a filter asks the same of the same table"
+    assert verdict(other["tables"]) == expected, "a filter asks the same of the same table"
 
 
 @pytest.mark.parametrize("cut", ["matched=1", ""])
@@ -200,8 +206,8 @@ def test_a_part_that_is_a_comparison_by_itself_says_so(client, configurations, m
     words = re.sub(r"<[^>]+>|\s+", " ", page.content.decode())
     assert re.search(r"are among the \d rows shown, and can be others among all 24\.", words)
     assert page.context["spec"].part_tests == ()
-    shown = as_dicts(page.context["sections"])
-    assert shown == [one.as_dict() for one in delta_tables(page.context["spec"])]
+    tables = as_dicts(page.context["sections"])
+    assert tables == [table.as_dict() for table in delta_tables(page.context["spec"])]
 
 
 @pytest.mark.parametrize("by", ["filesystem", "kernel", "configuration"])

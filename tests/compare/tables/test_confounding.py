@@ -29,31 +29,31 @@ def days(first: float, last: float) -> Span:
     ],
 )
 def test_days_of_its_own(spans: dict[int, Span], order: list[str]) -> None:
-    shown = table(row("ext4", 100, series_id=1), row("xfs", 50, series_id=2))
-    assert [turn.contender for turn in in_turn([shown], lambda _: spans)] == order
+    delta_table = table(row("ext4", 100, series_id=1), row("xfs", 50, series_id=2))
+    assert [turn.contender for turn in in_turn([delta_table], lambda _: spans)] == order
 
 
 def test_whether_it_is_known_is_told_apart_from_nothing_to_say() -> None:
-    shown = table(row("ext4", 100, series_id=1), row("xfs", 50, series_id=2))
-    assert order_over_time([shown], lambda _: {1: days(0, 4), 2: days(3, 7)}).is_known
-    assert not order_over_time([shown], lambda _: {1: days(0, 1)}).is_known
-    found = order_over_time([shown], lambda _: {1: days(0, 0), 2: days(2, 3)})
-    assert "ext4 2011-03-01, then xfs 2011-03-03 to 2011-03-04." in found.sentences
+    delta_table = table(row("ext4", 100, series_id=1), row("xfs", 50, series_id=2))
+    assert order_over_time([delta_table], lambda _: {1: days(0, 4), 2: days(3, 7)}).is_known
+    assert not order_over_time([delta_table], lambda _: {1: days(0, 1)}).is_known
+    order = order_over_time([delta_table], lambda _: {1: days(0, 0), 2: days(2, 3)})
+    assert "ext4 2011-03-01, then xfs 2011-03-03 to 2011-03-04." in order.sentences
 
 
 def test_what_shares_a_block_was_measured_beside_each_other() -> None:
-    asked = []
+    calls = []
 
     def spans_of(series: Collection[int]) -> dict[int, Span]:
-        asked.append(series)
+        calls.append(series)
         return {1: days(0, 1), 2: days(2, 3)}
 
     pair = (in_blocks("ext4", [1.0, 2.0], series_id=1), in_blocks("xfs", [1.0, 2.0], series_id=2))
     assert in_turn([table(*pair)], spans_of) == ()
-    assert not asked
+    assert not calls
     apart = (pair[0], in_blocks("xfs", [1.0, 2.0], first=3, series_id=2))
     assert len(in_turn([table(*apart)], spans_of)) == 2
-    assert asked == [{1, 2}]
+    assert calls == [{1, 2}]
 
 
 @pytest.mark.django_db
@@ -74,5 +74,5 @@ def test_pages_and_the_api_say_it(client: Client) -> None:
         html = client.get(address).content.decode()
         assert "What is compared and the day cannot be told apart." in html
         assert "ext4 2011-03-01, then xfs 2011-03-10" in " ".join(html.split())
-    said = client.get("/api/v1/comparison?study=lab").json()["measured_in_turn"]
-    assert [turn["contender"] for turn in said] == ["ext4", "xfs"]
+    periods = client.get("/api/v1/comparison?study=lab").json()["measured_in_turn"]
+    assert [turn["contender"] for turn in periods] == ["ext4", "xfs"]

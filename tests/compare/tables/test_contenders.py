@@ -110,8 +110,8 @@ def test_every_property_can_be_compared_in_the_same_number_of_queries(
         make_run(make_score(f"ext{number}", number, kernel=f"6.{number}").series)
     # Of all but configurations the best are chosen first, and then read with their series: of
     # properties of a series all series are known before.
-    known = properties.PROPERTIES[by].is_of_configuration
-    with django_assert_num_queries(3 if by == "configuration" else 5 if known else 4):
+    is_of_configuration = properties.PROPERTIES[by].is_of_configuration
+    with django_assert_num_queries(3 if by == "configuration" else 5 if is_of_configuration else 4):
         [table] = delta_tables(ComparisonSpec(by=by))
     assert table.rows[-1].score == 4.0
 
@@ -195,7 +195,7 @@ def test_the_runs_considered_are_counted_without_being_read():
     for score in (best, best, other):
         make_run(score.series)
     make_run(make_score("xfs", study="other").series, "failed")
-    found = comparison(ComparisonSpec(filesystems=("ext4",)))
-    assert found.run_count == 3
-    assert len(found.run_ids) == 3
-    assert len(found.tables[0].rows[0].run_ids) == 2
+    ext4_comparison = comparison(ComparisonSpec(filesystems=("ext4",)))
+    assert ext4_comparison.run_count == 3
+    assert len(ext4_comparison.run_ids) == 3
+    assert len(ext4_comparison.tables[0].rows[0].run_ids) == 2

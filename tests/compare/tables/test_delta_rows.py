@@ -88,11 +88,11 @@ def test_no_name_around_the_rows_is_taken_for_markup() -> None:
         }
     )
     group = TestGroup(HOSTILE, "slug", HOSTILE)
-    shown = ShownTable("anchor", HOSTILE, table, (HOSTILE,))
+    shown_table = ShownTable("anchor", HOSTILE, table, (HOSTILE,))
     for html in (
         delta_table(context, table),
-        study_table(context, group, shown, "filesystem", False),
-        study_table(context, group, shown, "filesystem", True),
+        study_table(context, group, shown_table, "filesystem", False),
+        study_table(context, group, shown_table, "filesystem", True),
     ):
         assert "<b>" not in html
         assert html.count("&lt;b&gt;&quot;&#x27;&amp;") > 4
@@ -107,7 +107,7 @@ def test_no_winner_is_taken_for_markup() -> None:
 
 
 def test_no_word_about_a_series_is_taken_for_markup() -> None:
-    shown = ShownSeries(
+    shown_series = ShownSeries(
         configuration=HOSTILE,
         is_known=True,
         preparation=HOSTILE,
@@ -122,7 +122,7 @@ def test_no_word_about_a_series_is_taken_for_markup() -> None:
         failed_count=0,
         run_count=1,
     )
-    html = series_rows([shown])
+    html = series_rows([shown_series])
     assert "<b>" not in html
     assert html.count("&lt;b&gt;&quot;&#x27;&amp;") == 8
 

@@ -53,9 +53,9 @@ def table(**rows: dict[str, Any]) -> list[Contender]:
 
 
 def test_what_is_compared_is_no_warning():
-    found = differences([table(ext4={}, xfs={})], "filesystem")
-    assert [(d.one, d.is_compared) for d in found.properties] == [("file system", True)]
-    assert found.unintended == ()
+    table_differences = differences([table(ext4={}, xfs={})], "filesystem")
+    assert [(d.one, d.is_compared) for d in table_differences.properties] == [("file system", True)]
+    assert table_differences.unintended == ()
 
 
 def test_an_option_belongs_to_the_stage_it_has_with_that_file_system():
@@ -73,23 +73,26 @@ def test_an_option_belongs_to_the_stage_it_has_with_that_file_system():
 
 def test_series_of_one_configuration_differ_in_what_is_their_own():
     same = {"configuration_id": 7, "filesystem": "ext4"}
-    found = differences([table(old=same, new=same | {"kernel": "6.12"})], "kernel")
-    assert [(d.one, [g.value for g in d.groups]) for d in found.properties] == [
+    table_differences = differences([table(old=same, new=same | {"kernel": "6.12"})], "kernel")
+    assert [(d.one, [g.value for g in d.groups]) for d in table_differences.properties] == [
         ("kernel", ["6.1", "6.12"])
     ]
 
 
 def test_another_kernel_and_another_lun_are_told_with_who_has_which():
-    found = differences(
+    table_differences = differences(
         [table(ext4={}, xfs={"kernel": "6.12", "lun": "b on host"}, jfs={"kernel": "6.12"})],
         "filesystem",
     )
-    assert [d.one for d in found.unintended] == ["kernel", "LUN"]
-    assert found.unintended[0].groups == (
+    assert [d.one for d in table_differences.unintended] == ["kernel", "LUN"]
+    assert table_differences.unintended[0].groups == (
         Group("6.1", ("ext4",)),
         Group("6.12", ("jfs", "xfs")),
     )
-    assert also_differ(found.unintended, 1) == "They also differ in kernel and LUN (in the table)."
+    assert (
+        also_differ(table_differences.unintended, 1)
+        == "They also differ in kernel and LUN (in the table)."
+    )
 
 
 def test_rows_of_different_tables_are_not_set_against_each_other():
@@ -106,8 +109,8 @@ def test_it_says_in_how_many_tables():
     other = [
         each._replace(row=replace(each.row, series_id=each.row.series_id + 10)) for each in other
     ]
-    found = differences([same, same, other], "filesystem")
-    assert also_differ(found.unintended, found.tables) == (
+    table_differences = differences([same, same, other], "filesystem")
+    assert also_differ(table_differences.unintended, table_differences.tables) == (
         "They also differ in kernel (in 1 of 3 tables)."
     )
 
@@ -128,8 +131,8 @@ def test_another_option_than_the_one_compared_is_told():
         noatime={"filesystem": "ext4", "options": {"atime": "noatime"}},
         default={"filesystem": "ext4", "options": {"inode_size": "256"}},
     )
-    found = differences([rows], "option.atime")
-    assert [d.one for d in found.unintended] == ["inode size (bytes) (inode_size)"]
+    table_differences = differences([rows], "option.atime")
+    assert [d.one for d in table_differences.unintended] == ["inode size (bytes) (inode_size)"]
 
 
 def test_another_lun_belongs_to_other_hardware():
@@ -138,10 +141,10 @@ def test_another_lun_belongs_to_other_hardware():
 
 
 def test_what_is_not_known_of_some_is_not_called_a_difference():
-    found = differences([table(ext4={}, xfs={"kernel": ""})], "filesystem")
-    assert found.unintended == ()
-    assert [d.one for d in found.unsure] == ["kernel"]
-    assert found.unsure[0].groups[-1] == Group("not known", ("xfs",))
+    table_differences = differences([table(ext4={}, xfs={"kernel": ""})], "filesystem")
+    assert table_differences.unintended == ()
+    assert [d.one for d in table_differences.unsure] == ["kernel"]
+    assert table_differences.unsure[0].groups[-1] == Group("not known", ("xfs",))
 
 
 def test_facts_of_environments_are_set_against_each_other():
@@ -149,8 +152,8 @@ def test_facts_of_environments_are_set_against_each_other():
         0: {"Tools": {"fio": frozenset({"3.33"})}, "LUN": {"Device": frozenset({"/dev/a"})}},
         1: {"Tools": {"fio": frozenset({"3.36"})}, "LUN": {"Device": frozenset({"/dev/a"})}},
     }
-    found = differences([table(ext4={}, xfs={}, jfs={})], "filesystem", facts)
-    assert [(d.title, d.groups) for d in found.facts] == [
+    table_differences = differences([table(ext4={}, xfs={}, jfs={})], "filesystem", facts)
+    assert [(d.title, d.groups) for d in table_differences.facts] == [
         ("Tools: fio", (Group("3.33", ("ext4",)), Group("3.36", ("xfs",))))
     ]
 
@@ -164,8 +167,8 @@ def test_environments_are_read_in_two_queries(django_assert_num_queries):
         Run.objects.filter(pk=run.pk).update(environment=environment_for(facts))
         series.append(run.series_id)
     with django_assert_num_queries(2):
-        found = environments_of(series)
-    assert found[series[3]] == {"Tools": {"fio": frozenset({"3.3", "again"})}}
+        environments = environments_of(series)
+    assert environments[series[3]] == {"Tools": {"fio": frozenset({"3.3", "again"})}}
 
 
 @pytest.mark.django_db
@@ -193,6 +196,6 @@ def test_tuning_that_is_the_same_where_it_is_known_is_not_laid_side_by_side():
         a={"filesystem": "xfs"},
         b={"filesystem": "xfs", "hardware": "n", "hardware_name": "N", "lun": ""},
     )
-    found = differences([rows], "hardware")
-    assert [d.one for d in found.listed] == ["hardware"]
-    assert [d.one for d in found.half_known] == ["LUN"]
+    table_differences = differences([rows], "hardware")
+    assert [d.one for d in table_differences.listed] == ["hardware"]
+    assert [d.one for d in table_differences.half_known] == ["LUN"]

@@ -37,12 +37,12 @@ def sentence(*rows: DeltaRow, **more: Any) -> str:
 
 
 def test_a_significant_winner() -> None:
-    said = sentence(
+    text = sentence(
         row("ext3", 50, around(50)),
         row("xfs", 80, around(80), configuration="xfs_noatime"),
         row("jfs", 100, around(100), configuration="jfs_noatime"),
     )
-    assert said == (
+    assert text == (
         "Write, overall: jfs (jfs_noatime) is first with 100.00 KB/s, 25.00% faster than "
         "xfs (xfs_noatime), the second with 80.00 KB/s; significant against every other. "
         "Last is ext3 with 50.00 KB/s, 50.00% slower than the first."
@@ -50,30 +50,30 @@ def test_a_significant_winner() -> None:
 
 
 def test_a_winner_that_is_not_significant_is_a_tie_in_words() -> None:
-    said = sentence(row("xfs", 95, around(95)), row("jfs", 100, around(100)))
-    assert "is first" not in said
-    assert said.startswith(
+    text = sentence(row("xfs", 95, around(95)), row("jfs", 100, around(100)))
+    assert "is first" not in text
+    assert text.startswith(
         "Write, overall: jfs has the best score, 100.00 KB/s, 5.26% faster than xfs, the second "
         "with 95.00 KB/s, and ties with xfs: not significant."
     )
-    assert said.endswith("The means differ by 5.00%, less than the 10% of the rule.")
+    assert text.endswith("The means differ by 5.00%, less than the 10% of the rule.")
 
 
 def test_where_nobody_can_know_the_sentence_says_so_and_why() -> None:
-    said = sentence(row("xfs", 10), row("jfs", 100))
-    assert "whether by more than chance is not known (a single run tells nothing" in said
-    assert "significant" not in said
+    text = sentence(row("xfs", 10), row("jfs", 100))
+    assert "whether by more than chance is not known (a single run tells nothing" in text
+    assert "significant" not in text
 
 
 def test_several_that_are_best_share_the_score() -> None:
-    said = sentence(row("a", 4), row("b", 4), row("c", 2))
-    assert said == "Write, overall: a and b share the best score, 4 KB/s.".replace(
+    text = sentence(row("a", 4), row("b", 4), row("c", 2))
+    assert text == "Write, overall: a and b share the best score, 4 KB/s.".replace(
         "4 KB/s.", "4.00 KB/s, 100.00% faster than c, next with 2.00 KB/s."
     )
 
 
 def test_of_times_the_shortest_is_first_and_faster_is_of_speed() -> None:
-    said = sentence(
+    text = sentence(
         row("slow", 20, around(20)),
         row("fast", 10, around(10)),
         lower=True,
@@ -81,7 +81,7 @@ def test_of_times_the_shortest_is_first_and_faster_is_of_speed() -> None:
         test="mkfs",
         category="mean",
     )
-    assert "fast is first with 10 s, 100.00% faster than slow, the second with 20 s" in said
+    assert "fast is first with 10 s, 100.00% faster than slow, the second with 20 s" in text
 
 
 def test_an_only_contender_beats_nobody() -> None:
@@ -89,16 +89,16 @@ def test_an_only_contender_beats_nobody() -> None:
 
 
 def test_a_unit_without_a_direction_is_not_ranked() -> None:
-    shown = DeltaTable("x", "mean", "widgets", False, (row("a", 1), row("b", 2)))
-    [finding] = findings([shown])
+    table = DeltaTable("x", "mean", "widgets", False, (row("a", 1), row("b", 2)))
+    [finding] = findings([table])
     assert finding.status == "not ranked"
     assert not NUMBER.findall(finding.text)
 
 
 def test_a_difference_too_small_to_print_is_not_printed_as_none() -> None:
-    said = sentence(row("a", 99_999), row("b", 100_000), row("c", 100_001))
-    assert "0.00%" not in said
-    assert "less than 0.01% faster" in said
+    text = sentence(row("a", 99_999), row("b", 100_000), row("c", 100_001))
+    assert "0.00%" not in text
+    assert "less than 0.01% faster" in text
 
 
 def test_the_runs_behind_a_winner_are_linked() -> None:
@@ -115,20 +115,20 @@ def test_the_runs_behind_a_winner_are_linked() -> None:
 
 def test_a_score_of_some_of_the_runs_says_of_how_many() -> None:
     # Two of the five measured this test, or three are contended and left out of a sound score.
-    said = sentence(row("jfs", 100, run_ids=(1, 2, 3, 4, 5), runs=2), row("xfs", 50))
-    assert "jfs (2 of the runs 1, 2, 3 and 2 more)" in said
-    said = sentence(row("jfs", 100, run_ids=(1, 2), runs=1, configuration="jfs_a"), row("xfs", 50))
-    assert "jfs (jfs_a, 1 of the runs 1, 2)" in said
+    text = sentence(row("jfs", 100, run_ids=(1, 2, 3, 4, 5), runs=2), row("xfs", 50))
+    assert "jfs (2 of the runs 1, 2, 3 and 2 more)" in text
+    text = sentence(row("jfs", 100, run_ids=(1, 2), runs=1, configuration="jfs_a"), row("xfs", 50))
+    assert "jfs (jfs_a, 1 of the runs 1, 2)" in text
     # A paper's score has no runs here, and nobody said how many there were.
     assert "of the runs" not in sentence(row("jfs", 100, runs=None), row("xfs", 50))
 
 
 def test_the_overall_score_is_the_headline_of_its_test() -> None:
     rows = (row("a", 1), row("b", 2))
-    shown = [table(*rows, category=c) for c in ("maximum", "minimum", "overall")]
-    shown.append(table(*rows, test="read", category="maximum"))
-    found = findings_by_test(shown)
-    assert [(t.headline.category, len(t.others)) for t in found.tests] == [
+    tables = [table(*rows, category=c) for c in ("maximum", "minimum", "overall")]
+    tables.append(table(*rows, test="read", category="maximum"))
+    by_test = findings_by_test(tables)
+    assert [(t.headline.category, len(t.others)) for t in by_test.tests] == [
         ("overall", 2),
         ("maximum", 0),
     ]
@@ -138,13 +138,13 @@ def test_the_summary_counts_tables_by_what_is_known() -> None:
     sure = table(row("a", 50, around(50)), row("b", 100, around(100)), test="write")
     close = table(row("a", 99, around(99)), row("b", 100, around(100)), test="read")
     lone = table(row("a", 100), row("b", 10), test="reread")
-    said = [finding.text for finding in summary(judged([sure, close, lone]))]
-    assert said[0] == (
+    texts = [finding.text for finding in summary(judged([sure, close, lone]))]
+    assert texts[0] == (
         "b has the best score in 2 of the 3 tables: significant in 1 and a tie in 1."
     )
-    assert said[1].startswith("a has the best score in 1 of the 3 tables: not known in 1.")
-    assert "furthest apart in Reread, overall: the last is 90.00% slower" in said[2]
-    assert "closest in Read, overall: 1.00%" in said[2]
+    assert texts[1].startswith("a has the best score in 1 of the 3 tables: not known in 1.")
+    assert "furthest apart in Reread, overall: the last is 90.00% slower" in texts[2]
+    assert "closest in Read, overall: 1.00%" in texts[2]
 
 
 def test_nothing_is_furthest_apart_where_all_are_level() -> None:
@@ -159,14 +159,14 @@ def test_what_is_as_far_apart_everywhere_is_furthest_nowhere() -> None:
 
 
 def test_a_best_time_of_zero_has_no_ratio_and_a_whole_sentence() -> None:
-    said = sentence(
+    text = sentence(
         row("btrfs", 1.0, around(1.0, 1.0)),
         row("ext4", 0.0, around(0.0, 1.0)),
         unit="s",
         lower=True,
     )
-    assert "ext4 has the best score, 0 s, before btrfs, the second with 1" in said
-    assert "and ties with btrfs" in said
+    assert "ext4 has the best score, 0 s, before btrfs, the second with 1" in text
+    assert "and ties with btrfs" in text
 
 
 def test_the_rule_counts_the_tables_that_are_told_of() -> None:
@@ -180,9 +180,9 @@ def test_the_rule_counts_the_tables_that_are_told_of() -> None:
         for test in tests
         for pair in [(("a", 50.0), ("b", 100.0))]
     ]
-    found = findings_by_test(significance.with_verdicts(tables))
-    assert "Each of the 2 tables is a question" in found.rule
-    assert "in 2 of the 2 tables" in found.summary[0].text
+    by_test = findings_by_test(significance.with_verdicts(tables))
+    assert "Each of the 2 tables is a question" in by_test.rule
+    assert "in 2 of the 2 tables" in by_test.summary[0].text
 
 
 def test_a_table_of_another_unit_is_no_further_category() -> None:
@@ -203,8 +203,8 @@ def test_a_single_table_needs_no_summary() -> None:
 
 
 def test_how_many_were_tested_is_told() -> None:
-    shown = table(row("a", 50, around(50)), row("b", 100, around(100)))
-    assert pairs_tested(judged([shown] * 3)) == 1, "of a table"
+    delta_table = table(row("a", 50, around(50)), row("b", 100, around(100)))
+    assert pairs_tested(judged([delta_table] * 3)) == 1, "of a table"
     assert pairs_tested(judged([table(row("a", 50), row("b", 100))])) == 0
 
 
@@ -221,7 +221,7 @@ INTERVALS = st.none() | st.builds(
 
 @st.composite
 def shown_tables(draw: st.DrawFn) -> list[DeltaTable]:
-    made = []
+    tables = []
     for category in draw(
         st.lists(st.sampled_from(["maximum", "minimum", "overall"]), min_size=1, unique=True)
     ):
@@ -236,66 +236,66 @@ def shown_tables(draw: st.DrawFn) -> list[DeltaTable]:
             for name in draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True))
         ]
         lower = draw(st.booleans())
-        made.append(table(*rows, lower=lower, unit="s" if lower else "KB/s", category=category))
+        tables.append(table(*rows, lower=lower, unit="s" if lower else "KB/s", category=category))
     margin, name = draw(st.sampled_from([0.0, 2.5, 10.0])), draw(st.sampled_from(["", FREENIX]))
-    return significance.with_verdicts(made, Rule(name, margin, margin))
+    return significance.with_verdicts(tables, Rule(name, margin, margin))
 
 
 def written(tables: list[DeltaTable]) -> set[str]:
     """Every number of the tables, as pages write them."""
-    found = {"0.05", "95", "0.0001", "0.01"}
-    for shown in tables:
-        least = numbers.least_decimals(each.score for each in shown.rows)
-        for each in shown.rows:
+    written_numbers = {"0.05", "95", "0.0001", "0.01"}
+    for delta_table in tables:
+        least = numbers.least_decimals(each.score for each in delta_table.rows)
+        for each in delta_table.rows:
             half = each.interval.half_width if each.interval else None
-            found |= {numbers.amount(each.score, shown.unit, least)}
-            found |= {shown.scale.amount(each.score, half)}
-            found |= {str(each.runs), *map(str, each.run_ids)}
+            written_numbers |= {numbers.amount(each.score, delta_table.unit, least)}
+            written_numbers |= {delta_table.scale.amount(each.score, half)}
+            written_numbers |= {str(each.runs), *map(str, each.run_ids)}
             if len(each.run_ids) > 3:
-                found.add(str(len(each.run_ids) - 3))
+                written_numbers.add(str(len(each.run_ids) - 3))
             for delta in (each.delta1_percent, each.delta2_percent):
                 if delta is not None:
-                    found.add(numbers.percent(abs(delta)))
+                    written_numbers.add(numbers.percent(abs(delta)))
             if each.verdict is not None:
-                found |= {f"{each.verdict.margin_percent:g}", str(each.verdict.tested)}
+                written_numbers |= {f"{each.verdict.margin_percent:g}", str(each.verdict.tested)}
                 if each.verdict.difference_percent is not None:
-                    found |= {
+                    written_numbers |= {
                         numbers.number(each.verdict.difference_percent, decimals)
                         for decimals in (2, 3, 5, 10)
                     }
                 # A sentence about the best says it of the best.
-                said = [
+                sentences = [
                     f"{v.equivalence_percent or 0:g} {effect(v)} {what_would_decide(v)}"
                     for v in (each.verdict, each.verdict.turned())
                 ]
-                found |= set(NUMBER.findall(" ".join(said)))
+                written_numbers |= set(NUMBER.findall(" ".join(sentences)))
                 for p in (each.verdict.p_value, each.verdict.p_holm):
-                    found.add("" if p is None else probability(p))
+                    written_numbers.add("" if p is None else probability(p))
         # Others of many that tie, and the counts of the summary.
-        found |= {str(n) for n in range(len(shown.rows) + 1)}
-    return found | {str(n) for n in range(len(tables) + 1)}
+        written_numbers |= {str(n) for n in range(len(delta_table.rows) + 1)}
+    return written_numbers | {str(n) for n in range(len(tables) + 1)}
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(shown_tables())
 def test_every_number_in_a_sentence_is_in_the_tables(tables: list[DeltaTable]) -> None:
-    known = written(tables)
+    written_numbers = written(tables)
     for finding in [*findings(tables), *summary(tables)]:
         for number in NUMBER.findall(finding.text):
-            assert number.rstrip(",") in known, finding.text
+            assert number.rstrip(",") in written_numbers, finding.text
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(shown_tables())
 def test_no_sentence_claims_what_its_table_does_not(tables: list[DeltaTable]) -> None:
-    for shown, finding in zip(tables, findings(tables), strict=True):
-        best = [each for each in shown.rows if each.best]
+    for delta_table, finding in zip(tables, findings(tables), strict=True):
+        best = [each for each in delta_table.rows if each.best]
         claims = "; significant against" in finding.text or (
             "is first" in finding.text and ("% faster, " in finding.text)
         )
         assert claims == (finding.status == "significant")
         if claims:
-            others = [each for each in shown.rows if not each.best]
+            others = [each for each in delta_table.rows if not each.best]
             assert len(best) == 1
             assert all(o.verdict and o.verdict.status == "significant" for o in others)
         if finding.status == "unknown":
@@ -304,7 +304,9 @@ def test_no_sentence_claims_what_its_table_does_not(tables: list[DeltaTable]) ->
             words = ("ties with", "share the best score", "inconclusive")
             assert any(word in finding.text for word in words)
         # The first is the one with the best score, by the numbers themselves.
-        target = (min if shown.lower_is_better else max)(Decimal(str(r.score)) for r in shown.rows)
+        target = (min if delta_table.lower_is_better else max)(
+            Decimal(str(r.score)) for r in delta_table.rows
+        )
         assert {Decimal(str(each.score)) for each in best} == {target}
 
 

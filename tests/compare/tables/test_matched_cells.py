@@ -79,8 +79,8 @@ def test_contenders_without_a_common_cell_keep_their_scores_and_say_so():
 def test_a_score_whose_cells_nobody_knows_asks_nothing_of_the_others(unequal):
     make_score("jfs", 50, study="paper")
     [table] = [t for t in delta_tables(MATCHED) if t.category == "maximum"]
-    found = {row.contender: (row.score, "not_matched" in row.flags) for row in table.rows}
-    assert found == {"ext4": (40, False), "jfs": (50, True), "xfs": (200, False)}
+    scores = {row.contender: (row.score, "not_matched" in row.flags) for row in table.rows}
+    assert scores == {"ext4": (40, False), "jfs": (50, True), "xfs": (200, False)}
 
 
 def test_a_test_with_one_value_a_run_has_no_cells_to_match():

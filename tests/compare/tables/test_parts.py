@@ -85,7 +85,7 @@ def test_it_has_the_very_tables_of_the_whole(lab, by):
         assert whole, query
         for chosen in PARTS:
             part = replace(spec, **chosen)
-            expected = [one for one in whole if part.shows(one.test, one.category)]
+            expected = [table for table in whole if part.shows(table.test, table.category)]
             assert delta_tables(part) == expected, (query, chosen)
             assert comparison(part).tables == expected, (query, chosen)
 
@@ -93,9 +93,9 @@ def test_it_has_the_very_tables_of_the_whole(lab, by):
 def test_the_lab_has_verdicts_of_every_kind(lab):
     spec = ComparisonSpec(by="configuration", emulated="with", margin=2.0, baseline="ext4_3")
     rows = [row for table in delta_tables(spec) for row in table.rows]
-    found = {row.verdict.status for row in rows if row.verdict}
+    verdicts = {row.verdict.status for row in rows if row.verdict}
     changes = {row.change_verdict.status for row in rows if row.change_verdict}
-    assert found == changes == {"significant", "tie", "unknown"}
+    assert verdicts == changes == {"significant", "tie", "unknown"}
     by_ratio = replace(spec, margin=10.0, rule="")
     rows = [row for table in delta_tables(by_ratio) for row in table.rows if row.verdict]
     assert {row.verdict.status for row in rows} == {"significant", "equal", "tie", "unknown"}
@@ -104,7 +104,7 @@ def test_the_lab_has_verdicts_of_every_kind(lab):
 def test_a_matched_part_is_that_of_the_matched_whole(lab):
     spec = ComparisonSpec(by="configuration", matched=True)
     part = replace(spec, part_tests=("read",))
-    assert delta_tables(part) == [one for one in delta_tables(spec) if one.test == "read"]
+    assert delta_tables(part) == [table for table in delta_tables(spec) if table.test == "read"]
 
 
 @pytest.mark.parametrize("part", [(), ("write",), ("read", "mkfs")])
@@ -118,11 +118,11 @@ def test_headlines_are_the_same_where_they_alone_are_read(lab, by, part):
         make_score(label, 1.0, test=test, category=category, unit="MB/s", kernel="6.0")
     spec = ComparisonSpec(studies=("lab",), by=by, part_tests=part)
     whole, notice = tables_and_notice(spec)
-    found, same_notice = tables_and_notice(spec, headlines_only=True)
-    assert headline_tables(found) == headline_tables(whole)
+    tables, same_notice = tables_and_notice(spec, headlines_only=True)
+    assert headline_tables(tables) == headline_tables(whole)
     assert same_notice == notice
     if part or by != "configuration":
-        assert 0 < len(found) < len(whole)
+        assert 0 < len(tables) < len(whole)
 
 
 def test_its_runs_are_those_of_its_rows(lab):

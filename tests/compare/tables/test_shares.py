@@ -28,8 +28,8 @@ def scores(**more: Any) -> None:
 
 
 def table() -> DeltaTable:
-    [found] = delta_tables(ComparisonSpec())
-    return found
+    [delta_table] = delta_tables(ComparisonSpec())
+    return delta_table
 
 
 def test_a_row_has_the_share_of_its_score_and_comes_back_from_a_permalink() -> None:
@@ -83,23 +83,23 @@ def test_pages_files_and_api_have_them(client: Client) -> None:
         "xfs": '340.0,29.4,"sequential read, at its best depth"',
         "ext2": ",,",
     }
-    columns = {one.heading: one for one in document.columns(table())}
+    columns = {column.heading: column for column in document.columns(table())}
     best = next(row for row in table().rows if row.contender == "ext4")
     assert columns["Of the LUN, %"].text(best) == "83"
     assert columns["The LUN itself"].value_of(best) == 120.2
-    assert any("without a file system" in said for said in document.remarks(table()))
+    assert any("without a file system" in remark for remark in document.remarks(table()))
 
 
 def test_tables_without_any_are_as_they_were() -> None:
     make_score("ext4", 100)
     assert csv.write([table()]).splitlines()[0].endswith(",flags")
-    assert "Of the LUN, %" not in [one.heading for one in document.columns(table())]
+    assert "Of the LUN, %" not in [column.heading for column in document.columns(table())]
 
 
 def test_what_is_converted_has_its_ceiling_in_the_unit_that_is_shown() -> None:
     scores(unit="KiB/s")
-    [shown] = delta_tables(ComparisonSpec(units="decimal"))
-    row = next(row for row in shown.rows if row.contender == "ext4")
+    [delta_table] = delta_tables(ComparisonSpec(units="decimal"))
+    row = next(row for row in delta_table.rows if row.contender == "ext4")
     assert row.share is not None
     assert row.share.percent == 83.2
     assert row.score / row.share.ceiling == pytest.approx(100 / 120.2)
@@ -107,8 +107,8 @@ def test_what_is_converted_has_its_ceiling_in_the_unit_that_is_shown() -> None:
 
 def test_how_far_to_trust_says_the_median_share_and_what_is_not_of_the_disk() -> None:
     scores()
-    found = caveats_of([table()])
-    assert (found.ceiling, found.probed, found.above_ceiling) == (
+    caveats = caveats_of([table()])
+    assert (caveats.ceiling, caveats.probed, caveats.above_ceiling) == (
         pytest.approx((83.2 + 340) / 2),
         2,
         1,

@@ -27,7 +27,7 @@ def tables(query: str = "") -> list[DeltaTable]:
 
 
 def row(table: DeltaTable, contender: str) -> DeltaRow:
-    return next(one for one in table.rows if one.contender == contender)
+    return next(row for row in table.rows if row.contender == contender)
 
 
 @pytest.fixture
@@ -39,9 +39,12 @@ def two_units() -> None:
 
 
 def test_known_units_become_one_and_an_open_one_stands_by_itself(two_units: None) -> None:
-    shown, alone = tables()
-    assert (shown.unit, [one.contender for one in shown.rows]) == ("MiB/s", ["ext4", "xfs"])
-    ext4, xfs = row(shown, "ext4"), row(shown, "xfs")
+    converted, alone = tables()
+    assert (converted.unit, [delta_row.contender for delta_row in converted.rows]) == (
+        "MiB/s",
+        ["ext4", "xfs"],
+    )
+    ext4, xfs = row(converted, "ext4"), row(converted, "xfs")
     assert (ext4.score, ext4.printed_score, ext4.printed_unit) == (0.1, 102.4, "KB/s")
     assert (xfs.score, xfs.printed_score, xfs.printed_unit) == (0.3, None, None)
     # 1/10 beside 3/10, and not what binary rounding makes of them.
@@ -52,8 +55,8 @@ def test_known_units_become_one_and_an_open_one_stands_by_itself(two_units: None
 
 
 def test_whoever_reads_chooses(two_units: None) -> None:
-    as_printed = {one.unit: one for one in tables("units=printed")}
-    assert {unit: len(one.rows) for unit, one in as_printed.items()} == {"KB/s": 2, "MiB/s": 1}
+    as_printed = {table.unit: table for table in tables("units=printed")}
+    assert {unit: len(table.rows) for unit, table in as_printed.items()} == {"KB/s": 2, "MiB/s": 1}
     # What nobody explained is said, where it stands beside what is known.
     assert "unit_unexplained" in row(as_printed["KB/s"], "btrfs").flags
     assert "unit_unexplained" not in row(as_printed["KB/s"], "ext4").flags
@@ -76,8 +79,8 @@ def test_equal_scores_in_two_units_tie() -> None:
     make_score("xfs", 1.0, unit="MiB/s", **IOZONE)
     make_score("jfs", 1.048576, unit="SI MB/s", **IOZONE)
     [table] = tables()
-    assert [one.best for one in table.rows] == [True, True, True]
-    assert {one.delta1_percent for one in table.rows} == {0.0}
+    assert [row.best for row in table.rows] == [True, True, True]
+    assert {row.delta1_percent for row in table.rows} == {0.0}
 
 
 def test_the_best_of_a_contender_may_be_in_either_unit() -> None:
@@ -88,9 +91,9 @@ def test_the_best_of_a_contender_may_be_in_either_unit() -> None:
     make_score("xfs", 2.0, unit="MiB/s", **IOZONE)
     with CaptureQueriesContext(connection) as usual:
         comparison(ComparisonSpec(units="printed"))
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as converted:
         [table] = comparison(ComparisonSpec()).tables
-    assert len(asked) == len(usual) + 1  # which configurations there are, whatever their units
+    assert len(converted) == len(usual) + 1  # which configurations there are, whatever their units
     ext4 = row(table, "ext4")
     assert (ext4.configuration, ext4.score, ext4.configurations) == ("ext4_b", 1.0, 2)
     Score.objects.filter(value=1000.0).update(value=1025.0)
@@ -112,11 +115,15 @@ def test_overall_scores_are_sums_of_one_unit() -> None:
     make_score("ext4", 2048.0, summed_unit="KB/s", **overall)
     make_score("xfs", 3.0, summed_unit="MiB/s", **overall)
     make_score("jfs", 5.0, **overall)  # of what, nobody knows
-    shown, alone = sorted(tables(), key=lambda one: -len(one.rows))
-    assert (shown.unit, shown.summed_unit, row(shown, "ext4").score) == ("score", "MiB/s", 2.0)
-    assert row(shown, "xfs").best
-    assert len(shown.rows) == 2
-    assert [one.contender for one in alone.rows] == ["jfs"]
+    converted, alone = sorted(tables(), key=lambda table: -len(table.rows))
+    assert (converted.unit, converted.summed_unit, row(converted, "ext4").score) == (
+        "score",
+        "MiB/s",
+        2.0,
+    )
+    assert row(converted, "xfs").best
+    assert len(converted.rows) == 2
+    assert [delta_row.contender for delta_row in alone.rows] == ["jfs"]
     assert len(tables("units=printed")) == 3
     Score.objects.filter(summed_unit="MiB/s").delete()
     [table] = tables()
@@ -132,12 +139,12 @@ def test_intervals_are_converted_and_parts_stand_as_in_the_whole() -> None:
             Score.objects.filter(pk=score.pk).update(interval=interval)
     spec = ComparisonSpec(by="configuration", margin=3.0, baseline="ext4_4")
     whole = delta_tables(spec)
-    assert [one.unit for one in whole] == ["MiB/s", "MiB/s"]
-    assert {one.interval.half_width for one in whole[0].rows if one.interval} == {1.5}
-    verdicts = {one.verdict.status for one in whole[0].rows if one.verdict}
+    assert [table.unit for table in whole] == ["MiB/s", "MiB/s"]
+    assert {row.interval.half_width for row in whole[0].rows if row.interval} == {1.5}
+    verdicts = {row.verdict.status for row in whole[0].rows if row.verdict}
     assert verdicts == {"significant", "tie"}
     part = delta_tables(replace(spec, part_tests=("read",)))
-    assert part == [one for one in whole if one.test == "read"]
+    assert part == [table for table in whole if table.test == "read"]
 
 
 def test_what_a_paper_printed_stays_beside_a_converted_score() -> None:
@@ -169,15 +176,15 @@ def test_a_file_has_columns_for_it_where_anything_was_converted(
     two_units: None, client: Client
 ) -> None:
     text = client.get("/compare/deltas.csv").content.decode()
-    found = {one["contender"]: one for one in stdlib_csv.DictReader(io.StringIO(text, newline=""))}
-    assert (found["ext4"]["score"], found["ext4"]["unit"]) == ("0.1", "MiB/s")
-    assert (found["ext4"]["printed_score"], found["ext4"]["printed_unit"]) == ("102.4", "KB/s")
-    assert (found["xfs"]["printed_score"], found["xfs"]["printed_unit"]) == ("", "")
+    rows = {row["contender"]: row for row in stdlib_csv.DictReader(io.StringIO(text, newline=""))}
+    assert (rows["ext4"]["score"], rows["ext4"]["unit"]) == ("0.1", "MiB/s")
+    assert (rows["ext4"]["printed_score"], rows["ext4"]["printed_unit"]) == ("102.4", "KB/s")
+    assert (rows["xfs"]["printed_score"], rows["xfs"]["printed_unit"]) == ("", "")
     plain = client.get("/compare/deltas.csv?units=printed").content.decode()
     assert "printed_unit" not in plain
     book = client.get("/compare/deltas.xlsx").content
     for sheet in tables_of(book):
-        words = [word for one in sheet.rows for word in one.words]
+        words = [word for row in sheet.rows for word in row.words]
         if sheet.name == "All rows" or "ext4" in words:
             assert {"102.4", "KB/s", "0.1"} <= {*words}, sheet.name
     markdown = client.get("/compare/deltas.md").content.decode()
@@ -187,21 +194,21 @@ def test_a_file_has_columns_for_it_where_anything_was_converted(
 
 def test_the_api_answers_as_printed_unless_it_is_asked(two_units: None, client: Client) -> None:
     before = client.get("/api/v1/deltas").json()
-    assert sorted(one["unit"] for one in before["tables"]) == ["KB/s", "MiB/s"]
+    assert sorted(table["unit"] for table in before["tables"]) == ["KB/s", "MiB/s"]
     assert "printed_unit" not in before["tables"][0]["rows"][0]
-    shown, alone = client.get("/api/v1/deltas?units=binary").json()["tables"]
-    assert (shown["unit"], shown["rows"][0]["score"]) == ("MiB/s", 0.1)
-    assert shown["rows"][0]["printed_score"] == 102.4
-    assert shown["rows"][0]["printed_unit"] == "KB/s"
+    converted, alone = client.get("/api/v1/deltas?units=binary").json()["tables"]
+    assert (converted["unit"], converted["rows"][0]["score"]) == ("MiB/s", 0.1)
+    assert converted["rows"][0]["printed_score"] == 102.4
+    assert converted["rows"][0]["printed_unit"] == "KB/s"
     assert alone["is_unexplained"] is True
     header = client.get("/api/v1/deltas.csv").content.decode().splitlines()[0]
     assert header.endswith(",flags")
-    plain, asked = (
+    plain, decimal = (
         client.get(f"/api/v1/comparison{tail}").json() for tail in ("", "?units=decimal")
     )
-    assert (plain["query"], asked["query"]) == ("", "units=decimal")
-    assert {one["unit"] for one in plain["tables"]} == {"KB/s", "MiB/s"}
-    assert {one["unit"] for one in asked["tables"]} == {"KB/s", "MB/s"}
+    assert (plain["query"], decimal["query"]) == ("", "units=decimal")
+    assert {table["unit"] for table in plain["tables"]} == {"KB/s", "MiB/s"}
+    assert {table["unit"] for table in decimal["tables"]} == {"KB/s", "MB/s"}
     assert client.get("/api/v1/deltas?units=imperial").status_code == 422
     exported = client.get("/api/v1/exports/deltas.json").json()
-    assert {one["unit"] for one in exported["tables"]} == {"KB/s", "MiB/s"}
+    assert {table["unit"] for table in exported["tables"]} == {"KB/s", "MiB/s"}

@@ -24,15 +24,15 @@ SCORE = {"kind": "score", "test": "write", "category": "overall", "filesystem": 
 
 
 def one(check: dict[str, object], *tables: object) -> CheckedStatement:
-    [found] = statements.check(
+    [statement] = statements.check(
         [{"text": "T", "place": "P", "check": check}],
         tables,  # type: ignore[arg-type]
     )
-    return found
+    return statement
 
 
-def said(found: CheckedStatement) -> str:
-    return "".join(part.text for part in found.parts)
+def said(statement: CheckedStatement) -> str:
+    return "".join(part.text for part in statement.parts)
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def said(found: CheckedStatement) -> str:
     [("100.00", CONFIRMED), ("100.01", DIFFERS), ("99.99", DIFFERS)],
 )
 def test_a_stated_score_is_right_to_the_printed_digit(stated: str, verdict: str) -> None:
-    found = one({**SCORE, "score": stated}, table(row("xfs", 80), row("jfs", 100)))
-    assert found.verdict == verdict
-    assert "100.00" in said(found) or verdict == CONFIRMED
+    statement = one({**SCORE, "score": stated}, table(row("xfs", 80), row("jfs", 100)))
+    assert statement.verdict == verdict
+    assert "100.00" in said(statement) or verdict == CONFIRMED
 
 
 def test_a_score_that_no_table_has_cannot_be_checked() -> None:
@@ -50,23 +50,23 @@ def test_a_score_that_no_table_has_cannot_be_checked() -> None:
 
 
 def test_a_configuration_behind_the_best_cannot_be_checked_and_one_ahead_differs() -> None:
-    asked = {**SCORE, "kind": "other_configuration"}
-    shown = table(row("jfs", 100))
-    assert one({**asked, "score": "90"}, shown).verdict == UNCHECKED
-    assert one({**asked, "score": "110"}, shown).verdict == DIFFERS
+    check = {**SCORE, "kind": "other_configuration"}
+    delta_table = table(row("jfs", 100))
+    assert one({**check, "score": "90"}, delta_table).verdict == UNCHECKED
+    assert one({**check, "score": "110"}, delta_table).verdict == DIFFERS
     times = table(row("jfs", 100), lower=True, unit="s")
-    assert one({**asked, "score": "90"}, times).verdict == DIFFERS
+    assert one({**check, "score": "90"}, times).verdict == DIFFERS
 
 
 @pytest.mark.django_db
 def test_the_statements_of_the_paper(published_studies: None) -> None:
     tables = delta_tables(ComparisonSpec(studies=("unisys-2005",)))
-    found = statements.check(STATED, tables)
-    assert [item.verdict for item in found].count(CONFIRMED) == 8
-    assert [item.text for item in found if item.verdict == DIFFERS] == [
+    checked_statements = statements.check(STATED, tables)
+    assert [item.verdict for item in checked_statements].count(CONFIRMED) == 8
+    assert [item.text for item in checked_statements if item.verdict == DIFFERS] == [
         "The overall score is the sum of “the five above mentioned categories”."
     ]
-    by_text = {item.text: said(item) for item in found}
+    by_text = {item.text: said(item) for item in checked_statements}
     # By hand: 1,147,056.63 / 1,145,665.21 - 1 = 0.1215%.
     first = by_text["jfs_noatime has an overall score of 1,147,056.63 in write."]
     assert "the best of its table, 0.12% faster than xfs" in first
@@ -75,10 +75,10 @@ def test_the_statements_of_the_paper(published_studies: None) -> None:
     assert "with ext2 ahead: it is 0.40% slower than the best" in second
     assert "646,027.27" in by_text["jfs_xj_dl has an overall score of 639,206.53 in rewrite."]
     assert "30 of the 30 overall scores are above" in next(
-        said(item) for item in found if item.verdict == DIFFERS
+        said(item) for item in checked_statements if item.verdict == DIFFERS
     )
     assert any("29 of the 30 overall scores are below" in words for words in by_text.values())
-    assert all(item.place for item in found)
+    assert all(item.place for item in checked_statements)
 
 
 @pytest.mark.django_db

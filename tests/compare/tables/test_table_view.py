@@ -59,7 +59,7 @@ def view(query: str) -> TableView:
 
 
 @pytest.mark.parametrize(
-    ("query", "left"),
+    ("query", "expected"),
     [
         ("", "ext3 jfs ext4 xfs"),
         ("important=1", "ext3 xfs"),  # 1.9% is below what is worth a decision
@@ -70,17 +70,17 @@ def view(query: str) -> TableView:
         ("verdict=inconclusive&verdict=different", "ext3 jfs ext4 xfs"),
     ],
 )
-def test_rows_are_hidden_by_verdict_and_size(query: str, left: str) -> None:
+def test_rows_are_hidden_by_verdict_and_size(query: str, expected: str) -> None:
     unseen = hidden_places(TABLE, view(query))
-    shown = [one.contender for place, one in enumerate(TABLE.rows) if place not in unseen]
-    assert " ".join(shown) == left
+    contenders = [row.contender for place, row in enumerate(TABLE.rows) if place not in unseen]
+    assert " ".join(contenders) == expected
 
 
 def test_with_a_baseline_rows_are_judged_against_it() -> None:
     base = TABLE.rows[1]._replace(is_baseline=True, change_percent=0.0)
     others = [
-        one._replace(change_percent=change, change_verdict=one.verdict._replace(status=status))
-        for one, change, status in (
+        row._replace(change_percent=change, change_verdict=row.verdict._replace(status=status))
+        for row, change, status in (
             (TABLE.rows[0], -84.0, "significant"),
             (TABLE.rows[3], 17.0, "tie"),
         )
@@ -94,9 +94,9 @@ def test_the_address_comes_back_and_what_it_cannot_be_is_told() -> None:
     assert view(query).to_query() == query
     assert view("").to_query() == ""
     for wrong in ("verdict=<b>", "column=x", "least=nan", "least=-1", "important=2", "deltas=3"):
-        found = view(wrong)
-        assert len(found.problems) == 1, wrong
-        assert found == TableView(), wrong
+        table_view = view(wrong)
+        assert len(table_view.problems) == 1, wrong
+        assert table_view == TableView(), wrong
     assert without_view(QueryDict(query + "&by=kernel&sort=score")).urlencode() == (
         "by=kernel&sort=score"
     )
@@ -138,5 +138,5 @@ def test_columns_are_chosen_and_pinned_ones_stand_first() -> None:
 def test_a_hidden_row_is_still_there_for_paper() -> None:
     text = html("important=1")
     assert text.count(" hidden>") == 2
-    assert all(one.contender in text for one in TABLE.rows)
+    assert all(row.contender in text for row in TABLE.rows)
     assert html("verdict=equivalent").startswith('<div class="table-wrap is-tall" hidden>')

@@ -386,7 +386,7 @@ def test_ways_out_read_no_scores():
     make_score("ext4", kernel="6.1.0")
     with CaptureQueriesContext(connection) as queries:
         assert relaxed_filters(ComparisonSpec(tests=("read",), kernels=("6.1.0",)))
-    of_scores = [one["sql"] for one in queries if 'FROM "studies_score"' in one["sql"]]
+    of_scores = [query["sql"] for query in queries if 'FROM "studies_score"' in query["sql"]]
     assert of_scores
     assert all(sql.startswith('SELECT 1 AS "a"') and "LIMIT 1" in sql for sql in of_scores)
 
@@ -397,30 +397,30 @@ def test_a_way_out_leads_to_tables_also_where_results_were_emulated(emulated):
     for label, machine in (("ext4", {}), ("xfs", guest), ("jfs", guest)):
         score = make_score(label, test="read" if label == "jfs" else "write")
         Series.objects.filter(pk=score.series_id).update(machine=machine)
-    for asked in (
+    for filters in (
         {"filesystems": ("xfs",), "tests": ("read",)},
         {"filesystems": ("jfs",), "tests": ("write",)},
         {"filesystems": ("ext4",), "tests": ("read",)},
         {"filesystems": ("ext4",)},
         {"filesystems": ("jfs",)},
     ):
-        spec = ComparisonSpec(emulated=emulated, **asked)
-        names = [name for name in ("emulated", *asked) if getattr(spec, name)]
+        spec = ComparisonSpec(emulated=emulated, **filters)
+        names = [name for name in ("emulated", *filters) if getattr(spec, name)]
         leads = {name for name in names if delta_tables(spec.with_default(name))}
         assert {way.filter for way in relaxed_filters(spec)} == leads, spec
 
 
 @pytest.mark.parametrize(
-    "asked", [{}, {"tests": ("write",)}, {"filesystems": ("xfs",)}, {"kernels": ("6.1.0",)}]
+    "filters", [{}, {"tests": ("write",)}, {"filesystems": ("xfs",)}, {"kernels": ("6.1.0",)}]
 )
 @pytest.mark.parametrize("by", ["filesystem", "kernel", "configuration"])
-def test_runs_counted_with_the_scores_are_those_that_were_considered(by, asked):
+def test_runs_counted_with_the_scores_are_those_that_were_considered(by, filters):
     for label, kernel in (("ext4", "6.1.0"), ("ext4_noatime", "6.6.0"), ("xfs", "6.1.0")):
         series = make_score(label, 100.0, kernel=kernel).series
         make_score(label, 90.0, test="read", kernel=kernel)
         for _ in range(2):
             make_run(series)
         make_run(series, RunState.FAILED)
-    spec = ComparisonSpec(by=by, **asked)
+    spec = ComparisonSpec(by=by, **filters)
     counted = comparison(spec, counts_runs=True).run_count
     assert counted == comparison(spec).run_count == len(comparison(spec).run_ids) > 0

@@ -52,7 +52,7 @@ def test_every_print_is_there(tables):
 
 
 def test_exactly_these_prints_do_not_follow(tables):
-    found = {
+    wrong_prints = {
         (table.test, table.category, row.contender): (
             str(row.published.delta2_percent),
             f"{row.delta2_percent:.2f}",
@@ -61,7 +61,7 @@ def test_exactly_these_prints_do_not_follow(tables):
         for row in table.rows
         if "published_differs" in row.flags
     }
-    assert found == WRONG_PRINTS
+    assert wrong_prints == WRONG_PRINTS
     for table in tables:
         for row in table.rows:
             key = (table.test, table.category, row.contender)

@@ -63,21 +63,21 @@ def test_the_question_of_the_database_is_answered_by_what_was_not_measured():
     """8 to 16 KB random writes in files of 1 to 4 GB: Ora-ta would say ext2."""
     for filesystem, write in (("xfs", 2.24e6), ("ext4", 2.15e6), ("ext2", 0.52e6), ("ext3", 3e5)):
         without_z(filesystem, write)
-    found = shown(RANGE)
-    assert found.tables == []
-    [answer] = found.work
+    work_comparison = shown(RANGE)
+    assert work_comparison.tables == []
+    [answer] = work_comparison.work
     assert answer.headline == "0 of 6 cells of this range measured"
     [near] = answer.nearest
     assert near.cell == "64 KB in files of 4 GB"
-    assert [(one.contender, one.value) for one in near.values] == [
+    assert [(nearest.contender, nearest.value) for nearest in near.values] == [
         ("xfs", 2.24e6),
         ("ext4", 2.15e6),
         ("ext2", 0.52e6),
         ("ext3", 3e5),
     ]
-    assert {(one.contender, one.measured, one.of) for one in answer.coverage} == {
-        (name, 0, 6) for name in ("ext2", "ext3", "ext4", "xfs")
-    }
+    assert {
+        (coverage.contender, coverage.measured, coverage.of) for coverage in answer.coverage
+    } == {(name, 0, 6) for name in ("ext2", "ext3", "ext4", "xfs")}
 
 
 def test_of_several_operations_without_anything_one_answer_says_it_all():
@@ -105,17 +105,17 @@ def test_a_profile_ranks_in_ratios_to_the_slowest_unless_a_baseline_is_chosen():
     assert row["ext4"].score == pytest.approx(1 / scores["xfs"])
     assert row["ext4"].change_percent == pytest.approx(100 * (1 / scores["xfs"] - 1))
     # Another baseline changes no delta.
-    deltas = [[one.delta1_percent for one in some.rows] for some in (table, against)]
+    deltas = [[row.delta1_percent for row in some.rows] for some in (table, against)]
     assert deltas[0] == pytest.approx(deltas[1])
 
 
 def test_a_contender_that_lacks_a_cell_has_no_score_and_is_told():
     database("ext4", 200, 100)
     finished(make("xfs"), *[at("random_read", *cell, 400) for cell in SIZES])
-    found = shown("profile=oltp")
-    [table] = found.tables
+    work_comparison = shown("profile=oltp")
+    [table] = work_comparison.tables
     assert [row.contender for row in table.rows] == ["ext4"]
-    [answer] = found.work
+    [answer] = work_comparison.work
     assert (answer.measured, answer.of, answer.by_all, answer.scored) == (12, 12, 6, 1)
     first = answer.coverage[0]
     assert (first.contender, first.measured, first.of) == ("xfs", 6, 12)
@@ -176,9 +176,9 @@ def test_sound_takes_flagged_numbers_away_and_what_is_left_is_missing():
     series = database("ext4", 200, 100, repeats=2)
     Run.objects.filter(series=series).update(is_contended=True)
     assert shown("profile=oltp").tables[0].rows[0].flags == ("contended",)
-    found = shown("profile=oltp&cells=sound")
-    assert found.tables == []
-    assert found.work[0].measured == 0
+    work_comparison = shown("profile=oltp&cells=sound")
+    assert work_comparison.tables == []
+    assert work_comparison.work[0].measured == 0
 
 
 def test_flushed_and_cached_count_only_where_it_is_known():
@@ -209,7 +209,7 @@ def test_a_range_of_one_operation_is_in_its_own_unit_and_of_several_a_table_each
     assert (table.test, table.category, table.unit) == ("random_write", "range", "KB/s")
     assert table.rows[0].score == pytest.approx(100)
     several = shown(f"{RANGE}&operation=random_read").tables
-    assert [(one.test, one.unit) for one in several] == [
+    assert [(table.test, table.unit) for table in several] == [
         ("work", "×"),
         ("random_write", "KB/s"),
         ("random_read", "KB/s"),
@@ -221,11 +221,11 @@ def test_what_a_paper_printed_has_no_cells_and_that_is_said():
     [answer] = shown(RANGE).work
     assert answer.only_printed == 1
     assert answer.headline == "0 of 6 cells of this range measured"
-    assert [(one.contender, one.measured) for one in answer.coverage] == [("jfs", 0)]
+    assert [(coverage.contender, coverage.measured) for coverage in answer.coverage] == [("jfs", 0)]
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "problem"),
     [
         ("profile=nothing", 'There is no profile "nothing"'),
         ("profile=oltp@7", 'There is no profile "oltp@7"'),
@@ -235,8 +235,8 @@ def test_what_a_paper_printed_has_no_cells_and_that_is_said():
         ("block=1-16m&file=1-1024g", "400 cells"),
     ],
 )
-def test_what_cannot_be_ranked_by_is_refused(query, said):
-    with pytest.raises(SpecError, match=said):
+def test_what_cannot_be_ranked_by_is_refused(query, problem):
+    with pytest.raises(SpecError, match=problem):
         shown(query)
 
 
@@ -297,7 +297,7 @@ def test_a_profile_in_the_place_of_a_category_is_what_is_ranked_by():
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "note"),
     [
         ("profile=oltp&test=write", "Test of this address chooses nothing: ranked is by a work"),
         ("profile=oltp&test=write&category=overall", "Leave out profile to rank by them."),
@@ -307,20 +307,20 @@ def test_a_profile_in_the_place_of_a_category_is_what_is_ranked_by():
         ("test=write&category=overall", ""),
     ],
 )
-def test_filters_that_choose_nothing_beside_a_profile_are_said(query, said, client):
+def test_filters_that_choose_nothing_beside_a_profile_are_said(query, note, client):
     """On the page, in files and in both answers of the API, whose tables are the same."""
     database("ext4", 200, 100)
     database("xfs", 400, 400)
     answer = client.get(f"/api/v1/deltas?{query}").json()
-    assert ("notes" in answer) == bool(said)
+    assert ("notes" in answer) == bool(note)
     texts = [
         *answer.get("notes", [""]),
         client.get(f"/compare/?{query}").content.decode(),
         client.get(f"/compare/deltas.md?{query}").content.decode(),
         client.get(f"/api/v1/comparison?{query}").json()["description"],
     ]
-    assert all(said in text for text in texts)
-    assert any("of this address choose" in text for text in texts) == bool(said)
-    if said:
+    assert all(note in text for text in texts)
+    assert any("of this address choose" in text for text in texts) == bool(note)
+    if note:
         rows = client.get("/api/v1/deltas?" + query.split("&test")[0].split("&category")[0]).json()
         assert answer["tables"] == rows["tables"]

@@ -45,8 +45,8 @@ def part(cell: tuple[int, int]) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def duo() -> None:
     parts = [part(SMALL_CELL), part(LARGE_CELL)]
-    made = {"title": "Duo", "together": "ratio", "parts": parts}
-    records.create(from_dict(made), person(Role.CONTRIBUTOR, "ada"))
+    profile = {"title": "Duo", "together": "ratio", "parts": parts}
+    records.create(from_dict(profile), person(Role.CONTRIBUTOR, "ada"))
 
 
 @pytest.fixture
@@ -106,8 +106,8 @@ def test_two_jobs_of_one_matrix_complete_a_profile(client: Client, blocks: str) 
         ]
     if blocks:
         in_blocks(*serieses, shared=blocks == "shared")
-    found = shown()
-    [table], [answer] = found.tables, found.work
+    work_comparison = shown()
+    [table], [answer] = work_comparison.tables, work_comparison.work
     assert answer.headline == "2 of 2 cells of your work measured"
     rows = {row.contender: row for row in table.rows}
     assert rows["xfs"].score == pytest.approx(2)
@@ -126,8 +126,8 @@ def test_two_jobs_of_one_matrix_complete_a_profile(client: Client, blocks: str) 
     )
     # Over time it is the same, of either workload's line.
     for series in serieses[:2]:
-        asked = {"series": series.pk, "test": "work", "category": "profile:duo"}
-        point = client.get("/api/v1/history", asked).json()["points"][0]
+        query = {"series": series.pk, "test": "work", "category": "profile:duo"}
+        point = client.get("/api/v1/history", query).json()["points"][0]
         assert len(point["runs"]) == 4
         line = lines.history(series, "work", "profile:duo@1", "kernel", 10)
         assert line.points[0].interval is not None
@@ -151,28 +151,28 @@ def test_what_both_measured_is_of_the_workload_with_more_cells() -> None:
 def test_cells_of_other_parameters_stay_apart_and_it_is_said(client: Client, lun: Lun) -> None:
     series = measured("ext4", small(include_close=True), SMALL_CELL, 100, lun=lun)
     measured("ext4", single(), LARGE_CELL, 100, lun=lun)
-    found = shown()
-    assert found.tables == []
-    [answer] = found.work
+    work_comparison = shown()
+    assert work_comparison.tables == []
+    [answer] = work_comparison.work
     assert answer.headline == (
         "2 of 2 cells of your work measured, all of them in one way by 0 of 1 contenders"
     )
-    [one] = answer.coverage
+    [coverage] = answer.coverage
     title = "IOzone, records 4–64 KB, files 64–4096 KB, with close"
-    assert one.why == (
+    assert coverage.why == (
         f"1 of 2 cells were measured by another workload alone ({title}), which measures in "
         "another way or does not say how"
     )
-    assert one.missing == (f"write, 64 KB in 4 MB, measured by {title}",)
+    assert coverage.missing == (f"write, 64 KB in 4 MB, measured by {title}",)
     assert client.get("/api/v1/deltas?profile=duo").json()["work"][0]["apart"] == 1
     page = client.get("/compare/?study=lab&profile=duo").content.decode()
     assert "measured by another workload alone" in page
-    said = client.get(
+    response = client.get(
         "/api/v1/history", {"series": series.pk, "test": "work", "category": "profile:duo"}
     )
     assert (
         "in one way: write, 128 KB in 8 MB was measured by another workload alone"
-        in (said.json()["problem"])
+        in (response.json()["problem"])
     )
 
 
@@ -193,17 +193,19 @@ def test_what_is_ordered_completes_the_profile(
     client = Client()
     client.force_login(person(Role.OPERATOR, "op"))
     answer = client.get(ORDER)
-    asked = parse_qs(urlsplit(answer["Location"]).query)
-    said = [str(one) for one in get_messages(answer.wsgi_request)]
+    query = parse_qs(urlsplit(answer["Location"]).query)
+    messages = [str(message) for message in get_messages(answer.wsgi_request)]
     is_whole = ordered == SMALL_ORDER
-    assert [one.startswith("Measured again, too: write, 64 KB in 4 MB.") for one in said] == (
-        [True] * is_whole
-    )
-    [slug] = asked["workload"]
-    given = {key.removeprefix(f"{slug}."): value for key, [value] in asked.items() if "." in key}
-    assert (given["minimum_record_kb"], given["minimum_file_kb"]) == ordered
-    assert (given["maximum_record_kb"], given["maximum_file_kb"]) == ("128", "8192")
-    job = Iozone(**{name: int(given[name]) for name in Iozone.sizes})
+    assert [
+        message.startswith("Measured again, too: write, 64 KB in 4 MB.") for message in messages
+    ] == ([True] * is_whole)
+    [slug] = query["workload"]
+    parameters = {
+        key.removeprefix(f"{slug}."): value for key, [value] in query.items() if "." in key
+    }
+    assert (parameters["minimum_record_kb"], parameters["minimum_file_kb"]) == ordered
+    assert (parameters["maximum_record_kb"], parameters["maximum_file_kb"]) == ("128", "8192")
+    job = Iozone(**{name: int(parameters[name]) for name in Iozone.sizes})
     series = measured("ext4", job, LARGE_CELL, 100, lun=lun)
     if is_whole:
         finished(
@@ -217,15 +219,18 @@ def test_what_is_ordered_completes_the_profile(
 
 def test_of_workloads_as_contenders_a_job_measures_every_cell(lun: Lun) -> None:
     measured("ext4", small(), SMALL_CELL, 100, lun=lun)
-    found = find_missing(ComparisonSpec.from_query("profile=duo&by=workload"))
-    assert [(one.record_kb, one.file_kb) for one in found.demands] == [SMALL_CELL, LARGE_CELL]
-    assert found.repeated_demands == found.demands[:1]
+    missing = find_missing(ComparisonSpec.from_query("profile=duo&by=workload"))
+    assert [(demand.record_kb, demand.file_kb) for demand in missing.demands] == [
+        SMALL_CELL,
+        LARGE_CELL,
+    ]
+    assert missing.repeated_demands == missing.demands[:1]
 
 
 def test_with_and_without_flush_is_measured_by_two_workloads_each_in_its_way() -> None:
     parts = [part(SMALL_CELL) | {"flushed": flushed} for flushed in (True, False)]
-    made = {"title": "Both", "together": "ratio", "parts": parts}
-    records.create(from_dict(made), person(Role.CONTRIBUTOR, "bob"))
+    profile = {"title": "Both", "together": "ratio", "parts": parts}
+    records.create(from_dict(profile), person(Role.CONTRIBUTOR, "bob"))
     measured("ext4", single(SMALL_CELL), SMALL_CELL, 100)
     assert shown("profile=both").work[0].coverage[0].measured == 1
     measured("ext4", single(SMALL_CELL, include_flush=True), SMALL_CELL, 50)

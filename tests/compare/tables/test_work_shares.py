@@ -25,8 +25,8 @@ def probed(*series: Series, blocks: tuple[int, ...] = (8, 16)) -> None:
         for direction, rate in (("read", READS), ("write", WRITES))
         for block in blocks
     ]
-    made = LunProbe.objects.create(lun=lun, at=clock.now(), result=document(*points))
-    Run.objects.filter(series__in=series).update(probe=made)
+    probe = LunProbe.objects.create(lun=lun, at=clock.now(), result=document(*points))
+    Run.objects.filter(series__in=series).update(probe=probe)
     # Past the cache, one process waits for each record: that is what the LUN did alone.
     past_the_cache = presets()["iozone-direct"].parameters | {"direct_io": True}
     Workload.objects.filter(series__in=series).update(parameters=past_the_cache)
@@ -58,8 +58,8 @@ def test_the_share_is_put_together_as_the_score_is(client: Client) -> None:
 
 def test_the_work_of_a_range_is_the_harmonic_mean_of_both() -> None:
     probed(database("ext4", 200, 100))
-    asked = "operation=random_write&block=8k-16k&file=1g-4g"
-    [table] = shown(asked).tables
+    query = "operation=random_write&block=8k-16k&file=1g-4g"
+    [table] = shown(query).tables
     [row] = table.rows
     assert (row.score, row.share.percent) == (pytest.approx(100), pytest.approx(25))
     assert row.share.ceiling == pytest.approx(WRITES)
@@ -72,9 +72,9 @@ def test_a_cell_without_a_ceiling_leaves_no_share_and_is_counted(client: Client)
     [table] = shown("profile=oltp").tables
     assert [row.share for row in table.rows] == [None, None]
     assert table.work.unceiled == ("6 of 12 cells of ext4",)
-    said = "No share of the LUN, for want of a ceiling: 6 of 12 cells of ext4."
-    assert said in table.work.sentences
-    assert said in client.get("/compare/?profile=oltp").content.decode()
+    sentence = "No share of the LUN, for want of a ceiling: 6 of 12 cells of ext4."
+    assert sentence in table.work.sentences
+    assert sentence in client.get("/compare/?profile=oltp").content.decode()
     answer = client.get("/api/v1/deltas?profile=oltp").json()
     assert answer["work"][0]["unceiled"] == ["6 of 12 cells of ext4"]
 
