@@ -41,23 +41,23 @@ XFS = [1100 * drift * own for drift, own in zip(DRIFT, OWN, strict=True)]
 
 def in_blocks(name: str, values: list[float], first: int = 1, **more: Any) -> DeltaRow:
     repeats = tuple((f"block {n}", value) for n, value in enumerate(values, start=first))
-    found = interval(values)
+    score_interval = interval(values)
     score = sum(values) / len(values)
-    return row(name, score, found, repeat_scores=repeats, runs=len(values), **more)
+    return row(name, score, score_interval, repeat_scores=repeats, runs=len(values), **more)
 
 
-def verdict_of(shown: DeltaTable, name: str) -> Verdict:
-    found = next(each.verdict for each in shown.rows if each.contender == name)
-    assert found is not None
-    return found
+def verdict_of(table: DeltaTable, name: str) -> Verdict:
+    verdict = next(each.verdict for each in table.rows if each.contender == name)
+    assert verdict is not None
+    return verdict
 
 
 @pytest.mark.parametrize("other", ["computed", "published"])
 def test_a_bar_is_the_mean_that_is_tested_and_beside_a_paper_the_score(other: str) -> None:
     """A maximum is the best of all repeats: beyond the interval of the mean."""
     best = in_blocks("ext4", EXT4)._replace(score=2000.0)
-    [found] = with_verdicts([table(row("xfs", 500.0, origin=other, study="paper"), best)])
-    [plain] = charts([found], found.test).values()
+    [judged_table] = with_verdicts([table(row("xfs", 500.0, origin=other, study="paper"), best)])
+    [plain] = charts([judged_table], judged_table.test).values()
     bar, whiskers, dots = plain["data"]
     mean = sum(EXT4) / len(EXT4)
     expected = pytest.approx([mean if other == "computed" else 2000.0, 500.0])
@@ -66,7 +66,7 @@ def test_a_bar_is_the_mean_that_is_tested_and_beside_a_paper_the_score(other: st
     assert dots["x"] == EXT4
     assert ("score 2,000" in bar["hovertemplate"][0]) is (other == "computed")
     # The same on paper: both bars begin at the line that they stand on.
-    drawn = chart(found)
+    drawn = chart(judged_table)
     [longer, shorter] = [
         shape.width
         for shape in drawn.shapes
@@ -85,21 +85,23 @@ def test_the_harmonic_mean_stands_beside_the_arithmetic_one_of_rates_alone(
 ) -> None:
     """600 KB at 100 KB/s and at 150 KB/s: 1200 KB in 10 s."""
     measured = in_blocks("ext4", [100.0, 150.0])
-    made = dataclasses.replace(table(measured), category=category, unit=unit)
-    assert made.harmonic_mean_of(measured) == (harmonic and pytest.approx(harmonic))
-    [told] = table_of(made)["rows"]
-    assert told["harmonic_mean"] == made.harmonic_mean_of(measured)
-    assert (told["score"], told["interval"]["mean"]) == (125.0, 125.0)
-    assert ("the harmonic mean, 120.00 KB/s" in study_rows(made, "filesystem")) is bool(harmonic)
+    delta_table = dataclasses.replace(table(measured), category=category, unit=unit)
+    assert delta_table.harmonic_mean_of(measured) == (harmonic and pytest.approx(harmonic))
+    [row] = table_of(delta_table)["rows"]
+    assert row["harmonic_mean"] == delta_table.harmonic_mean_of(measured)
+    assert (row["score"], row["interval"]["mean"]) == (125.0, 125.0)
+    assert ("the harmonic mean, 120.00 KB/s" in study_rows(delta_table, "filesystem")) is bool(
+        harmonic
+    )
 
 
 SKEWED = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0, 106.0, 107.0, 900.0, 950.0]
 
 
 def test_the_median_stands_beside_the_mean_with_an_interval_of_its_own() -> None:
-    made = table(in_blocks("ext4", SKEWED))
-    [told] = table_of(made)["rows"]
-    assert told["median"] == {
+    delta_table = table(in_blocks("ext4", SKEWED))
+    [row] = table_of(delta_table)["rows"]
+    assert row["median"] == {
         **{
             "median": 104.5,
             "low": 101.0,
@@ -112,7 +114,7 @@ def test_the_median_stands_beside_the_mean_with_an_interval_of_its_own() -> None
             {"half_width_percent": 1.0, "repeats": None},
         ],
     }
-    page = study_rows(made, "filesystem")
+    page = study_rows(delta_table, "filesystem")
     assert "Median 104.50 KB/s, 95% interval 101.00 to 900.00 KB/s" in page
     assert "more than these 10 repeats would give it to ± 5%" in page
     assert "skewed" not in page  # the mean, 267.8, lies within both
@@ -127,20 +129,20 @@ def test_the_median_stands_beside_the_mean_with_an_interval_of_its_own() -> None
 
 
 def test_it_is_said_where_a_percentage_is_not_the_ratio_of_the_scores() -> None:
-    [found] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
-    assert "ratio of the two scores" not in reasons.rule([found])
+    [judged_table] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
+    assert "ratio of the two scores" not in reasons.rule([judged_table])
     of_matrices = tuple(
-        one if one.best else one._replace(delta1_percent=(one.delta1_percent or 0) + 6)
-        for one in found.rows
+        row if row.best else row._replace(delta1_percent=(row.delta1_percent or 0) + 6)
+        for row in judged_table.rows
     )
     assert "is not always the ratio of the two scores" in reasons.rule(
-        [dataclasses.replace(found, rows=of_matrices)]
+        [dataclasses.replace(judged_table, rows=of_matrices)]
     )
 
 
 def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired() -> None:
-    [found] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
-    best = verdict_of(found, "xfs")
+    [judged_table] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
+    best = verdict_of(judged_table, "xfs")
     assert (best.status, best.method, best.blocks) == ("significant", "paired", 5)
     assert uncertainty.effect(best) == "10.0% faster, 8.3 to 11.7%, paired in 5 blocks"
     # By hand: the logarithms of the five ratios are log 1.1 + log of OWN.
@@ -149,15 +151,15 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
     assert "It holds for who measured more until it was decided, too" in (
         reasons.reason_sentences(best)
     )
-    other = verdict_of(found, "ext4")
+    other = verdict_of(judged_table, "ext4")
     assert other.ratio == pytest.approx(1 / (best.ratio or 0))
     assert uncertainty.effect(other).startswith("9.1% slower, 7.6 to 10.5%, paired in 5")
-    assert [uncertainty.verdict_words(each) for each in found.rows] == [
+    assert [uncertainty.verdict_words(each) for each in judged_table.rows] == [
         "slower, paired",
         "faster, paired",
     ]
-    [said] = findings.findings([found])
-    assert said.text == (
+    [finding] = findings.findings([judged_table])
+    assert finding.text == (
         "Write, overall: xfs is first with 1,104.50 KB/s, before ext4 with 1,004.00 KB/s: "
         "10.0% faster, 8.3 to 11.7%, paired in 5 blocks."
     )
@@ -175,21 +177,22 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
 
 @pytest.mark.parametrize("lower", [False, True])
 def test_unpaired_is_welch_of_relative_deviations(lower: bool) -> None:
-    one, other = [100.0, 104.0, 97.0, 101.0], [80.0, 83.0, 79.0]
-    a, b = interval(one), interval(other)
+    first_values, second_values = [100.0, 104.0, 97.0, 101.0], [80.0, 83.0, 79.0]
+    a, b = interval(first_values), interval(second_values)
     assert a is not None
     assert b is not None
-    found = unpaired(a, b, lower_is_better=lower)
-    assert found is not None
+    verdict = unpaired(a, b, lower_is_better=lower)
+    assert verdict is not None
     relative = [
-        (log(x.mean), scipy.stats.tstd(v) / x.mean, len(v)) for x, v in ((a, one), (b, other))
+        (log(x.mean), scipy.stats.tstd(v) / x.mean, len(v))
+        for x, v in ((a, first_values), (b, second_values))
     ]
     student = scipy.stats.ttest_ind_from_stats(
         *relative[0], *relative[1], equal_var=False, alternative="two-sided"
     )
-    assert found.p_value == pytest.approx(student.pvalue, rel=1e-9)
-    assert found.ratio == pytest.approx((b.mean / a.mean) if lower else (a.mean / b.mean))
-    assert found.low < found.ratio < found.high
+    assert verdict.p_value == pytest.approx(student.pvalue, rel=1e-9)
+    assert verdict.ratio == pytest.approx((b.mean / a.mean) if lower else (a.mean / b.mean))
+    assert verdict.low < verdict.ratio < verdict.high
     assert unpaired(Interval(0.0, 1.0, 3), b, lower_is_better=lower) is None
 
 
@@ -203,8 +206,10 @@ def test_two_blocks_are_too_few_and_studies_share_none() -> None:
 
 
 def test_a_zero_in_a_block_is_why_five_blocks_are_not_paired() -> None:
-    [found] = with_verdicts([table(in_blocks("ext4", [0.0, *EXT4[1:]]), in_blocks("xfs", XFS))])
-    verdict = verdict_of(found, "ext4")
+    [judged_table] = with_verdicts(
+        [table(in_blocks("ext4", [0.0, *EXT4[1:]]), in_blocks("xfs", XFS))]
+    )
+    verdict = verdict_of(judged_table, "ext4")
     assert (verdict.method, verdict.blocks) == ("unpaired", 5)
     assert "a 0 in the 5 blocks they share, and 0 has no logarithm" in reasons.reason_sentences(
         verdict
@@ -212,38 +217,38 @@ def test_a_zero_in_a_block_is_why_five_blocks_are_not_paired() -> None:
 
 
 def test_nothing_is_wanted_of_what_was_not_tested() -> None:
-    [found] = with_verdicts([table(row("ext4", 100.0), row("xfs", 100.0))])
-    assert reasons.reason_sentences(verdict_of(found, "ext4")) == "The scores are the same."
+    [judged_table] = with_verdicts([table(row("ext4", 100.0), row("xfs", 100.0))])
+    assert reasons.reason_sentences(verdict_of(judged_table, "ext4")) == "The scores are the same."
 
 
 def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -> None:
     same = [value * own for value, own in zip(EXT4, (1.002, 1.001, 1.0, 1.001, 1.002), strict=True)]
-    [found] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", same))])
-    equal = verdict_of(found, "xfs")
-    assert (equal.status, uncertainty.verdict_words(found.rows[1])) == (
+    [judged_table] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", same))])
+    equal = verdict_of(judged_table, "xfs")
+    assert (equal.status, uncertainty.verdict_words(judged_table.rows[1])) == (
         "equal",
         "equivalent to ext4",
     )
     assert "below 2% for sure" in reasons.reason_sentences(equal)
-    assert "xfs is equivalent to ext4" in findings.findings([found])[0].text
-    [narrow] = with_verdicts([table(*found.rows)], Rule(equivalence_percent=0.05))
+    assert "xfs is equivalent to ext4" in findings.findings([judged_table])[0].text
+    [narrow] = with_verdicts([table(*judged_table.rows)], Rule(equivalence_percent=0.05))
     assert verdict_of(narrow, "xfs").status == "significant"
     noisy = [value * own for value, own in zip(EXT4, (1.3, 0.8, 1.1, 0.9, 1.2), strict=True)]
-    [found] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", noisy))])
-    lead = verdict_of(found, "xfs")
+    [judged_table] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", noisy))])
+    lead = verdict_of(judged_table, "xfs")
     assert (lead.status, lead.reasons) == ("tie", ("scatter",))
-    assert [each.mark for each in found.rows] == ["", "leading"]
-    [said] = findings.findings([found])
-    assert "xfs leads with" in said.text
-    assert "faster" not in said.text, "what is not known is no difference"
-    assert f"about {lead.more_blocks} more blocks would decide." in said.text
+    assert [each.mark for each in judged_table.rows] == ["", "leading"]
+    [finding] = findings.findings([judged_table])
+    assert "xfs leads with" in finding.text
+    assert "faster" not in finding.text, "what is not known is no difference"
+    assert f"about {lead.more_blocks} more blocks would decide." in finding.text
 
 
 def test_a_better_score_that_is_slower_where_both_were_measured_is_no_winner() -> None:
     """xfs has a sixth repeat, of a fast day: its mean is the better one, in each block it loses."""
     slower = [value * 0.97 for value in EXT4]
-    shown = table(in_blocks("ext4", EXT4), in_blocks("xfs", [*slower, 5000.0]))
-    lead = verdict_of(with_verdicts([shown])[0], "xfs")
+    delta_table = table(in_blocks("ext4", EXT4), in_blocks("xfs", [*slower, 5000.0]))
+    lead = verdict_of(with_verdicts([delta_table])[0], "xfs")
     assert (lead.status, lead.reasons[:1]) == ("tie", ("order",))
 
 
@@ -255,47 +260,54 @@ def test_ticks_of_a_timer_that_come_out_the_same_decide_nothing(faster: float, b
         in_blocks("ext4", [faster] * blocks, flags=("clock",)),
         in_blocks("xfs", [55_857_768.0] * blocks, flags=("busy", "clock")),
     ]
-    [found] = with_verdicts([table(*ticks)])
-    verdict = verdict_of(found, "xfs")
+    [judged_table] = with_verdicts([table(*ticks)])
+    verdict = verdict_of(judged_table, "xfs")
     assert verdict.status == "tie"
     assert "clock" in verdict.reasons or verdict.reasons == ("equal",)
-    assert not any(word in error_text(found) for word in ("faster", "equivalent", "would decide"))
+    assert not any(
+        word in error_text(judged_table) for word in ("faster", "equivalent", "would decide")
+    )
     if faster > 60_000_000:
         assert "a few ticks of the tool's timer" in reasons.reason_sentences(verdict)
-        one = [each._replace(flags=()) for each in ticks]
-        assert verdict_of(with_verdicts([table(*one)])[0], "xfs").status == "significant"
+        unflagged = [each._replace(flags=()) for each in ticks]
+        assert verdict_of(with_verdicts([table(*unflagged)])[0], "xfs").status == "significant"
 
 
-def error_text(found: DeltaTable) -> str:
+def error_text(table: DeltaTable) -> str:
     return " ".join(
-        [each.text for each in findings.findings([found])]
-        + [uncertainty.verdict_words(each) for each in found.rows]
-        + [uncertainty.what_would_decide(each.verdict) for each in found.rows if each.verdict]
+        [each.text for each in findings.findings([table])]
+        + [uncertainty.verdict_words(each) for each in table.rows]
+        + [uncertainty.what_would_decide(each.verdict) for each in table.rows if each.verdict]
     )
 
 
 def test_published_figures_and_who_asks_are_judged_by_freenix() -> None:
     published = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, origin="published"))
     assert verdict_of(with_verdicts([published])[0], "xfs").method == "freenix"
-    asked = verdict_of(
+    verdict = verdict_of(
         with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))], Rule(FREENIX))[0],
         "xfs",
     )
-    assert (asked.method, asked.ratio) == ("freenix", None)
+    assert (verdict.method, verdict.ratio) == ("freenix", None)
 
 
 def test_a_permalink_of_before_reads_as_it_did() -> None:
-    kept = {"status": "tie", "reasons": ["margin"], "difference_percent": 5.0, "p_value": 0.01}
-    old = Verdict.from_dict(kept | {"against": ["xfs"], "margin_percent": 10.0})
-    shown = row("ext4", 100, best=True, verdict=old)
-    assert uncertainty.verdict_words(shown) == "tie with xfs"
-    assert shown.mark == "best"
+    stored_verdict = {
+        "status": "tie",
+        "reasons": ["margin"],
+        "difference_percent": 5.0,
+        "p_value": 0.01,
+    }
+    old = Verdict.from_dict(stored_verdict | {"against": ["xfs"], "margin_percent": 10.0})
+    best_row = row("ext4", 100, best=True, verdict=old)
+    assert uncertainty.verdict_words(best_row) == "tie with xfs"
+    assert best_row.mark == "best"
     assert "The means differ by 5.00%" in reasons.reason_sentences(old)
 
 
 def test_rows_with_ratios_survive_the_way_through_json() -> None:
-    [found] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
-    assert DeltaTable.from_dict(json.loads(json.dumps(found.as_dict()))) == found
+    [judged_table] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
+    assert DeltaTable.from_dict(json.loads(json.dumps(judged_table.as_dict()))) == judged_table
 
 
 def test_only_what_a_table_asks_is_corrected_with_it() -> None:
@@ -324,17 +336,17 @@ def lab(db: None) -> None:
 
 
 def test_pages_files_and_api_say_the_same(client: Client, lab: None) -> None:
-    asked = ["study=lab", "study=lab&test=untar", "study=lab&test=untar&category=mean"]
-    for query in asked:
+    queries = ["study=lab", "study=lab&test=untar", "study=lab&test=untar&category=mean"]
+    for query in queries:
         rows = client.get(f"/api/v1/comparison?{query}").json()["tables"][-1]["rows"]
-        best = next(one for one in rows if one["best"])["verdict"]
+        best = next(row for row in rows if row["best"])["verdict"]
         assert (best["status"], best["method"], best["blocks"], best["tested"]) == (
             *("significant", "paired", 5),
             3,
         ), query
         assert best["ratio_low"] == pytest.approx(1.083, abs=0.001)
         [file] = client.get(f"/compare/deltas.json?{query}&part_test=untar").json()["tables"][-1:]
-        assert next(one for one in file["rows"] if one["best"])["verdict"] == best
+        assert next(row for row in file["rows"] if row["best"])["verdict"] == best
     study = "/studies/lab/?tab=tests"
     for address in ("/compare/?study=lab", study, "/compare/?study=lab&test=untar"):
         html = client.get(address).content.decode()
@@ -358,11 +370,11 @@ def test_what_is_not_decided_can_be_ordered(client: Client, spec: Any, ann: User
     assert link is not None
     form = client.get(link[1].replace("&amp;", "&"))
     assert form.status_code == 302
-    wanted = form["Location"]
-    assert "fs=ext4.1&fs=xfs.1" in wanted
-    assert "workload=iozone-small" in wanted
-    assert re.search(r"repeats=(\d+)", wanted)
-    page = client.get(wanted)
+    location = form["Location"]
+    assert "fs=ext4.1&fs=xfs.1" in location
+    assert "workload=iozone-small" in location
+    assert re.search(r"repeats=(\d+)", location)
+    page = client.get(location)
     assert page.status_code == 200
     assert Run.objects.count() == 4, "nothing is ordered before it is confirmed"
     few = client.get(re.sub(r"blocks=\d+", "blocks=5", link[1].replace("&amp;", "&")), follow=True)
@@ -383,8 +395,8 @@ def test_what_is_sure_once_need_not_be_for_who_measured_until_it_was() -> None:
     """Paired in five blocks p is 0.03: a t-test takes the five as settled before."""
     ratios = (1.16, 1.05, 1.2, 1.01, 1.1)
     scattered = [value * ratio for value, ratio in zip(EXT4, ratios, strict=True)]
-    [found] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", scattered))])
-    best = verdict_of(found, "xfs")
+    [judged_table] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", scattered))])
+    best = verdict_of(judged_table, "xfs")
     assert (best.status, best.method) == ("significant", "paired")
     assert "for who measured more until this was decided it is not sure yet" in (
         reasons.reason_sentences(best)
@@ -394,22 +406,24 @@ def test_what_is_sure_once_need_not_be_for_who_measured_until_it_was() -> None:
 def apart(name: str, values: list[float], **more: Any) -> DeltaRow:
     """Repeats that share no block with anything."""
     repeats = tuple(("", value) for value in values)
-    found = interval(values)
-    return row(name, sum(values) / len(values), found, repeat_scores=repeats, **more)
+    score_interval = interval(values)
+    return row(name, sum(values) / len(values), score_interval, repeat_scores=repeats, **more)
 
 
 def test_a_step_of_the_last_digit_is_no_difference() -> None:
     """Of two that both are 100.5 in truth one is 100 twice and the other 101 in 1 of 8 cases."""
-    [found] = with_verdicts([table(apart("ext4", [100.0, 100.0]), apart("xfs", [101.0, 101.0]))])
-    verdict = verdict_of(found, "ext4")
+    [judged_table] = with_verdicts(
+        [table(apart("ext4", [100.0, 100.0]), apart("xfs", [101.0, 101.0]))]
+    )
+    verdict = verdict_of(judged_table, "ext4")
     assert verdict.status == "equal"  # within 2%
-    [found] = with_verdicts([table(apart("ext4", [2.4, 2.4]), apart("xfs", [2.5, 2.5]))])
-    verdict = verdict_of(found, "ext4")
+    [judged_table] = with_verdicts([table(apart("ext4", [2.4, 2.4]), apart("xfs", [2.5, 2.5]))])
+    verdict = verdict_of(judged_table, "ext4")
     assert (verdict.status, verdict.reasons) == ("tie", ("rounded", "no_scatter"))
-    said = reasons.reason_sentences(verdict)
-    assert "Rounding to the last digit leaves open whether they differ." in said
-    [found] = with_verdicts([table(apart("ext4", [2.4, 2.4]), apart("xfs", [4.8, 4.8]))])
-    verdict = verdict_of(found, "ext4")
+    sentences = reasons.reason_sentences(verdict)
+    assert "Rounding to the last digit leaves open whether they differ." in sentences
+    [judged_table] = with_verdicts([table(apart("ext4", [2.4, 2.4]), apart("xfs", [4.8, 4.8]))])
+    verdict = verdict_of(judged_table, "ext4")
     assert (verdict.status, verdict.reasons) == ("significant", ("no_scatter",))
 
 
@@ -417,12 +431,12 @@ def test_a_unit_to_read_in_takes_no_verdict_away() -> None:
     """2.5 GB/s are 2,560 MB/s: the digits that count are those that the tool printed."""
     plain = [apart("ext4", [2.4, 2.4]), apart("xfs", [2.5, 2.5])]
     converted = [
-        apart(one.contender, [one.score * 1024] * 2, printed_score=one.score, printed_unit="GB/s")
-        for one in plain
+        apart(row.contender, [row.score * 1024] * 2, printed_score=row.score, printed_unit="GB/s")
+        for row in plain
     ]
-    told = [verdict_of(with_verdicts([table(*rows)])[0], "ext4") for rows in (plain, converted)]
-    assert told[0].p_value == pytest.approx(told[1].p_value, rel=1e-9)
-    assert told[0].status == told[1].status == "tie"
+    verdicts = [verdict_of(with_verdicts([table(*rows)])[0], "ext4") for rows in (plain, converted)]
+    assert verdicts[0].p_value == pytest.approx(verdicts[1].p_value, rel=1e-9)
+    assert verdicts[0].status == verdicts[1].status == "tie"
 
 
 def test_no_baseline_changes_what_is_said_of_the_best() -> None:
@@ -433,7 +447,7 @@ def test_no_baseline_changes_what_is_said_of_the_best() -> None:
     for _ in range(40):
         drift = [draw.gauss(1, 0.05) for _ in range(5)]
         rows = [
-            in_blocks(name, [level * one * draw.gauss(1, 0.012) for one in drift])
+            in_blocks(name, [level * factor * draw.gauss(1, 0.012) for factor in drift])
             for name in "abcdefgh"
             for level in [1000 * draw.choice([1, 1.03, 1.06])]
         ]
@@ -441,13 +455,13 @@ def test_no_baseline_changes_what_is_said_of_the_best() -> None:
         base = draw.randrange(len(rows))
         rows[base] = rows[base]._replace(is_baseline=True)
         [beside] = with_verdicts([table(*rows)])
-        assert [one.verdict for one in beside.rows] == [one.verdict for one in alone.rows]
-        best = next(one for one in beside.rows if one.best)
+        assert [row.verdict for row in beside.rows] == [row.verdict for row in alone.rows]
+        best = next(row for row in beside.rows if row.best)
         if not best.is_baseline:  # the same pair, whoever asks
-            asked = beside.rows[base].verdict
-            assert asked is not None
+            base_verdict = beside.rows[base].verdict
+            assert base_verdict is not None
             assert best.change_verdict is not None
-            assert best.change_verdict.p_holm == asked.p_holm
+            assert best.change_verdict.p_holm == base_verdict.p_holm
 
 
 def test_among_many_contenders_it_takes_more_to_be_equivalent() -> None:
@@ -456,7 +470,7 @@ def test_among_many_contenders_it_takes_more_to_be_equivalent() -> None:
     near = [in_blocks("a", EXT4), in_blocks("b", scattered)]
     others = [in_blocks(f"c{n}", [value * 0.8 for value in XFS]) for n in range(6)]
     two, eight = with_verdicts([table(*near), table(*near, *others)])
-    [of_two, of_eight] = [verdict_of(found, "a") for found in (two, eight)]
+    [of_two, of_eight] = [verdict_of(judged_table, "a") for judged_table in (two, eight)]
     assert of_two.p_equivalence == of_eight.p_equivalence
     assert of_two.p_equivalence_corrected == of_two.p_equivalence
     assert of_two.p_equivalence is not None
@@ -464,10 +478,10 @@ def test_among_many_contenders_it_takes_more_to_be_equivalent() -> None:
     assert (of_two.status, of_eight.status) == ("equal", "tie")
     assert "for all pairs" not in reasons.reason_sentences(of_two)
     assert of_eight.more_blocks is not None
-    clear = [in_blocks("a", EXT4), in_blocks("b", [one * 1.0001 for one in EXT4])]
-    [found] = with_verdicts([table(*clear, *others)])
-    said = reasons.reason_sentences(verdict_of(found, "a"))
-    assert "corrected for all pairs of this table" in said
+    clear = [in_blocks("a", EXT4), in_blocks("b", [value * 1.0001 for value in EXT4])]
+    [judged_table] = with_verdicts([table(*clear, *others)])
+    sentences = reasons.reason_sentences(verdict_of(judged_table, "a"))
+    assert "corrected for all pairs of this table" in sentences
 
 
 @pytest.mark.parametrize(
@@ -484,64 +498,67 @@ def test_a_difference_of_few_blocks_among_many_says_so(
         in_blocks(f"c{n}", [(1000 + 300 * n) * d * o ** (n % 2) for _, (d, o) in pairs])
         for n in range(contenders)
     ]
-    [found] = with_verdicts([table(*rows)])
-    verdict = verdict_of(found, "c0")
+    [judged_table] = with_verdicts([table(*rows)])
+    verdict = verdict_of(judged_table, "c0")
     assert (verdict.status, verdict.method, verdict.blocks) == ("significant", "paired", blocks)
-    said = reasons.reason_sentences(verdict)
+    sentences = reasons.reason_sentences(verdict)
     few = f"{blocks} blocks are few for {contenders} contenders"
-    assert (few in said) == (needed is not None)
-    assert needed is None or f"{needed} blocks tell." in said
+    assert (few in sentences) == (needed is not None)
+    assert needed is None or f"{needed} blocks tell." in sentences
 
 
 def single(name: str, level: float, of: str) -> DeltaRow:
     """A single run, with what its tool told beside the mean."""
-    return row(name, level, sample_interval([level * one for one in OWN * 4], of), runs=1)
+    return row(name, level, sample_interval([level * factor for factor in OWN * 4], of), runs=1)
 
 
 def test_samples_of_single_runs_call_nobody_faster() -> None:
     """Runs that scatter by 2% and samples by 3%: alike ones would be told apart in 58 of 100."""
     rows = [single("ext4", 1000.0, SAMPLES), single("xfs", 1100.0, SAMPLES)]
-    [found] = with_verdicts([table(*rows, single("btrfs", 1000.0, SAMPLES))])
-    best = found.rows[1]
+    [judged_table] = with_verdicts([table(*rows, single("btrfs", 1000.0, SAMPLES))])
+    best = judged_table.rows[1]
     assert best.mark == "leading"
-    for one in found.rows:
-        assert one.verdict is not None
-        assert (one.verdict.status, one.verdict.reasons) == ("unknown", ("samples",))
-        assert (one.verdict.p_value, one.verdict.ratio) == (None, None)
-        said = reasons.reason_sentences(one.verdict)
-        assert "samples of a single run tell nothing of what differs from run to run" in said
-        assert "3 blocks that both are in are the least that can decide" in said
+    for delta_row in judged_table.rows:
+        assert delta_row.verdict is not None
+        assert (delta_row.verdict.status, delta_row.verdict.reasons) == ("unknown", ("samples",))
+        assert (delta_row.verdict.p_value, delta_row.verdict.ratio) == (None, None)
+        sentences = reasons.reason_sentences(delta_row.verdict)
+        assert "samples of a single run tell nothing of what differs from run to run" in sentences
+        assert "3 blocks that both are in are the least that can decide" in sentences
     assert uncertainty.verdict_words(best) == "not known against btrfs and ext4"
-    assert uncertainty.has_standing(found), "why an interval beside a score decides nothing"
+    assert uncertainty.has_standing(judged_table), "why an interval beside a score decides nothing"
 
 
 def test_samples_of_one_side_decide_nothing_either() -> None:
     """Of the other one repeats are known; and samples that are alike prove no equivalence."""
     for other in (apart("xfs", [1100.0, 1101.0, 1102.0]), single("xfs", 1000.001, SAMPLES)):
-        [found] = with_verdicts([table(single("ext4", 1000.0, SAMPLES), other)])
-        for one in found.rows:
-            assert one.verdict is not None
-            assert (one.verdict.status, one.verdict.reasons) == ("unknown", ("samples",))
+        [judged_table] = with_verdicts([table(single("ext4", 1000.0, SAMPLES), other)])
+        for delta_row in judged_table.rows:
+            assert delta_row.verdict is not None
+            assert (delta_row.verdict.status, delta_row.verdict.reasons) == (
+                "unknown",
+                ("samples",),
+            )
     without = row("xfs", 1100.0, None, runs=1)
-    [found] = with_verdicts([table(single("ext4", 1000.0, SAMPLES), without)])
-    assert verdict_of(found, "ext4").reasons == ("one_run", "samples")
+    [judged_table] = with_verdicts([table(single("ext4", 1000.0, SAMPLES), without)])
+    assert verdict_of(judged_table, "ext4").reasons == ("one_run", "samples")
 
 
 def test_where_runs_are_told_apart_their_samples_take_nothing_away() -> None:
     """Three blocks that both share, whatever interval stands beside the scores."""
     rows = [
-        one._replace(interval=sample_interval([one.score, 1.001 * one.score]))
-        for one in (in_blocks("ext4", EXT4), in_blocks("xfs", XFS))
+        row._replace(interval=sample_interval([row.score, 1.001 * row.score]))
+        for row in (in_blocks("ext4", EXT4), in_blocks("xfs", XFS))
     ]
     with_repeats = [in_blocks("ext4", EXT4), in_blocks("xfs", XFS)]
-    found, wanted = with_verdicts([table(*rows), table(*with_repeats)])
-    assert [one.verdict for one in found.rows] == [one.verdict for one in wanted.rows]
+    judged_table, expected = with_verdicts([table(*rows), table(*with_repeats)])
+    assert [row.verdict for row in judged_table.rows] == [row.verdict for row in expected.rows]
 
 
 def test_samples_stay_what_freenix_2002_takes_them_for() -> None:
     rows = [single("ext4", 1000.0, SAMPLES), single("xfs", 1200.0, SAMPLES)]
-    [found] = with_verdicts([table(*rows)], Rule(FREENIX))
-    verdict = verdict_of(found, "ext4")
+    [judged_table] = with_verdicts([table(*rows)], Rule(FREENIX))
+    verdict = verdict_of(judged_table, "ext4")
     assert (verdict.status, verdict.reasons) == ("significant", ("samples",))
     assert "taken as quasi-independent" in reasons.reason_sentences(verdict)
 
@@ -552,18 +569,18 @@ def test_samples_around_zero_are_not_left_to_the_other_rule() -> None:
         row("ext4", 0.0, sample_interval([-1.0, 1.0], SAMPLES), runs=1),
         single("xfs", 1200.0, SAMPLES),
     ]
-    [found] = with_verdicts([table(*rows)])
-    assert verdict_of(found, "ext4").reasons == ("samples",)
+    [judged_table] = with_verdicts([table(*rows)])
+    assert verdict_of(judged_table, "ext4").reasons == ("samples",)
 
 
 def test_a_difference_by_trials_of_single_runs_says_that_it_is_within_them() -> None:
     rows = [single("ext4", 1000.0, TRIALS), single("xfs", 1100.0, TRIALS)]
-    [found] = with_verdicts([table(*rows)])
-    best, other = found.rows[1], found.rows[0]
+    [judged_table] = with_verdicts([table(*rows)])
+    best, other = judged_table.rows[1], judged_table.rows[0]
     assert best.verdict is not None
     assert uncertainty.verdict_words(best) == "faster, unpaired, within one run"
     assert uncertainty.verdict_words(other) == "slower, unpaired, within one run"
     assert "what differs from run to run is not in it" in reasons.reason_sentences(best.verdict)
     whole = [in_blocks("ext4", EXT4), in_blocks("xfs", XFS, first=9)]
-    [found] = with_verdicts([table(*whole)])
-    assert "within one run" not in "".join(map(uncertainty.verdict_words, found.rows))
+    [judged_table] = with_verdicts([table(*whole)])
+    assert "within one run" not in "".join(map(uncertainty.verdict_words, judged_table.rows))

@@ -30,21 +30,21 @@ def judged(tables: list[DeltaTable], margin_percent: float = 10.0) -> list[Delta
     return subject.with_verdicts(tables, Rule(FREENIX, margin_percent))
 
 
-def row(name: str, score: float, found: Interval | None = None, **more: Any) -> DeltaRow:
+def row(name: str, score: float, score_interval: Interval | None = None, **more: Any) -> DeltaRow:
     plain: dict[str, Any] = dict.fromkeys(DeltaRow._fields)
     return DeltaRow(
         **plain
         | {
             "contender": name,
             "score": score,
-            "interval": found,
+            "interval": score_interval,
             "flags": (),
             "run_ids": (),
             "filesystem": name,
             "study": "lab",
             "study_title": "Lab",
             "origin": "computed",
-            "runs": found.count if found else 1,
+            "runs": score_interval.count if score_interval else 1,
             "best": False,
         }
         | more
@@ -57,7 +57,7 @@ def around(mean: float, half_width: float = 1.0, count: int = 5) -> Interval:
 
 def table(*rows: DeltaRow, lower: bool = False, **more: Any) -> DeltaTable:
     deltas = delta_rows([each.score for each in rows], lower)
-    made = [
+    compared_rows = [
         each._replace(
             best=delta.best,
             delta1_percent=delta.delta1_percent,
@@ -65,24 +65,24 @@ def table(*rows: DeltaRow, lower: bool = False, **more: Any) -> DeltaTable:
         )
         for each, delta in zip(rows, deltas, strict=True)
     ]
-    shown: dict[str, Any] = {"test": "write", "category": "overall", "unit": "KB/s"} | more
-    return DeltaTable(lower_is_better=lower, rows=tuple(made), **shown)
+    fields: dict[str, Any] = {"test": "write", "category": "overall", "unit": "KB/s"} | more
+    return DeltaTable(lower_is_better=lower, rows=tuple(compared_rows), **fields)
 
 
-def verdicts(shown: DeltaTable) -> dict[str, tuple[str, tuple[str, ...]]]:
-    return {r.contender: (r.verdict.status, r.verdict.against) for r in shown.rows if r.verdict}
+def verdicts(table: DeltaTable) -> dict[str, tuple[str, tuple[str, ...]]]:
+    return {r.contender: (r.verdict.status, r.verdict.against) for r in table.rows if r.verdict}
 
 
 def test_a_winner_ahead_of_all_is_significant() -> None:
-    [found] = judged(
+    [judged_table] = judged(
         [table(row("a", 50, around(50)), row("b", 80, around(80)), row("c", 100, around(100)))]
     )
-    assert verdicts(found) == {
+    assert verdicts(judged_table) == {
         "a": ("significant", ("c",)),
         "b": ("significant", ("c",)),
         "c": ("significant", ("b", "a")),
     }
-    assert [uncertainty.verdict_words(each) for each in found.rows] == [
+    assert [uncertainty.verdict_words(each) for each in judged_table.rows] == [
         "significantly slower",
         "significantly slower",
         "significantly ahead",
@@ -91,7 +91,7 @@ def test_a_winner_ahead_of_all_is_significant() -> None:
 
 def test_a_winner_ties_with_each_that_it_is_not_ahead_of() -> None:
     """Also with one further behind whose interval is wide, while the second is clearly behind."""
-    [found] = judged(
+    [judged_table] = judged(
         [
             table(
                 row("wide", 70, around(70, 60, 2)),
@@ -100,9 +100,9 @@ def test_a_winner_ties_with_each_that_it_is_not_ahead_of() -> None:
             )
         ]
     )
-    assert verdicts(found)["best"] == ("tie", ("wide",))
-    assert verdicts(found)["second"][0] == "significant"
-    assert uncertainty.verdict_words(found.rows[2]) == "tie with wide"
+    assert verdicts(judged_table)["best"] == ("tie", ("wide",))
+    assert verdicts(judged_table)["second"][0] == "significant"
+    assert uncertainty.verdict_words(judged_table.rows[2]) == "tie with wide"
 
 
 @pytest.mark.parametrize(
@@ -115,16 +115,16 @@ def test_a_winner_ties_with_each_that_it_is_not_ahead_of() -> None:
     ],
 )
 def test_without_an_interval_nothing_is_claimed(other: DeltaRow, reason: str) -> None:
-    [found] = judged([table(other, row("b", 100, around(100, 0.01, 50)))])
-    for each in found.rows:
+    [judged_table] = judged([table(other, row("b", 100, around(100, 0.01, 50)))])
+    for each in judged_table.rows:
         assert each.verdict is not None
         assert (each.verdict.status, each.verdict.reasons) == ("unknown", (reason,))
-    assert not uncertainty.has_standing(found)
+    assert not uncertainty.has_standing(judged_table)
 
 
 def test_equal_scores_tie_whatever_is_known_of_them() -> None:
-    [found] = judged([table(row("a", 100), row("b", 100, around(100)), row("c", 10))])
-    assert verdicts(found) == {
+    [judged_table] = judged([table(row("a", 100), row("b", 100, around(100)), row("c", 10))])
+    assert verdicts(judged_table) == {
         "a": ("tie", ("b",)),
         "b": ("tie", ("a",)),
         "c": ("unknown", ("a",)),
@@ -132,8 +132,8 @@ def test_equal_scores_tie_whatever_is_known_of_them() -> None:
 
 
 def test_means_of_the_same_decimals_are_the_same_score() -> None:
-    [found] = judged([table(row("a", (0.1 + 0.2 + 0.3) / 3), row("b", 0.2))])
-    [first, second] = [each.verdict for each in found.rows]
+    [judged_table] = judged([table(row("a", (0.1 + 0.2 + 0.3) / 3), row("b", 0.2))])
+    [first, second] = [each.verdict for each in judged_table.rows]
     assert first is not None
     assert second is not None
     assert (first.status, first.reasons) == (second.status, second.reasons) == ("tie", ("equal",))
@@ -161,20 +161,22 @@ def test_a_probability_reads_on_its_side_of_the_limit(p: float, words: str) -> N
 
 def test_a_difference_below_the_margin_reads_as_below() -> None:
     # 9.9991 of 99.9991 to 90: 9.99919%, which two decimals would make "10.00%, less than the 10%".
-    [found] = judged([table(row("a", 90, around(90)), row("b", 99.9991, around(99.9991)))])
-    [said] = [each.verdict for each in found.rows if each.best]
-    assert said is not None
+    [judged_table] = judged([table(row("a", 90, around(90)), row("b", 99.9991, around(99.9991)))])
+    [verdict] = [each.verdict for each in judged_table.rows if each.best]
+    assert verdict is not None
     assert "The means differ by 9.999%, less than the 10% of the rule." in reasons.reason_sentences(
-        said
+        verdict
     )
-    [found] = judged([table(row("a", 95, around(95)), row("b", 100, around(100)))])
-    assert found.rows[0].verdict is not None
-    assert "differ by 5.00%, less than" in reasons.reason_sentences(found.rows[0].verdict)
+    [judged_table] = judged([table(row("a", 95, around(95)), row("b", 100, around(100)))])
+    assert judged_table.rows[0].verdict is not None
+    assert "differ by 5.00%, less than" in reasons.reason_sentences(judged_table.rows[0].verdict)
 
 
 def test_of_times_the_shortest_is_ahead() -> None:
-    [found] = judged([table(row("slow", 20, around(20)), row("fast", 10, around(10)), lower=True)])
-    assert verdicts(found)["fast"] == ("significant", ("slow",))
+    [judged_table] = judged(
+        [table(row("slow", 20, around(20)), row("fast", 10, around(10)), lower=True)]
+    )
+    assert verdicts(judged_table)["fast"] == ("significant", ("slow",))
 
 
 def test_a_single_contender_and_an_unranked_table_have_no_verdict() -> None:
@@ -192,10 +194,10 @@ def test_the_pairs_of_a_table_are_tested_at_once_and_no_others() -> None:
     }
     more = [row(str(number), 95 + number / 100, around(95)) for number in range(90)]
     [among] = judged([table(*close, *more)])
-    found = next(each.verdict for each in among.rows if each.contender == "a")
-    assert found is not None
-    assert (found.status, found.reasons, found.tested) == ("tie", ("holm",), 92 * 91 // 2)
-    assert "4186 pairs tested at once" in reasons.reason_sentences(found)
+    verdict = next(each.verdict for each in among.rows if each.contender == "a")
+    assert verdict is not None
+    assert (verdict.status, verdict.reasons, verdict.tested) == ("tie", ("holm",), 92 * 91 // 2)
+    assert "4186 pairs tested at once" in reasons.reason_sentences(verdict)
 
 
 def test_a_best_that_was_picked_by_its_numbers_is_tested_among_all_pairs() -> None:
@@ -216,48 +218,48 @@ def test_a_best_that_was_picked_by_its_numbers_is_tested_among_all_pairs() -> No
             )
             for name, of_one in enumerate(values)
         ]
-        [found] = subject.with_verdicts([table(*rows)])
-        said = {r.verdict.status for r in found.rows if r.verdict is not None}
-        wrong += "significant" in said
+        [judged_table] = subject.with_verdicts([table(*rows)])
+        statuses = {r.verdict.status for r in judged_table.rows if r.verdict is not None}
+        wrong += "significant" in statuses
     assert wrong <= 28, "5% of 400 are 20; 29 or more have a chance of 3%"
 
 
 def test_what_is_said_of_all_tables_is_not_the_number_of_one() -> None:
     two = table(row("a", 60, around(60)), row("b", 100, around(100)))
     three = table(row("a", 60, around(60)), row("b", 80, around(80)), row("c", 100, around(100)))
-    said = [
+    all_findings = [
         findings.findings_by_test(judged(some)) for some in ([three, three], [two, three], [two])
     ]
-    assert [one.tested for one in said] == [3, 3, 1]
-    assert "over 3 pairs;" in said[0].rule
-    assert "over all pairs of a table;" in said[1].rule
-    assert "Holm" not in said[2].rule
+    assert [by_test.tested for by_test in all_findings] == [3, 3, 1]
+    assert "over 3 pairs;" in all_findings[0].rule
+    assert "over all pairs of a table;" in all_findings[1].rule
+    assert "Holm" not in all_findings[2].rule
 
 
 def test_without_repeats_a_row_is_in_no_pair() -> None:
-    shown = table(row("a", 60, around(60)), row("b", 100, around(100)), row("c", 80))
-    found = {r.contender: r.verdict for r in judged([shown])[0].rows}
-    assert found["a"] is not None
-    assert found["c"] is not None
-    assert (found["a"].tested, found["c"].tested) == (1, None)
+    delta_table = table(row("a", 60, around(60)), row("b", 100, around(100)), row("c", 80))
+    by_contender = {r.contender: r.verdict for r in judged([delta_table])[0].rows}
+    assert by_contender["a"] is not None
+    assert by_contender["c"] is not None
+    assert (by_contender["a"].tested, by_contender["c"].tested) == (1, None)
 
 
 def test_the_margin_is_that_of_the_comparison() -> None:
-    shown = table(row("a", 95, around(95, 0.1)), row("b", 100, around(100, 0.1)))
-    assert verdicts(judged([shown])[0])["b"][0] == "tie"
-    assert verdicts(judged([shown], 5.0)[0])["b"][0] == "significant"
+    delta_table = table(row("a", 95, around(95, 0.1)), row("b", 100, around(100, 0.1)))
+    assert verdicts(judged([delta_table])[0])["b"][0] == "tie"
+    assert verdicts(judged([delta_table], 5.0)[0])["b"][0] == "significant"
 
 
 def test_the_order_of_the_rows_on_the_page_does_not_matter() -> None:
     rows = [row("a", 50, around(50)), row("b", 80, around(80)), row("c", 100, around(100))]
-    found = {
+    outcomes = {
         tuple(sorted(verdicts(judged([table(*each)])[0]).items())) for each in (rows, rows[::-1])
     }
-    assert len(found) == 1
+    assert len(outcomes) == 1
 
 
 def test_against_a_baseline_each_row_is_judged_in_its_own_direction() -> None:
-    [found] = judged(
+    [judged_table] = judged(
         [
             table(
                 row("slow", 50, around(50)),
@@ -267,9 +269,9 @@ def test_against_a_baseline_each_row_is_judged_in_its_own_direction() -> None:
             )
         ]
     )
-    changes = {r.contender: r.change_verdict and r.change_verdict.status for r in found.rows}
+    changes = {r.contender: r.change_verdict and r.change_verdict.status for r in judged_table.rows}
     assert changes == {"slow": "significant", "base": None, "fast": "significant", "near": "tie"}
-    tested = {r.change_verdict.tested for r in found.rows if r.change_verdict}
+    tested = {r.change_verdict.tested for r in judged_table.rows if r.change_verdict}
     assert tested == {6}, "whoever is best or the baseline, it is of the pairs of four"
 
 
@@ -277,34 +279,34 @@ def test_a_pair_of_the_best_and_the_baseline_is_tested_once() -> None:
     """Whoever is the baseline: of two contenders there is one question, with one p."""
     slow, fast = row("slow", 80, around(80, 9)), row("fast", 100, around(100, 9))
     [alone] = judged([table(slow, fast)], 0.1)
-    known = alone.rows[0].verdict
-    assert known is not None
-    assert known.p_value is not None
-    assert (known.tested, known.p_holm) == (1, known.p_value)
+    verdict = alone.rows[0].verdict
+    assert verdict is not None
+    assert verdict.p_value is not None
+    assert (verdict.tested, verdict.p_holm) == (1, verdict.p_value)
     for of_slow, of_fast in ((True, False), (False, True)):
-        [found] = judged(
+        [judged_table] = judged(
             [table(slow._replace(is_baseline=of_slow), fast._replace(is_baseline=of_fast))], 0.1
         )
-        said = [v for r in found.rows for v in (r.verdict, r.change_verdict) if v]
-        assert len(said) == 3
-        assert {(v.tested, v.p_holm) for v in said} == {(1, known.p_value)}
+        pair_verdicts = [v for r in judged_table.rows for v in (r.verdict, r.change_verdict) if v]
+        assert len(pair_verdicts) == 3
+        assert {(v.tested, v.p_holm) for v in pair_verdicts} == {(1, verdict.p_value)}
 
     third = row("third", 60, around(60, 9))
-    [found] = judged([table(third, slow, fast._replace(is_baseline=True))])
-    assert {r.change_verdict.tested for r in found.rows if r.change_verdict} == {3}
+    [judged_table] = judged([table(third, slow, fast._replace(is_baseline=True))])
+    assert {r.change_verdict.tested for r in judged_table.rows if r.change_verdict} == {3}
 
 
 def test_rows_survive_the_way_through_json() -> None:
     samples = sample_interval([79.0, 80.0, 81.0])
-    [found] = judged([table(row("a", 80, samples), row("b", 100, around(100)))])
-    assert DeltaTable.from_dict(json.loads(json.dumps(found.as_dict()))) == found
+    [judged_table] = judged([table(row("a", 80, samples), row("b", 100, around(100)))])
+    assert DeltaTable.from_dict(json.loads(json.dumps(judged_table.as_dict()))) == judged_table
 
 
 def test_a_row_kept_before_there_were_verdicts_has_none() -> None:
-    kept = row("a", 80).as_dict()
+    stored_row = row("a", 80).as_dict()
     for name in ("interval", "verdict", "change_verdict"):
-        del kept[name]
-    assert DeltaRow.from_dict(kept).verdict is None
+        del stored_row[name]
+    assert DeltaRow.from_dict(stored_row).verdict is None
 
 
 def test_an_interval_says_around_what_it_is_and_of_what() -> None:
@@ -315,22 +317,22 @@ def test_an_interval_says_around_what_it_is_and_of_what() -> None:
     samples = sample_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0])
     assert samples is not None
     wide = around(50, 60, 3)
-    said = intervals.interval_sentence(wide, "KB/s")
-    assert "95% interval \N{MINUS SIGN}10.00 to 110.00 KB/s, around 50.00 KB/s" in said
-    assert said.endswith(intervals.BELOW_ZERO)
+    sentence = intervals.interval_sentence(wide, "KB/s")
+    assert "95% interval \N{MINUS SIGN}10.00 to 110.00 KB/s, around 50.00 KB/s" in sentence
+    assert sentence.endswith(intervals.BELOW_ZERO)
     assert intervals.BELOW_ZERO not in intervals.interval_sentence(around(50, 50, 3), "KB/s")
-    said = intervals.interval_sentence(samples, "KB/s")
-    assert "12 interval samples of one run, taken as quasi-independent" in said
-    assert "correlate by 0.75 (lag 1), more than chance" in said
+    sentence = intervals.interval_sentence(samples, "KB/s")
+    assert "12 interval samples of one run, taken as quasi-independent" in sentence
+    assert "correlate by 0.75 (lag 1), more than chance" in sentence
     trials = sample_interval([1.0, 3.0, 2.0], TRIALS)
     assert trials is not None
-    said = intervals.interval_sentence(trials, "KB/s")
-    assert "the mean of 3 trials of one run" in said
-    assert "neighbouring trials correlate" in said
+    sentence = intervals.interval_sentence(trials, "KB/s")
+    assert "the mean of 3 trials of one run" in sentence
+    assert "neighbouring trials correlate" in sentence
 
 
 @pytest.mark.parametrize(
-    ("found", "words"),
+    ("interval", "words"),
     [
         (around(100, 2.48), "± 2.5%"),
         (around(100, 0.001), "± < 0.1%"),
@@ -338,13 +340,13 @@ def test_an_interval_says_around_what_it_is_and_of_what() -> None:
         (around(0.0, 3.0), "± 3.00 KB/s"),
     ],
 )
-def test_a_half_width_is_short_and_never_hidden(found: Interval, words: str) -> None:
-    assert intervals.half_width(found, "KB/s") == words
+def test_a_half_width_is_short_and_never_hidden(interval: Interval, words: str) -> None:
+    assert intervals.half_width(interval, "KB/s") == words
 
 
-def measured(label: str, value: float, found: Interval, **more: Any) -> None:
-    score = make_score(label, value, repeats=found.count, **more)
-    Score.objects.filter(pk=score.pk).update(interval=found.as_dict())
+def measured(label: str, value: float, interval: Interval, **more: Any) -> None:
+    score = make_score(label, value, repeats=interval.count, **more)
+    Score.objects.filter(pk=score.pk).update(interval=interval.as_dict())
 
 
 @pytest.mark.django_db
@@ -352,10 +354,10 @@ class TestPages:
     def test_scores_bring_their_intervals(self) -> None:
         measured("ext4", 100, around(98, 1, 3))
         make_score("xfs", 50)
-        [found] = delta_tables(ComparisonSpec())
-        assert found.rows[1].interval == around(98, 1, 3)
-        assert found.rows[0].verdict is not None
-        assert found.rows[0].verdict.status == "unknown"
+        [table] = delta_tables(ComparisonSpec())
+        assert table.rows[1].interval == around(98, 1, 3)
+        assert table.rows[0].verdict is not None
+        assert table.rows[0].verdict.status == "unknown"
 
     def test_the_page_says_tie_and_why(self, client: Client) -> None:
         measured("ext4", 100, around(100))
@@ -392,22 +394,26 @@ class TestPages:
 def test_without_any_scatter_it_is_said_that_there_was_none_to_judge_by() -> None:
     """The rule holds for two repeats that are the same: p is 0. So much is said beside it."""
     still = [row("a", 100, around(100, 0.0)), row("b", 50, around(50, 0.0))]
-    [found] = judged([table(*still)])
-    best, other = found.rows
-    assert [each.verdict and each.verdict.status for each in found.rows] == ["significant"] * 2
-    for each in found.rows:
+    [judged_table] = judged([table(*still)])
+    best, other = judged_table.rows
+    assert [each.verdict and each.verdict.status for each in judged_table.rows] == [
+        "significant"
+    ] * 2
+    for each in judged_table.rows:
         assert each.verdict is not None
         assert "no scatter to judge by" in reasons.reason_sentences(each.verdict)
     assert uncertainty.verdict_words(best) == "significantly ahead, no scatter"
     assert uncertainty.verdict_words(other) == "significantly slower, no scatter"
-    said = "".join(part.text for part in findings.findings_by_test([found]).tests[0].headline.parts)
-    assert "no scatter to judge by" in said
+    text = "".join(
+        part.text for part in findings.findings_by_test([judged_table]).tests[0].headline.parts
+    )
+    assert "no scatter to judge by" in text
 
 
 def test_where_one_side_scatters_nothing_is_said_of_it() -> None:
-    [found] = judged([table(row("a", 100, around(100, 0.0)), row("b", 50, around(50, 1.0)))])
-    verdict = found.rows[1].verdict
+    [judged_table] = judged([table(row("a", 100, around(100, 0.0)), row("b", 50, around(50, 1.0)))])
+    verdict = judged_table.rows[1].verdict
     assert verdict is not None
     assert verdict.status == "significant"
     assert "no scatter" not in reasons.reason_sentences(verdict)
-    assert "no scatter" not in uncertainty.verdict_words(found.rows[1])
+    assert "no scatter" not in uncertainty.verdict_words(judged_table.rows[1])
