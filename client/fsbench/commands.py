@@ -15,6 +15,7 @@ from fsbench import (
     showing,
     steering,
     submitting,
+    terminal,
     watches,
     watching,
 )
@@ -181,6 +182,13 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="POINT",
         help="with --along: only a change at this day (2026-11-01) or kernel, or later",
+    )
+    parser.add_argument(
+        "--level",
+        type=_level,
+        metavar="P",
+        help="with --along: how likely noise may be called a change (0.05); 0.01 for a check that "
+        "runs every night",
     )
     _add_filters(parser)
 
@@ -377,6 +385,19 @@ def _seconds(text: str) -> float:
 def _list_name(text: str) -> str:
     """What to list; jobs were called sweeps before."""
     return "jobs" if text == "sweeps" else text
+
+
+def _level(text: str) -> float:
+    """Of what the site calls a change, which is what is below ``terminal.LIMIT``."""
+    try:
+        level = float(text)
+    except ValueError:
+        level = 0.0
+    if not 0 < level <= terminal.LIMIT:
+        raise argparse.ArgumentTypeError(
+            f"{text} is no level: say a number above 0 and at most {terminal.LIMIT:g}, such as 0.01"
+        )
+    return level
 
 
 def _limit(text: str) -> int | None:

@@ -155,6 +155,8 @@ def check(client: Client, options: argparse.Namespace) -> int:
         )
     if options.since:
         raise ValueError("--since goes with --along: say --along date or --along kernel.")
+    if options.level is not None:
+        raise ValueError("--level goes with --along: what a baseline is judged by is the site's.")
     comparison, missing = _comparison(client, options)
     judged = _judged_rows(comparison, options)
     problems = [missing] if missing else list(_not_comparable(comparison, options))

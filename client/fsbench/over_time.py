@@ -72,8 +72,9 @@ def check(client: Client, options: argparse.Namespace, others: Iterable[str]) ->
         raise ValueError(f"{names}: not with --along, which sets a line against its own past.")
     chosen = lines(client, options)
     problems: list[str] = []
+    level = options.level or terminal.LIMIT
     rows = with_correction(
-        [row for line in chosen for row in _rows(client, line, options, problems)]
+        [row for line in chosen for row in _rows(client, line, options, problems)], level
     )
     for row in rows:
         del row["changes"]
@@ -94,7 +95,8 @@ def check(client: Client, options: argparse.Namespace, others: Iterable[str]) ->
         terminal.complain(*problems)
         if rows:
             verdict = _conclusion(code, fell, unknown, options.along)
-            terminal.print_line(*(_sentence(row) for row in fell), verdict, *_of_all(rows))
+            notes = _of_all(rows, level)
+            terminal.print_line(*(_sentence(row) for row in fell), verdict, *notes)
     return code
 
 
@@ -150,12 +152,15 @@ def _result(changes: list[dict[str, Any]]) -> str:
     return "no change" if not changes else "fell" if changes[-1]["is_slower"] else "rose"
 
 
-def with_correction(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_correction(
+    rows: list[dict[str, Any]], level: float = terminal.LIMIT
+) -> list[dict[str, Any]]:
     """The rows with Holm's correction over all that could be judged, in ``p_holm`` and ``tested``.
 
-    What is tested of a row is its last change; one without a change has no p-value below the limit,
-    and counts. A change that is not sure among all is left out, the least sure of them first, and
-    the one before it is the last then: a recovery that may be chance hides no fall that is none.
+    A change is sure whose corrected p-value is below ``level``. What is tested of a row is its last
+    change; one without a change has no p-value below the limit, and counts. A change that is not
+    sure among all is left out, the least sure of them first, and the one before it is the last
+    then: a recovery that may be chance hides no fall that is none.
     """
     judged = [row for row in rows if row["result"] != "not known"]
     dropped: dict[int, tuple[dict[str, Any], float]] = {}
@@ -163,9 +168,7 @@ def with_correction(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         last = [row["changes"][-1]["p_value"] if row["changes"] else 1.0 for row in judged]
         adjusted = holm(last)
         unsure = [
-            place
-            for place, row in enumerate(judged)
-            if row["changes"] and adjusted[place] >= terminal.LIMIT
+            place for place, row in enumerate(judged) if row["changes"] and adjusted[place] >= level
         ]
         if not unsure:
             break
@@ -248,12 +251,12 @@ def _sentence(row: dict[str, Any]) -> str:
     return f"{terminal.clean(place)}: {terminal.clean(row['change']['sentence'])}"
 
 
-def _of_all(rows: list[dict[str, Any]]) -> Iterator[str]:
+def _of_all(rows: list[dict[str, Any]], level: float) -> Iterator[str]:
     tested = max((row["tested"] or 0 for row in rows), default=0)
     if tested > 1:
         yield (
             f"{tested} lines and tests were looked at at once: a change counts if its p-value, by "
-            f"Holm's correction over all of them, is below {terminal.LIMIT:g}."
+            f"Holm's correction over all of them, is below {level:g}."
         )
 
 

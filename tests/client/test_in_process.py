@@ -72,7 +72,9 @@ def test_it_says_what_was_emulated(
     table = {"test": "write", "category": "mean", "unit": "s", "lower_is_better": True}
     found = {"by": "filesystem", "baseline": "ext4", "tables": [table | {"rows": rows}]}
     comparing = module("comparing")
-    given = dict.fromkeys((*comparing.FILTERS, "along", "contender", "since", "rule", "margin"))
+    given = dict.fromkeys(
+        (*comparing.FILTERS, "along", "contender", "since", "level", "rule", "margin")
+    )
     given |= {"json": False, "baseline": "ext4", "allow_mixed": False}
     answering = Answering(found | ({"emulated_left_out": left_out} if left_out else {}))
     assert getattr(comparing, command)(answering, argparse.Namespace(**given)) == 0
@@ -94,7 +96,7 @@ def test_a_check_says_what_is_known_of_the_numbers_that_it_judged(
     table = {"test": "write", "category": "mean", "unit": "s", "lower_is_better": True}
     found = {"by": "filesystem", "baseline": "ext4", "tables": [table | {"rows": rows}]}
     comparing = module("comparing")
-    given = dict.fromkeys((*comparing.FILTERS, "along", "since", "rule", "margin"))
+    given = dict.fromkeys((*comparing.FILTERS, "along", "since", "level", "rule", "margin"))
     given |= {"json": False, "baseline": "ext4", "allow_mixed": False, "contender": ["xfs"]}
     assert comparing.check(Answering(found), argparse.Namespace(**given)) == 1
     assert capsys.readouterr().err == "xfs is flagged: contended, drifted.\n"
@@ -137,7 +139,14 @@ class Listing:
 
 
 def _along(**more: Any) -> argparse.Namespace:
-    said = {"study": ["lab"], "along": "date", "margin": 10, "since": "", "json": False}
+    said = {
+        "study": ["lab"],
+        "along": "date",
+        "margin": 10,
+        "since": "",
+        "level": None,
+        "json": False,
+    }
     return argparse.Namespace(**{**said, "test": [], "category": [], **more})
 
 
