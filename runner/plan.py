@@ -89,7 +89,8 @@ class RunPlan:
     it has no container. ``own_mark`` is the id of fsbench's own folder on a mount (host/mounts.py),
     without which nothing in it is touched; empty where it is none. ``start_at`` is when the first
     command of the benchmark begins, in seconds of the host's own clock, where several clients begin
-    at once; None: as soon as it can.
+    at once; None: as soon as it can. ``worker_silence_s`` is after how long without a sign of life
+    of the worker the agent ends the run by itself (runner/executors/signs.py); 0: never.
     """
 
     steps: list[Step]
@@ -116,6 +117,7 @@ class RunPlan:
     control_groups: list[str] = field(default_factory=list)
     own_mark: str = ""
     start_at: float | None = None
+    worker_silence_s: float = 0.0
 
     @property
     def workload(self) -> Workload:

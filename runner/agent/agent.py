@@ -2,17 +2,18 @@
 
 Stdlib only: it is copied with its folder into the container image, and run as it is by the local
 executor. Input is one JSON object (runner.plan), from the file named as the only argument or, with
-none, from the first line of standard input; then the end of standard input means that the worker
-is gone, and counts as a cancellation. ``agent.py --probe`` reads a list of tool names instead and
-prints one ``environment`` message; ``agent.py --fill PERCENT FOLDER`` fills a file system, and is
-what a plan calls ``fsbench-agent --fill``.
+none, from the first line of standard input. The worker keeps standard input open and writes to it
+now and then: its end, or ``worker_silence_s`` of the plan without a byte, stops the run as a
+cancellation does (of a plan in a file only where it names that time). ``agent.py --probe`` reads a
+list of tool names instead and prints one ``environment`` message; ``agent.py --fill PERCENT
+FOLDER`` fills a file system, and is what a plan calls ``fsbench-agent --fill``.
 
 Messages: ``phase`` {phase}, ``progress`` {share}, ``log`` {stream, text}, ``command`` {phase, argv,
 exit_code, duration_s, stdout, stderr}, ``output`` {name, part, is_last, text}, ``environment``
 {kernel, distribution, tools, filesystems, facts}, ``mounted`` {filesystem, options, free_bytes},
 ``served`` {network, filesystem, options, server, export, threads} over loop-back, ``began``
 {late_s} of a run of several clients, those of ``sampler.py``, ``error`` {reason} and, always last,
-``done`` {ok}. Exit status: 0 done, 1 failed, 3 cancelled.
+``done`` {ok}. Exit status: 0 done, 1 failed, 3 cancelled, 4 the worker was silent.
 """
 
 import contextlib
@@ -260,7 +261,7 @@ def run(plan: dict[str, Any]) -> int:
     except commands.StepFailed as error:
         status, reason = 1, str(error)
     except messages.Cancelled:
-        status, reason = 3, "The run was stopped."
+        status, reason = messages.why_stopped()
     except Exception as error:
         status, reason = 1, f"The agent failed: {type(error).__name__}: {error}."
     if SAMPLER is not None:
@@ -269,7 +270,8 @@ def run(plan: dict[str, Any]) -> int:
     status, reason = undo_mounts(plan, status, reason)
     if reason:
         messages.send("error", reason=reason)
-    messages.send("done", ok=status == 0, stopped=status == 3)
+    is_stopped = status in (messages.STOPPED, messages.WORKER_SILENT)
+    messages.send("done", ok=status == 0, stopped=is_stopped)
     return status
 
 
@@ -292,7 +294,9 @@ def main(arguments: list[str]) -> int:
         plan = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     else:
         plan = json.loads(_first_line(sys.stdin.buffer))
-        messages.LISTENER.watched = sys.stdin.fileno()
+    silence_s = float(plan.get("worker_silence_s") or 0)
+    if silence_s or not arguments:
+        messages.LISTENER.worker = messages.WorkerWatch(sys.stdin.fileno(), silence_s)
     return run(plan)
 
 

@@ -1,8 +1,8 @@
-"""What the agent says, one JSON object a line, and whether it is asked to stop."""
+"""What the agent says, one JSON object a line, and whether it is to stop."""
 
 import json
 import os
-import selectors
+import select
 import signal
 import sys
 import time
@@ -10,18 +10,67 @@ from typing import Any
 
 LOG_LINE_CHARACTERS = 2000
 CHUNK_CHARACTERS = 16 * 1024
+# Exit statuses (runner.executors.base).
+STOPPED, WORKER_SILENT = 3, 4
 
 
 class Cancelled(Exception):
     """Somebody asked the run to stop, or the worker is gone."""
 
 
+class WorkerWatch:
+    """Whether the worker lives, on a descriptor that it keeps open and writes to again and again.
+
+    A worker that was killed closes it; one that was stopped, or whose host is, writes nothing. Then
+    another host may get the disk, and nothing is to write on it any more. ``silence_s``: so long it
+    may write nothing; 0: however long.
+    """
+
+    def __init__(self, descriptor: int, silence_s: float = 0.0) -> None:
+        self.silence_s = silence_s
+        self.is_gone = self.is_silent = False
+        self._descriptor = descriptor
+        self._heard_at = _since_boot()
+
+    def must_stop(self) -> bool:
+        """Look now; once it is True it stays so."""
+        if self.is_gone or self.is_silent:
+            return True
+        # Not by epoll, which takes no /dev/null: what a container without a connection has.
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLIN)
+        is_readable = bool(poll.poll(0))
+        now = _since_boot()
+        if is_readable and os.read(self._descriptor, 4096):
+            self._heard_at = now
+        elif is_readable:
+            self.is_gone = True
+        else:
+            self.is_silent = 0 < self.silence_s < now - self._heard_at
+        return self.is_gone or self.is_silent
+
+    @property
+    def reason(self) -> str:
+        """A sentence where it was silent; of one that is gone nobody is there to hear it."""
+        if not self.is_silent:
+            return ""
+        return (
+            f"The worker gave no sign of life for {self.silence_s:g} s, after which another host "
+            "may have the LUN: the run was stopped."
+        )
+
+
+def _since_boot() -> float:
+    """Seconds, those included in which the host was suspended."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
 class Listener:
-    """Whether to stop: by SIGTERM or SIGINT, or because the worker's end of stdin is closed."""
+    """Whether to stop: by SIGTERM or SIGINT, or because the worker is gone or silent."""
 
     def __init__(self) -> None:
         self.must_stop = False
-        self.watched: int | None = None
+        self.worker: WorkerWatch | None = None
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._stop)
 
@@ -29,11 +78,8 @@ class Listener:
         self.must_stop = True
 
     def check(self) -> bool:
-        if self.watched is not None and not self.must_stop:
-            with selectors.DefaultSelector() as selector:
-                selector.register(self.watched, selectors.EVENT_READ)
-                if selector.select(0) and not os.read(self.watched, 4096):
-                    self.must_stop = True
+        if self.worker is not None and self.worker.must_stop():
+            self.must_stop = True
         return self.must_stop
 
 
@@ -42,6 +88,13 @@ LISTENER: Listener | None = None
 
 def must_stop() -> bool:
     return LISTENER is not None and LISTENER.check()
+
+
+def why_stopped() -> "tuple[int, str]":
+    """(exit status, sentence) of a run that was asked to stop."""
+    if LISTENER is not None and LISTENER.worker is not None and LISTENER.worker.is_silent:
+        return WORKER_SILENT, LISTENER.worker.reason
+    return STOPPED, "The run was stopped."
 
 
 def send(kind: str, **values: Any) -> None:

@@ -38,7 +38,7 @@ from runner.execution.finish import (
 )
 from runner.execution.mount_watch import MountWatch
 from runner.execution.places import RunStopped, UsedLun
-from runner.execution.record import Recorder
+from runner.execution.record import Recorder, stop_after_s
 from runner.execution.refusals import REFUSALS
 from runner.execution.spool import Spool
 from runner.execution.tracing import IN_A_GUEST, WITHOUT_FILESYSTEM, tracing
@@ -315,6 +315,8 @@ def _run_plan(
     clients: Clients,
 ) -> Outcome:
     stop = threading.Event()
+    # The agent ends by itself when this worker would end it, if that cannot any more.
+    plan = replace(plan, worker_silence_s=stop_after_s())
     spool.begin(plan)
 
     def take(message: Message) -> None:

@@ -31,7 +31,7 @@ from runner.execution.record import COMMANDS_NAME, Recorder, reconnect
 from runner.execution.results import activity, layouts, steadiness
 from runner.execution.results.creation import creation_values
 from runner.execution.spool import Spooled, leftover_files
-from runner.executors.base import STOPPED, Outcome
+from runner.executors.base import STOPPED, WORKER_SILENT, Outcome
 from runner.plan import RunPlan
 
 logger = logging.getLogger("fsbench.worker")
@@ -120,11 +120,13 @@ def interrupted_ending(outcome: Outcome, recorder: Recorder) -> Ending:
             f"{recorder.benchmark_limit_s:g} s for all its commands together, and was stopped.",
             Cause.TIME_LIMIT,
         )
-    if recorder.stop_reason == "database":
-        return _failed("The database was away for too long.", Cause.DATABASE)
+    if recorder.stop_reason == "database" and outcome.exit_code != WORKER_SILENT:
+        reason = "The database was away for too long, or this host was suspended."
+        return _failed(reason, Cause.DATABASE)
     reasons = " ".join(reason for reason in (recorder.reason, outcome.reason) if reason)
     # What the agent found wrong by itself it had found before anything went away.
-    is_own = recorder.is_ok is False and not (recorder.was_stopped or outcome.exit_code == STOPPED)
+    was_stopped = recorder.was_stopped or outcome.exit_code in (STOPPED, WORKER_SILENT)
+    is_own = recorder.is_ok is False and not was_stopped
     cause = Cause.BENCHMARK if is_own else outcome.cause
     return _failed(reasons or "The agent ended without a reason.", cause)
 

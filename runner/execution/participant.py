@@ -34,7 +34,7 @@ from runner.execution.clients import host_time
 from runner.execution.finish import persist
 from runner.execution.mount_watch import MountWatch
 from runner.execution.places import RUN_ON, LunUse, RunRefused, RunStopped, UsedLun
-from runner.execution.record import COMMANDS_NAME, Recorder, reconnect, stop_after_s
+from runner.execution.record import COMMANDS_NAME, Recorder, lease_clock, reconnect, stop_after_s
 from runner.execution.refusals import REFUSALS
 from runner.executors.base import Message, Outcome, Target
 from runner.host import locks, mounts
@@ -114,7 +114,7 @@ class _ClientMessages:
     ended_s: float | None = None
     is_ok: bool = False
     reason: str = ""
-    _last_heartbeat: float = field(default_factory=lambda: time.monotonic())
+    _last_heartbeat: float = field(default_factory=lease_clock)
 
     def take(self, message: Message) -> None:
         """A message of the agent, in the executor's thread."""
@@ -169,7 +169,7 @@ class _ClientMessages:
         """A heartbeat where one is due, and what the leader says. Raises LeaseLost, RunStopped."""
         if self.host.stopping.is_set():
             raise RunStopped
-        now = time.monotonic()
+        now = lease_clock()
         if now - self._last_heartbeat < HEARTBEAT_EVERY_S:
             return
         try:
@@ -183,7 +183,7 @@ class _ClientMessages:
 
     def is_overdue(self) -> bool:
         """Whether the run may be over for all that this client knows (``Recorder.is_overdue``)."""
-        return time.monotonic() - self._last_heartbeat > stop_after_s()
+        return lease_clock() - self._last_heartbeat > stop_after_s()
 
     def should_stop(self) -> bool:
         """What ``places.verify`` asks while it waits. Raises LeaseLost, RunStopped."""
@@ -233,7 +233,7 @@ def _measure(messages: _ClientMessages) -> None:
                 # Writing back much memory takes longer than a silence may.
                 _with_heartbeat(messages.heartbeat, drop_caches, threading.Event())
             parts.move(part, ClientState.READY)
-            plan = replace(plan, start_at=_begin_at(messages))
+            plan = replace(plan, start_at=_begin_at(messages), worker_silence_s=stop_after_s())
             parts.move(part, ClientState.MEASURING)
             target = Target(run.pk, host.name, lun.name, lun.device)
             with MountWatch(entry, plan.own_mark) as watch:

@@ -51,6 +51,13 @@ def stop_after_s() -> float:
     return lease_s - min(5.0, lease_s / 4)
 
 
+def lease_clock() -> float:
+    """Seconds of a clock that nobody sets and that goes on while this host is suspended: its leases
+    run out meanwhile.
+    """
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
 def _command(message: Message) -> dict[str, Any]:
     return {key: message[key] for key in ("phase", "argv", "exit_code", "duration_s")}
 
@@ -113,7 +120,7 @@ class Recorder:
     _is_running: bool = False
     _flushed: float = 0.0
     _last_heartbeat: float = 0.0
-    _prolonged: float = field(default_factory=time.monotonic)
+    _prolonged: float = field(default_factory=lease_clock)
     _began: float = field(default_factory=time.monotonic)
 
     def resume_running(self, commands_written: int) -> None:
@@ -272,7 +279,7 @@ class Recorder:
         Asks nobody, so that any thread may call it while this one waits for an answer of the
         database that a cut network never brings.
         """
-        if time.monotonic() - self._prolonged > stop_after_s():
+        if lease_clock() - self._prolonged > stop_after_s():
             self.stop_reason = self.stop_reason or "database"
             return True
         return False
@@ -300,10 +307,10 @@ class Recorder:
 
         Raises LeaseLost, and the database's error.
         """
-        asked_at = time.monotonic()
+        # From before it is asked: the database prolongs the lease a little later than that.
+        asked_at, prolonged_at = time.monotonic(), lease_clock()
         is_cancelled = self._heartbeat(asked_at)
-        # From before it was asked: the database prolonged the lease a little later than that.
-        self._last_heartbeat = self._prolonged = asked_at
+        self._last_heartbeat, self._prolonged = asked_at, prolonged_at
         if is_cancelled and not self.stop_reason:
             self.stop_reason = "cancelled"
 

@@ -11,6 +11,7 @@ from fsbench_web.catalog.configurations.pools import zfs_options
 from fsbench_web.core import requirements, workloads
 from fsbench_web.core.workloads.own import ALLOWED_PREFIX
 from fsbench_web.studies.causes import Cause
+from runner.agent import messages
 from runner.host import allowed_programs
 from runner.host.blockdev import ToolError, run_tool
 from runner.host.hardware import text_of
@@ -21,8 +22,8 @@ OnMessage = Callable[[Message], None]
 # Asked several times a second while a plan runs; an executor stops within 5 seconds of a True.
 ShouldStop = Callable[[], bool]
 
-# The exit status of an agent that was asked to stop.
-STOPPED = 3
+# The exit statuses of an agent that was asked to stop, and of one that did not hear its worker.
+STOPPED, WORKER_SILENT = messages.STOPPED, messages.WORKER_SILENT
 ONLY_IN_GUESTS = (
     "Layers (md, LVM, dm-crypt, dm-integrity, bcache) are made in guests alone: choose a guest as "
     "executor."

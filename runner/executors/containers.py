@@ -16,11 +16,12 @@ import docker
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.models.containers import Container
 from docker.types import LogConfig
+from docker.utils.socket import frames_iter
 from requests.exceptions import RequestException
 
 from fsbench_web.core.numbers import size
 from fsbench_web.studies.causes import Cause
-from runner.executors.base import STOPPED
+from runner.executors.base import STOPPED, WORKER_SILENT
 from runner.host import blockdev, swap
 
 ERRORS = (DockerException, RequestException)
@@ -44,6 +45,7 @@ _MEDDLING = {
     "pause": "The container was paused from outside: what it measures includes that.",
     "update": "The container's limits were changed from outside while it measured.",
 }
+_STREAMS = {1: "stdout", 2: "stderr"}
 NOT_ALLOWED = "this user may not use that socket"
 _SILENCES: dict[type[OSError], str] = {
     FileNotFoundError: "there is no such socket",
@@ -278,6 +280,8 @@ def why_ended(container: Container, exit_code: int | None, was_stopped: bool) ->
     if exit_code == STOPPED and not was_stopped:
         # A daemon that is stopped asks what runs in its containers to end.
         return "The container was stopped from outside.", Cause.KILLED
+    if exit_code == WORKER_SILENT:
+        return "", Cause.SILENT
     if exit_code in (0, 1, STOPPED):
         return "", Cause.BENCHMARK
     try:
@@ -335,10 +339,23 @@ def remove(container: Container) -> None:
             return
 
 
-def chunks(stream: Any) -> Iterator[tuple[str, bytes]]:
+def attach(client: docker.DockerClient, container: Container) -> Any:
+    """A connection that carries what it prints and what it reads: the last thing that holds its
+    standard input open (StdinOnce), so that this ends when the worker does, however it does.
+    """
+    streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+    return client.api.attach_socket(str(container.id), params=streams)
+
+
+def chunks(connection: Any) -> Iterator[tuple[str, bytes]]:
     """(stream, what came on it)."""
-    for stdout, stderr in stream:
-        if stdout:
-            yield "stdout", stdout
-        if stderr:
-            yield "stderr", stderr
+    for number, data in frames_iter(connection, tty=False):
+        yield _STREAMS.get(number, "stderr"), data
+
+
+def write(connection: Any, data: bytes) -> None:
+    """Have the container read this. Raises OSError and ValueError once the connection is over."""
+    if hasattr(connection, "sendall"):  # docker-py gives a socket of TLS itself
+        connection.sendall(data)
+    else:
+        os.write(connection.fileno(), data)

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from runner.executors.base import (
     why_in_guests_alone,
 )
 from runner.executors.containers import ERRORS, archive, error_line
+from runner.executors.signs import signs_of_life
 from runner.executors.stream import follow
 from runner.host import swap
 from runner.host.tuning import processors
@@ -240,7 +242,7 @@ class DockerExecutor:
             container = self._create(plan, target)
             if plan.memory_bytes and not containers.limits_swap(container, plan.memory_bytes):
                 swap.report_limit(on_message)
-            return self._follow(container, on_message, should_stop)
+            return self._follow(container, plan.worker_silence_s, on_message, should_stop)
         except containers.NotLimited as error:
             return Outcome(1, reason=str(error), cause=Cause.REFUSED)
         except ERRORS as error:
@@ -270,6 +272,7 @@ class DockerExecutor:
             mounts=_folders(plan, target),
             devices=containers.devices_in(_devices(plan, target)),
             network_mode="none",
+            stdin_open=True,  # and closed with the worker's connection
             # What it prints goes to the run's log; nothing is to fill the daemon's disk.
             log_config=LogConfig(type="none"),
             mem_limit=plan.memory_bytes,
@@ -295,29 +298,32 @@ class DockerExecutor:
         return container
 
     def _follow(
-        self, container: Container, on_message: OnMessage, should_stop: ShouldStop
+        self,
+        container: Container,
+        silence_s: float,
+        on_message: OnMessage,
+        should_stop: ShouldStop,
     ) -> Outcome:
         # Attached before it starts, so that not a line is missed. A benchmark may be silent for
         # hours, so this connection has a time limit of its own.
         client = docker.from_env(timeout=SILENCE_S)
         try:
             with containers.watch_meddling(client, container) as interference:
-                stream = client.api.attach(
-                    str(container.id), stdout=True, stderr=True, stream=True, demux=True
-                )
+                connection = containers.attach(client, container)
                 if should_stop():  # a daemon may have taken long to answer until here
                     return Outcome(None, was_stopped=True)
                 container.start()
                 pid = containers.first_process(container)
                 self._pids[str(container.id)] = pid
-                was_stopped = follow(
-                    containers.chunks(stream),
-                    on_message,
-                    lambda: bool(interference) or should_stop(),
-                    # By a daemon that hangs each would take half a minute, and a lease less.
-                    stop=lambda: containers.terminate(container, pid),
-                    kill=lambda: containers.end(container, pid),
-                )
+                with signs_of_life(partial(containers.write, connection), silence_s):
+                    was_stopped = follow(
+                        containers.chunks(connection),
+                        on_message,
+                        lambda: bool(interference) or should_stop(),
+                        # By a daemon that hangs each would take half a minute, and a lease less.
+                        stop=lambda: containers.terminate(container, pid),
+                        kill=lambda: containers.end(container, pid),
+                    )
                 exit_code = containers.exit_code_of(container)
         finally:
             client.close()

@@ -95,7 +95,8 @@ class GuestExecutor(GuestKernels):
         memory_bytes, cpus = int(guest["memory_bytes"]), int(guest["cpus"])
         request = {
             "do": "run",
-            "plan": json.loads(replace(plan, memory_bytes=None).to_json()),
+            # Its own agent hears nothing of the worker: the program around it does.
+            "plan": json.loads(replace(plan, memory_bytes=None, worker_silence_s=0.0).to_json()),
             "scheduler": guest.get("scheduler", ""),
             "disks": {serial: inside for serial, _, inside in disks},
             "memory_bytes": memory_bytes,
@@ -103,6 +104,7 @@ class GuestExecutor(GuestKernels):
             "accelerator": self.accelerator,
             "boot_limit_s": BOOT_LIMITS_S[self.accelerator],
             "silence_s": self.silence_s,
+            "worker_silence_s": plan.worker_silence_s,
             "facts": [
                 ["Accelerator", self.accelerator],
                 ["Memory", memory_words(memory_bytes)],
@@ -121,4 +123,4 @@ class GuestExecutor(GuestKernels):
         layers = [*plan.layers, *QUICKER_MODULES] if plan.layers else []
         layers += plan.modules_above
         modules = kernel.modules_for([plan.filesystem] if plan.mount_point else [], layers)
-        return self._container(kernel, request, modules, pairs, labels, has_logs=False)
+        return self._container(kernel, request, modules, pairs, labels, is_followed=True)

@@ -295,9 +295,12 @@ class GuestKernels(DockerExecutor):
         modules: Iterable[Path],
         pairs: list[tuple[str, str]],
         labels: dict[str, str],
-        has_logs: bool = True,
+        is_followed: bool = False,
     ) -> Container:
-        """Made, and not started. The kernel goes into it as files: it sees no folder of the host"""
+        """Made, and not started. The kernel goes into it as files: it sees no folder of the host.
+
+        ``is_followed``: by a connection that carries what it prints and reads; no logs are kept.
+        """
         modules = list(modules)
         if request["accelerator"] == KVM:
             pairs = [*pairs, (str(_KVM), str(_KVM))]
@@ -307,7 +310,8 @@ class GuestKernels(DockerExecutor):
             command=["/fsbench/guest.json"],
             devices=containers.devices_in(pairs),
             network_mode="none",
-            log_config=containers.KEPT_LOGS if has_logs else LogConfig(type="none"),
+            stdin_open=is_followed,
+            log_config=LogConfig(type="none") if is_followed else containers.KEPT_LOGS,
             cap_drop=["ALL"],
             security_opt=["no-new-privileges"],
             labels={"fsbench.site": self.site, **labels},

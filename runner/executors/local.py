@@ -20,6 +20,7 @@ from fsbench_web.studies.causes import Cause
 from runner.executors.base import (
     AGENT,
     STOPPED,
+    WORKER_SILENT,
     Capabilities,
     Message,
     OnMessage,
@@ -31,6 +32,7 @@ from runner.executors.base import (
     probed_tools,
     why_in_guests_alone,
 )
+from runner.executors.signs import signs_of_life
 from runner.executors.stream import follow
 from runner.host import control_groups, swap
 from runner.host.blockdev import ToolError, run_tool
@@ -153,13 +155,18 @@ class LocalExecutor:
             with contextlib.suppress(OSError):
                 stdin.close()
 
+        def write(data: bytes) -> None:
+            stdin.write(data)
+            stdin.flush()
+
         try:
             with contextlib.suppress(BrokenPipeError):
                 stdin.write(plan.to_json().encode() + b"\n")
                 stdin.flush()
-            was_stopped = follow(
-                _chunks(process), on_message, should_stop, stop=stop, kill=process.kill
-            )
+            with signs_of_life(write, plan.worker_silence_s):
+                was_stopped = follow(
+                    _chunks(process), on_message, should_stop, stop=stop, kill=process.kill
+                )
             try:
                 exit_code = process.wait(END_WAIT_S)
             except subprocess.TimeoutExpired:
@@ -173,6 +180,8 @@ class LocalExecutor:
             process.kill()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(END_WAIT_S)
+        if exit_code == WORKER_SILENT:
+            return Outcome(exit_code, was_stopped, cause=Cause.SILENT)
         reason = "" if exit_code in (0, 1, STOPPED) else _unexpected_end(exit_code)
         is_killed = exit_code < 0 or exit_code > 128 or (exit_code == STOPPED and not was_stopped)
         cause = Cause.KILLED if is_killed else Cause.BENCHMARK

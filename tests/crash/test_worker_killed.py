@@ -1,6 +1,7 @@
 """`kill -9` of the worker, in every phase of a run."""
 
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,14 @@ from django.utils import timezone
 from fsbench_web.studies.models import Job, Run, RunState
 from runner.host.tuning.scheduler import read_schedulers
 from tests.crash.invariants import assert_sound
-from tests.crash.lab import FOR_MINUTES, FOR_SECONDS, IN_MKFS, IN_MOUNT, Lab
+from tests.crash.lab import (
+    FOR_MINUTES,
+    FOR_SECONDS,
+    IN_MKFS,
+    IN_MOUNT,
+    SILENT_AFTER_S,
+    Lab,
+)
 
 pytestmark = [pytest.mark.docker, pytest.mark.postgres, pytest.mark.redis, pytest.mark.root]
 
@@ -31,7 +39,10 @@ def test_with_a_container_at_work(
     since = time.time()
     run = lab.submit(**asked)
     lab.wait_for(run, state, phase)
+    assert lab.agents()
     lab.kill_worker()
+    # The disk may be another host's soon: nobody writes on it any more, without a worker.
+    lab.wait_until(lambda: not lab.agents(), timeout_s=30)
     assert lab.containers()
     run.refresh_from_db()
     assert run.state == state
@@ -62,6 +73,26 @@ def test_in_a_job_the_run_is_run_again_and_the_disk_has_its_scheduler_back(lab: 
     lab.wait_for(again, RunState.DONE)
     assert read_schedulers(number)[0] == before
     assert_sound(lab, since, run, again)
+
+
+def test_one_that_is_stopped_does_not_measure_on_without_a_lease(lab: Lab) -> None:
+    """As by SIGSTOP, or on a host that swaps to death: it cannot end its container."""
+    since = time.time()
+    run = lab.submit(**FOR_MINUTES)
+    lab.wait_for(run, RunState.RUNNING, "benchmark")
+    os.kill(lab.worker_pid, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        lab.wait_until(lambda: not lab.agents(), timeout_s=60)
+        assert time.monotonic() - began > SILENT_AFTER_S / 3
+        run.refresh_from_db()
+        assert run.state == RunState.RUNNING
+    finally:
+        os.kill(lab.worker_pid, signal.SIGCONT)
+    lab.wait_until(lambda: Run.objects.get(pk=run.pk).has_ended)
+    run.refresh_from_db()
+    assert (run.state, run.cause) in [("failed", "silent"), ("lost", "silent")], run.reason
+    assert_sound(lab, since, run)
 
 
 def test_when_it_has_only_claimed_the_run(lab: Lab) -> None:

@@ -10,6 +10,7 @@ Stdlib only. ``guest.py FILE`` reads one JSON object::
      "scratch_bytes": N,                  probe: as fsbench-data a sparse file of this size
      "memory_bytes": N, "cpus": N, "accelerator": "kvm" or "emulated",
      "boot_limit_s": N, "silence_s": N,   when the guest counts as hanging
+     "worker_silence_s": N,               run: when the worker does (messages.WorkerWatch)
      "facts": [[LABEL, VALUE], ...]}      what else its environment is to say
 
 QEMU has no network and no disk but the named ones and the root, which is read-only. The guest's
@@ -35,6 +36,7 @@ from typing import Any
 
 sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
 
+from runner.agent import messages
 from runner.agent.guest import guest_console, initramfs, kernel_log
 
 # Above runner/agent: /fsbench in the image.
@@ -168,6 +170,7 @@ class Guest:
         self.exit_code: int | None = None
         self.boot_s: float | None = None
         self.must_stop = False
+        self.worker: messages.WorkerWatch | None = None
         self._messages = guest_console.Lines(LONGEST_MESSAGE)
 
     def run(self) -> int:
@@ -233,6 +236,8 @@ class Guest:
                         self.console.feed(data)
                     else:
                         self.stderr_text = (self.stderr_text + data)[-4000:]
+                if self.worker is not None and self.worker.must_stop():
+                    self.must_stop = True
                 now = time.monotonic()
                 if now >= kill_at:
                     return
@@ -314,15 +319,19 @@ class Guest:
             self.errors = [trouble.sentence, *lines]
         if self.reason:
             self.errors.append(self.reason)
+        if self.worker is not None and self.worker.is_silent:
+            self.errors = [self.worker.reason]
         if self.exit_code is None and not self.errors and not self.must_stop:
             self.errors.append(self._why_qemu_ended(qemu_code))
         if self.errors:
             send("error", reason=" ".join(dict.fromkeys(self.errors)))
-        if self.must_stop and self.exit_code in (3, None):
-            code = 3
+        is_stopped = self.must_stop and self.exit_code in (messages.STOPPED, None)
+        is_silent = self.worker is not None and self.worker.is_silent
+        if is_stopped:
+            code = messages.WORKER_SILENT if is_silent else messages.STOPPED
         else:
             code = 0 if is_well and not is_crash else 1
-        send("done", ok=code == 0 and self.done_ok is not False, stopped=code == 3)
+        send("done", ok=code == 0 and self.done_ok is not False, stopped=is_stopped)
         return code
 
     def _why_qemu_ended(self, code: int) -> str:
@@ -358,6 +367,9 @@ def main(arguments: "list[str]") -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
+    silence_s = float(guest.request.get("worker_silence_s") or 0)
+    if silence_s:
+        guest.worker = messages.WorkerWatch(sys.stdin.fileno(), silence_s)
     return guest.run()
 
 

@@ -19,6 +19,7 @@ from runner.agent.guest import guest
 from runner.execution import record
 from runner.executors import stream
 from runner.executors.base import AGENT
+from runner.executors.signs import signs_of_life
 
 Messages = list[dict[str, Any]]
 
@@ -260,6 +261,42 @@ def test_it_stops_when_the_worker_is_gone(tmp_path: Path) -> None:
     process.stdin.close()
     assert finish(process)[0] == 3
     assert not is_alive(int(pid_file.read_text()))
+
+
+def test_it_stops_when_it_hears_nothing_of_the_worker(tmp_path: Path) -> None:
+    """As of one that is stopped: its lease runs out, and another host may have the disk then."""
+    pid_file = tmp_path / "pid"
+    silent = plan(tmp_path, shell(f"echo $$ > {pid_file}; sleep 100"), worker_silence_s=1.5)
+    status, messages = run(silent)
+    assert status == 4
+    assert "no sign of life for 1.5 s" in of(messages, "error")[0]["reason"]
+    assert messages[-1]["ok"] is False
+    assert messages[-1]["stopped"] is True
+    assert not is_alive(int(pid_file.read_text()))
+
+
+def test_a_worker_that_tells_that_it_lives_is_measured_for(tmp_path: Path) -> None:
+    process = start(plan(tmp_path, shell("sleep 3"), worker_silence_s=1.5))
+    assert process.stdin is not None
+    with signs_of_life(lambda data: os.write(process.stdin.fileno(), data), 1.5):  # type: ignore[union-attr]
+        status, messages = finish(process)
+    assert status == 0
+    assert messages[-1]["ok"] is True
+
+
+@pytest.mark.parametrize("silence_s", [60.0, 0.0])
+def test_of_a_plan_in_a_file_standard_input_counts_where_the_plan_says_so(
+    tmp_path: Path, silence_s: float
+) -> None:
+    """A container has it open since 0.9.0: an earlier worker gives a newer image none."""
+    content = plan(tmp_path, shell("sleep 1"), worker_silence_s=silence_s)
+    (tmp_path / "plan.json").write_text(json.dumps(content))
+    process = subprocess.Popen(
+        [sys.executable, "-I", str(AGENT), str(tmp_path / "plan.json")],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    )
+    assert finish(process)[0] == (3 if silence_s else 0)
 
 
 def test_its_steps_die_with_it(tmp_path: Path) -> None:

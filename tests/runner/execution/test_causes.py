@@ -11,12 +11,13 @@ from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs.lifecycle import LeaseHandle
 from runner.execution import finish
 from runner.execution.record import Recorder
-from runner.executors.base import STOPPED, Outcome
+from runner.executors.base import STOPPED, WORKER_SILENT, Outcome
 from runner.executors.fake import FakeExecutor
 from runner.worker import Host
 
 GONE = Outcome(None, reason="The Docker daemon went away during the run.", cause=Cause.DAEMON)
 KILLED = Outcome(137, reason="The container was killed from outside.", cause=Cause.KILLED)
+SILENT = Outcome(WORKER_SILENT, cause=Cause.SILENT)
 ENDED = Outcome(STOPPED, reason="The container was stopped from outside.", cause=Cause.KILLED)
 
 
@@ -37,6 +38,9 @@ ENDED = Outcome(STOPPED, reason="The container was stopped from outside.", cause
         ({}, "worker", Outcome(None, True), Cause.WORKER_STOPPED),
         ({}, "time", Outcome(None, True), Cause.TIME_LIMIT),
         ({}, "database", Outcome(None, True), Cause.DATABASE),
+        # Stopped for longer than its lease, and heard by nobody meanwhile.
+        ({"ok": False, "stopped": True}, "database", SILENT, Cause.SILENT),
+        ({"ok": False, "stopped": True}, "", SILENT, Cause.SILENT),
     ],
 )
 def test_why_not(said: dict[str, Any], stop_reason: str, outcome: Outcome, cause: Cause) -> None:

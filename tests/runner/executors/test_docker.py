@@ -23,9 +23,10 @@ from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.studies.causes import INTERRUPTED, Cause
 from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from runner import orphans
+from runner.execution import execute
 from runner.executors import containers
 from runner.executors import docker as docker_executor
-from runner.executors.base import Message, Outcome, Target
+from runner.executors.base import STOPPED, Message, Outcome, Target
 from runner.executors.docker import DockerExecutor
 from runner.host import checks, locks, swap
 from runner.host.blockdev import as_text, device_number
@@ -35,6 +36,7 @@ from runner.plan import RunPlan, plan_run
 from runner.worker import Host
 from tests.measured import measured, one
 from tests.runner.conftest import LONG, write_luns, written_on
+from tests.runner.executors.silence import SILENT_AFTER_S, Connection
 from tests.services.dockerd import Dockerd, docker_daemon
 from tests.services.image import runner_store
 
@@ -240,6 +242,38 @@ def test_a_run_whose_swap_is_not_limited_keeps_that(
     assert run.conditions["swap"]["space_bytes"] == 2**30
     assert run.conditions["swap"]["written_bytes"] >= 0
     assert any("cannot limit swap" in line.text for line in run.log_lines.all())
+
+
+def test_a_container_that_hears_nothing_of_its_worker_ends(
+    host: Host,
+    lun_file: Path,
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    client: docker.DockerClient,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By itself, with a reason, as the worker would end it if it could."""
+    monkeypatch.setattr(execute, "stop_after_s", lambda: SILENT_AFTER_S)
+    Connection(monkeypatch).fall_silent()
+    run = carry_out(submitted(host, "ext4", parameters=LONG), host)
+    assert run.state == RunState.FAILED
+    assert run.cause == Cause.SILENT
+    assert "The worker gave no sign of life for 4 s" in run.reason
+    assert client.containers.list(all=True) == []
+
+
+def test_a_container_whose_worker_is_gone_ends(
+    host: Host, lun_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = Connection(monkeypatch)
+    work = OnLun(host, lun_file)
+    work.plan = replace(work.plan, worker_silence_s=60.0)
+    work.start()
+    connection.close()
+    work.thread.join(30)
+    assert work.outcome is not None
+    assert work.outcome.exit_code == STOPPED
+    work.assert_free()
 
 
 @pytest.mark.parametrize("gone", ["image", "container"])

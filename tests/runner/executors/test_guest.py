@@ -22,10 +22,11 @@ from fsbench_web.catalog.workers.machines import (
     Machine,
     guest_ability,
 )
+from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Artefact, LogLine, Run, RunState
 from runner.agent import agent
 from runner.executors import guest_probes
-from runner.executors.base import Message, Outcome, Target
+from runner.executors.base import STOPPED, WORKER_SILENT, Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
 from runner.executors.guest_probes import BootedKernel
 from runner.host import checks
@@ -35,6 +36,7 @@ from runner.plan import RunPlan, Step, plan_run
 from runner.worker import Host
 from tests.measured import measured
 from tests.runner.conftest import LONG, SMALL, sparse_lun, write_luns
+from tests.runner.executors.silence import SILENT_AFTER_S, Connection
 from tests.services.kernel import kernel_package, unpacked
 
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
@@ -222,6 +224,35 @@ def test_a_cancelled_guest_is_gone(host: Host, lun_file: Path, machine: Machine)
     assert run.outcome.was_stopped
     assert containers(run.executor) == []
     run.assert_free()
+
+
+@pytest.mark.parametrize(
+    ("is_silent", "status", "cause"),
+    [(True, WORKER_SILENT, Cause.SILENT), (False, STOPPED, Cause.KILLED)],
+    ids=["silent", "gone"],
+)
+def test_without_its_worker_a_guest_ends(
+    host: Host,
+    lun_file: Path,
+    machine: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    is_silent: bool,
+    status: int,
+    cause: Cause,
+) -> None:
+    connection = Connection(monkeypatch)
+    run = InGuest(host, lun_file, machine)
+    run.plan = replace(run.plan, worker_silence_s=SILENT_AFTER_S)
+    run.start()
+    connection.fall_silent() if is_silent else connection.close()
+    run.thread.join(60)
+
+    assert run.outcome is not None
+    assert (run.outcome.exit_code, run.outcome.cause) == (status, cause)
+    assert containers(run.executor) == []
+    run.assert_free()
+    reason = [message["reason"] for message in run.messages if message["type"] == "error"]
+    assert not is_silent or "no sign of life for 4 s" in reason[0]
 
 
 def test_what_a_killed_worker_leaves_is_removed_with_its_guest(
