@@ -31,11 +31,11 @@ SIZE_BYTES = SIZE_MIB * MIB
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Debian's kernels of 12, of 13, of 13 with backports, and of unstable, by links."""
     folder = tmp_path_factory.mktemp("kernels")
-    found = [sorted(kernel_folder().glob("linux-image-*.deb"))[0]]
+    packages = [sorted(kernel_folder().glob("linux-image-*.deb"))[0]]
     for suite in SUITES:
         work = tmp_path_factory.mktemp("apt")
-        found.append(debian.kernel_of(suite, debian.kept_kernels(), work))
-    for path in found:
+        packages.append(debian.kernel_of(suite, debian.kept_kernels(), work))
+    for path in packages:
         (folder / path.name).symlink_to(path)
     return folder
 
@@ -48,7 +48,7 @@ def contenders_image(
 
 
 @pytest.fixture(scope="session")
-def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def guest_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What is unpacked and known of the kernels: the first test boots each, and no other does."""
     return tmp_path_factory.mktemp("known")
 
@@ -58,12 +58,12 @@ def guests(
     docker_host: str,
     contenders_image: str,
     folder: Path,
-    known: Path,
+    guest_cache: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> GuestExecutor:
     monkeypatch.setenv("DOCKER_HOST", docker_host)
     executor = GuestExecutor(
-        contenders_image, "test", folder=folder, cache=known, accelerator=EMULATED
+        contenders_image, "test", folder=folder, cache=guest_cache, accelerator=EMULATED
     )
     executor.look()
     return executor

@@ -16,28 +16,28 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 def configuration(folder: Path, *suites: str) -> Path:
     """An apt.conf with lists of its own in ``folder``, for these suites. Raises ServiceFailed."""
-    mirror = next((one.address for one in sources() if "security" not in one.address), "")
+    mirror = next((source.address for source in sources() if "security" not in source.address), "")
     if not mirror:
         raise ServiceFailed("apt has no mirror of Debian: contenders need one.")
     for name in ("lists/partial", "cache/archives/partial"):
         (folder / name).mkdir(parents=True)
     lines = [f"deb [signed-by={KEYRING}] {mirror} {suite} main\n" for suite in suites]
     (folder / "sources.list").write_text("".join(lines))
-    made = folder / "apt.conf"
-    made.write_text(
+    apt_conf = folder / "apt.conf"
+    apt_conf.write_text(
         f'Dir::Etc::sourcelist "{folder}/sources.list";\nDir::Etc::sourceparts "/dev/null";\n'
         f'Dir::State::lists "{folder}/lists";\nDir::Cache "{folder}/cache";\n'
         'Acquire::Languages "none";\nAPT::Sandbox::User "root";\n'
     )
-    return made
+    return apt_conf
 
 
 def kernel_of(suite: str, folder: Path, work: Path) -> Path:
     """The kernel of today of a suite, fetched as a worker fetches it; kept in ``folder``."""
-    kept = folder / suite.replace("/", "-")
+    suite_folder = folder / suite.replace("/", "-")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("APT_CONFIG", str(configuration(work, suite)))
-        return kernel_packages.fetch(kept)
+        return kernel_packages.fetch(suite_folder)
 
 
 def kept_kernels() -> Path:

@@ -36,18 +36,18 @@ COPY --from=root /root.squashfs /fsbench/root.squashfs
 def build(docker_host: str, base: str, work: Path) -> str:
     """The image's name, made on ``base``, the benchmark image."""
     packages = [f"{name}/trixie" for name in _LIBRARIES]
-    found = debian.unpacked(
+    root = debian.unpacked(
         work, ("trixie", "experimental"), "bcachefs-tools/experimental", *packages
     )
     context = work / "image"
     opt, programs = context / "prefix/opt/bcachefs", context / "prefix/usr/sbin"
     opt.mkdir(parents=True)
     programs.mkdir(parents=True)
-    for library in (found / "usr/lib/x86_64-linux-gnu").glob("*.so*"):
+    for library in (root / "usr/lib/x86_64-linux-gnu").glob("*.so*"):
         shutil.copy(library, opt / library.name)
-    shutil.copy(found / "usr/sbin/bcachefs", opt / "bcachefs")
-    for name, what in (("bcachefs", ""), ("mkfs.bcachefs", "format ")):
-        (programs / name).write_text(_WRAPPER.format(what=what))
+    shutil.copy(root / "usr/sbin/bcachefs", opt / "bcachefs")
+    for name, subcommand in (("bcachefs", ""), ("mkfs.bcachefs", "format ")):
+        (programs / name).write_text(_WRAPPER.format(what=subcommand))
         (programs / name).chmod(0o755)
     (context / "Dockerfile").write_text(_DOCKERFILE)
     subprocess.run(

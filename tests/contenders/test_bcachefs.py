@@ -62,7 +62,7 @@ def test_every_stack_is_made_measured_and_taken_down(
     everything = replace(
         plans[0],
         steps=[
-            *(step for one in plans for step in one.steps),
+            *(step for plan in plans for step in plan.steps),
             *(*last.steps[:begin], Step("benchmark", ["false"], 60.0)),
         ],
         member_devices=[guest_device(1), guest_device(2)],
@@ -80,14 +80,14 @@ def test_every_stack_is_made_measured_and_taken_down(
         lambda: False,
     )
 
-    commands = [one for one in messages if one["type"] == "command"]
-    failed = [one["argv"] for one in commands if one["exit_code"] != 0]
+    commands = [message for message in messages if message["type"] == "command"]
+    failed = [command["argv"] for command in commands if command["exit_code"] != 0]
     assert failed == [["false"]], messages[-20:]
     assert outcome.exit_code == 1
     assert commands[-1]["argv"] == ["umount", MOUNT_POINT]
-    mounted = [one for one in messages if one["type"] == "mounted"]
-    assert {one["filesystem"] for one in mounted} == {"bcachefs"}
-    said = " ".join(str(one["options"]) for one in mounted)
+    mounted = [message for message in messages if message["type"] == "mounted"]
+    assert {message["filesystem"] for message in mounted} == {"bcachefs"}
+    mount_options = " ".join(str(message["options"]) for message in mounted)
     for words in (
         "compression=zstd:1",
         "data_checksum=xxhash",
@@ -96,9 +96,9 @@ def test_every_stack_is_made_measured_and_taken_down(
         "data_replicas=2",
         "nocow",
     ):
-        assert words in said
+        assert words in mount_options
     # What stays is known as fsbench's own, on each of them.
     for entry, device in zip(entries, devices, strict=True):
-        (left,) = signatures.of(device)
-        assert (left.type, left.label) == ("bcachefs", "fsbench")
+        (signature,) = signatures.of(device)
+        assert (signature.type, signature.label) == ("bcachefs", "fsbench")
         assert checks.problem(checks.verify(entry, lun_file, device)) == ""

@@ -20,17 +20,17 @@ EVERYWHERE = {"ext2", "ext3", "ext4", "xfs", "btrfs", "exfat"}
 def test_every_kernel_boots_and_says_what_it_mounts(guests: GuestExecutor) -> None:
     ability = guest_ability({"guest": guests.announcement()})
     assert ability is not None
-    found = {one.version: one for one in ability.usable_kernels}
-    assert len(found) == 1 + len(SUITES), guests.announcement()
-    for kernel in found.values():
+    by_version = {kernel.version: kernel for kernel in ability.usable_kernels}
+    assert len(by_version) == 1 + len(SUITES), guests.announcement()
+    for kernel in by_version.values():
         assert [slug for slug in EVERYWHERE if not kernel.mounts(slug)] == []
         assert {"none", "mq-deadline"} <= set(kernel.schedulers)
-    trixie = next(one for version, one in found.items() if version.startswith("6.12."))
+    trixie = next(kernel for version, kernel in by_version.items() if version.startswith("6.12."))
     assert trixie.mounts("ntfs3")
     assert trixie.mounts("bcachefs")
-    others = [one for one in found.values() if one is not trixie]
-    assert not any(one.mounts("bcachefs") for one in others)
-    assert all("has no bcachefs" in one.filesystems["bcachefs"]["reason"] for one in others)
+    others = [kernel for kernel in by_version.values() if kernel is not trixie]
+    assert not any(kernel.mounts("bcachefs") for kernel in others)
+    assert all("has no bcachefs" in kernel.filesystems["bcachefs"]["reason"] for kernel in others)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_file_system_is_made_measured_and_taken_down(
     filesystem: str,
     version: str,
 ) -> None:
-    names = [name for name, seen in guests._seen.items() if version in name]
+    names = [name for name, booted in guests._seen.items() if version in name]
     kernel = guests._seen[names[0]].kernel
     assert kernel is not None
     run = carry_out(
@@ -62,5 +62,5 @@ def test_a_file_system_is_made_measured_and_taken_down(
     assert run.state == RunState.DONE, run.reason
     assert run.series.kernel.startswith(version)
     assert measured(run, test="random_4k_read_iops")
-    assert [one["argv"] for one in run.commands if one["exit_code"]] == []
+    assert [command["argv"] for command in run.commands if command["exit_code"]] == []
     assert run.commands[-1]["argv"] == ["umount", "/mnt/fsbench"]

@@ -38,9 +38,9 @@ def test_it_is_served_measured_and_taken_down(
     words: set[str],
 ) -> None:
     kernel = next(
-        seen.kernel
-        for seen in guests._seen.values()
-        if seen.kernel is not None and seen.kernel.version.startswith("6.1.")
+        booted.kernel
+        for booted in guests._seen.values()
+        if booted.kernel is not None and booted.kernel.version.startswith("6.1.")
     )
     run = carry_out(
         submitted(
@@ -59,7 +59,7 @@ def test_it_is_served_measured_and_taken_down(
     assert run.environment is not None
     facts = run.environment.facts
     assert dict(facts["File system"])["Mounted as"] == filesystem
-    said = dict(facts[f"{network} over loop-back"])
-    assert words <= set(said["Mount options in effect"].split(","))
-    assert [one["argv"] for one in run.commands if one["exit_code"]] == []
+    network_facts = dict(facts[f"{network} over loop-back"])
+    assert words <= set(network_facts["Mount options in effect"].split(","))
+    assert [command["argv"] for command in run.commands if command["exit_code"]] == []
     assert run.commands[-1]["argv"] == ["umount", "/mnt/fsbench"]

@@ -43,9 +43,9 @@ def folder(
 @pytest.fixture(scope="module")
 def kernel(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> kernels.Kernel:
     [package] = kernels.packages_in(folder)
-    found = kernels.unpacked_kernel(package, tmp_path_factory.mktemp("guest"))
-    assert found.has("zfs")
-    return found
+    kernel = kernels.unpacked_kernel(package, tmp_path_factory.mktemp("guest"))
+    assert kernel.has("zfs")
+    return kernel
 
 
 @pytest.fixture
@@ -63,8 +63,8 @@ def lun_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def host(make_host: Callable[..., Host], guests: GuestExecutor) -> Host:
-    (seen,) = guests._seen.values()
-    seen.announced["filesystems"]["zfs"] = {"usable": True, "reason": ""}
+    (booted,) = guests._seen.values()
+    booted.announced["filesystems"]["zfs"] = {"usable": True, "reason": ""}
     return make_host(guests=guests)
 
 
@@ -77,10 +77,10 @@ def test_a_kernel_says_that_it_mounts_it(guests: GuestExecutor, kernel: kernels.
     """What a worker does with a new kernel: every file system on the same disk, this one last."""
     guests._seen.clear()
     guests.look()
-    (seen,) = guests._seen.values()
-    assert seen.problem == ""
-    assert seen.announced["filesystems"]["zfs"] == {"usable": True, "reason": ""}
-    assert seen.announced["filesystems"]["ext4"]["usable"]
+    (booted,) = guests._seen.values()
+    assert booted.problem == ""
+    assert booted.announced["filesystems"]["zfs"] == {"usable": True, "reason": ""}
+    assert booted.announced["filesystems"]["ext4"]["usable"]
 
 
 def test_a_pool_of_every_role_is_ordered_measured_and_destroyed(
@@ -109,14 +109,14 @@ def test_a_pool_of_every_role_is_ordered_measured_and_destroyed(
 
     assert run.state == RunState.DONE, run.reason
     assert measured(run)
-    assert [one["argv"] for one in run.commands if one["exit_code"]] == []
-    (made,) = (one["argv"] for one in run.commands if one["phase"] == "mkfs")
-    assert made[-8:] == [
+    assert [command["argv"] for command in run.commands if command["exit_code"]] == []
+    (argv,) = (command["argv"] for command in run.commands if command["phase"] == "mkfs")
+    assert argv[-8:] == [
         *("fsbench", "mirror", "/dev/fsbench.zpool/vda", "/dev/fsbench.zpool/vdb"),
         *("special", "/dev/fsbench.zpool/vdc", "cache", "/dev/fsbench.zpool/vdd"),
     ]
     # What ZFS caches goes with the pool: exported and imported before each measurement.
-    pool = [one["argv"][1] for one in run.commands if one["phase"] == "pool"]
+    pool = [command["argv"][1] for command in run.commands if command["phase"] == "pool"]
     assert pool == ["nodes", "arc", *["healthy", "export", "import"] * 2, "healthy"]
     assert run.environment is not None
     facts = dict(run.environment.facts["File system"])
@@ -163,15 +163,15 @@ def test_a_mirror_that_goes_on_with_one_half_is_no_measurement(
     )
 
     assert outcome.exit_code == 1
-    (error,) = [one["reason"] for one in messages if one["type"] == "error"]
+    (error,) = [message["reason"] for message in messages if message["type"] == "error"]
     assert "The pool is not whole any more" in error
     assert "vdb" in error
     assert "wrong checksums" in error
-    commands = [one for one in messages if one["type"] == "command"]
-    failed = [one["argv"][:2] for one in commands if one["exit_code"]]
+    commands = [message for message in messages if message["type"] == "command"]
+    failed = [command["argv"][:2] for command in commands if command["exit_code"]]
     assert failed == [["fsbench-zpool", "healthy"]]
     # It was unmounted by then, and is taken away from the top.
-    assert [one["argv"][:2] for one in commands[-4:]] == [
+    assert [command["argv"][:2] for command in commands[-4:]] == [
         ["zpool", "destroy"],
         *[["zpool", "labelclear"]] * 2,
         ["wipefs", "--all"],
@@ -199,25 +199,27 @@ def test_what_a_killed_guest_leaves_is_removed_from_every_lun(
         machine=Machine(kernel.name, EMULATED, MEMORY, 1),
         kernel=kernel.version,
     )
-    seen: list[list[str]] = []
+    labels: list[list[str]] = []
     take = Recorder.take
 
     def kill_while_it_measures(recorder: Recorder, message: Message) -> None:
         take(recorder, message)
         if message["type"] == "mounted":
-            seen.append(sorted({one.label for path in devices for one in signatures.of(path)}))
-            for one in guests.client.containers.list():
-                one.kill()
+            labels.append(
+                sorted({signature.label for path in devices for signature in signatures.of(path)})
+            )
+            for container in guests.client.containers.list():
+                container.kill()
 
     monkeypatch.setattr(Recorder, "take", kill_while_it_measures)
     carry_out(run, host)
 
     assert run.state == RunState.FAILED
     assert "killed from outside" in run.reason
-    assert seen == [["fsbench"]]
+    assert labels == [["fsbench"]]
     assert [signatures.of(device) for device in devices] == [[], [], [], []]
-    said = LogLine.objects.filter(run=run, text__startswith="Left of layers")
-    assert [line.text for line in said] == [
+    lines = LogLine.objects.filter(run=run, text__startswith="Left of layers")
+    assert [line.text for line in lines] == [
         f"Left of layers on {name}, and removed: zfs_member." for name in NAMES[:3]
     ]
     for entry, device in zip(read_luns(lun_file), devices, strict=True):

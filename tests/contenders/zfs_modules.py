@@ -14,14 +14,14 @@ def kernel_with_zfs(folder: Path, image: str) -> Path:
     """A worker's folder with one kernel that has them. Docker must be that of DOCKER_HOST."""
     package = sorted(kernel_folder().glob("linux-image-*.deb"))[0]
     recipe = hashlib.sha256(guest_modules.SCRIPT.encode()).hexdigest()[:8]
-    kept = cache_folder() / "modules" / f"zfs-{package.stem}-{recipe}.tar"
+    archive = cache_folder() / "modules" / f"zfs-{package.stem}-{recipe}.tar"
     copy = Path(shutil.copy(package, folder))
-    if kept.exists():
-        kernel_packages.add_modules(copy, guest_modules.ARCHIVE, kept)
+    if archive.exists():
+        kernel_packages.add_modules(copy, guest_modules.ARCHIVE, archive)
         return folder
     place = guest_modules.build(image, copy)
-    kept.parent.mkdir(exist_ok=True)
-    unfinished = kept.with_suffix(".part")
+    archive.parent.mkdir(exist_ok=True)
+    unfinished = archive.with_suffix(".part")
     shutil.copy(place / guest_modules.ARCHIVE, unfinished)
-    unfinished.rename(kept)
+    unfinished.rename(archive)
     return folder
