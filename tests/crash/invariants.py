@@ -34,7 +34,7 @@ def assert_sound(lab: Lab, since: float, *runs: Run) -> None:
 def _assert_every_run_is_scored(series: int) -> None:
     """Of all runs that measured its test. What a short run costs is not known."""
     done = Run.objects.filter(series=series, state=RunState.DONE)
-    measured_by = Counter(test for run in done for test in {one.test for one in measured(run)})
+    measured_by = Counter(test for run in done for test in {row.test for row in measured(run)})
     assert all(measured_by[test] == len(done) for test in measured_by if test not in COSTS)
     scored = Score.objects.filter(series=series).values_list("test", "repeats")
     assert set(scored) == set(measured_by.items())
@@ -57,15 +57,15 @@ def _assert_nothing_is_left(lab: Lab) -> None:
 def _assert_its_numbers_are_whole(run: Run) -> None:
     """All measurements with the output they came from, or none."""
     run.refresh_from_db()
-    found = measured(run)
+    rows = measured(run)
     if run.state != RunState.DONE:
-        assert not found
+        assert not rows
         return
-    matrix = [one for one in found if one.file_size_kb is not None]
-    cells = {(one.test, one.record_size_kb, one.file_size_kb) for one in matrix}
+    matrix = [row for row in rows if row.file_size_kb is not None]
+    cells = {(row.test, row.record_size_kb, row.file_size_kb) for row in matrix}
     parameters = run.series.workload.parameters if run.series.workload else {}
     assert len(cells) == (36 if parameters["maximum_record_kb"] == 16 else 24)
-    others = [one.test for one in found if one.file_size_kb is None and one.test not in COSTS]
+    others = [row.test for row in rows if row.file_size_kb is None and row.test not in COSTS]
     assert sorted(others) == ["mkfs", "mount"]
     assert run.artefacts.filter(name="iozone.txt").count() == 1
 

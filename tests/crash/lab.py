@@ -110,9 +110,9 @@ class Lab:
         deadline = time.monotonic() + timeout_s
         was_up = self.worker is not None and self.worker.process.poll() is None
         while not holds(condition):
-            said = self.worker.tail() if self.worker else ""
-            assert not was_up or (self.worker and self.worker.process.poll() is None), said
-            assert time.monotonic() < deadline, f"{said}\n{self.states()}"
+            log = self.worker.tail() if self.worker else ""
+            assert not was_up or (self.worker and self.worker.process.poll() is None), log
+            assert time.monotonic() < deadline, f"{log}\n{self.states()}"
 
     # ---- runs ----
 
@@ -175,16 +175,16 @@ class Lab:
 
     def agents(self) -> list[str]:
         """Processes that live in a container of the lab's daemon, however they got there."""
-        found = []
+        commands = []
         for process in Path("/proc").glob("[0-9]*"):
             try:
                 mounts = (process / "mountinfo").read_text().splitlines()
                 root = next((line for line in mounts if line.split()[4] == "/"), "")
                 if str(self.dockerd.folder) in root:
-                    found.append((process / "cmdline").read_text().replace("\0", " "))
+                    commands.append((process / "cmdline").read_text().replace("\0", " "))
             except OSError:
                 continue
-        return found
+        return commands
 
     # ---- breaking things ----
 

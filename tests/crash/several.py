@@ -39,15 +39,15 @@ class Several:
 
     def __init__(self, lab: Lab, folder: Path) -> None:
         self.lab, self.folder = lab, folder
-        self.names = {one: f"{one}-{os.getpid()}" for one in (LEADER, OTHER, ABSENT)}
+        self.names = {role: f"{role}-{os.getpid()}" for role in (LEADER, OTHER, ABSENT)}
         self.points: dict[str, Path] = {}
         self.services: dict[str, Service] = {}
         self.absent: Host | None = None
 
     def start(self) -> None:
-        for one in self.names:
-            self._mount(one)
-        lists = {one: self._list_of(one) for one in self.names}
+        for role in self.names:
+            self._mount(role)
+        lists = {role: self._list_of(role) for role in self.names}
         config = WorkerConfig(
             name=self.names[ABSENT],
             lun_file=lists[ABSENT],
@@ -61,22 +61,22 @@ class Several:
         )
         self.absent = Host(config, FakeExecutor())
         self.absent.start()
-        for one in (LEADER, OTHER):
-            self.services[one] = Service(
+        for role in (LEADER, OTHER):
+            self.services[role] = Service(
                 [sys.executable, str(PATIENT)],
-                log=self.folder / f"{one}.log",
+                log=self.folder / f"{role}.log",
                 env=self.lab.environment
                 | {
-                    "FSBENCH_TEST_DATA": str(self.folder / one),
-                    "FSBENCH_EXECUTOR": "local" if one == LEADER else "docker",
-                    "FSBENCH_LUNS": str(lists[one]),
-                    "FSBENCH_WORKER": self.names[one],
+                    "FSBENCH_TEST_DATA": str(self.folder / role),
+                    "FSBENCH_EXECUTOR": "local" if role == LEADER else "docker",
+                    "FSBENCH_LUNS": str(lists[role]),
+                    "FSBENCH_WORKER": self.names[role],
                     "FSBENCH_WORKER_SILENT_AFTER_S": str(SILENT_AFTER_S),
                     "PYTHONPATH": str(ROOT),
                 },
             )
-        for one in (LEADER, OTHER):
-            self._wait_for_start(one, None)
+        for role in (LEADER, OTHER):
+            self._wait_for_start(role, None)
 
     def stop(self) -> None:
         for service in self.services.values():
@@ -86,42 +86,42 @@ class Several:
         for point in reversed(self.points.values()):
             subprocess.run(["umount", "--lazy", point], check=True)
 
-    def _mount(self, one: str) -> None:
-        point = self.points[one] = self.folder / one / "nas"
+    def _mount(self, role: str) -> None:
+        point = self.points[role] = self.folder / role / "nas"
         point.mkdir(parents=True)
-        made = ["-t", "tmpfs", "-o", "size=64m", "nas:/export"]
-        argv = made if one == LEADER else ["--bind", str(self.points[LEADER])]
+        tmpfs = ["-t", "tmpfs", "-o", "size=64m", "nas:/export"]
+        argv = tmpfs if role == LEADER else ["--bind", str(self.points[LEADER])]
         subprocess.run(["mount", *argv, point], check=True)
 
-    def _list_of(self, one: str) -> Path:
-        path = self.folder / one / "luns.toml"
-        lun = {"name": "nas", "kind": "mount", "path": str(self.points[one])}
-        write_luns(path, lun | {"folder": f"fsbench-{one}"})
+    def _list_of(self, role: str) -> Path:
+        path = self.folder / role / "luns.toml"
+        lun = {"name": "nas", "kind": "mount", "path": str(self.points[role])}
+        write_luns(path, lun | {"folder": f"fsbench-{role}"})
         return path
 
     # ---- the workers ----
 
-    def worker(self, one: str) -> Worker:
-        return Worker.objects.get(name=self.names[one])
+    def worker(self, role: str) -> Worker:
+        return Worker.objects.get(name=self.names[role])
 
-    def kill(self, one: str) -> None:
-        self.services[one].kill()
+    def kill(self, role: str) -> None:
+        self.services[role].kill()
 
-    def start_again(self, one: str) -> None:
-        before = self.worker(one).started_at
-        self.services[one].start()
-        self._wait_for_start(one, before)
+    def start_again(self, role: str) -> None:
+        before = self.worker(role).started_at
+        self.services[role].start()
+        self._wait_for_start(role, before)
 
-    def _wait_for_start(self, one: str, before: Any) -> None:
-        rows = Worker.objects.filter(name=self.names[one])
-        self.services[one].wait_until(
+    def _wait_for_start(self, role: str, before: Any) -> None:
+        rows = Worker.objects.filter(name=self.names[role])
+        self.services[role].wait_until(
             lambda: rows.exclude(started_at=before).exclude(started_at=None).exists()
         )
 
     @contextmanager
-    def stopped(self, one: str) -> Iterator[None]:
+    def stopped(self, role: str) -> Iterator[None]:
         """Inside, all of its processes stand still."""
-        process = self.services[one].process
+        process = self.services[role].process
         process.send_signal(signal.SIGSTOP)
         try:
             yield
@@ -130,12 +130,12 @@ class Several:
             process.send_signal(signal.SIGCONT)
 
     @contextmanager
-    def held_up(self, one: str) -> Iterator[None]:
+    def held_up(self, role: str) -> Iterator[None]:
         """Inside, it does not get as far as being ready: its folder is in use."""
-        point = self.points[one]
+        point = self.points[role]
         mount = mounts.mounted_at(point)
         assert mount is not None
-        with locks.mount_lock(mount.number, f"{point}/fsbench-{one}"):
+        with locks.mount_lock(mount.number, f"{point}/fsbench-{role}"):
             yield
 
     # ---- runs ----
@@ -143,7 +143,7 @@ class Several:
     def submit(self, runtime_s: int, *others: str) -> Run:
         if ABSENT in others and self.absent is not None:
             announce(self.absent.announcement(has_started=True))
-        machine = Machine(clients=tuple((self.names[one], "nas") for one in others or (OTHER,)))
+        machine = Machine(clients=tuple((self.names[role], "nas") for role in others or (OTHER,)))
         work = {"name": "work", "version": 1, "space_mb": 8, "time_limit_s": 900}
         return write_run(
             self.worker(LEADER),
@@ -157,8 +157,8 @@ class Several:
     def wait_for(self, run: Run, state: RunState) -> None:
         self.wait_until(run, lambda: run.state == state)
 
-    def wait_for_client(self, run: Run, one: str, state: ClientState) -> None:
-        rows = RunClient.objects.filter(run=run, worker=self.names[one], state=state)
+    def wait_for_client(self, run: Run, role: str, state: ClientState) -> None:
+        rows = RunClient.objects.filter(run=run, worker=self.names[role], state=state)
         self.wait_until(run, lambda: not run.has_ended and rows.exists())
 
     def wait_until(self, run: Run, is_so: Callable[[], bool]) -> None:
@@ -178,13 +178,13 @@ class Several:
     def at_work(self) -> list[str]:
         """Processes that have a file on the mount open: a benchmark's, wherever it runs."""
         device = self.points[LEADER].stat().st_dev
-        found = []
+        commands = []
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 files = list((process / "fd").iterdir())
                 if any(_device(file) == device for file in files):
-                    found.append((process / "cmdline").read_text().replace("\0", " "))
-        return found
+                    commands.append((process / "cmdline").read_text().replace("\0", " "))
+        return commands
 
     def containers(self) -> list[str]:
         return self.lab.docker(

@@ -36,12 +36,12 @@ _chance = random.Random(20)
 
 @pytest.fixture(scope="module")
 def several(the_lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Several]:
-    made = Several(the_lab, tmp_path_factory.mktemp("several"))
+    lab = Several(the_lab, tmp_path_factory.mktemp("several"))
     try:
-        made.start()
-        yield made
+        lab.start()
+        yield lab
     finally:
-        made.stop()
+        lab.stop()
 
 
 @contextmanager
@@ -202,10 +202,10 @@ def assert_nothing_counts(lab: Several, run: Run) -> None:
 def assert_whole(lab: Several, run: Run) -> None:
     """The run's rates are the sums of both clients, and both have theirs."""
     assert_sound(lab, run)
-    rows = {one.test: one.value for one in measurements.rows_of(run.pk, 1000) or []}
+    rows = {row.test: row.value for row in measurements.rows_of(run.pk, 1000) or []}
     clients = list(run.clients.order_by("place"))
-    assert [one.state for one in clients] == [ClientState.DONE, ClientState.DONE]
-    alone = [{row[0]: row[4] for row in one.results} for one in clients]
+    assert [client.state for client in clients] == [ClientState.DONE, ClientState.DONE]
+    alone = [{row[0]: row[4] for row in client.results} for client in clients]
     rate = next(test for test in rows if test.endswith("read_iops"))
-    assert rows[rate] == pytest.approx(sum(one[rate] for one in alone))
-    assert all(one[rate] > 0 for one in alone)
+    assert rows[rate] == pytest.approx(sum(values[rate] for values in alone))
+    assert all(values[rate] > 0 for values in alone)

@@ -69,27 +69,27 @@ class Stacked:
 
     def _look(self) -> None:
         """What a first boot would find, as far as this test needs it."""
-        known = self.lab.folder / "data/guest"
-        executor = GuestExecutor(IMAGE, "lab", folder=self.folder, cache=known)
+        guest_folder = self.lab.folder / "data/guest"
+        executor = GuestExecutor(IMAGE, "lab", folder=self.folder, cache=guest_folder)
         assert executor._why_unusable() == ""
         [package] = kernels.packages_in(self.folder)
-        kernel = unpacked(package, known)
+        kernel = unpacked(package, guest_folder)
         image = str(executor.client.images.get(IMAGE).id).rpartition(":")[2][:16]
         usable = {"usable": True, "reason": ""}
-        said = {"version": kernel.version, "filesystems": {"ext4": usable}}
-        said |= {"schedulers": ["none"], "boot_s": None}
-        (kernel.folder / f"seen-{image}-{EMULATED}.json").write_text(json.dumps(said))
+        announced = {"version": kernel.version, "filesystems": {"ext4": usable}}
+        announced |= {"schedulers": ["none"], "boot_s": None}
+        (kernel.folder / f"seen-{image}-{EMULATED}.json").write_text(json.dumps(announced))
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         emulated = {"boot": boot, "qemu": executor.qemu, "accelerator": EMULATED, "reason": ""}
-        (known / "accelerator.json").write_text(json.dumps(emulated))
+        (guest_folder / "accelerator.json").write_text(json.dumps(emulated))
 
     @property
     def kernel(self) -> tuple[str, str] | None:
         """(name, version) of the kernel, once its worker announces it."""
         worker = Worker.objects.get(name=self.lab.name)
         ability = guest_ability(worker.capabilities)
-        found = ability.usable_kernels if ability is not None else ()
-        return (found[0].name, found[0].version) if found else None
+        usable_kernels = ability.usable_kernels if ability is not None else ()
+        return (usable_kernels[0].name, usable_kernels[0].version) if usable_kernels else None
 
     def measuring(self) -> Run:
         """A run of ext4 by NFS over bcache over dm-integrity, which is being measured."""
@@ -105,32 +105,32 @@ class Stacked:
             **FOR_MINUTES,
         )
         self.lab.wait_for(run, RunState.RUNNING, "benchmark", BOOT_S)
-        assert any("qemu-system" in one for one in self.lab.agents())
+        assert any("qemu-system" in command for command in self.lab.agents())
         return run
 
     def loops(self) -> list[str]:
         """The LUNs' loop devices: one each while the worker lives."""
-        found = []
+        devices = []
         for path in (self.lab.disk, self.cache):
             argv = ["losetup", "--noheadings", "--output", "NAME", "-j", str(path)]
             done = subprocess.run(argv, capture_output=True, text=True, check=True)
-            found += done.stdout.split()
-        return found
+            devices += done.stdout.split()
+        return devices
 
     def layers_left(self) -> set[str]:
-        found = {one.type for device in self.loops() for one in signatures.of(device)}
-        return found & LAYER_SIGNATURES
+        types = {signature.type for device in self.loops() for signature in signatures.of(device)}
+        return types & LAYER_SIGNATURES
 
 
 @pytest.fixture
 def stacked(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stacked]:
     monkeypatch.setenv("DOCKER_HOST", lab.dockerd.host)
-    made = Stacked(lab)
+    stack = Stacked(lab)
     try:
-        made.begin()
-        yield made
+        stack.begin()
+        yield stack
     finally:
-        made.end()
+        stack.end()
 
 
 def test_a_stack_in_a_guest_survives_neither_its_worker_nor_its_run(stacked: Stacked) -> None:
@@ -147,9 +147,9 @@ def test_a_stack_in_a_guest_survives_neither_its_worker_nor_its_run(stacked: Sta
 
     # On both LUNs with what the killed guest left on them.
     cancelled = stacked.measuring()
-    said = " ".join(cancelled.log_lines.values_list("text", flat=True))
-    assert "Left of layers on disk, and removed: " in said
-    assert "Left of layers on fast, and removed: " in said
+    log = " ".join(cancelled.log_lines.values_list("text", flat=True))
+    assert "Left of layers on disk, and removed: " in log
+    assert "Left of layers on fast, and removed: " in log
     lifecycle.cancel(cancelled.pk, "ann")
     lab.wait_for(cancelled, RunState.CANCELLED)
     assert stacked.layers_left() == set()

@@ -33,16 +33,16 @@ def test_the_container_is_killed(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "state", "phase"),
+    ("changes", "state", "phase"),
     [(IN_MKFS, RunState.PREPARING, "mkfs"), (FOR_MINUTES, RunState.RUNNING, "benchmark")],
     ids=["mkfs", "running"],
 )
 def test_dockerd_is_killed_and_started_again(
-    lab: Lab, asked: dict[str, Any], state: RunState, phase: str
+    lab: Lab, changes: dict[str, Any], state: RunState, phase: str
 ) -> None:
     """The run fails, its container is ended without the daemon, and the next one waits for it."""
     since, pid = time.time(), lab.worker_pid
-    run, following = lab.submit(**asked), lab.submit()
+    run, following = lab.submit(**changes), lab.submit()
     lab.wait_for(run, state, phase)
     lab.dockerd.kill()
     try:
