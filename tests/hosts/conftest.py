@@ -24,9 +24,9 @@ def hosts(
     """Workers on three hosts; here the ORM speaks to the PostgreSQL that they share."""
     folder = tmp_path_factory.mktemp("hosts")
     with ExitStack() as stack:
-        made = stack.enter_context(network(len(CLOCKS_S)))
-        certified = certificate(folder, made.address)
-        postgres, redis = stack.enter_context(secured_services(made.address, made.range, certified))
+        lan = stack.enter_context(network(len(CLOCKS_S)))
+        certified = certificate(folder, lan.address)
+        postgres, redis = stack.enter_context(secured_services(lan.address, lan.range, certified))
         stack.enter_context(django_db_blocker.unblock())
         own = connections["default"]
         values = own.settings_dict | dj_database_url.parse(postgres.shared_url)
@@ -37,9 +37,9 @@ def hosts(
         stack.enter_context(override_settings(WORKER_SILENT_AFTER_S=SILENT_AFTER_S))
         clock.forget()
         call_command("migrate", verbosity=0)
-        there = Hosts(folder, made, postgres, redis)
-        stack.callback(there.stop)
+        hosts = Hosts(folder, lan, postgres, redis)
+        stack.callback(hosts.stop)
         for index in range(len(CLOCKS_S)):
-            there.start_worker(index)
-        there.wait_for_workers()
-        yield there
+            hosts.start_worker(index)
+        hosts.wait_for_workers()
+        yield hosts

@@ -119,15 +119,15 @@ class Hosts:
                 )
             except (OSError, ValueError):
                 continue
-        found, above = [], {self.workers[index].process.pid}
+        commands, above = [], {self.workers[index].process.pid}
         while above:
             above = {pid for pid, parent in parents.items() if parent in above}
             for pid in above:
                 try:
-                    found.append((Path("/proc") / str(pid) / "cmdline").read_text())
+                    commands.append((Path("/proc") / str(pid) / "cmdline").read_text())
                 except OSError:
                     continue
-        return found
+        return commands
 
     def web(self) -> tuple[Service, str]:
         """uvicorn beside the bridge, on the shared services, and its address."""

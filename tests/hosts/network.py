@@ -67,9 +67,9 @@ class Network:
 
 @contextmanager
 def network(hosts: int) -> Iterator[Network]:
-    made = Network(hosts)
+    lan = Network(hosts)
     try:
-        made.up()
-        yield made
+        lan.up()
+        yield lan
     finally:
-        made.down()
+        lan.down()

@@ -28,19 +28,19 @@ class Certificate:
 
 
 def certificate(folder: Path, address: str) -> Certificate:
-    made = Certificate(folder / "server.crt", folder / "server.key")
+    issued = Certificate(folder / "server.crt", folder / "server.key")
     subprocess.run(
         [
             *(program("openssl", "openssl"), "req", "-x509", "-newkey", "ec"),
             *("-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"),
             # Hosts whose clock is an hour behind must find it valid.
-            *("-keyout", str(made.key), "-out", str(made.file), "-subj", f"/CN={address}"),
+            *("-keyout", str(issued.key), "-out", str(issued.file), "-subj", f"/CN={address}"),
             *("-addext", f"subjectAltName=IP:{address}"),
         ],
         check=True,
         capture_output=True,
     )
-    return made
+    return issued
 
 
 class SecuredPostgres(Postgres):
@@ -113,12 +113,12 @@ def secured_services(
     address: str, range_: str, certified: Certificate
 ) -> Iterator[tuple[SecuredPostgres, SecuredRedis]]:
     with (
-        TemporaryDirectory(prefix="fsbench-postgres-") as one,
-        TemporaryDirectory(prefix="fsbench-redis-") as two,
+        TemporaryDirectory(prefix="fsbench-postgres-") as postgres_folder,
+        TemporaryDirectory(prefix="fsbench-redis-") as redis_folder,
     ):
-        postgres = SecuredPostgres(Path(one), address, range_, certified)
+        postgres = SecuredPostgres(Path(postgres_folder), address, range_, certified)
         try:
-            redis = SecuredRedis(Path(two), address, certified)
+            redis = SecuredRedis(Path(redis_folder), address, certified)
             try:
                 yield postgres, redis
             finally:

@@ -80,11 +80,11 @@ def test_wrong_clocks_write_right_times(hosts: Hosts) -> None:
     after = timezone.now() + CLOSE
     for index, run in enumerate(runs):
         assert run.series.lun.worker.name == hosts.names[index]
-        told = [run.started_at, run.ended_at]
-        told += run.changes.values_list("at", flat=True)
-        told += run.log_lines.values_list("at", flat=True)
-        assert len(told) > 8
-        assert all(before < at < after for at in told), hosts.names[index]
+        times = [run.started_at, run.ended_at]
+        times += run.changes.values_list("at", flat=True)
+        times += run.log_lines.values_list("at", flat=True)
+        assert len(times) > 8
+        assert all(before < at < after for at in times), hosts.names[index]
         assert 0 < run.took_s < 60
         assert not run.is_contended
         worker = hosts.worker(index)
@@ -94,8 +94,8 @@ def test_wrong_clocks_write_right_times(hosts: Hosts) -> None:
 
 def test_monitors_hear_what_happens_to_messages(hosts: Hosts) -> None:
     monitor, heard = Celery("monitor", broker=hosts.redis.shared_url), []
-    with monitor.connection_for_read() as given:
-        receiver = monitor.events.Receiver(given, handlers={"*": heard.append})
+    with monitor.connection_for_read() as broker:
+        receiver = monitor.events.Receiver(broker, handlers={"*": heard.append})
         # It listens on a copy of the connection that it was given: draining that one hears nothing.
         with receiver.consumer_context() as (connection, _, _):
 
@@ -138,7 +138,7 @@ def test_a_host_that_is_cut_off_stops_in_time_and_comes_back(hosts: Hosts) -> No
     for run in others:
         hosts.wait_for(run, RunState.DONE)
     cut.refresh_from_db()
-    left = (cut.state, cut.reason, cut.ended_at, cut.log_lines.count(), cut.artefacts.count())
+    outcome = (cut.state, cut.reason, cut.ended_at, cut.log_lines.count(), cut.artefacts.count())
     # Its last heartbeat may be younger than its lease.
     hosts.wait_until(lambda: not availability.is_alive(hosts.worker(CUT)), SILENT_AFTER_S)
 
@@ -148,7 +148,7 @@ def test_a_host_that_is_cut_off_stops_in_time_and_comes_back(hosts: Hosts) -> No
     # Its next heartbeat may come after a run of a second.
     hosts.wait_until(lambda: availability.is_alive(hosts.worker(CUT)))
     cut = Run.objects.get(pk=cut.pk)
-    assert left == (
+    assert outcome == (
         cut.state,
         cut.reason,
         cut.ended_at,
