@@ -53,8 +53,8 @@ def kernel(run: Run) -> str:
 
 
 def waiting() -> list[Run]:
-    found = Run.objects.filter(state=RunState.QUEUED).select_related("series")
-    return list(found.order_by("id"))
+    runs = Run.objects.filter(state=RunState.QUEUED).select_related("series")
+    return list(runs.order_by("id"))
 
 
 def measure(run: Run, slow_from: str) -> None:
@@ -84,7 +84,9 @@ def test_the_oldest_and_the_newest_are_first(search: Callable[..., list[Run]]) -
     runs = search()
     assert [kernel(run) for run in runs] == ["6.12.1", "6.1.0"]
     race = Race.objects.get()
-    assert [row.label for row in report().rows] == [f"ext4_none, k{one}" for one in IN_ORDER]
+    assert [row.label for row in report().rows] == [
+        f"ext4_none, k{version}" for version in IN_ORDER
+    ]
     assert race.job.document["race"] == {"find": "change", "runs": 80}
     assert report().so_far == "Whether k6.12.1 differs from k6.1.0 is not known yet."
 
@@ -109,9 +111,9 @@ def test_it_finds_the_kernel_and_says_so_in_a_sentence(
     assert "that did not choose the two). k6.12.1 is " in race.conclusion
     assert f"It took {Run.objects.count()} runs of 80" in race.conclusion
     assert Run.objects.count() < 60
-    found = report()
-    assert (found.phase, found.is_known) == ("ended", True)
-    sides = {row.label.partition(", k")[2]: row.state for row in found.rows}
+    race_report = report()
+    assert (race_report.phase, race_report.is_known) == ("ended", True)
+    sides = {row.label.partition(", k")[2]: row.state for row in race_report.rows}
     assert sides[before] == "before"
     assert sides[slow_from] == "after"
 
@@ -119,10 +121,10 @@ def test_it_finds_the_kernel_and_says_so_in_a_sentence(
 def test_a_kernel_that_fails_twice_is_passed_over(search: Callable[..., list[Run]]) -> None:
     search()
     run_to_its_end("6.10.0", lost="6.10.0")
-    said = Race.objects.get().conclusion
-    assert said.startswith("k6.11.0-rc1 is where ")
-    assert "% slower than k6.9.0, the kernel before it" in said
-    assert "; k6.10.0 between them could not be measured). " in said
+    conclusion = Race.objects.get().conclusion
+    assert conclusion.startswith("k6.11.0-rc1 is where ")
+    assert "% slower than k6.9.0, the kernel before it" in conclusion
+    assert "; k6.10.0 between them could not be measured). " in conclusion
     row = next(row for row in report().rows if "k6.10.0" in row.label)
     assert (row.state, row.word) == ("out", "failed")
     assert "It failed 2 times in one block." in row.reason
@@ -157,12 +159,12 @@ def test_page_and_api_say_where_it_stands(
     assert "before the change" in page
     assert "after it" in page
     race = client.get(f"/api/v1/sweeps/{job}").json()["race"]
-    names = {one["series"]: one["configuration"] for one in race["contenders"]}
+    names = {contender["series"]: contender["configuration"] for contender in race["contenders"]}
     assert (race["find"], race["status"], race["leader"]) == ("change", "faster", None)
     assert names[race["before"]].endswith("k6.9.0")
     assert names[race["after"]].endswith("k6.10.0")
     assert race["ratio"] == pytest.approx(0.9, rel=0.02)
-    states = [one["state"] for one in race["contenders"]]
+    states = [contender["state"] for contender in race["contenders"]]
     assert states[0] == "before"
     assert states[-1] == "after"
     assert "left" in states
@@ -199,9 +201,9 @@ def test_what_emulated_guests_found_never_stands_alone(
         "no difference here says anything of a real machine" in client.get(address).content.decode()
     )
     run_to_its_end("6.10.0")
-    said = Race.objects.get().conclusion
-    assert said.startswith("k6.10.0 is where ")
-    assert said.endswith(
+    conclusion = Race.objects.get().conclusion
+    assert conclusion.startswith("k6.10.0 is where ")
+    assert conclusion.endswith(
         " Emulated: for function, not for speed, so that nothing is said of how fast a real "
         "machine is."
     )
@@ -213,8 +215,8 @@ def test_what_is_refused(guest_spec: MakeSpec, worker: object) -> None:
         planned(
             guest_spec(**wanted() | {"configurations": two, "guest": GuestSpec(("debian-6.1",))})
         )
-    said = refused.value.by_part["race"]
-    assert said == [
+    problems = refused.value.by_part["race"]
+    assert problems == [
         "A change is looked for among kernels: choose a guest and two kernels or more.",
         "A change is looked for in one configuration, not 2: choose one.",
     ]

@@ -32,17 +32,17 @@ def measuring(guest_spec: MakeSpec, ann: User) -> Callable[..., Run]:
 
     def measured(filesystem: str, value: float, accelerator: str | None, study: str = "lab") -> Run:
         announced(accelerator=accelerator or "kvm")
-        known = Study.objects.filter(slug=study).exists()
+        study_exists = Study.objects.filter(slug=study).exists()
         spec = guest_spec(
             configurations=(ConfigurationSpec(filesystem, {}, "none"),),
             guest=GuestSpec(("debian-6.1",)) if accelerator else None,
             repeats=1,
-            study=study if known else "",
-            new_study="" if known else study,
+            study=study if study_exists else "",
+            new_study="" if study_exists else study,
         )
-        made = submit(spec, "disk1", ann)[0]
-        complete(made, value)
-        return Run.objects.get(pk=made.pk)
+        run = submit(spec, "disk1", ann)[0]
+        complete(run, value)
+        return Run.objects.get(pk=run.pk)
 
     return measured
 
@@ -77,10 +77,10 @@ def shown(spec: ComparisonSpec) -> list[tuple[str, float]]:
 @pytest.mark.usefixtures("mixed")
 def test_emulated_results_are_left_out_beside_real_ones_and_counted() -> None:
     assert shown(WRITE) == [("xfs", 900.0), ("ext4", 1000.0)]
-    found = comparison(WRITE)
-    assert len(found.left_out) == 2
-    assert found.emulated is not None
-    assert found.emulated.sentence == (
+    result = comparison(WRITE)
+    assert len(result.left_out) == 2
+    assert result.emulated is not None
+    assert result.emulated.sentence == (
         "2 emulated series are left out: emulated results are for function, not for speed."
     )
     assert shown(replace(WRITE, emulated="out")) == shown(WRITE)
@@ -105,19 +105,19 @@ def test_they_are_shown_when_asked_for_and_never_silently() -> None:
     assert verdict is not None
     assert verdict.status == "unknown"
     assert "emulated" in verdict.reasons
-    said = findings.findings_by_test(tables).summary
-    assert "beside real ones" in said[0].text
+    summary = findings.findings_by_test(tables).summary
+    assert "beside real ones" in summary[0].text
     assert shown(replace(WRITE, emulated="only")) == [("jfs", 100.0), ("ext4", 5000.0)]
 
 
 def test_where_there_is_nothing_else_they_are_shown_flagged(measured: Callable[..., Run]) -> None:
     measured("ext4", 50.0, "emulated", study="small")
     measured("jfs", 100.0, "emulated", study="small")
-    found = comparison(replace(WRITE, studies=("small",)))
-    assert [row.contender for row in found.tables[0].rows] == ["ext4", "jfs"]
-    assert found.tables[0].common_flags == ("emulated",)
-    assert found.emulated is not None
-    assert found.emulated.sentence.startswith("Everything shown was emulated")
+    result = comparison(replace(WRITE, studies=("small",)))
+    assert [row.contender for row in result.tables[0].rows] == ["ext4", "jfs"]
+    assert result.tables[0].common_flags == ("emulated",)
+    assert result.emulated is not None
+    assert result.emulated.sentence.startswith("Everything shown was emulated")
     assert shown(replace(WRITE, studies=("small",), emulated="out")) == []
 
 
@@ -253,17 +253,17 @@ def test_an_emulated_device_is_no_limit_of_a_real_one(
         parameters={"direct_io": True},
         repeats=1,
     )
-    found = {}
+    series = {}
     for accelerator, value in (("emulated", 700.0), ("kvm", 900.0)):
         announced(accelerator=accelerator)
         run = submit(spec.model_copy(update={"new_study": accelerator}), "disk1", ann)[0]
         complete(run, value)
-        found[accelerator] = run.series
+        series[accelerator] = run.series
     host = submit(spec.model_copy(update={"new_study": "host", "guest": None}), "disk1", ann)[
         0
     ].series
-    assert quality.best_direct_kb_s(found["emulated"]) == 700.0
-    assert quality.best_direct_kb_s(found["kvm"]) == 900.0
+    assert quality.best_direct_kb_s(series["emulated"]) == 700.0
+    assert quality.best_direct_kb_s(series["kvm"]) == 900.0
     assert quality.best_direct_kb_s(host) == 900.0
 
 

@@ -28,22 +28,22 @@ def admin(client: Client) -> Client:
     return client
 
 
-Asked = Callable[[], list[tuple[str, list[str]]]]
+ReadQueue = Callable[[], list[tuple[str, list[str]]]]
 
 
 @pytest.fixture
-def asked() -> Asked:
+def read_queue() -> ReadQueue:
     """What waits in the worker's queue: (task, arguments) of each message, taken out."""
 
     def read() -> list[tuple[str, list[str]]]:
-        found = []
+        tasks = []
         with app.connection_for_read() as broker, broker.SimpleQueue("host.lab1") as waiting:
             while True:
                 try:
                     message = waiting.get_nowait()
                 except waiting.Empty:
-                    return found
-                found.append((message.headers["task"], message.payload[0]))
+                    return tasks
+                tasks.append((message.headers["task"], message.payload[0]))
                 message.ack()
 
     read()
@@ -55,12 +55,12 @@ def page(client: Client) -> str:
 
 
 def test_an_administrators_button_sends_the_task_to_the_hosts_queue(
-    admin: Client, asked: Asked
+    admin: Client, read_queue: ReadQueue
 ) -> None:
     announced(**EMPTY)
-    shown = page(admin)
-    assert NONE in shown
-    assert "Fetch a kernel" in shown
+    text = page(admin)
+    assert NONE in text
+    assert "Fetch a kernel" in text
     answer = admin.post(ADDRESS, {"package": ""})
     assert (answer.status_code, answer["Location"]) == (
         302,
@@ -68,23 +68,23 @@ def test_an_administrators_button_sends_the_task_to_the_hosts_queue(
     )
     assert "lab1 is asked for the kernel of its distribution" in page(admin)
     admin.post(ADDRESS, {"package": "linux-image-6.1.0-50-amd64"})
-    assert asked() == [
+    assert read_queue() == [
         ("runner.fetch_guest_kernel", [""]),
         ("runner.fetch_guest_kernel", ["linux-image-6.1.0-50-amd64"]),
     ]
     entries = AuditEntry.objects.filter(what="guest kernel asked for").order_by("pk")
-    assert [one.detail["package"] for one in entries] == ["", "linux-image-6.1.0-50-amd64"]
+    assert [entry.detail["package"] for entry in entries] == ["", "linux-image-6.1.0-50-amd64"]
 
 
 def test_a_notice_on_the_workers_page_speaks_of_that_page(admin: Client) -> None:
     without = f"No kernel (/srv/kernels): an administrator fetches one {WHERE_FETCHED}, or X."
     announced(**EMPTY | {"reason": without})
-    said = "an administrator fetches one %s, or X."
-    shown = " ".join(page(admin).split())
-    assert said % '<a href="#id-package">below</a>' in shown
-    assert 'id="id-package"' in shown
+    sentence = "an administrator fetches one %s, or X."
+    text = " ".join(page(admin).split())
+    assert sentence % '<a href="#id-package">below</a>' in text
+    assert 'id="id-package"' in text
     others = " ".join(page(Client()).split())
-    assert said % "on this page" in others
+    assert sentence % "on this page" in others
     assert 'id="id-package"' not in others
 
 
@@ -92,12 +92,12 @@ def test_a_notice_on_the_workers_page_speaks_of_that_page(admin: Client) -> None
     "package", ["linux-image-1;reboot", "../../etc/passwd", "--help", "linux-image-A", "x" * 5000]
 )
 def test_what_is_no_package_is_asked_for_by_nobody(
-    admin: Client, asked: Asked, package: str
+    admin: Client, read_queue: ReadQueue, package: str
 ) -> None:
     announced(**EMPTY)
     admin.post(ADDRESS, {"package": package})
     assert "is no package of a kernel" in page(admin)
-    assert asked() == []
+    assert read_queue() == []
     assert not AuditEntry.objects.filter(what="guest kernel asked for").exists()
 
 
@@ -114,18 +114,18 @@ def test_what_is_no_package_is_asked_for_by_nobody(
     ids=["the host says no", "one is on its way", "fine"],
 )
 def test_a_worker_that_would_not_is_not_asked(
-    admin: Client, asked: Asked, changes: dict[str, Any], says: str
+    admin: Client, read_queue: ReadQueue, changes: dict[str, Any], says: str
 ) -> None:
     announced(**EMPTY | changes)
     admin.post(ADDRESS)
-    shown = page(admin)
-    assert says in shown
-    assert len(asked()) == (0 if says else 1)
-    assert ("Fetch a kernel</button>" in shown) == (not says)
+    text = page(admin)
+    assert says in text
+    assert len(read_queue()) == (0 if says else 1)
+    assert ("Fetch a kernel</button>" in text) == (not says)
 
 
 def test_a_silent_worker_and_one_of_another_version_are_not_asked(
-    admin: Client, asked: Asked
+    admin: Client, read_queue: ReadQueue
 ) -> None:
     announced()  # it says nothing of fetching
     admin.post(ADDRESS)
@@ -134,7 +134,7 @@ def test_a_silent_worker_and_one_of_another_version_are_not_asked(
     Worker.objects.update(seen_at=timezone.now() - timedelta(hours=1))
     admin.post(ADDRESS)
     assert "lab1 sends no heartbeat: start it" in page(admin)
-    assert asked() == []
+    assert read_queue() == []
     assert admin.post("/workers/nobody/guest-kernel/").status_code == 404
 
 
@@ -151,10 +151,10 @@ def test_others_see_how_far_it_is_and_have_no_button(client: Client, ann: User) 
         ({"state": "done", "package": "linux-image-6"}, "linux-image-6 was fetched."),
     ):
         announced(**EMPTY, fetching=fetching)
-        shown = page(client)
-        assert says in " ".join(shown.split())
-        assert "Fetch a kernel</button>" not in shown
-        is_soon = 'data-live-every="2"' in shown
+        text = page(client)
+        assert says in " ".join(text.split())
+        assert "Fetch a kernel</button>" not in text
+        is_soon = 'data-live-every="2"' in text
         assert is_soon == (fetching["state"] in ("waiting", "running"))
     assert client.post(ADDRESS).status_code == 403
     api = client.get("/api/v1/workers/lab1").json()["guest"]["fetching"]

@@ -33,16 +33,16 @@ def problems_of(spec: JobSpec) -> dict[str, list[str]]:
 def test_a_guest_runs_a_file_system_that_the_host_lacks(guest_spec: MakeSpec, ann: User) -> None:
     runs = submit(guest_spec(), "disk1", ann)
     series = {run.series for run in runs}
-    assert {one.configuration.filesystem for one in series} == {"jfs", "ext4"}
-    assert {one.kernel for one in series} == {"6.1.0-44-amd64"}
-    machines = [Machine.of(one.machine) for one in series]
+    assert {row.configuration.filesystem for row in series} == {"jfs", "ext4"}
+    assert {row.kernel for row in series} == {"6.1.0-44-amd64"}
+    machines = [Machine.of(row.machine) for row in series]
     assert machines == [Machine("debian-6.1", "kvm", GIB, 2)] * 2
     assert not any(machine.is_emulated for machine in machines)
 
 
 def test_the_host_alone_refuses_it_and_says_which_guest_can(guest_spec: MakeSpec) -> None:
-    said = problems_of(guest_spec(guest=None))["configurations"]
-    assert said == [
+    problems = problems_of(guest_spec(guest=None))["configurations"]
+    assert problems == [
         "The kernel 6.1.0 cannot mount JFS. But the guest kernels debian-6.1, own-2.6 mount JFS: "
         "choose a guest as the executor."
     ]
@@ -50,19 +50,19 @@ def test_the_host_alone_refuses_it_and_says_which_guest_can(guest_spec: MakeSpec
 
 def test_commands_name_the_disk_of_the_guest(guest_spec: MakeSpec) -> None:
     for run in planned(guest_spec()).runs:
-        made = next(command for command in run.commands if command.phase == "mkfs")
-        assert made.argv[-1] == GUEST_DEVICE
+        mkfs = next(command for command in run.commands if command.phase == "mkfs")
+        assert mkfs.argv[-1] == GUEST_DEVICE
         assert run.boot_s == (4.5, True)
 
 
 def test_kernels_are_a_dimension_of_tuning(guest_spec: MakeSpec, ann: User) -> None:
-    wanted = tuple(ConfigurationSpec(slug, {}, "") for slug in ("ext2", "jfs"))
-    spec = guest_spec(configurations=wanted, guest=GuestSpec(("debian-6.1", "own-2.6")))
+    configurations = tuple(ConfigurationSpec(slug, {}, "") for slug in ("ext2", "jfs"))
+    spec = guest_spec(configurations=configurations, guest=GuestSpec(("debian-6.1", "own-2.6")))
     # Each kernel has schedulers of its own: none of both is left to chance.
     assert "schedulers" in problems_of(spec)
     names = ("noop", "mq-deadline", "bfq", "anticipatory")
-    wanted = tuple(ConfigurationSpec("jfs", {}, name) for name in names)
-    spec = spec.model_copy(update={"configurations": wanted})
+    configurations = tuple(ConfigurationSpec("jfs", {}, name) for name in names)
+    spec = spec.model_copy(update={"configurations": configurations})
     plan = planned(spec)
     ran = [(run.machine.kernel, run.scheduler, run.repeat) for run in plan.runs]
     # What was renamed is one scheduler; anticipatory and bfq exist on one side only.
@@ -102,12 +102,12 @@ def test_what_no_kernel_can_is_a_problem_and_so_is_a_kernel_that_can_nothing(
     guest_spec: MakeSpec, old_and_new: GuestSpec
 ) -> None:
     btrfs = (ConfigurationSpec("btrfs", {}, "none"),)
-    said = problems_of(guest_spec(configurations=btrfs))
-    assert said["configurations"] == ["mkfs.btrfs is not in the image."]
+    problems = problems_of(guest_spec(configurations=btrfs))
+    assert problems["configurations"] == ["mkfs.btrfs is not in the image."]
     ext4 = (ConfigurationSpec("ext4", {}, "none"),)
-    said = problems_of(guest_spec(configurations=ext4, guest=old_and_new))
+    problems = problems_of(guest_spec(configurations=ext4, guest=old_and_new))
     sentence = "The kernel own-2.6 can run nothing of this job: leave it out."
-    assert said == {"guest.kernels": [sentence]}
+    assert problems == {"guest.kernels": [sentence]}
 
 
 def test_runs_of_a_guest_are_repeats_of_nothing_else(guest_spec: MakeSpec, ann: User) -> None:
@@ -145,15 +145,15 @@ def test_runs_of_a_guest_are_repeats_of_nothing_else(guest_spec: MakeSpec, ann: 
 def test_it_refuses_guests_that_cannot_be(
     guest_spec: MakeSpec, guest: GuestSpec, part: str, sentence: str
 ) -> None:
-    said = problems_of(guest_spec(guest=guest))
-    assert list(said) == [part]
-    assert sentence in said[part][0]
+    problems = problems_of(guest_spec(guest=guest))
+    assert list(problems) == [part]
+    assert sentence in problems[part][0]
 
 
 def test_a_directory_or_a_worker_without_guests_has_none(disk: Lun, guest_spec: MakeSpec) -> None:
     folder = disk.worker.luns.get(name="folder1")
-    said = problems_of(guest_spec(lun_id=folder.pk))
-    assert "a guest is given a disk" in said["executor"][0]
+    problems = problems_of(guest_spec(lun_id=folder.pk))
+    assert "a guest is given a disk" in problems["executor"][0]
     announced(usable=False, reason="QEMU is not in the image: build it anew.")
     assert problems_of(guest_spec())["executor"] == ["QEMU is not in the image: build it anew."]
     announced(kernels=[])
@@ -190,7 +190,7 @@ def test_document_form_and_address_say_the_same_job(
 
 
 @pytest.mark.parametrize(
-    ("given", "place"),
+    ("parts", "place"),
     [
         ({"executor": "vm"}, "executor"),
         ({"executor": "own", "guest": {"kernels": ["a"]}}, "guest"),
@@ -203,9 +203,9 @@ def test_document_form_and_address_say_the_same_job(
     ],
 )
 def test_a_document_says_where_its_guest_makes_no_sense(
-    given: dict[str, object], place: str
+    parts: dict[str, object], place: str
 ) -> None:
-    assert place in job_plan.expand({"study": "a", "lun": "b", **given}).problems
+    assert place in job_plan.expand({"study": "a", "lun": "b", **parts}).problems
 
 
 def test_problems_of_a_document_are_told_at_their_places(guest_spec: MakeSpec) -> None:

@@ -59,14 +59,14 @@ def problems(spec: JobSpec) -> str:
 
 
 def test_it_is_planned_with_the_names_of_the_guest(guest_spec: MakeSpec, ann: User) -> None:
-    wanted = guest_spec(configurations=stacked(), guest=GuestSpec(("debian-6.1",)), repeats=1)
-    (run,) = planned(wanted).runs
+    spec = guest_spec(configurations=stacked(), guest=GuestSpec(("debian-6.1",)), repeats=1)
+    (run,) = planned(spec).runs
     assert run.configuration == "ext4_md-raid1_luks_2luns_none"
     assert run.commands[0].argv == ("wipefs", "--all", "/dev/vda", "/dev/vdb")
     assert run.shown_command.argv[-1] == "/dev/mapper/fsbench1-0"
     assert run.commands[-1].argv == ("wipefs", "--all", "/dev/vda", "/dev/vdb")
-    (made,) = submit(wanted, "disk1 disk2", ann)
-    stored = made.series.configuration.stack
+    (submitted,) = submit(spec, "disk1 disk2", ann)
+    stored = submitted.series.configuration.stack
     assert stored == {
         "data": 2,
         "layers": [{"layer": "md", "level": "raid1"}, {"layer": "luks"}],
@@ -75,8 +75,8 @@ def test_it_is_planned_with_the_names_of_the_guest(guest_spec: MakeSpec, ann: Us
 
 def test_a_layer_on_one_lun_is_another_configuration(guest_spec: MakeSpec, ann: User) -> None:
     both = (ConfigurationSpec("ext4", {}, "none"), *stacked(Stack(layers=(LUKS,))))
-    wanted = guest_spec(configurations=both, guest=GuestSpec(("debian-6.1",)), repeats=1)
-    runs = submit(wanted, "disk1", ann)
+    spec = guest_spec(configurations=both, guest=GuestSpec(("debian-6.1",)), repeats=1)
+    runs = submit(spec, "disk1", ann)
     assert [run.series.configuration.label for run in runs] == ["ext4_none", "ext4_luks_none"]
 
 
@@ -85,12 +85,12 @@ def test_layers_are_refused_outside_of_a_guest(guest_spec: MakeSpec) -> None:
 
 
 def test_a_kernel_without_their_modules_is_refused(guest_spec: MakeSpec) -> None:
-    wanted = guest_spec(
+    spec = guest_spec(
         configurations=(ConfigurationSpec("ext3", {}, "deadline", stack=ON_BOTH),),
         guest=GuestSpec(("own-2.6",)),
     )
-    said = problems(wanted)
-    assert "The guest kernel own-2.6 has no md_mod, raid1 for md raid1" in said
+    text = problems(spec)
+    assert "The guest kernel own-2.6 has no md_mod, raid1 for md raid1" in text
 
 
 def test_a_cache_that_bcache_would_refuse_is_refused_with_the_reason(
@@ -100,8 +100,8 @@ def test_a_cache_that_bcache_would_refuse_is_refused_with_the_reason(
     worker.luns.filter(name="disk2").update(role="journal", size_bytes=64 * 2**20)
     small = Layer.of({"layer": "bcache", "cache_mode": "writeback"})
     stack = Stack(cache=("disk2",), layers=(small,))
-    said = problems(guest_spec(configurations=stacked(stack)))
-    assert "bcache needs 256.5 MiB or more with buckets of this size, and disk2 has 64 MiB" in said
+    text = problems(guest_spec(configurations=stacked(stack)))
+    assert "bcache needs 256.5 MiB or more with buckets of this size, and disk2 has 64 MiB" in text
     fits = Layer.of({"layer": "bcache", "cache_mode": "writeback", "bucket_kb": 64})
     submit(
         guest_spec(configurations=stacked(Stack(cache=("disk2",), layers=(fits,)))),
@@ -113,19 +113,19 @@ def test_a_cache_that_bcache_would_refuse_is_refused_with_the_reason(
 
 
 def test_what_a_workload_misses_on_a_file_system_is_said(guest_spec: MakeSpec) -> None:
-    wanted = guest_spec(
+    spec = guest_spec(
         configurations=(ConfigurationSpec("exfat", {}, "none"),), workload="container-image-small"
     )
-    said = problems(wanted)
-    assert "Container image needs symbolic links and hard links, and exFAT has none" in said
+    text = problems(spec)
+    assert "Container image needs symbolic links and hard links, and exFAT has none" in text
 
 
 def test_an_image_without_their_tools_is_refused(guest_spec: MakeSpec, worker: Worker) -> None:
     worker.executor = "docker"
     worker.capabilities["tools"]["mdadm"] = {"usable": False, "reason": "mdadm is not there."}
     worker.save()
-    wanted = guest_spec(configurations=stacked(), guest=GuestSpec(("debian-6.1",)))
-    assert "mdadm is not there. The benchmark image has it" in problems(wanted)
+    spec = guest_spec(configurations=stacked(), guest=GuestSpec(("debian-6.1",)))
+    assert "mdadm is not there. The benchmark image has it" in problems(spec)
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def test_values_of_layers_multiply_and_the_document_is_written_as_it_was() -> No
     luns = ["disk2", "disk3", "disk4"]
     plan = expand(document(stacks=["single", {"luns": luns, "layers": [md, "luks"]}]))
     assert plan.problems == {}
-    labels = ["_".join(one.label for one in spec.stack.layers) for spec in plan.configurations]
+    labels = ["_".join(layer.label for layer in spec.stack.layers) for spec in plan.configurations]
     assert labels == [
         "",
         *("md-raid0-c64_luks", "md-raid0-c512_luks", "md-raid0_luks"),
@@ -166,8 +166,8 @@ def test_values_of_layers_multiply_and_the_document_is_written_as_it_was() -> No
     ],
 )
 def test_what_is_no_layer_is_told_with_its_place(layers: object, place: str, words: str) -> None:
-    found = dict(expand(document(stacks={"layers": layers})).problems)
-    assert words in " ".join(found[place]), found
+    by_place = dict(expand(document(stacks={"layers": layers})).problems)
+    assert words in " ".join(by_place[place]), by_place
 
 
 def test_the_form_offers_layers_to_guests_and_brings_them_to_the_review(

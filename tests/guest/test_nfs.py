@@ -49,37 +49,38 @@ def problems(spec: JobSpec) -> str:
 
 
 def test_xfs_by_nfs_stands_beside_xfs(guest_spec: MakeSpec, ann: User) -> None:
-    wanted = guest_spec(configurations=(PLAIN, SERVED), guest=GuestSpec(("debian-6.1",)), repeats=1)
-    said = {
-        run.configuration: [one.argv[0] for one in run.commands] for run in planned(wanted).runs
+    spec = guest_spec(configurations=(PLAIN, SERVED), guest=GuestSpec(("debian-6.1",)), repeats=1)
+    programs = {
+        run.configuration: [command.argv[0] for command in run.commands]
+        for run in planned(spec).runs
     }
-    assert set(said) == {"xfs_none", "xfs_nfs4.2_nconnect4_none"}
-    assert "fsbench-nfs" not in said["xfs_none"]
-    assert said["xfs_nfs4.2_nconnect4_none"][-3:] == ["umount", "fsbench-nfs", "umount"]
-    runs = submit(wanted, "disk1", ann)
+    assert set(programs) == {"xfs_none", "xfs_nfs4.2_nconnect4_none"}
+    assert "fsbench-nfs" not in programs["xfs_none"]
+    assert programs["xfs_nfs4.2_nconnect4_none"][-3:] == ["umount", "fsbench-nfs", "umount"]
+    runs = submit(spec, "disk1", ann)
     digests = {run.series.configuration.digest for run in runs}
     assert len(digests) == 2
     assert runs[1].series.configuration.options == {"nfs": "4.2", "nfs_nconnect": "4"}
 
 
 def test_it_is_refused_outside_of_a_guest(guest_spec: MakeSpec) -> None:
-    said = problems(guest_spec(configurations=(SERVED,), guest=None))
-    assert "served in guests alone" in said
+    text = problems(guest_spec(configurations=(SERVED,), guest=None))
+    assert "served in guests alone" in text
 
 
 def test_a_kernel_without_its_modules_is_refused(guest_spec: MakeSpec, worker: Worker) -> None:
     worker.capabilities["guest"]["kernels"][0]["layers"] = ["nfs", "nfsv3"]
     worker.save()
-    wanted = guest_spec(configurations=(SERVED,), guest=GuestSpec(("debian-6.1",)))
-    assert "The guest kernel debian-6.1 has no nfsd, nfsv4 for NFS" in problems(wanted)
+    spec = guest_spec(configurations=(SERVED,), guest=GuestSpec(("debian-6.1",)))
+    assert "The guest kernel debian-6.1 has no nfsd, nfsv4 for NFS" in problems(spec)
 
 
 def test_an_image_without_its_tools_is_refused(guest_spec: MakeSpec, worker: Worker) -> None:
     worker.executor = "docker"
     worker.capabilities["tools"]["rpc.nfsd"] = {"usable": False, "reason": "It is not there."}
     worker.save()
-    wanted = guest_spec(configurations=(SERVED,), guest=GuestSpec(("debian-6.1",)))
-    assert "It is not there. The benchmark image has it" in problems(wanted)
+    spec = guest_spec(configurations=(SERVED,), guest=GuestSpec(("debian-6.1",)))
+    assert "It is not there. The benchmark image has it" in problems(spec)
 
 
 def test_its_values_multiply_and_the_document_is_written_as_it_was() -> None:

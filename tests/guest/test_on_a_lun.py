@@ -37,14 +37,14 @@ def test_jfs_and_reiser3_with_a_reboot_before_each_of_two_repeats(
     ability = availability.guest(worker)
     assert ability is not None
     assert ability.is_emulated
-    found = reproductions.unisys_2005(
+    reproduction = reproductions.unisys_2005(
         ReproductionRequest(CELL, PLAIN, filesystems=("jfs", "reiser3"), memory_mib=384),
         ability,
         study="Unisys 2005, small",
         lun="scratch",
         worker=worker.name,
     )
-    submitted = submit(lookup.spec_of(dict(found.document)), "scratch", ann)
+    submitted = submit(lookup.spec_of(dict(reproduction.document)), "scratch", ann)
     assert len(submitted) == 4
 
     for run in submitted:
@@ -60,7 +60,9 @@ def test_jfs_and_reiser3_with_a_reboot_before_each_of_two_repeats(
     assert all(run.series.runs_on.is_emulated for run in runs)
     assert {run.series.configuration.filesystem for run in runs} == {"jfs", "reiser3"}
     # A console each: each run booted for itself.
-    assert all(any(one.name == "console.log" for one in run.artefacts.all()) for run in runs)
+    assert all(
+        any(artefact.name == "console.log" for artefact in run.artefacts.all()) for run in runs
+    )
 
     page = client.get("/studies/unisys-2005-small/papers/unisys-2005/")
     text = page.content.decode()

@@ -91,8 +91,8 @@ def test_the_usual_memory_is_no_more_than_a_worker_can_give(disk: Lun, signed_in
     announced(most_memory_bytes=512 * 2**20, most_cpus=1)
     form = signed_in.get(f"/runs/new/?lun={disk.pk}&executor=guest").context["form"]
     assert (form.guest_memory_mib, form.guest_cpus) == ("512", "1")
-    asked = f"/runs/new/?lun={disk.pk}&executor=guest&guest_memory_mib=700&guest_cpus=4"
-    form = signed_in.get(asked).context["form"]
+    address = f"/runs/new/?lun={disk.pk}&executor=guest&guest_memory_mib=700&guest_cpus=4"
+    form = signed_in.get(address).context["form"]
     assert (form.guest_memory_mib, form.guest_cpus) == ("700", "4")
 
 
@@ -251,4 +251,4 @@ def test_the_api_takes_jobs_of_guests(disk: Lun, signed_in: Client, ann: User) -
     assert {run["boot_s"] for run in runs} == {4.5, 5.0}
     left_out = body["left_out"]
     assert isinstance(left_out, list)
-    assert [one["configuration"] for one in left_out] == ["reiser3_none own-2.6"]
+    assert [row["configuration"] for row in left_out] == ["reiser3_none own-2.6"]

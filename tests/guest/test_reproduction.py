@@ -33,16 +33,16 @@ def paper(papers: None, db: None) -> Study:
 
 
 def ability_of(lun: Lun) -> GuestAbility:
-    found = availability.guest(lun.worker)
-    assert found is not None
-    return found
+    ability = availability.guest(lun.worker)
+    assert ability is not None
+    return ability
 
 
 def spec_of(lun: Lun, wish: ReproductionRequest, journal: str = "") -> tuple[JobSpec, list[str]]:
-    found = reproductions.unisys_2005(
+    reproduction = reproductions.unisys_2005(
         wish, ability_of(lun), study="Again", lun="disk1", worker="lab1", journal=journal
     )
-    return lookup.spec_of(dict(found.document)), found.notes
+    return lookup.spec_of(dict(reproduction.document)), reproduction.notes
 
 
 def test_it_is_the_papers_five_file_systems_with_their_tuning(disk: Lun) -> None:
@@ -55,7 +55,7 @@ def test_it_is_the_papers_five_file_systems_with_their_tuning(disk: Lun) -> None
         by_filesystem.setdefault(run.filesystem, set()).add(key)
     # Three schedulers; ext2 has no other tuning; journal modes of ext3 and ReiserFS; access times;
     # journals of ext3, JFS and XFS on another LUN; allocation groups of XFS.
-    assert {slug: len(found) for slug, found in by_filesystem.items()} == {
+    assert {slug: len(tunings) for slug, tunings in by_filesystem.items()} == {
         "ext2": 3,
         "ext3": 3 * 3 * 2 * 2,
         "reiser3": 3 * 3 * 2,
@@ -66,11 +66,11 @@ def test_it_is_the_papers_five_file_systems_with_their_tuning(disk: Lun) -> None
     assert {run.machine.kernel for run in plan.runs} == {"debian-6.1"}
     assert plan.runs[0].machine.memory_bytes == 4 * GIB
     assert {run.workload[0] for run in plan.runs} == {"iozone-paper"}
-    said = " ".join(notes)
-    assert "hardware is another one" in said
-    assert "no kernel chosen has anticipatory and cfq. BFQ stands in for CFQ" in said
-    assert "the guest has 4 GiB and 4" in said
-    assert "emulated" not in said
+    text = " ".join(notes)
+    assert "hardware is another one" in text
+    assert "no kernel chosen has anticipatory and cfq. BFQ stands in for CFQ" in text
+    assert "the guest has 4 GiB and 4" in text
+    assert "emulated" not in text
 
 
 def test_an_old_kernel_has_the_papers_own_schedulers() -> None:
@@ -85,7 +85,9 @@ def test_an_old_kernel_has_the_papers_own_schedulers() -> None:
         "none",
     }
     # In 2005 access times were always written, and nobody could say so to mount.
-    assert all("strictatime" not in one.options.values() for one in spec.configurations)
+    assert all(
+        "strictatime" not in configuration.options.values() for configuration in spec.configurations
+    )
     assert "I/O schedulers" not in " ".join(notes)
 
 
@@ -178,16 +180,16 @@ def test_jfs_and_reiser3_run_emulated_and_stand_beside_the_paper(
     assert page.status_code == 200
     assert "The hardware differs." in text
     assert "Everything shown was emulated: for function, not for speed." in text
-    found = page.context["agreement"]
-    assert (found.tables, found.of_best) == (42, 0)
-    assert found.pairs == 42
+    agreement = page.context["agreement"]
+    assert (agreement.tables, agreement.of_best) == (42, 0)
+    assert agreement.pairs == 42
     theirs = delta_tables(ComparisonSpec(studies=("unisys-2005",)))
     ahead = sum(
         next(row.score for row in table.rows if row.contender == "jfs")
         > next(row.score for row in table.rows if row.contender == "reiser3")
         for table in theirs
     )
-    assert found.same_pairs == ahead
+    assert agreement.same_pairs == ahead
     assert "Beside Unisys 2005" in client.get("/studies/again/").content.decode()
 
 

@@ -42,13 +42,14 @@ def problems(spec: JobSpec) -> str:
 
 def test_xfs_by_smb_stands_beside_xfs(guest_spec: MakeSpec) -> None:
     plain = ConfigurationSpec("xfs", {}, "none")
-    wanted = guest_spec(configurations=(plain, SERVED), guest=GUEST, repeats=1)
-    said = {
-        run.configuration: [one.argv[0] for one in run.commands] for run in planned(wanted).runs
+    spec = guest_spec(configurations=(plain, SERVED), guest=GUEST, repeats=1)
+    programs = {
+        run.configuration: [command.argv[0] for command in run.commands]
+        for run in planned(spec).runs
     }
-    assert set(said) == {"xfs_none", "xfs_smb3.1.1_smbseal_none"}
-    assert said["xfs_smb3.1.1_smbseal_none"][-3:] == ["umount", "fsbench-smb", "umount"]
-    assert "fsbench-smb" not in said["xfs_none"]
+    assert set(programs) == {"xfs_none", "xfs_smb3.1.1_smbseal_none"}
+    assert programs["xfs_smb3.1.1_smbseal_none"][-3:] == ["umount", "fsbench-smb", "umount"]
+    assert "fsbench-smb" not in programs["xfs_none"]
 
 
 def test_what_cannot_serve_it_is_refused(guest_spec: MakeSpec, worker: Worker) -> None:
