@@ -71,8 +71,8 @@ def write_luns(path: Path, *luns: dict[str, Any]) -> None:
     for lun in luns:
         lines.append("[[lun]]")
         for key, value in lun.items():
-            shown = str(value).lower() if isinstance(value, bool) else f'"{value}"'
-            lines.append(f"{key} = {shown}")
+            literal = str(value).lower() if isinstance(value, bool) else f'"{value}"'
+            lines.append(f"{key} = {literal}")
     path.write_text("\n".join(lines) + "\n")
     path.chmod(0o600)
 
@@ -188,15 +188,15 @@ def written_on(host: Host, name: str) -> str:
     entry = host.entry(name)
     with Path(host.device(entry)).open("rb") as device:
         os.fsync(device.fileno())
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with entry.path.open("rb", buffering=0) as file:
         place = _next_data(file.fileno(), 0)
         while place is not None:
             block = os.pread(file.fileno(), _BLOCK, place)
             if block.strip(b"\0"):
-                found.update(place.to_bytes(8) + block)
+                digest.update(place.to_bytes(8) + block)
             place = _next_data(file.fileno(), place + _BLOCK)
-    return found.hexdigest()
+    return digest.hexdigest()
 
 
 _BLOCK = 64 * 1024

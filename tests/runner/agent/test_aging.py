@@ -23,15 +23,15 @@ def test_sizes_follow_from_the_seed_and_are_bounded(tmp_path: Path) -> None:
 
 
 def test_what_is_created_rewritten_and_deleted_is_counted(tmp_path: Path) -> None:
-    made = aging.Aging(str(tmp_path), random.Random(1), 10**7)
+    workload = aging.Aging(str(tmp_path), random.Random(1), 10**7)
     for _ in range(20):
-        made.create()
-    made.rewrite()
-    made.delete()
-    there = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(there) == 19 == len(made.files)
-    assert sum(path.stat().st_size for path in there) == made.used_bytes
-    assert made.written_bytes > made.used_bytes
+        workload.create()
+    workload.rewrite()
+    workload.delete()
+    paths = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(paths) == 19 == len(workload.files)
+    assert sum(path.stat().st_size for path in paths) == workload.used_bytes
+    assert workload.written_bytes > workload.used_bytes
 
 
 def test_extents_are_those_of_files_with_data(tmp_path: Path) -> None:
@@ -44,11 +44,11 @@ def test_extents_are_those_of_files_with_data(tmp_path: Path) -> None:
         text=True,
         check=True,
     ).stdout
-    told = json.loads(printed.splitlines()[0])["fsbench-layout"]
-    assert (told["files"], told["bytes"]) == (1, 2**20)
-    assert told["extents"] >= 1
+    counts = json.loads(printed.splitlines()[0])["fsbench-layout"]
+    assert (counts["files"], counts["bytes"]) == (1, 2**20)
+    assert counts["extents"] >= 1
     assert "No tool of nosuch" in printed
-    assert layouts.layouts_in({"layout-after.txt": printed}) == {"after": told}
+    assert layouts.layouts_in({"layout-after.txt": printed}) == {"after": counts}
 
 
 @pytest.mark.parametrize(

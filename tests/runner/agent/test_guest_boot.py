@@ -49,14 +49,14 @@ class Ended:
         self.code, self.messages, self.took_s = code, messages, took_s
 
     def all(self, kind: str) -> list[dict[str, Any]]:
-        return [one for one in self.messages if one["type"] == kind]
+        return [message for message in self.messages if message["type"] == kind]
 
     @property
     def reason(self) -> str:
-        return " ".join(one["reason"] for one in self.all("error"))
+        return " ".join(message["reason"] for message in self.all("error"))
 
     def output(self, name: str) -> str:
-        return "".join(one["text"] for one in self.all("output") if one["name"] == name)
+        return "".join(message["text"] for message in self.all("output") if message["name"] == name)
 
 
 def boot(
@@ -65,19 +65,19 @@ def boot(
     stop_when_alive: bool = False,
     **changes: Any,
 ) -> Ended:
-    one = guest.Guest(REQUEST | changes, [sys.executable, "-c", GUEST + body])
+    machine = guest.Guest(REQUEST | changes, [sys.executable, "-c", GUEST + body])
     begun = time.monotonic()
     if stop_when_alive:
 
         def stop() -> None:
             nonlocal begun
-            while one.boot_s is None:
+            while machine.boot_s is None:
                 time.sleep(0.02)
             begun = time.monotonic()
-            one.must_stop = True
+            machine.must_stop = True
 
         threading.Thread(target=stop, daemon=True).start()
-    code = one.run()
+    code = machine.run()
     took_s = time.monotonic() - begun
     out, _ = capfdbinary.readouterr()
     return Ended(code, [json.loads(line) for line in out.splitlines()], took_s)
@@ -127,7 +127,7 @@ say("exit", code=0)
     )
 
     assert ended.code == 0
-    assert "5000000" in {one["text"] for one in ended.all("log")}
+    assert "5000000" in {message["text"] for message in ended.all("log")}
 
 
 def test_a_guest_without_a_sign_of_life_is_ended(
@@ -226,7 +226,7 @@ say("exit", code=3)
         "I/O error, dev vda, sector 8 op 0x1:(WRITE)."
     )
     assert ended.output("oops.txt").startswith("I/O error, dev vda")
-    assert {"stop\n"} <= {one["text"] for one in ended.all("log")}
+    assert {"stop\n"} <= {message["text"] for message in ended.all("log")}
 
 
 def test_a_stop_is_passed_on_and_the_agent_may_end_by_itself(
@@ -286,7 +286,7 @@ say("exit", code=0)
     )
 
     assert ended.code == 0
-    assert [one["text"] for one in ended.all("log")] == ["whole"]
+    assert [message["text"] for message in ended.all("log")] == ["whole"]
 
 
 def test_a_guest_that_ends_before_its_agent_has_failed(
@@ -307,9 +307,9 @@ def test_a_console_that_never_stops_is_kept_up_to_a_limit(
 
     ended = boot("alive(); print('spam\\n' * 5000, flush=True); say('exit', code=0)", capfdbinary)
 
-    kept, _, said = ended.output("console.log").partition("[fsbench: ")
-    assert len(kept) == 1001
-    assert said == "the console printed 25,001 bytes; kept are the first 1,000]\n"
+    text, _, note = ended.output("console.log").partition("[fsbench: ")
+    assert len(text) == 1001
+    assert note == "the console printed 25,001 bytes; kept are the first 1,000]\n"
     assert len(ended.all("log")) == 10
     assert "console.log" in ended.all("log")[-1]["text"]
 
@@ -372,7 +372,7 @@ def test_the_agent_comes_compiled_where_the_image_has_it_so(tmp_path: Path) -> N
     for path in ("__init__.py", "tasks.py", "agent/agent.py", "agent/workloads/tree.py"):
         (tmp_path / "runner" / path).write_text("x = 1\n")
     (tmp_path / "root.squashfs").touch()
-    names = [one.name for one in initramfs.own_programs(tmp_path)]
+    names = [entry.name for entry in initramfs.own_programs(tmp_path)]
     assert names == [
         "fsbench",
         "fsbench/runner",
@@ -385,7 +385,7 @@ def test_the_agent_comes_compiled_where_the_image_has_it_so(tmp_path: Path) -> N
 
     compileall.compile_dir(tmp_path, quiet=1)
 
-    added = {one.name for one in initramfs.own_programs(tmp_path)} - set(names)
+    added = {entry.name for entry in initramfs.own_programs(tmp_path)} - set(names)
     end = f"{sys.implementation.cache_tag}.pyc"
     assert added == {
         "fsbench/runner/__pycache__",

@@ -38,38 +38,38 @@ OOPS = """\
 
 
 def test_it_says_what_a_panic_was() -> None:
-    found = kernel_log.problem_in(PANIC)
+    problem = kernel_log.problem_in(PANIC)
 
-    assert found is not None
-    assert found.kind == kernel_log.PANIC
-    assert found.is_fatal
-    assert found.sentence == "The guest's kernel panicked: sysrq triggered crash."
-    assert found.lines[0] == "Kernel panic - not syncing: sysrq triggered crash"
-    assert " panic+0x118/0x2f4" in found.lines
+    assert problem is not None
+    assert problem.kind == kernel_log.PANIC
+    assert problem.is_fatal
+    assert problem.sentence == "The guest's kernel panicked: sysrq triggered crash."
+    assert problem.lines[0] == "Kernel panic - not syncing: sysrq triggered crash"
+    assert " panic+0x118/0x2f4" in problem.lines
 
 
 def test_it_tells_an_oops_by_its_first_line_and_its_place_not_by_the_panic_it_ends_in() -> None:
-    found = kernel_log.problem_in(OOPS)
+    problem = kernel_log.problem_in(OOPS)
 
-    assert found is not None
-    assert found.kind == kernel_log.OOPS
-    assert found.sentence == (
+    assert problem is not None
+    assert problem.kind == kernel_log.OOPS
+    assert problem.sentence == (
         "The guest's kernel crashed: BUG: kernel NULL pointer dereference, address: "
         "0000000000000020, in txBegin+0x123/0x2c0 [jfs]."
     )
-    assert found.lines[0].startswith("BUG: kernel NULL")
-    assert found.lines[-1].startswith("---[ end Kernel panic")
-    assert not any("\r" in line for line in found.lines)
+    assert problem.lines[0].startswith("BUG: kernel NULL")
+    assert problem.lines[-1].startswith("---[ end Kernel panic")
+    assert not any("\r" in line for line in problem.lines)
 
 
 def test_an_io_error_before_a_crash_is_told_with_it() -> None:
     error = "[   40.0] I/O error, dev vda, sector 2048 op 0x1:(WRITE) flags 0x800 phys_seg 1\n"
 
-    found = kernel_log.problem_in(error + OOPS)
+    problem = kernel_log.problem_in(error + OOPS)
 
-    assert found is not None
-    assert found.kind == kernel_log.OOPS
-    assert found.lines[0].startswith("I/O error, dev vda")
+    assert problem is not None
+    assert problem.kind == kernel_log.OOPS
+    assert problem.lines[0].startswith("I/O error, dev vda")
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_an_io_error_before_a_crash_is_told_with_it() -> None:
     ],
 )
 def test_it_knows_every_file_systems_own_words_for_an_error(line: str) -> None:
-    found = kernel_log.problem_in(f"[    1.0] harmless\n[   99.123456] {line}\n")
+    problem = kernel_log.problem_in(f"[    1.0] harmless\n[   99.123456] {line}\n")
 
-    assert found is not None
-    assert found.kind == kernel_log.IO_ERROR
-    assert found.is_fatal
-    assert found.lines == (line,)
-    assert line.rstrip(".") in found.sentence
+    assert problem is not None
+    assert problem.kind == kernel_log.IO_ERROR
+    assert problem.is_fatal
+    assert problem.lines == (line,)
+    assert line.rstrip(".") in problem.sentence
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_terminal_codes_and_stamps_are_no_part_of_a_line() -> None:
 def test_a_trace_without_end_is_cut() -> None:
     endless = "BUG: unable to handle page fault for address: ffff\n" + "line\n" * 5000
 
-    found = kernel_log.problem_in(endless)
+    problem = kernel_log.problem_in(endless)
 
-    assert found is not None
-    assert len(found.lines) == kernel_log.MOST_LINES
+    assert problem is not None
+    assert len(problem.lines) == kernel_log.MOST_LINES

@@ -38,14 +38,17 @@ def root(tmp_path: Path) -> Path:
     for name, text in {
         "proc/stat": PROC_STAT,
         "proc/vmstat": "nr_free_pages 5\nnr_dirty 3\nnr_writeback 1\n",
-        **{f"proc/pressure/{what}": PRESSURE for what in ("cpu", "io", "memory")},
+        **{f"proc/pressure/{resource}": PRESSURE for resource in ("cpu", "io", "memory")},
         "proc/self/mountinfo": "30 20 0:26 /mine /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n",
         "proc/self/cgroup": "0::/mine/inner\n",
         "sys/fs/cgroup/inner/cpu.stat": CPU_STAT,
         "sys/fs/cgroup/inner/io.stat": IO_STAT,
         "sys/fs/cgroup/inner/memory.stat": MEMORY_STAT,
         "sys/fs/cgroup/inner/cgroup.procs": "1\n7\n",
-        **{f"sys/fs/cgroup/inner/{what}.pressure": PRESSURE for what in ("cpu", "io", "memory")},
+        **{
+            f"sys/fs/cgroup/inner/{resource}.pressure": PRESSURE
+            for resource in ("cpu", "io", "memory")
+        },
         "sys/class/powercap/intel-rapl:0/energy_uj": "900\n",
         "sys/class/powercap/intel-rapl:0/max_energy_range_uj": "1000\n",
         "sys/class/powercap/intel-rapl:0:0/energy_uj": "5\n",
@@ -64,8 +67,8 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 def sampled(root: Path, number: str = "7:1") -> tuple[Sampler, Messages]:
     """A sampler of the device of ``root`` itself, which is made to be ``number``."""
     messages: Messages = []
-    found = root.stat().st_dev
-    real = f"{sampler.os.major(found)}:{sampler.os.minor(found)}"
+    device = root.stat().st_dev
+    real = f"{sampler.os.major(device)}:{sampler.os.minor(device)}"
     folder = root / "sys/dev/block" / real
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "stat").write_text(STAT)
@@ -86,19 +89,19 @@ def first(messages: Messages) -> dict[str, int | None]:
 
 def test_it_reads_every_count_by_its_name(root: Path, alone: None) -> None:
     _, messages = sampled(root)
-    found = first(messages)
-    assert found["data.reads"] == 16671595
-    assert found["data.sectors_written"] == 1324066205
-    assert (found["data.in_flight"], found["data.flushes"]) == (0, 1749978)
-    assert found["cpu.user_ms"] == 484978720
-    assert (found["cpu.irq_ms"], found["cpu.context_switches"]) == (3040, 297072599)
-    assert found["memory.dirty_bytes"] == 3 * counters.PAGE
-    assert (found["pressure.io_some_us"], found["pressure.io_full_us"]) == (25924176580, 17)
-    assert (found["group.cpu_user_usec"], found["group.cpu_nr_throttled"]) == (200, 4)
-    assert found["group.cpu_throttled_usec"] is None
-    assert (found["group.io_rbytes"], found["group.io_wios"]) == (4096, 2)
-    assert found["group.memory_file_dirty_bytes"] == 3
-    assert found["group.pressure_memory_some_us"] == 25924176580
+    sample = first(messages)
+    assert sample["data.reads"] == 16671595
+    assert sample["data.sectors_written"] == 1324066205
+    assert (sample["data.in_flight"], sample["data.flushes"]) == (0, 1749978)
+    assert sample["cpu.user_ms"] == 484978720
+    assert (sample["cpu.irq_ms"], sample["cpu.context_switches"]) == (3040, 297072599)
+    assert sample["memory.dirty_bytes"] == 3 * counters.PAGE
+    assert (sample["pressure.io_some_us"], sample["pressure.io_full_us"]) == (25924176580, 17)
+    assert (sample["group.cpu_user_usec"], sample["group.cpu_nr_throttled"]) == (200, 4)
+    assert sample["group.cpu_throttled_usec"] is None
+    assert (sample["group.io_rbytes"], sample["group.io_wios"]) == (4096, 2)
+    assert sample["group.memory_file_dirty_bytes"] == 3
+    assert sample["group.pressure_memory_some_us"] == 25924176580
     assert messages[0][1]["absent"] == [
         [
             "energy of the device",
@@ -225,10 +228,10 @@ def test_version_1_of_control_groups_gives_what_it_has(root: Path, alone: None) 
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     _, messages = sampled(root)
-    found = first(messages)
-    assert (found["group.cpu_user_ms"], found["group.cpu_system_ms"]) == (70, 90)
-    assert (found["group.io_rbytes"], found["group.io_wbytes"]) == (512, 1024)
-    assert (found["group.io_rios"], found["group.io_wios"]) == (1, 2)
+    sample = first(messages)
+    assert (sample["group.cpu_user_ms"], sample["group.cpu_system_ms"]) == (70, 90)
+    assert (sample["group.io_rbytes"], sample["group.io_wbytes"]) == (512, 1024)
+    assert (sample["group.io_rios"], sample["group.io_wios"]) == (1, 2)
     absent = dict(messages[0][1]["absent"])
     assert absent["its control group (version 1): pressure"] == "version 1 has none"
     assert absent["its control group (version 1): memory.stat"] == "memory: not mounted"

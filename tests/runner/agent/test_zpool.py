@@ -88,15 +88,15 @@ def test_the_limit_that_is_kept_to_is_told_where_zfs_is(
 def test_devices_get_other_names_and_nothing_else_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[tuple[Path, int, int]] = []
-    monkeypatch.setattr(os, "mknod", lambda *what: made.append(what))
+    nodes: list[tuple[Path, int, int]] = []
+    monkeypatch.setattr(os, "mknod", lambda *node: nodes.append(node))
     folder = tmp_path / "nodes"
     folder.mkdir()
     (folder / "sda").write_text("left")
     zpool.make_nodes(folder, ["/dev/null"])
     assert list(folder.iterdir()) == []
     number = Path("/dev/null").stat().st_rdev
-    assert made == [(folder / "null", stat.S_IFBLK | 0o600, number)]
+    assert nodes == [(folder / "null", stat.S_IFBLK | 0o600, number)]
 
 
 def test_a_missing_device_and_an_unknown_word_end_it(
