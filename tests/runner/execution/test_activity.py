@@ -40,8 +40,8 @@ def samples() -> Iterator[dict[str, object]]:
 
 
 def sampling(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
-    for one in samples():
-        on_message(one)
+    for sample in samples():
+        on_message(sample)
     return fake.succeed(plan, on_message, should_stop)
 
 
@@ -53,18 +53,18 @@ def test_costs_become_measurements_of_the_run(
     host = make_host(FakeExecutor(sampling))
     run = carry_out(submitted(host), host)
     assert run.state == RunState.DONE, run.reason
-    found = {one.test: (one.value, one.unit) for one in measured(run) if one.test in COSTS}
-    assert found == {
+    measured_costs = {row.test: (row.value, row.unit) for row in measured(run) if row.test in COSTS}
+    assert measured_costs == {
         "write_amplification": (2.0, "B/B"),
         "mean_write_request": (8192 / 2 / 200, "KiB/request"),
         "flushes_per_1000_operations": (2.0, "flushes/1000 ops"),
     }
-    kept = records.of_run(run.pk)
-    assert kept is not None
-    assert (kept.is_whole, kept.samples, kept.seconds) == (True, 3, 2.0)
-    costs = {test: value for test, (value, _) in found.items()}
-    assert kept.costs == costs | {"operations": 2000.0}
-    scores = {one.test for one in run.series.scores.all()}
+    run_activity = records.of_run(run.pk)
+    assert run_activity is not None
+    assert (run_activity.is_whole, run_activity.samples, run_activity.seconds) == (True, 3, 2.0)
+    costs = {test: value for test, (value, _) in measured_costs.items()}
+    assert run_activity.costs == costs | {"operations": 2000.0}
+    scores = {score.test for score in run.series.scores.all()}
     assert {"write", "write_amplification"} <= scores
 
 
@@ -75,16 +75,16 @@ def test_a_run_that_fails_keeps_what_was_sampled_and_has_no_cost(
 ) -> None:
     def killed(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
         on_message(fake.environment())
-        for one in list(samples())[:3]:
-            on_message(one)
+        for sample in list(samples())[:3]:
+            on_message(sample)
         return Outcome(137, reason="The container was killed.")
 
     host = make_host(FakeExecutor(killed))
     run = carry_out(submitted(host), host)
     assert run.state == RunState.FAILED
-    kept = records.of_run(run.pk)
-    assert kept is not None
-    assert (kept.is_whole, kept.samples, kept.costs) == (False, 2, {})
+    run_activity = records.of_run(run.pk)
+    assert run_activity is not None
+    assert (run_activity.is_whole, run_activity.samples, run_activity.costs) == (False, 2, {})
 
 
 def test_messages_that_make_no_sense_cost_the_samples_and_not_the_run(
@@ -117,8 +117,8 @@ def test_a_killed_worker_keeps_what_was_sampled_until_then(
         """kill -9, as far as this thread is concerned."""
 
     def killed(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
-        for one in list(samples())[:3]:
-            on_message(one)
+        for sample in list(samples())[:3]:
+            on_message(sample)
         raise Killed
 
     host = make_host(FakeExecutor(killed))
@@ -126,13 +126,13 @@ def test_a_killed_worker_keeps_what_was_sampled_until_then(
     monkeypatch.setattr(Spool, "remove", lambda self: None)
     with pytest.raises(Killed):
         carry_out(run, host)
-    (left,) = host.spool_folder.iterdir()
-    with left.open("a") as file:
+    (spool,) = host.spool_folder.iterdir()
+    with spool.open("a") as file:
         file.write('{"message": {"type": "sam')
     assert finish.finish_spooled(host.spool_folder) == []
-    kept = records.of_run(run.pk)
-    assert kept is not None
-    assert (kept.is_whole, kept.samples) == (False, 2)
+    run_activity = records.of_run(run.pk)
+    assert run_activity is not None
+    assert (run_activity.is_whole, run_activity.samples) == (False, 2)
     assert list(host.spool_folder.iterdir()) == []
 
 
@@ -153,13 +153,13 @@ def test_a_real_run_knows_what_its_work_cost(
         host,
     )
     assert run.state == RunState.DONE, run.reason
-    kept = records.of_run(run.pk)
-    assert kept is not None
-    assert kept.is_whole
-    assert 0.9 < kept.costs["write_amplification"] < 1.5
-    assert 0.9 < kept.costs["read_amplification"] < 1.1
-    assert 32 < kept.costs["mean_write_request"] <= 256
-    activity = records.activity_of(kept)
+    run_activity = records.of_run(run.pk)
+    assert run_activity is not None
+    assert run_activity.is_whole
+    assert 0.9 < run_activity.costs["write_amplification"] < 1.5
+    assert 0.9 < run_activity.costs["read_amplification"] < 1.1
+    assert 32 < run_activity.costs["mean_write_request"] <= 256
+    activity = records.activity_of(run_activity)
     phases = ["mkfs", "mount", "benchmark", "sync", "unmount"]
     assert [step.phase for step in activity.steps] == phases
     assert [command["phase"] for command in run.commands] == phases
@@ -181,8 +181,8 @@ def test_a_seeded_cause_comes_first_of_real_runs(tmp_path: Path) -> None:
             ]
             for text in (f"{job}fsync=4\n", job)
         ]
-    found = explained(*sides)
-    first = found.work[0]
+    explanation = explained(*sides)
+    first = explanation.work[0]
     assert first.cost.test == "flushes_per_1000_operations"
     assert first.ratio > 5
 
@@ -199,7 +199,7 @@ def test_runs_are_priced_when_and_whenever_a_price_is_stated(
 
     def prices() -> dict[tuple[int, str], float]:
         return {
-            (one.run_id, one.test): one.value for one in measured() if one.test.startswith("price")
+            (row.run_id, row.test): row.value for row in measured() if row.test.startswith("price")
         }
 
     assert prices() == {}

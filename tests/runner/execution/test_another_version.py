@@ -31,8 +31,8 @@ def test_a_worker_begins_nothing_on_tables_of_another_version(
         execute.work_on(run.pk, host)
     run.refresh_from_db()
     assert run.state == RunState.QUEUED
-    said = [one for one in caplog.messages if "another version" in one]
-    assert len(said) == 1
+    messages = [message for message in caplog.messages if "another version" in message]
+    assert len(messages) == 1
     recorder.record_unapplied("studies", "9999_of_the_next_version")
     execute.work_on(run.pk, host)
     run.refresh_from_db()

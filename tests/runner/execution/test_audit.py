@@ -22,8 +22,8 @@ CarryOut = Callable[[Run, Host], Run]
 def test_an_erasure_says_who_which_lun_and_which_serial(
     make_host: MakeHost, submitted: Submit, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = {"serial": "S3X9", "wwn": "0x5002538e"}
-    monkeypatch.setattr(blockdev, "identity", lambda number: found)
+    identity = {"serial": "S3X9", "wwn": "0x5002538e"}
+    monkeypatch.setattr(blockdev, "identity", lambda number: identity)
     host = make_host()
     run = submitted(host)
     Run.objects.filter(pk=run.pk).update(created_by=User.objects.create_user("ada"))
@@ -32,11 +32,11 @@ def test_an_erasure_says_who_which_lun_and_which_serial(
     assert entry.who == f"worker:{host.name}"
     assert run.series.lun is not None
     assert entry.thing == f"LUN {host.name}/{run.series.lun.name}"
-    said = entry.detail
-    assert (said["run"], said["submitted_by"]) == (run.pk, "ada")
-    assert (said["serial"], said["wwn"]) == ("S3X9", "0x5002538e")
-    assert said["device"].startswith("/dev/loop")
-    assert said["size_bytes"] > 0
+    detail = entry.detail
+    assert (detail["run"], detail["submitted_by"]) == (run.pk, "ada")
+    assert (detail["serial"], detail["wwn"]) == ("S3X9", "0x5002538e")
+    assert detail["device"].startswith("/dev/loop")
+    assert detail["size_bytes"] > 0
 
 
 def test_a_refused_run_erased_nothing_and_says_nothing(

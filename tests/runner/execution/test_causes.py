@@ -22,7 +22,7 @@ ENDED = Outcome(STOPPED, reason="The container was stopped from outside.", cause
 
 
 @pytest.mark.parametrize(
-    ("said", "stop_reason", "outcome", "cause"),
+    ("done", "stop_reason", "outcome", "cause"),
     [
         ({}, "", GONE, Cause.DAEMON),
         ({}, "", KILLED, Cause.KILLED),
@@ -43,11 +43,11 @@ ENDED = Outcome(STOPPED, reason="The container was stopped from outside.", cause
         ({"ok": False, "stopped": True}, "", SILENT, Cause.SILENT),
     ],
 )
-def test_why_not(said: dict[str, Any], stop_reason: str, outcome: Outcome, cause: Cause) -> None:
+def test_why_not(done: dict[str, Any], stop_reason: str, outcome: Outcome, cause: Cause) -> None:
     recorder = Recorder(LeaseHandle(1, 1, 1), TimedProgress(), lambda: False, time_limit_s=60)
     recorder.stop_reason = stop_reason
-    if said:
-        recorder.take({"type": "done", **said})
+    if done:
+        recorder.take({"type": "done", **done})
         recorder.read()
     ending = finish.interrupted_ending(outcome, recorder)
     assert ending.cause == cause

@@ -105,8 +105,8 @@ class Lab:
         machine = Machine(clients=tuple((name, "nas") for name in others))
         worker = Worker.objects.get(name=first)
         work = {"name": "work", "version": 1, "space_mb": 8, "text": JOB, "time_limit_s": 60}
-        given = {"tool": "own-fio", "parameters": work} | changes
-        return write_run(worker, "tmpfs", lun="nas", machine=machine, **given)
+        arguments = {"tool": "own-fio", "parameters": work} | changes
+        return write_run(worker, "tmpfs", lun="nas", machine=machine, **arguments)
 
     def ask(self, run_id: int, worker: Worker) -> bool:
         """As the broker brings the message to the other worker."""
@@ -130,9 +130,9 @@ class Lab:
         """What is in the folders of fsbench beside their markers."""
         return {
             name: [
-                one.name
-                for one in Path(mounts.path_of(host.entry("nas"))).iterdir()
-                if one.name != mount_folder.MARKER
+                path.name
+                for path in Path(mounts.path_of(host.entry("nas"))).iterdir()
+                if path.name != mount_folder.MARKER
             ]
             for name, host in self.hosts.items()
         }
@@ -161,8 +161,10 @@ def test_two_workers_measure_at_once_and_what_both_did_is_the_result(lab: Lab) -
     run = lab.carry_out(lab.submitted())
     assert run.state == RunState.DONE, (run.reason, list(run.clients.values()))
     assert states(run) == {"node1": "done", "node2": "done"}
-    rows = {(one.test, one.load): one for one in measurements.rows_of(run.pk, 1000) or []}
-    first, second = ({(row[0], row[1]): row[4] for row in one.results} for one in run.clients.all())
+    rows = {(row.test, row.load): row for row in measurements.rows_of(run.pk, 1000) or []}
+    first, second = (
+        {(row[0], row[1]): row[4] for row in client.results} for client in run.clients.all()
+    )
     rate = next(key for key in rows if key[0].endswith("read_iops"))
     assert rows[rate].value == pytest.approx(first[rate] + second[rate])
     assert first[rate] > 0 < second[rate]
@@ -170,11 +172,11 @@ def test_two_workers_measure_at_once_and_what_both_did_is_the_result(lab: Lab) -
     assert not any("cpu" in test for test, _ in rows)
     names = set(run.artefacts.values_list("name", flat=True))
     assert {"fio.json", "node2/fio.json", "node2/commands.jsonl"} <= names
-    said = run.conditions["clients"]
-    assert said["count"] == 2
-    assert said["one_machine"] == [["node1", "node2"]]
-    assert 0.5 < said["overlap"] <= 1
-    assert said["skew_s"] < 0.5
+    conditions = run.conditions["clients"]
+    assert conditions["count"] == 2
+    assert conditions["one_machine"] == [["node1", "node2"]]
+    assert 0.5 < conditions["overlap"] <= 1
+    assert conditions["skew_s"] < 0.5
     assert Lease.objects.exclude(run=None).count() == 0
     assert lab.left() == {"node1": [], "node2": []}
     assert dict(run.clients.get(place=1).facts)["Kernel"]
@@ -184,13 +186,13 @@ def test_two_workers_measure_at_once_and_what_both_did_is_the_result(lab: Lab) -
 
 def test_a_client_ends_when_its_agent_says_so_and_not_when_that_is_read() -> None:
     """What the agent prints may wait behind thousands of lines."""
-    said = participant._ClientMessages(Mock(), Mock(), start_at=clock.now())
+    messages = participant._ClientMessages(Mock(), Mock(), start_at=clock.now())
     ended_s = time.time() - 3
     began = fake.message("began", late_s=0.001)
     step = {"phase": "benchmark", "argv": ["fio"], "exit_code": 0, "duration_s": 1.0}
-    said.take(began)
-    said.take(fake.message("command", **step) | {"at": ended_s})
-    assert said.times()["ended_at"].timestamp() == pytest.approx(
+    messages.take(began)
+    messages.take(fake.message("command", **step) | {"at": ended_s})
+    assert messages.times()["ended_at"].timestamp() == pytest.approx(
         clock.database_time(ended_s).timestamp(), abs=0.1
     )
 
@@ -205,9 +207,9 @@ def test_each_client_measures_in_a_container_of_its_own(
     run = lab.carry_out(lab.submitted())
     assert run.state == RunState.DONE, (run.reason, list(run.clients.values()))
     assert states(run) == {"node1": "done", "node2": "done"}
-    said = run.conditions["clients"]
-    assert said["skew_s"] < barrier.LATE_S
-    assert said["overlap"] > 0.5
+    conditions = run.conditions["clients"]
+    assert conditions["skew_s"] < barrier.LATE_S
+    assert conditions["overlap"] > 0.5
     assert lab.left() == {"node1": [], "node2": []}
 
 
@@ -231,8 +233,8 @@ def test_two_file_systems_under_one_name_are_not_measured_together(lab: Lab) -> 
     lab.host("node2", FakeExecutor())
     run = lab.carry_out(lab.submitted())
     assert run.state == RunState.FAILED
-    said = "fsbench-node1, the folder of node1 on its mount, is not at "
-    assert f"The client node2 could not go on: Refused: {said}{lab.points[1]}" in run.reason
+    refusal = "fsbench-node1, the folder of node1 on its mount, is not at "
+    assert f"The client node2 could not go on: Refused: {refusal}{lab.points[1]}" in run.reason
     assert [host.executor.plans for host in lab.hosts.values()] == [[], []]  # type: ignore[attr-defined]
 
 
@@ -249,18 +251,18 @@ def test_a_folder_that_this_user_may_not_see_says_nothing(lab: Lab) -> None:
     for path in (own, own / mount_folder.MARKER):
         os.chown(path, 65534, 65534)
     request = {"point": ".", "beside": {"folder": "fsbench-node1", "id": of_first}}
-    asked = (
+    script = (
         "import os, mount_folder; os.setgroups([]); os.setresuid(65534, 65534, 65534); "
         f"print(mount_folder.is_beside({request!r}))"
     )
-    said = subprocess.run(
-        [sys.executable, "-c", asked],
+    process = subprocess.run(
+        [sys.executable, "-c", script],
         cwd=lab.points[1],
         env={"PYTHONPATH": str(Path(mount_folder.__file__).parent)},
         capture_output=True,
         text=True,
     )
-    assert said.stdout.strip() == "None", said.stderr
+    assert process.stdout.strip() == "None", process.stderr
 
 
 def test_a_client_that_does_not_answer_is_named(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,9 +345,9 @@ def test_a_client_ends_in_time_while_the_database_hangs(
     def measure(plan: Any, say: Callable[..., None], should_stop: Callable[[], bool]) -> Any:
         settings.WORKER_SILENT_AFTER_S = 3
         monkeypatch.setattr(parts, "heartbeat", hang)
-        found = fake.wait_to_be_stopped(plan, say, should_stop)
+        outcome = fake.wait_to_be_stopped(plan, say, should_stop)
         has_ended.set()
-        return found
+        return outcome
 
     def hang(part: parts.Part) -> None:
         in_time.append(has_ended.wait(15))

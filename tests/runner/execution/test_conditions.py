@@ -17,11 +17,11 @@ def command(phase: str, duration_s: float, exit_code: int | None = 0) -> dict[st
 
 def test_the_kernels_counts_have_names() -> None:
     text = "  108364      224  1873886     5726   117429    34863 16291151    24391        0\n"
-    found = conditions.parse_statistics(text)
-    assert found["reads"] == 108364
-    assert found["sectors_written"] == 16291151
-    assert list(found)[-1] == "in_flight"
-    assert "busy_ms" not in found
+    counts = conditions.parse_statistics(text)
+    assert counts["reads"] == 108364
+    assert counts["sectors_written"] == 16291151
+    assert list(counts)[-1] == "in_flight"
+    assert "busy_ms" not in counts
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "1 2 x"])

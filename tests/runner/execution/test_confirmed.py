@@ -31,8 +31,8 @@ class Disks:
         self.files = [folder / f"{name}-{number}.img" for number in (1, 2)]
         self.devices = []
         for file in self.files:
-            with file.open("wb") as made:
-                made.truncate(400 * MIB)
+            with file.open("wb") as image:
+                image.truncate(400 * MIB)
             device = tool("losetup", "--direct-io=on", "--find", "--show", str(file))
             stack.callback(tool, "losetup", "--detach", device)
             self.devices.append(device)

@@ -9,7 +9,7 @@ from runner.executors import fake
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("fields", "expected"),
     [
         ({"filesystem": "zfs", "arc_max_bytes": 96 * 2**20}, "96 MiB"),
         # An image of before says nothing, and what it does not say is not known.
@@ -18,7 +18,9 @@ from runner.executors import fake
         ({"filesystem": "ext4", "arc_max_bytes": 96 * 2**20}, None),
     ],
 )
-def test_the_limit_of_the_arc_is_a_fact_of_zfs(said: dict[str, Any], expected: str | None) -> None:
-    mounted = {"options": "rw,noatime"} | said
+def test_the_limit_of_the_arc_is_a_fact_of_zfs(
+    fields: dict[str, Any], expected: str | None
+) -> None:
+    mounted = {"options": "rw,noatime"} | fields
     facts = environment_facts(fake.environment(), fake.FakeExecutor(), [], "none", mounted)
     assert dict(facts["File system"]).get("Most memory of the cache (ARC)") == expected

@@ -55,7 +55,7 @@ def dropped() -> int:
 def test_the_page_cache_is_dropped_unless_its_host_says_no(
     make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
-    said = []
+    texts = []
     for drops_caches in (True, False):
         before = dropped()
         host = make_host(name=f"host-{drops_caches}".lower(), drops_caches=drops_caches)
@@ -63,11 +63,11 @@ def test_the_page_cache_is_dropped_unless_its_host_says_no(
         assert run.state == RunState.DONE
         # Other processes of the tests may drop it meanwhile.
         assert dropped() > before or not drops_caches
-        found = LogLine.objects.filter(run=run, text__contains="page cache")
-        said += [line.text for line in found]
+        lines = LogLine.objects.filter(run=run, text__contains="page cache")
+        texts += [line.text for line in lines]
         assert run.conditions["before"]["caches_dropped"] == drops_caches
         host.stop()
-    assert said == [
+    assert texts == [
         "The host's page cache was dropped.",
         "The host's page cache was left as it is (FSBENCH_DROP_CACHES).",
     ]
@@ -85,7 +85,7 @@ def test_a_good_run_is_measured_and_scored(
     assert [command["phase"] for command in run.commands] == [
         *("mkfs", "mount", "benchmark", "unmount")
     ]
-    assert len([one for one in measured(run) if one.unit != "s"]) == 24
+    assert len([row for row in measured(run) if row.unit != "s"]) == 24
     assert run.series.scores.filter(test="write", category="maximum").get().value == 1136
     artefact = run.artefacts.get(name="iozone.txt")
     assert b"iozone test complete" in ingest.artefact_bytes(artefact)
@@ -266,7 +266,7 @@ def test_a_failed_run_keeps_its_output_and_measures_nothing(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         (fake.iozone_text([(4, 64), (8, 64), (4, 128)]), "lacks 6 of 24 values, first write"),
         ("nothing that iozone would print", "cannot be read"),
@@ -274,7 +274,7 @@ def test_a_failed_run_keeps_its_output_and_measures_nothing(
     ],
 )
 def test_an_incomplete_matrix_is_a_failed_run(
-    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, text: str, said: str
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, text: str, words: str
 ) -> None:
     def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
         on_message(fake.environment())
@@ -286,7 +286,7 @@ def test_an_incomplete_matrix_is_a_failed_run(
     host = make_host(FakeExecutor(script))
     run = carry_out(submitted(host), host)
     assert run.state == RunState.FAILED
-    assert said in run.reason
+    assert words in run.reason
     assert run.artefacts.count() == 1
     assert_not_measured(run)
 
@@ -445,10 +445,10 @@ def test_a_database_that_goes_away_between_a_measurement_and_its_end_ends_no_run
     failures = [OperationalError("server closed the connection unexpectedly")]
     gathered = client_results.collect_results
 
-    def fail_once(*asked: Any) -> Any:
+    def fail_once(*arguments: Any) -> Any:
         if failures:
             raise failures.pop()
-        return gathered(*asked)
+        return gathered(*arguments)
 
     monkeypatch.setattr(client_results, "collect_results", fail_once)
     carry_out(run, host)
@@ -469,7 +469,7 @@ def test_a_result_that_cannot_be_stored_fails_the_run_whole(
     carry_out(run, host)
     assert run.state == RunState.FAILED
     assert "cannot be stored: write was measured in KB/s and in ops/s." in run.reason
-    assert {kept.name for kept in run.artefacts.all()} == {"iozone.txt", "commands.jsonl"}
+    assert {artefact.name for artefact in run.artefacts.all()} == {"iozone.txt", "commands.jsonl"}
     assert_not_measured(run)
 
 
@@ -488,13 +488,15 @@ class TestDirectory:
         self, make_host: MakeHost, submitted: Submit, carry_out: CarryOut, folder: Path
     ) -> None:
         host = make_host()
-        found = self.filesystem_of(folder)
-        assert found in FILESYSTEMS, f"these tests need a disk with a known file system: {found}"
-        run = carry_out(submitted(host, found, lun="folder"), host)
+        filesystem = self.filesystem_of(folder)
+        assert filesystem in FILESYSTEMS, (
+            f"these tests need a disk with a known file system: {filesystem}"
+        )
+        run = carry_out(submitted(host, filesystem, lun="folder"), host)
         assert run.state == RunState.DONE
         assert [command["phase"] for command in run.commands] == ["benchmark"]
         (lun,) = host.announcement().luns
-        assert ["File system", found] in lun.identity
+        assert ["File system", filesystem] in lun.identity
         assert lun.device == str(folder)
         assert lun.schedulers == []
 
@@ -512,11 +514,11 @@ class TestDirectory:
         self, make_host: MakeHost, submitted: Submit, carry_out: CarryOut, folder: Path
     ) -> None:
         host = make_host()
-        found = self.filesystem_of(folder)
-        run = carry_out(submitted(host, found, lun="folder", scheduler="none"), host)
+        filesystem = self.filesystem_of(folder)
+        run = carry_out(submitted(host, filesystem, lun="folder", scheduler="none"), host)
         assert "no I/O scheduler" in run.reason
         options = {"atime": "noatime"}
-        run = carry_out(submitted(host, found, lun="folder", options=options), host)
+        run = carry_out(submitted(host, filesystem, lun="folder", options=options), host)
         assert "no mkfs or mount option" in run.reason
 
 
@@ -636,17 +638,17 @@ def test_a_lun_that_is_taken_while_the_worker_waits_for_the_database_is_not_eras
 ) -> None:
     host = make_host()
     run = submitted(host)
-    still_wanted, taken = last_checks.still_wanted, []
+    still_wanted, descriptors = last_checks.still_wanted, []
 
     def take_meanwhile(*arguments: Any) -> None:
         still_wanted(*arguments)
-        taken.append(os.open(host.device(host.entry("scratch")), os.O_RDONLY | os.O_EXCL))
+        descriptors.append(os.open(host.device(host.entry("scratch")), os.O_RDONLY | os.O_EXCL))
 
     monkeypatch.setattr(last_checks, "still_wanted", take_meanwhile)
     try:
         carry_out(run, host)
     finally:
-        for descriptor in taken:
+        for descriptor in descriptors:
             os.close(descriptor)
     assert run.state == RunState.FAILED
     assert "scratch was not erased" in run.reason
@@ -664,11 +666,11 @@ def test_a_lun_that_is_taken_while_a_tracer_is_made_ready_is_not_erased(
     @contextlib.contextmanager
     def slow(*arguments: Any, **named: Any) -> Iterator[Tracing]:
         device = host.device(host.entry("scratch"))
-        taken = os.open(device, os.O_RDONLY | os.O_EXCL)
+        descriptor = os.open(device, os.O_RDONLY | os.O_EXCL)
         try:
             yield Tracing()
         finally:
-            os.close(taken)
+            os.close(descriptor)
 
     monkeypatch.setattr(execute, "tracing", slow)
     carry_out(run, host)

@@ -138,12 +138,12 @@ def test_a_container_gets_both_devices_and_no_third(
     monkeypatch.setenv("DOCKER_HOST", docker_host)
     client = docker.DockerClient(docker_host)
     executor = DockerExecutor(runner_image, "test")
-    seen: list[str] = []
+    devices: list[str] = []
     create = executor._create
 
     def look(plan: RunPlan, target: object) -> object:
         container = create(plan, target)  # type: ignore[arg-type]
-        seen.extend(
+        devices.extend(
             f"{device['PathOnHost']} {device['PathInContainer']}"
             for device in container.attrs["HostConfig"]["Devices"]
         )
@@ -156,11 +156,11 @@ def test_a_container_gets_both_devices_and_no_third(
     execute.work_on(run.pk, host)
     run.refresh_from_db()
     assert run.state == RunState.DONE, run.reason
-    assert seen == [
+    assert devices == [
         f"{device_of(host, 'scratch')} /dev/fsbench/scratch",
         f"{device_of(host, 'log')} /dev/fsbench/log",
     ]
-    assert other_loop not in " ".join(seen)
+    assert other_loop not in " ".join(devices)
     assert client.containers.list(all=True) == []
     client.close()
 
@@ -225,8 +225,8 @@ def test_the_journal_of_another_mounted_file_system_is_not_erased(
     point = tmp_path / "mounted"
     point.mkdir()
     log = JournalLun(device_of(host, "log"), 100 * MIB)
-    made = [journal_command(filesystem, {}, log), mkfs_command(filesystem, {}, loop, log)]
-    for command in filter(None, made):
+    commands = [journal_command(filesystem, {}, log), mkfs_command(filesystem, {}, loop, log)]
+    for command in filter(None, commands):
         tool(*command)
     flags = ["-o", f"logdev={log.device},nouuid"] if filesystem == "xfs" else []
     tool("mount", *flags, loop, str(point))
@@ -300,11 +300,11 @@ def test_the_host_decides_which_lun_keeps_journals(
         lun_file,
         *(
             sparse_lun(
-                folder / f"{one.get('name', 'scratch')}.img",
-                **({"size": sizes[one["name"]]} if one.get("name") in sizes else {}),
-                **one,
+                folder / f"{lun.get('name', 'scratch')}.img",
+                **({"size": sizes[lun["name"]]} if lun.get("name") in sizes else {}),
+                **lun,
             )
-            for one in lists
+            for lun in lists
         ),
     )
     carry_out(run, host)
@@ -335,18 +335,18 @@ def _number(device: str) -> int:
 @pytest.fixture
 def loops(tmp_path: Path) -> Iterator[Callable[[int], str]]:
     """``loops(bytes)`` is a loop device of this size."""
-    made: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
 
     def make(size: int) -> str:
-        path = tmp_path / f"loop{len(made)}.img"
+        path = tmp_path / f"loop{len(paths)}.img"
         path.touch()
         os.truncate(path, size)
         device = tool("losetup", "--find", "--show", str(path))
-        made[device] = path
+        paths[device] = path
         return device
 
     yield make
-    for device, path in made.items():
+    for device, path in paths.items():
         tool("losetup", "--detach", device)
         path.unlink()  # some tools make a large one of 8 GiB on the disk
 
@@ -371,8 +371,8 @@ def test_mkfs_accepts_the_smallest_journal_and_a_large_one(
         for name, device, role in (("d", data, "data"), ("j", log.device, "journal"))
     ]
     for entry in entries:
-        ok, said = checks._signature(entry, _number(str(entry.path)), str(entry.path))
-        assert ok, said
+        ok, message = checks._signature(entry, _number(str(entry.path)), str(entry.path))
+        assert ok, message
 
 
 @pytest.mark.parametrize("slug", ["ext3", "ext4", "xfs", "reiser3"])
@@ -402,9 +402,9 @@ def test_every_mkfs_is_accepted_and_recognised_as_own(
     spec = FILESYSTEMS[slug]
     device = loops(spec.minimum_bytes)
     tool(*mkfs_command(slug, {}, device))
-    found = signatures.of(device)
-    assert found
-    assert {signature.label for signature in found} == {OWN_LABEL}
+    recognised = signatures.of(device)
+    assert recognised
+    assert {signature.label for signature in recognised} == {OWN_LABEL}
     entry = LunEntry("d", "device", Path(device))
     assert checks._signature(entry, _number(device), device)[0]
 
@@ -434,9 +434,9 @@ def test_a_file_system_that_this_kernel_does_not_know_is_refused_with_the_reason
 ) -> None:
     spec = FILESYSTEMS[slug]
     host = make_host(LocalExecutor())
-    known = Path("/proc/filesystems").read_text().split()
+    supported = Path("/proc/filesystems").read_text().split()
     ability = host.capabilities.filesystems[slug]
-    assert ability["usable"] == (spec.kernel_name in known)
+    assert ability["usable"] == (spec.kernel_name in supported)
     if ability["usable"]:
         run = carry_out(submitted(host, slug), host)
         assert run.state == RunState.DONE, run.reason
@@ -455,28 +455,28 @@ def test_missing_tools_are_named_with_their_package(
 ) -> None:
     spec = FILESYSTEMS[slug]
     executor = LocalExecutor()
-    said = dict(executor._environment())
-    said["tools"] = said["tools"] | {spec.mkfs[0]: {"path": "", "version": ""}}
-    monkeypatch.setattr(executor, "_environment", lambda: said)
-    for known in (["ext4"], ["ext4", spec.kernel_name]):
-        said["filesystems"] = known
+    environment = dict(executor._environment())
+    environment["tools"] = environment["tools"] | {spec.mkfs[0]: {"path": "", "version": ""}}
+    monkeypatch.setattr(executor, "_environment", lambda: environment)
+    for filesystems in (["ext4"], ["ext4", spec.kernel_name]):
+        environment["filesystems"] = filesystems
         reason = executor.probe().filesystems[slug]["reason"]
         assert spec.tool_package in reason
-        assert ("cannot mount" in reason) == (spec.kernel_name not in known)
+        assert ("cannot mount" in reason) == (spec.kernel_name not in filesystems)
 
 
 def test_a_played_run_erases_both_luns_only_after_all_checks(
     make_host: MakeHost, submitted: Submit, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[tuple[str, str]] = []
+    events: list[tuple[str, str]] = []
     verify = checks.verify
 
     def note(entry: LunEntry, *arguments: Any) -> list[checks.Check]:
-        made.append(("verified", entry.name))
+        events.append(("verified", entry.name))
         return verify(entry, *arguments)
 
     def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
-        made.append(("ran", plan.journal_device))
+        events.append(("ran", plan.journal_device))
         return fake.succeed(plan, on_message, should_stop)
 
     host = make_host(FakeExecutor(script))
@@ -484,7 +484,7 @@ def test_a_played_run_erases_both_luns_only_after_all_checks(
     monkeypatch.setattr(checks, "verify", note)
     carry_out(run, host)
     assert run.state == RunState.DONE, run.reason
-    assert made == [
+    assert events == [
         # Also once more when the database was asked whether the run may still begin.
         *(("verified", "scratch"), ("verified", "log")) * 3,
         ("ran", "/dev/fsbench/log"),

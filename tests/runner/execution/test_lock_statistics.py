@@ -47,8 +47,8 @@ def test_it_says_why_nothing_is_known(tmp_path: Path) -> None:
     switch.write_text("0\n")
     assert "switched off" in lock_statistics.read(table, switch).reason
     switch.write_text("1\n")
-    found = lock_statistics.read(table, switch)
-    assert (found.reason, len(found.waits)) == ("", 2)
+    statistics = lock_statistics.read(table, switch)
+    assert (statistics.reason, len(statistics.waits)) == ("", 2)
 
 
 def test_a_table_that_cannot_be_read_is_told(

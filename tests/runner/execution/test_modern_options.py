@@ -74,7 +74,9 @@ def test_features_go_together(
 ) -> None:
     """And the kernel mounts what they make."""
     tool(*mkfs_command(slug, validated_options(slug, options), disk))
-    assert [one.label for one in signatures.of(disk)] == ["fsbench"] * len(signatures.of(disk))
+    assert [signature.label for signature in signatures.of(disk)] == ["fsbench"] * len(
+        signatures.of(disk)
+    )
     argv = mount_command(slug, {}, disk, str(tmp_path))
     tool("unshare", "--mount", "--propagation", "private", *argv)
     if slug == "ext4":
@@ -84,10 +86,10 @@ def test_features_go_together(
 
 def test_a_log_larger_than_an_allocation_group_is_refused_before_mkfs_does(disk: str) -> None:
     lun = Lun(name="disk1", size_bytes=400 * MIB, kind=Lun.Kind.DEVICE)
-    (said,) = option_conflicts("xfs", {"log_size_mb": "120"}, lun)
-    assert "does not fit into an allocation group of disk1 (100 MiB)" in said
+    (conflict,) = option_conflicts("xfs", {"log_size_mb": "120"}, lun)
+    assert "does not fit into an allocation group of disk1 (100 MiB)" in conflict
     with pytest.raises(subprocess.CalledProcessError):
         tool(*mkfs_command("xfs", {"log_size_mb": "120"}, disk))
     assert not list(option_conflicts("xfs", {"log_size_mb": "80"}, lun))
-    (said,) = option_conflicts("xfs", {"log_size_mb": "80"}, None, Lun(name="log1"))
-    assert "The log on log1 has the size of that LUN" in said
+    (conflict,) = option_conflicts("xfs", {"log_size_mb": "80"}, None, Lun(name="log1"))
+    assert "The log on log1 has the size of that LUN" in conflict

@@ -48,7 +48,7 @@ def own(host: Host) -> Path:
 def test_workers_with_one_list_have_folders_of_their_own(make_host: MakeHost, point: Path) -> None:
     hosts = [make_host(name=name) for name in ("node1", "node2")]
     assert [own(host).name for host in hosts] == ["fsbench-node1-share", "fsbench-node2-share"]
-    assert [one.problem for host in hosts for one in host.announcement().luns] == ["", ""]
+    assert [lun.problem for host in hosts for lun in host.announcement().luns] == ["", ""]
 
 
 @pytest.mark.parametrize("is_of_another_name", [False, True], ids=["same host", "host renamed"])
@@ -70,7 +70,7 @@ def test_a_folder_of_before_stays_the_workers(
     hosts = [make_host(name=name) for name in ("node1", "node2")]
     assert own(hosts[0]) == before
     assert own(hosts[1]).name == "fsbench-node2-share"
-    assert [one.problem for host in hosts for one in host.announcement().luns] == ["", ""]
+    assert [lun.problem for host in hosts for lun in host.announcement().luns] == ["", ""]
 
 
 def test_luns_check_knows_the_folder_for_its_own(
@@ -78,9 +78,9 @@ def test_luns_check_knows_the_folder_for_its_own(
 ) -> None:
     for name, value in (("LUNS", str(lun_file)), ("EXECUTOR", "local"), ("WORKER", "node1")):
         monkeypatch.setenv(f"FSBENCH_{name}", value)
-    said = StringIO()
-    call_command("luns", "check", stdout=said)
-    assert f"ok   folder: {point}/fsbench-node1-share is fsbench's own" in said.getvalue()
+    output = StringIO()
+    call_command("luns", "check", stdout=output)
+    assert f"ok   folder: {point}/fsbench-node1-share is fsbench's own" in output.getvalue()
 
 
 def test_it_is_measured_where_it_is_mounted_and_left_clean(
@@ -102,7 +102,7 @@ def test_it_is_measured_where_it_is_mounted_and_left_clean(
     assert "size=65536k" in dict(facts["LUN"])["Mount options"]
     assert dict(facts["LUN"])["Source"] == "tmpfs"
     assert (point / "theirs").read_text() == "kept"
-    assert [one.name for one in own(host).iterdir()] == [mount_folder.MARKER]
+    assert [path.name for path in own(host).iterdir()] == [mount_folder.MARKER]
 
 
 def test_another_mount_under_its_name_is_refused(
@@ -141,19 +141,19 @@ def test_the_agent_touches_nothing_without_the_marker(
     host = make_host(LocalExecutor())
     run = submitted(host, "tmpfs", lun="share")
     folder, run_plan = own(host), LocalExecutor.run
-    left = folder / "fsbench.work"
+    leftover = folder / "fsbench.work"
 
     def swap(*arguments: object, **named: object) -> object:
         """Behind the last check of the worker."""
         (folder / mount_folder.MARKER).unlink()
-        left.mkdir()
+        leftover.mkdir()
         return run_plan(*arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(LocalExecutor, "run", swap)
     carry_out(run, host)
     assert run.state == RunState.FAILED
     assert "is not the folder that fsbench made" in run.reason
-    assert left.is_dir()
+    assert leftover.is_dir()
 
 
 def test_a_run_whose_server_falls_silent_is_ended(

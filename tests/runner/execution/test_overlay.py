@@ -19,10 +19,10 @@ QUICK = {"depths": [1], "runtime_s": 1, "ramp_s": 0, "file_mb": 8, "time_limit_s
 
 def test_each_time_it_is_mounted_it_is_above_and_each_unmounting_takes_both() -> None:
     plan = plan_run("ext4", OVER_EXT4, "fio-depths", QUICK, device="/dev/sdx", size_bytes=2**30)
-    said = [f"{one.phase} {one.argv[0]}" for one in plan.steps if one.phase != "benchmark"]
+    commands = [f"{step.phase} {step.argv[0]}" for step in plan.steps if step.phase != "benchmark"]
     up = ["mount mount", "overlay mkdir", "overlay mount"]
     down = ["unmount umount", "unmount umount"]
-    assert said == ["mkfs mkfs.ext4", *up, *[*down, *up] * 2, *down]
+    assert commands == ["mkfs mkfs.ext4", *up, *[*down, *up] * 2, *down]
     words = next(step.argv for step in plan.steps if step.argv[:3] == ["mount", "-t", "overlay"])
     assert words[4].split(",") == [
         f"{name}dir=/mnt/fsbench/fsbench.overlay.{name}" for name in ("lower", "upper", "work")
@@ -57,8 +57,8 @@ def test_it_is_measured_like_any_other_configuration(
 ) -> None:
     host, chosen = make_host(LocalExecutor()), presets()[preset]
     parameters = {**chosen.parameters, **(QUICK if chosen.tool == "fio-depths" else {})}
-    asked = {"tool": chosen.tool, "parameters": parameters, "options": OVER_EXT4}
-    run = carry_out(submitted(host, filesystem, scheduler="none", **asked), host)
+    arguments = {"tool": chosen.tool, "parameters": parameters, "options": OVER_EXT4}
+    run = carry_out(submitted(host, filesystem, scheduler="none", **arguments), host)
     assert run.state == RunState.DONE, run.reason
     assert run.series.configuration.label == f"{filesystem}_overlay_none"
     assert measured(run)

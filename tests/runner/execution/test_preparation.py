@@ -205,8 +205,8 @@ def test_what_held_for_the_run_is_noted_beside_what_always_holds(
     assert dict(facts["LUN"])["Size"] == f"{64 * MIB} bytes"
     folder = Path("/sys/devices/system/cpu/vulnerabilities")
     if folder.is_dir():
-        said = dict(facts["Processor vulnerabilities and mitigations"])
-        assert said["meltdown"] == (folder / "meltdown").read_text().strip()
+        mitigations = dict(facts["Processor vulnerabilities and mitigations"])
+        assert mitigations["meltdown"] == (folder / "meltdown").read_text().strip()
 
     before, device = first.conditions["before"], first.conditions["device"]
     assert before["scheduler"] == "mq-deadline"
@@ -288,7 +288,7 @@ def test_two_luns_of_a_host_at_once_contend(
         run.refresh_from_db()
         assert run.state == RunState.DONE, run.reason
         assert run.is_contended
-        assert [found["run"] for found in run.conditions["others"]] == [other.pk]
+        assert [entry["run"] for entry in run.conditions["others"]] == [other.pk]
     # The one that ended first was scored when it was known already that it was not alone.
     for run in runs:
         assert all("contended" in score.flags for score in run.series.scores.all())

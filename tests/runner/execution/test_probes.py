@@ -62,14 +62,14 @@ def test_the_first_run_of_a_block_measures_the_lun_and_all_are_set_against_it(
     first, second = runs
     assert phases(first)[:2] == ["probe", "mkfs"]
     assert "probe" not in phases(second)
-    made = LunProbe.objects.get()
-    assert (made.run, made.lun) == (first, first.series.lun)
-    assert first.probe == second.probe == made
-    found = read_probe(made.result)
-    assert found.device_bytes == 64 * 2**20
-    assert found.from_byte == 2**20
-    assert len(found.points) == 5
-    assert {"write_cache", "scheduler", "logical_block_size"} <= set(made.state)
+    probe = LunProbe.objects.get()
+    assert (probe.run, probe.lun) == (first, first.series.lun)
+    assert first.probe == second.probe == probe
+    result = read_probe(probe.result)
+    assert result.device_bytes == 64 * 2**20
+    assert result.from_byte == 2**20
+    assert len(result.points) == 5
+    assert {"write_cache", "scheduler", "logical_block_size"} <= set(probe.state)
     score = second.series.scores.get(test="random_read", category="total_average")
     assert score.share["percent"] > 0
     assert score.share["probes"] == 1

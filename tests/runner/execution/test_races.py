@@ -31,7 +31,7 @@ def test_the_best_is_found_on_a_loop_device(
 ) -> None:
     host = make_host(LocalExecutor())
     announce(host.announcement(has_started=True))
-    wanted = JobSpec(
+    spec = JobSpec(
         lun_id=Lun.objects.get(name="scratch").pk,
         configurations=(
             ConfigurationSpec("ext4", {"journal_mode": "journal"}, "none"),
@@ -42,7 +42,7 @@ def test_the_best_is_found_on_a_loop_device(
         race=RaceSpec(runs=40, margin_percent=5),
         new_study="Race",
     )
-    first, _ = submit(wanted, "scratch", None)
+    first, _ = submit(spec, "scratch", None)
     carry_out(first, host)
     race = Race.objects.get()
     report = races.report_of(race.job)
@@ -51,5 +51,5 @@ def test_the_best_is_found_on_a_loop_device(
     assert race.conclusion.startswith("ext4_none came out best of 2 configurations")
     assert report.remaining_runs
     # What decided is what the runs have measured.
-    kept = {str(one.run_id): one.value for one in measured() if one.test == "write"}
-    assert race.values == pytest.approx(kept)
+    values = {str(row.run_id): row.value for row in measured() if row.test == "write"}
+    assert race.values == pytest.approx(values)

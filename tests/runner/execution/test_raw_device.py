@@ -37,7 +37,7 @@ def test_it_is_measured_and_leaves_a_lun_that_fsbench_knows_as_its_own(
     for filesystem in ("raw", "ext4", "raw"):
         run = carry_out(fio(submitted, host, filesystem), host)
         assert run.state == RunState.DONE, run.reason
-        tests.append({(one.test, one.load) for one in measured(run) if "iops" in one.test})
+        tests.append({(row.test, row.load) for row in measured(run) if "iops" in row.test})
     assert run.series.configuration.label == "raw_none"
     assert ("random_4k_write_iops", "iodepth=1") in tests[0]
     assert tests[0] == tests[1] == tests[2]
@@ -46,7 +46,7 @@ def test_it_is_measured_and_leaves_a_lun_that_fsbench_knows_as_its_own(
     )
     assert label.stdout.strip() == "fsbench"
     assert run.conditions["device"]["after"] != run.conditions["device"]["before"]
-    assert all(one["argv"][0] not in ("mount", "umount") for one in run.commands)
+    assert all(command["argv"][0] not in ("mount", "umount") for command in run.commands)
 
 
 def test_what_a_stranger_wrote_is_not_overwritten(

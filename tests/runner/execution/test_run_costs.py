@@ -34,20 +34,20 @@ class Watched:
 
 @pytest.fixture
 def watched(make_host: Callable[..., Host], monkeypatch: pytest.MonkeyPatch) -> Watched:
-    found: list[str] = []
+    programs: list[str] = []
     start = blockdev.run_tool
 
     def noted(*argv: str, **options: Any) -> str:
-        found.append(argv[0])
+        programs.append(argv[0])
         return start(*argv, **options)
 
     def begin(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
-        found.append(BEGUN)
+        programs.append(BEGUN)
         return fake.succeed(plan, on_message, should_stop)
 
     for module in (blockdev, signatures, sparse):
         monkeypatch.setattr(module, "run_tool", noted)
-    return Watched(make_host(FakeExecutor(begin)), found)
+    return Watched(make_host(FakeExecutor(begin)), programs)
 
 
 def test_a_run_on_a_sparse_file_asks_no_more_than_this(
@@ -62,11 +62,11 @@ def test_a_run_on_a_sparse_file_asks_no_more_than_this(
     assert carry_out(submitted(watched.host), watched.host).state == RunState.DONE
     run = submitted(watched.host)
     watched.programs.clear()
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert carry_out(run, watched.host).state == RunState.DONE
     # All checks are made three times, with losetup and wipefs each time.
     assert Counter(watched.programs) == {"losetup": 6, "wipefs": 4, "lsblk": 2, BEGUN: 1}
-    statements = [one["sql"][:150] for one in asked if "SAVEPOINT" not in one["sql"]]
+    statements = [query["sql"][:150] for query in queries if "SAVEPOINT" not in query["sql"]]
     assert len(statements) <= 70, "\n".join(statements)
 
 

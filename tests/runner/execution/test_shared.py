@@ -45,10 +45,10 @@ def worker(lun_file: Path, tmp_path: Path) -> Iterator[WorkerProcess]:
             tool("losetup", "--detach", line)
 
 
-def run_all(worker: WorkerProcess, wanted: list[tuple[str, str]]) -> list[Run]:
+def run_all(worker: WorkerProcess, pairs: list[tuple[str, str]]) -> list[Run]:
     """Write a run on (LUN, journal) each, nudge as the web does, and wait for the end of all."""
     row = Worker.objects.get(name=worker.name)
-    runs = [write_run(row, "ext3", lun=lun, journal=journal) for lun, journal in wanted]
+    runs = [write_run(row, "ext3", lun=lun, journal=journal) for lun, journal in pairs]
     for run in runs:
         nudges.nudge(run)
     worker.wait_until(lambda: all(state_of(run) in ENDED for run in runs), 120)
@@ -60,20 +60,20 @@ def run_all(worker: WorkerProcess, wanted: list[tuple[str, str]]) -> list[Run]:
     return runs
 
 
-def overlap(one: Run, other: Run) -> bool:
-    assert one.started_at
-    assert one.ended_at
+def overlap(run: Run, other: Run) -> bool:
+    assert run.started_at
+    assert run.ended_at
     assert other.started_at
     assert other.ended_at
-    return one.started_at < other.ended_at and other.started_at < one.ended_at
+    return run.started_at < other.ended_at and other.started_at < run.ended_at
 
 
 def test_what_is_shared_is_used_by_one_run_at_a_time(worker: WorkerProcess) -> None:
     assert Lun.objects.get(name="two").controller == HBA
-    wanted = [("one", ""), ("two", ""), ("one", "log"), ("three", "log"), ("two", "log")]
-    runs = run_all(worker, wanted)
+    pairs = [("one", ""), ("two", ""), ("one", "log"), ("three", "log"), ("two", "log")]
+    runs = run_all(worker, pairs)
     for (run, submitted), (other, another) in itertools.combinations(
-        zip(runs, wanted, strict=True), 2
+        zip(runs, pairs, strict=True), 2
     ):
         shares_controller = {submitted[0], another[0]} <= {"one", "two"}
         shares_journal = submitted[1] == another[1] == "log"

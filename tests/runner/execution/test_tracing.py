@@ -64,22 +64,22 @@ def test_an_extra_run_is_traced_and_changes_no_score(
         run.refresh_from_db()
         assert run.state == RunState.DONE, run.reason
     assert counted.series == traced.series
-    assert {tuple(one.run_ids) for one in counted.series.scores.all()} == {(counted.pk,)}
+    assert {tuple(score.run_ids) for score in counted.series.scores.all()} == {(counted.pk,)}
     assert not MeasurementBlock.objects.filter(run=traced).exists()
     assert "Nothing of it enters a score" in traced.reason
     ingest.rescore(traced.series)
-    assert {one.repeats for one in counted.series.scores.all()} == {1}
+    assert {score.repeats for score in counted.series.scores.all()} == {1}
     with pytest.raises(ImportRefused, match="never count"):
         reading.difference(traced.artefacts.exclude(name=tracing.ARTEFACT)[0])
 
-    seen = traces.requests_of(traced.pk)
-    assert seen is not None
+    trace = traces.requests_of(traced.pk)
+    assert trace is not None
     # IOzone writes 64 and 128 KB files in records of 4 and 8 KB, directly, and reads them.
-    assert seen.requests["write"] > 50
-    assert seen.requests["read"] > 50
-    assert seen.device_bytes == 64 * 2**20
-    assert (seen.lost, seen.outside, seen.is_cut) == (0, 0, False)
-    assert seen.without_start == seen.without_end == 0
+    assert trace.requests["write"] > 50
+    assert trace.requests["read"] > 50
+    assert trace.device_bytes == 64 * 2**20
+    assert (trace.lost, trace.outside, trace.is_cut) == (0, 0, False)
+    assert trace.without_start == trace.without_end == 0
     assert traced.artefacts.get(name=tracing.ARTEFACT).size_bytes > 10_000
     assert not list(
         block_events.leftover_instances(
@@ -94,9 +94,11 @@ def test_an_extra_run_is_traced_and_changes_no_score(
     assert "Scores" not in page.split("<main", 1)[-1].split("details", 1)[0]
     lines = client.get(f"/api/v1/runs/{traced.pk}/trace/requests/latency.csv").content.decode()
     assert lines.startswith("operation,from_us,below_us,requests\r\n")
-    assert sum(int(line.split(",")[3]) for line in lines.split()[1:]) == sum(seen.requests.values())
+    assert sum(int(line.split(",")[3]) for line in lines.split()[1:]) == sum(
+        trace.requests.values()
+    )
     table = client.get(f"/api/v1/runs/{traced.pk}/trace/requests/map.csv").content.decode()
-    assert len(table.split("\r\n")) == sum(map(len, seen.maps.values())) + 2
+    assert len(table.split("\r\n")) == sum(map(len, trace.maps.values())) + 2
     assert client.get(f"/api/v1/runs/{counted.pk}/trace/requests/map.csv").status_code == 404
     assert client.get(f"/api/v1/runs/{traced.pk}").json()["tracing"] == ["requests"]
     assert "extra" in client.get("/runs/").content.decode()
@@ -116,15 +118,15 @@ def test_operations_of_a_run_are_counted_beside_its_requests(
     assert run.state == RunState.DONE, run.reason
     assert not MeasurementBlock.objects.filter(run=run).exists()
     assert not RunTrace.objects.filter(run=run).exclude(problem="").exists()
-    seen = traces.operations_of(run.pk)
-    assert seen is not None
+    trace = traces.operations_of(run.pk)
+    assert trace is not None
     # IOzone writes and reads files of 64 and 128 KB in records of 4 and 8 KB.
-    assert seen.ended["write"] > 100
-    assert seen.ended["read"] > 100
-    assert seen.bytes_of["write"] > 2 * (64 + 128) * 1024
-    assert (seen.lost, seen.is_cut, seen.queued) == (0, False, {})
-    kept = run.artefacts.get(name=tracing.OPERATIONS_ARTEFACT)
-    assert b'"@begun"' in ingest.artefact_bytes(kept)
+    assert trace.ended["write"] > 100
+    assert trace.ended["read"] > 100
+    assert trace.bytes_of["write"] > 2 * (64 + 128) * 1024
+    assert (trace.lost, trace.is_cut, trace.queued) == (0, False, {})
+    artefact = run.artefacts.get(name=tracing.OPERATIONS_ARTEFACT)
+    assert b'"@begun"' in ingest.artefact_bytes(artefact)
 
     page = client.get(f"/runs/{run.pk}/").content.decode()
     assert "Operations of the file system" in page
@@ -132,10 +134,10 @@ def test_operations_of_a_run_are_counted_beside_its_requests(
     address = f"/api/v1/runs/{run.pk}/trace/operations"
     lines = client.get(f"{address}/latency.csv").content.decode().split("\r\n")
     assert lines[0] == "operation,from_ns,below_ns,operations"
-    assert sum(int(line.split(",")[3]) for line in lines[1:-1]) == sum(seen.ended.values())
+    assert sum(int(line.split(",")[3]) for line in lines[1:-1]) == sum(trace.ended.values())
     table = client.get(f"{address}/summary.csv").content.decode().split("\r\n")
     assert table[0] == "operation,operations,total_ns,bytes,failed,queued"
-    assert table[1].startswith(f"read,{seen.ended['read']},{seen.total_ns['read']},")
+    assert table[1].startswith(f"read,{trace.ended['read']},{trace.total_ns['read']},")
     assert client.get(f"{address}/map.csv").status_code == 404
     assert client.get(f"/api/v1/runs/{run.pk}/trace/requests/summary.csv").status_code == 404
     assert client.get(f"/api/v1/runs/{run.pk}/trace/nosuch/latency.csv").status_code == 404
@@ -155,16 +157,16 @@ class Recorded:
 
 
 def test_a_workload_may_unmount_between_its_measurements() -> None:
-    found = tracing.Tracing(
+    run_tracing = tracing.Tracing(
         trace=cast("block_events.Trace", recorded := Recorded()),
         operations=cast("operation_events.Operations", beside := Recorded()),
     )
     phases = ["mkfs", "mount", "benchmark", "unmount", "mount", "benchmark", "unmount", "mount"]
     for phase in phases:
-        found.on_message({"type": "phase", "phase": phase})
+        run_tracing.on_message({"type": "phase", "phase": phase})
     assert recorded.told == ["begin", "begin"]
     for phase in ("benchmark", "sync", "unmount"):
-        found.on_message({"type": "phase", "phase": phase})
+        run_tracing.on_message({"type": "phase", "phase": phase})
     assert recorded.told[-1] == "end"
     assert recorded.told.count("end") == 1
     assert beside.told == recorded.told
@@ -212,25 +214,25 @@ def test_a_killed_worker_leaves_no_trace_behind(
     host: Host, other_loop: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nosuch/docker.sock")
-    left = (
+    instance = (
         block_events.TRACEFS / "instances" / f"{block_events.instance_prefix('test', host.name)}7"
     )
-    killed(other_loop, left)
+    killed(other_loop, instance)
     with host.carrying_out(7):
         leftovers.remove_traces(host)
-        assert left.is_dir()  # of a run that goes on here
+        assert instance.is_dir()  # of a run that goes on here
     leftovers.remove_traces(host)
-    assert not left.exists()
+    assert not instance.exists()
 
     # Where no worker comes back: orphans tells of it, unless one lives, and takes it away.
-    killed(other_loop, left)
+    killed(other_loop, instance)
     with locks.worker_lock(orphans.lock_of(host.config.name, host.config.site)):
-        assert [one for one in orphans.find(host.config) if one.kind == "trace"] == []
-    (found,) = [one for one in orphans.find(host.config) if one.kind == "trace"]
-    assert found.description == str(left)
-    assert found.remove is not None
-    found.remove()
-    assert not left.exists()
+        assert [orphan for orphan in orphans.find(host.config) if orphan.kind == "trace"] == []
+    (orphan,) = [orphan for orphan in orphans.find(host.config) if orphan.kind == "trace"]
+    assert orphan.description == str(instance)
+    assert orphan.remove is not None
+    orphan.remove()
+    assert not instance.exists()
 
 
 def test_a_trace_ends_at_its_bound(other_loop: str, monkeypatch: pytest.MonkeyPatch) -> None:
