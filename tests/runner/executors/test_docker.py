@@ -110,10 +110,10 @@ def test_it_measures(
     options: dict[str, str],
 ) -> None:
     assert host.announcement().luns[0].problem == ""
-    asked = submitted(host, filesystem, scheduler="mq-deadline", options=options)
-    run = carry_out(asked, host)
+    queued = submitted(host, filesystem, scheduler="mq-deadline", options=options)
+    run = carry_out(queued, host)
     assert run.state == RunState.DONE, run.reason
-    assert len([one for one in measured(run) if one.unit == "KB/s"]) == 24
+    assert len([row for row in measured(run) if row.unit == "KB/s"]) == 24
     assert run.series.scores.exists()
     assert run.commands[0]["argv"][-1] == "/dev/fsbench/scratch"
     assert run.environment is not None
@@ -132,8 +132,8 @@ def test_the_raw_device_is_measured_and_free_when_it_is_stopped_in_the_middle(
     quick = {"depths": [1], "runtime_s": 1, "ramp_s": 0, "file_mb": 8, "time_limit_s": 300}
     run = carry_out(submitted(host, "raw", tool="fio-depths", parameters=quick), host)
     assert run.state == RunState.DONE, run.reason
-    rates = [one for one in measured(run) if one.test == "random_4k_write_iops"]
-    assert [one.load for one in rates] == ["iodepth=1"]
+    rates = [row for row in measured(run) if row.test == "random_4k_write_iops"]
+    assert [row.load for row in rates] == ["iodepth=1"]
     device = host.named_device(read_luns(lun_file)[0], host.device(read_luns(lun_file)[0]))
     long = plan_run("raw", {}, "fio-depths", quick | {"runtime_s": 290}, device=device)
     work = OnLun(host, lun_file, long).start()
@@ -146,7 +146,7 @@ def test_the_raw_device_is_measured_and_free_when_it_is_stopped_in_the_middle(
 
 
 @pytest.mark.parametrize(
-    ("online", "near", "wanted", "asked"),
+    ("online", "near", "cpus", "expected"),
     [
         ([0, 1, 2, 3], [], 2, "0,1"),
         ([0, 1, 2, 3], [2, 3], 3, "0,2,3"),
@@ -159,11 +159,11 @@ def test_the_raw_device_is_measured_and_free_when_it_is_stopped_in_the_middle(
     ],
 )
 def test_a_daemon_is_asked_for_processors_that_there_are(
-    monkeypatch: pytest.MonkeyPatch, online: list[int], near: list[int], wanted: int, asked: str
+    monkeypatch: pytest.MonkeyPatch, online: list[int], near: list[int], cpus: int, expected: str
 ) -> None:
     monkeypatch.setattr(processors, "online", lambda: online)
     plan = plan_run("ext4", {}, "iozone", LONG, device="/dev/x")
-    assert docker_executor._cpus(replace(plan, cpus=wanted, near_cpus=near)) == asked
+    assert docker_executor._cpus(replace(plan, cpus=cpus, near_cpus=near)) == expected
     assert docker_executor._cpus(plan) is None
 
 
@@ -179,19 +179,19 @@ def test_a_limit_that_the_daemon_discards_is_missed(
     client: docker.DockerClient, runner_image: str, other_loop: str, discarded: str, named: str
 ) -> None:
     """Without the kernel's control groups for it a daemon warns, and makes the container."""
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "mem_limit": 1 << 30,
         "cpuset_cpus": "0",
         "device_read_bps": [{"Path": other_loop, "Rate": 1 << 20}],
     }
-    asked: tuple[int, str, dict[str, int]] = (1 << 30, "0", {"read_bps": 1 << 20})
-    whole = client.containers.create(runner_image, network_mode="none", **given)
-    given.pop(discarded)
-    without = client.containers.create(runner_image, network_mode="none", **given)
+    limits: tuple[int, str, dict[str, int]] = (1 << 30, "0", {"read_bps": 1 << 20})
+    whole = client.containers.create(runner_image, network_mode="none", **arguments)
+    arguments.pop(discarded)
+    without = client.containers.create(runner_image, network_mode="none", **arguments)
     try:
-        containers.check_limits(whole, *asked)
+        containers.check_limits(whole, *limits)
         with pytest.raises(containers.NotLimited, match=named):
-            containers.check_limits(without, *asked)
+            containers.check_limits(without, *limits)
         containers.check_limits(without, None, None, {})
     finally:
         whole.remove()
@@ -207,8 +207,8 @@ def test_a_run_without_its_limit_is_refused_before_anything_is_erased(
 ) -> None:
     create = ContainerCollection.create
 
-    def discard(self: ContainerCollection, image: str, **given: Any) -> Container:
-        return create(self, image, **(given | {"mem_limit": None, "memswap_limit": None}))
+    def discard(self: ContainerCollection, image: str, **arguments: Any) -> Container:
+        return create(self, image, **(arguments | {"mem_limit": None, "memswap_limit": None}))
 
     monkeypatch.setattr(ContainerCollection, "create", discard)
     before = written_on(host, "scratch")
@@ -230,9 +230,11 @@ def test_a_run_whose_swap_is_not_limited_keeps_that(
     """As a daemon makes it whose kernel does not account for swap: with a warning alone."""
     create = ContainerCollection.create
 
-    def without(self: ContainerCollection, image: str, **given: Any) -> Container:
+    def without(self: ContainerCollection, image: str, **arguments: Any) -> Container:
         return create(
-            self, image, **(given | {"memswap_limit": -1} if "mem_limit" in given else given)
+            self,
+            image,
+            **(arguments | {"memswap_limit": -1} if "mem_limit" in arguments else arguments),
         )
 
     monkeypatch.setattr(ContainerCollection, "create", without)
@@ -288,10 +290,10 @@ def test_what_is_removed_while_a_run_begins_is_an_interruption(
     """After the worker's own look: a job runs it again, as what was killed from outside."""
     create = ContainerCollection.create
 
-    def too_late(self: ContainerCollection, image: str, **given: Any) -> Container:
-        made = create(self, "fsbench-removed:1" if gone == "image" else image, **given)
-        client.containers.get(made.id).remove(force=True)
-        return made
+    def too_late(self: ContainerCollection, image: str, **arguments: Any) -> Container:
+        container = create(self, "fsbench-removed:1" if gone == "image" else image, **arguments)
+        client.containers.get(container.id).remove(force=True)
+        return container
 
     monkeypatch.setattr(ContainerCollection, "create", too_late)
     run = carry_out(submitted(host, "ext4"), host)
@@ -322,14 +324,16 @@ def test_a_proxy_that_lets_nobody_ask_for_events_and_info_is_enough(
 
 
 def test_what_a_daemon_would_discard_is_announced() -> None:
-    said = {"MemoryLimit": False, "Warnings": ["WARNING: No memory limit support"]}
-    found = containers.limit_problems(said)
-    assert "cannot limit memory" in found["memory"]
-    assert found["rates"] == ""
+    info = {"MemoryLimit": False, "Warnings": ["WARNING: No memory limit support"]}
+    problems = containers.limit_problems(info)
+    assert "cannot limit memory" in problems["memory"]
+    assert problems["rates"] == ""
     for words in ("No blkio throttle.read_bps_device support", "No io.max (rbps) support"):
-        found = containers.limit_problems({"MemoryLimit": True, "Warnings": [f"WARNING: {words}"]})
-        assert "cannot limit rates" in found["rates"]
-        assert found["memory"] == ""
+        problems = containers.limit_problems(
+            {"MemoryLimit": True, "Warnings": [f"WARNING: {words}"]}
+        )
+        assert "cannot limit rates" in problems["rates"]
+        assert problems["memory"] == ""
     assert not any(containers.limit_problems({"MemoryLimit": True, "Warnings": None}).values())
 
 
@@ -514,16 +518,16 @@ def test_what_somebody_starts_of_a_runs_container_is_not_the_runs(
 ) -> None:
     """An image that is committed of a container, to see why a run failed, has its labels."""
     labels = {"fsbench.site": "test", "fsbench.worker": host.name, "fsbench.run": "7"}
-    left = client.containers.create(runner_image, labels=labels, network_mode="none")
-    left.commit("debugged", "debugged")
+    leftover = client.containers.create(runner_image, labels=labels, network_mode="none")
+    leftover.commit("debugged", "debugged")
     shell = client.containers.create(
         "debugged:debugged", entrypoint=["sleep", "600"], network_mode="none"
     )
     try:
         assert shell.labels["fsbench.run"] == "7"
-        assert [one.id for one in executor.containers()] == [left.id]
-        assert executor.clean_up(host.name) == [f"container {left.name}"]
-        assert [one.id for one in client.containers.list(all=True)] == [shell.id]
+        assert [container.id for container in executor.containers()] == [leftover.id]
+        assert executor.clean_up(host.name) == [f"container {leftover.name}"]
+        assert [container.id for container in client.containers.list(all=True)] == [shell.id]
     finally:
         shell.remove(force=True)
         client.images.remove("debugged:debugged", force=True)
@@ -555,15 +559,15 @@ def test_no_client_is_made_where_nothing_listens(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """With every heartbeat: most hosts have no daemon."""
-    made: list[int] = []
-    monkeypatch.setattr(docker, "from_env", lambda **_: made.append(1))
-    left = tmp_path / "left.sock"
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind(str(left))  # as a daemon leaves it that was killed
-    for path in (left, tmp_path / "nosuch.sock", tmp_path / ("x" * 200)):
+    clients: list[int] = []
+    monkeypatch.setattr(docker, "from_env", lambda **_: clients.append(1))
+    stale_socket = tmp_path / "left.sock"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(stale_socket))  # as a daemon leaves it that was killed
+    for path in (stale_socket, tmp_path / "nosuch.sock", tmp_path / ("x" * 200)):
         monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
         assert "No Docker daemon answers" in DockerExecutor("x", "test").setup_problem()
-    assert made == []
+    assert clients == []
 
 
 def test_a_user_who_may_not_ask_the_daemon_is_not_told_to_start_it(
@@ -574,8 +578,8 @@ def test_a_user_who_may_not_ask_the_daemon_is_not_told_to_start_it(
 
     monkeypatch.setattr(docker, "from_env", refuse)
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
-    said = DockerExecutor("x", "test").setup_problem()
-    assert "this user may not use that socket. Add this user to its group, or set" in said
+    problem = DockerExecutor("x", "test").setup_problem()
+    assert "this user may not use that socket. Add this user to its group, or set" in problem
 
 
 def test_a_daemon_on_another_host_gets_no_run(
@@ -585,10 +589,10 @@ def test_a_daemon_on_another_host_gets_no_run(
     assert host.capabilities.is_usable
     assert executor.problem() == ""
     monkeypatch.setattr(docker_executor, "_boot_id", lambda: b"of another kernel")
-    found = executor.probe()
-    assert not found.is_usable
-    assert "on another host" in found.reason
-    assert executor.problem() == found.reason
+    capabilities = executor.probe()
+    assert not capabilities.is_usable
+    assert "on another host" in capabilities.reason
+    assert executor.problem() == capabilities.reason
 
 
 def test_a_daemon_that_keeps_no_logs_is_as_good(
@@ -597,9 +601,9 @@ def test_a_daemon_that_keeps_no_logs_is_as_good(
     """Many have "local", "syslog" or "none" as their log driver, whose logs cannot be read back."""
     with docker_daemon(runner_store(), "--log-driver", "none") as daemon:
         monkeypatch.setenv("DOCKER_HOST", daemon.host)
-        found = DockerExecutor(runner_image, "test").probe()
-    assert found.is_usable, found.reason
-    assert dict(found.tools["iozone"]) == dict(host.capabilities.tools["iozone"])
+        capabilities = DockerExecutor(runner_image, "test").probe()
+    assert capabilities.is_usable, capabilities.reason
+    assert dict(capabilities.tools["iozone"]) == dict(host.capabilities.tools["iozone"])
 
 
 @pytest.mark.parametrize("entrypoint", ["true", "echo 5", "echo {}", "sleep 600"])
@@ -617,9 +621,9 @@ def test_another_image_of_that_name_is_refused_in_words_and_leaves_nothing(
     finally:
         made_of.remove()
     try:
-        found = DockerExecutor("odd:odd", "test").probe()
-        assert not found.is_usable
-        assert found.reason.startswith("The image odd:odd cannot be run: ")
+        capabilities = DockerExecutor("odd:odd", "test").probe()
+        assert not capabilities.is_usable
+        assert capabilities.reason.startswith("The image odd:odd cannot be run: ")
         assert client.containers.list(all=True) == []
     finally:
         client.images.remove("odd:odd", force=True)
@@ -718,16 +722,16 @@ def test_containers_of_dead_workers_are_orphans(
     try:
         with locks.worker_lock(orphans.lock_of(host.name, config.site)):
             # A run that nobody knows, of a worker that lives, is its own business for now.
-            assert [one for one in orphans.find(config) if one.kind == "container"] == []
+            assert [orphan for orphan in orphans.find(config) if orphan.kind == "container"] == []
         assert not [
-            one
-            for one in orphans.find(replace(config, site="other", name="other"))
-            if one.kind == "container"
+            orphan
+            for orphan in orphans.find(replace(config, site="other", name="other"))
+            if orphan.kind == "container"
         ]
-        (found,) = (one for one in orphans.find(config) if one.kind == "container")
-        assert f"of worker {host.name}, run 1" in found.description
-        assert found.remove is not None
-        found.remove()
+        (orphan,) = (orphan for orphan in orphans.find(config) if orphan.kind == "container")
+        assert f"of worker {host.name}, run 1" in orphan.description
+        assert orphan.remove is not None
+        orphan.remove()
         assert client.containers.list(all=True) == []
     finally:
         work.stop.set()

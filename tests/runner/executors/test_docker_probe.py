@@ -28,6 +28,6 @@ def test_the_lun_is_measured_in_a_container(
     carry_out(run, host)
     assert run.state == RunState.DONE, run.reason
     assert run.commands[0]["phase"] == "probe"
-    made = LunProbe.objects.get()
-    assert run.probe == made
-    assert read_probe(made.result).device_bytes == 400 * 2**20
+    probe = LunProbe.objects.get()
+    assert run.probe == probe
+    assert read_probe(probe.result).device_bytes == 400 * 2**20

@@ -198,7 +198,7 @@ class InGuest:
     def start(self) -> "InGuest":
         self.thread.start()
         deadline = time.monotonic() + 200
-        while not any(one.get("phase") == "benchmark" for one in self.messages):
+        while not any(message.get("phase") == "benchmark" for message in self.messages):
             assert time.monotonic() < deadline, self.messages
             assert self.thread.is_alive(), self.messages
             time.sleep(0.05)
@@ -212,7 +212,7 @@ class InGuest:
 
 
 def containers(executor: GuestExecutor) -> list[str]:
-    return [str(one.name) for one in executor.client.containers.list(all=True)]
+    return [str(container.name) for container in executor.client.containers.list(all=True)]
 
 
 def test_a_cancelled_guest_is_gone(host: Host, lun_file: Path, machine: Machine) -> None:
@@ -295,8 +295,8 @@ def test_a_panic_fails_the_run_and_is_its_reason(
 
     assert run.state == RunState.FAILED
     assert run.reason.startswith("The guest's kernel panicked: sysrq triggered crash.")
-    kept = {one.name: one for one in Artefact.objects.filter(run=run)}
-    assert {CONSOLE, OOPS} <= set(kept)
+    artefacts = {artefact.name: artefact for artefact in Artefact.objects.filter(run=run)}
+    assert {CONSOLE, OOPS} <= set(artefacts)
     assert not run.measurement_blocks.exists()
     lines = LogLine.objects.filter(run=run, stream="console")
     assert any("sysrq_handle_crash" in line.text for line in lines)
@@ -305,10 +305,10 @@ def test_a_panic_fails_the_run_and_is_its_reason(
 def test_a_kernel_is_known_by_booting_it_once(
     guests: GuestExecutor, kernel: kernels.Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    probes = {one["slug"]: one for one in guest_probes.probes()}
+    probes = {probe["slug"]: probe for probe in guest_probes.probes()}
     missing = probes["jfs"] | {"slug": "reiser4", "name": "Reiser4", "kernel_name": "reiser4"}
-    wanted = [probes["jfs"], probes["exfat"], probes["ntfs3"], missing]
-    monkeypatch.setattr(guest_probes, "probes", lambda: wanted)
+    selected = [probes["jfs"], probes["exfat"], probes["ntfs3"], missing]
+    monkeypatch.setattr(guest_probes, "probes", lambda: selected)
     # A folder that comes after the worker's start is found without a restart.
     elsewhere = guests.folder.rename(guests.folder.with_name("elsewhere"))
     guests.look()
@@ -322,23 +322,26 @@ def test_a_kernel_is_known_by_booting_it_once(
 
     ability = guest_ability({"guest": guests.announcement()})
     assert ability is not None
-    [found] = ability.usable_kernels
-    assert found.version == kernel.version
-    assert found.mounts("jfs")
-    assert found.mounts("exfat")
+    [usable] = ability.usable_kernels
+    assert usable.version == kernel.version
+    assert usable.mounts("jfs")
+    assert usable.mounts("exfat")
     # NTFS by the kernel's own driver came to Debian's kernels behind this one.
-    assert found.mounts("ntfs3") == kernel.has("ntfs3")
-    assert found.mounts("ntfs3") or "has no NTFS3" in found.filesystems["ntfs3"]["reason"]
-    assert "has no Reiser4" in found.filesystems["reiser4"]["reason"]
-    assert {"mq-deadline", "bfq", "kyber"} <= set(found.schedulers)
-    assert found.boot_s
+    assert usable.mounts("ntfs3") == kernel.has("ntfs3")
+    assert usable.mounts("ntfs3") or "has no NTFS3" in usable.filesystems["ntfs3"]["reason"]
+    assert "has no Reiser4" in usable.filesystems["reiser4"]["reason"]
+    assert {"mq-deadline", "bfq", "kyber"} <= set(usable.schedulers)
+    assert usable.boot_s
     assert containers(guests) == []
     assert guests.why_wait(kernel.name) == ""
     # Known: not booted again, also not by the next worker.
     guests._seen.clear()
     monkeypatch.setattr(guests, "_boot", None)
     guests.look()
-    assert [one.name for one in guest_ability({"guest": guests.announcement()}).usable_kernels]  # type: ignore[union-attr]
+    assert [
+        kernel.name
+        for kernel in guest_ability({"guest": guests.announcement()}).usable_kernels  # type: ignore[union-attr]
+    ]
 
 
 def test_a_look_at_a_kernel_makes_way_for_a_run(
@@ -368,27 +371,29 @@ def test_a_run_that_no_guest_can_do_is_refused_before_anything_is_erased(
         ("nilfs2", machine, "nilfs2 was not tried"),
         ("ext4", replace(machine, memory_bytes=2**50), "this host has"),
     )
-    for filesystem, wanted, said in cases:
+    for filesystem, run_machine, words in cases:
         run = carry_out(
-            submitted(host, filesystem, parameters=TINY, machine=wanted, kernel=kernel.version),
+            submitted(
+                host, filesystem, parameters=TINY, machine=run_machine, kernel=kernel.version
+            ),
             host,
         )
 
         assert run.state == RunState.FAILED
         assert run.reason.startswith("Refused: ")
-        assert said in run.reason
+        assert words in run.reason
 
 
 def assert_compiled(container: Container) -> None:
     """All of the agent, by its text's hash (PEP 552): the guest's files have other times."""
     chunks, _ = container.get_archive("/fsbench/runner/agent")
     with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
-        files = [one for one in archive.getmembers() if one.name.endswith(".pyc")]
-        heads = [archive.extractfile(one).read(8) for one in files]  # type: ignore[union-attr]
+        files = [member for member in archive.getmembers() if member.name.endswith(".pyc")]
+        heads = [archive.extractfile(file).read(8) for file in files]  # type: ignore[union-attr]
     here = Path(agent.__file__).parent
-    modules = {str(one.relative_to(here.parent).with_suffix("")) for one in here.rglob("*.py")}
-    compiled = (Path(one.name) for one in files)
-    assert {str(one.parent.parent / one.name.partition(".")[0]) for one in compiled} == modules
+    modules = {str(path.relative_to(here.parent).with_suffix("")) for path in here.rglob("*.py")}
+    compiled = (Path(file.name) for file in files)
+    assert {str(path.parent.parent / path.name.partition(".")[0]) for path in compiled} == modules
     assert {head[4:] for head in heads} == {(0b11).to_bytes(4, "little")}
 
 
@@ -400,15 +405,15 @@ def test_a_guests_container_has_no_capability_and_no_other_device(
 
     container = guests._create(plan, Target(7, "host-one", "scratch", "/dev/null"))
     try:
-        made = client.api.inspect_container(container.id)["HostConfig"]
+        host_config = client.api.inspect_container(container.id)["HostConfig"]
         assert_compiled(container)
     finally:
         container.remove(force=True)
 
-    assert made["CapDrop"] == ["ALL"]
-    assert not made["CapAdd"]
-    assert not made["Privileged"]
-    assert made["NetworkMode"] == "none"
-    assert made["SecurityOpt"] == ["no-new-privileges"]
-    assert not made["Binds"]
-    assert [one["PathOnHost"] for one in made["Devices"]] == ["/dev/null"]
+    assert host_config["CapDrop"] == ["ALL"]
+    assert not host_config["CapAdd"]
+    assert not host_config["Privileged"]
+    assert host_config["NetworkMode"] == "none"
+    assert host_config["SecurityOpt"] == ["no-new-privileges"]
+    assert not host_config["Binds"]
+    assert [device["PathOnHost"] for device in host_config["Devices"]] == ["/dev/null"]

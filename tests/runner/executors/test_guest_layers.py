@@ -120,35 +120,37 @@ def layered(
         device=guest_device(0),
         size_bytes=SIZES_MIB[0] * MIB,
         members=members,
-        layers=[Layer.of(one) for one in layers],
+        layers=[Layer.of(layer) for layer in layers],
         probe_s=1 if layers == PROBED else 0,
     )
 
 
 def left_of_layers(devices: list[str]) -> set[str]:
-    found = {one.type for device in devices for one in signatures.of(device)}
-    return found & LAYER_SIGNATURES
+    types = {signature.type for device in devices for signature in signatures.of(device)}
+    return types & LAYER_SIGNATURES
 
 
 def assert_known_as_a_mount(messages: list[Message]) -> None:
     """A real NFS mount as a LUN: known by server and options, and by its silence."""
-    printed = [one["text"] for one in messages if one.get("name") == mount_in_guest.OUTPUT]
-    said = json.loads("".join(printed))
-    identity = dict(said["identity"])
+    printed = [
+        message["text"] for message in messages if message.get("name") == mount_in_guest.OUTPUT
+    ]
+    report = json.loads("".join(printed))
+    identity = dict(report["identity"])
     assert identity["File system"] == "nfs4"
     assert (identity["Server"], identity["Export"]) == ("127.0.0.1", "/")
     assert identity["Server's address"] == "127.0.0.1"
     assert {"vers=4.2", "nconnect=2", "hard"} <= set(identity["Mount options"].split(","))
-    filesystem, options = said["contender"]
+    filesystem, options = report["contender"]
     assert filesystem == "nfs"
     assert (options["vers"], options["nconnect"]) == ("4.2", "2")
-    assert said["fingerprint"]["server"] == "127.0.0.1"
-    assert len(said["fingerprint"]["mark"]) == 32
-    assert [passed for _, passed, _ in said["problems"]] == [True, True]
-    assert said["free_bytes"] > MIB
-    assert ["does not answer" in one for one in said["silent"]] == [True, True]
-    assert said["is_known_without_server"]
-    assert said["back"] == ""
+    assert report["fingerprint"]["server"] == "127.0.0.1"
+    assert len(report["fingerprint"]["mark"]) == 32
+    assert [passed for _, passed, _ in report["problems"]] == [True, True]
+    assert report["free_bytes"] > MIB
+    assert ["does not answer" in problem for problem in report["silent"]] == [True, True]
+    assert report["is_known_without_server"]
+    assert report["back"] == ""
 
 
 def test_every_layer_is_made_measured_and_taken_down(
@@ -161,8 +163,8 @@ def test_every_layer_is_made_measured_and_taken_down(
     broken = [*last.steps[:begin], mount_in_guest.step(), Step("benchmark", ["false"], 60.0)]
     everything = replace(
         last,
-        steps=[*(step for one in plans[:-1] for step in one.steps), *broken],
-        layers=sorted({name for one in plans for name in one.layers}),
+        steps=[*(step for plan in plans[:-1] for step in plan.steps), *broken],
+        layers=sorted({name for plan in plans for name in plan.layers}),
         member_devices=[guest_device(place) for place in (1, 2, 3)],
         guest={"kernel": kernel.name, "memory_bytes": 384 * MIB, "cpus": 1},
     )
@@ -176,18 +178,18 @@ def test_every_layer_is_made_measured_and_taken_down(
         lambda: False,
     )
 
-    commands = [one for one in messages if one["type"] == "command"]
-    failed = [one for one in commands if one["exit_code"] != 0]
-    assert [one["argv"] for one in failed] == [["false"]], failed
-    errors = [one["reason"] for one in messages if one["type"] == "error"]
+    commands = [message for message in messages if message["type"] == "command"]
+    failed = [command for command in commands if command["exit_code"] != 0]
+    assert [command["argv"] for command in failed] == [["false"]], failed
+    errors = [message["reason"] for message in messages if message["type"] == "error"]
     assert errors == ["false ended with exit status 1."]
     assert outcome.exit_code == 1
     # The device that layers make of several LUNs is measured without a file system.
-    (probed,) = (one for one in commands if one["phase"] == "probe")
+    (probed,) = (command for command in commands if command["phase"] == "probe")
     assert probed["argv"][-1] == "/dev/mapper/fsbench0-data"
-    (printed,) = (one["text"] for one in messages if one.get("name") == PROBE_OUTPUT)
+    (printed,) = (message["text"] for message in messages if message.get("name") == PROBE_OUTPUT)
     assert len(read_probe(json.loads(printed)).points) == 5
-    sources = [one["argv"][-2] for one in commands if one["phase"] == "mount"]
+    sources = [command["argv"][-2] for command in commands if command["phase"] == "mount"]
     assert sources == [
         "/dev/mapper/fsbench1-0",
         "/dev/mapper/fsbench1-data",
@@ -196,16 +198,21 @@ def test_every_layer_is_made_measured_and_taken_down(
         "/dev/md2",
         "/dev/mapper/fsbench1-0",
     ]
-    assert sum(one["type"] == "output" for one in messages) >= len(plans) - 1
-    served = [one for one in messages if one["type"] == "served"]
-    assert [one["filesystem"] for one in served] == ["nfs", "nfs4"]
-    assert ["async" in one["export"] for one in served] == [True, False]
+    assert sum(message["type"] == "output" for message in messages) >= len(plans) - 1
+    served = [message for message in messages if message["type"] == "served"]
+    assert [message["filesystem"] for message in served] == ["nfs", "nfs4"]
+    assert ["async" in message["export"] for message in served] == [True, False]
     assert "nconnect=2" in served[1]["options"].split(",")
     assert_known_as_a_mount(messages)
     # The broken one was taken down too, from the top: nothing of any layer is on any LUN.
-    above = [one["argv"][:2] for one in commands[-7:-4]]
+    above = [command["argv"][:2] for command in commands[-7:-4]]
     assert above == [["umount", MOUNT_POINT], ["fsbench-nfs", "down"], ["umount", MOUNT_POINT]]
-    assert [one["argv"][0] for one in commands[-4:]] == ["cryptsetup", "wipefs", "mdadm", "wipefs"]
+    assert [command["argv"][0] for command in commands[-4:]] == [
+        "cryptsetup",
+        "wipefs",
+        "mdadm",
+        "wipefs",
+    ]
     assert [signatures.of(device) for device in devices] == [[], [], [], []]
 
 
@@ -233,25 +240,25 @@ def test_what_a_killed_guest_leaves_is_removed_from_every_lun(
         kernel=kernel.version,
     )
     assert run.series.configuration.label == "btrfs_data-raid1_meta-raid1_luks_2luns"
-    seen: list[set[str]] = []
+    types: list[set[str]] = []
     take = Recorder.take
 
     def kill_while_it_measures(recorder: Recorder, message: Message) -> None:
         take(recorder, message)
         if message.get("phase") == "benchmark" and message["type"] == "phase":
-            seen.append(left_of_layers(devices))
-            for one in guests.client.containers.list():
-                one.kill()
+            types.append(left_of_layers(devices))
+            for container in guests.client.containers.list():
+                container.kill()
 
     monkeypatch.setattr(Recorder, "take", kill_while_it_measures)
     carry_out(run, host)
 
     assert run.state == RunState.FAILED
     assert "killed from outside" in run.reason
-    assert seen == [{"crypto_LUKS"}]
+    assert types == [{"crypto_LUKS"}]
     assert left_of_layers(devices) == set()
-    said = LogLine.objects.filter(run=run, text__startswith="Left of layers")
-    assert [line.text for line in said] == [
+    lines = LogLine.objects.filter(run=run, text__startswith="Left of layers")
+    assert [line.text for line in lines] == [
         f"Left of layers on {name}, and removed: crypto_LUKS." for name in ("scratch", "second")
     ]
     for entry, device in zip(read_luns(lun_file), devices, strict=True):

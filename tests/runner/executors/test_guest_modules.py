@@ -18,7 +18,7 @@ from tests.runner.host.guest_kernels.fake_apt import FakeApt
 from tests.runner.host.guest_kernels.test_kernels import VERSION, ZFS, deb, files, tar_of
 
 NAME = f"linux-image-{VERSION}_6.1.9-1_amd64"
-BUILT = {f"lib/modules/{VERSION}/updates/dkms/{name}.ko": one for name, one in ZFS.items()}
+BUILT = {f"lib/modules/{VERSION}/updates/dkms/{name}.ko": content for name, content in ZFS.items()}
 
 
 class FakeDocker:
@@ -32,8 +32,8 @@ class FakeDocker:
         self.images = SimpleNamespace(get=lambda name: self)
         self.containers = SimpleNamespace(create=self.create)
 
-    def create(self, image: str, **asked: Any) -> "FakeDocker":
-        self.asked = {"image": image, **asked}
+    def create(self, image: str, **arguments: Any) -> "FakeDocker":
+        self.asked = {"image": image, **arguments}
         return self
 
     @property
@@ -58,10 +58,10 @@ class FakeDocker:
 
 @pytest.fixture
 def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeApt:
-    made = FakeApt(tmp_path / "apt")
-    made.answers(sources=[["Debian", "http://mirror/debian/"], ["Other", "http://other/"]])
-    monkeypatch.setenv("PATH", f"{made.folder}{os.pathsep}{os.environ['PATH']}")
-    return made
+    fake = FakeApt(tmp_path / "apt")
+    fake.answers(sources=[["Debian", "http://mirror/debian/"], ["Other", "http://other/"]])
+    monkeypatch.setenv("PATH", f"{fake.folder}{os.pathsep}{os.environ['PATH']}")
+    return fake
 
 
 @pytest.fixture
@@ -71,9 +71,9 @@ def package(tmp_path: Path, apt: FakeApt) -> Path:
     return deb(folder / f"{NAME}.deb", files())
 
 
-def daemon(monkeypatch: pytest.MonkeyPatch, made: FakeDocker) -> FakeDocker:
-    monkeypatch.setattr(guest_modules.docker, "from_env", lambda: made)
-    return made
+def daemon(monkeypatch: pytest.MonkeyPatch, fake: FakeDocker) -> FakeDocker:
+    monkeypatch.setattr(guest_modules.docker, "from_env", lambda: fake)
+    return fake
 
 
 def test_the_modules_stand_beside_the_package_under_its_name(
@@ -84,7 +84,7 @@ def test_the_modules_stand_beside_the_package_under_its_name(
     place = guest_modules.build("image:tag", package)
     assert place == package.parent / NAME
     assert (place / package.name).read_bytes() == before
-    assert [one.name for one in kernels.packages_in(package.parent)] == [NAME]
+    assert [kernel_package.name for kernel_package in kernels.packages_in(package.parent)] == [NAME]
     assert not package.exists()
     # The kernel's release and the sources are arguments, no text of the script.
     assert fake.asked["command"] == [VERSION, "deb http://mirror/debian/ bookworm main contrib"]
@@ -111,7 +111,7 @@ def test_what_is_no_zfs_for_it_leaves_the_package_as_it_was(
     fake = daemon(monkeypatch, FakeDocker(built))
     with pytest.raises(FetchError, match=words):
         guest_modules.build("image:tag", package)
-    assert [one.name for one in kernels.packages_in(package.parent)] == [NAME]
+    assert [kernel_package.name for kernel_package in kernels.packages_in(package.parent)] == [NAME]
     assert package.is_file()
     assert fake.is_removed
 

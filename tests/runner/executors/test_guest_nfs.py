@@ -30,10 +30,12 @@ def test_xfs_by_nfs_is_measured_and_says_what_server_and_client_agreed(
     carry_out: Callable[[Run, Host], Run],
 ) -> None:
     host = make_host(guests=guests)
-    asked = {"tool": "fio-depths", "parameters": QUICK, "options": SERVED}
+    arguments = {"tool": "fio-depths", "parameters": QUICK, "options": SERVED}
     machine = Machine(kernel.name, EMULATED, 512 * MIB, 1)
 
-    run = carry_out(submitted(host, "xfs", **asked, machine=machine, kernel=kernel.version), host)
+    run = carry_out(
+        submitted(host, "xfs", **arguments, machine=machine, kernel=kernel.version), host
+    )
 
     assert run.state == RunState.DONE, run.reason
     assert run.series.configuration.label == "xfs_nfs4.2_exportsync_nconnect4_rsize32768"
@@ -41,19 +43,23 @@ def test_xfs_by_nfs_is_measured_and_says_what_server_and_client_agreed(
     assert run.environment is not None
     facts = run.environment.facts
     assert dict(facts["File system"])["Mounted as"] == "xfs"
-    said = dict(facts["NFS over loop-back"])
-    assert said["Mounted as"] == "nfs4"
-    words = said["Mount options in effect"].split(",")
+    network_facts = dict(facts["NFS over loop-back"])
+    assert network_facts["Mounted as"] == "nfs4"
+    words = network_facts["Mount options in effect"].split(",")
     assert {"vers=4.2", "nconnect=4", "rsize=32768", "proto=tcp"} <= set(words)
     # What it agreed to, not what was asked for: nobody asked for a write size.
     assert any(word.startswith("wsize=") for word in words)
-    assert said["Exported"].startswith("/run/fsbench.served 127.0.0.1(rw,no_root_squash,sync,")
-    assert said["Threads of the server"] == "8"
+    assert network_facts["Exported"].startswith(
+        "/run/fsbench.served 127.0.0.1(rw,no_root_squash,sync,"
+    )
+    assert network_facts["Threads of the server"] == "8"
     # Mounted and served anew before each measurement, and gone in the end.
-    servers = [one["argv"][1] for one in run.commands if one["argv"][0] == "fsbench-nfs"]
+    servers = [
+        command["argv"][1] for command in run.commands if command["argv"][0] == "fsbench-nfs"
+    ]
     assert servers == ["up", "down"] * 3
     assert run.commands[-1]["argv"] == ["umount", "/mnt/fsbench"]
-    assert [one["argv"] for one in run.commands if one["exit_code"]] == []
+    assert [command["argv"] for command in run.commands if command["exit_code"]] == []
     assert containers(guests) == []
 
 

@@ -27,23 +27,23 @@ def plan_of(options: dict[str, str]) -> RunPlan:
     return plan_run("xfs", options, "iozone", TINY, device=GUEST_DEVICE, size_bytes=400 * MIB)
 
 
-def assert_known_as_a_mount(said: dict[str, Any]) -> None:
+def assert_known_as_a_mount(report: dict[str, Any]) -> None:
     """A real SMB mount as a LUN: known by server and options, and by its silence."""
-    identity = dict(said["identity"])
+    identity = dict(report["identity"])
     assert identity["File system"] == "cifs"
     assert (identity["Server"], identity["Export"]) == ("127.0.0.1", "fsbench")
     assert identity["Server's address"] == "127.0.0.1"
     assert {"vers=3.1.1", "seal", "hard"} <= set(identity["Mount options"].split(","))
-    filesystem, options = said["contender"]
+    filesystem, options = report["contender"]
     assert filesystem == "cifs"
     assert options["vers"] == "3.1.1"
-    assert said["fingerprint"]["server"] == "127.0.0.1"
-    assert len(said["fingerprint"]["mark"]) == 32
-    assert [passed for _, passed, _ in said["problems"]] == [True, True]
-    assert said["free_bytes"] > MIB
-    assert ["does not answer" in one for one in said["silent"]] == [True, True]
-    assert said["is_known_without_server"]
-    assert said["back"] == ""
+    assert report["fingerprint"]["server"] == "127.0.0.1"
+    assert len(report["fingerprint"]["mark"]) == 32
+    assert [passed for _, passed, _ in report["problems"]] == [True, True]
+    assert report["free_bytes"] > MIB
+    assert ["does not answer" in problem for problem in report["silent"]] == [True, True]
+    assert report["is_known_without_server"]
+    assert report["back"] == ""
 
 
 def test_it_is_made_measured_and_taken_down(
@@ -69,26 +69,30 @@ def test_it_is_made_measured_and_taken_down(
         lambda: False,
     )
 
-    commands = [one for one in messages if one["type"] == "command"]
-    assert [one["argv"] for one in commands if one["exit_code"]] == [["false"]], messages[-20:]
-    errors = [one["reason"] for one in messages if one["type"] == "error"]
+    commands = [message for message in messages if message["type"] == "command"]
+    assert [command["argv"] for command in commands if command["exit_code"]] == [["false"]], (
+        messages[-20:]
+    )
+    errors = [message["reason"] for message in messages if message["type"] == "error"]
     assert errors == ["false ended with exit status 1."]
     assert outcome.exit_code == 1
-    mounted = [one["filesystem"] for one in messages if one["type"] == "mounted"]
+    mounted = [message["filesystem"] for message in messages if message["type"] == "mounted"]
     assert set(mounted) == {"xfs"}
-    served = [one for one in messages if one["type"] == "served"]
+    served = [message for message in messages if message["type"] == "served"]
     assert len(served) == len(mounted)
-    assert {(one["network"], one["filesystem"]) for one in served} == {("SMB", "cifs")}
-    assert {one["server"].rpartition(" ")[0] for one in served} == {"Samba's smbd"}
-    assert {one["export"] for one in served} == {
+    assert {(message["network"], message["filesystem"]) for message in served} == {("SMB", "cifs")}
+    assert {message["server"].rpartition(" ")[0] for message in served} == {"Samba's smbd"}
+    assert {message["export"] for message in served} == {
         "path = /run/fsbench.served; read only = no; valid users = root"
     }
-    assert ["seal" in one["options"].split(",") for one in served[-2:]] == [False, True]
-    printed = [one["text"] for one in messages if one.get("name") == mount_in_guest.OUTPUT]
+    assert ["seal" in message["options"].split(",") for message in served[-2:]] == [False, True]
+    printed = [
+        message["text"] for message in messages if message.get("name") == mount_in_guest.OUTPUT
+    ]
     assert_known_as_a_mount(json.loads("".join(printed)))
     # The benchmark wrote what it read by SMB, and the broken one was taken down from the top.
-    assert any(one["type"] == "output" and one["text"] for one in messages)
-    assert [one["argv"][:2] for one in commands[-3:]] == [
+    assert any(message["type"] == "output" and message["text"] for message in messages)
+    assert [command["argv"][:2] for command in commands[-3:]] == [
         ["umount", MOUNT_POINT],
         ["fsbench-smb", "down"],
         ["umount", MOUNT_POINT],

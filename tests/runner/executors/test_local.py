@@ -38,7 +38,7 @@ def test_it_measures(
 ) -> None:
     run = carry_out(submitted(host, filesystem, scheduler="none"), host)
     assert run.state == RunState.DONE, run.reason
-    assert len([one for one in measured(run) if one.unit == "KB/s"]) == 24
+    assert len([row for row in measured(run) if row.unit == "KB/s"]) == 24
     assert run.environment is not None
     facts = dict(run.environment.facts["File system"])
     assert facts["Mounted as"] == filesystem
@@ -47,8 +47,8 @@ def test_it_measures(
     assert filesystem not in tool("mount").split()[-1]
     assert "/mnt/fsbench" not in Path("/proc/self/mountinfo").read_text()
     entry = read_luns(lun_file)[0]
-    made = checks.verify(entry, lun_file, host.device(entry))
-    assert checks.problem(made) == ""
+    results = checks.verify(entry, lun_file, host.device(entry))
+    assert checks.problem(results) == ""
 
 
 def test_mount_options_are_in_effect(
@@ -92,12 +92,12 @@ def test_a_cancelled_run_has_stopped_and_unmounted(host: Host, lun_file: Path) -
     device = host.device(entry)
     plan = plan_run("ext4", {}, "iozone", LONG, device=device)
     messages: list[Message] = []
-    asked: list[bool] = []
+    stops: list[bool] = []
 
     def should_stop() -> bool:
-        if not asked and any(m.get("phase") == "benchmark" for m in messages):
-            asked.append(True)
-        return bool(asked)
+        if not stops and any(m.get("phase") == "benchmark" for m in messages):
+            stops.append(True)
+        return bool(stops)
 
     target = Target(1, host.name, entry.name, device)
     outcome = host.executor.run(plan, target, messages.append, should_stop)
@@ -187,10 +187,10 @@ def test_a_real_run_in_a_directory(
     (tmp_path / "folder" / "mine").write_text("kept")
     write_luns(lun_file, {"name": "folder", "kind": "directory", "path": str(tmp_path / "folder")})
     host = make_host(LocalExecutor())
-    found = checks.directory_filesystem(tmp_path)
-    run = carry_out(submitted(host, found, lun="folder"), host)
+    filesystem = checks.directory_filesystem(tmp_path)
+    run = carry_out(submitted(host, filesystem, lun="folder"), host)
     assert run.state == RunState.DONE, run.reason
-    assert len([one for one in measured(run) if one.unit == "KB/s"]) == 24
+    assert len([row for row in measured(run) if row.unit == "KB/s"]) == 24
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["mine"]
 
 
@@ -211,9 +211,9 @@ def test_all_commands_of_a_benchmark_share_its_time_limit(
         **{"outstanding": [1], "file_mb": 1, "ramp_s": 1, "runtime_s": 2, "interval_s": 1},
         **{"memory_mb": 0, "time_limit_s": 10},
     }
-    found = checks.directory_filesystem(tmp_path)
+    filesystem = checks.directory_filesystem(tmp_path)
     run = carry_out(
-        submitted(host, found, lun="folder", tool="pgmeter", parameters=parameters), host
+        submitted(host, filesystem, lun="folder", tool="pgmeter", parameters=parameters), host
     )
     assert (run.state, run.cause) == (RunState.FAILED, Cause.TIME_LIMIT)
     assert "time limit of its workload, 3 s for all its commands together" in run.reason

@@ -13,14 +13,14 @@ PHASE = b'{"type": "phase", "phase": "mkfs"}'
 
 
 def texts(reader: LineReader, *data: bytes) -> list[str]:
-    found = [message for each in data for message in reader.feed("stdout", each)]
-    return [str(message.get("phase") or message["text"]) for message in found + reader.end()]
+    messages = [message for each in data for message in reader.feed("stdout", each)]
+    return [str(message.get("phase") or message["text"]) for message in messages + reader.end()]
 
 
 def test_lines_are_put_together_of_any_pieces() -> None:
-    said = PHASE + b"\nplain\n\n" + PHASE + b"\nrest"
+    output = PHASE + b"\nplain\n\n" + PHASE + b"\nrest"
     for length in (1, 2, 7, 1000):
-        pieces = [said[start : start + length] for start in range(0, len(said), length)]
+        pieces = [output[start : start + length] for start in range(0, len(output), length)]
         assert texts(LineReader(), *pieces) == ["mkfs", "plain", "mkfs", "rest"]
 
 

@@ -55,12 +55,12 @@ def extra(run: Run) -> Run:
 
 def holders_of_programs() -> set[str]:
     """Processes that hold a program of the kernel (bpf(2)): with the last descriptor it is gone."""
-    found = set()
+    holders = set()
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has ended meanwhile
             if any("bpf-prog" in link for link in links_of(process / "fd")):
-                found.add(process.name)
-    return found
+                holders.add(process.name)
+    return holders
 
 
 def links_of(folder: Path) -> Iterator[str]:
@@ -76,12 +76,12 @@ def test_what_a_container_does_is_counted_from_outside_of_it(
     run = carry_out(extra(submitted(host, "ext4", scheduler="none", parameters=SMALL)), host)
     assert run.state == RunState.DONE, run.reason
     assert not RunTrace.objects.filter(run=run).exclude(problem="").exists()
-    seen = traces.operations_of(run.pk)
-    assert seen is not None
+    trace = traces.operations_of(run.pk)
+    assert trace is not None
     # IOzone writes and reads files of 64 and 128 KB in records of 4 and 8 KB.
-    assert seen.ended["write"] > 100
-    assert seen.ended["read"] > 100
-    assert (seen.lost, seen.is_cut) == (0, False)
+    assert trace.ended["write"] > 100
+    assert trace.ended["read"] > 100
+    assert (trace.lost, trace.is_cut) == (0, False)
 
 
 def test_a_cancelled_run_leaves_no_tracer_no_probe_and_no_mount(
@@ -126,5 +126,5 @@ def test_a_cancelled_run_leaves_no_tracer_no_probe_and_no_mount(
     assert device not in Path("/proc/self/mounts").read_text()
     assert checks.problem(checks.verify(entry, lun_file, device)) == ""
     # What was seen until then is kept with the run, and counts nowhere.
-    assert {one.tracer for one in RunTrace.objects.filter(run=run)} == {REQUESTS, OPERATIONS}
+    assert {trace.tracer for trace in RunTrace.objects.filter(run=run)} == {REQUESTS, OPERATIONS}
     assert not MeasurementBlock.objects.filter(run=run).exists()
