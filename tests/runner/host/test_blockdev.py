@@ -23,10 +23,10 @@ def test_a_mount_whose_name_is_no_text_hides_no_other(tmp_path: Path) -> None:
     (tmp_path / "mountinfo").write_bytes(
         b"36 35 8:1 / /mnt/\xff rw - ext4 none rw\n37 35 8:2 / /srv rw - xfs none rw\n"
     )
-    found = blockdev.mounts_of(tmp_path)
-    assert [mount.point for mount in found] == ["/mnt/\\xff", "/srv"]
+    mounts = blockdev.mounts_of(tmp_path)
+    assert [mount.point for mount in mounts] == ["/mnt/\\xff", "/srv"]
     # It is announced, and stored as text.
-    assert found[0].point.encode()
+    assert mounts[0].point.encode()
 
 
 def test_a_file_that_was_closed_meanwhile_hides_no_opener(
@@ -90,15 +90,15 @@ def test_a_device_in_a_folder_of_dev_is_asked_by_its_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ATA over Ethernet: the kernel calls it etherd!e0.0, and udev makes /dev/etherd/e0.0."""
-    asked: list[tuple[str, ...]] = []
+    calls: list[tuple[str, ...]] = []
     (tmp_path / "etherd!e0.0").mkdir()
     (tmp_path / "152:0").symlink_to("etherd!e0.0")
     monkeypatch.setattr(blockdev, "SYS_BLOCK", tmp_path)
 
     def lsblk(*argv: str) -> str:
-        asked.append(argv)
+        calls.append(argv)
         return '{"blockdevices": [{"serial": "S1"}]}'
 
     monkeypatch.setattr(blockdev, "run_tool", lsblk)
     assert blockdev.identity(os.makedev(152, 0)) == {"serial": "S1"}
-    assert asked[0][-1] == "/dev/etherd/e0.0"
+    assert calls[0][-1] == "/dev/etherd/e0.0"

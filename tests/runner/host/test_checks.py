@@ -50,17 +50,17 @@ def mounted(tmp_path: Path, device: str) -> Iterator[Path]:
 
 
 def failed(entry: LunEntry, lun_file: Path, device: str) -> dict[str, str]:
-    made = checks.verify(entry, lun_file, device)
-    return {check.name: check.message for check in made if not check.ok}
+    results = checks.verify(entry, lun_file, device)
+    return {check.name: check.message for check in results if not check.ok}
 
 
 def test_an_empty_listed_device_may_be_erased(entry: LunEntry, lun_file: Path, device: str) -> None:
-    made = checks.verify(entry, lun_file, device)
-    assert {check.name for check in made} >= {
+    results = checks.verify(entry, lun_file, device)
+    assert {check.name for check in results} >= {
         *("listed", "device", "backing file", "identity", "root disk", "mounts", "swap"),
         *("holders", "openers", "exclusive", "signature"),
     }
-    assert checks.problem(made) == ""
+    assert checks.problem(results) == ""
 
 
 def test_a_lun_that_left_the_list_is_refused(entry: LunEntry, lun_file: Path, device: str) -> None:
@@ -156,8 +156,10 @@ def test_what_is_stacked_on_it_is_refused_and_so_is_where_that_is_mounted(
     (tmp_path / "sys" / "holders").mkdir()
     (tmp_path / "sys" / "holders" / "dm-0").symlink_to(tmp_path / "dm-0")
     folders = {number: tmp_path / "sys", os.makedev(253, 0): tmp_path / "dm-0"}
-    found = blockdev.sys_folder
-    monkeypatch.setattr(blockdev, "sys_folder", lambda one: folders.get(one) or found(one))
+    sys_folder = blockdev.sys_folder
+    monkeypatch.setattr(
+        blockdev, "sys_folder", lambda number: folders.get(number) or sys_folder(number)
+    )
     mount = blockdev.Mount("/srv/vms", "/dev/dm-0", "xfs", frozenset({os.makedev(253, 0)}))
     monkeypatch.setattr(blockdev, "all_mounts", lambda: [mount])
     problems = failed(entry, lun_file, device)
@@ -231,9 +233,9 @@ def test_bcachefs_is_seen_also_where_libblkid_does_not_know_it(
     with Path(device).open("r+b") as disk:
         disk.seek(4096)
         disk.write(BCACHEFS + label.encode().ljust(32, b"\0"))
-    (seen,) = signatures.of(device)
-    assert (seen.type, seen.label) == ("bcachefs", label)
-    assert seen.uuid == "799f8562-3a29-423e-be09-e4c20bfe7cf0"
+    (signature,) = signatures.of(device)
+    assert (signature.type, signature.label) == ("bcachefs", label)
+    assert signature.uuid == "799f8562-3a29-423e-be09-e4c20bfe7cf0"
     if label == "fsbench":
         assert failed(entry, lun_file, device) == {}
     else:
@@ -246,7 +248,7 @@ def test_no_old_bcachefs_shows_through_a_new_file_system(device: str, filesystem
         disk.seek(4096)
         disk.write(BCACHEFS + b"fsbench".ljust(32, b"\0"))
     tool(*mkfs_command(filesystem, {}, device))
-    assert {one.label for one in signatures.of(device)} == {"fsbench"}
+    assert {signature.label for signature in signatures.of(device)} == {"fsbench"}
 
 
 def test_overwrite_allows_foreign_data_and_nothing_else(
@@ -353,9 +355,9 @@ def test_a_file_that_a_process_has_open_is_refused(
     ):
         try:
             file.close()
-            found = failed(entry, lun_file, device)
-            assert set(found) == {"openers"}
-            assert f"pid {process.pid}" in found["openers"]
+            problems = failed(entry, lun_file, device)
+            assert set(problems) == {"openers"}
+            assert f"pid {process.pid}" in problems["openers"]
         finally:
             process.kill()
     assert failed(entry, lun_file, device) == {}
@@ -379,9 +381,9 @@ def test_a_device_by_a_link_is_checked_as_what_it_is(other_loop: str, lun_file: 
     try:
         write_luns(lun_file, {"name": "disk", "kind": "device", "path": str(link)})
         entry = read_luns(lun_file)[0]
-        made = checks.verify(entry, lun_file)
-        assert checks.problem(made) == ""
-        assert other_loop in made[1].message
+        results = checks.verify(entry, lun_file)
+        assert checks.problem(results) == ""
+        assert other_loop in results[1].message
     finally:
         link.unlink()
 
@@ -618,18 +620,18 @@ class TestScheduler:
         number = blockdev.device_number(device)
         assert number is not None
         before, offered = read_schedulers(number)
-        wanted = next(name for name in offered if name != before)
-        with scheduler_set(number, wanted) as effective:
-            assert effective == wanted
-            assert read_schedulers(number)[0] == wanted
+        scheduler = next(name for name in offered if name != before)
+        with scheduler_set(number, scheduler) as effective:
+            assert effective == scheduler
+            assert read_schedulers(number)[0] == scheduler
         assert read_schedulers(number)[0] == before
 
     def test_it_is_restored_after_a_failure(self, device: str) -> None:
         number = blockdev.device_number(device)
         assert number is not None
         before, offered = read_schedulers(number)
-        wanted = next(name for name in offered if name != before)
-        with pytest.raises(ZeroDivisionError), scheduler_set(number, wanted):
+        scheduler = next(name for name in offered if name != before)
+        with pytest.raises(ZeroDivisionError), scheduler_set(number, scheduler):
             raise ZeroDivisionError
         assert read_schedulers(number)[0] == before
 

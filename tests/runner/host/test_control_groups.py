@@ -19,9 +19,9 @@ READ = "[r]\nrw=read\nbs=64k\nsize=4m\ndirect=1\n"
 
 
 def left() -> list[Path]:
-    found = control_groups.Hierarchies()
-    tops = {*found.folders.values(), *([found.unified] if found.unified else [])}
-    return [one for top in tops for one in top.glob(f"{control_groups.PREFIX}test_groups-*")]
+    groups = control_groups.Hierarchies()
+    tops = {*groups.folders.values(), *([groups.unified] if groups.unified else [])}
+    return [folder for top in tops for folder in top.glob(f"{control_groups.PREFIX}test_groups-*")]
 
 
 def planned(device: str, limits: Limits) -> RunPlan:
@@ -38,11 +38,11 @@ def test_reads_are_as_slow_as_the_limit_and_the_group_is_gone(other_loop: str) -
     outcome = LocalExecutor().run(
         plan, Target(7, "test groups", "other", other_loop), messages.append, lambda: False
     )
-    assert outcome.exit_code == 0, [one for one in messages if one["type"] == "error"]
-    printed = "".join(one["text"] for one in messages if one["type"] == "output")
+    assert outcome.exit_code == 0, [message for message in messages if message["type"] == "error"]
+    printed = "".join(message["text"] for message in messages if message["type"] == "output")
     (job,) = json.loads(printed[printed.index("{") :])["jobs"]
     assert 0 < job["read"]["bw_bytes"] < 2.5 * MIB
-    (sampling,) = [one for one in messages if one["type"] == "sampling"]
+    (sampling,) = [message for message in messages if message["type"] == "sampling"]
     # The run's own waiting, and not that of the machine.
     assert "group.pressure_io_some_us" in sampling["fields"]
     assert left() == []
@@ -69,7 +69,7 @@ def test_what_another_process_has_made_stays(monkeypatch: pytest.MonkeyPatch) ->
         with control_groups.of_run("test groups", 8, [], {}, 64 * MIB) as folders:
             monkeypatch.undo()
             assert control_groups.remove_leftovers("test groups") == []
-            assert set(left()) == {Path(one) for one in folders}
+            assert set(left()) == {Path(folder) for folder in folders}
             other.kill()
     assert left() == []
 
@@ -109,9 +109,9 @@ def test_docker_is_told_the_limits_of_each_device(other_loop: str) -> None:
 
 def test_hierarchies_of_version_2_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cgroup.controllers").write_text("cpu io memory\n")
-    found = hierarchies(b"30 20 0:26 / %s rw - cgroup2 cgroup2 rw\n", tmp_path, monkeypatch)
-    assert (found.unified, found.folders) == (tmp_path, {})
-    assert (found.has("io"), found.has("blkio")) == (True, False)
+    groups = hierarchies(b"30 20 0:26 / %s rw - cgroup2 cgroup2 rw\n", tmp_path, monkeypatch)
+    assert (groups.unified, groups.folders) == (tmp_path, {})
+    assert (groups.has("io"), groups.has("blkio")) == (True, False)
 
 
 def test_a_mount_whose_name_is_no_text_hides_no_group(
@@ -122,8 +122,8 @@ def test_a_mount_whose_name_is_no_text_hides_no_group(
         b"36 35 8:1 / /mnt/f\xfcr\xc2\x85zwei rw - ext4 none rw\n"
         b"31 20 0:27 / %s/blkio rw,nosuid - cgroup cgroup rw,blkio\n"
     )
-    found = hierarchies(lines, tmp_path, monkeypatch)
-    assert found.folders["blkio"] == tmp_path / "blkio"
+    groups = hierarchies(lines, tmp_path, monkeypatch)
+    assert groups.folders["blkio"] == tmp_path / "blkio"
 
 
 def hierarchies(
@@ -138,6 +138,6 @@ def hierarchies(
 @pytest.mark.usefixtures("odd_mounts")
 def test_a_mount_of_an_odd_name_hides_no_hierarchy() -> None:
     """A worker asks with every heartbeat: it ended before the first one."""
-    found = control_groups.Hierarchies()
-    assert found.unified or found.folders
+    groups = control_groups.Hierarchies()
+    assert groups.unified or groups.folders
     assert {"rates", "memory"} <= set(LocalExecutor().limit_problems())

@@ -28,25 +28,25 @@ def entry(other_loop: str, lun_file: Path) -> LunEntry:
 
 
 def refused(entry: LunEntry, lun_file: Path) -> dict[str, str]:
-    return {one.name: one.message for one in checks.verify(entry, lun_file) if not one.ok}
+    return {check.name: check.message for check in checks.verify(entry, lun_file) if not check.ok}
 
 
 @pytest.mark.root
 def test_what_is_mounted_by_another_path_is_not_erased(
     entry: LunEntry, lun_file: Path, twin: str, tmp_path: Path
 ) -> None:
-    [free] = [one for one in checks.verify(entry, lun_file) if one.name == "other paths"]
+    [free] = [check for check in checks.verify(entry, lun_file) if check.name == "other paths"]
     assert (free.ok, twin in free.message) == (True, True)
     point = tmp_path / "mounted"
     point.mkdir()
     tool("mkfs.ext4", "-q", "-F", twin)
     tool("mount", twin, str(point))
     try:
-        found = refused(entry, lun_file)
-        assert set(found) == {"other paths"}
+        problems = refused(entry, lun_file)
+        assert set(problems) == {"other paths"}
         assert (
             f"{twin} is the same disk by another path. It is mounted on {point}"
-            in (found["other paths"])
+            in (problems["other paths"])
         )
     finally:
         tool("umount", str(point))
@@ -101,10 +101,10 @@ def test_a_partition_is_that_of_the_same_place(
     other_loop: str, twin: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another partition of the disk may be in use, by whichever path."""
-    one, other = blockdev.device_number(other_loop), blockdev.device_number(twin)
-    assert one is not None
+    device, other = blockdev.device_number(other_loop), blockdev.device_number(twin)
+    assert device is not None
     assert other is not None
-    places = {11: (one, "1"), 12: (one, "2"), 21: (other, "1"), 22: (other, "2")}
+    places = {11: (device, "1"), 12: (device, "2"), 21: (other, "1"), 22: (other, "2")}
     monkeypatch.setattr(blockdev, "whole_disk", lambda number: places.get(number, (number, ""))[0])
     monkeypatch.setattr(
         blockdev,
@@ -113,6 +113,6 @@ def test_a_partition_is_that_of_the_same_place(
     )
     monkeypatch.setattr(device_aliases, "_partition", lambda number: places[number][1])
     assert device_aliases.of(12) == {22}
-    assert device_aliases.of(one) == {other}
+    assert device_aliases.of(device) == {other}
     del places[21], places[22]
     assert device_aliases.of(12) == {other}

@@ -69,7 +69,7 @@ def test_of_ata_its_sectors_by_the_numbers_of_their_attributes() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "report",
     [
         GONE,
         {},
@@ -80,8 +80,8 @@ def test_of_ata_its_sectors_by_the_numbers_of_their_attributes() -> None:
         {"ata_smart_attributes": {"table": [None, {"id": 5, "raw": 7}]}},
     ],
 )
-def test_what_nobody_told_is_left_out(said: Any) -> None:
-    assert disk_health.parse(said) == {}
+def test_what_nobody_told_is_left_out(report: Any) -> None:
+    assert disk_health.parse(report) == {}
 
 
 @pytest.mark.parametrize("printed", ["", "no JSON", json.dumps(GONE)])

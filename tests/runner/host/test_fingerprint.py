@@ -44,10 +44,10 @@ def test_when_a_file_was_made_is_written_as_the_stat_program_writes_it(
 ) -> None:
     """Runs that wait were confirmed with its words; /proc does not know."""
     for path in (tmp_path, Path(folder)):
-        said = subprocess.run(
+        printed = subprocess.run(
             ["stat", "--format=%.9W", path], capture_output=True, text=True, check=True
         ).stdout.strip()
-        assert birth_time(path) == (said if said.strip("0.") else "")
+        assert birth_time(path) == (printed if printed.strip("0.") else "")
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_when_a_file_was_made_is_written_as_the_stat_program_writes_it(
 def test_when_a_file_was_made_before_1970(
     seconds: int, billionths: int, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read(found: ExtendedStat, *_: object) -> bool:
-        found.mask, found.made_s, found.made_ns = 0x800, seconds, billionths
+    def read(status: ExtendedStat, *_: object) -> bool:
+        status.mask, status.made_s, status.made_ns = 0x800, seconds, billionths
         return True
 
     monkeypatch.setattr(ExtendedStat, "read", read)

@@ -73,9 +73,9 @@ def test_own_layers_are_known_and_removed(disk: Path, kind: str) -> None:
 def test_the_layers_of_somebody_else_are_refused_and_stay(disk: Path, kind: str) -> None:
     write(disk, f"foreign-{kind}")
     before = beginning(disk)
-    is_free, said = verdict(disk)
+    is_free, reason = verdict(disk)
     assert not is_free
-    assert f"It holds data that fsbench did not write ({KINDS[kind]}" in said
+    assert f"It holds data that fsbench did not write ({KINDS[kind]}" in reason
     assert layer_marks.wipe(str(disk)) == []
     assert beginning(disk) == before
 
@@ -95,7 +95,7 @@ def test_a_file_system_of_its_own_is_no_layer(disk: Path) -> None:
     tool("mkfs.ext4", "-q", "-F", "-L", "fsbench", str(disk))
     assert layer_marks.layers_on(str(disk)) == []
     assert layer_marks.wipe(str(disk)) == []
-    assert [one.type for one in signatures.of(str(disk))] == ["ext4"]
+    assert [signature.type for signature in signatures.of(str(disk))] == ["ext4"]
 
 
 class FakeHost:
@@ -103,7 +103,7 @@ class FakeHost:
 
     def __init__(self, folder: Path, below: dict[int, set[int]], kinds: dict[int, str]) -> None:
         self.folder, self.below, self.kinds = folder, below, kinds
-        for number in {*below, *(one for ones in below.values() for one in ones)}:
+        for number in {*below, *(parent for parents in below.values() for parent in parents)}:
             (folder / str(number)).mkdir()
             if number in kinds:
                 (folder / str(number) / kinds[number]).mkdir()
@@ -111,13 +111,13 @@ class FakeHost:
 
     def ancestors(self, number: int) -> set[int]:
         direct = self.below.get(number, set())
-        return direct.union(*(self.ancestors(one) for one in direct))
+        return direct.union(*(self.ancestors(parent) for parent in direct))
 
     def descendants(self, number: int) -> set[int]:
-        return {one for one in self.below if number in self.ancestors(one)}
+        return {child for child in self.below if number in self.ancestors(child)}
 
     def leaves(self, number: int) -> set[int]:
-        return {one for one in self.ancestors(number) if one not in self.below}
+        return {ancestor for ancestor in self.ancestors(number) if ancestor not in self.below}
 
 
 @pytest.fixture
@@ -145,10 +145,10 @@ def test_only_what_stands_on_listed_luns_with_own_marks_is_taken_apart(
     host: dict[str, object],
 ) -> None:
     """Not what has a disk that is in no list, nor what has one without fsbench's mark."""
-    found = list(layer_marks.assembled_devices({1, 2, 3, 4}))
-    assert [(one.number, one.luns) for one in found] == [(253, {1, 2}), (127, {1, 2})]
-    for one in found:
-        one.disassemble()
+    devices = list(layer_marks.assembled_devices({1, 2, 3, 4}))
+    assert [(device.number, device.luns) for device in devices] == [(253, {1, 2}), (127, {1, 2})]
+    for device in devices:
+        device.disassemble()
     assert host["ran"] == [("dmsetup", "remove", "name253"), ("mdadm", "--stop", "/dev/disk127")]
     # Half of an array is listed: it is nobody's to stop.
     assert list(layer_marks.assembled_devices({1, 3})) == []
@@ -175,9 +175,9 @@ def test_bcache_of_own_luns_alone_is_stopped_with_its_set(
         (tmp_path / str(number) / "bcache/set").mkdir(parents=True)
     (tmp_path / "4/bcache/set/bdev0").touch()
 
-    for one in layer_marks.assembled_devices({1, 2, 3, 4}):
-        one.disassemble()
+    for device in layer_marks.assembled_devices({1, 2, 3, 4}):
+        device.disassemble()
 
     stopped = sorted(str(path.parent.relative_to(tmp_path)) for path in tmp_path.rglob("stop"))
     assert stopped == ["100/bcache", "101/bcache", "2/bcache/set"]
-    assert [one.number for one in layer_marks.assembled_devices({2, 3})] == []
+    assert [device.number for device in layer_marks.assembled_devices({2, 3})] == []

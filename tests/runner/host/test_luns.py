@@ -62,7 +62,7 @@ def test_a_missing_file_is_refused_unless_it_may_be_missing(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ("[[lun", "Expected ']]'"),
         ('title = "x"\n' + GOOD, "unknown key title"),
@@ -99,9 +99,9 @@ def test_a_missing_file_is_refused_unless_it_may_be_missing(tmp_path: Path) -> N
         ('[[lun]]\nname="a"\nkind="directory"\npath="/srv/x"\nrole="journal"\n', "a directory"),
     ],
 )
-def test_a_bad_entry_refuses_the_whole_file(file: Path, text: str, said: str) -> None:
+def test_a_bad_entry_refuses_the_whole_file(file: Path, text: str, words: str) -> None:
     message = refusal(file, text)
-    assert said in message
+    assert words in message
 
 
 def test_the_entry_is_named(file: Path) -> None:

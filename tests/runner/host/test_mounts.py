@@ -52,8 +52,8 @@ class Share:
         return Path(mounts.make_folder(self.entry, self.notes))
 
     def problem(self, confirmed: dict[str, object] | None = None) -> str:
-        made = checks.verify(self.entry, self.file, str(self.own), confirmed, self.mark)
-        return checks.problem(made)
+        results = checks.verify(self.entry, self.file, str(self.own), confirmed, self.mark)
+        return checks.problem(results)
 
 
 @pytest.fixture
@@ -72,17 +72,17 @@ def test_a_folder_is_made_once_and_marked(share: Share, point: Path) -> None:
     assert share.make() == own
     assert share.mark == mark
     assert share.problem() == ""
-    assert sorted(one.name for one in point.iterdir()) == [own.name, "somebody's"]
+    assert sorted(path.name for path in point.iterdir()) == [own.name, "somebody's"]
 
 
 def test_it_is_known_as_what_is_mounted(share: Share, point: Path) -> None:
     share.make()
-    said = dict(map(tuple, mounts.identity(share.entry)))
-    assert said["File system"] == "tmpfs"
-    assert "size=65536k" in said["Mount options"]
+    identity = dict(map(tuple, mounts.identity(share.entry)))
+    assert identity["File system"] == "tmpfs"
+    assert "size=65536k" in identity["Mount options"]
     assert mounts.contender(share.entry).filesystem == "tmpfs"
-    found = mounts.fingerprint(share.entry, share.mark)
-    assert found == {
+    fingerprint = mounts.fingerprint(share.entry, share.mark)
+    assert fingerprint == {
         "kind": "mount",
         "filesystem": "tmpfs",
         "export": "tmpfs",
@@ -160,7 +160,7 @@ def test_workers_of_one_data_folder_have_notes_of_their_own(tmp_path: Path, poin
         write_luns(file, named)
         entries[worker] = read_luns(file)[0]
         mounts.make_folder(entries[worker], notes / worker)
-    marks = {worker: mounts.own_mark(one, notes / worker) for worker, one in entries.items()}
+    marks = {worker: mounts.own_mark(entry, notes / worker) for worker, entry in entries.items()}
     assert len(set(marks.values())) == 2
     for worker, entry in entries.items():
         assert mounts.make_folder(entry, notes / worker) == str(point / worker)
@@ -195,17 +195,23 @@ def test_another_server_under_the_same_name_is_refused(share: Share, point: Path
     subprocess.run(["umount", point], check=True)
     subprocess.run(["mount", "-t", "tmpfs", "other", point], check=True)
     share.make()
-    said = share.problem(confirmed)
-    assert "share is another mount now than the one that was confirmed" in said
-    assert "export tmpfs" in said
-    assert "export other" in said
+    problem = share.problem(confirmed)
+    assert "share is another mount now than the one that was confirmed" in problem
+    assert "export tmpfs" in problem
+    assert "export other" in problem
 
 
 def test_of_network_file_systems_server_and_address_count() -> None:
-    one = {"kind": "mount", "server": "nas", "export": "/v", "address": "10.0.0.1", "mark": "a"}
-    assert lun_identity.is_same(one, dict(one))
+    fingerprint = {
+        "kind": "mount",
+        "server": "nas",
+        "export": "/v",
+        "address": "10.0.0.1",
+        "mark": "a",
+    }
+    assert lun_identity.is_same(fingerprint, dict(fingerprint))
     for key in ("server", "export", "address", "mark"):
-        assert not lun_identity.is_same(one, one | {key: "other"}), key
+        assert not lun_identity.is_same(fingerprint, fingerprint | {key: "other"}), key
 
 
 def test_what_is_mounted_read_only_or_made_of_a_disk_is_refused(share: Share, point: Path) -> None:

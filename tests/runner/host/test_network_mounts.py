@@ -117,26 +117,26 @@ def mount_of(folder: Path, line: str) -> Mount:
     (folder / "mountinfo").write_text(
         f"{numbered} - {match['kind']} {match['source']} {match['options']}\n"
     )
-    (found,) = blockdev.mounts_of(folder)
-    return found
+    (mount,) = blockdev.mounts_of(folder)
+    return mount
 
 
-@pytest.mark.parametrize("one", LINES, ids=lambda one: one.server)
+@pytest.mark.parametrize("example", LINES, ids=lambda example: example.server)
 def test_it_is_known_without_asking_its_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one: Found
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, example: Found
 ) -> None:
-    mount = mount_of(tmp_path, one.line)
+    mount = mount_of(tmp_path, example.line)
     contender = as_mounted.contender(mount.filesystem, mount.options)
-    assert (contender.filesystem, contender.options) == (one.filesystem, one.options)
+    assert (contender.filesystem, contender.options) == (example.filesystem, example.options)
 
     monkeypatch.setattr(blockdev, "own_mounts", lambda: [mount])
     entry = LunEntry("nas", "mount", Path(mount.point))
-    said = dict(mounts.identity(entry))
-    assert (said["Server"], said["Export"]) == (one.server, one.export)
-    assert said.get("Server's address", "") == one.address
-    assert said["Mount options"] == mount.options
+    identity = dict(mounts.identity(entry))
+    assert (identity["Server"], identity["Export"]) == (example.server, example.export)
+    assert identity.get("Server's address", "") == example.address
+    assert identity["Mount options"] == mount.options
     printed = mounts.fingerprint(entry, "a mark")
-    assert (printed["server"], printed["export"]) == (one.server, one.export)
+    assert (printed["server"], printed["export"]) == (example.server, example.export)
 
 
 def test_smb_over_several_connections_is_another_contender() -> None:

@@ -33,8 +33,8 @@ def disk(tmp_path: Path) -> Iterator[str]:
 def failed(lun_file: Path, path: str) -> dict[str, str]:
     """The failed checks of a LUN that may be overwritten: its partitions alone refuse it not."""
     write_luns(lun_file, {"name": "disk", "kind": "device", "path": path, "overwrite": True})
-    made = checks.verify(read_luns(lun_file)[0], lun_file)
-    return {check.name: check.message for check in made if not check.ok}
+    results = checks.verify(read_luns(lun_file)[0], lun_file)
+    return {check.name: check.message for check in results if not check.ok}
 
 
 @contextmanager
@@ -55,9 +55,9 @@ def test_a_disk_whose_partition_a_process_has_open_is_refused(
 ) -> None:
     """A virtual machine's, say: it has its disk not exclusively, and nothing is mounted here."""
     with opened(f"{disk}p1", mode) as process:
-        found = failed(lun_file, disk)
-        assert set(found) == {"openers"}
-        assert f"pid {process}" in found["openers"]
+        problems = failed(lun_file, disk)
+        assert set(problems) == {"openers"}
+        assert f"pid {process}" in problems["openers"]
         assert failed(lun_file, f"{disk}p2") == {}
     assert failed(lun_file, disk) == {}
 
@@ -67,9 +67,9 @@ def test_a_partition_whose_disk_a_process_has_open_for_writing_is_refused(
 ) -> None:
     """A virtual machine that has the whole disk, or a dd; what looks at disks harms nobody."""
     with opened(disk, "r+b") as process:
-        found = failed(lun_file, f"{disk}p1")
-        assert set(found) == {"openers"}
-        assert f"pid {process}" in found["openers"]
+        problems = failed(lun_file, f"{disk}p1")
+        assert set(problems) == {"openers"}
+        assert f"pid {process}" in problems["openers"]
     with opened(disk, "rb"):
         assert failed(lun_file, f"{disk}p1") == {}
 
@@ -80,9 +80,9 @@ def test_a_partition_whose_disk_is_under_a_loop_device_is_refused(
     """The kernel notes no holder, and lets the partition be opened exclusively."""
     loop = tool("losetup", "--find", "--show", disk).strip()
     try:
-        found = failed(lun_file, f"{disk}p1")
-        assert set(found) == {"holders"}
-        assert Path(loop).name in found["holders"]
+        problems = failed(lun_file, f"{disk}p1")
+        assert set(problems) == {"holders"}
+        assert Path(loop).name in problems["holders"]
     finally:
         tool("losetup", "--detach", loop)
 
@@ -96,10 +96,10 @@ def test_a_file_that_is_open_by_another_name_is_refused(
     other = tmp_path / "elsewhere"
     other.hardlink_to(entry.path)
     with opened(other, "r+b") as process:
-        made = checks.verify(entry, lun_file, device)
-        found = {check.name: check.message for check in made if not check.ok}
-        assert set(found) == {"openers"}
-        assert f"pid {process}" in found["openers"]
+        results = checks.verify(entry, lun_file, device)
+        problems = {check.name: check.message for check in results if not check.ok}
+        assert set(problems) == {"openers"}
+        assert f"pid {process}" in problems["openers"]
     assert sparse.uses_direct_io(device)
 
 

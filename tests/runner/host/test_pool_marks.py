@@ -45,9 +45,9 @@ def write(disk: Path, sample: str, *, begin: bool = True) -> None:
 
 def ends(disk: Path) -> bytes:
     with disk.open("rb") as file:
-        found = file.read(ENDS_BYTES)
+        beginning = file.read(ENDS_BYTES)
         file.seek(160 * MIB - ENDS_BYTES)
-        return found + file.read(ENDS_BYTES)
+        return beginning + file.read(ENDS_BYTES)
 
 
 def test_an_own_pool_is_known_and_all_labels_are_removed(disk: Path) -> None:
@@ -73,10 +73,10 @@ def test_the_labels_at_the_end_alone_are_known_too(disk: Path) -> None:
 def test_the_pool_of_somebody_else_is_refused_and_stays(disk: Path, begin: bool) -> None:
     write(disk, "foreign-zfs", begin=begin)
     before = ends(disk)
-    is_free, said = verdict(disk)
+    is_free, reason = verdict(disk)
     assert not is_free
     # Each label has its signature many times.
-    assert said.count("zfs_member “tank”") == 1
+    assert reason.count("zfs_member “tank”") == 1
     assert layer_marks.wipe(str(disk)) == []
     assert ends(disk) == before
 

@@ -40,10 +40,10 @@ def test_what_the_kernel_says(proc: Path) -> None:
 
 @pytest.mark.usefixtures("proc")
 def test_a_daemon_that_cannot_limit_swap_is_announced_and_refuses_nothing() -> None:
-    found = containers.limit_problems({"MemoryLimit": True, "SwapLimit": False})
-    assert (found["memory"], found["rates"]) == ("", "")
-    assert "cannot limit swap" in found["swap"]
-    assert "1.5 GiB" in found["swap"]
+    problems = containers.limit_problems({"MemoryLimit": True, "SwapLimit": False})
+    assert (problems["memory"], problems["rates"]) == ("", "")
+    assert "cannot limit swap" in problems["swap"]
+    assert "1.5 GiB" in problems["swap"]
     assert containers.limit_problems({"MemoryLimit": True, "SwapLimit": True})["swap"] == ""
     assert containers.limit_problems({})["swap"] == ""
 
@@ -51,14 +51,16 @@ def test_a_daemon_that_cannot_limit_swap_is_announced_and_refuses_nothing() -> N
 def test_a_host_without_swap_has_nothing_to_say(proc: Path) -> None:
     (proc / "swaps").unlink()
     assert containers.limit_problems({"SwapLimit": False})["swap"] == ""
-    told: list[Message] = []
-    swap.report_limit(told.append)
-    assert told == []
+    messages: list[Message] = []
+    swap.report_limit(messages.append)
+    assert messages == []
 
 
-@pytest.mark.parametrize(("made", "is_limited"), [(64 * MIB, True), (-1, False), (None, False)])
-def test_the_container_that_was_made_says_it(made: int | None, is_limited: bool) -> None:
-    attributes: dict[str, Any] = {"HostConfig": {"Memory": 64 * MIB, "MemorySwap": made}}
+@pytest.mark.parametrize(
+    ("memory_swap", "is_limited"), [(64 * MIB, True), (-1, False), (None, False)]
+)
+def test_the_container_that_was_made_says_it(memory_swap: int | None, is_limited: bool) -> None:
+    attributes: dict[str, Any] = {"HostConfig": {"Memory": 64 * MIB, "MemorySwap": memory_swap}}
     container = cast(Container, SimpleNamespace(attrs=attributes))
     assert containers.limits_swap(container, 64 * MIB) is is_limited
 
@@ -99,14 +101,14 @@ def test_a_run_in_a_control_group_says_it(
         monkeypatch.setattr(control_groups, "_SWAP_2", "memory.swap.none")
     elif control_groups.swap_problem():
         pytest.skip("this kernel does not account for swap")
-    told: list[Message] = []
+    messages: list[Message] = []
     outcome = LocalExecutor().run(
         planned(other_loop, Limits(memory_mib=256)),
         Target(7, "test groups", "other", other_loop),
-        told.append,
+        messages.append,
         lambda: False,
     )
     assert outcome.exit_code == 0
-    said = [one for one in told if one["type"] == "unlimited_swap"]
-    assert said == ([] if has_accounting else [said[0]])
-    assert all(one["space_bytes"] == 1536 * MIB for one in said)
+    unlimited = [message for message in messages if message["type"] == "unlimited_swap"]
+    assert unlimited == ([] if has_accounting else [unlimited[0]])
+    assert all(message["space_bytes"] == 1536 * MIB for message in unlimited)

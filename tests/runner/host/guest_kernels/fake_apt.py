@@ -63,12 +63,12 @@ class FakeApt:
         self.answers()
 
     def answers(self, **changes: object) -> None:
-        said = {
+        answers = {
             "sources": [["Debian", "http://mirror/debian/"]],
             "depends": "kmod, linux-initramfs-tool",
             "size": (self.folder / "package.deb").stat().st_size,
         } | changes
-        (self.folder / "answers.json").write_text(json.dumps(said))
+        (self.folder / "answers.json").write_text(json.dumps(answers))
 
     @property
     def calls(self) -> list[list[str]]:

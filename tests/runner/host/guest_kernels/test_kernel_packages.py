@@ -30,9 +30,9 @@ EVIL = ["linux-image-1;id", "linux-image-../../etc", "-o=x", "linux-image-1 2", 
 
 @pytest.fixture
 def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeApt:
-    made = FakeApt(tmp_path / "apt")
-    monkeypatch.setenv("PATH", f"{made.folder}{os.pathsep}{os.environ['PATH']}")
-    return made
+    fake = FakeApt(tmp_path / "apt")
+    monkeypatch.setenv("PATH", f"{fake.folder}{os.pathsep}{os.environ['PATH']}")
+    return fake
 
 
 @pytest.fixture
@@ -46,18 +46,18 @@ def left_in(folder: Path) -> set[str]:
 
 def test_the_distributions_kernel_comes_by_lists_of_its_own(apt: FakeApt, folder: Path) -> None:
     apt.answers(sources=[["Debian", "http://mirror/debian/"], ["Other", "http://other/"]])
-    said: list[tuple[str, float | None]] = []
-    path = fetch(folder, on_progress=lambda what, share: said.append((what, share)))
+    progress: list[tuple[str, float | None]] = []
+    path = fetch(folder, on_progress=lambda phase, share: progress.append((phase, share)))
     assert path == folder / FILE
     assert path.read_bytes() == (apt.folder / "package.deb").read_bytes()
-    assert [one.name for one in kernels.packages_in(folder)] == [FILE.removesuffix(".deb")]
+    assert [package.name for package in kernels.packages_in(folder)] == [FILE.removesuffix(".deb")]
     assert left_in(folder) == {FILE}
-    assert said[0] == ("Reading the lists of packages", None)
+    assert progress[0] == ("Reading the lists of packages", None)
     for program, *argv in apt.calls[1:]:
         assert program in ("apt-get", "apt-cache")
         for option in ("Dir::Etc::sourceparts=-", "APT::Get::AllowUnauthenticated=false"):
             assert option in argv
-        lists = next(one for one in argv if one.startswith("Dir::State::lists="))
+        lists = next(argument for argument in argv if argument.startswith("Dir::State::lists="))
         assert lists.startswith(f"Dir::State::lists={folder}/.fetch-")
     # Again nothing is downloaded.
     assert fetch(folder, NAME) == path
@@ -77,10 +77,10 @@ def test_a_kernel_that_is_split_comes_as_a_folder_of_its_packages(
     apt.answers(depends=SPLIT, size=1900)
     path = fetch(folder)
     assert path == folder / FILE.removesuffix(".deb")
-    assert [one.name.partition("_")[0] for one in sorted(path.iterdir())] == [
+    assert [file.name.partition("_")[0] for file in sorted(path.iterdir())] == [
         *(f"linux-{part}-6.1.0-99-amd64" for part in ("base", "binary", "image", "modules")),
     ]
-    assert [one.name for one in kernels.packages_in(folder)] == [path.name]
+    assert [package.name for package in kernels.packages_in(folder)] == [path.name]
     assert left_in(folder) == {path.name}
     assert fetch(folder, NAME) == path
     assert sum("download" in call for call in apt.calls) == 1
@@ -170,39 +170,42 @@ def test_without_apt_it_says_what_to_do(folder: Path, monkeypatch: pytest.Monkey
 def test_a_worker_fetches_when_nothing_is_measured_and_says_how_far_it_is(
     apt: FakeApt, folder: Path
 ) -> None:
-    wanted = KernelFetch(folder)
-    wanted.ask(NAME)
-    wanted.look(lambda: False, lambda: True)
-    assert wanted.announcement()["fetching"] == {"package": NAME, "state": "waiting"}
+    pending_fetch = KernelFetch(folder)
+    pending_fetch.ask(NAME)
+    pending_fetch.look(lambda: False, lambda: True)
+    assert pending_fetch.announcement()["fetching"] == {"package": NAME, "state": "waiting"}
     assert apt.calls == []
     apt.answers(hangs=["download"])
     goes_on = threading.Event()
     goes_on.set()
-    thread = threading.Thread(target=wanted.look, args=(lambda: True, goes_on.is_set))
+    thread = threading.Thread(target=pending_fetch.look, args=(lambda: True, goes_on.is_set))
     thread.start()
-    while wanted.announcement()["fetching"].get("phase") != f"Downloading {NAME}":
+    while pending_fetch.announcement()["fetching"].get("phase") != f"Downloading {NAME}":
         assert thread.is_alive()
     # Asked for again meanwhile, it stays this one.
-    wanted.ask("")
-    said = wanted.announcement()["fetching"]
-    assert (said["package"], said["state"], said["share"]) == (NAME, "running", 0.0)
+    pending_fetch.ask("")
+    fetching = pending_fetch.announcement()["fetching"]
+    assert (fetching["package"], fetching["state"], fetching["share"]) == (NAME, "running", 0.0)
     goes_on.clear()
     thread.join(60)
-    said = wanted.announcement()["fetching"]
-    assert (said["state"], said["problem"]) == ("failed", "The worker ended meanwhile: ask again.")
+    fetching = pending_fetch.announcement()["fetching"]
+    assert (fetching["state"], fetching["problem"]) == (
+        "failed",
+        "The worker ended meanwhile: ask again.",
+    )
     apt.answers()
-    wanted.ask("")
-    wanted.look(lambda: True, lambda: True)
-    assert wanted.announcement()["fetching"] == {"package": FILE, "state": "done"}
+    pending_fetch.ask("")
+    pending_fetch.look(lambda: True, lambda: True)
+    assert pending_fetch.announcement()["fetching"] == {"package": FILE, "state": "done"}
 
 
 def test_a_worker_that_may_not_refuses_whoever_asks(apt: FakeApt, folder: Path) -> None:
-    wanted = KernelFetch(folder, "FSBENCH_INSTALL=no.")
-    wanted.ask("")
-    wanted.look(lambda: True, lambda: True)
-    said = wanted.announcement()
-    assert said["why_not_fetch"] == "FSBENCH_INSTALL=no."
-    assert (said["fetching"]["state"], said["fetching"]["problem"]) == (
+    pending_fetch = KernelFetch(folder, "FSBENCH_INSTALL=no.")
+    pending_fetch.ask("")
+    pending_fetch.look(lambda: True, lambda: True)
+    announced = pending_fetch.announcement()
+    assert announced["why_not_fetch"] == "FSBENCH_INSTALL=no."
+    assert (announced["fetching"]["state"], announced["fetching"]["problem"]) == (
         "failed",
         "FSBENCH_INSTALL=no.",
     )
@@ -216,10 +219,10 @@ def test_an_error_that_nobody_foresaw_is_told_and_not_raised(
         raise RuntimeError("odd")
 
     monkeypatch.setattr(kernel_fetch.kernel_packages, "fetch", broken)
-    wanted = KernelFetch(folder)
-    wanted.ask("")
-    wanted.look(lambda: True, lambda: True)
-    assert wanted.announcement()["fetching"]["problem"].startswith("odd. The worker's log")
+    pending_fetch = KernelFetch(folder)
+    pending_fetch.ask("")
+    pending_fetch.look(lambda: True, lambda: True)
+    assert pending_fetch.announcement()["fetching"]["problem"].startswith("odd. The worker's log")
 
 
 def test_a_worker_without_kernels_says_so_and_what_to_do(
@@ -228,11 +231,17 @@ def test_a_worker_without_kernels_says_so_and_what_to_do(
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
     guests = GuestExecutor("image", "test", folder=folder, cache=tmp_path / "cache")
     guests.look()
-    said = guests.announcement()
-    assert f"This worker has no kernel for guests ({folder}): an administrator" in said["reason"]
-    assert "manage.py guest_kernel" in said["reason"]
-    assert "No Docker daemon answers" in said["reason"]
-    assert (said["usable"], said["kernels"], said["why_not_fetch"]) == (False, [], "")
+    announced = guests.announcement()
+    assert (
+        f"This worker has no kernel for guests ({folder}): an administrator" in announced["reason"]
+    )
+    assert "manage.py guest_kernel" in announced["reason"]
+    assert "No Docker daemon answers" in announced["reason"]
+    assert (announced["usable"], announced["kernels"], announced["why_not_fetch"]) == (
+        False,
+        [],
+        "",
+    )
 
 
 # The command
@@ -250,9 +259,9 @@ def test_the_command_fetches_lists_and_refuses_in_words(
     settings.DATA_DIR = tmp_path / "data"
     folder = tmp_path / "data/kernels"
     assert f"In {folder} there is no kernel." in run("--list")
-    said = run()
-    assert f"{folder / FILE} is there now." in said
-    assert "The worker of this host finds it within seconds" in said
+    output = run()
+    assert f"{folder / FILE} is there now." in output
+    assert "The worker of this host finds it within seconds" in output
     assert "is there already" in run(NAME)
     apt.answers(size=64 * 2**20)
     listed = run("--list")
@@ -291,14 +300,14 @@ def fetched(tmp_path: Path) -> Fetched:
     code = b"".join(
         Path(str(module.__file__)).read_bytes() for module in (kernel_apt, kernel_packages, kernels)
     )
-    kept = cache_folder() / f"fetched-kernel-{hashlib.sha256(code).hexdigest()[:16]}.json"
-    if not kept.is_file():
+    cached = cache_folder() / f"fetched-kernel-{hashlib.sha256(code).hexdigest()[:16]}.json"
+    if not cached.is_file():
         folder = tmp_path / "kernels"
         before = _state_of_apt()
         path = fetch(folder)
         [package] = kernels.packages_in(folder)
         kernel = kernels.unpacked_kernel(package, tmp_path / "cache")
-        said = Fetched(
+        result = Fetched(
             path.name,
             path.stat().st_size,
             sorted(left_in(folder)),
@@ -306,12 +315,12 @@ def fetched(tmp_path: Path) -> Fetched:
             sorted({"jfs", "reiserfs", "virtio_blk"} & set(kernel.needs)),
         )
         shutil.rmtree(folder)
-        if said.host_changed:
-            return said  # nothing to keep: it is looked at anew
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.with_suffix(".part").write_text(json.dumps(said._asdict()))
-        kept.with_suffix(".part").replace(kept)
-    return Fetched(**json.loads(kept.read_text()))
+        if result.host_changed:
+            return result  # nothing to keep: it is looked at anew
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        cached.with_suffix(".part").write_text(json.dumps(result._asdict()))
+        cached.with_suffix(".part").replace(cached)
+    return Fetched(**json.loads(cached.read_text()))
 
 
 @pytest.mark.root

@@ -37,8 +37,8 @@ MODULES = {
 
 def files(modules: dict[str, bytes] | None = None) -> dict[str, bytes]:
     root = f"./lib/modules/{VERSION}/kernel/"
-    found = {root + name: content for name, content in (modules or MODULES).items()}
-    return {f"./boot/vmlinuz-{VERSION}": b"the kernel", **found}
+    contents = {root + name: content for name, content in (modules or MODULES).items()}
+    return {f"./boot/vmlinuz-{VERSION}": b"the kernel", **contents}
 
 
 def tar_of(contents: dict[str, bytes], mode: str = "w:xz") -> bytes:
@@ -165,17 +165,17 @@ def test_packed_modules_are_unpacked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "words"),
     [
         (b"not an archive at all", "no Debian package"),
         (b"", "no Debian package"),
         (b"!<arch>\n", "holds no files"),
     ],
 )
-def test_what_is_no_package_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
+def test_what_is_no_package_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
     (tmp_path / "bad.deb").write_bytes(content)
 
-    with pytest.raises(UnusableKernel, match=said):
+    with pytest.raises(UnusableKernel, match=words):
         unpack(tmp_path / "bad.deb")
 
 
@@ -221,8 +221,8 @@ def real_deb(path: Path, contents: dict[str, bytes], packed: str) -> Path:
         place = tree / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
-    said = ["dpkg-deb", f"-Z{packed}", "--root-owner-group", "--build", str(tree), str(path)]
-    subprocess.run(said, check=True, capture_output=True)
+    argv = ["dpkg-deb", f"-Z{packed}", "--root-owner-group", "--build", str(tree), str(path)]
+    subprocess.run(argv, check=True, capture_output=True)
     return path
 
 
@@ -258,7 +258,9 @@ def test_a_kernel_that_is_split_is_a_folder_of_its_packages(tmp_path: Path) -> N
     folder = tmp_path / "Linux-7.3"
     folder.mkdir()
     root = f"./usr/lib/modules/{VERSION}"
-    modules = {f"{root}/kernel/{name}.xz": lzma.compress(one) for name, one in MODULES.items()}
+    modules = {
+        f"{root}/kernel/{name}.xz": lzma.compress(content) for name, content in MODULES.items()
+    }
     deb(folder / "linux-binary.deb", {f"{root}/vmlinuz": b"the kernel"})
     deb(folder / "linux-modules.deb", modules)
     deb(folder / "linux-base.deb", {f"{root}/modules.builtin": b"kernel/fs/xfs/xfs.ko\n"})
@@ -309,7 +311,7 @@ def test_other_files_of_the_folder_are_no_packages(tmp_path: Path, package: Path
     (tmp_path / "empty").mkdir()
     (tmp_path / "Ünïcode.deb").touch()
 
-    assert [one.path for one in kernels.packages_in(tmp_path)] == [package]
+    assert [kernel_package.path for kernel_package in kernels.packages_in(tmp_path)] == [package]
 
 
 def bz_image(inner: bytes, packed: bytes = b"") -> bytes:
@@ -333,11 +335,13 @@ def test_the_kernel_in_the_image_is_found_for_emulated_processors() -> None:
 def test_one_that_is_packed_with_zstd_is_found_too() -> None:
     """As Debian packs them since 6.12: the frame, and its size in four bytes."""
     inner = b"\x7fELF" + struct.pack("<III", 4, 8, 18) + b"Xen\0" + b"." * 5000
-    said = subprocess.run(["zstd", "-qc"], input=inner, capture_output=True, check=True).stdout
+    compressed = subprocess.run(
+        ["zstd", "-qc"], input=inner, capture_output=True, check=True
+    ).stdout
     size = len(inner).to_bytes(4, "little")
-    assert kernels.unpacked_image(bz_image(inner, said + size)) == inner
-    assert kernels.unpacked_image(bz_image(inner, said[:-9] + size)) == b""
-    assert kernels.unpacked_image(bz_image(inner, said + b"\1\0\0\0")) == b""
+    assert kernels.unpacked_image(bz_image(inner, compressed + size)) == inner
+    assert kernels.unpacked_image(bz_image(inner, compressed[:-9] + size)) == b""
+    assert kernels.unpacked_image(bz_image(inner, compressed + b"\1\0\0\0")) == b""
 
 
 ZFS = {
@@ -351,7 +355,9 @@ def test_modules_that_were_built_for_it_stand_beside_its_package(tmp_path: Path)
     folder = tmp_path / "linux-image-6.1.0-99-amd64_6.1_amd64"
     folder.mkdir()
     deb(folder / f"{folder.name}.deb", files())
-    built = {f"lib/modules/{VERSION}/updates/dkms/{name}.ko": one for name, one in ZFS.items()}
+    built = {
+        f"lib/modules/{VERSION}/updates/dkms/{name}.ko": content for name, content in ZFS.items()
+    }
     (folder / "zfs-modules.tar").write_bytes(tar_of(built, "w"))
     kernel = unpack(folder)
     assert kernel.has("zfs")

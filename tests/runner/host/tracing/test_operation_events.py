@@ -32,7 +32,7 @@ MIB = 1024**2
 @pytest.fixture
 def mounted(tmp_path: Path) -> Iterator[Callable[[str], tuple[int, Path]]]:
     """Make and mount a file system of this kind: (device number, folder)."""
-    made: list[tuple[str, Path]] = []
+    mounts: list[tuple[str, Path]] = []
 
     def make(filesystem: str) -> tuple[int, Path]:
         image, folder = tmp_path / filesystem, tmp_path / f"on-{filesystem}"
@@ -41,14 +41,14 @@ def mounted(tmp_path: Path) -> Iterator[Callable[[str], tuple[int, Path]]]:
         folder.mkdir()
         tool(f"mkfs.{filesystem}", "-q", str(image))
         device = tool("losetup", "--find", "--show", str(image))
-        made.append((device, folder))
+        mounts.append((device, folder))
         tool("mount", "-t", filesystem, device, str(folder))
         number = blockdev.device_number(device)
         assert number is not None
         return number, folder
 
     yield make
-    for device, folder in made:
+    for device, folder in mounts:
         subprocess.run(("umount", str(folder)), check=False, stderr=subprocess.DEVNULL)
         tool("losetup", "--detach", device)
 
@@ -65,9 +65,9 @@ def test_what_is_done_to_this_file_system_is_counted_and_nothing_else(
     filesystem: str, mounted: Callable[[str], tuple[int, Path]], tmp_path: Path
 ) -> None:
     number, folder = mounted(filesystem)
-    with count_operations(number, filesystem, "fsbench.test.counted.1") as seen:
+    with count_operations(number, filesystem, "fsbench.test.counted.1") as tracer:
         write(folder / "before", 7)
-        seen.begin()
+        tracer.begin()
         write(folder / "new", 25)
         write(tmp_path / "elsewhere", 100)
         tool("dd", f"if={folder / 'new'}", "of=/dev/null", "bs=10k", "status=none")
@@ -78,21 +78,21 @@ def test_what_is_done_to_this_file_system_is_counted_and_nothing_else(
         write(folder / "again", 5)
         with pytest.raises(OSError, match="File name too long"):
             (folder / ("x" * 300)).open("w")
-        seen.end()
+        tracer.end()
         write(folder / "after", 9)
-        seen.end()  # and again
-    found = operations.read(seen.text, seen.way, seen.seconds, is_cut=seen.is_cut)
-    assert found is not None
+        tracer.end()  # and again
+    counts = operations.read(tracer.text, tracer.way, tracer.seconds, is_cut=tracer.is_cut)
+    assert counts is not None
     # umount opens the folder, too, with some versions.
-    ended = found.ended
+    ended = counts.ended
     assert ended.pop("open") in (3, 4)
     assert ended == {"read": 11, "write": 30, "sync": 2}
-    assert found.bytes_of == {"read": 25 * 4096, "write": 30 * 4096}
-    assert (found.failed, found.queued, found.without_end, found.lost) == ({}, {}, 0, 0)
-    assert not found.is_cut
-    assert 0 < found.seconds < 3600
-    for name, total in found.total_ns.items():
-        rows = [row for row in found.latency_rows() if row[0] == name]
+    assert counts.bytes_of == {"read": 25 * 4096, "write": 30 * 4096}
+    assert (counts.failed, counts.queued, counts.without_end, counts.lost) == ({}, {}, 0, 0)
+    assert not counts.is_cut
+    assert 0 < counts.seconds < 3600
+    for name, total in counts.total_ns.items():
+        rows = [row for row in counts.latency_rows() if row[0] == name]
         least = sum(low * count for _, low, _, count in rows)
         assert least <= total < sum(high * count for _, _, high, count in rows)
     assert list(operation_events.leftover_traces("fsbench.test.counted.", lambda run: False)) == []
@@ -111,15 +111,15 @@ def test_a_trace_ends_at_its_bound(
 ) -> None:
     number, folder = mounted("ext4")
     monkeypatch.setattr(operation_events, "MOST_S", 2)
-    with count_operations(number, "ext4", "fsbench.test.bound.1") as seen:
-        seen.begin()
+    with count_operations(number, "ext4", "fsbench.test.bound.1") as tracer:
+        tracer.begin()
         write(folder / "new", 3)
         gone(next(operation_events.leftover_traces("fsbench.test.bound.", lambda run: False))[0])
-        seen.end()
-    assert seen.is_cut
-    found = operations.read(seen.text, seen.way, seen.seconds, is_cut=True)
-    assert found is not None
-    assert found.ended["write"] == 3
+        tracer.end()
+    assert tracer.is_cut
+    counts = operations.read(tracer.text, tracer.way, tracer.seconds, is_cut=True)
+    assert counts is not None
+    assert counts.ended["write"] == 3
 
 
 @traces_here
@@ -128,12 +128,12 @@ def test_who_prints_too_much_is_ended(
 ) -> None:
     number, folder = mounted("ext4")
     monkeypatch.setattr(operation_events, "MOST_BYTES", 200)
-    with count_operations(number, "ext4", "fsbench.test.bytes.1") as seen:
-        seen.begin()
+    with count_operations(number, "ext4", "fsbench.test.bytes.1") as tracer:
+        tracer.begin()
         write(folder / "new", 3)
-        seen.end()
-    assert "more than it has to say" in seen.problem
-    assert len(seen.text) <= 200
+        tracer.end()
+    assert "more than it has to say" in tracer.problem
+    assert len(tracer.text) <= 200
 
 
 _BEGIN = """
@@ -168,8 +168,11 @@ def test_what_is_left_is_known_by_its_name_and_ended(tmp_path: Path) -> None:
     proc = tmp_path / "proc"
     with subprocess.Popen([str(tmp_path / "bpftrace"), "600"]) as process:
         others = {"1": "bpftrace\0loop1\0fsbench.a.b.8\0", "2": "sleep\0loop1\0fsbench.a.b.7\0"}
-        said = others | {str(process.pid): "/usr/bin/bpftrace\0loop1\0fsbench.a.b.7\0", "3": ""}
-        for name, words in said.items():
+        command_lines = others | {
+            str(process.pid): "/usr/bin/bpftrace\0loop1\0fsbench.a.b.7\0",
+            "3": "",
+        }
+        for name, words in command_lines.items():
             (proc / name).mkdir(parents=True)
             (proc / name / "cmdline").write_text(words)
         assert operation_events.remove_leftovers("fsbench.other.b.", lambda run: False, proc) == []
@@ -217,10 +220,10 @@ def test_functions_where_the_kernel_has_all_of_them_else_calls(tmp_path: Path) -
 
 def test_this_kernels_own_list_has_every_function_that_is_asked_for(tmp_path: Path) -> None:
     """Of the file systems that it knows now; with kprobes they would be traced by functions."""
-    known = set(Path("/proc/filesystems").read_text().split()) & {"ext4", "xfs", "btrfs"}
-    assert known
+    filesystems = set(Path("/proc/filesystems").read_text().split()) & {"ext4", "xfs", "btrfs"}
+    assert filesystems
     (tmp_path / "kprobe_events").touch()
-    for filesystem in known:
+    for filesystem in filesystems:
         by = operation_events.tracing_way(filesystem, tmp_path)
         assert by == FUNCTIONS
         text = operation_scripts.script(by, filesystem, (), 60)
@@ -277,17 +280,17 @@ def test_scripts_are_of_fixed_words() -> None:
 
 def test_whoever_waits_for_it_to_be_compiled_is_asked_whether_to_go_on() -> None:
     """Compiling takes a minute on a busy host, and a lease is shorter than that."""
-    asked: list[bool] = []
+    answers: list[bool] = []
 
     def has_to_end() -> bool:
-        asked.append(len(asked) == 3)
-        return asked[-1]
+        answers.append(len(answers) == 3)
+        return answers[-1]
 
     with subprocess.Popen(["sleep", "60"], stdout=subprocess.PIPE) as process:
-        found = operation_events.Operations(process, operation_events.CALLS, 2**23)
+        tracer = operation_events.Operations(process, operation_events.CALLS, 2**23)
         began = time.monotonic()
-        assert not found.wait_until_attached(has_to_end)
-        assert asked == [False, False, False, True]
+        assert not tracer.wait_until_attached(has_to_end)
+        assert answers == [False, False, False, True]
         assert time.monotonic() - began < 20
-        found.end()
+        tracer.end()
     assert process.returncode < 0

@@ -39,8 +39,12 @@ BEFORE, HELD = ["powersave", "powersave", "0"], ["performance", "performance", "
 
 def test_they_are_held_and_given_back(machine: Machine, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
-    with hold_steady(notes, machine) as said:
-        assert said == ["no turbo", "governor performance", "idle states of 3 µs to leave at most"]
+    with hold_steady(notes, machine) as messages:
+        assert messages == [
+            "no turbo",
+            "governor performance",
+            "idle states of 3 µs to leave at most",
+        ]
         assert state(machine) == HELD
         assert machine.latency.read_bytes() == b"\3\0\0\0"
         assert restore_settings(notes) == []  # of the living nothing is given back
@@ -101,8 +105,8 @@ def test_after_a_reboot_the_note_says_nothing(machine: Machine, tmp_path: Path) 
     notes = tmp_path / "notes"
     notes.mkdir()
     path = str(machine.cpus / "intel_pstate/no_turbo")
-    said = {"boot": "another", "before": {path: "1"}, "wanted": {path: "0"}}
-    (notes / "note.json").write_text(json.dumps(said))
+    note = {"boot": "another", "before": {path: "1"}, "wanted": {path: "0"}}
+    (notes / "note.json").write_text(json.dumps(note))
     assert restore_settings(notes) == []
     assert state(machine) == BEFORE
     (notes / "note.json").write_text("half a no")
@@ -112,8 +116,8 @@ def test_after_a_reboot_the_note_says_nothing(machine: Machine, tmp_path: Path) 
 
 def test_what_cannot_be_held_is_said_and_ends_no_run(tmp_path: Path) -> None:
     empty = Machine(tmp_path / "none", tmp_path / "no-such-file")
-    with hold_steady(tmp_path / "notes", empty) as said:
-        assert said == [
+    with hold_steady(tmp_path / "notes", empty) as messages:
+        assert messages == [
             "neither governor nor turbo can be set: the kernel offers none",
             "idle states not held: No such file or directory",
         ]
@@ -127,20 +131,20 @@ def test_where_nothing_may_be_written_it_stays_as_it_is(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "write_text", refused)
-        with hold_steady(tmp_path / "notes", machine) as said:
-            assert "no_turbo stays 0: Permission denied" in said
+        with hold_steady(tmp_path / "notes", machine) as messages:
+            assert "no_turbo stays 0: Permission denied" in messages
             assert state(machine) == BEFORE
     assert processors.restore_settings(tmp_path / "notes") == []
 
 
 @pytest.mark.parametrize(
-    ("said", "numbers"),
+    ("online", "numbers"),
     [("0-3\n", [0, 1, 2, 3]), ("0,2-3\n", [0, 2, 3]), ("0-1,4\n", [0, 1, 4])],
 )
 def test_processors_that_are_off_leave_holes(
-    machine: Machine, said: str, numbers: list[int]
+    machine: Machine, online: str, numbers: list[int]
 ) -> None:
-    (machine.cpus / "online").write_text(said)
+    (machine.cpus / "online").write_text(online)
     assert processors.online(machine.cpus) == numbers
 
 

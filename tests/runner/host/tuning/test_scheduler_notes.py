@@ -51,11 +51,11 @@ with (
 
 @pytest.fixture
 def number(other_loop: str) -> Iterator[int]:
-    found = Path(other_loop).stat().st_rdev
-    before = read_schedulers(found)[0]
-    write_scheduler(found, "none")
-    yield found
-    write_scheduler(found, before)
+    number = Path(other_loop).stat().st_rdev
+    before = read_schedulers(number)[0]
+    write_scheduler(number, "none")
+    yield number
+    write_scheduler(number, before)
 
 
 @pytest.fixture
@@ -67,9 +67,9 @@ def in_effect(number: int) -> str:
     return read_schedulers(number)[0]
 
 
-def begun(notes: Path, device: str, wanted: str) -> "subprocess.Popen[str]":
+def begun(notes: Path, device: str, scheduler: str) -> "subprocess.Popen[str]":
     run = subprocess.Popen(
-        [sys.executable, "-c", RUN, str(notes), device, wanted],
+        [sys.executable, "-c", RUN, str(notes), device, scheduler],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -80,8 +80,8 @@ def begun(notes: Path, device: str, wanted: str) -> "subprocess.Popen[str]":
     return run
 
 
-def killed(notes: Path, device: str, wanted: str) -> None:
-    run = begun(notes, device, wanted)
+def killed(notes: Path, device: str, scheduler: str) -> None:
+    run = begun(notes, device, scheduler)
     run.send_signal(signal.SIGKILL)
     run.communicate()
 
@@ -91,10 +91,10 @@ def test_a_killed_runs_scheduler_is_given_back_once(
 ) -> None:
     killed(notes, other_loop, "mq-deadline")
     assert in_effect(number) == "mq-deadline"
-    (said,) = scheduler_notes.restore_schedulers(notes)
+    (sentence,) = scheduler_notes.restore_schedulers(notes)
     assert in_effect(number) == "none"
     name = blockdev.kernel_name(number)
-    assert said.startswith(f"the I/O scheduler of {name} is none again")
+    assert sentence.startswith(f"the I/O scheduler of {name} is none again")
     assert list(notes.iterdir()) == []
     write_scheduler(number, "mq-deadline")
     assert scheduler_notes.restore_schedulers(notes) == []
@@ -123,8 +123,8 @@ def test_killed_again_and_again_it_is_what_it_was_before_the_first(
 def test_what_somebody_set_since_stays(notes: Path, other_loop: str, number: int) -> None:
     killed(notes, other_loop, "mq-deadline")
     write_scheduler(number, "kyber")
-    (said,) = scheduler_notes.restore_schedulers(notes)
-    assert "stays kyber: somebody changed it" in said
+    (sentence,) = scheduler_notes.restore_schedulers(notes)
+    assert "stays kyber: somebody changed it" in sentence
     assert in_effect(number) == "kyber"
     assert list(notes.iterdir()) == []
 
@@ -136,8 +136,8 @@ def test_another_disk_of_that_number_is_left_alone(
     killed(notes, other_loop, "mq-deadline")
     (path,) = notes.iterdir()
     path.write_text(json.dumps(json.loads(path.read_text()) | changed))
-    (said,) = scheduler_notes.restore_schedulers(notes)
-    assert "is gone or is another one now" in said
+    (sentence,) = scheduler_notes.restore_schedulers(notes)
+    assert "is gone or is another one now" in sentence
     assert in_effect(number) == "mq-deadline"
     assert list(notes.iterdir()) == []
 
@@ -190,10 +190,10 @@ def test_a_worker_gives_back_and_its_orphans_are_told(
     monkeypatch.setenv("DOCKER_HOST", "unix:///nosuch/docker.sock")
     host = make_host(name=f"notes-{os.getpid()}")
     killed(host.config.scheduler_notes, other_loop, "mq-deadline")
-    (found,) = [one for one in orphans.find(host.config) if one.kind == "scheduler"]
-    assert "mq-deadline" in found.description
+    (orphan,) = [orphan for orphan in orphans.find(host.config) if orphan.kind == "scheduler"]
+    assert "mq-deadline" in orphan.description
     with locks.worker_lock(orphans.lock_of(host.name, host.config.site)):
-        assert not [one for one in orphans.find(host.config) if one.kind == "scheduler"]
+        assert not [orphan for orphan in orphans.find(host.config) if orphan.kind == "scheduler"]
     leftovers.remove_leftovers(host)
     assert in_effect(number) == "none"
     assert "is none again" in caplog.text
@@ -207,15 +207,15 @@ class _Place:
     entry: Any = field(default_factory=lambda: SimpleNamespace(is_directory=False))
 
 
-def _of(site: Path, number: int, wanted: str) -> AbstractContextManager[str]:
+def _of(site: Path, number: int, scheduler: str) -> AbstractContextManager[str]:
     host: Any = SimpleNamespace(config=SimpleNamespace(scheduler_notes=site))
     lun: Any = _Place(number)
-    return places.scheduler_of(host, [lun], wanted)
+    return places.scheduler_of(host, [lun], scheduler)
 
 
-@pytest.mark.parametrize("wanted", ["none", "mq-deadline", ""])
+@pytest.mark.parametrize("scheduler", ["none", "mq-deadline", ""])
 def test_two_sites_on_partitions_of_a_disk_do_not_set_it_under_each_other(
-    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch, wanted: str
+    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch, scheduler: str
 ) -> None:
     """Each would measure with what the other set, and give back what that had made of it."""
     monkeypatch.setattr(places, "LOCK_WAIT_S", 0.0)
@@ -224,7 +224,7 @@ def test_two_sites_on_partitions_of_a_disk_do_not_set_it_under_each_other(
         assert effective == "mq-deadline"
         with (
             pytest.raises(LockedElsewhere, match="another partition of the same disk"),
-            _of(tmp_path / "b", number, wanted),
+            _of(tmp_path / "b", number, scheduler),
         ):
             pass
         assert in_effect(number) == "mq-deadline"
