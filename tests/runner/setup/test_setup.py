@@ -98,10 +98,10 @@ class Lab:
     def look_until(self, state: str | None) -> dict[str, Any] | None:
         deadline = time.monotonic() + SOON_S
         while True:
-            said = self.look()
-            if (said["state"] if said else None) == state:
-                return said
-            assert time.monotonic() < deadline, said
+            setup = self.look()
+            if (setup["state"] if setup else None) == state:
+                return setup
+            assert time.monotonic() < deadline, setup
             time.sleep(0.02)
 
     @property
@@ -152,17 +152,17 @@ def lab(folder: Path, make_host: Callable[..., Host]) -> Iterator[Lab]:
 
 
 def test_what_is_missing_is_installed_and_found_without_a_restart(lab: Lab) -> None:
-    said = lab.look()
-    assert said is not None
-    assert (said["kind"], said["state"], said["problem"]) == ("packages", "running", "")
-    assert said["command"] == "sudo make tools"
-    assert said["reason"] == "No Docker daemon answers. This host lacks postmark."
+    setup = lab.look()
+    assert setup is not None
+    assert (setup["kind"], setup["state"], setup["problem"]) == ("packages", "running", "")
+    assert setup["command"] == "sudo make tools"
+    assert setup["reason"] == "No Docker daemon answers. This host lacks postmark."
     assert not lab.host.capabilities.tools["postmark"]["usable"]
     lab.let("on")
     assert lab.look_until(None) is None
     assert [words[1:] for words in lab.starts] == [["--stages", "--lock-held"]]
-    known = Worker.objects.get(name=lab.host.name).capabilities["tools"]
-    assert known["postmark"]["usable"]
+    tools = Worker.objects.get(name=lab.host.name).capabilities["tools"]
+    assert tools["postmark"]["usable"]
     begun, ended = lab.said
     assert "postmark" in begun
     assert "FSBENCH_INSTALL=no" in begun
@@ -174,16 +174,16 @@ def test_it_has_not_ended_before_what_it_brought_is_known(
 ) -> None:
     """A heartbeat in between would say that all is done, and that PostMark is not there."""
     lab.look()
-    said, probe = list[object](), lab.host.executor.probe
+    states, probe = list[object](), lab.host.executor.probe
 
     def probing() -> Capabilities:
-        said.append(lab.host.announcement().capabilities["setup"]["state"])
+        states.append(lab.host.announcement().capabilities["setup"]["state"])
         return probe()
 
     monkeypatch.setattr(lab.host.executor, "probe", probing)
     lab.let("on")
     lab.look_until(None)
-    assert said == ["running"]
+    assert states == ["running"]
 
 
 def test_the_first_word_of_a_worker_says_what_it_is_about_to_do(lab: Lab) -> None:
@@ -200,14 +200,14 @@ def test_the_first_word_of_a_worker_says_what_it_is_about_to_do(lab: Lab) -> Non
 def test_its_share_is_announced_while_it_goes_on(lab: Lab) -> None:
     lab.look()
     deadline = time.monotonic() + SOON_S
-    while (said := lab.look()) is None or said["share"] is None:
+    while (setup := lab.look()) is None or setup["share"] is None:
         assert time.monotonic() < deadline
-    assert 0 < said["share"] < 1
-    assert said["remaining_s"] is None or said["remaining_s"] >= 0
-    seen = Worker.objects.get(name=lab.host.name).seen_at
+    assert 0 < setup["share"] < 1
+    assert setup["remaining_s"] is None or setup["remaining_s"] >= 0
+    seen_at = Worker.objects.get(name=lab.host.name).seen_at
     lab.now += 1  # of the worker's clock: no look comes sooner
     lab.setup.look()
-    assert Worker.objects.get(name=lab.host.name).seen_at > seen
+    assert Worker.objects.get(name=lab.host.name).seen_at > seen_at
     lab.let("on")
     lab.look_until(None)
 
@@ -233,15 +233,15 @@ def test_nothing_is_installed_while_a_run_is_being_measured(lab: Lab) -> None:
     with lab.host.reserve("scratch"):
         assert lab.look() is None
     with locks.while_measuring():  # by another worker of this host
-        said = lab.look()
-        assert said is not None
-        assert said["state"] == "missing"
-        assert "when the run that is being measured" in said["problem"]
+        setup = lab.look()
+        assert setup is not None
+        assert setup["state"] == "missing"
+        assert "when the run that is being measured" in setup["problem"]
         assert lab.starts == []
         assert lab.host.executor.probes == probes  # type: ignore[attr-defined]
-    said = lab.look()
-    assert said is not None
-    assert said["state"] == "running"
+    setup = lab.look()
+    assert setup is not None
+    assert setup["state"] == "running"
     lab.let("on")
     lab.look_until(None)
 
@@ -251,9 +251,9 @@ def test_of_two_workers_one_installs(
 ) -> None:
     other = Lab(folder, lambda executor: make_host(executor, name="host-two"))
     lab.look()
-    said = other.look()
-    assert said is not None
-    assert said["state"] == "missing"
+    setup = other.look()
+    assert setup is not None
+    assert setup["state"] == "missing"
     lab.let("on")
     lab.look_until(None)
     assert other.look() is None
@@ -266,10 +266,10 @@ def test_a_failure_says_why_and_is_tried_again_later_or_when_something_changed(
 ) -> None:
     lab.look()
     lab.let("fail")
-    said = lab.look_until("failed")
-    assert said is not None
-    assert said["problem"].startswith("The mirror is away. It is tried again in 10 minutes")
-    assert said["problem"].endswith("By hand: sudo make tools")
+    setup = lab.look_until("failed")
+    assert setup is not None
+    assert setup["problem"].startswith("The mirror is away. It is tried again in 10 minutes")
+    assert setup["problem"].endswith("By hand: sudo make tools")
     lab.now += RETRY_AFTER_S[0] - 8 * runner_setup.LOOK_EVERY_S
     for _ in range(3):
         lab.look()
@@ -277,15 +277,15 @@ def test_a_failure_says_why_and_is_tried_again_later_or_when_something_changed(
     lab.now += 6 * runner_setup.LOOK_EVERY_S
     lab.look_until("running")
     lab.let("fail")
-    said = lab.look_until("failed")
-    assert said is not None
-    assert "in 60 minutes" in said["problem"]
+    setup = lab.look_until("failed")
+    assert setup is not None
+    assert "in 60 minutes" in setup["problem"]
     assert len(lab.starts) == 2
     # Another thing is missing: that is worth a try at once.
     monkeypatch.setattr(setup_needs, "has_program", lambda name: name not in ("postmark", "fio"))
-    said = lab.look_until("running")
-    assert said is not None
-    assert "fio, postmark" in said["reason"]
+    setup = lab.look_until("running")
+    assert setup is not None
+    assert "fio, postmark" in setup["reason"]
 
 
 def test_what_the_release_does_not_have_is_not_asked_for_again(lab: Lab) -> None:
@@ -311,10 +311,10 @@ def test_where_it_may_not_it_says_the_one_command_in_one_line(
     monkeypatch.setattr("os.geteuid", lambda: user)
     lab.setup.config = replace(lab.setup.config, may_install=may_install)
     for _ in range(3):
-        said = lab.look()
-        assert said is not None
-        assert (said["state"], said["command"]) == ("missing", "sudo make tools")
-        assert why in said["problem"]
+        setup = lab.look()
+        assert setup is not None
+        assert (setup["state"], setup["command"]) == ("missing", "sudo make tools")
+        assert why in setup["problem"]
     assert lab.starts == []
     (line,) = lab.said
     assert "sudo make tools" in line
@@ -423,9 +423,9 @@ def test_the_image_says_what_it_was_made_of(daemon: docker.DockerClient, runner_
 def test_the_image_is_made_and_used_without_a_restart(
     daemon: docker.DockerClient, lab: Lab, submitted: Callable[..., Run]
 ) -> None:
-    said = lab.look()
-    assert said is not None
-    assert (said["kind"], said["state"], said["command"]) == ("image", "running", "make image")
+    setup = lab.look()
+    assert setup is not None
+    assert (setup["kind"], setup["state"], setup["command"]) == ("image", "running", "make image")
     assert lab.host.executor.name == "local"
     lab.look_until(None)
     worker = Worker.objects.get(name=lab.host.name)
@@ -444,17 +444,17 @@ def test_an_image_of_other_files_is_made_anew_once(
     daemon: docker.DockerClient, lab: Lab, runner_image: str
 ) -> None:
     _other_image(daemon, runner_image)
-    said = lab.look()
-    assert said is not None
-    assert said["state"] == "running"
-    assert "other files" in said["reason"]
+    setup = lab.look()
+    assert setup is not None
+    assert setup["state"] == "running"
+    assert "other files" in setup["reason"]
     lab.look_until(None)
     assert lab.host.executor.name == "docker"
     # Another checkout makes its own again: the two do not take turns for ever.
     _other_image(daemon, runner_image)
-    said = lab.look_until("failed")
-    assert said is not None
-    assert "FSBENCH_IMAGE" in said["problem"]
+    setup = lab.look_until("failed")
+    assert setup is not None
+    assert "FSBENCH_IMAGE" in setup["problem"]
     lab.now += 2 * RETRY_AFTER_S[-1]
     lab.look()
     assert len(_built(lab.folder)) == 1
@@ -469,11 +469,11 @@ def test_a_failed_build_leaves_local_runs_possible(
     daemon.images.get(runner_image).tag(OWN_IMAGE)  # removed with the test
     daemon.images.remove(OWN_IMAGE, noprune=True)
     (lab.folder / "runner/image/build").write_text("echo 'build: no mirror answers.' >&2; exit 1\n")
-    said = lab.look_until("failed")
+    setup = lab.look_until("failed")
     daemon.images.get(runner_image).tag(OWN_IMAGE)
-    assert said is not None
-    assert "build: no mirror answers." in said["problem"]
-    assert said["problem"].endswith("By hand: make image")
+    assert setup is not None
+    assert "build: no mirror answers." in setup["problem"]
+    assert setup["problem"].endswith("By hand: make image")
     assert lab.host.capabilities.is_usable
     # Somebody made it by hand meanwhile: it is used, without a word.
     lab.look_until(None)
