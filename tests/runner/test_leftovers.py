@@ -34,11 +34,11 @@ def container(client: docker.DockerClient, runner_image: str) -> Iterator[Callab
 
         def make(**labels: str) -> str:
             values = {"site": "test", "worker": "host-one", "lun": "scratch", **labels}
-            made = client.containers.create(
+            container = client.containers.create(
                 runner_image, labels={f"fsbench.{key}": value for key, value in values.items()}
             )
-            stack.callback(_remove, client, str(made.id))
-            return str(made.name)
+            stack.callback(_remove, client, str(container.id))
+            return str(container.name)
 
         yield make
 
@@ -56,20 +56,20 @@ def test_only_what_is_ours_and_of_no_run_that_goes_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     host = make_host(DockerExecutor(runner_image, "test"))
-    kept = {
+    others = {
         container(run="5"),  # goes on
         container(run="7", worker="host-two"),
         container(run="8", site="another"),
         container(),  # of no run: a probe, which removes itself
     }
-    left = container(run="6")
+    leftover = container(run="6")
     with host.carrying_out(5):
-        assert leftovers.remove_leftovers(host) == [left]
+        assert leftovers.remove_leftovers(host) == [leftover]
         assert leftovers.remove_leftovers(host) == []
-    names = {one.name for one in client.containers.list(all=True)}
-    assert kept <= names
-    assert left not in names
-    assert f"removed container {left}, which run 6 had left" in caplog.text
+    names = {listed.name for listed in client.containers.list(all=True)}
+    assert others <= names
+    assert leftover not in names
+    assert f"removed container {leftover}, which run 6 had left" in caplog.text
     entry = AuditEntry.objects.get(what="leftover removed")
     assert (entry.who, entry.detail) == ("worker:host-one", {"run": 6})
 
@@ -82,13 +82,13 @@ def test_a_daemon_that_is_away_is_asked_again_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     host = make_host(DockerExecutor(runner_image, "test"))
-    left = container(run="6")
+    leftover = container(run="6")
     monkeypatch.setenv("DOCKER_HOST", "unix:///nosuch/docker.sock")
     host.executor = DockerExecutor(runner_image, "test")
     assert leftovers.remove_leftovers(host) == []
     monkeypatch.setenv("DOCKER_HOST", docker_host)
     host.executor = DockerExecutor(runner_image, "test")
-    assert leftovers.remove_leftovers(host) == [left]
+    assert leftovers.remove_leftovers(host) == [leftover]
 
 
 def test_a_host_whose_runs_need_no_daemon_is_not_told_of_it_again_and_again(

@@ -43,11 +43,11 @@ def config(host: Host, monkeypatch: pytest.MonkeyPatch) -> WorkerConfig:
 
 
 def left(config: WorkerConfig, *kinds: str) -> list[orphans.Orphan]:
-    return [one for one in orphans.find(config) if not kinds or one.kind in kinds]
+    return [orphan for orphan in orphans.find(config) if not kinds or orphan.kind in kinds]
 
 
-def remove(found: list[orphans.Orphan]) -> None:
-    for orphan in found:
+def remove(removable: list[orphans.Orphan]) -> None:
+    for orphan in removable:
         assert orphan.remove is not None, orphan
         orphan.remove()
 
@@ -67,9 +67,9 @@ def test_a_loop_device_is_detached_unless_a_worker_lives(config: WorkerConfig) -
     assert loops(config)
     with locks.worker_lock(orphans.lock_of(config.name, config.site)):
         assert left(config, "loop device") == []
-    (found,) = left(config, "loop device")
-    assert str(config.lun_file.with_name("scratch.img")) in found.description
-    remove([found])
+    (orphan,) = left(config, "loop device")
+    assert str(config.lun_file.with_name("scratch.img")) in orphan.description
+    remove([orphan])
     assert not loops(config)
     assert left(config, "loop device") == []
 
@@ -80,12 +80,12 @@ def test_processors_that_killed_runs_held_are_given_back(config: WorkerConfig) -
     governor.parent.mkdir(parents=True, exist_ok=True)
     governor.write_text("performance")
     config.processor_notes.mkdir(parents=True)
-    said = {"before": {str(governor): "powersave"}, "wanted": {str(governor): "performance"}}
-    (config.processor_notes / "note.json").write_text(json.dumps({"boot": boot_id(), **said}))
+    note = {"before": {str(governor): "powersave"}, "wanted": {str(governor): "performance"}}
+    (config.processor_notes / "note.json").write_text(json.dumps({"boot": boot_id(), **note}))
     with locks.worker_lock(orphans.lock_of(config.name, config.site)):
         assert left(config, "processors") == []
-    (found,) = left(config, "processors")
-    remove([found])
+    (orphan,) = left(config, "processors")
+    remove([orphan])
     assert governor.read_text() == "powersave"
     assert left(config, "processors") == []
 
@@ -103,10 +103,10 @@ def test_a_loop_device_that_is_in_use_stays(config: WorkerConfig, host: Host) ->
 def test_a_loop_device_whose_file_was_deleted_is_detached(config: WorkerConfig) -> None:
     device = loops(config)
     config.lun_file.with_name("scratch.img").unlink()
-    (found,) = left(config, "loop device")
-    assert f"{device} on " in found.description
-    assert "(deleted)" in found.description
-    remove([found])
+    (orphan,) = left(config, "loop device")
+    assert f"{device} on " in orphan.description
+    assert "(deleted)" in orphan.description
+    remove([orphan])
     assert device not in dict(sparse.backing_files())
 
 
@@ -119,7 +119,9 @@ def test_a_deleted_file_that_was_nobodys_lun_is_left_alone(
     device = tool("losetup", "--find", "--show", str(other))
     try:
         other.unlink()
-        assert not [one for one in left(elsewhere, "loop device") if device in one.description]
+        assert not [
+            orphan for orphan in left(elsewhere, "loop device") if device in orphan.description
+        ]
     finally:
         tool("losetup", "--detach", device)
 
@@ -128,9 +130,11 @@ def test_other_peoples_loop_devices_are_not_seen(config: WorkerConfig, other_loo
     """Not even one that lies in the data folder, nor one that another site's fsbench made."""
     elsewhere = replace(config, data_folder=config.data_folder / "of-this-site")
     write_luns(config.lun_file)
-    assert [one.description for one in left(elsewhere, "loop device")] == []
+    assert [orphan.description for orphan in left(elsewhere, "loop device")] == []
     assert [
-        one.description for one in left(config, "loop device") if other_loop in one.description
+        orphan.description
+        for orphan in left(config, "loop device")
+        if other_loop in orphan.description
     ] == []
     # Made here, in the data folder, and not listed any more: that one is an orphan.
     assert len(left(config, "loop device")) == 1
@@ -159,9 +163,9 @@ def test_a_mount_of_fsbench_is_undone(config: WorkerConfig, mounted: Callable[..
     if Path(MOUNT_POINT).is_mount():
         pytest.fail(f"{MOUNT_POINT} is mounted already")
     point = mounted(Path(MOUNT_POINT), "fsbench")
-    (found,) = left(config, "mount")
-    assert point in found.description
-    remove([found])
+    (orphan,) = left(config, "mount")
+    assert point in orphan.description
+    remove([orphan])
     assert not Path(point).is_mount()
 
 
@@ -195,8 +199,8 @@ def test_a_mount_that_another_namespace_has_too_is_one_orphan(
     """Services and containers get copies of all mounts that there are when they are started."""
     point = mounted(Path(MOUNT_POINT), "fsbench")
     another_namespace()
-    (found,) = left(config, "mount")
-    remove([found])
+    (orphan,) = left(config, "mount")
+    remove([orphan])
     assert not Path(point).is_mount()
     assert left(config, "mount") == []
 
@@ -220,14 +224,14 @@ def test_what_was_mounted_over_it_meanwhile_stays(
     config: WorkerConfig, mounted: Callable[..., str], other_loop: str
 ) -> None:
     point = mounted(Path(MOUNT_POINT), "fsbench")
-    (found,) = left(config, "mount")
+    (orphan,) = left(config, "mount")
     tool("mkfs.ext4", "-q", "-F", other_loop)
     tool("mount", other_loop, point)
     try:
         with pytest.raises(ToolError, match="Something else is mounted"):
-            remove([found])
-        (told,) = left(config, "mount")
-        assert told.remove is None
+            remove([orphan])
+        (remaining,) = left(config, "mount")
+        assert remaining.remove is None
         assert tool("findmnt", "--noheadings", "--output", "SOURCE", other_loop) == other_loop
     finally:
         tool("umount", point)
@@ -237,9 +241,9 @@ def test_a_mount_of_somebody_else_is_only_told(
     config: WorkerConfig, mounted: Callable[..., str], tmp_path: Path
 ) -> None:
     point = mounted(tmp_path / "mine", "fsbench")
-    (found,) = left(config, "mount")
-    assert found.remove is None
-    assert "unmount it by hand" in found.description
+    (orphan,) = left(config, "mount")
+    assert orphan.remove is None
+    assert "unmount it by hand" in orphan.description
     assert Path(point).is_mount()
 
 
@@ -251,9 +255,9 @@ def test_what_a_killed_guests_layers_left_is_removed_and_nobody_elses(
     write_mark(device, "own-md")
     with locks.worker_lock(orphans.lock_of(config.name, config.site)):
         assert left(config, "layer") == []
-    (found,) = left(config, "layer")
-    assert found.description == "linux_raid_member of LUN scratch"
-    remove([found])
+    (orphan,) = left(config, "layer")
+    assert orphan.description == "linux_raid_member of LUN scratch"
+    remove([orphan])
     assert signatures.of(str(device)) == []
     write_mark(device, "foreign-md")
     assert left(config, "layer") == []
@@ -267,9 +271,9 @@ def test_leases_of_a_dead_worker_end_with_their_runs_as_lost(
     assert lifecycle.claim(run.pk, worker) is not None
     with locks.worker_lock(orphans.lock_of(config.name, config.site)):
         assert left(config, "lease") == []
-    (found,) = left(config, "lease")
-    assert f"run {run.pk}, leased" in found.description
-    remove([found])
+    (orphan,) = left(config, "lease")
+    assert f"run {run.pk}, leased" in orphan.description
+    remove([orphan])
     run.refresh_from_db()
     assert run.state == RunState.LOST
     assert not Lease.objects.exclude(run=None).exists()
@@ -280,10 +284,10 @@ def test_leases_of_a_worker_that_came_back_meanwhile_are_its_own(
 ) -> None:
     run = submitted(host)
     assert lifecycle.claim(run.pk, announce(host.announcement())) is not None
-    found = left(config, "lease")
+    leases = left(config, "lease")
     lock = orphans.lock_of(config.name, config.site)
     with locks.worker_lock(lock), pytest.raises(locks.LockedElsewhere):
-        remove(found)
+        remove(leases)
     run.refresh_from_db()
     assert run.state == RunState.LEASED
 
@@ -306,10 +310,13 @@ def test_messages_without_a_run_that_waits_are_removed_and_others_stay(
     waiting = submitted(host)
     for number in (4711, waiting.pk, 4712):
         send(broker, host, number)
-    found = left(config, "message")
-    assert [one.description.split(",")[0] for one in found] == ["for run 4711", "for run 4712"]
+    messages = left(config, "message")
+    assert [message.description.split(",")[0] for message in messages] == [
+        "for run 4711",
+        "for run 4712",
+    ]
     assert len(left(config, "message")) == 2
-    remove(found)
+    remove(messages)
     assert left(config, "message") == []
     assert queued(broker, host) == [waiting.pk]
 
@@ -334,10 +341,10 @@ def send(broker: str, host: Host, number: int) -> None:
 def queued(broker: str, host: Host) -> list[int]:
     with app.connection_for_write() as connection:
         queue = app.amqp.queues[f"host.{host.name}"](connection.channel())
-        found: list[int] = []
+        run_ids: list[int] = []
         while (message := queue.get(no_ack=True)) is not None:
-            found.append(message.payload[0][0])
-        return found
+            run_ids.append(message.payload[0][0])
+        return run_ids
 
 
 def test_output_of_a_run_that_has_ended_is_removed(
@@ -349,7 +356,7 @@ def test_output_of_a_run_that_has_ended_is_removed(
     (host.spool_folder / f"run-{run.pk}.jsonl").write_text("{}")
     (host.spool_folder / "run-4711.jsonl").write_text("{}")
     assert lifecycle.claim(run.pk, worker) is not None
-    by_what = {one.description.rpartition("/")[2]: one for one in left(config, "output")}
+    by_what = {orphan.description.rpartition("/")[2]: orphan for orphan in left(config, "output")}
     assert by_what[f"run-{run.pk}.jsonl: start the worker, which stores it"].remove is None
     remove([by_what["run-4711.jsonl of a run that has ended"]])
     assert [path.name for path in host.spool_folder.iterdir()] == [f"run-{run.pk}.jsonl"]
@@ -394,6 +401,6 @@ def test_an_imported_pool_is_named_and_left_to_a_person(
     (tmp_path / "kstat" / "fsbench").mkdir(parents=True)
     found_there = layer_marks.leftover_pools(tmp_path / "kstat")
     monkeypatch.setattr(layer_marks, "leftover_pools", lambda: found_there)
-    (found,) = left(config, "pool")
-    assert found.remove is None
-    assert "zpool destroy fsbench" in found.description
+    (orphan,) = left(config, "pool")
+    assert orphan.remove is None
+    assert "zpool destroy fsbench" in orphan.description

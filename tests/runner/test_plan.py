@@ -18,12 +18,12 @@ def plan(filesystem: str = "ext4", **changes: object) -> RunPlan:
 
 @pytest.mark.parametrize("filesystem", FILESYSTEMS)
 def test_it_runs_the_commands_that_the_preview_shows(filesystem: str) -> None:
-    shown = run_commands(
+    commands = run_commands(
         filesystem, {}, workload_of("iozone", SMALL), "/dev/x", MOUNT_POINT, makes_filesystem=True
     )
     steps = plan(filesystem).steps
     assert [(step.phase, tuple(step.argv)) for step in steps] == [
-        (command.phase, command.argv) for command in shown
+        (command.phase, command.argv) for command in commands
     ]
     phases = [step.phase for step in steps if step.phase not in ("pool", "teardown")]
     assert phases == ["mkfs", "mount", "benchmark", "unmount"]
@@ -42,27 +42,27 @@ def test_every_file_system_is_labelled_as_its_own(filesystem: str) -> None:
 
 
 def test_a_journal_has_a_step_and_a_device_of_its_own() -> None:
-    made = plan("ext3", journal=JournalLun("/dev/log", 2**27))
-    assert made.journal_device == "/dev/log"
-    assert [step.phase for step in made.steps][:2] == ["journal", "mkfs"]
-    assert made.steps[0].argv[-1] == "/dev/log"
+    run_plan = plan("ext3", journal=JournalLun("/dev/log", 2**27))
+    assert run_plan.journal_device == "/dev/log"
+    assert [step.phase for step in run_plan.steps][:2] == ["journal", "mkfs"]
+    assert run_plan.steps[0].argv[-1] == "/dev/log"
     assert plan("ext3").journal_device == ""
 
 
 def test_only_the_benchmark_is_kept_and_every_step_has_a_limit() -> None:
-    made = plan(parameters=SMALL | {"time_limit_s": 77})
-    assert [step.save_output_as for step in made.steps] == ["", "", OUTPUT, ""]
-    assert made.steps[2].timeout_s == 77
-    assert all(step.timeout_s > 0 for step in made.steps)
+    run_plan = plan(parameters=SMALL | {"time_limit_s": 77})
+    assert [step.save_output_as for step in run_plan.steps] == ["", "", OUTPUT, ""]
+    assert run_plan.steps[2].timeout_s == 77
+    assert all(step.timeout_s > 0 for step in run_plan.steps)
 
 
 def test_a_directory_is_neither_made_nor_mounted() -> None:
-    made = plan(device="/srv/bench/", is_directory=True)
-    assert [step.phase for step in made.steps] == ["benchmark"]
-    assert not made.is_on_device
-    assert made.unmount == []
-    assert made.steps[0].argv[-1] == "/srv/bench/fsbench.work.iozone"
-    assert made.leave_nothing == "fsbench.work"
+    run_plan = plan(device="/srv/bench/", is_directory=True)
+    assert [step.phase for step in run_plan.steps] == ["benchmark"]
+    assert not run_plan.is_on_device
+    assert run_plan.unmount == []
+    assert run_plan.steps[0].argv[-1] == "/srv/bench/fsbench.work.iozone"
+    assert run_plan.leave_nothing == "fsbench.work"
 
 
 def test_it_is_one_line_of_json() -> None:

@@ -160,7 +160,7 @@ def test_it_measures_what_it_is_told_to(worker: WorkerProcess) -> None:
     worker.wait_until(lambda: Run.objects.get(pk=run.pk).has_ended)
     run.refresh_from_db()
     assert run.state == RunState.DONE, run.reason
-    assert len([one for one in measured(run) if one.unit == "KB/s"]) == 24
+    assert len([row for row in measured(run) if row.unit == "KB/s"]) == 24
     assert worker.send(signal.SIGTERM) < SOON_S
     assert tool("losetup", "-j", str(read_luns(worker.lun_file)[0].path)) == ""
 
@@ -223,7 +223,7 @@ def test_a_killed_worker_frees_every_lun_of_a_stack(worker: WorkerProcess, tmp_p
 def test_a_race_goes_on_where_its_worker_was_killed(worker: WorkerProcess) -> None:
     """kill -9 in its second block: each block has both once, and the lost run costs no budget."""
     worker.start()
-    wanted = JobSpec(
+    spec = JobSpec(
         lun_id=Lun.objects.get(worker__name=worker.name).pk,
         configurations=tuple(
             ConfigurationSpec("ext4", options, "none") for options in ({}, {"atime": "noatime"})
@@ -233,7 +233,7 @@ def test_a_race_goes_on_where_its_worker_was_killed(worker: WorkerProcess) -> No
         race=RaceSpec(runs=8),
         new_study="Race",
     )
-    for run in submit(wanted, "scratch", None):
+    for run in submit(spec, "scratch", None):
         nudges.nudge(run)
     late = Run.objects.filter(repeat=2)
     worker.wait_until(lambda: late.filter(state=RunState.RUNNING).exists())
@@ -245,7 +245,7 @@ def test_a_race_goes_on_where_its_worker_was_killed(worker: WorkerProcess) -> No
     assert Run.objects.get(retry_of=lost).rerun == 1
     done = Run.objects.filter(state=RunState.DONE).values_list("block", "series_id")
     blocks = {block for block, _ in done}
-    assert sorted(done) == sorted((one, int(who)) for one in blocks for who in race.contenders)
+    assert sorted(done) == sorted((block, int(who)) for block in blocks for who in race.contenders)
     assert len(done) == Run.objects.count() - 1 == len(race.values)
     assert f"It took {len(done)} runs of 8" in race.conclusion
 
@@ -409,7 +409,7 @@ def test_a_second_worker_of_the_same_name_is_refused(worker: WorkerProcess, tmp_
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "words"),
     [
         ({"FSBENCH_EXECUTOR": "podman"}, "FSBENCH_EXECUTOR"),
         ({"FSBENCH_WORKER": "Not A Slug"}, "FSBENCH_WORKER"),
@@ -418,7 +418,7 @@ def test_a_second_worker_of_the_same_name_is_refused(worker: WorkerProcess, tmp_
     ],
 )
 def test_bad_configuration_fails_at_start(
-    worker: WorkerProcess, changes: dict[str, str], said: str
+    worker: WorkerProcess, changes: dict[str, str], words: str
 ) -> None:
     done = subprocess.run(
         [sys.executable, str(MANAGE), "worker"],
@@ -428,7 +428,7 @@ def test_bad_configuration_fails_at_start(
         timeout=120,
     )
     assert done.returncode == 1
-    assert said in done.stderr
+    assert words in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -458,9 +458,9 @@ def test_a_worker_without_its_database_says_so(
         assert "s3cret-x" not in done.stderr
         return done
 
-    said = start("text").stderr
-    assert expected in said
-    assert "manage.py prepare" in said
+    stderr = start("text").stderr
+    assert expected in stderr
+    assert "manage.py prepare" in stderr
     lines = [json.loads(line) for line in start("json").stderr.splitlines()]
     assert lines[-1]["level"] == "CRITICAL"
     assert expected in lines[-1]["message"]
@@ -519,8 +519,8 @@ def test_it_fetches_a_kernel_that_it_is_asked_for(worker: WorkerProcess, tmp_pat
     worker.start()
 
     def guest() -> dict[str, Any]:
-        said: dict[str, Any] = Worker.objects.get(name=worker.name).capabilities["guest"]
-        return said
+        ability: dict[str, Any] = Worker.objects.get(name=worker.name).capabilities["guest"]
+        return ability
 
     worker.wait_until(lambda: "has no kernel for guests" in guest()["reason"])
     assert not folder.exists()
