@@ -399,8 +399,8 @@ def test_an_imported_pool_is_named_and_left_to_a_person(
     config: WorkerConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "kstat" / "fsbench").mkdir(parents=True)
-    found_there = layer_marks.leftover_pools(tmp_path / "kstat")
-    monkeypatch.setattr(layer_marks, "leftover_pools", lambda: found_there)
+    pools = layer_marks.leftover_pools(tmp_path / "kstat")
+    monkeypatch.setattr(layer_marks, "leftover_pools", lambda: pools)
     (orphan,) = left(config, "pool")
     assert orphan.remove is None
     assert "zpool destroy fsbench" in orphan.description

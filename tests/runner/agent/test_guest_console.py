@@ -14,8 +14,8 @@ ERROR = "I/O error, dev vda, sector 8 op 0x1:(WRITE)"
 def of(*data: bytes) -> "tuple[console.Console, list[str]]":
     lines: list[str] = []
     guest_console = console.Console(lines.append)
-    for each in data:
-        guest_console.feed(each)
+    for piece in data:
+        guest_console.feed(piece)
     guest_console.end()
     return guest_console, lines
 

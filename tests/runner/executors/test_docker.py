@@ -614,12 +614,12 @@ def test_another_image_of_that_name_is_refused_in_words_and_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(docker_executor, "PROBE_LIMIT_S", 1)
-    made_of = client.containers.create(runner_image, network_mode="none")
+    container = client.containers.create(runner_image, network_mode="none")
     try:
         words = json.dumps(["sh", "-c", entrypoint])
-        made_of.commit("odd", "odd", changes=f"ENTRYPOINT {words}")
+        container.commit("odd", "odd", changes=f"ENTRYPOINT {words}")
     finally:
-        made_of.remove()
+        container.remove()
     try:
         capabilities = DockerExecutor("odd:odd", "test").probe()
         assert not capabilities.is_usable

@@ -13,7 +13,7 @@ PHASE = b'{"type": "phase", "phase": "mkfs"}'
 
 
 def texts(reader: LineReader, *data: bytes) -> list[str]:
-    messages = [message for each in data for message in reader.feed("stdout", each)]
+    messages = [message for piece in data for message in reader.feed("stdout", piece)]
     return [str(message.get("phase") or message["text"]) for message in messages + reader.end()]
 
 
