@@ -120,6 +120,13 @@ def from_command(path: str, command: str) -> Guess:
     return Guess()
 
 
+def from_printed(kernels: Sequence[str]) -> tuple[str, list[str]]:
+    """The kernel that a tool says it ran on, with a sentence; "" where it names none or several."""
+    if len(kernels) != 1:
+        return "", []
+    return kernels[0], [f"Kernel {kernels[0]} is what the output says of its system."]
+
+
 def same_numbers_in(files: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Paths of files that hold the numbers of another in their folder, each with that path.
 

@@ -121,11 +121,15 @@ def _proposal(
                 filesystem = guess.filesystem
             if not configuration:
                 configuration = guess.configuration
-            reasons = guess.reasons
+            reasons = list(guess.reasons)
+    kernel = target.kernel
+    if file.parsed is not None and not kernel:
+        kernel, sentences = guesses.from_printed(file.parsed.printed_kernels)
+        reasons += sentences
     description = replace(
         file.source.description, filesystem=filesystem, configuration=configuration
     )
-    return replace(description, hardware=target.hardware, kernel=target.kernel), reasons
+    return replace(description, hardware=target.hardware, kernel=kernel), reasons
 
 
 def sources_of(row: Import, *, with_content: bool = True) -> list[SourceFile]:

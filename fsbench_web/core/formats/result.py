@@ -181,6 +181,8 @@ class ParsedResult:
     """Columns of a table that nothing reads: the header's line and the name."""
     kernel_columns: list[tuple[int, str]] = field(default_factory=list)
     """Those of a table that its kernels are read from."""
+    printed_kernels: tuple[str, ...] = ()
+    """Releases of the kernels that a tool says it ran on: a proposal, which parts no series."""
 
     def without_kernels(self) -> "ParsedResult":
         """The same where the columns of kernels are some that nothing reads; empty ones stay."""

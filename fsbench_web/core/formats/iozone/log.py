@@ -46,6 +46,8 @@ _REMARK = re.compile(
     r"The test completed too quickly|You will get a more precise|performance by re-running|"
     r"iozone [0-9]+\s+\(i\.e\., file size"
 )
+# -M: uname(2) of the machine, its system, name and release first.
+_MACHINE = re.compile(r"Machine = Linux \S+ ([0-9][A-Za-z0-9.+~_-]{0,199})(?:\s|$)")
 _NO_SETTING = (
     *("Compiled", "Contributors", "Build", "Run began", "Command line", "Version"),
     "Machine =",  # -M: host and kernel
@@ -220,6 +222,8 @@ def _settings_line(reading: _Reading, settings: list[str], line: str, number: in
     elif text.startswith("Run began:"):
         reading.result.facts.append(("Run began", text.removeprefix("Run began:").strip()))
         settings.clear()
+    elif (machine := _MACHINE.match(text)) is not None:
+        reading.result.printed_kernels = (machine[1],)
     elif text.startswith("Build:"):
         reading.result.facts.append(("Build", text.removeprefix("Build:").strip()))
     elif _INVALID in text:

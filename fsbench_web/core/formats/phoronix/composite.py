@@ -16,6 +16,7 @@ from fsbench_web.core.formats.phoronix.names import (
     System,
     TestNames,
     filesystem_of,
+    kernel_of,
     place_of,
     unit_of,
 )
@@ -102,6 +103,8 @@ def parse(lines: list[str]) -> ParsedResult:
         result.modes = ()
     if len(names) == 1:
         result.facts.append(("System", quoted(names.pop(), 200).strip('"')))
+    kernels = (kernel_of(entry.text("Software")) for entry in document.systems)
+    result.printed_kernels = tuple(dict.fromkeys(filter(None, kernels)))
     collector.finish("The file holds no result that is a rate or a time.", 1)
     for value in result.values:
         if (date := _date(document, places, value.configuration)) is not None:

@@ -8,7 +8,7 @@ versions 8 to 10.
 import csv
 import re
 
-from fsbench_web.core.formats.phoronix.names import System, TestNames, place_of, unit_of
+from fsbench_web.core.formats.phoronix.names import System, TestNames, kernel_of, place_of, unit_of
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import Collector
@@ -40,6 +40,10 @@ def parse(lines: list[str]) -> ParsedResult:
         elif names and re.match(r"(?i)file-?system\b", line):
             mark = _delimiter(line)
             filesystems = [text.lower() for text in _fields(line, mark)[-len(names) :]]
+        elif names and re.match(r"(?i)kernel\b", line):
+            fields = _fields(line, _delimiter(line))[-len(names) :]
+            kernels = (kernel_of(f"Kernel: {text}") for text in fields)
+            result.printed_kernels = tuple(dict.fromkeys(filter(None, kernels)))
         elif names and (row := _RESULT.match(line)) is not None:
             if not places or len(places) != len(names):
                 systems = [

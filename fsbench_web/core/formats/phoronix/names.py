@@ -17,6 +17,7 @@ _KNOWN = re.compile(
     r"ext[234]|xfs|btrfs|jfs|reiserfs|f2fs|zfs|bcachefs|nilfs2|ntfs|overlayfs|tmpfs"
 )
 _FILESYSTEM = re.compile(r"File-?System:\s*([A-Za-z0-9_-]{1,40})", re.IGNORECASE)
+_KERNEL = re.compile(r"(?:^|,)\s*Kernel:\s*([0-9][A-Za-z0-9.+~_-]{0,199})")
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,12 @@ def filesystem_of(software: str) -> str:
     """The file system that the description of a system names; empty without one."""
     match = _FILESYSTEM.search(software)
     return match[1].lower() if match else ""
+
+
+def kernel_of(software: str) -> str:
+    """The release of the kernel that the description of a system names; empty without one."""
+    match = _KERNEL.search(software)
+    return match[1] if match else ""
 
 
 def place_of(name: str, systems: Sequence[System], *, several: bool) -> System:
