@@ -47,9 +47,9 @@ def run(
     times = {"mkfs": (0, 0), "benchmark": (0, 9), "sync": (9, 10)}
     builder.steps = [Step(*map(float, times[phase]), phase) for phase in phases]
     builder.space = changes.pop("space", {})
-    found = builder.built(is_whole=changes.pop("is_whole", True))
-    assert found is not None
-    return found
+    activity = builder.built(is_whole=changes.pop("is_whole", True))
+    assert activity is not None
+    return activity
 
 
 def test_each_cost_follows_from_its_definition() -> None:
@@ -91,26 +91,26 @@ def test_each_cost_follows_from_its_definition() -> None:
 
 def test_a_stated_price_is_spread_over_its_years() -> None:
     stated = Price(6311.52, "EUR", 2.0)  # 0.0001 EUR for each second
-    found = costs_of(run({}), WORK, stated)
+    costs = costs_of(run({}), WORK, stated)
     # Ten seconds for 10,000 operations.
-    assert found["price_eur_per_million_operations"] == pytest.approx(0.1)
-    assert "price_usd_per_million_operations" not in found
+    assert costs["price_eur_per_million_operations"] == pytest.approx(0.1)
+    assert "price_usd_per_million_operations" not in costs
     assert "price_eur_per_million_operations" not in costs_of(run({}), WORK)
     assert "price_eur_per_million_operations" not in costs_of(run({}), None, stated)
     assert "price_eur_per_million_operations" not in costs_of(run({}), Work(0, 0, 99), stated)
 
 
 def test_the_energy_of_the_device_is_told_for_itself() -> None:
-    found = costs_of(run({"energy.device_uj": 7_000_000}), WORK)
-    assert found["device_energy_per_gib"] == 7.0
+    costs = costs_of(run({"energy.device_uj": 7_000_000}), WORK)
+    assert costs["device_energy_per_gib"] == 7.0
 
 
 def test_the_journal_device_counts_with_the_data_device() -> None:
     grown = {"data.sectors_written": MIB // 512, "journal.sectors_written": MIB // 512}
     grown |= {"data.writes": 100, "journal.writes": 100}
-    found = costs_of(run(grown), Work(0, 2 * MIB, 0))
-    assert found["write_amplification"] == 1.0
-    assert found["mean_write_request"] == pytest.approx(2 * 1024 / 200)
+    costs = costs_of(run(grown), Work(0, 2 * MIB, 0))
+    assert costs["write_amplification"] == 1.0
+    assert costs["mean_write_request"] == pytest.approx(2 * 1024 / 200)
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_what_cannot_be_known_is_missing(changes: dict[str, Any], missing: set[s
 
 def test_little_work_says_nothing() -> None:
     grown = {"data.sectors_written": 10**6, "data.writes": 99, "cpu.user_ms": 5000}
-    found = costs_of(run(grown), Work(MIB / 4, MIB / 4, 99))
-    assert set(found) == {"io_pressure", "cpu_pressure", "memory_pressure"} | {
+    costs = costs_of(run(grown), Work(MIB / 4, MIB / 4, 99))
+    assert set(costs) == {"io_pressure", "cpu_pressure", "memory_pressure"} | {
         "operations_per_cpu_second"
     }
 
@@ -150,9 +150,9 @@ def test_work_is_what_all_commands_asked_for() -> None:
     assert work_of(steps) == Work(11, 22, 77)
     times = {"user_s": 0.5, "system_s": 0.25}
     timed = [replace(step, processes={**step.processes, **times}) for step in steps]
-    found = work_of(timed)
-    assert found is not None
-    assert found.cpu_s == 1.5
+    work = work_of(timed)
+    assert work is not None
+    assert work.cpu_s == 1.5
     assert work_of([*steps, Step(2, 3, "benchmark")]) is None
     assert work_of([]) is None
 

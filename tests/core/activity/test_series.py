@@ -20,9 +20,9 @@ def built(rows: list[tuple[float, list[int | None], bool]], **how: bool) -> seri
     for at_s, values, is_edge in rows:
         builder.add(at_s, values, is_edge=is_edge)
     builder.steps.append(Step(0.0, rows[-1][0], "benchmark", "fio.json", {"wchar": 7.0}))
-    found = builder.built(is_whole=how.get("is_whole", True))
-    assert found is not None
-    return found
+    activity = builder.built(is_whole=how.get("is_whole", True))
+    assert activity is not None
+    return activity
 
 
 VALUES = st.tuples(
@@ -75,9 +75,9 @@ def test_a_long_run_is_thinned_out_and_its_totals_stay_exact() -> None:
     assert activity.taken == count
     for start, end in ((0, 1234), (1234, 1235), (0, count - 1)):
         assert activity.grown("data.writes", start, end) == 7 * (end - start)
-    kept = (activity.times_ms // 1000).tolist()
+    seconds = (activity.times_ms // 1000).tolist()
     # Samples that were taken, each at its time: nothing is averaged.
-    assert activity.levels("memory.dirty_bytes") == kept
+    assert activity.levels("memory.dirty_bytes") == seconds
     assert len(series.encode(activity)) < 60_000
 
 

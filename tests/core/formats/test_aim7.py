@@ -18,11 +18,11 @@ Tasks    jobs/min  jti  jobs/min/task      real       cpu
 def test_each_number_of_tasks_is_a_load() -> None:
     result = parse("x", TABLE.encode())
     assert (result.format, result.tool, result.complete) == ("aim7", "AIM7", True)
-    found = {(value.test, value.load): (value.value, value.unit) for value in result.values}
-    assert found["aim7_jobs", "tasks=100"] == (27000.5, "jobs/min")
-    assert found["aim7_real", "tasks=200"] == (37.8, "s")
-    assert found["aim7_cpu", "tasks=1"] == (1.97, "s")
-    assert len(found) == 9
+    values = {(value.test, value.load): (value.value, value.unit) for value in result.values}
+    assert values["aim7_jobs", "tasks=100"] == (27000.5, "jobs/min")
+    assert values["aim7_real", "tasks=200"] == (37.8, "s")
+    assert values["aim7_cpu", "tasks=1"] == (1.97, "s")
+    assert len(values) == 9
     assert {value.line for value in result.values} == {4, 5, 7}
 
 

@@ -80,7 +80,9 @@ def check_numbers(result: ParsedResult, data: bytes) -> None:
 
 def printed(line: str) -> frozenset[float]:
     """What its numbers may stand for."""
-    words = {word.replace(",", ".").rstrip(".") for one in NUMBERS for word in one.findall(line)}
+    words = {
+        word.replace(",", ".").rstrip(".") for pattern in NUMBERS for word in pattern.findall(line)
+    }
     return frozenset(float(Decimal(word) * factor) for word in words for factor in FACTORS)
 
 

@@ -198,8 +198,8 @@ def test_damaged_archives_give_files_or_a_sentence(
         start = place % (len(data) + 1)
         data = data[:start] + piece + data[start + length :]
     try:
-        found = read(data)
+        unpacked = read(data)
     except UnreadableFile as error:
-        found = [Member("x", problem=error.problems[0].message)]
-    assert sum(len(member.data) for member in found) <= LIMIT
-    assert all(member.path and ".." not in member.path.split("/") for member in found)
+        unpacked = [Member("x", problem=error.problems[0].message)]
+    assert sum(len(member.data) for member in unpacked) <= LIMIT
+    assert all(member.path and ".." not in member.path.split("/") for member in unpacked)

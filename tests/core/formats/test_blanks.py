@@ -28,16 +28,16 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize(("pattern", "line", "found"), LINES.values(), ids=LINES)
+@pytest.mark.parametrize(("pattern", "line", "group"), LINES.values(), ids=LINES)
 @pytest.mark.parametrize("tail", ["", " ", "\t  "])
-def test_a_line_is_read_as_ever(pattern: re.Pattern[str], line: str, found: str, tail: str) -> None:
+def test_a_line_is_read_as_ever(pattern: re.Pattern[str], line: str, group: str, tail: str) -> None:
     match = pattern.search(line.format(" ") + tail)
     assert match is not None
-    assert found.format(" ") in match.groups()
+    assert group.format(" ") in match.groups()
 
 
-@pytest.mark.parametrize(("pattern", "line", "found"), LINES.values(), ids=LINES)
-def test_many_blanks_cost_no_time(pattern: re.Pattern[str], line: str, found: str) -> None:
+@pytest.mark.parametrize(("pattern", "line", "group"), LINES.values(), ids=LINES)
+def test_many_blanks_cost_no_time(pattern: re.Pattern[str], line: str, group: str) -> None:
     long_line = line.format(" " * 9000)
     began = time.process_time()
     pattern.search(long_line)

@@ -12,8 +12,8 @@ CELL = tuple[str, str, int | None, int | None, str, float]
 
 def cells(result: ParsedResult) -> set[CELL]:
     return {
-        (one.test, one.load, one.record_size_kb, one.file_size_kb, one.unit, one.value)
-        for one in result.values
+        (value.test, value.load, value.record_size_kb, value.file_size_kb, value.unit, value.value)
+        for value in result.values
     }
 
 
@@ -32,12 +32,12 @@ def test_what_is_left_of_a_file_is_no_other_number(
     expected = cells(parse("x", whole))
     for length in range(len(whole.rstrip()) - 150, len(whole.rstrip())):
         try:
-            left = parse("x", whole[:length])
+            result = parse("x", whole[:length])
         except UnreadableFile:
             continue
-        assert cells(left) <= expected, length
-        if name.startswith(("sysbench", "postmark")) and len(cells(left)) < len(expected):
-            assert any(not one.is_note for one in left.warnings), length
+        assert cells(result) <= expected, length
+        if name.startswith(("sysbench", "postmark")) and len(cells(result)) < len(expected):
+            assert any(not warning.is_note for warning in result.warnings), length
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,11 @@ def test_results_of_sysbench_without_the_rest_of_its_report(
     sample: Callable[[str], bytes], name: str
 ) -> None:
     whole = sample(name)
-    left = parse("x", whole[: whole.index(b"avg:")])
-    assert any("ends before sysbench's report does" in one.message for one in left.warnings)
-    assert not any("ends before" in one.message for one in parse("x", whole).warnings)
+    result = parse("x", whole[: whole.index(b"avg:")])
+    assert any(
+        "ends before sysbench's report does" in warning.message for warning in result.warnings
+    )
+    assert not any("ends before" in warning.message for warning in parse("x", whole).warnings)
 
 
 @pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf\r\n"])

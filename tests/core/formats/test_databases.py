@@ -31,14 +31,14 @@ def test_pgbench_with_its_progress(sample: Sample) -> None:
 
 
 def test_pgbench_of_several_scripts(sample: Sample) -> None:
-    found = numbers(parse("x", sample("pgbench-15-two-scripts")))
+    values = numbers(parse("x", sample("pgbench-15-two-scripts")))
     name = "pgbench_multiple_scripts"
-    assert found[f"{name}_tps"] == (503.251001, "ops/s")
-    assert found[f"{name}_tpc-b_sort_of_tps"] == (379.954506, "ops/s")
-    assert found[f"{name}_select_only_tps"] == (123.296495, "ops/s")
-    total = found[f"{name}_tpc-b_sort_of_tps"][0] + found[f"{name}_select_only_tps"][0]
-    assert total == pytest.approx(found[f"{name}_tps"][0], abs=1e-5)
-    assert found[f"{name}_select_only_latency_avg"] == (0.242, "ms")
+    assert values[f"{name}_tps"] == (503.251001, "ops/s")
+    assert values[f"{name}_tpc-b_sort_of_tps"] == (379.954506, "ops/s")
+    assert values[f"{name}_select_only_tps"] == (123.296495, "ops/s")
+    total = values[f"{name}_tpc-b_sort_of_tps"][0] + values[f"{name}_select_only_tps"][0]
+    assert total == pytest.approx(values[f"{name}_tps"][0], abs=1e-5)
+    assert values[f"{name}_select_only_latency_avg"] == (0.242, "ms")
 
 
 def test_pgbench_says_what_it_lost(sample: Sample) -> None:
@@ -52,9 +52,9 @@ def test_pgbench_of_before_14() -> None:
         "latency average = 0.310 ms\ntps = 25739.1 (including connections establishing)\n"
         "tps = 25801.5 (excluding connections establishing)\n"
     )
-    found = numbers(parse("x", text.encode()))
-    assert found["pgbench_select_only_tps"] == (25801.5, "ops/s")
-    assert found["pgbench_select_only_tps_including_connections"] == (25739.1, "ops/s")
+    values = numbers(parse("x", text.encode()))
+    assert values["pgbench_select_only_tps"] == (25801.5, "ops/s")
+    assert values["pgbench_select_only_tps_including_connections"] == (25739.1, "ops/s")
 
 
 def test_pgbench_several_times_and_cut_off(sample: Sample) -> None:
@@ -69,12 +69,12 @@ def test_pgbench_several_times_and_cut_off(sample: Sample) -> None:
 def test_db_bench(sample: Sample) -> None:
     result = parse("x", sample("db_bench-7.8.3-histogram"))
     assert result.format == "db_bench"
-    found = numbers(result)
-    assert found["db_bench_fillseq_time"] == (29.528, "µs")
-    assert found["db_bench_fillseq_ops"] == (66466, "ops/s")
-    assert found["db_bench_fillseq_throughput"] == (7.4, "MiB/s")
-    assert found["db_bench_readrandom_read_latency_p99.9"] == (17.69, "µs")
-    assert found["db_bench_overwrite_write_latency_p50"] == (3.73, "µs")
+    values = numbers(result)
+    assert values["db_bench_fillseq_time"] == (29.528, "µs")
+    assert values["db_bench_fillseq_ops"] == (66466, "ops/s")
+    assert values["db_bench_fillseq_throughput"] == (7.4, "MiB/s")
+    assert values["db_bench_readrandom_read_latency_p99.9"] == (17.69, "µs")
+    assert values["db_bench_overwrite_write_latency_p50"] == (3.73, "µs")
     # Keys of 16 and values of 100 bytes: its MB are MiB.
     assert pytest.approx(7.4, abs=0.06) == 66466 * 116 / 2**20
     assert "line 18: db_bench says: Assertions are enabled" in str(result.warnings[0])

@@ -13,8 +13,8 @@ from tests.core.formats.conftest import SAMPLES
 def dates_of(name: str, change: tuple[str, str] = ("", "")) -> list[PrintedDate]:
     text = (SAMPLES / name).read_text().replace(*change) if change[0] else None
     data = (SAMPLES / name).read_bytes() if text is None else text.encode()
-    found = parse(name, data).dates
-    return [found[key] for key in sorted(found, key=str)]
+    printed = parse(name, data).dates
+    return [printed[key] for key in sorted(printed, key=str)]
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_what_prints_none_has_none(sample: str) -> None:
 def test_a_system_of_the_phoronix_test_suite_says_when_before_the_file_does() -> None:
     """The samples were published without their systems' user and time (pts_result_file_writer)."""
     marks = ("<Identifier>EXT4</Identifier>", "<TimeStamp>2023-01-30 09:00:00</TimeStamp>")
-    found = dates_of("phoronix-composite.txt", (marks[0], "".join(marks)))
-    assert {date.text for date in found} == {
+    printed = dates_of("phoronix-composite.txt", (marks[0], "".join(marks)))
+    assert {date.text for date in printed} == {
         "TimeStamp: 2023-01-30 09:00:00",
         "LastModified: 2023-02-01 10:11:12",
     }
@@ -159,8 +159,8 @@ def test_milliseconds_beyond_all_time_are_no_date() -> None:
 def test_dates_behind_the_numbers_are_those_of_the_numbers_before() -> None:
     lines = ["1", "Date: 2021/06/23 0:05:57", "2", "Date: 2021/06/24 0:05:57"]
     values = [ParsedValue("t", None, None, 1, "s", line, repeat=line) for line in (1, 3)]
-    found = dates.of_runs("crystaldiskmark", lines, values)
-    assert [date.line for date in found.values()] == [2, 4]
+    behind = dates.of_runs("crystaldiskmark", lines, values)
+    assert [date.line for date in behind.values()] == [2, 4]
     before = dates.of_runs("crystaldiskmark", lines[1:3], [replace(values[1], line=2)])
     assert [date.line for date in before.values()] == [1]
 

@@ -17,10 +17,10 @@ def numbers(result: ParsedResult, repeat: int | None = None) -> dict[str, tuple[
 def test_diskspd_of_windows(sample: Sample) -> None:
     result = parse("x", sample("diskspd-2"))
     assert (result.format, result.tool) == ("diskspd", "diskspd")
-    found = numbers(result)
-    assert found["diskspd_total_throughput"] == (4.64, "MiB/s")
-    assert found["diskspd_read_iops"] == (834.98, "ops/s")
-    assert found["diskspd_write_latency_avg"] == (2.179, "ms")
+    values = numbers(result)
+    assert values["diskspd_total_throughput"] == (4.64, "MiB/s")
+    assert values["diskspd_read_iops"] == (834.98, "ops/s")
+    assert values["diskspd_write_latency_avg"] == (2.179, "ms")
     assert {v.load for v in result.values} == {"iodepth=1,threads=1"}
     assert result.facts == [("Run at", "2021/04/16 19:03:38 UTC")]
     assert {"duration: 30s", "block size: 4096"} <= set(result.modes)
@@ -36,19 +36,19 @@ def test_diskspd_of_windows(sample: Sample) -> None:
 def test_mebibytes_are_what_bytes_and_ios_say(sample: Sample, name: str) -> None:
     """What it calls MB or MiB follows from its bytes: as many a second as I/Os of a block."""
     data = sample(name)
-    found = numbers(parse("x", data))
+    values = numbers(parse("x", data))
     total = re.search(rb"total:\s+([0-9]+) \|\s+([0-9]+) ", data)
     assert total is not None
     size = int(total[1]) / int(total[2])
-    expected = found["diskspd_total_iops"][0] * size / 2**20
-    assert found["diskspd_total_throughput"][0] == pytest.approx(expected, rel=0.004)
+    expected = values["diskspd_total_iops"][0] * size / 2**20
+    assert values["diskspd_total_throughput"][0] == pytest.approx(expected, rel=0.004)
 
 
 def test_diskspd_for_linux_with_percentiles(sample: Sample) -> None:
-    found = numbers(parse("x", sample("diskspd-linux")))
-    assert found["diskspd_total_throughput"] == (204.15, "MiB/s")
-    assert found["diskspd_read_latency_p99.9"] == (37.541, "ms")
-    assert found["diskspd_write_latency_p50"] == (0.013, "ms")
+    values = numbers(parse("x", sample("diskspd-linux")))
+    assert values["diskspd_total_throughput"] == (204.15, "MiB/s")
+    assert values["diskspd_read_latency_p99.9"] == (37.541, "ms")
+    assert values["diskspd_write_latency_p50"] == (0.013, "ms")
 
 
 def test_diskspd_several_times_and_cut_off(sample: Sample) -> None:
@@ -65,19 +65,19 @@ def test_diskspd_several_times_and_cut_off(sample: Sample) -> None:
 def test_crystaldiskmark(sample: Sample) -> None:
     result = parse("x", sample("crystaldiskmark-8.0.1"))
     assert (result.format, result.tool_version) == ("crystaldiskmark", "8.0.1")
-    found = {(v.test, v.load): (v.value, v.unit) for v in result.values}
-    assert found["crystaldiskmark_seq_1mib_read_throughput", "iodepth=8,threads=1"] == (
+    values = {(v.test, v.load): (v.value, v.unit) for v in result.values}
+    assert values["crystaldiskmark_seq_1mib_read_throughput", "iodepth=8,threads=1"] == (
         *(550.022, "MB/s"),
     )
-    assert found["crystaldiskmark_rnd_4kib_write_iops", "iodepth=1,threads=1"] == (
+    assert values["crystaldiskmark_rnd_4kib_write_iops", "iodepth=1,threads=1"] == (
         *(25908.4, "ops/s"),
     )
-    assert found["crystaldiskmark_rnd_4kib_read_latency", "iodepth=32,threads=1"] == (490.44, "µs")
-    assert len(found) == 24
+    assert values["crystaldiskmark_rnd_4kib_read_latency", "iodepth=32,threads=1"] == (490.44, "µs")
+    assert len(values) == 24
     # Its IOPS are its MB/s in blocks.
     for side in ("read", "write"):
-        rate = found[f"crystaldiskmark_rnd_4kib_{side}_throughput", "iodepth=1,threads=1"][0]
-        iops = found[f"crystaldiskmark_rnd_4kib_{side}_iops", "iodepth=1,threads=1"][0]
+        rate = values[f"crystaldiskmark_rnd_4kib_{side}_throughput", "iodepth=1,threads=1"][0]
+        iops = values[f"crystaldiskmark_rnd_4kib_{side}_iops", "iodepth=1,threads=1"][0]
         assert iops * 4096 / 1e6 == pytest.approx(rate, rel=0.001)
     assert "Test 512 MiB (x2)" in result.modes
     assert result.facts == [("Run at", "2021/06/23 0:05:57")]

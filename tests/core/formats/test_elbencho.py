@@ -43,10 +43,10 @@ def test_json_has_what_its_csv_has(sample: Sample) -> None:
     assert result.tool_version == "3.1-1-12-g93e9647"
     assert result.facts[0][1].startswith("2026-11-22T09:56:52.")
     csv = parse("x", sample("elbencho-3.1-files-csv"))
-    found = {v.test: v for v in result.values}
-    assert len(csv.values) == len(found)
+    values = {v.test: v for v in result.values}
+    assert len(csv.values) == len(values)
     for value in csv.values:
-        other = found[value.test]
+        other = values[value.test]
         assert (float(int(other.value)), other.unit) == (value.value, value.unit)
         assert (other.load, other.record_size_kb, other.file_size_kb) == (
             *(value.load, value.record_size_kb, value.file_size_kb),
@@ -57,11 +57,11 @@ def test_json_has_what_its_csv_has(sample: Sample) -> None:
 def test_table_with_latencies(sample: Sample) -> None:
     result = parse("x", sample("elbencho-3.1-file-table"))
     assert result.format == "elbencho"
-    found = numbers(result)
-    assert found["elbencho_write_throughput_last"] == (1544, "MiB/s")
-    assert found["elbencho_write_io_latency_avg"] == (28, "µs")
-    assert found["elbencho_read_io_latency_p99.9"] == (8.0, "µs")
-    assert found["elbencho_read_io_latency_p50"] == (2.4, "µs")
+    values = numbers(result)
+    assert values["elbencho_write_throughput_last"] == (1544, "MiB/s")
+    assert values["elbencho_write_io_latency_avg"] == (28, "µs")
+    assert values["elbencho_read_io_latency_p99.9"] == (8.0, "µs")
+    assert values["elbencho_read_io_latency_p50"] == (2.4, "µs")
     assert {v.load for v in result.values} == {"threads=2"}
     assert result.modes == ("-w", "-r", "-b 64k", "-s 4m")
     mixed = numbers(parse("x", sample("elbencho-3.1-mix-table")))
@@ -100,7 +100,7 @@ def test_times_are_exact(text: str, millis: float) -> None:
 
 
 def test_table_of_1_6_and_latencies_in_other_units() -> None:
-    found = numbers(
+    values = numbers(
         parse(
             "x",
             table(
@@ -111,9 +111,9 @@ def test_table_of_1_6_and_latencies_in_other_units() -> None:
             ),
         )
     )
-    assert found["elbencho_write_time_last"] == (99973, "ms")
-    assert found["elbencho_write_throughput_first"] == (10572, "MiB/s")
-    assert found["elbencho_write_io_latency_avg"] == (1250, "µs")
+    assert values["elbencho_write_time_last"] == (99973, "ms")
+    assert values["elbencho_write_throughput_first"] == (10572, "MiB/s")
+    assert values["elbencho_write_io_latency_avg"] == (1250, "µs")
     tens = table("WRITE  Elapsed time : 1ms 2ms", "       Throughput MB/s : 5 6")
     assert numbers(parse("x", tens))["elbencho_write_throughput_last"] == (6, "MB/s")
 

@@ -28,11 +28,11 @@ def document(**job: object) -> bytes:
 def test_json_of_3_33(sample: Sample) -> None:
     result = parse("x", sample("fio-3.33-json"))
     assert (result.format, result.tool, result.tool_version) == ("fio-json", "fio", "3.33")
-    found = numbers(result)
-    assert found["randread_read_bw"] == (80313, "KB/s")
-    assert found["randread_read_clat_mean"] == (148485.226562, "ns")
-    assert found["randread_read_lat_mean"] == (196517.63916, "ns")
-    assert {test for test in found if "_p" in test} == {
+    values = numbers(result)
+    assert values["randread_read_bw"] == (80313, "KB/s")
+    assert values["randread_read_clat_mean"] == (148485.226562, "ns")
+    assert values["randread_read_lat_mean"] == (196517.63916, "ns")
+    assert {test for test in values if "_p" in test} == {
         f"randread_read_clat_p{p}"
         for p in [
             "1",
@@ -54,7 +54,7 @@ def test_json_of_3_33(sample: Sample) -> None:
             "99.99",
         ]
     }
-    assert "randread_write_bw" not in found
+    assert "randread_write_bw" not in values
     assert {value.load for value in result.values} == {"iodepth=4"}
     assert result.modes == ("bs=4k", "ioengine=libaio", "runtime=2", "rw=randread", "size=8m")
     assert result.complete
@@ -75,10 +75,10 @@ def test_every_value_names_its_line(sample: Sample) -> None:
 def test_json_before_terse_and_normal_output(sample: Sample) -> None:
     result = parse("x", sample("fio-3.33-all-outputs"))
     assert result.format == "fio-json"
-    found = numbers(result)
-    assert found["mixed_read_bw"] == (56685, "KB/s")
+    values = numbers(result)
+    assert values["mixed_read_bw"] == (56685, "KB/s")
     # The second process of the job.
-    assert found["mixed.2_read_bw"] == (62709, "KB/s")
+    assert values["mixed.2_read_bw"] == (62709, "KB/s")
 
 
 def test_reports_of_intervals_are_one_run(sample: Sample) -> None:
@@ -114,25 +114,25 @@ def steady(attained: int) -> dict[str, object]:
 
 def test_a_job_that_stopped_at_steady_state_has_the_rates_of_its_window() -> None:
     result = parse("x", document(steadystate=steady(1), usr_cpu=3.5))
-    found = by_test(result)
+    values = by_test(result)
     assert numbers(result)["j_read_steady_iops"] == (30, "ops/s")
     assert numbers(result)["j_read_steady_bw"] == (120, "KB/s")
-    assert found["j_read_steady_bw"].samples == (116, 124)
-    assert found["j_read_bw"].is_steady is found["j_read_steady_iops"].is_steady is True
-    assert found["j_usr_cpu"].is_steady is None
+    assert values["j_read_steady_bw"].samples == (116, 124)
+    assert values["j_read_bw"].is_steady is values["j_read_steady_iops"].is_steady is True
+    assert values["j_usr_cpu"].is_steady is None
 
 
 def test_a_job_that_never_became_steady_says_so_and_has_no_window() -> None:
-    found = by_test(parse("x", document(steadystate=steady(0))))
-    assert found["j_read_iops"].is_steady is False
-    assert "j_read_steady_iops" not in found
+    values = by_test(parse("x", document(steadystate=steady(0))))
+    assert values["j_read_iops"].is_steady is False
+    assert "j_read_steady_iops" not in values
     assert by_test(parse("x", document()))["j_read_iops"].is_steady is None
 
 
 def test_of_several_directions_the_window_is_of_their_sum() -> None:
     write = {"bw": 10, "iops": 2.5, "total_ios": 9}
-    found = by_test(parse("x", document(steadystate=steady(1), write=write)))
-    assert {"j_steady_iops", "j_read_iops", "j_write_iops"} <= set(found)
+    values = by_test(parse("x", document(steadystate=steady(1), write=write)))
+    assert {"j_steady_iops", "j_read_iops", "j_write_iops"} <= set(values)
 
 
 def test_two_runs_in_one_file_are_repeats(sample: Sample) -> None:
@@ -149,27 +149,27 @@ def test_two_runs_in_one_file_are_repeats(sample: Sample) -> None:
 
 def test_runs_with_different_settings_are_different_tests(sample: Sample) -> None:
     result = parse("x", sample("fio-3.33-two-block-sizes"))
-    found = numbers(result)
-    assert found["j_bs_4k_read_bw"] == (512000, "KB/s")
-    assert found["j_bs_16k_read_bw"] == (341333, "KB/s")
+    values = numbers(result)
+    assert values["j_bs_4k_read_bw"] == (512000, "KB/s")
+    assert values["j_bs_16k_read_bw"] == (341333, "KB/s")
     assert "bs=4k" not in result.modes
 
 
 def test_client_and_server(sample: Sample) -> None:
-    found = numbers(parse("x", sample("fio-3.33-client-server")))
-    assert found["first_write_iops"] == (256000, "ops/s")
-    assert found["second_read_bw"] == (43574, "KB/s")
-    assert found["all_clients_read_bw"] == (43574, "KB/s")
+    values = numbers(parse("x", sample("fio-3.33-client-server")))
+    assert values["first_write_iops"] == (256000, "ops/s")
+    assert values["second_read_bw"] == (43574, "KB/s")
+    assert values["all_clients_read_bw"] == (43574, "KB/s")
 
 
 def test_two_hosts_behind_progress_and_a_job_with_an_error(sample: Sample) -> None:
     result = parse("x", sample("fio-3.1-two-hosts"))
-    found = by_test(result)
-    assert found["seq.node1_write_bw"].value == 414651
-    assert found["seq.node2_write_bw"].value == 412944
-    assert found["all_clients_write_bw"].value == 827595
-    assert found["seq.node1_write_bw"].load == "iodepth=8,jobs=4"
-    assert found["all_clients_write_bw"].load == "iodepth=8"
+    values = by_test(result)
+    assert values["seq.node1_write_bw"].value == 414651
+    assert values["seq.node2_write_bw"].value == 412944
+    assert values["all_clients_write_bw"].value == 827595
+    assert values["seq.node1_write_bw"].load == "iodepth=8,jobs=4"
+    assert values["all_clients_write_bw"].load == "iodepth=8"
     assert not result.complete
     assert "seq.node2 ended with error 5" in str(result.warnings[0])
 
@@ -177,13 +177,17 @@ def test_two_hosts_behind_progress_and_a_job_with_an_error(sample: Sample) -> No
 def test_the_bins_of_json_plus_are_a_distribution(sample: Sample) -> None:
     """It has as many latencies as fio says, and fio's own percentiles."""
     result = parse("x", sample("fio-3.33-json-plus"))
-    (found,) = result.distributions
+    (distribution,) = result.distributions
     printed = {value.test: value.value for value in result.values}
-    assert (found.test, found.load, found.unit) == ("seqwrite_write_clat", "jobs=2", "ns")
-    assert found.total == 256
-    assert found.most == printed["seqwrite_write_clat_max"]
+    assert (distribution.test, distribution.load, distribution.unit) == (
+        "seqwrite_write_clat",
+        "jobs=2",
+        "ns",
+    )
+    assert distribution.total == 256
+    assert distribution.most == printed["seqwrite_write_clat_max"]
     for percent in ("1", "50", "90", "99", "99.9"):
-        assert found.percentile(percent) == printed[f"seqwrite_write_clat_p{percent}"]
+        assert distribution.percentile(percent) == printed[f"seqwrite_write_clat_p{percent}"]
 
 
 def test_fio_2_prints_microseconds_and_percentiles_that_nobody_asked_for(sample: Sample) -> None:
@@ -291,29 +295,29 @@ def test_long_names_stay_apart() -> None:
 def test_terse_output(sample: Sample, version: int) -> None:
     result = parse("x", sample(f"fio-3.33-terse-{version}"))
     assert (result.format, result.tool_version) == ("fio-terse", "" if version == 2 else "3.33")
-    found = numbers(result, 1 if version == 5 else None)
+    values = numbers(result, 1 if version == 5 else None)
     expected = {
         2: (64000, 16000, 51.40247, 201, 51.451206, 68129),
         3: (66133, 16533, 47.837669, 195, 47.918278, 70400),
         4: (66133, 16533, 48.19446, 75, 48.227405, 70400),
         5: (50871, 12717, 58.619952, 110, 58.654315, 54153),
     }[version]
-    assert found["mixed_read_bw"] == (expected[0], "KB/s")
-    assert found["mixed_read_iops"] == (expected[1], "ops/s")
-    assert found["mixed_read_clat_mean"] == (expected[2], "µs")
-    assert found["mixed_read_clat_p99"] == (expected[3], "µs")
-    assert found["mixed_read_lat_mean"] == (expected[4], "µs")
-    assert found["mixed_write_bw"] == (expected[5], "KB/s")
-    assert not any("trim" in test for test in found)
+    assert values["mixed_read_bw"] == (expected[0], "KB/s")
+    assert values["mixed_read_iops"] == (expected[1], "ops/s")
+    assert values["mixed_read_clat_mean"] == (expected[2], "µs")
+    assert values["mixed_read_clat_p99"] == (expected[3], "µs")
+    assert values["mixed_read_lat_mean"] == (expected[4], "µs")
+    assert values["mixed_write_bw"] == (expected[5], "KB/s")
+    assert not any("trim" in test for test in values)
 
 
 def test_terse_version_2_of_fio_1_has_no_operations(sample: Sample) -> None:
-    found = numbers(parse("x", sample("fio-1.57-terse-2")))
-    assert found["old_job_write_bw"] == (34952, "KB/s")
-    assert found["old_job_write_clat_mean"] == (448.625, "µs")
-    assert found["old_job_write_clat_p99.9"] == (4832, "µs")
-    assert found["old_job_write_lat_mean"] == (457.875, "µs")
-    assert not any("iops" in test or "read" in test for test in found)
+    values = numbers(parse("x", sample("fio-1.57-terse-2")))
+    assert values["old_job_write_bw"] == (34952, "KB/s")
+    assert values["old_job_write_clat_mean"] == (448.625, "µs")
+    assert values["old_job_write_clat_p99.9"] == (4832, "µs")
+    assert values["old_job_write_lat_mean"] == (457.875, "µs")
+    assert not any("iops" in test or "read" in test for test in values)
 
 
 def test_terse_lines_of_one_job_are_repeats_and_said_to_be(sample: Sample) -> None:

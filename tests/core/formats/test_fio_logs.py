@@ -43,10 +43,10 @@ def test_every_latency_logged_has_the_mean_of_the_json() -> None:
 
 def test_the_rest_of_a_window_at_the_end_is_left_out() -> None:
     result = read("fio-3.33-windows_lat.1.log")
-    found = values_of(result)
+    values = values_of(result)
     of_run = values_of(read("fio-3.33-windows.txt"))
     for side in ("read", "write"):
-        mean = found[f"fio-3.33-windows_{side}_lat_log"]
+        mean = values[f"fio-3.33-windows_{side}_lat_log"]
         assert mean == pytest.approx(of_run[f"logged_{side}_lat_mean"], rel=0.005)
     assert "line 13: The last window is shorter" in " ".join(map(str, result.warnings))
 
@@ -54,15 +54,15 @@ def test_the_rest_of_a_window_at_the_end_is_left_out() -> None:
 def test_histograms_have_the_percentiles_of_the_json() -> None:
     """fio writes the last interval of a job to its JSON alone: bins lack what was done then."""
     result = read("fio-3.33-windows_clat_hist.1.log")
-    found = {value.test: value for value in result.values}
+    values = {value.test: value for value in result.values}
     of_run = values_of(read("fio-3.33-windows.txt"))
     for side in ("read", "write"):
         for percent in ("50", "90"):
-            value = found[f"fio-3.33-windows_{side}_clat_hist_p{percent}"]
+            value = values[f"fio-3.33-windows_{side}_clat_hist_p{percent}"]
             assert value.unit == "ns"
             assert len(value.samples) == 2
             assert value.value == pytest.approx(of_run[f"logged_{side}_clat_p{percent}"], rel=0.15)
-    assert found["fio-3.33-windows_read_clat_hist_p90"].value == 651264
+    assert values["fio-3.33-windows_read_clat_hist_p90"].value == 651264
     assert "4,025 completions of read in 2 intervals" in " ".join(map(str, result.warnings))
 
 

@@ -17,14 +17,14 @@ def numbers(result: ParsedResult, repeat: int | None = None) -> dict[str, tuple[
 def test_report_of_3_33(sample: Sample) -> None:
     result = parse("x", sample("fio-3.33-normal"))
     assert (result.format, result.tool, result.tool_version) == ("fio-normal", "fio", "3.33")
-    found = numbers(result)
-    assert found["mixed_read_bw"] == (61.8 * 1024, "KB/s")
-    assert found["mixed_read_iops"] == (15800, "ops/s")
-    assert found["mixed_read_clat_mean"] == (112100, "ns")
-    assert found["mixed_read_clat_p99.99"] == (10_552_000, "ns")
-    assert found["mixed_sync_lat_mean"] == (601_520, "ns")
-    assert found["writer_write_clat_mean"] == (50737.5, "ns")
-    assert found["writer_write_lat_mean"] == (67720, "ns")
+    values = numbers(result)
+    assert values["mixed_read_bw"] == (61.8 * 1024, "KB/s")
+    assert values["mixed_read_iops"] == (15800, "ops/s")
+    assert values["mixed_read_clat_mean"] == (112100, "ns")
+    assert values["mixed_read_clat_p99.99"] == (10_552_000, "ns")
+    assert values["mixed_sync_lat_mean"] == (601_520, "ns")
+    assert values["writer_write_clat_mean"] == (50737.5, "ns")
+    assert values["writer_write_lat_mean"] == (67720, "ns")
     assert {v.load for v in result.values} == {"iodepth=1,jobs=2", "iodepth=4,jobs=1"}
     assert "mixed: bs=4096B" in result.modes
     assert result.facts == [("Run at", "Sun Nov 22 09:29:41 2026")]
@@ -51,21 +51,21 @@ def test_all_that_the_json_of_the_run_says_is_there_as_rounded_by_fio(sample: Sa
 def test_report_of_2_2_counts_kb_of_1024_and_microseconds(sample: Sample) -> None:
     result = parse("x", sample("fio-2.2.10-normal"))
     assert result.tool_version == "2.2.10"
-    found = numbers(result)
+    values = numbers(result)
     name = "ceph-erasure-2-1"
-    assert found[f"{name}_read_bw"] == (557417 / 1024, "KB/s")
-    assert found[f"{name}_read_iops"] == (136, "ops/s")
-    assert found[f"{name}_read_clat_mean"] == (114_150, "µs")
-    assert found[f"{name}_read_clat_p99"] == (358_400, "µs")
-    assert found[f"{name}_write_clat_p99"] == (371_000, "µs")
+    assert values[f"{name}_read_bw"] == (557417 / 1024, "KB/s")
+    assert values[f"{name}_read_iops"] == (136, "ops/s")
+    assert values[f"{name}_read_clat_mean"] == (114_150, "µs")
+    assert values[f"{name}_read_clat_p99"] == (358_400, "µs")
+    assert values[f"{name}_write_clat_p99"] == (371_000, "µs")
     assert {v.load for v in result.values} == {"iodepth=32,jobs=1"}
 
 
 def test_processes_of_a_job_are_apart_and_worked_at_once(sample: Sample) -> None:
     result = parse("x", sample("fio-3.33-normal-ungrouped"))
-    found = numbers(result)
-    assert found["many_read_iops"] == (4196, "ops/s")
-    assert found["many.2_read_iops"] == (8325, "ops/s")
+    values = numbers(result)
+    assert values["many_read_iops"] == (4196, "ops/s")
+    assert values["many.2_read_iops"] == (8325, "ops/s")
     assert {v.load for v in result.values} == {"iodepth=1,jobs=2"}
 
 
@@ -78,9 +78,9 @@ def test_of_reports_of_one_run_the_last_is_read(sample: Sample) -> None:
 
 def test_other_block_sizes_are_other_tests_and_the_same_again_is_a_repeat(sample: Sample) -> None:
     data = sample("fio-3.33-normal-two-block-sizes")
-    found = numbers(parse("x", data))
-    assert found["sweep_bs_4096b_read_iops"] == (128_000, "ops/s")
-    assert found["sweep_bs_64.0kib_read_iops"] == (9142, "ops/s")
+    values = numbers(parse("x", data))
+    assert values["sweep_bs_4096b_read_iops"] == (128_000, "ops/s")
+    assert values["sweep_bs_64.0kib_read_iops"] == (9142, "ops/s")
     again = sample("fio-3.33-normal")
     other = re.sub(rb"pid=([0-9]+)", rb"pid=9\1", again)
     repeats = parse("x", again + other)
@@ -108,8 +108,8 @@ def test_several_hosts_are_told_apart() -> None:
     job = "<{0}> j: (groupid=0, jobs=1): err= 0: pid=7: Mon Jan  1 00:00:00 2024\n"
     rate = "<{0}>   read: IOPS=2, BW=2KiB/s (2kB/s)(8KiB/4000msec)\n"
     text = "".join((job + rate).format(host) for host in ("a", "b"))
-    found = numbers(parse("x", (text + "\nRun status group 0 (all jobs):\n").encode()))
-    assert {"j.a_read_iops", "j.b_read_iops"} <= set(found)
+    values = numbers(parse("x", (text + "\nRun status group 0 (all jobs):\n").encode()))
+    assert {"j.a_read_iops", "j.b_read_iops"} <= set(values)
 
 
 def test_a_rate_in_bits_stays_missing_with_a_word() -> None:

@@ -20,16 +20,16 @@ LOG = (SAMPLES / "depth-8_clat_hist.1.log").read_text()
 
 
 def test_each_interval_has_percentiles_of_its_own_completions() -> None:
-    found = series(LOG, "read", 1000, test="a_read_clat", load="iodepth=8")
-    assert found is not None
-    assert found.ends_ms == (1001, 2001, 3001)
-    assert found.counts == (30905, 35073, 28498)  # the last second was never logged
-    assert found.percentiles == (
+    latencies = series(LOG, "read", 1000, test="a_read_clat", load="iodepth=8")
+    assert latencies is not None
+    assert latencies.ends_ms == (1001, 2001, 3001)
+    assert latencies.counts == (30905, 35073, 28498)  # the last second was never logged
+    assert latencies.percentiles == (
         (101888.0, 71168.0, 69120.0),
         (3194880.0, 3424256.0, 4014080.0),
         (7045120.0, 6520832.0, 8355840.0),
     )
-    assert found.maxima == (8716288.0, 10551296.0, 12779520.0)
+    assert latencies.maxima == (8716288.0, 10551296.0, 12779520.0)
     assert series(LOG, "write", 1000, test="a", load="") is None
     assert series("", "read", 1000, test="a", load="") is None
 
@@ -54,9 +54,9 @@ def test_what_is_cut_off_is_refused(text: str) -> None:
 
 
 def test_a_block_is_read_as_it_was_written_or_not_at_all() -> None:
-    one = series(LOG, "read", 1000, test="a")
-    assert one is not None
-    some = [one, replace(one, test="b", load="iodepth=2")]
+    latencies = series(LOG, "read", 1000, test="a")
+    assert latencies is not None
+    some = [latencies, replace(latencies, test="b", load="iodepth=2")]
     block = latency_blocks.encode_over_time(some)
     assert latency_blocks.decode_over_time(block) == some
     for wrong in (block[:-1], b"", b"x" + block[1:], pack([], [], b"fsbt")):
@@ -66,21 +66,21 @@ def test_a_block_is_read_as_it_was_written_or_not_at_all() -> None:
 
 def bins(**counts: int) -> list[int]:
     """fio's bins with so many completions in these places: ``_100=3``."""
-    found = [0] * 1856
+    histogram = [0] * 1856
     for place, count in counts.items():
-        found[int(place[1:])] = count
-    return found
+        histogram[int(place[1:])] = count
+    return histogram
 
 
 def test_of_a_longer_log_neighbours_are_counted_together_and_none_is_lost() -> None:
     intervals = [(1000 * place, bins(_100=place)) for place in range(1, MOST_KEPT + 2)]
-    found = of_intervals(intervals, "a", "", "ns")
-    assert found is not None
-    assert len(found.counts) == MOST_KEPT // 2 + 1
-    assert found.total == sum(range(1, MOST_KEPT + 2))
-    assert (found.ends_ms[:2], found.counts[:2]) == ((2000, 4000), (3, 7))
-    assert found.ends_ms[-1] == 1000 * (MOST_KEPT + 1)
-    assert set(found.maxima) == {100.0}
+    latencies = of_intervals(intervals, "a", "", "ns")
+    assert latencies is not None
+    assert len(latencies.counts) == MOST_KEPT // 2 + 1
+    assert latencies.total == sum(range(1, MOST_KEPT + 2))
+    assert (latencies.ends_ms[:2], latencies.counts[:2]) == ((2000, 4000), (3, 7))
+    assert latencies.ends_ms[-1] == 1000 * (MOST_KEPT + 1)
+    assert set(latencies.maxima) == {100.0}
 
 
 def test_where_times_do_not_rise_nothing_is_told_over_time() -> None:
@@ -88,20 +88,22 @@ def test_where_times_do_not_rise_nothing_is_told_over_time() -> None:
         assert of_intervals([(end, bins(_100=1)) for end in ends], "a", "", "ns") is None
     assert of_intervals([(1000, bins())], "a", "", "ns") is None
     # An interval without completions has no percentile, and is no 0.
-    found = of_intervals([(1000, bins(_5=1)), (2000, bins()), (3000, bins(_9=2))], "a", "", "ns")
-    assert found is not None
-    assert (found.ends_ms, found.maxima) == ((1000, 3000), (5.0, 9.0))
+    latencies = of_intervals(
+        [(1000, bins(_5=1)), (2000, bins()), (3000, bins(_9=2))], "a", "", "ns"
+    )
+    assert latencies is not None
+    assert (latencies.ends_ms, latencies.maxima) == ((1000, 3000), (5.0, 9.0))
 
 
 def test_a_log_by_itself_gives_the_same_and_a_distribution() -> None:
     name = "depth-8_clat_hist.1.log"
-    found = parse(name, (SAMPLES / name).read_bytes())
-    (logged,) = found.over_time
-    known = series(LOG, "read", 1000, test=logged.test)
-    assert logged == known
+    result = parse(name, (SAMPLES / name).read_bytes())
+    (logged,) = result.over_time
+    expected = series(LOG, "read", 1000, test=logged.test)
+    assert logged == expected
     assert logged.test == "depth-8_read_clat_hist"
-    (whole,) = found.distributions
+    (whole,) = result.distributions
     assert (whole.test, whole.unit, whole.total) == (logged.test, "ns", logged.total)
-    (p99,) = [value.value for value in found.values if value.test.endswith("_p99")]
+    (p99,) = [value.value for value in result.values if value.test.endswith("_p99")]
     assert whole.percentile("99") == p99
     assert whole.values[-1] == max(logged.maxima)

@@ -92,12 +92,14 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize(("text", "wanted"), READ, ids=lambda one: str(one).partition("\n")[0])
-def test_a_header_says_what_was_measured(text: str, wanted: list[tuple[str, float, str]]) -> None:
-    found = [
+@pytest.mark.parametrize(
+    ("text", "expected"), READ, ids=lambda value: str(value).partition("\n")[0]
+)
+def test_a_header_says_what_was_measured(text: str, expected: list[tuple[str, float, str]]) -> None:
+    values = [
         (value.test, value.value, value.unit) for value in parse("x.csv", text.encode()).values
     ]
-    assert found == wanted
+    assert values == expected
 
 
 ASKED = [
@@ -113,7 +115,7 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "words"), ASKED, ids=lambda one: str(one).partition("\n")[0])
+@pytest.mark.parametrize(("text", "words"), ASKED, ids=lambda value: str(value).partition("\n")[0])
 def test_what_a_header_leaves_open_is_asked_and_never_refused(text: str, words: str) -> None:
     with pytest.raises(NeedsMapping, match=words):
         parse("x.csv", text.encode())
@@ -131,17 +133,17 @@ def test_what_a_header_leaves_open_is_asked_and_never_refused(text: str, words: 
 )
 def test_a_guessed_shape_has_its_reason(header: str, shape: str, words: str) -> None:
     [grid] = tables_of(f"{header}\n".encode())
-    said = proposal(grid)
-    assert said is not None
-    assert said.shape == shape
-    assert words in shape_reason(grid, said)
-    assert words or not shape_reason(grid, said)
+    mapping = proposal(grid)
+    assert mapping is not None
+    assert mapping.shape == shape
+    assert words in shape_reason(grid, mapping)
+    assert words or not shape_reason(grid, mapping)
 
 
 def test_an_ending_needs_the_test_that_it_is_of() -> None:
     data = b"name,mb\nRandom Read,5\nseq-w,4\n"
-    said = Mapping("tests", tests={1: ("_bw", "MB/s")})
-    assert said.missing() == ["test"]
+    mapping = Mapping("tests", tests={1: ("_bw", "MB/s")})
+    assert mapping.missing() == ["test"]
     named = Mapping("tests", tests={1: ("_bw", "MB/s")}, columns={"test": 0})
     assert [v.test for v in parse_mapped(data, named).values] == ["random_read_bw", "seq-w_bw"]
     for_all = Mapping("tests", tests={1: ("_bw", "MB/s")}, constants={"test": "oltp"})
@@ -155,13 +157,13 @@ def test_an_ending_needs_the_test_that_it_is_of() -> None:
 
 
 def test_a_comma_is_a_decimal_sign_between_commas_once_it_is_said() -> None:
-    said = Mapping(decimal=",", columns={"test": 0, "value": 1}, constants={"unit": "MB/s"})
-    assert parse_mapped(b'test,mb\nwrite,"120,5"\n', said).values[0].value == 120.5
+    mapping = Mapping(decimal=",", columns={"test": 0, "value": 1}, constants={"unit": "MB/s"})
+    assert parse_mapped(b'test,mb\nwrite,"120,5"\n', mapping).values[0].value == 120.5
 
 
 def test_thousands_of_operations_are_operations() -> None:
     for unit, times in (("kIOPS", 1000), ("MIOPS", 1_000_000)):
-        found = unit_factor(unit)
-        assert found is not None
-        assert found.factor == times
+        conversion = unit_factor(unit)
+        assert conversion is not None
+        assert conversion.factor == times
         assert not lower_is_better(unit)

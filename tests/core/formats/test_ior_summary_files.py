@@ -21,13 +21,13 @@ def test_json_of_ior_has_what_its_text_has(sample: Sample) -> None:
     assert result.facts == [("Run at", "Sun Nov 22 09:46:07 2026")]
     # Read by another reader.
     for entry in json.loads(sample("ior-4.1-json"))["summary"]:
-        found = numbers(result)
+        values = numbers(result)
         access = entry["operation"]
-        assert found[f"ior_{access}_max"] == (entry["bwMaxMIB"], "MiB/s")
-        assert found[f"ior_{access}_min"] == (entry["bwMinMIB"], "MiB/s")
-        assert found[f"ior_{access}_mean"] == (entry["bwMeanMIB"], "MiB/s")
-        assert found[f"ior_{access}_mean_ops"] == (entry["OPsMean"], "ops/s")
-        assert found[f"ior_{access}_time"] == (entry["MeanTime"], "s")
+        assert values[f"ior_{access}_max"] == (entry["bwMaxMIB"], "MiB/s")
+        assert values[f"ior_{access}_min"] == (entry["bwMinMIB"], "MiB/s")
+        assert values[f"ior_{access}_mean"] == (entry["bwMeanMIB"], "MiB/s")
+        assert values[f"ior_{access}_mean_ops"] == (entry["OPsMean"], "ops/s")
+        assert values[f"ior_{access}_time"] == (entry["MeanTime"], "s")
     [mean] = [value for value in result.values if value.test == "ior_write_mean"]
     assert mean.samples == (6229.9354, 11328.3025)
     assert (mean.load, mean.record_size_kb, mean.file_size_kb) == ("tasks=2", 256, 2048)
@@ -93,15 +93,15 @@ def test_rank_details_of_mdtest_are_those_of_its_report(sample: Sample) -> None:
     result = parse("x", sample("mdtest-4.1-ranks-csv"))
     report = numbers(parse("x", sample("mdtest-4.1-ranks-report")))
     assert result.format == "mdtest-csv"
-    found = numbers(result)
-    assert found["mdtest_file_creation_rate"] == (70226.940142, "ops/s")
-    assert found["mdtest_file_creation_time"] == (0.0028479099274, "s")
-    rates = [test for test in found if test.endswith("_rate")]
+    values = numbers(result)
+    assert values["mdtest_file_creation_rate"] == (70226.940142, "ops/s")
+    assert values["mdtest_file_creation_time"] == (0.0028479099274, "s")
+    rates = [test for test in values if test.endswith("_rate")]
     assert len(rates) == 8
     for test in rates:
         name = test.removesuffix("_rate")
         ends = [report[f"{name}_{end}"][0] for end in ("min", "max")]
-        assert min(abs(found[test][0] - end) for end in ends) < 0.001, test
+        assert min(abs(values[test][0] - end) for end in ends) < 0.001, test
     assert "(4 rows) are not read" in str(result.warnings[0])
     assert {value.load for value in result.values} == {"tasks=2"}
 

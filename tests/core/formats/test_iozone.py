@@ -227,9 +227,9 @@ def test_it_reports_what_iozone_complains_about(sample: Sample) -> None:
     result = parse("x", sample("iozone-3.489-no-space"))
     assert not result.complete
     assert len(result.values) == 8
-    said = [warning.message for warning in result.warnings]
-    assert 'IOzone says "Error writing block 16, fd= 3".' in said
-    assert 'IOzone says "write: No space left on device".' in said
+    messages = [warning.message for warning in result.warnings]
+    assert 'IOzone says "Error writing block 16, fd= 3".' in messages
+    assert 'IOzone says "write: No space left on device".' in messages
 
 
 def test_an_error_within_a_row_keeps_what_stands_before_it() -> None:
@@ -268,9 +268,9 @@ def test_runs_one_after_the_other_are_repeats(sample: Sample) -> None:
     texts = [sample(f"iozone-3.489-{name}") for name in ("tests-0-1-2", "tests-0-1-2-again")]
     result = parse("x", b"".join(texts))
     alone = [parse("x", text) for text in texts]
-    for repeat, one in enumerate(alone, start=1):
-        found = [value for value in result.values if value.repeat == repeat]
-        assert [(v.test, v.value) for v in found] == [(v.test, v.value) for v in one.values]
+    for repeat, run in enumerate(alone, start=1):
+        values = [value for value in result.values if value.repeat == repeat]
+        assert [(v.test, v.value) for v in values] == [(v.test, v.value) for v in run.values]
     lines = b"".join(texts).decode().split("\n")
     assert all(f"{value.value:.0f}" in lines[value.line - 1].split() for value in result.values)
     assert (result.complete, result.command) == (True, alone[0].command)
@@ -356,13 +356,13 @@ def test_more_values_than_a_matrix_has_are_refused() -> None:
 
 
 def test_cells_that_were_too_short_do_not_end_a_run() -> None:
-    said = (
+    notice = (
         "\nThe test completed too quickly to give a good result\n"
         "You will get a more precise measure of this machine's\n"
         "performance by re-running iozone using the command:\n\n"
         "\tiozone 256 \t(i.e., file size = 256 kilobytes64)\n"
     )
-    result = parse("x", output(row(64, 4, 100) + said, row(64, 8, 100)))
+    result = parse("x", output(row(64, 4, 100) + notice, row(64, 8, 100)))
     assert (result.complete, len(result.values), len(result.warnings)) == (True, 2, 4)
 
 

@@ -37,23 +37,23 @@ def test_throughput(sample: Sample) -> None:
         "3.489",
     )
     assert result.command == "iozone -t 2 -s 512k -r 4k -i 0 -i 1 -i 2 -F b/a b/b"
-    found = cells(result)
+    values = cells(result)
     at = ("processes=2", 4, 512)
-    assert found["write", *at] == 1273106.75
-    assert found["write_parent", *at] == 46660.28
-    assert found["write_max", *at] == 1273106.75
-    assert found["write_avg", *at] == 636553.38
-    assert found["rewrite_min", *at] == 1890521.12
-    assert found["random_write", *at] == 4199377.5
-    assert ("write_min", *at) not in found
+    assert values["write", *at] == 1273106.75
+    assert values["write_parent", *at] == 46660.28
+    assert values["write_max", *at] == 1273106.75
+    assert values["write_avg", *at] == 636553.38
+    assert values["rewrite_min", *at] == 1890521.12
+    assert values["random_write", *at] == 4199377.5
+    assert ("write_min", *at) not in values
     assert {v.unit for v in result.values} == {"KB/s"}
     assert result.modes == ()
     assert result.complete
 
 
 def test_throughput_of_one_to_three_processes(sample: Sample) -> None:
-    found = cells(parse("x", sample("iozone-3.489-throughput-1-to-3")))
-    assert [found["write", f"processes={n}", 4, 512] for n in (1, 2, 3)] == [
+    values = cells(parse("x", sample("iozone-3.489-throughput-1-to-3")))
+    assert [values["write", f"processes={n}", 4, 512] for n in (1, 2, 3)] == [
         *(1216149.50, 924123.62, 2189047.44),
     ]
 
@@ -104,8 +104,8 @@ def test_biff_of_microseconds(sample: Sample) -> None:
 
 
 def test_biff_of_throughput(sample: Sample) -> None:
-    found = cells(parse("x", sample("iozone-3.489-throughput.xls")))
-    assert found == {
+    values = cells(parse("x", sample("iozone-3.489-throughput.xls")))
+    assert values == {
         ("write", "processes=2", 4, 512): 980673.1875,
         ("rewrite", "processes=2", 4, 512): 4476894.5,
         ("read", "processes=2", 4, 512): 5724631.25,

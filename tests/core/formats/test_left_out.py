@@ -23,13 +23,13 @@ def key(value: ParsedValue) -> tuple[object, ...]:
     return value.line, value.test, value.load, value.repeat, *sizes
 
 
-def numbers(name: str, text: str, found: ParsedResult) -> Iterator[tuple[ParsedValue, int, int]]:
+def numbers(name: str, text: str, result: ParsedResult) -> Iterator[tuple[ParsedValue, int, int]]:
     """Some values with where they stand in the text: other digits there are another value."""
     starts = [0, *(end.end() for end in re.finditer("\n", text))]
     seen: set[str] = set()
     changed_by: dict[int, dict[tuple[object, ...], float]] = {}  # many values stand in one line
-    keys = {*map(key, found.values)}
-    for value in found.values:
+    keys = {*map(key, result.values)}
+    for value in result.values:
         if len(seen) == _VALUES:
             return
         line = text[starts[value.line - 1] :].split("\n", 1)[0]
@@ -46,10 +46,10 @@ def numbers(name: str, text: str, found: ParsedResult) -> Iterator[tuple[ParsedV
 
 def after_a_change(name: str, text: str, start: int, end: int) -> dict[tuple[object, ...], float]:
     """What is read with other digits there; nothing where that is refused."""
-    other = re.sub("[0-9]", lambda one: str((int(one[0]) + 1) % 9 + 1), text[start:end])
+    other = re.sub("[0-9]", lambda digit: str((int(digit[0]) + 1) % 9 + 1), text[start:end])
     with suppress(UnreadableFile):
         changed = parse(name, (text[:start] + other + text[end:]).encode())
-        return {key(one): one.value for one in changed.values}
+        return {key(value): value.value for value in changed.values}
     return {}
 
 
@@ -58,15 +58,19 @@ def test_a_number_that_is_none_is_not_dropped_in_silence(path: Path) -> None:
     try:
         text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
         text = text.replace("\r", "\n")
-        found = parse(path.name, text.encode())
+        result = parse(path.name, text.encode())
     except (UnicodeDecodeError, UnreadableFile):
         return
-    for value, start, end in numbers(path.name, text, found):
+    for value, start, end in numbers(path.name, text, result):
         for odd in ("nan", f"-{text[start:end]}"):
             with suppress(UnreadableFile):
                 read = parse(path.name, (text[:start] + odd + text[end:]).encode())
-                told = [one for one in read.warnings if not one.is_note]
-                assert any(value.line == one.line for one in told), (value, odd, told)
+                warnings = [warning for warning in read.warnings if not warning.is_note]
+                assert any(value.line == warning.line for warning in warnings), (
+                    value,
+                    odd,
+                    warnings,
+                )
 
 
 def test_tags_around_a_line_are_told() -> None:
@@ -74,12 +78,14 @@ def test_tags_around_a_line_are_told() -> None:
     path = Path(__file__).parent / "samples" / "postmark-1.51.txt"
     text = path.read_text()
     whole = parse("x", text.encode())
-    line = next(one for one in text.splitlines() if re.search("bytes read", one))
+    line = next(line for line in text.splitlines() if re.search("bytes read", line))
     tagged = parse("x", text.replace(line, f"[B]{line}[/B]").encode())
     assert len(tagged.values) == len(whole.values) - 1
-    told = 'line 20: postmark_data_read: not read because of "[B], [/B]" in the line.'
-    assert [re.sub("line [0-9]+", "line 20", str(one)) for one in tagged.warnings] == [told]
-    assert not any(one.is_note for one in tagged.warnings)
+    expected = 'line 20: postmark_data_read: not read because of "[B], [/B]" in the line.'
+    assert [re.sub("line [0-9]+", "line 20", str(warning)) for warning in tagged.warnings] == [
+        expected
+    ]
+    assert not any(warning.is_note for warning in tagged.warnings)
 
 
 @pytest.mark.parametrize(
@@ -105,13 +111,13 @@ def test_what_no_number_was_is_no_loss(line: str) -> None:
 def test_output_of_another_run_behind_it_is_told(first: str, second: str, says: str) -> None:
     folder = Path(__file__).parent / "samples"
     both = b"\n".join((folder / f"{name}.txt").read_bytes() for name in (first, second))
-    told = [one.message for one in parse("x", both).warnings if not one.is_note]
-    assert any(f"looks like output of {says} too" in one for one in told), told
+    messages = [warning.message for warning in parse("x", both).warnings if not warning.is_note]
+    assert any(f"looks like output of {says} too" in message for message in messages), messages
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
 def test_output_of_one_run_is_no_other_tools(path: Path) -> None:
     """Also where fio prints the same run in several formats."""
     with suppress(UnreadableFile):
-        told = [one.message for one in parse(path.name, path.read_bytes()).warnings]
-        assert not [one for one in told if "looks like output" in one]
+        messages = [warning.message for warning in parse(path.name, path.read_bytes()).warnings]
+        assert not [message for message in messages if "looks like output" in message]

@@ -162,22 +162,22 @@ def test_a_line_without_end_costs_no_memory() -> None:
 
 
 def test_a_mapping_says_what_the_header_does_not() -> None:
-    said = Mapping(delimiter=";", columns={"test": 1, "value": 0}, constants={"unit": "s"})
-    assert [row[7:] for row in read(b"t;n\n5;untar\n6;make\n", said)] == [
+    mapping = Mapping(delimiter=";", columns={"test": 1, "value": 0}, constants={"unit": "s"})
+    assert [row[7:] for row in read(b"t;n\n5;untar\n6;make\n", mapping)] == [
         ("untar", "", "s", -1, -1, 5.0),
         ("make", "", "s", -1, -1, 6.0),
     ]
-    said = replace(said, constants={"unit": "s", "tasks": "8"})
-    assert [row[8] for row in read(b"t;n\n5;untar\n6;make\n", said)] == ["tasks=8", "tasks=8"]
+    mapping = replace(mapping, constants={"unit": "s", "tasks": "8"})
+    assert [row[8] for row in read(b"t;n\n5;untar\n6;make\n", mapping)] == ["tasks=8", "tasks=8"]
     with pytest.raises(NeedsMapping):
         read(b"t;n\n5;untar\n6;make\n")
 
 
 def test_a_number_that_is_said_of_all_rows_needs_no_column() -> None:
     columns = {"test": 0, "unit": 1}
-    said = Mapping("long", columns=columns, constants={"value": "1.5"})
+    mapping = Mapping("long", columns=columns, constants={"value": "1.5"})
     data = b"test,unit\nread,MB/s\nwrite,MB/s\n"
-    table = long.read(io.BytesIO(data), len(data), said, lambda share: None)
+    table = long.read(io.BytesIO(data), len(data), mapping, lambda share: None)
     assert table.numbers.values.tolist() == [1.5, 1.5]
 
 
@@ -199,9 +199,9 @@ def test_any_table_is_read_as_a_small_one(text: str, edits: list[tuple[int, int,
         text = text[:start] + piece + text[start + length :]
     data = text.encode()
     try:
-        found: object = read(data)
+        large: object = read(data)
     except UnreadableFile:
-        found = None
+        large = None
     try:
         small: object = as_small(data)
     except UnreadableFile as error:
@@ -209,8 +209,8 @@ def test_any_table_is_read_as_a_small_one(text: str, edits: list[tuple[int, int,
         if any("already given" in problem.message for problem in error.problems):
             return
         small = None
-    if found is not None:
-        assert found == small
+    if large is not None:
+        assert large == small
 
 
 # What people and tools write into the columns of tables, and what nobody should.
@@ -298,9 +298,9 @@ def tables(draw: st.DrawFn) -> tuple[bytes, Mapping | None]:
         rows.append(separator.join(cells))
     end = draw(st.sampled_from(["\n", "\r\n", "\r"]))
     text = end.join([separator.join(names), *rows * draw(st.sampled_from([1, 3])), ""])
-    said = None
+    mapping = None
     if draw(st.booleans()):
-        said = Mapping(
+        mapping = Mapping(
             delimiter=separator,
             decimal=draw(st.sampled_from(["", ".", ","])),
             columns={name: place for place, name in enumerate(names) if name != "mood"},
@@ -311,14 +311,14 @@ def tables(draw: st.DrawFn) -> tuple[bytes, Mapping | None]:
         )
         if draw(st.booleans()):
             text = text.replace(separator, " " * draw(st.integers(1, 2)))
-            said = replace(said, delimiter=" ")
-    return text.encode("utf-8-sig", "surrogateescape"), said
+            mapping = replace(mapping, delimiter=" ")
+    return text.encode("utf-8-sig", "surrogateescape"), mapping
 
 
-def outcome(data: bytes, said: Mapping | None) -> object:
+def outcome(data: bytes, mapping: Mapping | None) -> object:
     """All that a table is read as, or all that is said to be wrong with it."""
     try:
-        table = long.read(io.BytesIO(data), len(data), said)
+        table = long.read(io.BytesIO(data), len(data), mapping)
     except UnreadableFile as error:
         return error.problems, error.units
     runs = [(own, list(run.rows())) for own, run in table.runs.items()]
@@ -333,9 +333,9 @@ def test_a_glance_tells_what_reading_row_by_row_does(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(long, "_FIRST_BLOCK_BYTES", first)
         patch.setattr(long, "_BLOCK_BYTES", following)
-        found = outcome(*given_table)
+        at_a_glance = outcome(*given_table)
         patch.setattr(long_blocks.BlockReader, "_at_a_glance", long_blocks.BlockReader._one_by_one)
-        assert found == outcome(*given_table)
+        assert at_a_glance == outcome(*given_table)
 
 
 @settings(max_examples=200, deadline=None)
@@ -356,8 +356,8 @@ def test_a_glance_tells_what_reading_row_by_row_does(
 )
 def test_every_number_is_the_very_float_of_its_text(texts: list[str]) -> None:
     data = ("test,value,unit\nx,1234,s\n" + "".join(f"x,{text},s\n" for text in texts)).encode()
-    found = sorted(read(data), key=itemgetter(0))
-    assert [row[-1] for row in found[1:]] == [float(text) for text in texts]
+    rows = sorted(read(data), key=itemgetter(0))
+    assert [row[-1] for row in rows[1:]] == [float(text) for text in texts]
 
 
 @pytest.mark.parametrize(
@@ -396,10 +396,12 @@ def test_what_is_in_no_doubt_is_read_alike(text: str) -> None:
 
 def test_few_rows_are_read_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that bring something new; nearly all others at a glance, however they are written."""
-    asked = []
+    numbers = []
     row = RowReader.row
     monkeypatch.setattr(
-        RowReader, "row", lambda self, line, number: asked.append(number) or row(self, line, number)
+        RowReader,
+        "row",
+        lambda self, line, number: numbers.append(number) or row(self, line, number),
     )
     rows = [
         f'"{["ext4", "xfs"][n % 2]}", write,{2 ** (n % 3)}k,{n + 100},{n / 7!r},"µs"\n'
@@ -407,4 +409,4 @@ def test_few_rows_are_read_by_themselves(monkeypatch: pytest.MonkeyPatch) -> Non
     ]
     data = ("filesystem,test,record_size_kb,file_size_kb,value,unit\n" + "".join(rows)).encode()
     assert len(read(data)) == 3000
-    assert len(asked) < 10
+    assert len(numbers) < 10

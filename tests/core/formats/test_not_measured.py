@@ -18,17 +18,17 @@ def mapping(*words: str, **more: object) -> Mapping:
 
 
 def test_such_cells_are_noted_and_the_others_are_read() -> None:
-    found = parse_mapped(TEXT.encode(), mapping("timeout", "-1"))
-    assert [(one.test, one.value, one.line) for one in found.values] == [
+    result = parse_mapped(TEXT.encode(), mapping("timeout", "-1"))
+    assert [(value.test, value.value, value.line) for value in result.values] == [
         ("boot", 1.5, 2),
         ("boot5", 2.0, 6),
     ]
-    assert [(one.line, one.column, one.is_note) for one in found.warnings] == [
+    assert [(warning.line, warning.column, warning.is_note) for warning in result.warnings] == [
         (3, 2, True),
         (4, 2, True),
         (5, 2, True),
     ]
-    assert found.warnings[0].message == '"timeout" was said to mean that nothing was measured.'
+    assert result.warnings[0].message == '"timeout" was said to mean that nothing was measured.'
 
 
 def test_a_large_table_counts_them() -> None:
@@ -46,25 +46,25 @@ def test_what_nobody_said_stays_refused() -> None:
     for words in ((), ("failed",), ("Timeout",)):
         with pytest.raises(UnreadableFile) as error:
             parse_mapped(TEXT.encode(), mapping(*words))
-        assert [one.line for one in error.value.problems] == [3, 4, 5]
+        assert [problem.line for problem in error.value.problems] == [3, 4, 5]
         with pytest.raises(UnreadableFile) as of_large:
             long.read(io.BytesIO(TEXT.encode()), len(TEXT), mapping(*words))
-        assert [one.message for one in of_large.value.problems] == [
-            one.message for one in error.value.problems
+        assert [problem.message for problem in of_large.value.problems] == [
+            problem.message for problem in error.value.problems
         ]
 
 
 def test_a_table_in_which_words_alone_are_wrong_asks() -> None:
     def asks(text: str) -> tuple[bool, bool]:
-        found = []
+        answers = []
         for read in (
             lambda: parse("x", text.encode()),
             lambda: long.read(io.BytesIO(text.encode()), len(text)),
         ):
             with pytest.raises(UnreadableFile) as error:
                 read()
-            found.append(isinstance(error.value, NeedsMapping))
-        return found[0], found[1]
+            answers.append(isinstance(error.value, NeedsMapping))
+        return answers[0], answers[1]
 
     assert asks(TEXT) == (True, True)
     assert asks(f"{TEXT}boot6,3,\n") == (False, False), "a unit is missing besides"
@@ -76,13 +76,13 @@ def test_columns_of_tests_and_matrices_have_them_too() -> None:
     of_tests = Mapping(
         shape="tests", tests={1: ("boot", "s"), 2: ("make", "s")}, not_measured=["failed"]
     )
-    found = parse_mapped(b"host,boot,make\na,1,failed\n", of_tests)
-    assert [(one.test, one.value) for one in found.values] == [("boot", 1.0)]
+    result = parse_mapped(b"host,boot,make\na,1,failed\n", of_tests)
+    assert [(value.test, value.value) for value in result.values] == [("boot", 1.0)]
     matrix = Mapping(
         shape="matrix", constants={"test": "write", "unit": "KB/s"}, not_measured=["x"]
     )
-    found = parse_mapped(b"size,4,8\n64,1,x\n128,3,4\n", matrix)
-    assert [one.value for one in found.values] == [1.0, 3.0, 4.0]
+    result = parse_mapped(b"size,4,8\n64,1,x\n128,3,4\n", matrix)
+    assert [value.value for value in result.values] == [1.0, 3.0, 4.0]
 
 
 @pytest.mark.parametrize("word", ["0", "1.5", "+3", "1e3", ".5"])
@@ -93,14 +93,14 @@ def test_no_number_that_may_be_measured_is_taken_for_it(word: str) -> None:
 
 def test_the_sign_of_decimals_is_not_asked_of_such_words() -> None:
     data = b"test;value;unit\na;1,5;s\nb;1.2.3;s\n"
-    found = mapping("1.2.3", delimiter=";")
-    assert [one.value for one in parse_mapped(data, found).values] == [1.5]
-    table = long.read(io.BytesIO(data), len(data), found)
+    column_mapping = mapping("1.2.3", delimiter=";")
+    assert [value.value for value in parse_mapped(data, column_mapping).values] == [1.5]
+    table = long.read(io.BytesIO(data), len(data), column_mapping)
     assert len(table) == 1
 
 
 def test_a_kept_mapping_of_before_has_none() -> None:
-    kept = mapping("timeout").to_json()
-    assert Mapping.from_json(kept) == mapping("timeout")
-    del kept["not_measured"]
-    assert Mapping.from_json(kept).not_measured == []
+    stored = mapping("timeout").to_json()
+    assert Mapping.from_json(stored) == mapping("timeout")
+    del stored["not_measured"]
+    assert Mapping.from_json(stored).not_measured == []

@@ -40,13 +40,13 @@ def test_a_result_file(sample: Sample) -> None:
 
 
 def test_a_test_in_two_units_is_two_tests(sample: Sample) -> None:
-    found = parse("x", sample("phoronix-fio-two-units")).values
-    assert [(v.value, v.unit, v.repeat) for v in found] == [
+    values = parse("x", sample("phoronix-fio-two-units")).values
+    assert [(v.value, v.unit, v.repeat) for v in values] == [
         (357, "MB/s", None),
         (91400, "IOPS", None),
     ]
-    assert found[0].test.startswith("fio_type_random_read_-_engine_linux_aio")
-    assert found[1].test.startswith("fio_iops_type_random_read_-_engine_linux_aio")
+    assert values[0].test.startswith("fio_type_random_read_-_engine_linux_aio")
+    assert values[1].test.startswith("fio_iops_type_random_read_-_engine_linux_aio")
 
 
 def test_transactions_a_second_are_a_rate(sample: Sample) -> None:

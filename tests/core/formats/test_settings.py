@@ -16,18 +16,18 @@ def modes(data: bytes) -> set[str]:
 
 
 def test_options_of_a_command_are_settings_whatever_their_order() -> None:
-    one = of_command(
+    first = of_command(
         "./ior -t 1m -e -o /a/b -G -312789882 -i2 -O log=/x", ("-o", "-G", "-i", "-O log")
     )
     other = of_command("/opt/ior -e -o=/c -t1m -O log=/y -i 3", ("-o", "-G", "-i", "-O log"))
-    assert one == other == ("-e", "-t 1m")
+    assert first == other == ("-e", "-t 1m")
     assert of_command("mdtest '-F' '-w' '3901' '--log=/x'", ("--log",)) == ("-F", "-w 3901")
     assert of_command("it's -n 5", ()) == ("-n 5",)
 
 
 def test_mdtest_easy_and_hard_are_two_workloads(sample: Sample) -> None:
     easy, hard = (parse("x", sample(f"mdtest-3.4-{name}-stat")) for name in ("easy", "hard"))
-    assert [set(one) for one in differences([easy, hard])] == [
+    assert [set(settings) for settings in differences([easy, hard])] == [
         {"-L", "-u"},
         {"-e 3901", "-t", "-w 3901"},
     ]
@@ -137,13 +137,15 @@ def test_everything_else_makes_another_workload(
 
 
 def test_a_spreadsheet_of_iozone_says_its_settings_as_its_text_does(sample: Sample) -> None:
-    said = settings_of("iozone -I -ecp -o -+w 50 -U /mnt/a -a -g 4m -f /mnt/a/t", has_head=False)
-    assert said == (
+    settings = settings_of(
+        "iozone -I -ecp -o -+w 50 -U /mnt/a -a -g 4m -f /mnt/a/t", has_head=False
+    )
+    assert settings == (
         *("-U", "Dedup activated 50 percent.", "Include close in write timing"),
         *("Include fsync in write timing", "O_DIRECT feature enabled", "Purge Mode On"),
         "SYNC Mode.",
     )
-    assert set(said) > modes(sample("iozone-3.489-direct-io"))
+    assert set(settings) > modes(sample("iozone-3.489-direct-io"))
     # -M prints host and kernel.
     assert settings_of("iozone -M -f t", has_head=False) == ()
     head = sample("iozone-3.489-direct-io")

@@ -80,8 +80,8 @@ def refusal(data: bytes) -> str:
 
 
 def test_a_long_sheet_is_read_with_its_row_numbers() -> None:
-    found = parse("x.xlsx", book({"Data": LONG}))
-    assert [(v.test, v.record_size_kb, v.value, v.line) for v in found.values] == [
+    result = parse("x.xlsx", book({"Data": LONG}))
+    assert [(v.test, v.record_size_kb, v.value, v.line) for v in result.values] == [
         ("write", 4, 1234.5, 2),
         ("random_read", 4, 99.5, 4),
     ]
@@ -105,26 +105,30 @@ def test_a_sheet_can_be_chosen_by_a_mapping() -> None:
     data = book({"first": matrix, "second": [["nothing here"]]})
     with pytest.raises(NeedsMapping):
         parse("x", data)
-    said = Mapping(
+    mapping = Mapping(
         "matrix",
         header_line=3,
         delimiter="",
         constants={"unit": "KB/s", "test": "write"},
         sheet="Write (KB/s)",
     )
-    assert [(v.value, v.line) for v in parse_mapped(data, said).values] == [(1, 4), (2, 4), (3, 5)]
+    assert [(v.value, v.line) for v in parse_mapped(data, mapping).values] == [
+        (1, 4),
+        (2, 4),
+        (3, 5),
+    ]
 
 
 def test_sheets_are_read_together_and_one_without_a_table_is_named() -> None:
     other: list[list[Cell]] = [HEAD, ["read", 4, 64, 7, "KB/s"]]
     data = book({"One": LONG, "Notes": [["ask Ann"]], "Two": other, "Old": LONG}, hidden="Old")
-    found = parse("x", data)
-    assert [v.test for v in found.values] == ["write", "random_read", "read"]
+    result = parse("x", data)
+    assert [v.test for v in result.values] == ["write", "random_read", "read"]
     lines = text_of(data)
-    assert [lines[v.line - 1].split("\t")[0] for v in found.values] == [
+    assert [lines[v.line - 1].split("\t")[0] for v in result.values] == [
         *("write", "Random read", "read")
     ]
-    assert any('"Notes" holds no table' in warning.message for warning in found.warnings)
+    assert any('"Notes" holds no table' in warning.message for warning in result.warnings)
 
 
 def test_the_same_cell_in_two_sheets_is_refused() -> None:
@@ -247,12 +251,12 @@ def test_damaged_sheets_give_numbers_of_the_sheet_or_a_problem(
         start = place % (len(part) + 1)
         part = part[:start] + piece + part[start + length :]
     try:
-        found = parse("x", book({"D": LONG}, xl__worksheets__sheet1=part))
+        result = parse("x", book({"D": LONG}, xl__worksheets__sheet1=part))
     except UnreadableFile as error:
         assert error.problems  # noqa: PT017
         return
     printed = {float(text) for text in re.findall(r"[0-9]+(?:\.[0-9]+)?", part)}
-    for value in found.values:
+    for value in result.values:
         assert value.value == 99.5 or value.value in printed
 
 

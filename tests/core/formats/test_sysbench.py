@@ -16,12 +16,12 @@ def by_test(result: ParsedResult, repeat: int | None = None) -> dict[str, Parsed
 def test_cpu(sample: Sample) -> None:
     result = parse("x", sample("sysbench-1.0.20-cpu"))
     assert (result.format, result.tool, result.tool_version) == ("sysbench", "sysbench", "1.0.20")
-    found = by_test(result)
-    assert (found["sysbench_cpu_events"].value, found["sysbench_cpu_events"].unit) == (
+    values = by_test(result)
+    assert (values["sysbench_cpu_events"].value, values["sysbench_cpu_events"].unit) == (
         *(1263.11, "ops/s"),
     )
-    assert found["sysbench_cpu_events"].samples == (1361.81, 1199.92)
-    assert (found["sysbench_cpu_latency_p99"].value, found["sysbench_cpu_latency_p99"].unit) == (
+    assert values["sysbench_cpu_events"].samples == (1361.81, 1199.92)
+    assert (values["sysbench_cpu_latency_p99"].value, values["sysbench_cpu_latency_p99"].unit) == (
         *(28.67, "ms"),
     )
     assert {value.load for value in result.values} == {"threads=2"}
@@ -31,20 +31,20 @@ def test_cpu(sample: Sample) -> None:
 
 def test_memory(sample: Sample) -> None:
     result = parse("x", sample("sysbench-1.0.20-memory"))
-    found = by_test(result)
-    assert found["sysbench_memory_write_throughput"].value == 2188.92
-    assert found["sysbench_memory_write_throughput"].unit == "MiB/s"
-    assert found["sysbench_memory_write_throughput"].samples == (2398.93,)
-    assert found["sysbench_memory_write_operations"].value == 2241453.13
+    values = by_test(result)
+    assert values["sysbench_memory_write_throughput"].value == 2188.92
+    assert values["sysbench_memory_write_throughput"].unit == "MiB/s"
+    assert values["sysbench_memory_write_throughput"].samples == (2398.93,)
+    assert values["sysbench_memory_write_operations"].value == 2241453.13
     assert "block size: 1KiB" in result.modes
 
 
 def test_sql_of_1_0(sample: Sample) -> None:
     result = parse("x", sample("sysbench-1.0.20-oltp-read-write"))
-    found = by_test(result)
-    assert found["sysbench_sql_transactions"].value == 162.84
-    assert found["sysbench_sql_transactions"].samples == (66.68, 116.47, 305.29)
-    assert found["sysbench_sql_queries"].samples == (1338.50, 2416.75, 6198.60)
+    values = by_test(result)
+    assert values["sysbench_sql_transactions"].value == 162.84
+    assert values["sysbench_sql_transactions"].samples == (66.68, 116.47, 305.29)
+    assert values["sysbench_sql_queries"].samples == (1338.50, 2416.75, 6198.60)
     assert "line 1: sysbench does not say here which test" in str(result.warnings[0])
     assert 'line 24: sysbench counted "ignored errors:' in str(result.warnings[1])
 

@@ -99,7 +99,7 @@ def test_the_file_may_say_what_its_numbers_belong_to() -> None:
 
 
 def test_all_problems_come_at_once_with_their_places() -> None:
-    found = problems(
+    reported = problems(
         HEADER
         + "write,4,64,fast,KB/s\n"
         + "write,four,64,1,KB/s\n"
@@ -109,7 +109,7 @@ def test_all_problems_come_at_once_with_their_places() -> None:
         + "write,,1024,1,KB/s\n"
         + 'write,4,2048,"1,KB/s\n'
     )
-    assert [(line, column) for line, column, _ in found] == [
+    assert [(line, column) for line, column, _ in reported] == [
         (2, 4),
         (3, 2),
         (4, 1),
@@ -118,8 +118,8 @@ def test_all_problems_come_at_once_with_their_places() -> None:
         (7, 2),
         (8, None),
     ]
-    assert found[0][2] == 'Found "fast", expected a number such as 1234.5, without separators.'
-    assert "Found 4 fields separated by comma, expected 5" in found[4][2]
+    assert reported[0][2] == 'Found "fast", expected a number such as 1234.5, without separators.'
+    assert "Found 4 fields separated by comma, expected 5" in reported[4][2]
 
 
 @pytest.mark.parametrize("word", ["NA", "NaN", "nan", "#N/A", "NULL", "null", "None", "n/a", "-"])
@@ -145,13 +145,13 @@ def test_the_same_cell_twice_is_refused() -> None:
 
 def test_repeats_in_a_column_that_nothing_reads_are_asked_about() -> None:
     data = b"test,value,unit,Attempt,mood\nboot,1,s,a,x\nboot,2,s,b,x\nboot,3,s,c,x\n"
-    with pytest.raises(NeedsMapping) as asked:
+    with pytest.raises(NeedsMapping) as error:
         parse("x", data)
-    [problem] = asked.value.problems
+    [problem] = error.value.problems
     assert problem.line == 3
     assert 'Nothing reads "Attempt", "mood": say on the import page' in problem.message
-    said = Mapping(columns={"test": 0, "value": 1, "unit": 2, "block": 3})
-    assert [v.block for v in parse_mapped(data, said).values] == ["a", "b", "c"]
+    mapping = Mapping(columns={"test": 0, "value": 1, "unit": 2, "block": 3})
+    assert [v.block for v in parse_mapped(data, mapping).values] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("word", ["Run #", "#run", "Run no.", "trial", "Run Number", "Durchlauf"])
@@ -210,18 +210,18 @@ def test_the_place_of_a_byte_that_is_no_text_is_told() -> None:
 
 
 def test_many_problems_are_counted_not_listed() -> None:
-    found = problems(HEADER + "write,4,64,x,KB/s\n" * 500)
-    assert len(found) == 101
-    assert found[-1][2] == "And 400 more problems."
+    reported = problems(HEADER + "write,4,64,x,KB/s\n" * 500)
+    assert len(reported) == 101
+    assert reported[-1][2] == "And 400 more problems."
 
 
 def test_a_file_of_problems_is_not_read_to_its_end() -> None:
-    found = problems(HEADER + "write,4,64,x,KB/s\n" * 5000)
-    assert len(found) == 101
-    assert "what follows was not read" in found[-1][2]
-    found = problems(HEADER + "\x01\n" * 5000)
-    assert len(found) == 101
-    assert "what follows was not read" in found[-1][2]
+    reported = problems(HEADER + "write,4,64,x,KB/s\n" * 5000)
+    assert len(reported) == 101
+    assert "what follows was not read" in reported[-1][2]
+    reported = problems(HEADER + "\x01\n" * 5000)
+    assert len(reported) == 101
+    assert "what follows was not read" in reported[-1][2]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
@@ -308,8 +308,8 @@ def test_thousands_are_read_where_a_number_tells_it(
     # Spreadsheets write "1,034.5" in quotes where commas separate.
     rows = [f'"test{n}";"{text}";"s"' for n, text in enumerate(written)]
     data = "\n".join(["test;value;unit", *rows, ""]).replace(";", separator)
-    found = parse("x", data.encode())
-    assert tuple(v.value for v in found.values) == read
+    result = parse("x", data.encode())
+    assert tuple(v.value for v in result.values) == read
 
 
 def test_numbers_whose_thousands_disagree_are_asked_about() -> None:
@@ -323,14 +323,17 @@ def test_numbers_whose_thousands_disagree_are_asked_about() -> None:
 def test_thousands_are_read_once_the_decimal_sign_is_said() -> None:
     data = b"test;value;unit\na;90,546;s\nb;1,234,567.5;s\nc;765;s\n"
     columns = {"test": 0, "value": 1, "unit": 2}
-    said = Mapping(delimiter=";", decimal=".", columns=columns)
-    assert [v.value for v in parse_mapped(data, said).values] == [90546, 1234567.5, 765]
+    mapping = Mapping(delimiter=";", decimal=".", columns=columns)
+    assert [v.value for v in parse_mapped(data, mapping).values] == [90546, 1234567.5, 765]
     with pytest.raises(UnreadableFile, match=r"1,234,567\.5"):
-        parse_mapped(data, replace(said, decimal=","))
+        parse_mapped(data, replace(mapping, decimal=","))
     few = b"test;value;unit\na;90,546;s\nc;765;s\n"
     with pytest.raises(NeedsMapping, match=r'"90,546" may be 90546 or a thousandth of it'):
         parse("x", few)
-    assert [v.value for v in parse_mapped(few, replace(said, decimal=",")).values] == [90.546, 765]
+    assert [v.value for v in parse_mapped(few, replace(mapping, decimal=",")).values] == [
+        90.546,
+        765,
+    ]
 
 
 def test_a_block_size_says_its_unit_or_is_asked_about() -> None:
@@ -338,5 +341,5 @@ def test_a_block_size_says_its_unit_or_is_asked_about() -> None:
     with pytest.raises(NeedsMapping, match='line 2, column 2: "4096" has no unit'):
         parse("x", data)
     columns = {"test": 0, "record_size_kb": 1, "file_size_kb": 2, "value": 3, "unit": 4}
-    said = Mapping(columns=columns, record_unit="bytes")
-    assert [v.record_size_kb for v in parse_mapped(data, said).values] == [4]
+    mapping = Mapping(columns=columns, record_unit="bytes")
+    assert [v.record_size_kb for v in parse_mapped(data, mapping).values] == [4]

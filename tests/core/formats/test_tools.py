@@ -53,19 +53,19 @@ def test_bonnie_with_48_fields_converts_latencies_exactly(sample: Sample) -> Non
 
 def test_bonnie_with_50_fields(sample: Sample) -> None:
     result = parse("x", sample("bonnie-2.00a-two-processes"))
-    found = by_test(result)
+    values = by_test(result)
     assert result.tool_version == "2.00a"
-    assert found["bonnie_putc"].value == 1090
-    assert found["bonnie_put_block"].value == 668301
-    assert found["bonnie_ran_del_latency"].value == 112_000
-    assert found["bonnie_putc"].load == "processes=2"
+    assert values["bonnie_putc"].value == 1090
+    assert values["bonnie_put_block"].value == 668301
+    assert values["bonnie_ran_del_latency"].value == 112_000
+    assert values["bonnie_putc"].load == "processes=2"
     assert ("Machine", "lab 1") in result.facts
 
 
 def test_bonnie_below_its_report_in_words(sample: Sample) -> None:
-    found = by_test(parse("x", sample("bonnie-2.00a-report")))
-    assert found["bonnie_putc"].value == 765
-    assert found["bonnie_putc"].line == 11
+    values = by_test(parse("x", sample("bonnie-2.00a-report")))
+    assert values["bonnie_putc"].value == 765
+    assert values["bonnie_putc"].line == 11
 
 
 def test_bonnie_of_two_machines_names_them() -> None:
@@ -124,12 +124,15 @@ def test_postmark_that_was_stopped(sample: Sample) -> None:
 
 def test_dbench(sample: Sample) -> None:
     result = parse("x", sample("dbench-4.00"))
-    found = by_test(result)
+    values = by_test(result)
     assert (result.format, result.tool_version) == ("dbench", "4.00")
-    assert (found["dbench_throughput"].value, found["dbench_throughput"].unit) == (677.153, "MB/s")
-    assert found["dbench_max_latency"].value == 38.637
-    assert found["dbench_flush_latency"].value == 0.542
-    assert found["dbench_flush_max_latency"].value == 95.302
+    assert (values["dbench_throughput"].value, values["dbench_throughput"].unit) == (
+        677.153,
+        "MB/s",
+    )
+    assert values["dbench_max_latency"].value == 38.637
+    assert values["dbench_flush_latency"].value == 0.542
+    assert values["dbench_flush_max_latency"].value == 95.302
     assert {value.load for value in result.values} == {"clients=2"}
 
 
@@ -153,7 +156,7 @@ def test_dbench_that_did_not_end(sample: Sample) -> None:
 
 def test_filebench(sample: Sample) -> None:
     result = parse("x", sample("filebench-1.4.9"))
-    found = by_test(result)
+    values = by_test(result)
     assert numbers(result) == {
         "filebench_varmail_ops": (5990.122, "ops/s"),
         "filebench_varmail_reads": (921, "ops/s"),
@@ -167,8 +170,8 @@ def test_filebench(sample: Sample) -> None:
         "filebench_web-server_throughput": (161.4, "MiB/s"),
         "filebench_web-server_latency": (0.033, "ms"),
     }
-    assert found["filebench_varmail_ops"].load == "threads=16"
-    assert found["filebench_web-server_ops"].load == ""
+    assert values["filebench_varmail_ops"].load == "threads=16"
+    assert values["filebench_web-server_ops"].load == ""
 
 
 def test_filebench_that_was_stopped(sample: Sample) -> None:
@@ -190,27 +193,27 @@ def test_sysbench_0_4_and_0_5(sample: Sample) -> None:
         "sysbench_rndrw_latency_max": (211.48, "ms"),
         "sysbench_rndrw_latency_p95": (35.86, "ms"),
     }
-    found = numbers(parse("x", sample("sysbench-0.5")))
-    assert found["sysbench_rndrw_throughput"] == (901.5 / 1024, "MiB/s")
+    values = numbers(parse("x", sample("sysbench-0.5")))
+    assert values["sysbench_rndrw_throughput"] == (901.5 / 1024, "MiB/s")
 
 
 def test_sysbench_1_0_with_its_intervals(sample: Sample) -> None:
-    found = by_test(parse("x", sample("sysbench-1.0.20")))
-    assert found["sysbench_rndrw_reads"].value == 60322.08
-    assert found["sysbench_rndrw_reads"].load == "threads=2"
-    assert found["sysbench_rndrw_read_throughput"].value == 942.53
-    assert found["sysbench_rndrw_read_throughput"].samples == (637.63, 1099.08, 1096.04)
-    assert found["sysbench_rndrw_latency_p95"].value == 0.01
-    assert "sysbench_rndrw_latency_min" not in found
+    values = by_test(parse("x", sample("sysbench-1.0.20")))
+    assert values["sysbench_rndrw_reads"].value == 60322.08
+    assert values["sysbench_rndrw_reads"].load == "threads=2"
+    assert values["sysbench_rndrw_read_throughput"].value == 942.53
+    assert values["sysbench_rndrw_read_throughput"].samples == (637.63, 1099.08, 1096.04)
+    assert values["sysbench_rndrw_latency_p95"].value == 0.01
+    assert "sysbench_rndrw_latency_min" not in values
 
 
 def test_sysbench_1_1(sample: Sample) -> None:
-    found = numbers(parse("x", sample("sysbench-1.1")))
-    assert found["sysbench_rndwr_writes"] == (7463.83, "ops/s")
-    assert found["sysbench_rndwr_written_throughput"] == (29.16, "MiB/s")
-    assert found["sysbench_rndwr_fsyncs"] == (9564.21, "ops/s")
-    assert found["sysbench_rndwr_latency_p99"] == (1.21, "ms")
-    assert "sysbench_rndwr_reads" not in found
+    values = numbers(parse("x", sample("sysbench-1.1")))
+    assert values["sysbench_rndwr_writes"] == (7463.83, "ops/s")
+    assert values["sysbench_rndwr_written_throughput"] == (29.16, "MiB/s")
+    assert values["sysbench_rndwr_fsyncs"] == (9564.21, "ops/s")
+    assert values["sysbench_rndwr_latency_p99"] == (1.21, "ms")
+    assert "sysbench_rndwr_reads" not in values
 
 
 def test_sysbench_at_two_loads_and_twice(sample: Sample) -> None:
@@ -230,41 +233,41 @@ def test_sysbench_that_was_cut_off(sample: Sample) -> None:
 
 def test_mdtest(sample: Sample) -> None:
     result = parse("x", sample("mdtest-1.9.3"))
-    found = by_test(result)
+    values = by_test(result)
     assert (result.format, result.tool_version) == ("mdtest", "1.9.3")
     assert result.command == "mdtest -n 1000 -i 3"
-    assert found["mdtest_file_creation_mean"].value == 24150.021
-    assert found["mdtest_file_creation_max"].value == 24392.579
-    assert found["mdtest_file_creation_min"].value == 23887.654
-    assert "mdtest_file_read_mean" not in found
+    assert values["mdtest_file_creation_mean"].value == 24150.021
+    assert values["mdtest_file_creation_max"].value == 24392.579
+    assert values["mdtest_file_creation_min"].value == 23887.654
+    assert "mdtest_file_read_mean" not in values
     assert {(value.load, value.unit) for value in result.values} == {("tasks=8", "ops/s")}
 
 
 def test_mdtest_with_ranks_and_times(sample: Sample) -> None:
-    found = numbers(parse("x", sample("mdtest-4.1")))
-    assert found["mdtest_file_creation_mean"] == (41945.081, "ops/s")
-    assert found["mdtest_file_creation_max"] == (42870.112, "ops/s")
-    assert found["mdtest_file_creation_time_mean"] == (0.795, "s")
-    assert not any("stat" in test for test in found)
+    values = numbers(parse("x", sample("mdtest-4.1")))
+    assert values["mdtest_file_creation_mean"] == (41945.081, "ops/s")
+    assert values["mdtest_file_creation_max"] == (42870.112, "ops/s")
+    assert values["mdtest_file_creation_time_mean"] == (0.795, "s")
+    assert not any("stat" in test for test in values)
 
 
 def test_ior_4(sample: Sample) -> None:
     result = parse("x", sample("ior-4.0"))
-    found = by_test(result)
+    values = by_test(result)
     assert (result.format, result.tool_version) == ("ior", "4.0.0")
     assert numbers(result)["ior_write_mean"] == (1066.40, "MiB/s")
     assert numbers(result)["ior_read_max_ops"] == (5290.11, "ops/s")
     assert numbers(result)["ior_write_time"] == (0.12011, "s")
-    write = found["ior_write_mean"]
+    write = values["ior_write_mean"]
     assert (write.record_size_kb, write.file_size_kb, write.load) == (1024, 32768, "tasks=4")
 
 
 def test_ior_2_10(sample: Sample) -> None:
-    found = by_test(parse("x", sample("ior-2.10")))
-    assert found["ior_write_mean"].value == 153.15
-    assert found["ior_read_time"].value == 3.28728
-    assert found["ior_write_mean"].load == "tasks=16"
-    assert found["ior_write_mean"].record_size_kb is None
+    values = by_test(parse("x", sample("ior-2.10")))
+    assert values["ior_write_mean"].value == 153.15
+    assert values["ior_read_time"].value == 3.28728
+    assert values["ior_write_mean"].load == "tasks=16"
+    assert values["ior_write_mean"].record_size_kb is None
 
 
 def test_ior_that_was_cut_off(sample: Sample) -> None:
@@ -307,16 +310,16 @@ def test_iterations_of_ior_without_a_summary_are_repeats_from_1(sample: Sample) 
         ("ior_read_time", 117.09, 2),
     ]
     assert (result.values[0].record_size_kb, result.values[0].file_size_kb) == (1024, 8388608)
-    one = parse("x", data[: data.index(b"read      411929")])
-    assert not one.complete
-    assert "before the last repetition" in str(one.warnings[0])
+    cut_off = parse("x", data[: data.index(b"read      411929")])
+    assert not cut_off.complete
+    assert "before the last repetition" in str(cut_off.warnings[0])
 
 
 def test_mdtest_may_have_more_tasks_than_a_line_has_room(sample: Sample) -> None:
     data = sample("mdtest-3.4-many-tasks")
-    found = parse("x", data).values
-    assert (found[0].test, found[0].value) == ("mdtest_file_stat_mean", 740134.914)
-    assert found[0].load == "tasks=12288"
+    values = parse("x", data).values
+    assert (values[0].test, values[0].value) == ("mdtest_file_stat_mean", 740134.914)
+    assert values[0].load == "tasks=12288"
     with pytest.raises(UnreadableFile, match="10000 is the most"):
         parse("x", data.replace(b"Nodemap: ", b"Another: "))
 
@@ -324,19 +327,19 @@ def test_mdtest_may_have_more_tasks_than_a_line_has_room(sample: Sample) -> None
 @pytest.mark.parametrize("name", ["io500-sc19", "io500-sc20", "io500-isc24"])
 def test_io500(sample: Sample, name: str) -> None:
     result = parse("x", sample(name))
-    found = numbers(result)
+    values = numbers(result)
     assert (result.format, result.tool, result.complete) == ("io500", "io500", True)
     easy_write = {"io500-sc19": 836.649, "io500-sc20": 0.355843, "io500-isc24": 352.803032}[name]
-    assert found["io500_ior_easy_write"] == (easy_write, "GiB/s")
-    assert "io500_timestamp" not in found
+    assert values["io500_ior_easy_write"] == (easy_write, "GiB/s")
+    assert "io500_timestamp" not in values
     if name == "io500-isc24":
         assert (result.tool_version, result.modes) == ("io500-isc24_v3", ("standard",))
-        assert found["io500_mdtest_easy_stat"] == (415688.686, "IOPS")
-        assert found["io500_mdtest_easy_stat_time"] == (107.918, "s")
-        assert found["io500_bandwidth"] == (122.31263, "GiB/s")
-        assert found["io500_iops"] == (192355.126, "IOPS")
-        assert found["io500_total"] == (153.38664, "score")
-        assert len(found) == 2 * 12 + 3
+        assert values["io500_mdtest_easy_stat"] == (415688.686, "IOPS")
+        assert values["io500_mdtest_easy_stat_time"] == (107.918, "s")
+        assert values["io500_bandwidth"] == (122.31263, "GiB/s")
+        assert values["io500_iops"] == (192355.126, "IOPS")
+        assert values["io500_total"] == (153.38664, "score")
+        assert len(values) == 2 * 12 + 3
 
 
 def test_io500_that_was_cut_off(sample: Sample) -> None:
@@ -348,17 +351,17 @@ def test_io500_that_was_cut_off(sample: Sample) -> None:
 
 def test_elbencho(sample: Sample) -> None:
     result = parse("x", sample("elbencho-3.1"))
-    found = by_test(result)
+    values = by_test(result)
     assert (result.format, result.tool_version) == ("elbencho-csv", "3.1-1")
     assert result.command.startswith('"elbencho" "-w"')
-    write = found["elbencho_write_throughput_last"]
+    write = values["elbencho_write_throughput_last"]
     assert (write.value, write.unit, write.line) == (2941, "MiB/s", 3)
     assert write.load == "hosts=1,iodepth=4,threads=8"
     assert (write.record_size_kb, write.file_size_kb) == (1024, 262144)
-    assert found["elbencho_random_read_iops_last"].value == 60048
-    assert found["elbencho_random_read_io_latency_avg"].unit == "µs"
-    assert found["elbencho_mkdirs_entries_last"].record_size_kb is None
-    assert "elbencho_mkdirs_iops_last" not in found
+    assert values["elbencho_random_read_iops_last"].value == 60048
+    assert values["elbencho_random_read_io_latency_avg"].unit == "µs"
+    assert values["elbencho_mkdirs_entries_last"].record_size_kb is None
+    assert "elbencho_mkdirs_iops_last" not in values
 
 
 def test_elbencho_names_every_row_that_does_not_fit() -> None:

@@ -22,18 +22,18 @@ def test_means_of_runs_follow_from_their_intervals(sample: Sample) -> None:
     result = parse("x", sample("vdbench-5.0-flatfile"))
     assert (result.format, result.tool) == ("vdbench", "vdbench")
     assert len(result.values) == 24
-    found = {value.test: value for value in result.values}
-    rate = found["vdbench_random_write_max_4k_4k_iops"]
+    values = {value.test: value for value in result.values}
+    rate = values["vdbench_random_write_max_4k_4k_iops"]
     assert (rate.value, rate.unit, rate.line, rate.load) == (327.4444, "ops/s", 48, "threads=8")
-    data = found["vdbench_sequential_read_max_8k_8k_throughput"]
+    data = values["vdbench_sequential_read_max_8k_8k_throughput"]
     assert (data.value, data.unit) == (102.2752, "MiB/s")
-    assert found["vdbench_sequential_read_max_8k_8k_response"].unit == "ms"
+    assert values["vdbench_sequential_read_max_8k_8k_response"].unit == "ms"
     for value in result.values:
         assert len(value.samples) == 9
         if not value.test.endswith("response"):
             assert fmean(value.samples) == pytest.approx(value.value, abs=0.0001)
     # MB of 1024 * 1024 bytes: I/Os of 8192 bytes.
-    iops = found["vdbench_sequential_read_max_8k_8k_iops"].value
+    iops = values["vdbench_sequential_read_max_8k_8k_iops"].value
     assert iops * 8192 / 2**20 == pytest.approx(data.value, abs=0.0002)
 
 
@@ -86,13 +86,13 @@ def test_a_summary_has_means_with_their_intervals_and_totals_the_means_alone(
 
 def test_totals_of_a_file_system(sample: Sample) -> None:
     result = parse("x", sample("vdbench-5.04-totals-file-system"))
-    found = {value.test: (value.value, value.unit, value.line) for value in result.values}
-    assert found["vdbench_format_for_rd1_create_response"] == (250.62, "ms", 14)
-    assert found["vdbench_rd1_read_iops"] == (11471, "ops/s", 18)
-    assert found["vdbench_rd1_throughput_read"] == (44.81, "MiB/s", 18)
-    assert found["vdbench_rd1_close_response"] == (0.701, "ms", 18)
-    assert "vdbench_rd1_mkdir_iops" not in found
-    assert len(found) == 24
+    values = {value.test: (value.value, value.unit, value.line) for value in result.values}
+    assert values["vdbench_format_for_rd1_create_response"] == (250.62, "ms", 14)
+    assert values["vdbench_rd1_read_iops"] == (11471, "ops/s", 18)
+    assert values["vdbench_rd1_throughput_read"] == (44.81, "MiB/s", 18)
+    assert values["vdbench_rd1_close_response"] == (0.701, "ms", 18)
+    assert "vdbench_rd1_mkdir_iops" not in values
+    assert len(values) == 24
 
 
 def test_totals_in_another_language_and_loops(sample: Sample) -> None:
@@ -132,11 +132,11 @@ def test_an_interval_without_an_operation_has_no_latency(sample: Sample) -> None
     lines[27] = re.sub(rb"( 2 )      .{57}", rb"\g<1>" + idle, lines[27])
     lines[28] = lines[28].replace(b"0.008", b"0.000", 1)  # below a digit, and not missing
     result = parse("x", b"\n".join(lines))
-    found = {value.test: value for value in result.values}
-    assert found["vdbench_rd1_iops"].samples == (0.0, 96.0, 112.0, 87.0)
-    assert len(found["vdbench_rd1_throughput"].samples) == 4
+    values = {value.test: value for value in result.values}
+    assert values["vdbench_rd1_iops"].samples == (0.0, 96.0, 112.0, 87.0)
+    assert len(values["vdbench_rd1_throughput"].samples) == 4
     for name in ("response", "read_response", "write_response"):
-        assert len(found[f"vdbench_rd1_{name}"].samples) == 3
+        assert len(values[f"vdbench_rd1_{name}"].samples) == 3
     message = "vdbench_rd1_response: 1 of 4 intervals had no operation and have no latency."
     assert message in str(result.warnings[0])
     assert result.warnings[0].is_note
@@ -160,6 +160,6 @@ def test_an_idle_interval_of_a_flat_file_has_no_latency(sample: Sample) -> None:
         words[header.index(name)] = b"0.0000"
     lines[at] = b" ".join(words)
     result = parse("x", b"\n".join(lines))
-    found = {value.test: value for value in result.values if value.line == 48}
-    assert len(found["vdbench_random_write_max_4k_4k_iops"].samples) == 9
-    assert len(found["vdbench_random_write_max_4k_4k_response"].samples) == 8
+    values = {value.test: value for value in result.values if value.line == 48}
+    assert len(values["vdbench_random_write_max_4k_4k_iops"].samples) == 9
+    assert len(values["vdbench_random_write_max_4k_4k_response"].samples) == 8

@@ -76,8 +76,8 @@ def test_a_matrix_without_a_test_asks_for_it() -> None:
 
 
 def test_all_problems_of_a_matrix_come_with_their_places() -> None:
-    found = problems("write (KB/s)\n,4,8\n64,fast,2\nsum,3,4\n128,1,2,9\n256,-1,0.5\n")
-    assert [(line, column) for line, column, _ in found] == [(3, 2), (4, 1), (5, None), (6, 2)]
+    reported = problems("write (KB/s)\n,4,8\n64,fast,2\nsum,3,4\n128,1,2,9\n256,-1,0.5\n")
+    assert [(line, column) for line, column, _ in reported] == [(3, 2), (4, 1), (5, None), (6, 2)]
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ LAB = "date;who;bs;MB;mode;speed\n2005-01-02;ann;4;1;seq-w;1.234,5\n2005-01-03;b
 
 def test_a_table_with_other_names_asks_which_column_is_what() -> None:
     text = LAB.replace("1.234", "1234")
-    with pytest.raises(NeedsMapping) as asked:
+    with pytest.raises(NeedsMapping) as error:
         parse("x", text.encode())
-    assert "does not say: test, unit" in str(asked.value)
+    assert "does not say: test, unit" in str(error.value)
     [grid] = tables_of(text.encode())
     proposed = proposal(grid)
     assert proposed is not None
@@ -121,18 +121,18 @@ def test_a_table_with_other_names_asks_which_column_is_what() -> None:
         constants={"unit": "KB/s", "filesystem": "ext3", "configuration": "ext3", "repeat": "2"},
         file_unit="MB",
     )
-    found = parse_mapped(text.encode(), mapping)
-    assert rows(found) == [
+    result = parse_mapped(text.encode(), mapping)
+    assert rows(result) == [
         ("seq-w", 4, 1024, 1234.5, "KB/s", 2),
         ("seq-r", 8, 1024, 99.5, "KB/s", 3),
     ]
-    assert {(v.filesystem, v.repeat) for v in found.values} == {("ext3", 2)}
+    assert {(v.filesystem, v.repeat) for v in result.values} == {("ext3", 2)}
     assert Mapping.from_json(json.loads(json.dumps(mapping.to_json()))) == mapping
 
 
 def test_a_mapping_reads_a_matrix_and_tests_in_columns() -> None:
-    said = {"test": "write", "unit": "KB/s"}
-    matrix = Mapping(MATRIX, header_line=2, constants=said, rows_are="record")
+    constants = {"test": "write", "unit": "KB/s"}
+    matrix = Mapping(MATRIX, header_line=2, constants=constants, rows_are="record")
     assert rows(parse_mapped(b"a title\n,64,128\n4,1,2\n", matrix)) == [
         ("write", 4, 64, 1, "KB/s", 3),
         ("write", 4, 128, 2, "KB/s", 3),
@@ -178,12 +178,12 @@ def test_nearly_wide_tables_give_numbers_of_the_file_or_a_problem(text: str, sta
 
     data = start + text
     try:
-        found = parse("x", data.encode())
+        result = parse("x", data.encode())
     except UnreadableFile as error:
         assert error.problems  # noqa: PT017
         return
     lines = re.split(r"\r\n|\r|\n", data)
-    for value in found.values:
+    for value in result.values:
         words = re.findall(r"[0-9]+(?:[.,][0-9]*)?(?:[eE][+-]?[0-9]+)?", lines[value.line - 1])
         words += re.findall(r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?", lines[value.line - 1])
         assert value.value in [float(word.replace(",", ".")) for word in words]
@@ -212,32 +212,32 @@ def test_nearly_wide_tables_give_numbers_of_the_file_or_a_problem(text: str, sta
 )
 def test_any_mapping_of_any_text_gives_numbers_or_a_problem(text: str, mapping: Mapping) -> None:
     try:
-        found = parse_mapped(text.encode(), mapping)
+        result = parse_mapped(text.encode(), mapping)
     except UnreadableFile as error:
         assert error.problems  # noqa: PT017
         return
-    assert all(value.value >= 0 and value.unit for value in found.values)
+    assert all(value.value >= 0 and value.unit for value in result.values)
 
 
 def test_the_field_s_own_headers_say_what_is_what() -> None:
     """As people write down what fio printed: fs, rw, bs, bw with its unit, or IOPS."""
-    made = parse(
+    result = parse(
         "x", b"fs,rw,bs,size,bw (MiB/s)\next4,randread,4k,1g,120.5\nxfs,randread,4k,1g,99\n"
     )
     assert [
         (v.filesystem, v.test, v.record_size_kb, v.file_size_kb, v.value, v.unit)
-        for v in made.values
+        for v in result.values
     ] == [
         ("ext4", "randread", 4, 1048576, 120.5, "MiB/s"),
         ("xfs", "randread", 4, 1048576, 99.0, "MiB/s"),
     ]
-    made = parse("x", b"fs,test,qd,iops\next4,randwrite,8,1200\n")
-    [value] = made.values
+    result = parse("x", b"fs,test,qd,iops\next4,randwrite,8,1200\n")
+    [value] = result.values
     assert (value.load, value.value, value.unit) == ("iodepth=8", 1200.0, "IOPS")
 
 
 def test_what_others_call_our_tests_is_proposed() -> None:
     [grid] = tables_of(b"fs,randread (KB/s),seq write (KB/s)\next4,10,20\n")
-    said = proposal(grid)
-    assert said is not None
-    assert said.tests == {1: ("random_read", "KB/s"), 2: ("write", "KB/s")}
+    mapping = proposal(grid)
+    assert mapping is not None
+    assert mapping.tests == {1: ("random_read", "KB/s"), 2: ("write", "KB/s")}
