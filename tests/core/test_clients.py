@@ -15,15 +15,18 @@ SAMPLES = Path(__file__).parent / "formats" / "samples"
 
 
 def result(*values: tuple[str, float, str], of: tuple[int, ...] = ()) -> ParsedResult:
-    found = ParsedResult("x", "fio")
-    found.values = [ParsedValue(test, None, None, value, unit, 3) for test, value, unit in values]
+    parsed = ParsedResult("x", "fio")
+    parsed.values = [ParsedValue(test, None, None, value, unit, 3) for test, value, unit in values]
     if of:
-        found.distributions = [Distribution("a_read_clat", "", "ns", (100, 200, 900), of)]
-    return found
+        parsed.distributions = [Distribution("a_read_clat", "", "ns", (100, 200, 900), of)]
+    return parsed
 
 
 def told(*clients: ParsedResult) -> dict[str, float]:
-    return {one.test: one.value for one in combined_values([[one] for one in clients]).values}
+    return {
+        value.test: value.value
+        for value in combined_values([[client] for client in clients]).values
+    }
 
 
 def test_rates_are_summed_and_whole_times_are_of_the_last() -> None:
@@ -35,23 +38,23 @@ def test_rates_are_summed_and_whole_times_are_of_the_last() -> None:
 def test_the_least_of_several_rates_is_no_sum() -> None:
     """IOzone's smallest, largest and mean rate are of one process: the sum of two is of none."""
     each = result(("write", 100, "KB/s"), ("write_min", 20, "KB/s"), ("write_avg", 25, "KB/s"))
-    found = combined_values([[each], [each]])
-    assert [(one.test, one.value) for one in found.values] == [("write", 200)]
-    assert found.incomplete_tests == ("write_min", "write_avg")
+    combined = combined_values([[each], [each]])
+    assert [(value.test, value.value) for value in combined.values] == [("write", 200)]
+    assert combined.incomplete_tests == ("write_min", "write_avg")
 
 
 def test_what_cannot_be_put_together_has_no_value() -> None:
     first = result(("usr_cpu", 30, "% CPU"), ("x_clat_p99", 5, "µs"), ("odd", 1, "apples"))
-    found = combined_values([[first], [first]])
-    assert found.values == ()
-    assert found.incomplete_tests == ("usr_cpu", "x_clat_p99", "odd")
+    combined = combined_values([[first], [first]])
+    assert combined.values == ()
+    assert combined.incomplete_tests == ("usr_cpu", "x_clat_p99", "odd")
 
 
 def test_what_one_client_lacks_is_no_sum_of_all() -> None:
     first = result(("read_bw", 100, "KB/s"), ("write_bw", 10, "KB/s"))
-    found = combined_values([[first], [result(("read_bw", 7, "KB/s"))]])
-    assert [(one.test, one.value) for one in found.values] == [("read_bw", 107)]
-    assert found.incomplete_tests == ("write_bw",)
+    combined = combined_values([[first], [result(("read_bw", 7, "KB/s"))]])
+    assert [(value.test, value.value) for value in combined.values] == [("read_bw", 107)]
+    assert combined.incomplete_tests == ("write_bw",)
 
 
 def test_other_units_and_what_is_there_twice_are_no_sum() -> None:
@@ -71,21 +74,21 @@ def test_latencies_are_of_all_requests_and_never_an_average_of_percentiles() -> 
         ("a_read_clat_max", 905, "ns"),
         of=(1, 0, 9),
     )
-    found = combined_values([[fast], [slow]])
-    assert {one.test: one.value for one in found.values} == {
+    combined = combined_values([[fast], [slow]])
+    assert {value.test: value.value for value in combined.values} == {
         # Of 1,010 requests 1,000 took at most 200 ns.
         "a_read_clat_p99": 200,
         "a_read_clat_mean": pytest.approx((1000 * 101.0 + 10 * 890.0) / 1010),
         "a_read_clat_max": 905,
     }
-    (whole,) = found.distributions
+    (whole,) = combined.distributions
     assert (whole.total, whole.counts) == (1010, (991, 10, 9))
 
 
 def test_latencies_without_all_distributions_stay_with_the_client() -> None:
     fast = result(("a_read_clat_p99", 100, "ns"), of=(9, 1, 0))
-    found = combined_values([[fast], [result(("a_read_clat_p99", 900, "ns"))]])
-    assert (found.values, found.distributions) == ((), ())
+    combined = combined_values([[fast], [result(("a_read_clat_p99", 900, "ns"))]])
+    assert (combined.values, combined.distributions) == ((), ())
 
 
 def test_the_share_in_which_all_worked() -> None:
@@ -107,16 +110,16 @@ def test_it_agrees_with_what_fio_says_of_all_its_clients() -> None:
         entry = {**entry, "jobname": "work"}
         return formats.parse("x", json.dumps({"fio version": "3.33", "jobs": [entry]}).encode())
 
-    found = told(*map(parsed, each))
-    expected = {one.test: one.value for one in parsed(of_all).values}
+    values = told(*map(parsed, each))
+    expected = {value.test: value.value for value in parsed(of_all).values}
     for test in ("work_read_clat_mean", "work_write_clat_mean", "work_sync_lat_mean"):
         # fio prints six digits behind the point of means that it weighed itself.
-        assert found[test] == pytest.approx(expected[test], rel=1e-9), test
+        assert values[test] == pytest.approx(expected[test], rel=1e-9), test
     for test in ("work_read_clat_max", "work_write_clat_max"):
-        assert found[test] == expected[test]
+        assert values[test] == expected[test]
     # fio divides the bytes of both by the longer time; here each is divided by its own.
     rates = ("work_read_bw", "work_write_bw", "work_read_iops", "work_write_iops")
-    assert all(found[test] == pytest.approx(expected[test], rel=0.05) for test in rates)
+    assert all(values[test] == pytest.approx(expected[test], rel=0.05) for test in rates)
     bins = [entry["read"]["clat_ns"]["bins"].items() for entry in each]
     sorted_ns = sorted(int(ns) for some in bins for ns, count in some for _ in range(count))
-    assert found["work_read_clat_p99"] == sorted_ns[math.ceil(0.99 * len(sorted_ns)) - 1]
+    assert values["work_read_clat_p99"] == sorted_ns[math.ceil(0.99 * len(sorted_ns)) - 1]

@@ -15,9 +15,9 @@ PAIRS = st.lists(st.tuples(st.integers(0, 10**12), st.integers(1, 10**6)), min_s
 
 
 def of(pairs: list[tuple[int, int]], test: str = "clat") -> Distribution:
-    found = distribution(test, "", "ns", pairs, 1.0, 2.0)
-    assert found is not None
-    return found
+    latencies = distribution(test, "", "ns", pairs, 1.0, 2.0)
+    assert latencies is not None
+    return latencies
 
 
 @given(st.lists(PAIRS, min_size=1, max_size=5))
@@ -33,25 +33,25 @@ def test_merged_in_whatever_order_is_all_of_them_at_once(
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=200))
 def test_a_percentile_is_that_of_the_sorted_latencies(values: list[int]) -> None:
-    found, ordered = of([(value, 1) for value in values]), sorted(values)
+    latencies, ordered = of([(value, 1) for value in values]), sorted(values)
     for percent in TAILS:
         rank = max(1, math.ceil(round(float(percent) * len(values), 6) / 100))
-        assert found.percentile(percent) == ordered[rank - 1]
-    assert found.shares()[-1] == (max(values), 1.0)
+        assert latencies.percentile(percent) == ordered[rank - 1]
+    assert latencies.shares()[-1] == (max(values), 1.0)
 
 
 def test_the_interval_of_the_median_of_a_hundred_is_that_of_the_tables() -> None:
     """Le Boudec 2010, appendix A: of n = 100 the 40th and the 61st."""
-    found = of([(value, 1) for value in range(1, 101)])
-    assert found.interval("50") == (40, 61)
+    latencies = of([(value, 1) for value in range(1, 101)])
+    assert latencies.interval("50") == (40, 61)
 
 
 @pytest.mark.parametrize(("count", "is_known"), [(5, False), (6, True)])
 def test_too_few_latencies_have_no_interval(count: int, is_known: bool) -> None:
     """Of five the whole range holds the median in 93.75% only."""
-    found = of([(value, 1) for value in range(count)])
-    assert (found.interval("50") is not None) is is_known
-    assert found.interval("99") is None
+    latencies = of([(value, 1) for value in range(count)])
+    assert (latencies.interval("50") is not None) is is_known
+    assert latencies.interval("99") is None
 
 
 def test_what_was_never_measured_is_no_distribution() -> None:

@@ -52,13 +52,13 @@ def test_the_digest_is_that_of_the_rows(rows: list[Any]) -> None:
     )
     half = len(rows) // 2
     parts = [part for part in (rows[:half], rows[half:]) if part]
-    found = content_of([columns_of.of_rows(part) for part in parts])
-    assert found.digest == hashlib.sha256(b"".join(cells)).hexdigest()
+    content = content_of([columns_of.of_rows(part) for part in parts])
+    assert content.digest == hashlib.sha256(b"".join(cells)).hexdigest()
     places = {}
     for place, (test, record, file, _, _) in enumerate(rows):
         places.setdefault((*test, record, file), []).append(place)
-    assert (found.twice is None) == (len(places) == len(rows))
-    assert found.twice is None or list(found.twice) in [some[:2] for some in places.values()]
+    assert (content.twice is None) == (len(places) == len(rows))
+    assert content.twice is None or list(content.twice) in [some[:2] for some in places.values()]
 
 
 def test_the_summary_counts_numbers_and_cells() -> None:
@@ -75,8 +75,8 @@ def test_the_summary_counts_numbers_and_cells() -> None:
 def test_flags_and_samples_come_back() -> None:
     kinds = [None, ["clock"], ["spike", "of-another-version"], []]
     codes = np.array([0, 1, 2, 3, 0], dtype=np.int64)
-    found, places = columns_of.decode_flags(columns_of.encode_flags(kinds, codes), 5)
-    assert [found[place] for place in places.tolist()] == [kinds[code] for code in codes.tolist()]
+    decoded, places = columns_of.decode_flags(columns_of.encode_flags(kinds, codes), 5)
+    assert [decoded[place] for place in places.tolist()] == [kinds[code] for code in codes.tolist()]
     assert columns_of.encode_flags([None, ["clock"]], np.zeros(3, dtype=np.int64)) is None
     samples = {3: [1, 2.5, None, 1e-300], 0: []}
     assert columns_of.decode_samples(columns_of.encode_samples(samples)) == samples
@@ -91,7 +91,7 @@ def a_block() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
         (lambda block: b"", "ends after 0 bytes"),
         (lambda block: block[:5], "ends after 5 bytes"),
@@ -101,8 +101,8 @@ def a_block() -> bytes:
         (lambda block: block[:20] + bytes([block[20] ^ 1]) + block[21:], "their checksum"),
     ],
 )
-def test_what_is_not_exactly_a_block_is_refused(damage: Any, said: str) -> None:
-    with pytest.raises(UnreadableBlock, match=said):
+def test_what_is_not_exactly_a_block_is_refused(damage: Any, message: str) -> None:
+    with pytest.raises(UnreadableBlock, match=message):
         columns_of.decode(damage(a_block()))
 
 

@@ -6,7 +6,7 @@ from fsbench_web.core.readable import Scale, decimals, percent, scale_of, writte
 
 
 @pytest.mark.parametrize(
-    ("unit", "values", "base", "unit_shown", "shown"),
+    ("unit", "values", "base", "unit_shown", "amounts"),
     [
         ("KB/s", [2344121.83, 314572.8], 1024, "GiB/s", ["2.24", "0.300"]),
         ("KB/s", [2344121.83, 314572.8], 1000, "GB/s", ["2.34", "0.315"]),
@@ -24,10 +24,10 @@ from fsbench_web.core.readable import Scale, decimals, percent, scale_of, writte
         ("s", [], None, "s", []),
     ],
 )
-def test_one_unit_for_all_values_of_a_table(unit, values, base, unit_shown, shown) -> None:
+def test_one_unit_for_all_values_of_a_table(unit, values, base, unit_shown, amounts) -> None:
     scale = scale_of(unit, values, base)
     assert scale.unit == unit_shown
-    assert [scale.amount(value) for value in values] == shown
+    assert [scale.amount(value) for value in values] == amounts
 
 
 def test_values_far_apart_get_a_unit_in_which_the_smallest_can_be_read() -> None:
@@ -37,7 +37,7 @@ def test_values_far_apart_get_a_unit_in_which_the_smallest_can_be_read() -> None
 
 
 @pytest.mark.parametrize(
-    ("value", "half_width", "shown"),
+    ("value", "half_width", "text"),
     [
         # The examples of the Particle Data Group, Review of Particle Physics, rounding.
         (0.827, 0.119, "0.83"),
@@ -52,8 +52,8 @@ def test_values_far_apart_get_a_unit_in_which_the_smallest_can_be_read() -> None
         (2.2361, 0.0, "2.24"),
     ],
 )
-def test_digits_are_those_that_the_interval_leaves(value, half_width, shown) -> None:
-    assert written(value, half_width) == shown
+def test_digits_are_those_that_the_interval_leaves(value, half_width, text) -> None:
+    assert written(value, half_width) == text
 
 
 def test_what_is_no_number_is_missing_and_what_is_tiny_is_not_zero() -> None:
@@ -65,7 +65,7 @@ def test_what_is_no_number_is_missing_and_what_is_tiny_is_not_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "half_width", "shown"),
+    ("value", "half_width", "text"),
     [
         (-17.312, None, "−17.3"),
         (3.3333, 0.012, "+3.33"),
@@ -75,5 +75,5 @@ def test_what_is_no_number_is_missing_and_what_is_tiny_is_not_zero() -> None:
         (None, None, "–"),
     ],
 )
-def test_a_difference_has_its_sign_and_is_never_shown_as_none(value, half_width, shown) -> None:
-    assert percent(value, half_width) == shown
+def test_a_difference_has_its_sign_and_is_never_shown_as_none(value, half_width, text) -> None:
+    assert percent(value, half_width) == text

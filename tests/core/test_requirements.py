@@ -28,7 +28,7 @@ def test_workloads_and_file_systems_have_their_programs_from_there() -> None:
 
 def test_the_image_has_all_packages_and_no_list_of_its_own() -> None:
     every = {*requirements.workload_programs().values(), *requirements.HEADERS.values()}
-    every |= {one.package for one in requirements.FILESYSTEMS.values()}
+    every |= {filesystem.package for filesystem in requirements.FILESYSTEMS.values()}
     assert every <= {*requirements.image_packages(), *requirements.optional_packages()}
     assert not set(requirements.image_packages()) & set(requirements.optional_packages())
     for name in ("runner/image/Dockerfile", "tests/services/install.sh", "deploy/install_tools.py"):
@@ -58,9 +58,9 @@ def test_any_python_reads_it_before_there_is_an_environment(part: str, tmp_path:
 
 def test_only_file_systems_that_the_kernel_mounts_want_their_tools() -> None:
     has = {*requirements.WORKER, *requirements.workload_programs()} - {"postmark"}
-    found = requirements.missing_packages(has.__contains__, {"xfs", "reiserfs"}.__contains__)
+    missing = requirements.missing_packages(has.__contains__, {"xfs", "reiserfs"}.__contains__)
     headers = {name for path, name in requirements.HEADERS.items() if not Path(path).exists()}
-    assert set(found) - headers == {"postmark", "xfsprogs", "reiserfsprogs"}
+    assert set(missing) - headers == {"postmark", "xfsprogs", "reiserfsprogs"}
 
 
 def test_the_image_has_another_digest_when_anything_in_it_changes(tmp_path: Path) -> None:

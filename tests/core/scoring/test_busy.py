@@ -21,8 +21,8 @@ from fsbench_web.core.scoring.busy import is_busy, load_of_others
 def test_what_is_left_of_the_load(
     load: float, earlier: list[tuple[str, float]], others: float | None
 ) -> None:
-    found = load_of_others(load, earlier)
-    assert found == (None if others is None else pytest.approx(others, abs=1e-4))
+    remaining = load_of_others(load, earlier)
+    assert remaining == (None if others is None else pytest.approx(others, abs=1e-4))
 
 
 def test_more_than_half_a_task_a_processor_is_busy() -> None:

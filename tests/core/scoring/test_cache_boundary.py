@@ -14,17 +14,17 @@ def row(*speeds: float) -> dict[int, float]:
 
 
 def test_the_edge_is_where_the_rate_falls_off() -> None:
-    found = edge(row(900, 1000, 950, 1000, 980, 100, 110, 90))
-    assert found is not None
-    assert found[0] == CacheEdge(SIZES[4], SIZES[5])
-    assert found[1] == pytest.approx(9.8, rel=0.05)
+    edge_and_fall = edge(row(900, 1000, 950, 1000, 980, 100, 110, 90))
+    assert edge_and_fall is not None
+    assert edge_and_fall[0] == CacheEdge(SIZES[4], SIZES[5])
+    assert edge_and_fall[1] == pytest.approx(9.8, rel=0.05)
 
 
 def test_one_odd_cell_makes_no_edge() -> None:
     assert edge(row(1000, 1000, 1000, 100, 1000, 1000, 1000, 1000)) is None
-    found = edge(row(1000, 100, 1000, 1000, 1000, 100, 100, 100))
-    assert found is not None
-    assert found[0] == CacheEdge(SIZES[4], SIZES[5])
+    edge_and_fall = edge(row(1000, 100, 1000, 1000, 1000, 100, 100, 100))
+    assert edge_and_fall is not None
+    assert edge_and_fall[0] == CacheEdge(SIZES[4], SIZES[5])
 
 
 def test_a_slope_is_no_edge() -> None:
@@ -82,7 +82,7 @@ FALL = (1000, 1000, 1000, 100, 100, 100)
 
 
 def test_each_record_size_has_its_own_edge_and_others_the_usual() -> None:
-    found = boundary(
+    cache_boundary = boundary(
         cells(
             {
                 4: row(*FALL),
@@ -93,13 +93,13 @@ def test_each_record_size_has_its_own_edge_and_others_the_usual() -> None:
             }
         )
     )
-    assert found is not None
-    assert found.observed_kb == {4, 8, 16}
-    assert found.edges[8] == CacheEdge(SIZES[3], SIZES[4])
-    assert found.edges[1024] == CacheEdge(SIZES[2], SIZES[3])
-    assert found.is_cached((4, SIZES[2]))
-    assert not found.is_cached((4, SIZES[3]))
-    assert not found.is_cached((1024, SIZES[4]))
+    assert cache_boundary is not None
+    assert cache_boundary.observed_kb == {4, 8, 16}
+    assert cache_boundary.edges[8] == CacheEdge(SIZES[3], SIZES[4])
+    assert cache_boundary.edges[1024] == CacheEdge(SIZES[2], SIZES[3])
+    assert cache_boundary.is_cached((4, SIZES[2]))
+    assert not cache_boundary.is_cached((4, SIZES[3]))
+    assert not cache_boundary.is_cached((1024, SIZES[4]))
 
 
 def test_most_record_sizes_must_show_it() -> None:

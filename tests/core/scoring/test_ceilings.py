@@ -33,7 +33,7 @@ def point(
         "depth": depth,
         "flushed": False,
         "iops": list(iops),
-        "latency_ns": [1e9 * depth / one for one in iops],
+        "latency_ns": [1e9 * depth / rate for rate in iops],
         "flush_ns": [],
         **more,
     }
@@ -70,30 +70,30 @@ PROBE: Probe = read_probe(DISK)
 
 
 def of(*request: Any, **more: Any) -> Ceiling:
-    found = ceiling(PROBE, Request(*request, **more))
-    assert found is not None
-    return found
+    lun_ceiling = ceiling(PROBE, Request(*request, **more))
+    assert lun_ceiling is not None
+    return lun_ceiling
 
 
 def test_what_was_measured_is_the_ceiling() -> None:
-    found = of(RANDOM, READ, 4 * KIB, 8)
-    assert found.iops == 8000
-    assert found.kb_s == 32000
-    assert found.latency_ns == 1e6
-    assert found.spread_percent == 0
-    assert not found.is_between
+    lun_ceiling = of(RANDOM, READ, 4 * KIB, 8)
+    assert lun_ceiling.iops == 8000
+    assert lun_ceiling.kb_s == 32000
+    assert lun_ceiling.latency_ns == 1e6
+    assert lun_ceiling.spread_percent == 0
+    assert not lun_ceiling.is_between
     assert of(RANDOM, WRITE, 4 * KIB, 1, is_flushed=True).iops == 200
 
 
 def test_between_two_it_is_on_the_straight_line_of_logarithms() -> None:
-    found = of(RANDOM, READ, 4 * KIB, 16)
-    assert found.iops == pytest.approx(math.sqrt(8000 * 16000))
-    assert found.is_between
-    found = of(RANDOM, READ, 8 * KIB, 1)
-    assert found.iops == pytest.approx(math.sqrt(1000 * 500))
+    lun_ceiling = of(RANDOM, READ, 4 * KIB, 16)
+    assert lun_ceiling.iops == pytest.approx(math.sqrt(8000 * 16000))
+    assert lun_ceiling.is_between
+    lun_ceiling = of(RANDOM, READ, 8 * KIB, 1)
+    assert lun_ceiling.iops == pytest.approx(math.sqrt(1000 * 500))
     # Of a depth at which one size alone was measured, that size is the nearest.
-    found = of(RANDOM, READ, 8 * KIB, 8)
-    assert (found.iops, found.is_between) == (8000, True)
+    lun_ceiling = of(RANDOM, READ, 8 * KIB, 8)
+    assert (lun_ceiling.iops, lun_ceiling.is_between) == (8000, True)
 
 
 def test_outside_it_is_the_nearest_up_to_a_factor_of_two_and_then_nothing() -> None:
@@ -109,9 +109,9 @@ def test_outside_it_is_the_nearest_up_to_a_factor_of_two_and_then_nothing() -> N
 def test_what_the_kernel_writes_back_and_reads_ahead_has_the_best_of_the_lun() -> None:
     ahead = Request(SEQUENTIAL, READ, 4 * KIB, 1).by_the_kernel()
     assert of(SEQUENTIAL, READ).kb_s == 200 * KIB
-    found = ceiling(PROBE, ahead)
-    assert found is not None
-    assert found.kb_s == 200 * KIB
+    lun_ceiling = ceiling(PROBE, ahead)
+    assert lun_ceiling is not None
+    assert lun_ceiling.kb_s == 200 * KIB
     # The deepest is not the best of this disk.
     back = ceiling(PROBE, Request(RANDOM, WRITE, 4 * KIB, 1).by_the_kernel())
     assert back is not None
@@ -123,15 +123,15 @@ def test_what_the_kernel_writes_back_and_reads_ahead_has_the_best_of_the_lun() -
 
 
 def test_shares_are_of_speed_whatever_the_unit() -> None:
-    found = of(RANDOM, READ, 4 * KIB, 8)
-    assert share_percent(6640, "ops/s", "randread_read_iops", found) == pytest.approx(83)
-    assert share_percent(16000, "KB/s", "randread_read_bw", found) == pytest.approx(50)
-    assert share_percent(16000, "KiB/s", "x", found) == pytest.approx(50)
-    assert share_percent(2e6, "ns", "randread_read_clat_mean", found) == pytest.approx(50)
-    assert share_percent(2, "ms", "randread_read_lat_mean", found) == pytest.approx(50)
+    lun_ceiling = of(RANDOM, READ, 4 * KIB, 8)
+    assert share_percent(6640, "ops/s", "randread_read_iops", lun_ceiling) == pytest.approx(83)
+    assert share_percent(16000, "KB/s", "randread_read_bw", lun_ceiling) == pytest.approx(50)
+    assert share_percent(16000, "KiB/s", "x", lun_ceiling) == pytest.approx(50)
+    assert share_percent(2e6, "ns", "randread_read_clat_mean", lun_ceiling) == pytest.approx(50)
+    assert share_percent(2, "ms", "randread_read_lat_mean", lun_ceiling) == pytest.approx(50)
     # The LUN's own is a mean: nothing but a mean of the same is a share of it.
     for other in ("clat_max", "lat_max", "clat_p50", "clat_p99.9@iodepth=8", "slat_mean"):
-        assert share_percent(2e6, "ns", f"randread_read_{other}", found) is None
+        assert share_percent(2e6, "ns", f"randread_read_{other}", lun_ceiling) is None
 
 
 @pytest.mark.parametrize(

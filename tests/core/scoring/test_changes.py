@@ -16,11 +16,11 @@ def line(levels: list[float], repeats: int, noise: float, seed: int) -> list[lis
 
 def test_it_finds_one_change_with_its_levels():
     points = [[100, 101, 99], [99, 100, 101], [80, 81, 79], [80, 79, 81]]
-    (found,) = changes(points)
-    assert found.place == 2
-    assert (found.before, found.after) == pytest.approx((100, 80))
-    assert found.change_percent == pytest.approx(-20)
-    assert found.p_value < 0.01
+    (change,) = changes(points)
+    assert change.place == 2
+    assert (change.before, change.after) == pytest.approx((100, 80))
+    assert change.change_percent == pytest.approx(-20)
+    assert change.p_value < 0.01
 
 
 def test_it_finds_several_and_says_each_against_its_neighbour():
@@ -89,8 +89,8 @@ def test_evenings_that_differ_are_no_change_of_level() -> None:
     """
     draw = np.random.default_rng(20_261_127)
     lines = 1000 * (1 + 0.05 * draw.normal(size=(400, 3, 1)) + 0.01 * draw.normal(size=(400, 3, 3)))
-    found = sum(bool(changes(line.tolist(), 0.0)) for line in lines)
-    assert found <= 28, "5% of 400 are 20; 29 or more have a chance of 3%"
+    changed = sum(bool(changes(line.tolist(), 0.0)) for line in lines)
+    assert changed <= 28, "5% of 400 are 20; 29 or more have a chance of 3%"
 
 
 def test_the_error_of_a_mean_of_points_is_that_of_each_points_repeats() -> None:
@@ -99,9 +99,9 @@ def test_the_error_of_a_mean_of_points_is_that_of_each_points_repeats() -> None:
     By hand: repeats scatter by 200 / 5 = 40; the mean of the first two points has a variance of
     (40 / 2 + 40 / 4) / 4, the last of 40 / 2; Student's t of 5 degrees, times two places.
     """
-    (found,) = changes([[90, 110], [100, 100, 100, 100], [80, 80]])
+    (change,) = changes([[90, 110], [100, 100, 100, 100], [80, 80]])
     p_value = 2 * scipy.stats.t.sf(20 / (7.5 + 20) ** 0.5, 5)
-    assert (found.place, found.p_value) == (2, pytest.approx(2 * p_value))
+    assert (change.place, change.p_value) == (2, pytest.approx(2 * p_value))
 
 
 def test_behind_a_change_two_points_are_not_yet_told_apart() -> None:

@@ -34,7 +34,9 @@ def _way(request: pytest.FixtureRequest) -> Iterator[None]:
 def columns_of(repeats: list[Repeat], *, mixed: bool = True) -> scored.TestColumns:
     """The numbers of runs 7, 8, 9 and so on, those of several runs ``mixed`` or run after run."""
     rows = [
-        (7 + run, *cell, value) for run, one in enumerate(repeats) for cell, value in one.items()
+        (7 + run, *cell, value)
+        for run, repeat in enumerate(repeats)
+        for cell, value in repeat.items()
     ]
     if mixed:
         rows.sort(key=lambda row: hash(row[1:3]))
@@ -60,8 +62,8 @@ def test_a_matrix(repeats: list[Repeat], mixed: bool) -> None:
     assert scores("write", columns) == score_repeats(repeats)
     each = [score_repeats([repeat]) for repeat in repeats]
     assert scores_of_runs("write", columns) == {
-        slug: {run: one[slug].value for run, one in enumerate(each, 7) if slug in one}
-        for slug in dict.fromkeys(slug for one in each for slug in one)
+        slug: {run: by_slug[slug].value for run, by_slug in enumerate(each, 7) if slug in by_slug}
+        for slug in dict.fromkeys(slug for by_slug in each for slug in by_slug)
     }
 
 

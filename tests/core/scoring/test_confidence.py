@@ -23,25 +23,27 @@ values = st.lists(st.floats(min_value=1e-3, max_value=1e9), min_size=2, max_size
 # The first call of scipy takes longer than a test may.
 @settings(deadline=None)
 @given(values)
-def test_it_is_the_interval_that_scipy_works_out(found: list[float]) -> None:
-    mean, error = statistics.fmean(found), scipy.stats.sem(found)
-    made = interval(found)
-    assert made is not None
-    assert made.mean == pytest.approx(mean)
-    assert made.count == len(found)
+def test_it_is_the_interval_that_scipy_works_out(numbers: list[float]) -> None:
+    mean, error = statistics.fmean(numbers), scipy.stats.sem(numbers)
+    mean_interval = interval(numbers)
+    assert mean_interval is not None
+    assert mean_interval.mean == pytest.approx(mean)
+    assert mean_interval.count == len(numbers)
     if error > 1e-9 * mean:
-        low, high = scipy.stats.t.interval(0.95, len(found) - 1, loc=mean, scale=error)
-        assert made.half_width == pytest.approx((high - low) / 2, rel=1e-6)
+        low, high = scipy.stats.t.interval(0.95, len(numbers) - 1, loc=mean, scale=error)
+        assert mean_interval.half_width == pytest.approx((high - low) / 2, rel=1e-6)
 
 
 @settings(deadline=None)
 @given(values)
-def test_it_is_the_formula_of_the_textbook(found: list[float]) -> None:
-    quantile = scipy.stats.t.ppf(0.975, len(found) - 1)
-    made = interval(found)
-    assert made is not None
-    expected = quantile * statistics.stdev(found) / len(found) ** 0.5
-    assert made.half_width == pytest.approx(expected, rel=1e-6, abs=1e-9 * made.mean)
+def test_it_is_the_formula_of_the_textbook(numbers: list[float]) -> None:
+    quantile = scipy.stats.t.ppf(0.975, len(numbers) - 1)
+    mean_interval = interval(numbers)
+    assert mean_interval is not None
+    expected = quantile * statistics.stdev(numbers) / len(numbers) ** 0.5
+    assert mean_interval.half_width == pytest.approx(
+        expected, rel=1e-6, abs=1e-9 * mean_interval.mean
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,18 +51,22 @@ def test_it_is_the_formula_of_the_textbook(found: list[float]) -> None:
 )
 def test_its_quantile_is_the_one_of_the_printed_tables(count: int, quantile: float) -> None:
     """Student's t, two-sided 95%, as every table prints it."""
-    found = [1.0, 3.0] + [2.0] * (count - 2)
-    made = interval(found)
-    assert made is not None
-    assert made.half_width == pytest.approx(
-        quantile * statistics.stdev(found) / count**0.5, rel=2e-4
+    numbers = [1.0, 3.0] + [2.0] * (count - 2)
+    mean_interval = interval(numbers)
+    assert mean_interval is not None
+    assert mean_interval.half_width == pytest.approx(
+        quantile * statistics.stdev(numbers) / count**0.5, rel=2e-4
     )
 
 
 def test_equal_values_do_not_scatter() -> None:
-    made = interval([89.999] * 3)
-    assert made is not None
-    assert (made.mean, made.half_width, made.relative_percent) == (89.999, 0.0, 0.0)
+    mean_interval = interval([89.999] * 3)
+    assert mean_interval is not None
+    assert (mean_interval.mean, mean_interval.half_width, mean_interval.relative_percent) == (
+        89.999,
+        0.0,
+        0.0,
+    )
     samples = sample_interval([89.999] * 3)
     assert samples is not None
     assert (samples.half_width, samples.autocorrelation) == (0.0, None)
@@ -78,9 +84,9 @@ def test_what_is_no_number_is_refused(bad: float) -> None:
 
 
 def test_a_mean_of_zero_has_no_relative_width() -> None:
-    made = interval([-1.0, 1.0])
-    assert made is not None
-    assert made.relative_percent is None
+    mean_interval = interval([-1.0, 1.0])
+    assert mean_interval is not None
+    assert mean_interval.relative_percent is None
 
 
 def verdict(
@@ -137,15 +143,17 @@ def test_a_test_that_misses_a_score_is_not_sure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spread", "said"),
+    ("spread", "reason"),
     [(2.0137, "half-width 5.0023% > 5%"), (2.0127, "3 repeats: half-width 5% ≤ 5%")],
 )
-def test_what_is_printed_never_contradicts_what_is_decided(spread: float, said: str) -> None:
-    assert verdict({"write": [100.0, 100.0 + spread, 100.0 - spread]}).reason == said
+def test_what_is_printed_never_contradicts_what_is_decided(spread: float, reason: str) -> None:
+    assert verdict({"write": [100.0, 100.0 + spread, 100.0 - spread]}).reason == reason
 
 
 @settings(deadline=None)
 @given(st.lists(st.floats(min_value=50, max_value=150), min_size=0, max_size=12))
-def test_repeating_ends_whatever_is_measured(found: list[float]) -> None:
-    made = verdict({"write": found} if found else {}, done=len(found), ended=max(10, len(found)))
-    assert isinstance(made, Stop)
+def test_repeating_ends_whatever_is_measured(numbers: list[float]) -> None:
+    decision = verdict(
+        {"write": numbers} if numbers else {}, done=len(numbers), ended=max(10, len(numbers))
+    )
+    assert isinstance(decision, Stop)

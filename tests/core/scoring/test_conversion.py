@@ -61,9 +61,9 @@ def test_a_unit_that_says_itself_what_it_is(unit: str, dimension: str, factor: i
     ],
 )
 def test_what_a_tool_means_by_kb(unit: str, tool: str, factor: int) -> None:
-    found = unit_factor(unit, tool)
-    assert found is not None
-    assert found.factor == factor
+    conversion = unit_factor(unit, tool)
+    assert conversion is not None
+    assert conversion.factor == factor
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_what_is_no_known_unit_has_no_meaning(unit: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "base", "said", "factor"),
+    ("unit", "base", "explicit", "factor"),
     [
         ("KB/s", 1024, "KiB/s", 1024),
         ("KB/s", 1000, "kB/s", 1000),
@@ -89,15 +89,15 @@ def test_what_is_no_known_unit_has_no_meaning(unit: str) -> None:
     ],
 )
 def test_what_was_asked_about_says_itself_what_it_is(
-    unit: str, base: int, said: str, factor: int
+    unit: str, base: int, explicit: str, factor: int
 ) -> None:
     assert is_ambiguous(unit, "table")
-    assert explicit_unit(unit, base) == said
-    assert not is_ambiguous(said)
-    found = unit_factor(said)
-    assert found is not None
-    assert found.factor == factor
-    assert is_known(said)
+    assert explicit_unit(unit, base) == explicit
+    assert not is_ambiguous(explicit)
+    conversion = unit_factor(explicit)
+    assert conversion is not None
+    assert conversion.factor == factor
+    assert is_known(explicit)
 
 
 UNITS = ("KiB/s", "kB/s", "MiB/s", "SI MB/s", "GiB/s", "Mbit/s", "B/s")
@@ -112,15 +112,15 @@ UNITS = ("KiB/s", "kB/s", "MiB/s", "SI MB/s", "GiB/s", "Mbit/s", "B/s")
 def test_there_and_back_is_the_same_fraction(
     value: float, unit: str, other: str, system: str
 ) -> None:
-    shown = shown_units([(unit, ""), (other, "")], system)
-    there = exact_fraction(value) * shown[unit, ""].times
-    assert there / shown[unit, ""].times == Fraction(Decimal(repr(value)))
+    units = shown_units([(unit, ""), (other, "")], system)
+    converted = exact_fraction(value) * units[unit, ""].times
+    assert converted / units[unit, ""].times == Fraction(Decimal(repr(value)))
     # By way of another unit it is the same.
-    one, two = unit_factor(unit), unit_factor(other)
-    assert one is not None
-    assert two is not None
-    beside = exact_fraction(value) * one.factor / two.factor
-    assert beside * shown[other, ""].times == there
+    first, second = unit_factor(unit), unit_factor(other)
+    assert first is not None
+    assert second is not None
+    beside = exact_fraction(value) * first.factor / second.factor
+    assert beside * units[other, ""].times == converted
 
 
 KNOWN, OPEN = ("KB/s", "iozone"), ("KB/s", "table")
@@ -202,6 +202,6 @@ def test_every_entry_is_of_a_tool_that_is_read_and_names_its_source() -> None:
     )
     read = {parse(name, (samples / f"{name}.txt").read_bytes()).tool for name in names}
     assert read | {"own-fio", "random-access", "source-copy", "study:unisys-2005"} == set(MEANT_BY)
-    for one in MEANT_BY.values():
-        assert one.base in (1000, 1024)
-        assert len(one.source) > 20
+    for unit_base in MEANT_BY.values():
+        assert unit_base.base in (1000, 1024)
+        assert len(unit_base.source) > 20

@@ -14,21 +14,21 @@ VALUES = [12.0, 10.0, 11.0, 30.0, 9.0, 10.5, 10.2, 11.5, 10.7]
 
 def test_five_repeats_have_none_and_six_have_their_least_and_greatest() -> None:
     assert median_interval(VALUES[:5]) is None
-    found = median_interval(VALUES[:6])
-    assert found is not None
-    assert (found.median, found.low, found.high, found.count) == (10.75, 9.0, 30.0, 6)
-    assert found.level == pytest.approx(1 - 2 / 64)
+    interval = median_interval(VALUES[:6])
+    assert interval is not None
+    assert (interval.median, interval.low, interval.high, interval.count) == (10.75, 9.0, 30.0, 6)
+    assert interval.level == pytest.approx(1 - 2 / 64)
 
 
 @pytest.mark.parametrize("count", [6, 7, 8, 9, 12, 20, 35, 50, 200])
 def test_the_ends_are_the_narrowest_that_the_binomial_distribution_allows(count: int) -> None:
-    found = median_interval([float(one) for one in range(1, count + 1)])
-    assert found is not None
-    rank = int(found.low)
-    assert found.high == count + 1 - rank
+    interval = median_interval([float(number) for number in range(1, count + 1)])
+    assert interval is not None
+    rank = int(interval.low)
+    assert interval.high == count + 1 - rank
     inside = 1 - 2 * scipy.stats.binom.cdf(rank - 1, count, 0.5)
-    assert found.level == pytest.approx(inside)
-    assert found.level >= 0.95 > 1 - 2 * scipy.stats.binom.cdf(rank, count, 0.5)
+    assert interval.level == pytest.approx(inside)
+    assert interval.level >= 0.95 > 1 - 2 * scipy.stats.binom.cdf(rank, count, 0.5)
 
 
 def test_one_wild_repeat_does_not_move_it() -> None:
@@ -42,12 +42,12 @@ def test_one_wild_repeat_does_not_move_it() -> None:
 def test_the_mean_over_all_subsets_is_worked_out_and_not_drawn(size: int) -> None:
     ordered = sorted(VALUES)
     rank = medians._rank(size)[0]
-    subsets = [sorted(one) for one in combinations(ordered, size)]
+    subsets = [sorted(subset) for subset in combinations(ordered, size)]
     assert medians._mean_ends(ordered, size) == pytest.approx(
         (
-            fmean(one[rank - 1] for one in subsets),
-            fmean(median(one) for one in subsets),
-            fmean(one[-rank] for one in subsets),
+            fmean(subset[rank - 1] for subset in subsets),
+            fmean(median(subset) for subset in subsets),
+            fmean(subset[-rank] for subset in subsets),
         )
     )
 
@@ -66,10 +66,10 @@ def test_the_estimate_is_the_smallest_size_that_is_enough() -> None:
 
 
 def test_repeats_that_are_all_alike_need_six() -> None:
-    found = median_interval([89.999] * 12)
-    assert found is not None
-    assert (found.low, found.median, found.high) == (89.999, 89.999, 89.999)
-    assert [one.repeats for one in found.repeats_for] == [6, 6]
+    interval = median_interval([89.999] * 12)
+    assert interval is not None
+    assert (interval.low, interval.median, interval.high) == (89.999, 89.999, 89.999)
+    assert [entry.repeats for entry in interval.repeats_for] == [6, 6]
 
 
 def test_what_has_no_percents_and_what_are_too_many_have_no_estimate() -> None:
@@ -81,8 +81,8 @@ def test_what_has_no_percents_and_what_are_too_many_have_no_estimate() -> None:
 
 
 def test_the_largest_numbers_have_a_median() -> None:
-    found = median_interval([1.79e308] * 20)
-    assert found is not None
-    assert (found.median, found.repeats_for[0].repeats) == (1.79e308, 6)
+    interval = median_interval([1.79e308] * 20)
+    assert interval is not None
+    assert (interval.median, interval.repeats_for[0].repeats) == (1.79e308, 6)
     with pytest.raises(ValueError, match="finite"):
         median_interval([1.0] * 5 + [float("inf")])

@@ -42,8 +42,8 @@ def test_equal_repeats_leave_no_median_deviation() -> None:
 def test_cells_are_judged_each_by_its_own_repeats() -> None:
     records, files = whole([4, 8] * 5), whole([64, 64] * 5)
     values = np.array([100, 1000, 101, 1001, 99, 999, 100, 1000, 50, 1002], dtype=float)
-    found = repeats.outliers(records, files, values)
-    assert np.flatnonzero(found).tolist() == [8]
+    outliers = repeats.outliers(records, files, values)
+    assert np.flatnonzero(outliers).tolist() == [8]
 
 
 VALUES = st.lists(st.floats(0.1, 1e6), min_size=4, max_size=30)
@@ -71,8 +71,8 @@ def test_outliers_follow_neither_order_nor_scale(
 def test_what_was_not_measured_is_no_outlier_and_counts_for_nothing(values: list[float]) -> None:
     with_gaps = [*values, 0.0, float("nan"), float("inf"), -1.0]
     n = len(with_gaps)
-    found = repeats.outliers(whole([4] * n), whole([64] * n), np.array(with_gaps))
-    assert found.tolist() == [*outliers_of_cell(*values), False, False, False, False]
+    outliers = repeats.outliers(whole([4] * n), whole([64] * n), np.array(with_gaps))
+    assert outliers.tolist() == [*outliers_of_cell(*values), False, False, False, False]
 
 
 def matrix(rows: list[list[float]]) -> tuple[repeats.Whole, ...]:
@@ -121,13 +121,13 @@ def test_each_run_has_its_own_best() -> None:
     runs, records, files = matrix(PLATEAU)
     flat = [value for row in PLATEAU for value in row]
     spiky = [*flat[:5], 90.0, *flat[6:]]
-    found = repeats.spikes(
+    spikes = repeats.spikes(
         np.concatenate([runs, runs + 1]),
         np.concatenate([records, records]),
         np.concatenate([files, files]),
         np.array([*flat, *spiky]),
     )
-    assert np.flatnonzero(found).tolist() == [len(flat) + 5]
+    assert np.flatnonzero(spikes).tolist() == [len(flat) + 5]
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=12, max_size=12), st.randoms(), st.integers(-8, 8))
@@ -140,15 +140,15 @@ def test_spikes_follow_neither_order_nor_scale(
     order = np.array(random.sample(range(12), 12))
     # A power of two, so that no rounding comes in.
     shuffled = np.array(values)[order] * 2.0**power
-    found = repeats.spikes(runs, records[order], files[order], shuffled)
-    assert found.tolist() == straight[order].tolist()
+    spikes = repeats.spikes(runs, records[order], files[order], shuffled)
+    assert spikes.tolist() == straight[order].tolist()
 
 
 def spikes_by_definition(
     cells: list[tuple[int, int, int]], values: list[float], lower: bool
 ) -> set[int]:
     """The places of spikes, one run and one number after the other."""
-    found = set()
+    spikes = set()
     for run in {run for run, _, _ in cells}:
         own = [
             (cell[1:], 1 / value if lower else value, place)
@@ -160,10 +160,10 @@ def spikes_by_definition(
         if len(own) < repeats.LEAST_CELLS or len(at) > 1:
             continue
         [((record, file), place)] = at
-        known = [sorted({cell[axis] for cell, _, _ in own}) for axis in (0, 1)]
+        sizes = [sorted({cell[axis] for cell, _, _ in own}) for axis in (0, 1)]
 
-        def is_near(axis: int, one: int, other: int, known: list[list[int]] = known) -> bool:
-            return abs(known[axis].index(one) - known[axis].index(other)) <= 1
+        def is_near(axis: int, size: int, other: int, sizes: list[list[int]] = sizes) -> bool:
+            return abs(sizes[axis].index(size) - sizes[axis].index(other)) <= 1
 
         near = [
             speed
@@ -171,8 +171,8 @@ def spikes_by_definition(
             if of != place and is_near(0, cell[0], record) and is_near(1, cell[1], file)
         ]
         if len(near) >= repeats.LEAST_NEIGHBOURS and best > repeats.SPIKE_RATIO * max(near):
-            found.add(place)
-    return found
+            spikes.add(place)
+    return spikes
 
 
 SIZE = st.sampled_from([-1, 0, 1, 4, 8, 16, 2**62, 2**63 - 1])
@@ -187,10 +187,10 @@ SPEED = st.sampled_from([float("nan"), float("inf"), -1.0, 0.0, 1.0, 1.5, 2.0, 3
 def test_spikes_of_many_runs_are_those_of_each_by_itself(
     measured: dict[tuple[int, int, int], float], lower: bool
 ) -> None:
-    columns = [whole(list(one)) for one in zip(*measured, strict=True)]
-    found = repeats.spikes(*columns, np.array(list(measured.values())), lower)
+    columns = [whole(list(column)) for column in zip(*measured, strict=True)]
+    spikes = repeats.spikes(*columns, np.array(list(measured.values())), lower)
     expected = spikes_by_definition(list(measured), list(measured.values()), lower)
-    assert set(np.flatnonzero(found).tolist()) == expected
+    assert set(np.flatnonzero(spikes).tolist()) == expected
 
 
 @given(st.lists(st.tuples(SIZE, SIZE, st.floats(0, 1e6)), min_size=1, max_size=40))
@@ -199,12 +199,12 @@ def test_cells_that_are_known_are_not_found_again(rows: list[tuple[int, int, flo
     values = np.array([row[2] for row in rows])
     cells, _ = repeats.cells_of(records, files)
     for judge in (repeats.outliers, repeats.cell_medians):
-        found = np.array(judge(records, files, values, cells))
-        assert (found == np.array(judge(records, files, values))).all()
+        judged = np.array(judge(records, files, values, cells))
+        assert (judged == np.array(judge(records, files, values))).all()
 
 
 def test_medians_of_cells() -> None:
-    found = repeats.cell_medians(
+    medians = repeats.cell_medians(
         whole([4, 4, 4, 8, 8, -1]), whole([64, 64, 64, 64, 64, -1]), np.array([3, 1, 2, 5, 7, 9.0])
     )
-    assert found == {(4, 64): 2, (8, 64): pytest.approx(6)}
+    assert medians == {(4, 64): 2, (8, 64): pytest.approx(6)}

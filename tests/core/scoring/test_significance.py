@@ -22,9 +22,9 @@ VALUES = st.lists(st.floats(min_value=1.0, max_value=1e6, allow_nan=False), min_
 
 
 def of(*values: float) -> Interval:
-    found = interval(values)
-    assert found is not None
-    return found
+    mean_interval = interval(values)
+    assert mean_interval is not None
+    return mean_interval
 
 
 def verdict(a: Interval, b: Interval, margin: float = 10.0, lower: bool = False) -> Verdict:
@@ -35,16 +35,16 @@ def test_apart_by_more_than_both_intervals_and_a_tenth_is_significant() -> None:
     # Half-widths by hand: t(0.975, 2) = 4.30265; s = 1; 4.30265 / sqrt(3) = 2.48414.
     ahead, behind = of(99.0, 100.0, 101.0), of(79.0, 80.0, 81.0)
     assert ahead.half_width == pytest.approx(2.48414, abs=1e-5)
-    found = verdict(ahead, behind)
-    assert found.status == SIGNIFICANT
-    assert found.reasons == ()
-    assert found.difference_percent == 20.0
+    outcome = verdict(ahead, behind)
+    assert outcome.status == SIGNIFICANT
+    assert outcome.reasons == ()
+    assert outcome.difference_percent == 20.0
 
 
 def test_overlapping_intervals_are_a_tie_however_far_apart_the_means() -> None:
-    found = verdict(of(100.0, 140.0), of(60.0, 100.0))
-    assert found.status == TIE
-    assert found.reasons == ("overlap",)
+    outcome = verdict(of(100.0, 140.0), of(60.0, 100.0))
+    assert outcome.status == TIE
+    assert outcome.reasons == ("overlap",)
 
 
 def test_intervals_that_touch_overlap() -> None:
@@ -85,9 +85,9 @@ def test_of_times_the_smaller_mean_is_ahead() -> None:
 
 def test_a_winner_by_its_score_whose_mean_is_behind_is_no_winner() -> None:
     """A maximum is taken over all repeats: one lucky repeat wins, and the means say otherwise."""
-    found = verdict(Interval(80.0, 1.0, 3), Interval(100.0, 1.0, 3))
-    assert found.status == TIE
-    assert found.reasons == ("order",)
+    outcome = verdict(Interval(80.0, 1.0, 3), Interval(100.0, 1.0, 3))
+    assert outcome.status == TIE
+    assert outcome.reasons == ("order",)
 
 
 def test_equal_means_are_a_tie_for_three_reasons() -> None:
@@ -110,11 +110,11 @@ def test_zero_and_negative_means_have_no_percentages_and_never_win() -> None:
 
 @given(VALUES, VALUES)
 def test_the_p_value_is_that_of_welch(a: list[float], b: list[float]) -> None:
-    one, other = of(*a), of(*b)
-    if min(one.half_width, other.half_width) < 1e-6 * max(one.mean, other.mean):
+    first, other = of(*a), of(*b)
+    if min(first.half_width, other.half_width) < 1e-6 * max(first.mean, other.mean):
         return  # scipy itself warns of lost precision there
     expected = scipy.stats.ttest_ind(a, b, equal_var=False).pvalue
-    assert significance.welch_p(one, other) == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert significance.welch_p(first, other) == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
 def test_welch_by_hand() -> None:
@@ -137,8 +137,8 @@ def test_holm_of_one_test_changes_nothing_and_of_none_is_none() -> None:
 def test_holm_never_exceeds_one_and_does_not_depend_on_the_order() -> None:
     given_values = [0.5, 0.9, 0.2]
     for places in permutations(range(3)):
-        found = holm([given_values[place] for place in places])
-        assert [found[places.index(n)] for n in range(3)] == pytest.approx([1.0, 1.0, 0.6])
+        adjusted = holm([given_values[place] for place in places])
+        assert [adjusted[places.index(n)] for n in range(3)] == pytest.approx([1.0, 1.0, 0.6])
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.1, float("nan")])
@@ -177,9 +177,9 @@ def test_the_correction_never_makes_a_winner_of_a_tie() -> None:
 
 @given(VALUES, VALUES, st.floats(min_value=0, max_value=100))
 def test_not_both_of_two_can_be_ahead(a: list[float], b: list[float], margin: float) -> None:
-    one, other = of(*a), of(*b)
-    found = {verdict(one, other, margin).status, verdict(other, one, margin).status}
-    assert TIE in found
+    first, other = of(*a), of(*b)
+    statuses = {verdict(first, other, margin).status, verdict(other, first, margin).status}
+    assert TIE in statuses
 
 
 @given(VALUES, VALUES)
@@ -212,9 +212,13 @@ def test_neighbouring_samples_that_are_alike_are_told() -> None:
 
 
 def test_samples_without_scatter_have_no_autocorrelation() -> None:
-    found = sample_interval([4.0, 4.0, 4.0])
-    assert found is not None
-    assert (found.half_width, found.autocorrelation, found.follows) == (0.0, None, False)
+    mean_interval = sample_interval([4.0, 4.0, 4.0])
+    assert mean_interval is not None
+    assert (mean_interval.half_width, mean_interval.autocorrelation, mean_interval.follows) == (
+        0.0,
+        None,
+        False,
+    )
     assert sample_interval([4.0]) is None
 
 
@@ -232,7 +236,7 @@ def test_a_part_of_a_family_is_corrected_no_less_than_among_all(
     count = data.draw(st.integers(1, len(p_values)))
     whole = holm(p_values)
     part = holm(p_values[:count], len(p_values))
-    assert all(one >= known for one, known in zip(part, whole, strict=False))
+    assert all(of_part >= of_whole for of_part, of_whole in zip(part, whole, strict=False))
 
 
 def test_pairs_of_contenders() -> None:

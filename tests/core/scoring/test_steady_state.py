@@ -15,10 +15,10 @@ SERIES = st.lists(RATES, min_size=WINDOW, max_size=60)
 
 def test_the_window_by_hand() -> None:
     # Average 100, 90 to 110; by least squares the line rises by 4.2 a round.
-    found = window([90, 100, 98, 102, 110])
-    assert found.range_percent == pytest.approx(20.0)
-    assert found.slope_percent == pytest.approx(4 * 4.2)
-    assert not found.is_steady
+    measurement_window = window([90, 100, 98, 102, 110])
+    assert measurement_window.range_percent == pytest.approx(20.0)
+    assert measurement_window.slope_percent == pytest.approx(4 * 4.2)
+    assert not measurement_window.is_steady
     # The same values in another order: as far apart, and the line is nearly flat.
     assert window([100, 90, 110, 98, 102]).is_steady
 
@@ -41,10 +41,10 @@ def test_the_window_by_hand() -> None:
     ],
 )
 def test_where_it_becomes_steady(samples: list[float], start: int | None) -> None:
-    found = steady_state(samples)
-    assert found.start == start
-    assert found.count == len(samples)
-    assert (found.last is None) == (len(samples) < WINDOW)
+    state = steady_state(samples)
+    assert state.start == start
+    assert state.count == len(samples)
+    assert (state.last is None) == (len(samples) < WINDOW)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
@@ -66,7 +66,7 @@ def first_by_the_letter(samples: list[float]) -> int | None:
 
 @given(st.lists(st.integers(90, 113), min_size=WINDOW, max_size=30))
 def test_it_agrees_with_the_rule_by_the_letter(samples: list[int]) -> None:
-    found = steady_state(samples)
+    state = steady_state(samples)
     near = any(
         abs(percent - most) < 1e-6
         for first in range(len(samples) - WINDOW + 1)
@@ -76,26 +76,29 @@ def test_it_agrees_with_the_rule_by_the_letter(samples: list[int]) -> None:
         if percent is not None
     )
     if not near:  # right on the edge the last bit decides
-        assert found.start == first_by_the_letter([float(one) for one in samples])
+        assert state.start == first_by_the_letter([float(sample) for sample in samples])
 
 
 @given(SERIES)
 def test_every_window_of_the_steady_part_is_steady_and_the_one_before_is_not(
     samples: list[float],
 ) -> None:
-    found = steady_state(samples)
+    state = steady_state(samples)
     firsts = range(len(samples) - WINDOW + 1)
-    if found.start is None:
+    if state.start is None:
         assert not window(samples[-WINDOW:]).is_steady
         return
-    assert all(window(samples[i : i + WINDOW]).is_steady for i in firsts[found.start :])
-    if found.start:
-        assert not window(samples[found.start - 1 : found.start - 1 + WINDOW]).is_steady
+    assert all(window(samples[i : i + WINDOW]).is_steady for i in firsts[state.start :])
+    if state.start:
+        assert not window(samples[state.start - 1 : state.start - 1 + WINDOW]).is_steady
 
 
 @given(SERIES, st.integers(-20, 20))
 def test_units_do_not_matter(samples: list[float], power: int) -> None:
-    assert steady_state([one * 2.0**power for one in samples]).start == steady_state(samples).start
+    assert (
+        steady_state([sample * 2.0**power for sample in samples]).start
+        == steady_state(samples).start
+    )
 
 
 @given(SERIES, st.lists(RATES, max_size=20))

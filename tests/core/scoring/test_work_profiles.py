@@ -32,7 +32,7 @@ WAIT = RequiredCell("randread_clat_mean")
 
 def test_the_cells_of_a_part_are_the_doublings_of_its_sizes_and_share_its_weight():
     part = Part("random_write", 1, Sizes(8, 16), Sizes(GB, 4 * GB), cached=False)
-    assert [(one.record_kb, one.file_kb) for one in part.demands] == [
+    assert [(cell.record_kb, cell.file_kb) for cell in part.demands] == [
         (block, file) for file, block in product((GB, 2 * GB, 4 * GB), (8, 16))
     ]
     assert part.words == "Random write, 8 KB to 16 KB in files of 1 GB to 4 GB, beyond the cache"
@@ -42,7 +42,7 @@ def test_the_cells_of_a_part_are_the_doublings_of_its_sizes_and_share_its_weight
 def test_no_block_is_larger_than_its_file():
     part = Part("read", 1, Sizes(4, 16), Sizes(4, 16))
     assert len(part.demands) == 6
-    assert all(one.record_kb <= one.file_kb for one in part.demands)
+    assert all(cell.record_kb <= cell.file_kb for cell in part.demands)
 
 
 def test_parts_with_the_same_cell_add_their_shares():
@@ -69,31 +69,31 @@ def test_a_ratio_is_the_weighted_geometric_mean_of_speeds():
 def test_another_baseline_changes_no_ratio_of_two():
     """Fleming and Wallace 1986: with the arithmetic mean of ratios it would."""
     three = [values(200, 400, 1), values(100, 100, 2), values(50, 700, 3)]
-    levels = [combined(MIXED, one, LOWER) for one in three]
+    levels = [combined(MIXED, measured, LOWER) for measured in three]
     for base in levels:
-        against = [one.against(base.level).level for one in levels]
+        against = [score.against(base.level).level for score in levels]
         assert against[0] / against[1] == pytest.approx(levels[0].level / levels[1].level)
 
 
 def test_work_is_all_work_over_all_time():
     profile = Profile("Backup", WORK, (replace(READ, blocks=Sizes(8, 8)), Part("write", 1)))
-    found = combined(
+    profile_score = combined(
         profile,
         {SMALL: {"1": 100.0}, RequiredCell("write"): {"1": 10.0}},
         {"read": False, "write": False},
     )
     # 75 at 100 a second take 0.75 s, 25 at 10 a second 2.5 s: 100 in 3.25 s.
-    assert found.level == pytest.approx(100 / 3.25)
+    assert profile_score.level == pytest.approx(100 / 3.25)
 
 
 def test_of_times_work_is_their_weighted_mean():
     profile = Profile("Waits", WORK, (LATENCY, replace(LATENCY, operation="other_time", weight=3)))
-    found = combined(
+    profile_score = combined(
         profile,
         {WAIT: {"1": 8.0}, RequiredCell("other_time"): {"1": 4.0}},
         {"randread_clat_mean": True, "other_time": True},
     )
-    assert found.level == 5
+    assert profile_score.level == 5
 
 
 def test_each_repeat_is_scored_by_itself_and_only_with_every_cell():
@@ -102,12 +102,12 @@ def test_each_repeat_is_scored_by_itself_and_only_with_every_cell():
         LARGE: {"1": 200.0, "2": 190.0, "3": 210.0},
         WAIT: {"1": 1.0, "3": 2.0},
     }
-    found = combined(MIXED, some, LOWER)
-    assert list(found.of_repeats) == ["1", "3"]
+    profile_score = combined(MIXED, some, LOWER)
+    assert list(profile_score.of_repeats) == ["1", "3"]
     alone = combined(MIXED, values(120, 210, 2), LOWER)
-    assert found.of_repeats["3"] == alone.level
-    assert found.interval.count == 2
-    assert found.interval.mean == pytest.approx(sum(found.of_repeats.values()) / 2)
+    assert profile_score.of_repeats["3"] == alone.level
+    assert profile_score.interval.count == 2
+    assert profile_score.interval.mean == pytest.approx(sum(profile_score.of_repeats.values()) / 2)
 
 
 @pytest.mark.parametrize("missing", [SMALL, WAIT])
@@ -149,7 +149,7 @@ def document(**changes):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"weight": 0}, "weight is a number above 0"),
         ({"weight": True}, "weight is a number above 0"),
@@ -168,15 +168,15 @@ def document(**changes):
         ({"file_sizes_kb": [1, 2**40], "block_sizes_kb": [1, 2**40]}, "400 at most"),
     ],
 )
-def test_a_document_is_refused_with_the_part_and_what_is_wrong(changes, said):
-    with pytest.raises(ProfileError, match=said):
+def test_a_document_is_refused_with_the_part_and_what_is_wrong(changes, message):
+    with pytest.raises(ProfileError, match=message):
         from_dict(document(**changes))
 
 
 def test_all_problems_are_told_at_once():
-    with pytest.raises(ProfileError) as told:
+    with pytest.raises(ProfileError) as error:
         from_dict({"together": "mean", "parts": [{"operation": "read", "weight": -1}, 3]})
-    assert len(told.value.problems) == 4
+    assert len(error.value.problems) == 4
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ ONE_CELL = dict.fromkeys(("minimum_record_kb", "maximum_record_kb"), 128) | dict
 
 
 @pytest.mark.parametrize(
-    ("cells", "ways", "taken"),
+    ("cells", "ways", "expected"),
     [
         ({1: {A}, 2: {B}}, "xx", [2, 1]),
         ({1: {A}, 2: {B}}, "xy", [2]),
@@ -29,11 +29,11 @@ ONE_CELL = dict.fromkeys(("minimum_record_kb", "maximum_record_kb"), 128) | dict
         ({}, "", []),
     ],
 )
-def test_cells_measured_in_one_way_are_put_together(cells, ways, taken) -> None:
+def test_cells_measured_in_one_way_are_put_together(cells, ways, expected) -> None:
     way = dict(zip(cells, ways, strict=True))
     for able in (list(cells), list(cells)[::-1]):
-        found = put_together(able, [A, B, C], cells.__getitem__, way.__getitem__, int)
-        assert found == taken
+        sources = put_together(able, [A, B, C], cells.__getitem__, way.__getitem__, int)
+        assert sources == expected
 
 
 def test_a_matrix_measures_in_one_way_whatever_its_sizes() -> None:

@@ -45,47 +45,47 @@ def said(**maps: object) -> str:
 
 
 def test_what_bpftrace_printed_is_counted_to_the_last_operation() -> None:
-    found = read(CALLED, CALLS, 2.4)
-    assert found is not None
-    assert found.ended == {"read": 3990, "write": 12394, "open": 4, "sync": 123}
-    assert found.bytes_of == {"read": 3990 * 4096, "write": 50765824}
-    assert found.total_ns["sync"] == 2189984677
-    assert (found.failed, found.queued, found.without_end, found.lost) == ({}, {}, 0, 0)
+    trace = read(CALLED, CALLS, 2.4)
+    assert trace is not None
+    assert trace.ended == {"read": 3990, "write": 12394, "open": 4, "sync": 123}
+    assert trace.bytes_of == {"read": 3990 * 4096, "write": 50765824}
+    assert trace.total_ns["sync"] == 2189984677
+    assert (trace.failed, trace.queued, trace.without_end, trace.lost) == ({}, {}, 0, 0)
     # What is printed is kept: each bin of the text is a row.
     (printed,) = (json.loads(line) for line in CALLED.splitlines() if '"hist"' in line)
     rows = {
-        (name, max(one["min"], 0), one["max"] + 1, one["count"])
+        (name, max(bucket["min"], 0), bucket["max"] + 1, bucket["count"])
         for name, bins in printed["data"]["@ns"].items()
-        for one in bins
-        if one["count"]
+        for bucket in bins
+        if bucket["count"]
     }
-    assert set(found.latency_rows()) == rows
-    for name, total in found.total_ns.items():
-        of_it = [row for row in found.latency_rows() if row[0] == name]
+    assert set(trace.latency_rows()) == rows
+    for name, total in trace.total_ns.items():
+        of_it = [row for row in trace.latency_rows() if row[0] == name]
         assert sum(low * count for _, low, _, count in of_it) <= total
         assert total < sum(high * count for _, _, high, count in of_it)
-    assert [row[:2] for row in found.summary_rows()] == list(found.ended.items())
-    assert next(found.summary_rows())[2:] == (1073955270, 16343040, 0, 0)
+    assert [row[:2] for row in trace.summary_rows()] == list(trace.ended.items())
+    assert next(trace.summary_rows())[2:] == (1073955270, 16343040, 0, 0)
 
 
 def test_functions_are_counted_whoever_calls_them() -> None:
-    found = read(TRACED, FUNCTIONS, 1)
-    assert found is not None
+    trace = read(TRACED, FUNCTIONS, 1)
+    assert trace is not None
     # Each write with O_DSYNC is a sync within a write; both are timed.
-    assert found.ended == {"read": 96, "write": 320, "open": 4, "sync": 21}
-    assert found.bytes_of == {"write": 320 * 4096, "read": 2 * 300 * 4096}
-    assert found.without_end == 0
-    assert all(found.total_ns[name] > 0 for name in found.ended)
+    assert trace.ended == {"read": 96, "write": 320, "open": 4, "sync": 21}
+    assert trace.bytes_of == {"write": 320 * 4096, "read": 2 * 300 * 4096}
+    assert trace.without_end == 0
+    assert all(trace.total_ns[name] > 0 for name in trace.ended)
 
 
 def test_bins_are_powers_of_two_nanoseconds() -> None:
     # As bpftrace names them: below 0, 0, 1, and from 2 to 3 and on.
     edges = ((-1, -1), (0, 0), (1, 1), (2, 3), (4, 7), (2**62, 2**63 - 1))
     bins = [{"min": low, "max": high, "count": 1} for low, high in edges]
-    found = read(said(begun={"read": 6}, ns={"read": bins}, time={"read": 5}), CALLS, 1)
-    assert found is not None
+    trace = read(said(begun={"read": 6}, ns={"read": bins}, time={"read": 5}), CALLS, 1)
+    assert trace is not None
     low = [("read", 0, 2, 3), ("read", 2, 4, 1), ("read", 4, 8, 1)]
-    assert list(found.latency_rows()) == [*low, ("read", 2**62, 2**63, 1)]
+    assert list(trace.latency_rows()) == [*low, ("read", 2**62, 2**63, 1)]
     assert [edge_ns(place) for place in (0, 1, 2, 10)] == [0, 2, 4, 1024]
 
 
@@ -103,10 +103,10 @@ def test_what_has_no_latency_is_said() -> None:
         is_on=0,
     )
     text += '\n{"type": "lost_events", "data": {"events": 12}}'
-    found = read(text, FUNCTIONS, 1, is_cut=True)
-    assert found is not None
-    assert (found.without_end, found.lost, found.is_cut) == (1, 12, True)
-    assert list(found.summary_rows()) == [("write", 3, 30, 0, 0, 6), ("sync", 1, 2, "", 1, 0)]
+    trace = read(text, FUNCTIONS, 1, is_cut=True)
+    assert trace is not None
+    assert (trace.without_end, trace.lost, trace.is_cut) == (1, 12, True)
+    assert list(trace.summary_rows()) == [("write", 3, 30, 0, 0, 6), ("sync", 1, 2, "", 1, 0)]
     only_queued = read(said(begun={"read": 2}, queued={"read": 2}), FUNCTIONS, 1)
     assert only_queued is not None
     assert list(only_queued.summary_rows()) == [("read", 0, 0, 0, 0, 2)]
@@ -135,10 +135,10 @@ def test_what_is_not_of_the_script_is_refused(text: str, words: str) -> None:
 
 
 def test_a_block_is_read_as_it_was_written_or_not_at_all() -> None:
-    found = read(CALLED, CALLS, 2.4)
-    assert found is not None
-    block = operations.encode(found)
-    assert operations.decode(block) == found
+    trace = read(CALLED, CALLS, 2.4)
+    assert trace is not None
+    block = operations.encode(trace)
+    assert operations.decode(block) == trace
     assert len(block) < 2000
     for wrong in (block[:-1], b"", b"x" + block[1:], pack({}, [], MAGIC), pack([], [], MAGIC)):
         with pytest.raises(UnreadableBlock):

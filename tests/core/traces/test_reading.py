@@ -21,18 +21,20 @@ def sample(name: str) -> bytes:
     return (SAMPLES / name).read_bytes()
 
 
-def said(found: ReadParts) -> list[tuple[str, float]]:
-    return [(part.words, part.weight) for part in found.parts]
+def said(read_parts: ReadParts) -> list[tuple[str, float]]:
+    return [(part.words, part.weight) for part in read_parts.parts]
 
 
 def test_an_iolog_of_fio_is_the_job_that_wrote_it():
     """rw=randrw, rwmixread=70, bs=8k, size=4m, fsync=8, number_ios=60."""
-    found = parts_of(observed(sample("db.v3.iolog")))
-    assert said(found) == [
+    read_parts = parts_of(observed(sample("db.v3.iolog")))
+    assert said(read_parts) == [
         ("Random read, 8 KB in files of 4 MB", 66.7),
         ("Random write, 8 KB in files of 4 MB, flushed", 33.3),
     ]
-    assert found.notes == ("fio iolog: 60 reads and writes of 1 files, weighed by operations.",)
+    assert read_parts.notes == (
+        "fio iolog: 60 reads and writes of 1 files, weighed by operations.",
+    )
 
 
 def test_version_2_is_the_same_without_times():
@@ -45,10 +47,10 @@ def test_version_2_is_the_same_without_times():
 
 def test_strace_follows_files_over_threads_and_interrupted_calls():
     trace = observed(sample("threads.strace"))
-    found = parts_of(trace)
+    read_parts = parts_of(trace)
     # Two writes of 64 KB, then 8 reads and 8 writes of 8 KB at places, then 8 KB from the start.
     assert trace.count == 2 + 16 + 2
-    assert dict(said(found)) == {
+    assert dict(said(read_parts)) == {
         "Random read, 8 KB in files of 128 KB": 40,
         "Random write, 8 KB in files of 128 KB, flushed": 40,
         "Write, 64 KB in files of 128 KB, flushed": 10,
@@ -56,7 +58,7 @@ def test_strace_follows_files_over_threads_and_interrupted_calls():
     }
     by_time = parts_of(trace, "time")
     assert by_time.notes[0].endswith("weighed by time.")
-    assert said(by_time) != said(found)
+    assert said(by_time) != said(read_parts)
 
 
 def test_what_strace_read_is_kept_nowhere():
@@ -66,13 +68,13 @@ def test_what_strace_read_is_kept_nowhere():
 
 
 def test_blkparse_counts_what_was_issued_to_the_device():
-    found = parts_of(observed(sample("sda.blkparse")), file_kb=4 * 1024 * 1024)
+    read_parts = parts_of(observed(sample("sda.blkparse")), file_kb=4 * 1024 * 1024)
     # 56 sectors from 223490, and 8 from where these end.
-    assert said(found) == [
+    assert said(read_parts) == [
         ("Random write, 32 KB in files of 4 GB, beyond the cache", 50),
         ("Write, 4 KB in files of 4 GB, beyond the cache", 50),
     ]
-    assert found.notes[1] == "The trace does not say how large files are: 4 GB is assumed."
+    assert read_parts.notes[1] == "The trace does not say how large files are: 4 GB is assumed."
 
 
 @pytest.mark.parametrize(("name", "count"), [("xvda.biosnoop", 15), ("queued.biosnoop", 6)])
@@ -89,8 +91,8 @@ def test_biosnoop_with_and_without_queue_times(name, count):
 
 def test_a_histogram():
     text = "operation,block,file,count\nrandom_read,8k,4g,3000\nwrite,65536,1m,1000\n"
-    found = parts_of(observed(text.encode()))
-    assert said(found) == [
+    read_parts = parts_of(observed(text.encode()))
+    assert said(read_parts) == [
         ("Random read, 8 KB in files of 4 GB", 75),
         ("Write, 64 KB in files of 1 MB", 25),
     ]
@@ -120,18 +122,18 @@ def test_a_histogram():
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_line_and_reason(text, reason):
-    with pytest.raises(TraceError) as told:
+    with pytest.raises(TraceError) as error:
         parts_of(observed(text))
-    assert reason in str(told.value)
+    assert reason in str(error.value)
 
 
 def test_a_cut_line_of_blkparse_or_biosnoop_is_refused_by_its_number():
     for name, line in (("sda.blkparse", 3), ("xvda.biosnoop", 4)):
         lines = sample(name).splitlines()
         lines[line - 1] = lines[line - 1][:14]
-        with pytest.raises(TraceError) as told:
+        with pytest.raises(TraceError) as error:
             observed(b"\n".join(lines))
-        assert told.value.line == line
+        assert error.value.line == line
 
 
 def test_traces_are_bounded(monkeypatch):
@@ -158,9 +160,9 @@ def test_a_line_made_to_be_slow_is_read_once():
 def test_more_parts_than_a_profile_has_are_told():
     rows = "".join(f"read,{2**n}k,1g,{n + 1}\n" for n in range(20))
     rows += "".join(f"write,{2**n}k,1g,{n + 1}\n" for n in range(20))
-    found = parts_of(observed(f"operation,block,file,count\n{rows}".encode()))
-    assert len(found.parts) == 24
-    assert "16 further parts with" in found.notes[1]
+    read_parts = parts_of(observed(f"operation,block,file,count\n{rows}".encode()))
+    assert len(read_parts.parts) == 24
+    assert "16 further parts with" in read_parts.notes[1]
 
 
 @pytest.mark.parametrize(("octets", "kb"), [(1, 1), (1024, 1), (1025, 2), (8192, 8), (12288, 16)])

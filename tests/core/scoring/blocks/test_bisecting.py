@@ -49,61 +49,61 @@ def search(
 
 @pytest.mark.parametrize("at", [1, 4, 15])
 def test_it_finds_where_speed_changed(at: int) -> None:
-    found, blocks = search(16, lambda place: 0.1 * (place >= at))
-    assert (found.before, found.after) == (f"k{at - 1}", f"k{at}")
-    assert (found.status, found.is_neighbours) == (FASTER, True)
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low < exp(-0.1) < found.high < 1
+    outcome, blocks = search(16, lambda place: 0.1 * (place >= at))
+    assert (outcome.before, outcome.after) == (f"k{at - 1}", f"k{at}")
+    assert (outcome.status, outcome.is_neighbours) == (FASTER, True)
+    assert outcome.low is not None
+    assert outcome.high is not None
+    assert outcome.low < exp(-0.1) < outcome.high < 1
     assert sum(map(len, blocks)) <= 60
-    assert all(found.sides[f"k{place}"] == BEFORE for place in (0, at - 1))
-    assert all(found.sides[f"k{place}"] == AFTER for place in (at, 15))
+    assert all(outcome.sides[f"k{place}"] == BEFORE for place in (0, at - 1))
+    assert all(outcome.sides[f"k{place}"] == AFTER for place in (at, 15))
 
 
 def test_what_became_faster_is_found_as_well() -> None:
-    found, _ = search(8, lambda place: -0.05 * (place >= 3))
-    assert (found.before, found.after, found.status) == ("k2", "k3", FASTER)
-    assert found.ratio is not None
-    assert found.ratio > 1.03
+    outcome, _ = search(8, lambda place: -0.05 * (place >= 3))
+    assert (outcome.before, outcome.after, outcome.status) == ("k2", "k3", FASTER)
+    assert outcome.ratio is not None
+    assert outcome.ratio > 1.03
 
 
 def test_ends_that_are_alike_end_it_without_a_halving() -> None:
-    found, blocks = search(16, lambda place: 0.0)
-    assert (found.phase, found.status, found.is_neighbours) == (ENDED, EQUIVALENT, False)
+    outcome, blocks = search(16, lambda place: 0.0)
+    assert (outcome.phase, outcome.status, outcome.is_neighbours) == (ENDED, EQUIVALENT, False)
     assert {name for block in blocks for name in block} == {"k0", "k15"}
 
 
 def test_two_kernels_are_compared_and_nothing_is_confirmed_twice() -> None:
-    found, blocks = search(2, lambda place: 0.1 * place)
-    assert (found.before, found.after, found.status) == ("k0", "k1", FASTER)
-    assert found.fresh == len(blocks) < 8
+    outcome, blocks = search(2, lambda place: 0.1 * place)
+    assert (outcome.before, outcome.after, outcome.status) == ("k0", "k1", FASTER)
+    assert outcome.fresh == len(blocks) < 8
 
 
 def test_what_chose_the_two_does_not_count_in_what_is_said_of_them() -> None:
-    found, blocks = search(8, lambda place: 0.1 * (place >= 3))
-    tail = blocks[len(blocks) - found.fresh :]
+    outcome, blocks = search(8, lambda place: 0.1 * (place >= 3))
+    tail = blocks[len(blocks) - outcome.fresh :]
     assert all(set(block) == {"k2", "k3"} for block in tail)
-    assert "k2" in blocks[len(blocks) - found.fresh - 1]
+    assert "k2" in blocks[len(blocks) - outcome.fresh - 1]
 
 
 def test_one_that_fails_is_passed_over() -> None:
-    found, _ = search(8, lambda place: 0.1 * (place >= 5), failed=("k4",))
-    assert found.sides["k4"] == bisecting.FAILED
-    assert (found.before, found.after, found.status) == ("k3", "k5", FASTER)
-    assert found.is_neighbours
+    outcome, _ = search(8, lambda place: 0.1 * (place >= 5), failed=("k4",))
+    assert outcome.sides["k4"] == bisecting.FAILED
+    assert (outcome.before, outcome.after, outcome.status) == ("k3", "k5", FASTER)
+    assert outcome.is_neighbours
 
 
 @pytest.mark.parametrize("lost", ["k0", "k7"])
 def test_without_an_end_there_is_nothing_to_compare(lost: str) -> None:
-    found, blocks = search(8, lambda place: 0.1 * (place >= 5), failed=(lost,))
-    assert (found.phase, found.measure, found.status) == (ENDED, (), INCONCLUSIVE)
+    outcome, blocks = search(8, lambda place: 0.1 * (place >= 5), failed=(lost,))
+    assert (outcome.phase, outcome.measure, outcome.status) == (ENDED, (), INCONCLUSIVE)
     assert len(blocks) == 1
 
 
 def test_the_budget_ends_it_where_it_is() -> None:
-    found, blocks = search(16, lambda place: 0.1 * (place >= 5), noise=0.05, runs=least_runs(16))
-    assert found.phase == ENDED
-    assert found.status == INCONCLUSIVE or found.is_neighbours
+    outcome, blocks = search(16, lambda place: 0.1 * (place >= 5), noise=0.05, runs=least_runs(16))
+    assert outcome.phase == ENDED
+    assert outcome.status == INCONCLUSIVE or outcome.is_neighbours
     assert sum(map(len, blocks)) <= least_runs(16)
 
 
@@ -114,8 +114,8 @@ def test_runs_are_never_more_than_the_most() -> None:
 
 
 def test_without_any_scatter_it_is_found_too() -> None:
-    found, _ = search(8, lambda place: 0.1 * (place >= 5), noise=0)
-    assert (found.before, found.after) == ("k4", "k5")
+    outcome, _ = search(8, lambda place: 0.1 * (place >= 5), noise=0)
+    assert (outcome.before, outcome.after) == ("k4", "k5")
 
 
 def test_a_block_of_others_is_refused() -> None:

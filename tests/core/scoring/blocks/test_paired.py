@@ -42,14 +42,14 @@ def test_a_drift_of_the_blocks_does_not_hide_a_difference() -> None:
 
 
 def test_the_other_way_round_it_is_slower_by_the_reciprocal() -> None:
-    one = paired(XFS, EXT4, lower_is_better=False)
+    verdict = paired(XFS, EXT4, lower_is_better=False)
     other = paired(EXT4, XFS, lower_is_better=False)
-    assert one is not None
+    assert verdict is not None
     assert other is not None
     assert other.status == SLOWER
-    assert other.ratio == pytest.approx(1 / one.ratio, rel=1e-12)
-    assert other.low == pytest.approx(1 / one.high, rel=1e-12)
-    assert other.p_value == pytest.approx(one.p_value, rel=1e-9)
+    assert other.ratio == pytest.approx(1 / verdict.ratio, rel=1e-12)
+    assert other.low == pytest.approx(1 / verdict.high, rel=1e-12)
+    assert other.p_value == pytest.approx(verdict.p_value, rel=1e-9)
 
 
 def test_of_times_the_shorter_is_the_faster() -> None:
@@ -122,12 +122,12 @@ def test_a_value_of_zero_has_no_ratio() -> None:
 
 def test_the_smallest_numbers_have_a_ratio_too() -> None:
     least = dict.fromkeys(EXT4, 5e-324)
-    found = paired(
+    verdict = paired(
         least, {block: 1e15 * value for block, value in XFS.items()}, lower_is_better=True
     )
-    assert found is not None
-    assert found.status == FASTER
-    assert found.low <= found.ratio <= found.high < inf
+    assert verdict is not None
+    assert verdict.status == FASTER
+    assert verdict.low <= verdict.ratio <= verdict.high < inf
     whole = unpaired(Interval(5e-324, 0.0, 3), Interval(2.0, 0.1, 3), lower_is_better=True)
     assert whole is not None
     assert whole.ratio > 1e300
@@ -153,17 +153,17 @@ def test_a_stricter_level_cuts_off_less(count: int) -> None:
     ranks = range(1, count + 1)
     sums = [sum(compress(ranks, signs)) for signs in product((0, 1), repeat=count)]
     cut = subject._rank_cut(count, 0.975)
-    assert sum(one <= cut for one in sums) <= 0.0125 * 2**count
-    assert sum(one <= cut + 1 for one in sums) > 0.0125 * 2**count
-    found = subject.rank_interval([float(number) for number in range(count)], 0.975)
-    assert (found is None) == (count < 7)
+    assert sum(rank_sum <= cut for rank_sum in sums) <= 0.0125 * 2**count
+    assert sum(rank_sum <= cut + 1 for rank_sum in sums) > 0.0125 * 2**count
+    interval = subject.rank_interval([float(number) for number in range(count)], 0.975)
+    assert (interval is None) == (count < 7)
 
 
 def test_the_rank_interval_is_of_walsh_averages() -> None:
     values = [0.01, 0.05, 0.02, 0.04, 0.03, 0.06]
-    found = of_logarithms(values).rank_interval
-    assert found is not None
-    assert found == pytest.approx((exp(0.01), exp(0.06)))
+    interval = of_logarithms(values).rank_interval
+    assert interval is not None
+    assert interval == pytest.approx((exp(0.01), exp(0.06)))
     assert of_logarithms(values[:5]).rank_interval is None
 
 
@@ -194,12 +194,12 @@ def test_holm_over_a_family_takes_back_what_chance_found() -> None:
     barely = of_logarithms([0.03, 0.05, 0.045, 0.08, 0.01, 0.11])
     assert barely.status == FASTER
     nothing = [of_logarithms([0.05, -0.04, 0.02, -0.03, 0.06, -0.05])] * 9
-    found = family([barely, *nothing])
-    assert found[0].p_holm == pytest.approx(10 * barely.p_value)
-    assert found[0].tested == 10
-    assert found[0].status == INCONCLUSIVE
+    verdicts = family([barely, *nothing])
+    assert verdicts[0].p_holm == pytest.approx(10 * barely.p_value)
+    assert verdicts[0].tested == 10
+    assert verdicts[0].status == INCONCLUSIVE
     # It takes more blocks than it would alone.
-    assert found[0].more_blocks is not None
+    assert verdicts[0].more_blocks is not None
     equal = of_logarithms([0.001, -0.001, 0.0005, -0.0005])
     assert family([equal, *nothing])[0].status == EQUIVALENT
 
@@ -208,8 +208,8 @@ def test_of_a_pair_that_is_far_from_sure_the_level_is_that_of_its_family() -> No
     """Where Holm's p is 1 it says nothing of the level: the more pairs, the more blocks."""
     pair = of_logarithms([0.2, -0.11, 0.16, -0.05, 0.04])
     among = [family([pair] * count)[0] for count in (10, 1000)]
-    assert [one.p_holm for one in among] == [1.0, 1.0]
-    few, many = (one.more_blocks for one in among)
+    assert [verdict.p_holm for verdict in among] == [1.0, 1.0]
+    few, many = (verdict.more_blocks for verdict in among)
     assert few is not None
     assert many is not None
     assert few < many
@@ -256,8 +256,8 @@ def test_rounding_changes_nothing_of_what_scatters_more() -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 5])
 def test_unpaired_means_have_the_scatter_of_rounding_too(count: int) -> None:
-    one, other = Interval(101.0, 0.0, count), Interval(100.0, 0.0, count)
-    verdict = unpaired(one, other, lower_is_better=False, margin_percent=0, rounding=ONE_STEP)
+    first, other = Interval(101.0, 0.0, count), Interval(100.0, 0.0, count)
+    verdict = unpaired(first, other, lower_is_better=False, margin_percent=0, rounding=ONE_STEP)
     assert verdict is not None
     assert verdict.is_still
     error = 0.01 * (2 / 12) ** 0.5 / count**0.5

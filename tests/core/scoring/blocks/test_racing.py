@@ -45,8 +45,11 @@ def test_it_halves_and_then_measures_two_in_fresh_blocks() -> None:
     assert sizes[-1] == 2
     assert ended.phase == ENDED
     assert set(ended.eliminated) | {"a", "d"} == set(SIX)
-    assert {one.why for one in ended.eliminated.values()} <= {racing.BEHIND, racing.SLOWER_HALF}
-    assert all(0 < one.ratio < 1 for one in ended.eliminated.values())
+    assert {elimination.why for elimination in ended.eliminated.values()} <= {
+        racing.BEHIND,
+        racing.SLOWER_HALF,
+    }
+    assert all(0 < elimination.ratio < 1 for elimination in ended.eliminated.values())
     assert sum(sizes) == ended.spent <= 80
 
 
@@ -123,10 +126,10 @@ def test_no_block_begins_that_the_budget_would_not_hold() -> None:
     truth = {"a": 100.0, "b": 99.0, "slow": 50.0}
     measure = steady(truth, 0.05, 3)
     blocks: list[Block] = []
-    taken: list[Block] = []
-    while (standing := race(list(truth), blocks, 300, costs=taken)).measure:
+    block_costs: list[Block] = []
+    while (standing := race(list(truth), blocks, 300, costs=block_costs)).measure:
         blocks.append(measure(standing))
-        taken.append({name: costs[name] for name in standing.measure})
+        block_costs.append({name: costs[name] for name in standing.measure})
     assert [len(block) for block in blocks] == [3, 3, 3, 3, 2]
     assert standing.spent == 290
     assert standing.status == INCONCLUSIVE
@@ -160,12 +163,12 @@ def test_of_several_that_are_behind_the_slowest_is_out_first() -> None:
 
 def test_places_are_ratios_to_the_leader_in_shared_blocks() -> None:
     blocks = [{"a": 100.0, "b": 50.0, "c": 10.0}, {"a": 110.0, "b": 55.0}]
-    found = racing.places("a", ["a", "b", "c"], blocks)
-    assert found["a"] == racing.RacePlace(2)
-    assert found["b"].ratio == pytest.approx(0.5)
-    assert found["b"].low == 0.0
-    assert found["b"].high == math.inf
-    assert found["c"].blocks == 1
+    places = racing.places("a", ["a", "b", "c"], blocks)
+    assert places["a"] == racing.RacePlace(2)
+    assert places["b"].ratio == pytest.approx(0.5)
+    assert places["b"].low == 0.0
+    assert places["b"].high == math.inf
+    assert places["c"].blocks == 1
     assert racing.places("a", ["a", "d"], blocks)["d"] == racing.RacePlace(0)
 
 
@@ -202,13 +205,13 @@ def test_how_many_more_is_not_said_of_too_little_or_too_much() -> None:
 def test_an_interval_of_t_becomes_one_for_every_look() -> None:
     ratios = [0.08, 0.11, 0.09, 0.12, 0.10, 0.07, 0.12, 0.10]
     verdict = of_logarithms(ratios)
-    found = racing.ratio_at_every_look(verdict.ratio, verdict.low, verdict.high, verdict.blocks)
-    assert found == pytest.approx(tuple(map(math.exp, racing.interval(ratios))))
+    interval = racing.ratio_at_every_look(verdict.ratio, verdict.low, verdict.high, verdict.blocks)
+    assert interval == pytest.approx(tuple(map(math.exp, racing.interval(ratios))))
     among = racing.ratio_at_every_look(verdict.ratio, verdict.low, verdict.high, verdict.blocks, 10)
-    assert found is not None
+    assert interval is not None
     assert among is not None
-    assert among[0] < found[0] < verdict.low < verdict.high < found[1] < among[1]
+    assert among[0] < interval[0] < verdict.low < verdict.high < interval[1] < among[1]
     assert racing.ratio_at_every_look(1.1, 1.05, 1.15, 3) is None
     # Upside down it is the reciprocal.
     turned = racing.ratio_at_every_look(1 / verdict.ratio, 1 / verdict.high, 1 / verdict.low, 8)
-    assert turned == pytest.approx((1 / found[1], 1 / found[0]))
+    assert turned == pytest.approx((1 / interval[1], 1 / interval[0]))
