@@ -42,14 +42,14 @@ def measure(
 
     def run(filesystem: str, preset: str, **parameters: Any) -> Run:
         chosen = presets()[preset]
-        wanted = submitted(
+        queued_run = submitted(
             host,
             filesystem,
             tool=chosen.tool,
             parameters={**chosen.parameters, **parameters},
             scheduler="none",
         )
-        return carry_out(wanted, host)
+        return carry_out(queued_run, host)
 
     return run
 
@@ -64,7 +64,7 @@ def measure_own(
 
     def run(filesystem: str, tool: str, parameters: dict[str, Any]) -> Run:
         host = make_host(LocalExecutor())
-        wanted = submitted(host, filesystem, tool=tool, parameters=parameters, scheduler="none")
-        return carry_out(wanted, host)
+        queued_run = submitted(host, filesystem, tool=tool, parameters=parameters, scheduler="none")
+        return carry_out(queued_run, host)
 
     return run

@@ -85,11 +85,11 @@ def test_a_percentile_is_told_from_ten_latencies_beyond_it(
 
 def test_the_rank_of_a_percentile_is_that_of_whole_numbers() -> None:
     for count in range(20, 30_000, 7):
-        found = dict(latencies.percentiles(range(1, count + 1)))
-        for name in set(found) - {"max"}:
+        percentiles = dict(latencies.percentiles(range(1, count + 1)))
+        for name in set(percentiles) - {"max"}:
             share = Fraction(name.removeprefix("p")) / 100
-            assert found[name] == ceil(share * count)
-            assert count - found[name] >= latencies.LEAST_BEYOND
+            assert percentiles[name] == ceil(share * count)
+            assert count - percentiles[name] >= latencies.LEAST_BEYOND
 
 
 def test_mail_is_measured_once_the_names_of_all_messages_are_read(
@@ -106,8 +106,8 @@ def test_mail_is_measured_once_the_names_of_all_messages_are_read(
 
     monkeypatch.setattr(maildir.Mailbox, "scan", slowly)
     # Two processes of two mailboxes each: two seconds until they know them.
-    wanted = ["--mailboxes=4", "--processes=2", "--seconds=1"]
-    assert maildir.main(["run", folder, *wanted]) == 0
+    options = ["--mailboxes=4", "--processes=2", "--seconds=1"]
+    assert maildir.main(["run", folder, *options]) == 0
     first = json.loads(capfd.readouterr().out.splitlines()[0])
     assert first["fsbench"] == "maildir_operations"
     assert float(first["value"]) > 0
@@ -117,8 +117,8 @@ def test_a_process_that_fails_ends_all(tmp_path: Path) -> None:
     folder = str(tmp_path / "spool")
     assert maildir.main(["create", folder, "--mailboxes=2"]) == 0
     shutil.rmtree(tmp_path / "spool/000001")
-    wanted = ["--mailboxes=2", "--processes=2", "--seconds=1"]
-    assert maildir.main(["run", folder, *wanted]) == 1
+    options = ["--mailboxes=2", "--processes=2", "--seconds=1"]
+    assert maildir.main(["run", folder, *options]) == 1
 
 
 @pytest.mark.django_db
@@ -129,31 +129,31 @@ def test_it_runs_and_every_number_is_a_line_of_its_output(measure: Measure, pres
     fewer = {name: [2] for name in loads}
     run = measure("ext4", preset, **fewer)
     assert run.state == RunState.DONE, run.reason
-    found = measured(run)
+    values = measured(run)
     assert run.series.workload is not None
     workload = workload_of(run.series.workload.tool, run.series.workload.parameters)
-    wanted = {(test, load) for test, load, _, _ in workload.expected()}
-    assert wanted <= {(one.test, one.load) for one in found}
-    for one in found:
-        if one.artefact is not None:  # what a run costs is worked out of samples
-            assert units.is_known(one.unit), one
-            assert one.line is not None
-            assert artefact_bytes(one.artefact).decode().splitlines()[one.line - 1].strip()
+    expected = {(test, load) for test, load, _, _ in workload.expected()}
+    assert expected <= {(value.test, value.load) for value in values}
+    for value in values:
+        if value.artefact is not None:  # what a run costs is worked out of samples
+            assert units.is_known(value.unit), value
+            assert value.line is not None
+            assert artefact_bytes(value.artefact).decode().splitlines()[value.line - 1].strip()
 
 
 @pytest.mark.parametrize(
     ("program", "module", "word"),
     [("pgbench", postgres, "--random-seed"), ("sysbench", mariadb, "--rand-seed")],
 )
-@pytest.mark.parametrize("asked", [[], ["--warm-up-seed=2"]])
+@pytest.mark.parametrize("options", [[], ["--warm-up-seed=2"]])
 def test_a_warm_up_with_a_seed_of_its_own_does_not_read_what_is_measured(
-    monkeypatch: pytest.MonkeyPatch, program: str, module: ModuleType, word: str, asked: list[str]
+    monkeypatch: pytest.MonkeyPatch, program: str, module: ModuleType, word: str, options: list[str]
 ) -> None:
     """Of 3,000 reads that pgbench made again with the same seed none reached the device."""
     called: list[list[str]] = []
 
     def run(argv: list[str], **_: object) -> subprocess.CompletedProcess[str]:
-        if any(Path(one).name == program for one in argv):
+        if any(Path(argument).name == program for argument in argv):
             called.append(argv)
         return subprocess.CompletedProcess(argv, 0, "", "")
 
@@ -162,24 +162,28 @@ def test_a_warm_up_with_a_seed_of_its_own_does_not_read_what_is_measured(
     if module is postgres:
         monkeypatch.setattr(module, "programs", lambda: Path("/bin"))
         monkeypatch.setattr(module, "checkpoints", lambda _: 0)
-    assert module.main(["run", "/mnt", "--warm-up=5", "--seed=1", *asked]) == 0
-    warm_up, measured = ([one for one in argv if one.startswith(word)] for argv in called)
-    assert (warm_up[-1], measured[-1]) == (f"{word}={2 if asked else 1}", f"{word}=1")
+    assert module.main(["run", "/mnt", "--warm-up=5", "--seed=1", *options]) == 0
+    warm_up, measured = (
+        [argument for argument in argv if argument.startswith(word)] for argv in called
+    )
+    assert (warm_up[-1], measured[-1]) == (f"{word}={2 if options else 1}", f"{word}=1")
 
 
 @pytest.mark.parametrize("name", ["pgbench-tpcb", "pgbench-read-only", "mariadb-oltp"])
 def test_presets_warm_up_with_other_rows_and_runs_of_before_stay_what_they_were(name: str) -> None:
     preset = presets()[name]
-    before = {key: one for key, one in preset.parameters.items() if key != "fresh_warm_up"}
+    before = {key: value for key, value in preset.parameters.items() if key != "fresh_warm_up"}
     of_now, of_then = preset.workload(), workload_of(preset.tool, before)
     assert "fresh_warm_up" not in of_then.values
     assert of_now.title() == f"{of_then.title()}, other rows in the warm-up"
     now, then = (
-        [word for one in made.commands(Place("/mnt")) for word in one.argv]
-        for made in (of_now, of_then)
+        [word for command in workload.commands(Place("/mnt")) for word in command.argv]
+        for workload in (of_now, of_then)
     )
     assert {*now} - {*then} == {"--warm-up-seed=2"}
     assert {*then} <= {*now}
     last = workload_of(preset.tool, preset.parameters | {"seed": 2**31 - 1})
     # What the tools take as a seed is a whole number of 31 bits.
-    assert "--warm-up-seed=1" in [word for one in last.commands(Place("/mnt")) for word in one.argv]
+    assert "--warm-up-seed=1" in [
+        word for command in last.commands(Place("/mnt")) for word in command.argv
+    ]

@@ -33,10 +33,13 @@ def test_it_measures_in_a_container(
     monkeypatch.setenv("DOCKER_HOST", docker_host)
     host = make_host(DockerExecutor(runner_image, "test"))
     preset = presets()[slug]
-    wanted = submitted(
+    queued_run = submitted(
         host, "ext4", tool=preset.tool, parameters=dict(preset.parameters), scheduler="none"
     )
-    run = carry_out(wanted, host)
+    run = carry_out(queued_run, host)
     assert run.state == RunState.DONE, run.reason
-    values = {(one.test, one.load, one.record_size_kb, one.file_size_kb) for one in measured(run)}
+    values = {
+        (value.test, value.load, value.record_size_kb, value.file_size_kb)
+        for value in measured(run)
+    }
     assert set(preset.workload().expected()) <= values

@@ -30,8 +30,8 @@ def test_iozone_asks_as_it_is_told_with_direct_io_and_as_the_kernel_does_without
 
 def test_pgmeter_asks_of_its_sequential_tests_and_the_mixes_have_nothing() -> None:
     direct = workload_of("pgmeter", {"access": "direct"})
-    found = direct.counterpart("sequential_read_bw@iodepth=16,jobs=1")
-    assert found == Request(SEQUENTIAL, READ, 8 * KIB, 16)
+    request = direct.counterpart("sequential_read_bw@iodepth=16,jobs=1")
+    assert request == Request(SEQUENTIAL, READ, 8 * KIB, 16)
     assert workload_of("pgmeter", {}).counterpart("sequential_write_iops@iodepth=4,jobs=1") == BACK
     for test in ("web_server_bw", "file_server_iops", "oltp_8k_clat_mean"):
         assert direct.counterpart(f"{test}@iodepth=1,jobs=1") is None
@@ -51,7 +51,7 @@ def test_files_that_are_synced_one_by_one_are_flushes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "wanted"),
+    ("options", "expected"),
     [
         ("rw=randread\nbs=8k\ndirect=1\nioengine=libaio\niodepth=16\nnumjobs=2", (8, 32, {})),
         ("rw=randread\nbs=8k\ndirect=1\niodepth=16", (8, 1, {})),  # psync waits
@@ -60,11 +60,11 @@ def test_files_that_are_synced_one_by_one_are_flushes() -> None:
     ],
 )
 def test_fio_jobs_ask_by_block_size_and_depth(
-    options: str, wanted: tuple[int, int, dict[str, int]]
+    options: str, expected: tuple[int, int, dict[str, int]]
 ) -> None:
-    kib, depth, more = wanted
-    found = requests(checked_job(f"[one]\n{options}\n"))
-    assert found == {("one", READ): Request(RANDOM, READ, kib * KIB, depth, **more)}
+    kib, depth, more = expected
+    by_job = requests(checked_job(f"[one]\n{options}\n"))
+    assert by_job == {("one", READ): Request(RANDOM, READ, kib * KIB, depth, **more)}
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_sizes_of_fio() -> None:
 
 def test_fio_by_queue_depth_asks_for_the_same_of_the_raw_device() -> None:
     random = presets()["fio-8k"].workload()
-    wanted = Request(RANDOM, WRITE, 8 * KIB, 32)
-    assert random.counterpart("random_8k_write_clat_p99@iodepth=32") == wanted
+    request = Request(RANDOM, WRITE, 8 * KIB, 32)
+    assert random.counterpart("random_8k_write_clat_p99@iodepth=32") == request
     assert random.counterpart("random_4k_write_iops@iodepth=32") is None
     stream = presets()["fio-stream"].workload()
     assert stream.counterpart("sequential_1m_read_bw@iodepth=1") == Request(

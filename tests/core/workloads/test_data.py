@@ -42,13 +42,13 @@ def layout_of(folder: Path, **parameters: object) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("asked", "least", "most"),
+    ("parameters", "least", "most"),
     [({}, 85, 101), ({"compress_percent": 50}, 45, 60), ({"refill_buffers": True}, 98, 101)],
 )
 def test_fio_writes_data_as_compressible_as_was_asked(
-    tmp_path: Path, asked: dict[str, object], least: float, most: float
+    tmp_path: Path, parameters: dict[str, object], least: float, most: float
 ) -> None:
-    assert least <= left_percent(layout_of(tmp_path, **asked)) <= most
+    assert least <= left_percent(layout_of(tmp_path, **parameters)) <= most
 
 
 def test_fio_writes_as_many_duplicates_as_were_asked(tmp_path: Path) -> None:
@@ -62,9 +62,11 @@ def test_files_are_preallocated_unless_somebody_says_no(name: str) -> None:
     plain = workload_of(preset.tool, preset.parameters)
     without = workload_of(preset.tool, {**preset.parameters, "preallocate": False})
     place = Place("/mnt")
-    before, after = ([one.argv for one in made.commands(place)] for made in (plain, without))
+    before, after = (
+        [command.argv for command in workload.commands(place)] for workload in (plain, without)
+    )
     assert not any(word.startswith("--fallocate") for argv in before for word in argv)
-    changed = [(one, other) for one, other in zip(before, after, strict=True) if one != other]
+    changed = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
     [(layout, written)] = changed
     assert sorted({*written} - {*layout}) == ["--fallocate=none"]
     assert "preallocate" not in plain.values
@@ -78,8 +80,8 @@ def test_files_are_preallocated_unless_somebody_says_no(name: str) -> None:
 )
 def test_an_uploaded_job_preallocates_unless_it_says_no(options: str, expected: bool) -> None:
     text = f"[a]\nrw=write\nsize=1m\n{options}"
-    given = {"name": "a", "version": 1, "space_mb": 1, "text": text}
-    assert workload_of("own-fio", given).is_preallocated is expected
+    parameters = {"name": "a", "version": 1, "space_mb": 1, "text": text}
+    assert workload_of("own-fio", parameters).is_preallocated is expected
 
 
 @pytest.mark.parametrize(("contents", "least", "most"), [("pattern", 0, 2), ("random", 98, 101)])
@@ -117,10 +119,10 @@ SMALL: dict[str, dict[str, object]] = {
 }
 
 
-def made_by_program(folder: Path, slug: str, **asked: object) -> list[bytes]:
+def made_by_program(folder: Path, slug: str, **parameters: object) -> list[bytes]:
     """The files as the agent's own program makes them, by the workload's own command."""
     preset = presets()[slug]
-    workload = workload_of(preset.tool, {**preset.parameters, **SMALL[slug], **asked})
+    workload = workload_of(preset.tool, {**preset.parameters, **SMALL[slug], **parameters})
     for command in workload.commands(Place(str(folder))):
         program, *rest = command.argv
         if program in PROGRAMS:
@@ -128,13 +130,13 @@ def made_by_program(folder: Path, slug: str, **asked: object) -> list[bytes]:
             subprocess.run(argv, check=True, capture_output=True)
             break
         subprocess.run(command.argv, check=True)
-    found = [path for path in folder.rglob("*") if path.is_file() and path.name != "state.json"]
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.name != "state.json"]
     # One of those that are links to the same file.
-    return [path.read_bytes() for path in {path.stat().st_ino: path for path in found}.values()]
+    return [path.read_bytes() for path in {path.stat().st_ino: path for path in paths}.values()]
 
 
 @pytest.mark.parametrize(
-    ("slug", "asked", "least", "most"),
+    ("slug", "parameters", "least", "most"),
     [
         ("filemark-small", {}, 0, 10),
         ("filemark-small", {"refill_buffers": True}, 98, 101),
@@ -153,22 +155,24 @@ def made_by_program(folder: Path, slug: str, **asked: object) -> list[bytes]:
     ],
 )
 def test_our_own_programs_write_data_as_compressible_as_was_asked(
-    tmp_path: Path, slug: str, asked: dict[str, object], least: float, most: float
+    tmp_path: Path, slug: str, parameters: dict[str, object], least: float, most: float
 ) -> None:
-    files = made_by_program(tmp_path, slug, **asked)
+    files = made_by_program(tmp_path, slug, **parameters)
     whole = sum(map(len, files))
     assert whole > 300_000
-    left = sum(left_percent(data) * len(data) for data in files) / whole
-    assert least <= left <= most
+    percent = sum(left_percent(data) * len(data) for data in files) / whole
+    assert least <= percent <= most
 
 
 @pytest.mark.parametrize("slug", ["filemark-small", "mongo-small", "maildir-small"])
 def test_our_own_programs_write_as_many_duplicates_as_were_asked(tmp_path: Path, slug: str) -> None:
-    def unique(**asked: object) -> float:
-        folder = tmp_path / "-".join(asked)
+    def unique(**parameters: object) -> float:
+        folder = tmp_path / "-".join(parameters)
         folder.mkdir()
-        files = made_by_program(folder, slug, io_bytes=4096, **asked) if "mark" in slug else None
-        files = files or made_by_program(folder, slug, **asked)
+        files = (
+            made_by_program(folder, slug, io_bytes=4096, **parameters) if "mark" in slug else None
+        )
+        files = files or made_by_program(folder, slug, **parameters)
         # Whole blocks alone: the last of a file is shorter.
         return unique_percent(b"".join(data[: len(data) // 4096 * 4096] for data in files))
 
@@ -187,23 +191,25 @@ def test_sysbench_and_fs_mark_write_data_that_nothing_is_left_of(tmp_path: Path)
         folder.mkdir()
         subprocess.run(argv, cwd=folder, check=True, capture_output=True)
         sizes = (131072, 2 * 1024 * 1024)
-        found = [one for one in folder.rglob("*") if one.is_file() and one.stat().st_size in sizes]
-        assert found, name
-        files += found
+        paths = [
+            path for path in folder.rglob("*") if path.is_file() and path.stat().st_size in sizes
+        ]
+        assert paths, name
+        files += paths
     assert all(left_percent(path.read_bytes()) < 1 for path in files)
 
 
 def test_rows_of_pgbench_are_as_compressible_as_was_asked_on_as_many_pages(tmp_path: Path) -> None:
     """The largest file is that of the accounts."""
-    found = {}
+    accounts = {}
     for percent in (100, 0):
         folder = tmp_path / str(percent)
         postgres.create(str(folder), 1, {"fsync": "off", "max_wal_size": "1GB"}, percent)
         files = (folder / "data" / "base").rglob("*")
-        found[percent] = max((one.read_bytes() for one in files if one.is_file()), key=len)
-    assert len(found[100]) == len(found[0]) > 13_000_000
-    assert left_percent(found[100]) < 6
-    assert 54 <= left_percent(found[0]) <= 60
+        accounts[percent] = max((path.read_bytes() for path in files if path.is_file()), key=len)
+    assert len(accounts[100]) == len(accounts[0]) > 13_000_000
+    assert left_percent(accounts[100]) < 6
+    assert 54 <= left_percent(accounts[0]) <= 60
 
 
 @pytest.mark.root
@@ -263,16 +269,20 @@ def descendants(process: int) -> list[int]:
     """The processes that a process began, and those that these did (proc(5))."""
     with contextlib.suppress(OSError):
         text = Path(f"/proc/{process}/task/{process}/children").read_text()
-        return [one for child in map(int, text.split()) for one in (child, *descendants(child))]
+        return [
+            descendant
+            for child in map(int, text.split())
+            for descendant in (child, *descendants(child))
+        ]
     return []
 
 
 def test_postmark_writes_text_that_compresses_to_what_is_said(tmp_path: Path) -> None:
     """It deletes its files in the end: it is stopped while it has some."""
-    given = "set location {}\nset number 5000\nset size 500 10000\nset transactions 9000\nrun\n"
+    commands = "set location {}\nset number 5000\nset size 500 10000\nset transactions 9000\nrun\n"
     process = subprocess.Popen(["postmark"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     assert process.stdin is not None
-    process.stdin.write(given.format(tmp_path).encode())
+    process.stdin.write(commands.format(tmp_path).encode())
     process.stdin.close()
     while sum(1 for _ in tmp_path.iterdir()) < 200:
         assert process.poll() is None
@@ -282,9 +292,9 @@ def test_postmark_writes_text_that_compresses_to_what_is_said(tmp_path: Path) ->
     process.kill()
     process.wait()
     whole = sum(map(len, files))
-    left = sum(left_percent(data) * len(data) for data in files) / whole
+    percent = sum(left_percent(data) * len(data) for data in files) / whole
     assert whole > 100_000
-    assert 80 <= left <= 88
+    assert 80 <= percent <= 88
 
 
 @pytest.mark.parametrize(
@@ -297,14 +307,14 @@ def test_postmark_writes_text_that_compresses_to_what_is_said(tmp_path: Path) ->
 )
 def test_parameters_that_came_later_are_stored_only_where_they_differ(slug: str) -> None:
     preset = presets()[slug]
-    late = [one for one in preset.kind.parameters if one.is_late]
+    late = [parameter for parameter in preset.kind.parameters if parameter.is_late]
     usual = preset.workload()
     assert late
     for parameter in late:
         assert parameter.key not in usual.values
         assert getattr(usual, parameter.key) == parameter.default
-        given = {**preset.parameters, parameter.key: parameter.default}
-        assert workload_of(preset.tool, given) == usual
+        parameters = {**preset.parameters, parameter.key: parameter.default}
+        assert workload_of(preset.tool, parameters) == usual
     changed = workload_of(preset.tool, {**preset.parameters, "compress_percent": 30})
     assert changed.values["compress_percent"] == 30
     assert "30% compressible" in changed.title()
@@ -312,7 +322,7 @@ def test_parameters_that_came_later_are_stored_only_where_they_differ(slug: str)
 
 
 @pytest.mark.parametrize(
-    ("slug", "asked", "said"),
+    ("slug", "parameters", "words"),
     [
         ("fio-4k", {}, ""),
         ("fio-4k", {"compress_percent": 40, "dedupe_percent": 5}, "by 40% and have 5% duplicates"),
@@ -345,8 +355,8 @@ def test_parameters_that_came_later_are_stored_only_where_they_differ(slug: str)
     ],
 )
 def test_a_workload_tells_which_data_a_file_system_would_shrink(
-    slug: str, asked: dict[str, object], said: str
+    slug: str, parameters: dict[str, object], words: str
 ) -> None:
     preset = presets()[slug]
-    found = workload_of(preset.tool, {**preset.parameters, **asked}).data_warning()
-    assert said in found if said else found == ""
+    warning = workload_of(preset.tool, {**preset.parameters, **parameters}).data_warning()
+    assert words in warning if words else warning == ""

@@ -27,8 +27,8 @@ def call(*arguments: object) -> dict[str, Any]:
         text=True,
         check=True,
     )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
 
 
 QUICK = ("--files=60", "--largest=2000", "--warm-up=0", "--seconds=1")
@@ -79,9 +79,9 @@ def test_the_pool_goes_on_from_phase_to_phase(tmp_path: Path) -> None:
         assert phase["phase"] == number
         assert phase["transactions"] > 0
     state = json.loads((tmp_path / "state.json").read_text())
-    there = {path.name: path.stat().st_size for path in (tmp_path / "pool").rglob("*/*")}
-    assert there == {str(number): size for number, size in state["files"]}
-    assert all(size <= 2000 for size in there.values())
+    sizes = {path.name: path.stat().st_size for path in (tmp_path / "pool").rglob("*/*")}
+    assert sizes == {str(number): size for number, size in state["files"]}
+    assert all(size <= 2000 for size in sizes.values())
 
 
 def test_no_phase_is_run_when_those_before_are_sure(tmp_path: Path) -> None:
@@ -104,11 +104,11 @@ def test_a_report_that_is_not_sure_says_so() -> None:
         "samples": [100.0, 110.0, 120.0],
     }
     result = formats.parse("x", json.dumps(report, indent=1).encode())
-    found = {value.test: value for value in result.values}
-    rate = found["filemark_transactions"]
+    values = {value.test: value for value in result.values}
+    rate = values["filemark_transactions"]
     assert (rate.value, rate.unit, rate.load) == (110.0, "ops/s", "threads=8")
     assert rate.samples == (100.0, 110.0, 120.0)
-    assert found["filemark_creation"].samples == ()
+    assert values["filemark_creation"].samples == ()
     assert "57.3% of the mean" in str(result.warnings[0])
 
 
@@ -126,7 +126,7 @@ def check_phases(run: Run, *threads: int) -> None:
     phases = [command["phase"] for command in run.commands]
     assert phases.count("mount") == 1 + 3 * len(threads)
     rates = measured(run, test="filemark_transactions")
-    assert {one.load for one in rates} == {f"threads={n}" for n in threads}
+    assert {rate.load for rate in rates} == {f"threads={n}" for n in threads}
     for rate in rates:
         assert rate.artefact is not None
         assert rate.line is not None

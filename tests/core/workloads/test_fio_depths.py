@@ -14,21 +14,22 @@ def test_each_direction_and_queue_depth_is_a_command_on_a_file_system_mounted_an
     rest, logs = rest[:6], rest[6:]
     assert first.argv == ("mkdir", "/m/fsbench.work")
     assert {"--rw=write", "--end_fsync=1", "--size=2048m"} <= set(layout.argv)
-    asked = [
-        {word.partition("=")[0]: word.partition("=")[2] for word in one.argv[1:]} for one in rest
+    jobs = [
+        {word.partition("=")[0]: word.partition("=")[2] for word in command.argv[1:]}
+        for command in rest
     ]
-    assert [(one["--rw"], one["--iodepth"]) for one in asked] == [
+    assert [(job["--rw"], job["--iodepth"]) for job in jobs] == [
         (way, depth) for way in ("randread", "randwrite") for depth in ("1", "8", "32")
     ]
-    for one, command in zip(asked, rest, strict=True):
-        assert (one["--bs"], one["--direct"], one["--runtime"]) == ("8k", "1", "60")
-        assert one["--filename"] == "/m/fsbench.work/fio-depths"
+    for job, command in zip(jobs, rest, strict=True):
+        assert (job["--bs"], job["--direct"], job["--runtime"]) == ("8k", "1", "60")
+        assert job["--filename"] == "/m/fsbench.work/fio-depths"
         assert command.remount
-        written = f"{asked[0]['--filename'].rpartition('/')[0]}/"
-        assert one["--write_hist_log"].startswith(written)
-        assert one["--log_hist_msec"] == "1000"
+        written = f"{jobs[0]['--filename'].rpartition('/')[0]}/"
+        assert job["--write_hist_log"].startswith(written)
+        assert job["--log_hist_msec"] == "1000"
     assert [log.argv[3] for log in logs] == [
-        f"{one['--write_hist_log'].rpartition('/')[2]}_clat_hist.1.log" for one in asked
+        f"{job['--write_hist_log'].rpartition('/')[2]}_clat_hist.1.log" for job in jobs
     ]
     assert presets()["fio-8k"].workload().estimated_s() == 6 * 65
 
@@ -51,15 +52,15 @@ def test_queue_depth_is_the_load_of_every_value(measure: Measure) -> None:
     changed = {"depths": [1, 4], "runtime_s": 2, "file_mb": 8}
     run = measure("ext4", "fio-4k-small", **changed)
     assert run.state == RunState.DONE, run.reason
-    found = {(one.test, one.load) for one in measured(run)}
-    fio = {one for one in found if one[0].startswith("random_4k_")}
+    cells = {(value.test, value.load) for value in measured(run)}
+    fio = {cell for cell in cells if cell[0].startswith("random_4k_")}
     assert {load for _, load in fio} == {"iodepth=1", "iodepth=4"}
     over_time = latencies.series_of_run(run.pk)
     # A test of a second has an interval, unless its last completion came before that was over.
-    assert {(one.test, one.load) for one in over_time} <= {
-        (one.test, one.load) for one in latencies.of_run(run.pk)
+    assert {(series.test, series.load) for series in over_time} <= {
+        (distribution.test, distribution.load) for distribution in latencies.of_run(run.pk)
     }
-    assert {one.name for one in run.artefacts.all()} >= {"fio-read-4-clat_hist.log"}
+    assert {artefact.name for artefact in run.artefacts.all()} >= {"fio-read-4-clat_hist.log"}
     for way in ("read", "write"):
         for rest in ("iops", "bw", "clat_mean", "clat_p99.9", "sys_cpu", "disk_util"):
             assert (f"random_4k_{way}_{rest}", "iodepth=4") in fio
@@ -68,22 +69,22 @@ def test_queue_depth_is_the_load_of_every_value(measure: Measure) -> None:
 @pytest.mark.django_db
 @pytest.mark.root
 def test_a_run_that_stops_at_steady_state_keeps_fios_verdict(measure: Measure) -> None:
-    asked = {"steady_state": "iops", "steady_percent": 100, "steady_window_s": 3}
-    run = measure("ext4", "fio-4k-small", depths=[1], file_mb=8, runtime_s=30, **asked)
+    parameters = {"steady_state": "iops", "steady_percent": 100, "steady_window_s": 3}
+    run = measure("ext4", "fio-4k-small", depths=[1], file_mb=8, runtime_s=30, **parameters)
     assert run.state == RunState.DONE, run.reason
-    told = run.conditions["steady_state"]
+    verdict = run.conditions["steady_state"]
     tests = {f"random_4k_{way}_steady_iops@iodepth=1" for way in ("read", "write")}
-    assert tests <= set(told["attained"])
-    assert not told["missed"]
-    assert {one.test for one in measured(run) if "steady" in one.test} >= {
+    assert tests <= set(verdict["attained"])
+    assert not verdict["missed"]
+    assert {value.test for value in measured(run) if "steady" in value.test} >= {
         "random_4k_read_steady_iops",
         "random_4k_write_steady_bw",
     }
 
 
 def test_the_slope_of_a_window_is_given_to_fio_by_the_second() -> None:
-    asked = {"steady_state": "iops_slope", "steady_window_s": 51, "ramp_s": 5, "runtime_s": 600}
-    argv = workload_of("fio-depths", {**asked, "steady_ramp_s": 20}).commands(Place("/m"))[-9].argv
+    values = {"steady_state": "iops_slope", "steady_window_s": 51, "ramp_s": 5, "runtime_s": 600}
+    argv = workload_of("fio-depths", {**values, "steady_ramp_s": 20}).commands(Place("/m"))[-9].argv
     # 10% over 50 steps.
     assert "--steadystate=iops_slope:0.200000%" in argv
     assert {"--steadystate_duration=51", "--steadystate_ramp_time=25", "--runtime=600"} <= set(argv)
@@ -91,6 +92,6 @@ def test_the_slope_of_a_window_is_given_to_fio_by_the_second() -> None:
 
 @pytest.mark.parametrize("tool", ["fio-depths", "pgmeter"])
 def test_a_window_that_does_not_fit_into_the_measured_time_is_refused(tool: str) -> None:
-    asked = {"steady_state": "bw", "steady_window_s": 60, "runtime_s": 60}
+    parameters = {"steady_state": "bw", "steady_window_s": 60, "runtime_s": 60}
     with pytest.raises(ParameterError, match="does not fit into a measured time of 60 s"):
-        workload_of(tool, asked)
+        workload_of(tool, parameters)

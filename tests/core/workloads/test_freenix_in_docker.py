@@ -66,6 +66,6 @@ def test_it_measures_within_its_limits(
     run = carry_out(run, host)
     client.close()
     check(run)
-    wanted = chosen.workload().limits()
+    workload_limits = chosen.workload().limits()
     assert limits[0]["Memory"] == changes.get("memory_mb", 0) * 2**20
-    assert limits[0]["CpusetCpus"] == ("0" if wanted.cpus == 1 else "")
+    assert limits[0]["CpusetCpus"] == ("0" if workload_limits.cpus == 1 else "")

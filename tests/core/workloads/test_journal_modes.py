@@ -14,7 +14,10 @@ def test_the_documented_job_has_each_journal_mode_of_each_file_system() -> None:
     (document,) = re.findall(r"```yaml\n(.*?)```", section, re.S)
     plan = expand(read(document))
     assert plan.problems == {}
-    assert {(one.filesystem, one.options["journal_mode"]) for one in plan.configurations} == {
+    assert {
+        (configuration.filesystem, configuration.options["journal_mode"])
+        for configuration in plan.configurations
+    } == {
         (filesystem, mode)
         for filesystem in ("ext3", "ext4", "reiser3")
         for mode in ("ordered", "writeback", "journal")

@@ -19,7 +19,7 @@ def test_nothing_of_a_preset_is_doubted(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "said"),
+    ("part", "words"),
     [
         ({"operation": "randread", **SIZES}, 'Is "random_read" meant?'),
         ({"operation": "random_raed"}, 'Is "random_read"'),
@@ -32,9 +32,9 @@ def test_nothing_of_a_preset_is_doubted(name: str) -> None:
         ({"operation": "zzz"}, 'Part 1: no workload measures "zzz", and nobody imported it.'),
     ],
 )
-def test_what_no_workload_gives_is_said_with_what_could_be_meant(part: dict, said: str) -> None:
+def test_what_no_workload_gives_is_said_with_what_could_be_meant(part: dict, words: str) -> None:
     [doubt] = doubts(profile(part))
-    assert said in doubt
+    assert words in doubt
 
 
 def test_what_somebody_measured_or_imports_can_bring_is_not_doubted() -> None:

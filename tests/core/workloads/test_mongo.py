@@ -50,23 +50,23 @@ def test_the_preset_has_each_phase_at_each_size() -> None:
 @pytest.mark.parametrize("base", [100, 1000, 100000])
 def test_sizes_follow_from_the_seed_and_use_up_the_total(base: int) -> None:
     total = 2**20
-    found = mongo.sizes(base, total, 7)
-    assert found == mongo.sizes(base, total, 7)
-    assert found != mongo.sizes(base, total, 8)
-    assert sum(found) == total
-    assert min(found) >= 1
-    assert max(found) <= max(total // 10, base)
-    small = sum(size <= base for size in found) / len(found)
+    sizes = mongo.sizes(base, total, 7)
+    assert sizes == mongo.sizes(base, total, 7)
+    assert sizes != mongo.sizes(base, total, 8)
+    assert sum(sizes) == total
+    assert min(sizes) >= 1
+    assert max(sizes) <= max(total // 10, base)
+    small = sum(size <= base for size in sizes) / len(sizes)
     assert small > 0.7
     workload = workload_of("mongo", {"base_bytes": [base], "total_kb": 1024})
-    copied = sum(-(-size // 4096) for size in found)
-    appended = sum(-(-(size * 3 // 2) // 4096) for size in found)
+    copied = sum(-(-size // 4096) for size in sizes)
+    appended = sum(-(-(size * 3 // 2) // 4096) for size in sizes)
     assert workload.space_needed_bytes() > (copied + appended) * 4096
 
 
 def test_the_mean_size_is_that_of_the_sizes_drawn() -> None:
-    found = mongo.sizes(100, 200 * 2**20, 3)
-    assert 0.7 < sum(found) / len(found) / mean_file_bytes(100, 200 * 2**20) < 1.4
+    sizes = mongo.sizes(100, 200 * 2**20, 3)
+    assert 0.7 < sum(sizes) / len(sizes) / mean_file_bytes(100, 200 * 2**20) < 1.4
 
 
 def test_phases_do_what_they_are_called(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_it_measures_each_phase(
     loads = {f"bytes={base}" for base in changes.get("base_bytes", [100, 4000])}  # type: ignore[attr-defined]
     for name in PHASES:
         times = measured(run, test=f"mongo_{name}_real", unit="s")
-        assert {one.load for one in times} == loads
+        assert {time.load for time in times} == loads
         for time in times:
             assert time.artefact is not None
             assert time.line is not None

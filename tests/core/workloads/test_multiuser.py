@@ -77,8 +77,8 @@ def test_it_measures_up_to_the_peak(measure: Measure) -> None:
 def check_peak(run: Run) -> None:
     """Both numbers of tasks were measured, and what is stored stands in the output."""
     assert run.state == RunState.DONE, run.reason
-    rates = [one for one in measured(run) if one.test.startswith("multiuser")]
-    assert {(one.test, one.load, one.unit) for one in rates} == {
+    rates = [value for value in measured(run) if value.test.startswith("multiuser")]
+    assert {(rate.test, rate.load, rate.unit) for rate in rates} == {
         ("multiuser_jobs", "cpus=1,tasks=1", "jobs/min"),
         ("multiuser_jobs", "cpus=1,tasks=2", "jobs/min"),
         ("multiuser_peak", "cpus=1", "jobs/min"),

@@ -39,8 +39,8 @@ def command(text: str, **changes: Any) -> dict[str, Any]:
 
 
 def test_a_job_is_written_anew_below_the_folder_that_fsbench_sets() -> None:
-    made, run = workload_of("own-fio", fio(JOB)).commands(Place("/m"))
-    assert made.argv == ("mkdir", "/m/fsbench.work")
+    mkdir, run = workload_of("own-fio", fio(JOB)).commands(Place("/m"))
+    assert mkdir.argv == ("mkdir", "/m/fsbench.work")
     assert run.argv == ("fio", "--output-format=json+", "--eta=never", "-")
     assert run.stdin.splitlines() == [
         *("[global]", "directory=/m/fsbench.work"),
@@ -243,10 +243,10 @@ def test_a_job_may_end_when_its_rate_is_steady_by_fios_own_rule(tmp_path: Path) 
         text=True,
         check=True,
     )
-    found = json.loads(done.stdout)["jobs"][0]
-    assert found["error"] == 0
+    job_report = json.loads(done.stdout)["jobs"][0]
+    assert job_report["error"] == 0
     # It was told to go on for 30 seconds.
-    assert found["job_runtime"] < 20_000
+    assert job_report["job_runtime"] < 20_000
 
 
 @pytest.mark.parametrize("rule", ["iops:x", "lat:5%", "iops_slope", "iops:5%;reboot", "/tmp/x"])
@@ -256,7 +256,7 @@ def test_a_rule_of_steady_state_that_is_none_is_refused(rule: str) -> None:
 
 
 def test_data_that_compress_are_told_by_the_workload() -> None:
-    for text, said in (
+    for text, words in (
         ("[one]\nrw=read\n", ""),
         ("[one]\nrw=write\nbs=128k\n", ""),
         ("[one]\nrw=write\n", "one buffer"),
@@ -269,6 +269,6 @@ def test_data_that_compress_are_told_by_the_workload() -> None:
         ("[one]\nzero_buffers\n", "compress."),
     ):
         own = workload_of("own-fio", {"name": "own", "version": 1, "text": text})
-        assert said in own.data_warning() if said else own.data_warning() == ""
+        assert words in own.data_warning() if words else own.data_warning() == ""
     assert "0.5%" in presets()["iozone-small"].workload().data_warning()
     assert workload_of("file-creation", {}).data_warning() == ""

@@ -33,9 +33,9 @@ def test_the_preset_is_the_papers() -> None:
     assert workload.estimated_s() == 20 * 330
 
 
-@pytest.mark.parametrize("one", [one for one in TESTS if one.sizes], ids=lambda one: one.key)
-def test_the_shares_of_the_request_sizes_are_all_of_them(one: object) -> None:
-    assert sum(percent for _, percent in one.sizes) == 100  # type: ignore[attr-defined]
+@pytest.mark.parametrize("test", [test for test in TESTS if test.sizes], ids=lambda test: test.key)
+def test_the_shares_of_the_request_sizes_are_all_of_them(test: object) -> None:
+    assert sum(percent for _, percent in test.sizes) == 100  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_it_warns_of_files_that_memory_can_hold() -> None:
     assert workload_of("pgmeter", {"memory_mb": 0, "access": "direct"}).memory_warning(GIB) == ""
 
 
-ONE_TEST = {one.key: one.key == "oltp_8k" for one in TESTS}
+ONE_TEST = {test.key: test.key == "oltp_8k" for test in TESTS}
 
 
 @pytest.mark.django_db
@@ -86,8 +86,8 @@ def check_samples(run: Run, loads: set[str], least: int, most: int) -> None:
     assert run.state == RunState.DONE, run.reason
     # The new file system's mount, and one before each load.
     assert [command["phase"] for command in run.commands].count("mount") == 1 + len(loads)
-    rates = [one for one in measured(run) if one.test.endswith("_iops")]
-    assert {(one.test, one.load) for one in rates} == {("oltp_8k_iops", load) for load in loads}
+    rates = [value for value in measured(run) if value.test.endswith("_iops")]
+    assert {(rate.test, rate.load) for rate in rates} == {("oltp_8k_iops", load) for load in loads}
     for rate in rates:
         assert rate.artefact is not None
         assert rate.line is not None
@@ -132,9 +132,11 @@ def test_what_fio_says_of_the_disk_is_kept_for_each_test() -> None:
         {"fio version": "fio-3.33", "jobs": [entry], "disk_util": [{"name": "loop0", "util": 7.5}]},
         indent=2,
     ).encode()
-    two = {one.key: one.key in ("web_server", "oltp_8k") for one in TESTS}
+    two = {test.key: test.key in ("web_server", "oltp_8k") for test in TESTS}
     workload = workload_of("pgmeter", {**two, "outstanding": [1]})
-    outputs = {one.output: printed for one in workload.commands(Place("/m")) if one.output}
-    found = [value for one in workload.parse(outputs).values() for value in one.values]
-    busy = [(value.test, value.value) for value in found if value.test.endswith("disk_util")]
+    outputs = {
+        command.output: printed for command in workload.commands(Place("/m")) if command.output
+    }
+    values = [value for result in workload.parse(outputs).values() for value in result.values]
+    busy = [(value.test, value.value) for value in values if value.test.endswith("disk_util")]
     assert busy == [("web_server_disk_util", 7.5), ("oltp_8k_disk_util", 7.5)]

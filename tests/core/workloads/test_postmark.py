@@ -48,7 +48,7 @@ def test_it_measures_each_load(measure: Measure, filesystem: str) -> None:
     phases = [command["phase"] for command in run.commands]
     assert phases.count("mount") == 3  # the new file system's, and one before each load
     rates = measured(run, test="postmark_transactions")
-    assert {one.load for one in rates} == {"transactions=1000", "transactions=4000"}
+    assert {rate.load for rate in rates} == {"transactions=1000", "transactions=4000"}
     for rate in rates:
         assert rate.artefact is not None
         assert rate.line is not None

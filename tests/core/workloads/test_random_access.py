@@ -66,19 +66,21 @@ def test_seconds_are_fios_and_their_sum_is_the_papers_number() -> None:
     workload = presets()["random-access-galli"].workload()
     data = printed_by_fio(workload)
     values = workload.parse({OUTPUT: data})[OUTPUT].values
-    found = {(value.test, value.load): value for value in values}
-    assert found["random_io_real", "mb=10"].value == 0.5
-    assert found["random_io_cpu", "mb=10"].value == 0.05
-    assert found["random_io_read_bw", "mb=250"].value == 7
-    assert (found["random_io_real", ""].value, found["random_io_real", ""].unit) == (2.5, "s")
-    line = data.decode().splitlines()[found["random_io_real", "mb=10"].line - 1]
+    by_cell = {(value.test, value.load): value for value in values}
+    assert by_cell["random_io_real", "mb=10"].value == 0.5
+    assert by_cell["random_io_cpu", "mb=10"].value == 0.05
+    assert by_cell["random_io_read_bw", "mb=250"].value == 7
+    assert (by_cell["random_io_real", ""].value, by_cell["random_io_real", ""].unit) == (2.5, "s")
+    line = data.decode().splitlines()[by_cell["random_io_real", "mb=10"].line - 1]
     assert '"job_runtime": 500' in line
     assert set(workload.expected()) <= {(v.test, v.load, None, None) for v in values}
 
 
 def test_the_sums_have_the_names_and_units_of_the_published_study() -> None:
     published = next(study for study in published_studies() if study.slug == "galli-2001")
-    printed = {(one.test, one.unit) for one in published.scores if one.test.startswith("random")}
+    printed = {
+        (score.test, score.unit) for score in published.scores if score.test.startswith("random")
+    }
     workload = presets()["random-access-galli"].workload()
     values = workload.parse({OUTPUT: printed_by_fio(workload)})[OUTPUT].values
     assert printed == {(value.test, value.unit) for value in values if not value.load}

@@ -34,7 +34,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_it_prints_is_time_load_and_space() -> None:
     workload = presets()["source-copy-hilzinger"].workload()
-    values = [value for one in workload.parse(OUTPUTS).values() for value in one.values]
+    values = [value for result in workload.parse(OUTPUTS).values() for value in result.values]
     assert {value.test: (value.value, value.unit, value.line) for value in values} == {
         "kernel_source_copy": (2.5, "s", 2),
         "kernel_source_copy_cpu": (1.0, "s", 3),
@@ -82,14 +82,14 @@ def test_the_copy_begins_with_a_mount() -> None:
 def test_it_measures_time_and_space(measure: Measure, filesystem: str) -> None:
     run = measure(filesystem, "source-copy-small")
     assert run.state == RunState.DONE, run.reason
-    found = {one.test: one for one in measured(run)}
-    du = found["kernel_source_space_du"]
+    values = {value.test: value for value in measured(run)}
+    du = values["kernel_source_space_du"]
     assert du.artefact is not None
     assert artefact_bytes(du.artefact).decode().startswith(f"{du.value:.0f}\t")
     assert 100 < du.value < 1000
-    assert found["kernel_source_space_df"].value > 100
-    assert {measured.load for test, measured in found.items() if "kernel" in test} == {"files=60"}
-    copy = found["kernel_source_copy"]
+    assert values["kernel_source_space_df"].value > 100
+    assert {measured.load for test, measured in values.items() if "kernel" in test} == {"files=60"}
+    copy = values["kernel_source_copy"]
     assert copy.artefact is not None
     assert f'"{copy.value:.6f}"' in artefact_bytes(copy.artefact).decode()
     assert reading.difference(du.artefact).is_empty
