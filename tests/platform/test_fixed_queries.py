@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 def columns(row: models.Model) -> dict[str, object]:
-    return {one.attname: getattr(row, one.attname) for one in row._meta.concrete_fields}
+    return {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
 
 
 @pytest.fixture
@@ -42,11 +42,11 @@ def test_a_row_is_found_as_django_finds_it(
     expected = model._base_manager.get(**{name: value})
     with transaction.atomic():
         for is_locked in (False, True):
-            found = find(model, name, value, is_locked=is_locked)
-            assert found == expected
-            assert found is not None
-            assert columns(found) == columns(expected)
-    assert (found._state.adding, found._state.db) == (False, "default")
+            row = find(model, name, value, is_locked=is_locked)
+            assert row == expected
+            assert row is not None
+            assert columns(row) == columns(expected)
+    assert (row._state.adding, row._state.db) == (False, "default")
     assert find(model, name, "none") is None
 
 
@@ -55,11 +55,11 @@ def test_a_token_comes_with_its_user(django_assert_num_queries) -> None:  # type
     row, token = tokens.create(user, "laptop", can_run=False)
     tokens.row_of(token)  # notes its use
     with django_assert_num_queries(1):
-        found = tokens.row_of(token)
-        assert found is not None
-        assert found.user.username == "ada"
-    assert columns(found) == columns(ApiToken.objects.get(pk=row.pk))
-    assert columns(found.user) == columns(User.objects.get(pk=user.pk))
+        api_token = tokens.row_of(token)
+        assert api_token is not None
+        assert api_token.user.username == "ada"
+    assert columns(api_token) == columns(ApiToken.objects.get(pk=row.pk))
+    assert columns(api_token.user) == columns(User.objects.get(pk=user.pk))
 
 
 def test_some_columns_of_many_rows(series: Series, django_assert_num_queries) -> None:  # type: ignore[no-untyped-def]
@@ -70,13 +70,13 @@ def test_some_columns_of_many_rows(series: Series, django_assert_num_queries) ->
     fields = fields_of(Run, "repeat", "id", "conditions", "is_contended")
     query = FixedQuery([*fields, "1 + 1"], "FROM studies_run WHERE block = %s AND id IN ({many})")
     rows = query.rows("b", many=[runs[0].pk, runs[2].pk])
-    found = [object_of(Run, fields, row[:-1]) for row in rows]
+    partial_runs = [object_of(Run, fields, row[:-1]) for row in rows]
     assert [row[-1] for row in rows] == [2, 2]
     with django_assert_num_queries(0):
-        assert sorted((one.repeat, one.conditions["n"]) for one in found) == [(1, 1), (3, 3)]
-        assert all(one.is_contended in (None, False) for one in found)
+        assert sorted((run.repeat, run.conditions["n"]) for run in partial_runs) == [(1, 1), (3, 3)]
+        assert all(run.is_contended in (None, False) for run in partial_runs)
     with django_assert_num_queries(1):
-        assert found[0].block == "b"  # read when it is asked for
+        assert partial_runs[0].block == "b"  # read when it is asked for
 
 
 @pytest.mark.django_db(transaction=True)

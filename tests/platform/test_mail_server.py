@@ -25,17 +25,17 @@ def server(speaks: Speaks, settings: object) -> Iterator[None]:
     class Server(socketserver.ThreadingTCPServer):
         daemon_threads, block_on_close = True, False
 
-    with Server(("127.0.0.1", 0), Handler) as there:
-        thread = Thread(target=there.serve_forever, args=(0.05,))
+    with Server(("127.0.0.1", 0), Handler) as listener:
+        thread = Thread(target=listener.serve_forever, args=(0.05,))
         thread.start()
         settings.EMAIL_BACKEND = "fsbench_web.platform.mail_server.EmailBackend"
-        settings.EMAIL_HOST, settings.EMAIL_PORT = there.server_address
+        settings.EMAIL_HOST, settings.EMAIL_PORT = listener.server_address
         settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
         settings.EMAIL_TIMEOUT = MINUTE_S
         try:
             yield
         finally:
-            there.shutdown()
+            listener.shutdown()
             thread.join()
 
 

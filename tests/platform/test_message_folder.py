@@ -34,8 +34,8 @@ def connect(folder: Path) -> Connection:
 
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[Connection]:
-    with connect(tmp_path) as made:
-        yield made
+    with connect(tmp_path) as broker:
+        yield broker
 
 
 def send(connection: Connection, body: Any) -> None:
@@ -62,9 +62,9 @@ class Reader:
 
 
 def test_the_site_uses_it() -> None:
-    with app.connection_for_write() as made:
-        assert isinstance(made.transport, message_folder.Transport)
-        assert made.as_uri().startswith("filesystem://")
+    with app.connection_for_write() as broker:
+        assert isinstance(broker.transport, message_folder.Transport)
+        assert broker.as_uri().startswith("filesystem://")
 
 
 def test_a_message_that_is_being_written_is_not_read(
@@ -114,12 +114,12 @@ def test_a_writer_that_is_killed_leaves_nothing_to_read(
     )
     assert done.returncode == -signal.SIGKILL
     assert reader.look() == []
-    (left,) = (tmp_path / "queue").iterdir()
+    (unfinished,) = (tmp_path / "queue").iterdir()
     send(connection, {"run": 9})
     assert reader.look() == [{"run": 9}]
     message_folder.clear(tmp_path / "queue")
-    assert left.exists()  # it may be of a writer that is at work
-    os.utime(left, (0, 0))
+    assert unfinished.exists()  # it may be of a writer that is at work
+    os.utime(unfinished, (0, 0))
     message_folder.clear(tmp_path / "queue")
     assert [*(tmp_path / "queue").iterdir()] == []
 
@@ -146,11 +146,11 @@ def test_half_a_table_is_made_anew(connection: Connection, tmp_path: Path) -> No
 
 def test_what_was_not_worked_on_is_put_back_whole(connection: Connection, tmp_path: Path) -> None:
     send(connection, {"run": 12})
-    taken: list[Any] = []
+    messages: list[Any] = []
     channel = connection.channel()
-    with Consumer(channel, [QUEUE], callbacks=[lambda body, message: taken.append(message)]):
+    with Consumer(channel, [QUEUE], callbacks=[lambda body, message: messages.append(message)]):
         connection.drain_events(timeout=5)
     assert [*(tmp_path / "queue").iterdir()] == []
-    taken[0].requeue()
+    messages[0].requeue()
     assert [path.suffix for path in (tmp_path / "queue").iterdir()] == [".msg"]
     assert Reader(connection).look() == [{"run": 12}]

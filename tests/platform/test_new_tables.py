@@ -23,7 +23,7 @@ def test_all_tables_are_one_operation_and_the_same(app: str, name: str) -> None:
     first, *others = migration.operations
     assert isinstance(first, CreateTables)
     assert [*first.tables, *others] == type(migration).operations
-    assert not any(type(one).__name__ == "CreateModel" for one in others)
+    assert not any(type(operation).__name__ == "CreateModel" for operation in others)
     each = ProjectState()
     for operation in type(migration).operations:
         operation.state_forwards(app, each)

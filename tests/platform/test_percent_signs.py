@@ -21,10 +21,10 @@ DIVISION = re.compile(r" % [a-z0-9_(]")
 def test_no_blank_stands_before_a_percent_sign(pattern: str) -> None:
     files = sorted(ROOT.glob(pattern))
     assert files
-    found = [
+    places = [
         f"{file.relative_to(ROOT)}:{number}: {line.strip()[:120]}"
         for file in files
         for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1)
         if APART.search(line) and not (file.suffix in (".py", ".js") and DIVISION.search(line))
     ]
-    assert found == []
+    assert places == []

@@ -44,10 +44,10 @@ UNSEEN = {
 
 @pytest.mark.parametrize(("name", "text"), UNSEEN.items(), ids=UNSEEN)
 def test_the_sign_is_named_with_its_place(name: str, text: str) -> None:
-    said = plain_text.problem(text)
-    assert f"U+{ord(text[1]):04X} " in said
-    assert name in said
-    assert "behind “a”" in said
+    problem = plain_text.problem(text)
+    assert f"U+{ord(text[1]):04X} " in problem
+    assert name in problem
+    assert "behind “a”" in problem
     assert "at its beginning" in plain_text.problem(text[1:])
 
 
@@ -97,7 +97,7 @@ def call(db: None) -> Callable[..., Any]:
 @pytest.mark.parametrize("text", ["a\x1bb", "a\nb", "a\x9bb", "a\u202eb"])
 def test_the_api_refuses_it_everywhere(call: Callable[..., Any], text: str) -> None:
     make_score("ext4")
-    kept = call("permalinks", query="test=write", title="fine", note="two\nlines").json()
+    permalink = call("permalinks", query="test=write", title="fine", note="two\nlines").json()
     sent = {"kind": "fio", "text": "[a]\nrw=read\n", "parser": "fio-json", "space_mb": 1}
     profile = {"title": "fine", "parts": [{"operation": "read"}]}
     assert call("profiles", **profile, summary="two\nlines").status_code == 201
@@ -110,15 +110,15 @@ def test_the_api_refuses_it_everywhere(call: Callable[..., Any], text: str) -> N
         "summary": call("studies", title="fine", summary="a\u202eb"),
         "permalink": call("permalinks", query="test=write", title=text),
         "note": call("permalinks", query="test=write", note="a\u202eb"),
-        "kept permalink": call(f"permalinks/{kept['key']}", "PATCH", title=text),
+        "kept permalink": call(f"permalinks/{permalink['key']}", "PATCH", title=text),
         "team": call("teams", name=text),
         "workload": call("own-workloads", title=text, **sent),
         "its text": call("own-workloads", title="Own", **(sent | {"text": "[a]\nrw=\u202eread"})),
     }
-    for what, answer in answers.items():
-        assert answer.status_code == 422, what
-        said = answer.json()["errors"][0]["message"]
-        assert "sign that cannot be seen" in said, what
+    for name, answer in answers.items():
+        assert answer.status_code == 422, name
+        message = answer.json()["errors"][0]["message"]
+        assert "sign that cannot be seen" in message, name
     assert Permalink.objects.get().title == "fine"
     assert Study.objects.count() == 1
     assert not Team.objects.exists()

@@ -38,11 +38,11 @@ OF_SETTINGS = [f"--tag={tag}" for tag in ("security", "caches", "async_support",
 def start(
     folder: Path, *further: str, command: Sequence[str] = CHECK, **changes: str | None
 ) -> "subprocess.CompletedProcess[str]":
-    given = {name: value for name, value in (GOOD | changes).items() if value is not None}
+    variables = {name: value for name, value in (GOOD | changes).items() if value is not None}
     return subprocess.run(
         [sys.executable, *command, *further],
         cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "FSBENCH_DATA": str(folder)} | given,
+        env={"PATH": os.environ["PATH"], "FSBENCH_DATA": str(folder)} | variables,
         capture_output=True,
         text=True,
     )
@@ -168,25 +168,25 @@ def test_the_deployment_check_has_nothing_to_say_of_the_example(tmp_path: Path) 
     lines = (ROOT / ".env.example").read_text().splitlines()
     values = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
     assert {name for name, value in values.items() if not value} == set(secrets)
-    for known in (secrets, values | secrets):
-        given = _of_the_compose_file("web", known)
-        done = start(tmp_path, *OF_SETTINGS, **given)
+    for environment in (secrets, values | secrets):
+        variables = _of_the_compose_file("web", environment)
+        done = start(tmp_path, *OF_SETTINGS, **variables)
         assert done.returncode == 0, done.stderr
         assert "no issues" in done.stdout
 
 
-def _of_the_compose_file(service: str, known: dict[str, str]) -> dict[str, str]:
+def _of_the_compose_file(service: str, environment: dict[str, str]) -> dict[str, str]:
     """What Compose gives to a service: ${NAME}, ${NAME:-default}, ${NAME:?refused without}."""
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
 
     def filled(match: re.Match[str]) -> str:
-        assert known.get(match[1]) or match[2] != ":?", match[1]
-        return known.get(match[1]) or match[3] or ""
+        assert environment.get(match[1]) or match[2] != ":?", match[1]
+        return environment.get(match[1]) or match[3] or ""
 
-    wanted = services[service]["environment"]
+    declared = services[service]["environment"]
     return {
         name: re.sub(r"\$\{(\w+)(?:(:[-?])([^}]*))?\}", filled, str(value))
-        for name, value in wanted.items()
+        for name, value in declared.items()
         if name not in ("TMPDIR", "FSBENCH_DATA")
     }
 

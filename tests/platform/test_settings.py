@@ -198,9 +198,9 @@ def test_a_mail_server_is_said_in_one_address(
     monkeypatch: pytest.MonkeyPatch, url: str, expected: tuple[object, ...]
 ) -> None:
     monkeypatch.setenv("FSBENCH_EMAIL_URL", url)
-    said = env.email("FSBENCH_EMAIL_URL", 10)
+    mail_settings = env.email("FSBENCH_EMAIL_URL", 10)
     names = ("HOST", "PORT", "HOST_USER", "HOST_PASSWORD", "USE_TLS", "USE_SSL")
-    assert tuple(said[f"EMAIL_{name}"] for name in names) == expected
+    assert tuple(mail_settings[f"EMAIL_{name}"] for name in names) == expected
 
 
 def test_the_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
@@ -213,10 +213,10 @@ def test_the_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
     assert key.read_text() == first
 
 
-@pytest.mark.parametrize("kept", [b"", b"short\n", b"\xff" * 5])
-def test_a_secret_key_that_is_not_whole_is_refused(tmp_path: Path, kept: bytes) -> None:
+@pytest.mark.parametrize("content", [b"", b"short\n", b"\xff" * 5])
+def test_a_secret_key_that_is_not_whole_is_refused(tmp_path: Path, content: bytes) -> None:
     """That of a disk that was full: sessions would be signed with nothing."""
-    (tmp_path / "secret-key").write_bytes(kept)
+    (tmp_path / "secret-key").write_bytes(content)
     done = _start(tmp_path, "check")
     assert done.returncode == 1
     assert "remove it" in done.stderr
@@ -236,7 +236,7 @@ def test_a_secret_key_is_there_whole_or_not_at_all(
 
     monkeypatch.setattr(secrets, "token_urlsafe", begun_meanwhile)
     assert env.kept_key("FSBENCH_SECRET_KEY_OF_NOBODY", path) == "k" * 40
-    assert [one.name for one in tmp_path.iterdir()] == ["secret-key"]
+    assert [file.name for file in tmp_path.iterdir()] == ["secret-key"]
 
 
 def test_the_password_of_the_mail_server_is_in_no_log_line(tmp_path: Path) -> None:

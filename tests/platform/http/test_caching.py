@@ -24,22 +24,22 @@ def directives(response: Any) -> set[str]:
 
 
 def is_closed(response: Any) -> bool:
-    found = directives(response)
-    return "no-store" in found or {"private", "no-cache"} <= found
+    cache_control = directives(response)
+    return "no-store" in cache_control or {"private", "no-cache"} <= cache_control
 
 
-def walked(client: Client, there: dict[str, object]) -> dict[str, Any]:
+def walked(client: Client, fields: dict[str, object]) -> dict[str, Any]:
     """Every address with what it answers to GET and, where it has a form, to an empty POST."""
     answers = {}
     for route, address in EVERY.items():
-        path = "/" + address.format(**there)
+        path = "/" + address.format(**fields)
         answers[route] = client.get(path)
         answers[f"POST {route}"] = client.post(path)
     for (method, route), (address, _) in API_CALLS.items():
         if method == "get":
-            answers[f"{method} {route}"] = client.get("/" + address.format(**there))
+            answers[f"{method} {route}"] = client.get("/" + address.format(**fields))
     for route in OTHER - {"account/sign-out/", "runs/<int:run_id>/events/"}:
-        path = "/" + route.replace("<int:import_id>", "{result}").format(**there)
+        path = "/" + route.replace("<int:import_id>", "{result}").format(**fields)
         answers[f"other {route}"] = client.get(path)
     answers["nothing"] = client.get("/no/such/address/")
     return answers

@@ -178,7 +178,7 @@ def test_a_host_that_is_not_allowed_is_told_what_to_set(
     assert response.status_code == 400
     assert "FSBENCH_ALLOWED_HOSTS" in response.content.decode()
     # Scanners do that all day: no traceback for each.
-    lines = [one for one in caplog.records if one.name.startswith("django.security")]
+    lines = [record for record in caplog.records if record.name.startswith("django.security")]
     assert lines
     assert {(line.levelname, line.exc_info) for line in lines} == {("WARNING", None)}
 
@@ -187,13 +187,13 @@ def test_too_many_fields_are_refused_in_a_sentence_and_logged_as_one(
     db: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = Client(headers={"host": "localhost"})
-    for address, said in (("/compare/", "<p"), ("/api/v1/deltas", '"detail"')):
+    for address, mark in (("/compare/", "<p"), ("/api/v1/deltas", '"detail"')):
         caplog.clear()
         response = client.get(address + "?" + "study=x&" * 1001)
         assert response.status_code == 400
         assert "more than 1,000 fields" in response.content.decode()
-        assert said in response.content.decode()
-        [line] = [one for one in caplog.records if one.name.startswith("django.security")]
+        assert mark in response.content.decode()
+        [line] = [record for record in caplog.records if record.name.startswith("django.security")]
         assert (line.levelname, line.exc_info) == ("WARNING", None)
 
 

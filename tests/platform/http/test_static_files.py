@@ -57,9 +57,9 @@ def test_head_ranges_and_what_the_browser_has_already(files: StaticFiles) -> Non
     assert head["Content-Length"] == str(len(SCRIPT))
     part = _asked(files, Range="bytes=0-5")
     assert (part.status_code, part.content) == (206, SCRIPT[:6])
-    known = _asked(files, **{"If-Modified-Since": head["Last-Modified"]})
-    assert (known.status_code, known.content) == (304, b"")
-    assert "Content-Type" not in known
+    unchanged = _asked(files, **{"If-Modified-Since": head["Last-Modified"]})
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+    assert "Content-Type" not in unchanged
 
 
 def test_other_addresses_pass(files: StaticFiles) -> None:

@@ -38,9 +38,9 @@ def test_what_a_page_is_made_of_goes_with_it(request_or_none: HttpRequest | None
     context = {"data": data, "many": [data]}
     assert template.render(context, request_or_none) == "&lt;b&gt;&lt;b&gt;"
     context.clear()
-    found = weakref.ref(data)
+    reference = weakref.ref(data)
     del data
-    assert found() is None
+    assert reference() is None
 
 
 def test_what_is_asked_for_goes_before_what_every_page_knows(rf: RequestFactory) -> None:
