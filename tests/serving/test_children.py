@@ -162,24 +162,24 @@ def test_files_of_another_version_are_told_once_and_nothing_is_renewed_with_them
     """A new template may want a static file that only a start collects: every page would fail."""
     settings.BASE_DIR = tmp_path
     monkeypatch.setenv("OWN_FILES_AT_START", "")  # and as it was in the end
-    said: list[str] = []
+    messages: list[str] = []
     with open_socket("127.0.0.1", 0) as listening:
-        under = Supervisor(listening, processes=1, with_worker=False, echo=said.append)
+        under = Supervisor(listening, processes=1, with_worker=False, echo=messages.append)
     under.webs = under.children = [Child("one", [sys.executable, "-c", "input()"])]
     program_files.note()
     under._check_own_files()
-    assert said == []
+    assert messages == []
     (tmp_path / "runner" / "__pycache__").mkdir(parents=True)
     (tmp_path / "runner" / "__pycache__" / "a.pyc").touch()
     under._check_own_files()
-    assert said == []
+    assert messages == []
     (tmp_path / "runner" / "a.py").touch()
     for _ in range(2):
         under._check_own_files()
-    assert len(said) == 1
-    assert "stop it and start it again" in said[0]
+    assert len(messages) == 1
+    assert "stop it and start it again" in messages[0]
     under._renew_webs()
-    assert said[1].startswith("The web processes were not started anew. The files")
+    assert messages[1].startswith("The web processes were not started anew. The files")
     assert under.webs[0].process is None
 
 

@@ -10,8 +10,8 @@ from fsbench_web.serving.supervisor import GivenSocket, Supervisor, open_socket
 
 @pytest.fixture
 def listening() -> Iterator[socket.socket]:
-    with open_socket("127.0.0.1", 0) as made:
-        yield made
+    with open_socket("127.0.0.1", 0) as opened:
+        yield opened
 
 
 def end(listening: socket.socket) -> None:
@@ -29,20 +29,20 @@ def test_a_port_of_our_own_is_closed_before_the_processes_end(listening: socket.
 
 def test_what_was_taken_before_is_kept(listening: socket.socket) -> None:
     with socket.create_connection(listening.getsockname()) as visitor:
-        taken, _ = listening.accept()
-        with taken:
+        connection, _ = listening.accept()
+        with connection:
             end(listening)
             visitor.sendall(b"GET /")
-            assert taken.recv(100) == b"GET /"
-            taken.sendall(b"answer")
+            assert connection.recv(100) == b"GET /"
+            connection.sendall(b"answer")
             assert visitor.recv(100) == b"answer"
 
 
 def test_a_port_of_the_service_manager_stays_open(listening: socket.socket) -> None:
     """There whoever comes waits for the next start."""
     address = listening.getsockname()
-    with GivenSocket(fileno=listening.detach()) as given:
-        end(given)
-        with socket.create_connection(address) as visitor, given.accept()[0] as taken:
-            taken.sendall(b"later")
+    with GivenSocket(fileno=listening.detach()) as inherited:
+        end(inherited)
+        with socket.create_connection(address) as visitor, inherited.accept()[0] as connection:
+            connection.sendall(b"later")
             assert visitor.recv(100) == b"later"

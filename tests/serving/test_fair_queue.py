@@ -22,9 +22,9 @@ def test_senders_have_their_turns_one_after_the_other() -> None:
 
     async def all_of_them() -> None:
         turns = Turns(1, 1)
-        asked = [("loop", f"loop {number}") for number in range(6)]
-        asked += [("ada", "ada 0"), ("ada", "ada 1"), ("jo", "jo 0")]
-        await asyncio.gather(*(request(turns, *one) for one in asked))
+        calls = [("loop", f"loop {number}") for number in range(6)]
+        calls += [("ada", "ada 0"), ("ada", "ada 1"), ("jo", "jo 0")]
+        await asyncio.gather(*(request(turns, *call) for call in calls))
 
     asyncio.run(all_of_them())
     assert begun[:6] == ["loop 0", "loop 1", "ada 0", "jo 0", "loop 2", "ada 1"]

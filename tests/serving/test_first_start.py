@@ -127,16 +127,16 @@ def test_serve_knows_whether_it_is_alone(
     settings.DATA_DIR = tmp_path
     for name, value in changes.items():
         setattr(settings, name, value)
-    said: list[str] = []
+    lines: list[str] = []
     monkeypatch.setattr(preparation, "call_command", lambda *_, **__: None)
     monkeypatch.setattr(serve.Command, "check", lambda *_, **__: None)
-    monkeypatch.setattr(serve, "Supervisor", lambda *_, **__: SimpleNamespace(run=said.extend))
+    monkeypatch.setattr(serve, "Supervisor", lambda *_, **__: SimpleNamespace(run=lines.extend))
     out = StringIO()
     call_command("serve", "--without-worker", host=host, port=0, stdout=out)
     assert GivenPassword.objects.exists() == is_given
     password = (tmp_path / "admin-password").read_text().strip()
     assert User.objects.get().check_password(password)
-    assert any(password in line for line in said) == ("LOG_FORMAT" not in changes)
+    assert any(password in line for line in lines) == ("LOG_FORMAT" not in changes)
     assert password not in out.getvalue()
 
 

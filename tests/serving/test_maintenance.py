@@ -19,15 +19,15 @@ pytestmark = pytest.mark.django_db
 
 
 def test_sessions_that_are_over_go_and_others_stay() -> None:
-    kept, over = SessionStore(), SessionStore()
-    for session in (kept, over):
+    current, over = SessionStore(), SessionStore()
+    for session in (current, over):
         session["who"] = "ann"
         session.create()
     Session.objects.filter(pk=over.session_key).update(
         expire_date=timezone.now() - timedelta(seconds=1)
     )
     supervisor.do_maintenance()
-    assert list(Session.objects.values_list("pk", flat=True)) == [kept.session_key]
+    assert list(Session.objects.values_list("pk", flat=True)) == [current.session_key]
     assert Chore.objects.get(name="Sessions that ended").done_at is not None
 
 
@@ -58,4 +58,4 @@ def test_what_a_killed_process_left_of_an_upload_goes(tmp_path: Path) -> None:
     (tmp_path / path.name).touch()
     (tmp_path / "anything").touch()
     remove_arriving(tmp_path)
-    assert [one.name for one in tmp_path.iterdir()] == ["anything"]
+    assert [file.name for file in tmp_path.iterdir()] == ["anything"]

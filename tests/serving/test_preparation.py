@@ -84,16 +84,22 @@ def test_a_socket_that_a_service_manager_keeps_is_taken() -> None:
         "from fsbench_web.serving.supervisor import open_socket\n"
         "print(open_socket('127.0.0.1', 1).getsockname()[1], 'LISTEN_FDS' in os.environ)"
     )
-    with socket.create_server(("127.0.0.1", 0)) as kept:
+    with socket.create_server(("127.0.0.1", 0)) as inherited:
         done = subprocess.run(
-            ["bash", "-c", f'exec 3<&{kept.fileno()}; exec "$0" -c "$1"', sys.executable, script],
+            [
+                "bash",
+                "-c",
+                f'exec 3<&{inherited.fileno()}; exec "$0" -c "$1"',
+                sys.executable,
+                script,
+            ],
             cwd=ROOT,
             env=os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"},
-            pass_fds=[kept.fileno()],
+            pass_fds=[inherited.fileno()],
             capture_output=True,
             text=True,
         )
-        assert done.stdout.split() == [str(kept.getsockname()[1]), "False"], done.stderr
+        assert done.stdout.split() == [str(inherited.getsockname()[1]), "False"], done.stderr
 
 
 def test_a_socket_for_somebody_else_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,12 +113,12 @@ def test_a_socket_for_somebody_else_is_not(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
     """Something that answers as ``status`` says, and notes what it was asked."""
-    told: dict[str, object] = {"status": 200}
+    notes: dict[str, object] = {"status": 200}
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            told.update(path=self.path, host=self.headers["Host"])
-            self.send_response(int(str(told["status"])))
+            notes.update(path=self.path, host=self.headers["Host"])
+            self.send_response(int(str(notes["status"])))
             self.end_headers()
             self.wfile.write(json.dumps({"status": "as told"}).encode())
 
@@ -124,7 +130,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
         thread.start()
         monkeypatch.setenv("PORT", str(server.server_port))
         monkeypatch.setenv("HOST", "0.0.0.0")
-        yield told
+        yield notes
         server.shutdown()
         thread.join()
 
@@ -141,19 +147,19 @@ def test_a_health_check_asks_under_a_name_that_is_allowed(
 @pytest.mark.parametrize("status", [503, 400, 301])
 def test_whatever_is_not_well_is_said(site: dict[str, object], status: int) -> None:
     site["status"] = status
-    is_well, said = health_check.ask("live")
+    is_well, message = health_check.ask("live")
     assert not is_well
-    assert str(status) in said
+    assert str(status) in message
 
 
 def test_nobody_there_is_not_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as reserved:
+        port = reserved.getsockname()[1]
     monkeypatch.setenv("PORT", str(port))
     monkeypatch.setenv("HOST", "127.0.0.1")
-    is_well, said = health_check.ask("ready", timeout_s=2)
+    is_well, message = health_check.ask("ready", timeout_s=2)
     assert not is_well
-    assert f":{port}/" in said
+    assert f":{port}/" in message
 
 
 def test_several_web_processes_count_together(

@@ -41,10 +41,10 @@ def ends(connection: socket.socket) -> bool:
 
 def said(connection: socket.socket, request: bytes) -> bytes:
     connection.sendall(request)
-    got = b""
-    while b"here" not in got and (part := connection.recv(1000)):
-        got += part
-    return got
+    received = b""
+    while b"here" not in received and (part := connection.recv(1000)):
+        received += part
+    return received
 
 
 def test_a_connection_without_a_request_ends() -> None:
@@ -108,8 +108,8 @@ def test_a_connection_that_is_used_now_and_then_stays() -> None:
 def test_of_requests_that_come_together_each_is_answered() -> None:
     with connected() as hasty:
         hasty.sendall(REQUEST * 3)
-        got = b""
-        while got.count(b"here") < 3 and (part := hasty.recv(1000)):
-            got += part
-        assert got.count(b"HTTP/1.1 200") == 3
+        received = b""
+        while received.count(b"here") < 3 and (part := hasty.recv(1000)):
+            received += part
+        assert received.count(b"HTTP/1.1 200") == 3
         assert ends(hasty)

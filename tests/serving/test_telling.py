@@ -18,8 +18,8 @@ from fsbench_web.serving.supervisor import Supervisor, open_socket
 
 @pytest.fixture
 def listening() -> Iterator[socket.socket]:
-    with open_socket("127.0.0.1", 0) as made:
-        yield made
+    with open_socket("127.0.0.1", 0) as opened:
+        yield opened
 
 
 def refusal(*command: str, **options: object) -> tuple[str, str]:
@@ -44,8 +44,8 @@ def test_a_taken_port_is_a_line_of_the_logs(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     settings.LOG_FORMAT = "json"
-    said, _ = serve_on(listening, tmp_path, settings)
-    assert said == ""
+    output, _ = serve_on(listening, tmp_path, settings)
+    assert output == ""
     (line,) = caplog.records
     assert (line.levelname, line.name) == ("CRITICAL", "fsbench.serve")
     assert "cannot be used: Address already in use" in line.getMessage()
@@ -126,16 +126,16 @@ def test_it_is_ready_when_everything_answers(
 def test_it_is_not_called_ready_while_something_is_missing(
     monkeypatch: pytest.MonkeyPatch, listening: socket.socket
 ) -> None:
-    said = Site(monkeypatch, listening, False, False, False, False, False).run()
-    assert said == ["Not everything works after 60 s: no worker. What is missing is waited for."]
+    lines = Site(monkeypatch, listening, False, False, False, False, False).run()
+    assert lines == ["Not everything works after 60 s: no worker. What is missing is waited for."]
 
 
 def test_it_is_called_ready_once_that_is_true(
     monkeypatch: pytest.MonkeyPatch, listening: socket.socket
 ) -> None:
-    said = Site(monkeypatch, listening, False, False, False, False, True).run()
-    assert said[0].startswith("Not everything works after 60 s")
-    assert said[1:] == ["fsbench is ready"]
+    lines = Site(monkeypatch, listening, False, False, False, False, True).run()
+    assert lines[0].startswith("Not everything works after 60 s")
+    assert lines[1:] == ["fsbench is ready"]
 
 
 def test_what_it_tells_of_its_processes_is_a_line_of_the_logs(
@@ -146,13 +146,13 @@ def test_what_it_tells_of_its_processes_is_a_line_of_the_logs(
 ) -> None:
     settings.LOG_FORMAT = "json"
     caplog.set_level(logging.INFO, "fsbench.serve")
-    said = Site(monkeypatch, listening, False, False, False, False).run()
-    assert said == []
+    lines = Site(monkeypatch, listening, False, False, False, False).run()
+    assert lines == []
     assert [line.levelname for line in caplog.records] == ["WARNING"]
 
 
 @pytest.mark.parametrize(
-    ("host", "with_worker", "asked"),
+    ("host", "with_worker", "expected"),
     [
         ("127.0.0.1", True, "http://127.0.0.1:{port}/api/v1/health"),
         # A worker elsewhere may come in an hour: the web is ready without it.
@@ -162,7 +162,7 @@ def test_what_it_tells_of_its_processes_is_a_line_of_the_logs(
     ],
 )
 def test_it_asks_for_health_where_it_listens_and_for_what_it_has_started(
-    monkeypatch: pytest.MonkeyPatch, host: str, with_worker: bool, asked: str
+    monkeypatch: pytest.MonkeyPatch, host: str, with_worker: bool, expected: str
 ) -> None:
     addresses: list[str] = []
 
@@ -175,7 +175,7 @@ def test_it_asks_for_health_where_it_listens_and_for_what_it_has_started(
         under = Supervisor(listening, processes=1, with_worker=with_worker, echo=print)
         healthy, missing = under._health()
         port = listening.getsockname()[1]
-    assert (healthy, addresses) == (False, [asked.format(port=port)])
+    assert (healthy, addresses) == (False, [expected.format(port=port)])
     assert "nobody there" in missing
 
 

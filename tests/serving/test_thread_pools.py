@@ -117,9 +117,9 @@ async def ask(
     body: bytes = b"",
     headers: Any = (),
     client: str = "127.0.0.1",
-    said: dict[bytes, bytes] | None = None,
+    response_headers: dict[bytes, bytes] | None = None,
 ) -> tuple[int, bytes]:
-    """One request through ASGI, without a server: (status, body), and headers into ``said``."""
+    """One request through ASGI, without a server: (status, body); fills ``response_headers``."""
     sent: list[dict[str, Any]] = []
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -143,8 +143,8 @@ async def ask(
         "scheme": "http",
     }
     await application(scope, receive, send)
-    if said is not None:
-        said |= {name.lower(): value for name, value in sent[0]["headers"]}
+    if response_headers is not None:
+        response_headers |= {name.lower(): value for name, value in sent[0]["headers"]}
     return sent[0]["status"], b"".join(part.get("body", b"") for part in sent[1:])
 
 
@@ -190,13 +190,13 @@ def test_a_sign_in_service_that_keeps_silent_holds_up_no_page(
 
     async def all_of_it(silent: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        kept: list[socket.socket] = []
+        accepted: list[socket.socket] = []
 
         async def take_those_that_come() -> None:
             with suppress(TimeoutError):
                 while True:
                     async with asyncio.timeout(0.5):
-                        kept.append((await loop.sock_accept(silent))[0])
+                        accepted.append((await loop.sock_accept(silent))[0])
 
         people = [
             asyncio.create_task(ask(application, "GET", "/account/sign-in/service/"))
@@ -205,12 +205,12 @@ def test_a_sign_in_service_that_keeps_silent_holds_up_no_page(
         await take_those_that_come()
         status, _ = await ask(application, "GET", "/sees/", client="192.0.2.1")
         assert status == 200
-        assert not any(one.done() for one in people)
-        while not all(one.done() for one in people):
-            while kept:
-                kept.pop().close()
+        assert not any(task.done() for task in people)
+        while not all(task.done() for task in people):
+            while accepted:
+                accepted.pop().close()
             await take_those_that_come()
-        assert {one.result()[0] for one in people} == {502}
+        assert {task.result()[0] for task in people} == {502}
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.setblocking(False)
@@ -256,7 +256,9 @@ def test_loops_of_one_client_do_not_keep_the_others_waiting(
 
     async def begun(count: int) -> list[str]:
         """As many as that: in threads of their own they would overtake each other."""
-        while len(addresses := [one for one in order if not one.endswith("ends")]) < count:
+        while (
+            len(addresses := [address for address in order if not address.endswith("ends")]) < count
+        ):
             await asyncio.sleep(0.001)
         return addresses
 
@@ -386,13 +388,15 @@ def test_files_wait_in_a_lane_of_their_own() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_view_that_is_a_coroutine_goes_on_in_the_loop() -> None:
-    said: dict[bytes, bytes] = {}
-    status, name = asyncio.run(ask(thread_pools.application(), "GET", "/streamed/", said=said))
+    response_headers: dict[bytes, bytes] = {}
+    status, name = asyncio.run(
+        ask(thread_pools.application(), "GET", "/streamed/", response_headers=response_headers)
+    )
     assert (status, name) == (200, b"MainThread")
     # Through all of the middleware, which is synchronous.
-    assert said[b"content-security-policy"].decode() == POLICY
-    assert said[b"cache-control"].decode() == CLOSED
-    assert b"x-request-id" in said
+    assert response_headers[b"content-security-policy"].decode() == POLICY
+    assert response_headers[b"cache-control"].decode() == CLOSED
+    assert b"x-request-id" in response_headers
 
 
 @pytest.mark.django_db(transaction=True)
@@ -418,9 +422,9 @@ def test_nobody_sees_what_the_one_before_in_the_thread_saw(monkeypatch: pytest.M
             headers = [(b"cookie", sessions[user].cookies.output(header="", sep=";").encode())]
         status, body = asyncio.run(ask(application, "GET", "/sees/", headers=headers))
         assert status == 200
-        told = json.loads(body)
-        seen_in.add(told["thread"])
-        return list(told["slugs"])
+        answer = json.loads(body)
+        seen_in.add(answer["thread"])
+        return list(answer["slugs"])
 
     for _ in range(2):
         assert seen(owner) == ["open", "secret"]
@@ -428,9 +432,9 @@ def test_nobody_sees_what_the_one_before_in_the_thread_saw(monkeypatch: pytest.M
         assert seen(owner) == ["open", "secret"]
         assert seen(None) == ["open"]
     assert seen(owner) == ["open", "secret"]
-    kept = dict(sessions[owner].cookies)
+    cookies = dict(sessions[owner].cookies)
     sessions[owner].logout()
-    sessions[owner].cookies.update(kept)  # the cookie as a thief would send it again
+    sessions[owner].cookies.update(cookies)  # the cookie as a thief would send it again
     assert seen(owner) == ["open"]
     assert len(seen_in) == 1, "all of this was to happen in one thread"
     connections.close_all()
@@ -483,14 +487,21 @@ def test_pages_are_answered_while_everything_that_is_drawn_up_stands_still(
             assert (await ask(application, "GET", address))[0] == 200
         assert not any(task.done() for task in waiting)
         # One more of anybody is told to come again, at once, and when.
-        said: dict[bytes, bytes] = {}
-        status, page = await ask(application, "GET", REPORT, client="198.51.100.1", said=said)
-        assert (status, said[b"retry-after"]) == (429, str(thread_pools.COME_AGAIN_S).encode())
+        response_headers: dict[bytes, bytes] = {}
+        status, page = await ask(
+            application, "GET", REPORT, client="198.51.100.1", response_headers=response_headers
+        )
+        assert (status, response_headers[b"retry-after"]) == (
+            429,
+            str(thread_pools.COME_AGAIN_S).encode(),
+        )
         assert b"Ask again in 5 seconds" in page
-        assert said[b"cache-control"] == b"private, no-store"
-        assert b"content-security-policy" in said
-        status, body = await ask(application, "GET", f"/api/v1{REPORT}", said=said)
-        assert (status, said[b"content-type"]) == (429, b"application/problem+json")
+        assert response_headers[b"cache-control"] == b"private, no-store"
+        assert b"content-security-policy" in response_headers
+        status, body = await ask(
+            application, "GET", f"/api/v1{REPORT}", response_headers=response_headers
+        )
+        assert (status, response_headers[b"content-type"]) == (429, b"application/problem+json")
         assert json.loads(body)["status"] == 429
         blocked.set()
         assert {status for status, _ in await asyncio.gather(*waiting)} == {200}

@@ -16,8 +16,8 @@ from tests.serving.running import answer, served
 
 @pytest.fixture
 def listening() -> Iterator[socket.socket]:
-    with open_socket("127.0.0.1", 0) as made:
-        yield made
+    with open_socket("127.0.0.1", 0) as opened:
+        yield opened
 
 
 def request(listening: socket.socket) -> socket.socket:
@@ -72,9 +72,9 @@ def test_many_may_wait_while_a_process_computes(listening: socket.socket) -> Non
             waiting = [request(listening) for _ in range(100)]
         finally:
             computes.set()
-        assert all(one.recv(1000).startswith(b"HTTP/1.1 200") for one in waiting)
-        for one in waiting:
-            one.close()
+        assert all(connection.recv(1000).startswith(b"HTTP/1.1 200") for connection in waiting)
+        for connection in waiting:
+            connection.close()
 
 
 def test_after_the_end_connections_wait_for_the_next(listening: socket.socket) -> None:
