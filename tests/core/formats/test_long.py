@@ -200,7 +200,10 @@ def test_any_table_is_read_as_a_small_one(text: str, edits: list[tuple[int, int,
     data = text.encode()
     try:
         large: object = read(data)
-    except UnreadableFile:
+    except UnreadableFile as error:
+        # Of small tables that is told when they are stored.
+        if any("cannot be shown" in problem.message for problem in error.problems):
+            return
         large = None
     try:
         small: object = as_small(data)
@@ -209,8 +212,7 @@ def test_any_table_is_read_as_a_small_one(text: str, edits: list[tuple[int, int,
         if any("already given" in problem.message for problem in error.problems):
             return
         small = None
-    if large is not None:
-        assert large == small
+    assert large == small
 
 
 # What people and tools write into the columns of tables, and what nobody should.
