@@ -62,56 +62,59 @@ class Provider:
         public = json.loads(RSAAlgorithm.to_jwk(self.key.public_key()))
         return {"keys": [public | {"kid": self.kid, "use": "sig", "alg": "RS256"}]}
 
-    def authorise(self, asked: dict[str, str]) -> str:
+    def authorise(self, request: dict[str, str]) -> str:
         """Where the browser is sent after the person agreed."""
-        assert asked["client_id"] == CLIENT_ID
-        assert asked["response_type"] == "code"
-        assert asked["code_challenge_method"] == "S256"
-        assert "openid" in asked["scope"].split()
+        assert request["client_id"] == CLIENT_ID
+        assert request["response_type"] == "code"
+        assert request["code_challenge_method"] == "S256"
+        assert "openid" in request["scope"].split()
         code = secrets.token_urlsafe(16)
-        self.codes[code] = asked
-        return asked["redirect_uri"] + "?" + urlencode({"code": code, "state": asked["state"]})
+        self.codes[code] = request
+        return request["redirect_uri"] + "?" + urlencode({"code": code, "state": request["state"]})
 
     def token(self, sent: dict[str, str], authorisation: str) -> Claims | None:
         expected = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
-        asked = self.codes.pop(sent.get("code", ""), None)
-        if asked is None or authorisation != f"Basic {expected}":
+        request = self.codes.pop(sent.get("code", ""), None)
+        if request is None or authorisation != f"Basic {expected}":
             return None
         digest = hashlib.sha256(sent.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
-        if challenge != asked["code_challenge"] or sent["redirect_uri"] != asked["redirect_uri"]:
+        if (
+            challenge != request["code_challenge"]
+            or sent["redirect_uri"] != request["redirect_uri"]
+        ):
             return None
         now = int(time.time())
-        said = {
+        claims = {
             "iss": self.issuer,
             "aud": CLIENT_ID,
             "iat": now,
             "exp": now + 300,
-            "nonce": asked["nonce"],
+            "nonce": request["nonce"],
             **self.person,
         }
-        token = self.spoil(said) or self.signed(said)
+        token = self.spoil(claims) or self.signed(claims)
         return {"access_token": "access", "token_type": "Bearer", "id_token": token}
 
-    def end(self, asked: dict[str, str], registered: str) -> str | None:
+    def end(self, request: dict[str, str], registered: str) -> str | None:
         """Where the browser goes after its session ended (RP-Initiated Logout 1.0); None: nowhere.
 
         A token of long ago is a hint as good as a fresh one, one that is not ours is none.
         """
-        said = jwt.decode(
-            asked["id_token_hint"],
+        claims = jwt.decode(
+            request["id_token_hint"],
             self.key.public_key(),
             algorithms=["RS256"],
-            audience=asked["client_id"],
+            audience=request["client_id"],
             issuer=self.issuer,
             options={"verify_exp": False},
         )
-        self.ended.append(said["sub"])
-        back = asked.get("post_logout_redirect_uri", "")
+        self.ended.append(claims["sub"])
+        back = request.get("post_logout_redirect_uri", "")
         return back if urlsplit(back).path == registered else None
 
-    def signed(self, said: Claims) -> str:
-        return jwt.encode(said, self.key, "RS256", headers={"kid": self.kid})
+    def signed(self, claims: Claims) -> str:
+        return jwt.encode(claims, self.key, "RS256", headers={"kid": self.kid})
 
 
 @contextmanager
@@ -134,17 +137,17 @@ def provider() -> Iterator[Provider]:
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
             here.asked.append(parts.path)
-            asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
+            query = {name: values[0] for name, values in parse_qs(parts.query).items()}
             if parts.path == "/.well-known/openid-configuration":
                 self.answer(200, here.metadata())
             elif parts.path == "/keys":
                 self.answer(200, here.keys())
             elif parts.path == "/authorize":
-                self.answer(302, {}, Location=here.authorise(asked))
+                self.answer(302, {}, Location=here.authorise(query))
             elif parts.path == "/userinfo" and self.headers["Authorization"] == "Bearer access":
                 self.answer(200, here.information or {"sub": here.person["sub"]})
             elif parts.path == "/end":
-                back = here.end(asked, "/account/sign-in/")
+                back = here.end(query, "/account/sign-in/")
                 self.answer(302 if back else 400, {}, **({"Location": back} if back else {}))
             elif parts.path == "/elsewhere":
                 self.answer(302, {}, Location=f"{here.issuer}/keys")
@@ -155,8 +158,8 @@ def provider() -> Iterator[Provider]:
             here.asked.append(self.path)
             text = self.rfile.read(int(self.headers["Content-Length"])).decode()
             sent = {name: values[0] for name, values in parse_qs(text).items()}
-            found = here.token(sent, self.headers.get("Authorization", ""))
-            self.answer(200 if found else 400, found or {"error": "invalid_grant"})
+            tokens = here.token(sent, self.headers.get("Authorization", ""))
+            self.answer(200 if tokens else 400, tokens or {"error": "invalid_grant"})
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     here = Provider(f"http://127.0.0.1:{server.server_address[1]}")

@@ -45,8 +45,8 @@ def ada(db: None) -> User:
 
 @pytest.fixture
 def run(ada: User) -> Run:
-    given = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
-    return Run.objects.get(pk=import_files([("a.csv", TABLE)], **given, user=ada).runs[0])
+    target = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
+    return Run.objects.get(pk=import_files([("a.csv", TABLE)], **target, user=ada).runs[0])
 
 
 # --- Forms that say more than they show ---
@@ -58,9 +58,9 @@ def test_fields_that_a_form_does_not_have_are_not_stored(ada: User) -> None:
     client.post("/account/email/", {"email": "", **more})
     client.post("/account/tokens/", {"name": "t", "days": "30", **more, "can_administer": "on"})
     client.post("/account/password/", more)
-    kept = User.objects.get(pk=ada.pk)
-    assert rights.role_of(kept) == Role.CONTRIBUTOR
-    assert (kept.is_staff, kept.is_superuser) == (False, False)
+    user = User.objects.get(pk=ada.pk)
+    assert rights.role_of(user) == Role.CONTRIBUTOR
+    assert (user.is_staff, user.is_superuser) == (False, False)
     assert tokens.ApiToken.objects.get().user == ada
 
 
@@ -83,8 +83,8 @@ def test_the_owner_of_a_study_gives_it_to_no_team_of_others(ada: User, run: Run)
     study = Study.objects.get()
     assert (study.slug, study.team, study.is_published) == ("lab", None, False)
     # Neither an import nor a job says which team has the study they make.
-    given = {"study": "New", "filesystem": "ext4", "configuration": "ext4"}
-    import_files([("a.csv", TABLE)], **given, user=ada)
+    target = {"study": "New", "filesystem": "ext4", "configuration": "ext4"}
+    import_files([("a.csv", TABLE)], **target, user=ada)
     assert Study.objects.get(slug="new").team is None
 
 
@@ -181,12 +181,12 @@ def test_no_other_method_goes_round_a_rule(ada: User, run: Run, method: str) -> 
 def test_a_number_that_no_row_can_have_is_refused_in_words(ada: User, number: str) -> None:
     team, root = Team.objects.create(name="Old"), person(Role.ADMINISTRATOR, "root")
     client = signed_in(root)
-    kept = {"role": "viewer", "is_active": "on"}
+    fields = {"role": "viewer", "is_active": "on"}
     for address, sent in (
         (f"/people/teams/{team.pk}/", {"name": "Old", "members": [number]}),
         (f"/people/teams/{team.pk}/", {"name": "Old", "luns": [number]}),
-        (f"/people/{ada.pk}/", {**kept, "teams": [number]}),
-        (f"/people/{ada.pk}/", {**kept, "luns": [number]}),
+        (f"/people/{ada.pk}/", {**fields, "teams": [number]}),
+        (f"/people/{ada.pk}/", {**fields, "luns": [number]}),
     ):
         answer = client.post(address, sent)
         assert answer.status_code == 422, (address, sent)
@@ -267,10 +267,10 @@ def test_nothing_is_kept_by_caches_where_reading_needs_an_account(
 def test_a_live_log_is_read_with_the_eyes_of_who_looks(settings: Any) -> None:
     """Also minutes later, when the study was hidden meanwhile, or the account closed."""
     ada, eve = person(Role.CONTRIBUTOR, "ada"), person(Role.VIEWER, "eve")
-    given = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
-    found = import_files([("a.csv", TABLE)], **given, user=ada).runs[0]
+    target = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
+    run_id = import_files([("a.csv", TABLE)], **target, user=ada).runs[0]
     Run.objects.update(state=RunState.RUNNING)
-    path = f"/runs/{found}/events/"
+    path = f"/runs/{run_id}/events/"
 
     async def first(user: User | None) -> tuple[int, list[bytes]]:
         client = AsyncClient()
@@ -293,9 +293,9 @@ def test_a_live_log_is_read_with_the_eyes_of_who_looks(settings: Any) -> None:
     assert b"secret phase" not in b"".join(parts)
     for user in (None, eve):
         assert asyncio.run(asyncio.wait_for(first(user), 30)) == (404, [])
-    assert events._read_and_let_go(found, 0, ada.pk) is not None
+    assert events._read_and_let_go(run_id, 0, ada.pk) is not None
     User.objects.filter(pk=ada.pk).update(is_active=False)
-    assert events._read_and_let_go(found, 0, ada.pk) is None
+    assert events._read_and_let_go(run_id, 0, ada.pk) is None
 
 
 # --- LUNs ---
@@ -342,12 +342,12 @@ def test_two_administrators_cannot_take_it_from_each_other_at_once(number: int) 
     both = [person(Role.ADMINISTRATOR, name) for name in ("ada", "eve")]
     barrier, refused = threading.Barrier(2), []
 
-    def demote(one: User, other: User) -> None:
+    def demote(admin: User, other: User) -> None:
         try:
             barrier.wait(60)
-            accounts.change(other.pk, role=Role.VIEWER, is_active=True, teams=[], luns=[], by=one)
+            accounts.change(other.pk, role=Role.VIEWER, is_active=True, teams=[], luns=[], by=admin)
         except accounts.LastAdministrator:
-            refused.append(one)
+            refused.append(admin)
         finally:
             connection.close()
 
@@ -357,8 +357,8 @@ def test_two_administrators_cannot_take_it_from_each_other_at_once(number: int) 
     for thread in threads:
         thread.join(120)
     assert len(refused) == 1
-    left = [one for one in User.objects.all() if rights.is_administrator(one)]
-    assert len(left) == 1
+    administrators = [user for user in User.objects.all() if rights.is_administrator(user)]
+    assert len(administrators) == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -376,9 +376,9 @@ def test_two_administrators_who_change_each_other_do_not_wait_for_ever(
 
     monkeypatch.setattr("fsbench_web.api.accounts.people.require_match", meet)
 
-    def change(one: User, other: User) -> None:
+    def change(admin: User, other: User) -> None:
         try:
-            _, token = tokens.create(one, "t", can_administer=True)
+            _, token = tokens.create(admin, "t", can_administer=True)
             answer = Client().patch(
                 f"/api/v1/people/{other.pk}",
                 {"teams": []},
@@ -418,13 +418,13 @@ def test_a_name_that_somebody_took_a_moment_ago_is_refused_in_words(
     root, team = person(Role.ADMINISTRATOR, "root"), Team.objects.create(name="Old")
     create, create_team = accounts.create, accounts.create_team
 
-    def late_account(*given: Any) -> Any:
+    def late_account(*arguments: Any) -> Any:
         User.objects.create_user("zoe")
-        return create(*given)
+        return create(*arguments)
 
-    def late_team(*given: Any) -> Any:
+    def late_team(*arguments: Any) -> Any:
         Team.objects.create(name="New")
-        return create_team(*given)
+        return create_team(*arguments)
 
     monkeypatch.setattr(accounts, "create", late_account)
     monkeypatch.setattr(accounts, "create_team", late_team)

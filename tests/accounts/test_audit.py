@@ -33,9 +33,9 @@ def test_every_licence_is_a_known_one(audit: ModuleType) -> None:
 
 def test_another_version_is_found(audit: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "pinned_versions", lambda: {"django": "1.0", "no-such-package": "1"})
-    found = list(audit.wrong_versions())
-    assert any("pinned is 1.0" in line for line in found)
-    assert any("not installed" in line for line in found)
+    problems = list(audit.wrong_versions())
+    assert any("pinned is 1.0" in line for line in problems)
+    assert any("not installed" in line for line in problems)
 
 
 def test_an_unknown_licence_is_found(audit: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,6 @@ def test_details_are_words_and_sizes_have_units(client: Client) -> None:
     client.force_login(person(Role.ADMINISTRATOR))
     page = client.get("/audit/").content.decode()
     # PostgreSQL keeps the keys of JSON in an order of its own.
-    for said in ("run: 7", "submitted by: ada", "serial: –", "size: 4 GiB"):
-        assert said in page
+    for detail in ("run: 7", "submitted by: ada", "serial: –", "size: 4 GiB"):
+        assert detail in page
     assert "4294967296" not in page

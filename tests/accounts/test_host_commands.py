@@ -24,8 +24,8 @@ ME = command_line.actor().removeprefix("host:")
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, *passwords: str) -> None:
-    left = iter(passwords)
-    monkeypatch.setattr(getpass, "getpass", lambda *_, **__: next(left))
+    remaining = iter(passwords)
+    monkeypatch.setattr(getpass, "getpass", lambda *_, **__: next(remaining))
 
 
 def run(*command: str, **options: object) -> str:
@@ -86,9 +86,9 @@ def test_what_an_administrator_changes_while_somebody_types_stays(
 
     monkeypatch.setattr(getpass, "getpass", slow)
     run("changepassword", "alice")
-    kept = User.objects.get()
-    assert (kept.is_active, kept.email) == (False, "new@example.org")
-    assert kept.check_password(NEW)
+    user = User.objects.get()
+    assert (user.is_active, user.email) == (False, "new@example.org")
+    assert user.check_password(NEW)
 
 
 def test_it_asks_for_no_other_password(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,9 +122,9 @@ def test_what_is_refused_leaves_password_and_log_alone(
 def test_a_superuser_is_an_entry(monkeypatch: pytest.MonkeyPatch, somebody_else: None) -> None:
     monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", NEW)
     run("createsuperuser", username="ada", email="", interactive=False)
-    made = User.objects.get()
-    assert rights.role_of(made) == Role.ADMINISTRATOR
-    assert made.check_password(NEW)
+    user = User.objects.get()
+    assert rights.role_of(user) == Role.ADMINISTRATOR
+    assert user.check_password(NEW)
     entry = AuditEntry.objects.get()
     assert (entry.who, entry.what, entry.thing) == (f"host:{ME}", "account made", "account ada")
     assert entry.detail["role"] == "administrator"
@@ -140,9 +140,9 @@ def test_a_superuser_can_be_made_by_typing(monkeypatch: pytest.MonkeyPatch, alic
     answers = iter(["alice", "fsbench", "ada", ""])
     monkeypatch.setattr("builtins.input", lambda *_: next(answers))
     typed(monkeypatch, NEW, NEW)
-    said = run("createsuperuser", stdin=Terminal())
-    assert "already taken" in said
-    assert "The audit log uses this name" in said
+    output = run("createsuperuser", stdin=Terminal())
+    assert "already taken" in output
+    assert "The audit log uses this name" in output
     assert User.objects.get(username="ada").is_superuser
     assert AuditEntry.objects.get().thing == "account ada"
 
@@ -178,16 +178,16 @@ def test_a_system_user_without_a_name_is_a_number(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("4294967295\n", None), ("0", None), ("", None), ("x", None)]
+    ("text", "expected"), [("4294967295\n", None), ("0", None), ("", None), ("x", None)]
 )
 def test_who_signed_in_on_the_host_is_said_where_it_is_somebody_else(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, said: None
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, expected: None
 ) -> None:
     """The kernel keeps it through sudo and su (proc(5), loginuid)."""
     monkeypatch.setattr(os, "getuid", lambda: 0)
-    kept = tmp_path / "loginuid"
-    kept.write_text(text)
-    monkeypatch.setattr(command_line, "_LOGIN", kept)
-    assert command_line.facts().get("signed_in_as") is said
-    kept.write_text("1")
+    loginuid = tmp_path / "loginuid"
+    loginuid.write_text(text)
+    monkeypatch.setattr(command_line, "_LOGIN", loginuid)
+    assert command_line.facts().get("signed_in_as") is expected
+    loginuid.write_text("1")
     assert command_line.facts()["signed_in_as"] == pwd.getpwuid(1).pw_name

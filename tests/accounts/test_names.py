@@ -24,7 +24,7 @@ def admin() -> User:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "words"),
     [
         ("Admin", 'an account "admin" already'),
         ("ADMIN", 'an account "admin" already'),
@@ -35,7 +35,7 @@ def admin() -> User:
     ],
 )
 @pytest.mark.parametrize("way", ["page", "api", "command", "code"])
-def test_a_name_like_another_is_refused(admin: User, way: str, name: str, said: str) -> None:
+def test_a_name_like_another_is_refused(admin: User, way: str, name: str, words: str) -> None:
     if way == "page":
         client = Client()
         client.force_login(admin)
@@ -58,20 +58,20 @@ def test_a_name_like_another_is_refused(admin: User, way: str, name: str, said: 
             call_command("createsuperuser", username=name, email="", interactive=False)
         text = str(error.value)
     else:
-        with pytest.raises(accounts.NameTaken) as taken:
+        with pytest.raises(accounts.NameTaken) as refusal:
             accounts.create(name, PASSWORD, Role.VIEWER, admin)
-        text = str(taken.value)
-    assert said in text
+        text = str(refusal.value)
+    assert words in text
     assert User.objects.get() == admin
 
 
 @pytest.mark.parametrize(
-    ("there", "other"),
+    ("existing", "other"),
     [("alice", "aIice"), ("alice", "ALICE"), ("bob0", "bobO"), ("modern", "modem"), ("a1", "al")],
 )
-def test_look_alikes_of_ascii(there: str, other: str) -> None:
-    User.objects.create_user(there)
-    assert f'"{there}"' in names.problem(other)
+def test_look_alikes_of_ascii(existing: str, other: str) -> None:
+    User.objects.create_user(existing)
+    assert f'"{existing}"' in names.problem(other)
 
 
 @pytest.mark.parametrize("name", ["ada", "admin2", "a.d-m_i+n@lab", "bdmin"])

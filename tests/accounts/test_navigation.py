@@ -62,9 +62,9 @@ def test_every_place_is_a_page_and_the_administration_is_the_administrators() ->
     assert re.search(r"<summary>some-administrator</summary>", head)
     viewer = Client()
     viewer.force_login(person(Role.VIEWER))
-    shown = viewer.get("/").content.decode().partition("</header>")[0]
-    assert "/operations/" not in shown
-    assert "/runs/new/" not in shown
+    viewer_head = viewer.get("/").content.decode().partition("</header>")[0]
+    assert "/operations/" not in viewer_head
+    assert "/runs/new/" not in viewer_head
     stranger = Client().get("/").content.decode().partition("</header>")[0]
     assert "/runs/new/" in stranger
     assert "/account/sign-in/" in stranger

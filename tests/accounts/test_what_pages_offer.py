@@ -44,8 +44,8 @@ def test_what_administrators_say_of_workloads_and_devices_is_in_the_audit_log() 
     client.post(f"/workloads/{OwnWorkload.objects.get().pk}/withdraw/")
     client.post("/hardware/box/device-rate/", {"rate": "200MB/s"})
     words = ["workload uploaded", "workload withdrawn", "device rate stated"]
-    said = AuditEntry.objects.filter(what__in=words).order_by("pk").values_list("what", "who")
-    assert list(said) == [(word, "some-administrator") for word in words]
+    entries = AuditEntry.objects.filter(what__in=words).order_by("pk").values_list("what", "who")
+    assert list(entries) == [(word, "some-administrator") for word in words]
 
 
 @pytest.mark.parametrize("is_open", [True, False])

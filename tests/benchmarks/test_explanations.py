@@ -25,5 +25,5 @@ def test_the_interval_of_a_share_is_the_exact_one(hits: int, trials: int) -> Non
 def test_without_a_difference_little_is_called_one() -> None:
     """A few of the simulation's trials, so that a rule that calls anything is seen at once."""
     draw = explanations.np.random.default_rng(3)
-    said, _ = explanations.count_hits(draw, 5, "blocks", {}, 40)
-    assert said <= 8  # of 5% that is more in 1 of 3,000 draws
+    differing, _ = explanations.count_hits(draw, 5, "blocks", {}, 40)
+    assert differing <= 8  # of 5% that is more in 1 of 3,000 draws

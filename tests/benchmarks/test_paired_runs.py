@@ -24,13 +24,13 @@ def test_the_control_is_what_one_side_changed_by_and_the_other_did_not() -> None
     """In the mean over both orders; what a place does to both sides alike cancels there."""
 
     def mean(a_changes: float, b_changes: float, *places: float) -> float:
-        found = []
+        controls = []
         for order in ("ABBA", "BAAB"):
             logs = list(places)
             logs[order.rindex("A")] += a_changes
             logs[order.rindex("B")] += b_changes
-            found.append(of_block(order, [math.exp(one) for one in logs])[1])
-        return sum(found) / 2
+            controls.append(of_block(order, [math.exp(log) for log in logs])[1])
+        return sum(controls) / 2
 
     assert mean(0.03, 0, 0, 0, 0, 0) == pytest.approx(0.03)
     assert mean(0.03, 0.03, 0, 0, 0, 0) == pytest.approx(0)
@@ -44,23 +44,25 @@ def test_a_session_is_refused_for_what_one_side_leaves_behind_not_for_a_drift(
 ) -> None:
     """The simulation itself is benchmarks/overhead/paired_control.py; here 20 of its sessions."""
     monkeypatch.setattr(paired_control, "TRIALS", 20)
-    known = {**paired_control.ALIKE, **paired_control.OF_ONE_SIDE}
-    added = next(one for title, one in known.items() if title.startswith(name))
+    disturbances = {**paired_control.ALIKE, **paired_control.OF_ONE_SIDE}
+    added = next(
+        disturbance for title, disturbance in disturbances.items() if title.startswith(name)
+    )
     refused, *_ = paired_control.percent(paired_control._normal, added)
     assert refused >= 90 if is_refused else refused <= 10
 
 
 def test_all_controls_together_have_95_percent(capsys: pytest.CaptureFixture[str]) -> None:
     values = [-0.3, *(0.01 * number for number in range(1, 8))]
-    one, of_two = Control.of(values, 1), Control.of(values, 2)
-    assert (one.level, of_two.level) == (0.95, 0.975)
-    assert of_two.low < one.low
-    assert of_two.high >= one.high
+    of_one, of_two = Control.of(values, 1), Control.of(values, 2)
+    assert (of_one.level, of_two.level) == (0.95, 0.975)
+    assert of_two.low < of_one.low
+    assert of_two.high >= of_one.high
     assert [paired_blocks.least_blocks(jobs) for jobs in (1, 2, 3)] == [6, 7, 7]
     with pytest.raises(ValueError, match=r"6 blocks .* 97.5%"):
         Control.of(values[:6], 2)
     calm = {job: [0.001 * (number % 3 - 1) for number in range(12)] for job in paired_runs.JOBS}
-    changed = {job: [one + 0.02 for one in logs] for job, logs in calm.items()}
+    changed = {job: [log + 0.02 for log in logs] for job, logs in calm.items()}
     assert paired_blocks.report(Blocks(calm, calm, calm, [1.0]), "B / A", 1.0)
     assert "2 at 97.5% each" in capsys.readouterr().out
     assert not paired_blocks.report(Blocks(calm, changed, calm, [1.0]), "B / A", 1.0)
@@ -70,10 +72,10 @@ def test_all_controls_together_have_95_percent(capsys: pytest.CaptureFixture[str
 def test_one_block_that_was_disturbed_does_not_make_the_interval_wide() -> None:
     lot = random.Random(1)
     calm = [math.log(0.995) + lot.gauss(0, 0.01) for _ in range(29)]
-    found = RatioEstimate.of([*calm, math.log(0.3)])
-    assert found.low < 0.995 < found.high
-    assert found.half_width_percent < 0.5
-    assert 50 * (found.student[2] - found.student[1]) > 3
+    estimate = RatioEstimate.of([*calm, math.log(0.3)])
+    assert estimate.low < 0.995 < estimate.high
+    assert estimate.half_width_percent < 0.5
+    assert 50 * (estimate.student[2] - estimate.student[1]) > 3
 
 
 def test_thirty_blocks_tell_one_percent_where_runs_scatter_by_two_and_a_half() -> None:
@@ -84,9 +86,9 @@ def test_thirty_blocks_tell_one_percent_where_runs_scatter_by_two_and_a_half() -
         blocks = [
             of_block("ABBA", [math.exp(lot.gauss(0, 0.025)) for _ in "ABBA"])[0] for _ in range(30)
         ]
-        found = RatioEstimate.of(blocks)
-        widths.append(found.half_width_percent)
-        held += found.low <= 1 <= found.high
+        estimate = RatioEstimate.of(blocks)
+        widths.append(estimate.half_width_percent)
+        held += estimate.low <= 1 <= estimate.high
     assert sum(width <= 1.15 for width in widths) > 180
     assert sum(widths) / 200 < 1
     assert held >= 182
@@ -101,8 +103,8 @@ def test_too_few_blocks_are_no_answer(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_the_work_of_a_second_of_a_processor_is_apart_from_speed() -> None:
-    said = '{"jobs": [{"read": {"bw": 0}, "write": {"bw": 1000}, "usr_cpu": 10, "sys_cpu": 30}]}'
-    assert paired_runs.rates_of(said) == paired_runs.Rates(1000, 2500)
+    output = '{"jobs": [{"read": {"bw": 0}, "write": {"bw": 1000}, "usr_cpu": 10, "sys_cpu": 30}]}'
+    assert paired_runs.rates_of(output) == paired_runs.Rates(1000, 2500)
 
 
 def test_a_new_block_is_not_begun_where_it_would_not_fit(
@@ -112,8 +114,8 @@ def test_a_new_block_is_not_begun_where_it_would_not_fit(
     monkeypatch.setattr(paired_runs.time, "monotonic", lambda: float(next(clock)))
     monkeypatch.setattr("runner.host.hardware.drop_caches", lambda: True)
     same = lambda job: paired_runs.Rates(1.0, 1.0)  # noqa: E731
-    found = paired_runs.in_blocks(same, same, 30, minutes=2)
-    assert {len(ratios) for ratios in found.speed.values()} == {4}
+    blocks = paired_runs.in_blocks(same, same, 30, minutes=2)
+    assert {len(ratios) for ratios in blocks.speed.values()} == {4}
 
 
 def test_windows_of_one_run_are_sampled_on_one_side_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ def test_what_was_asked_for_meanwhile_is_counted_and_told_of_one_time(
 
     measure("a visit", 4, work, counts)
     work()  # outside: not counted
-    title, _, asked = capsys.readouterr().out.partition(" ms (worker ")
+    title, _, rest = capsys.readouterr().out.partition(" ms (worker ")
     assert title.startswith("a visit: ")
-    assert asked.endswith("1.0 statements, 1.0 programs, 2.0 files and folders opened\n")
+    assert rest.endswith("1.0 statements, 1.0 programs, 2.0 files and folders opened\n")
     assert counts["programs"] == 4

@@ -34,11 +34,11 @@ def test_it_shows_the_luns_of_every_worker_with_their_state(client, runs):
 
 def test_no_path_is_said_twice(client, worker, admin_user):
     """A sparse file has a path of its own beside its loop device; a device has none."""
-    said = {
+    identities = {
         "disk1": [["Path on the host", "/dev/disk/by-id/disk1"], ["Device", "/dev/sdb"]],
         "small1": [["Path on the host", "/srv/small.img"], ["Device", "/dev/loop7"]],
     }
-    for name, identity in said.items():
+    for name, identity in identities.items():
         worker.luns.filter(name=name).update(identity=identity)
     client.force_login(admin_user)
     small = worker.luns.get(name="small1")
@@ -78,14 +78,14 @@ def test_no_lun_of_a_silent_worker_is_shown_as_free(client, runs, admin_user):
         assert ">free</span>" not in page, address
         assert since in page, address
         assert f">in use by run {runs[0].pk}<" not in page, address
-    luns = {one["name"]: one for one in client.get("/api/v1/luns").json()["luns"]}
-    assert {one["state"] for one in luns.values()} == {"not known"}
-    assert all(one["problem"].startswith("The worker lab1 has sent no") for one in luns.values())
+    luns = {lun["name"]: lun for lun in client.get("/api/v1/luns").json()["luns"]}
+    assert {lun["state"] for lun in luns.values()} == {"not known"}
+    assert all(lun["problem"].startswith("The worker lab1 has sent no") for lun in luns.values())
     assert luns["disk1"]["run"] == runs[0].pk
     assert datetime.fromisoformat(luns["disk1"]["silent_since"]) - seen_at < timedelta(seconds=1)
     Worker.objects.update(seen_at=timezone.now())
-    luns = {one["name"]: one for one in client.get("/api/v1/luns").json()["luns"]}
-    assert {name: one["state"] for name, one in luns.items()} == {
+    luns = {lun["name"]: lun for lun in client.get("/api/v1/luns").json()["luns"]}
+    assert {name: lun["state"] for name, lun in luns.items()} == {
         "disk1": "in use",
         "small1": "free",
         "log1": "for journals",

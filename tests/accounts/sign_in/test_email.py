@@ -30,9 +30,9 @@ def hers(ada: User) -> Client:
 
 
 def link() -> str:
-    found = re.search(r"http://testserver(/account/email/\S+)", str(mail.outbox[-1].body))
-    assert found is not None
-    return found[1]
+    match = re.search(r"http://testserver(/account/email/\S+)", str(mail.outbox[-1].body))
+    assert match is not None
+    return match[1]
 
 
 def address_of(user: User) -> str:
@@ -67,8 +67,8 @@ def test_a_link_is_good_for_a_day_and_ours(
 ) -> None:
     hers.post(ASK, {"email": "ada@example.org"})
     assert hers.post(link()[:-2] + "x/").status_code == 404
-    said = {"user": ada.pk, "email": "x@example.org", "was": ""}
-    assert hers.post(f"{ASK}{signing.dumps(said, salt='another')}/").status_code == 404
+    signed = {"user": ada.pk, "email": "x@example.org", "was": ""}
+    assert hers.post(f"{ASK}{signing.dumps(signed, salt='another')}/").status_code == 404
     monkeypatch.setattr(email_views, "GOOD_FOR", timedelta(seconds=-1))
     assert hers.post(link()).status_code == 404
     assert address_of(ada) == ""

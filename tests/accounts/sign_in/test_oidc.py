@@ -76,8 +76,8 @@ def test_a_new_person_gets_an_account_with_the_default_role(
     assert (row.provider, row.uid, row.extra_data) == (service.issuer, "248289761001", {})
     assert not SocialToken.objects.exists()
     assert client.session.get_expiry_age() == settings.SESSION_COOKIE_AGE
-    said = AuditEntry.objects.order_by("pk")
-    assert [(one.who, one.what, one.detail["subject"]) for one in said] == [
+    entries = AuditEntry.objects.order_by("pk")
+    assert [(entry.who, entry.what, entry.detail["subject"]) for entry in entries] == [
         ("fsbench", "account made", "248289761001"),
         ("jane", "signed in", "248289761001"),
     ]
@@ -108,9 +108,9 @@ def test_name_and_email_of_an_administrator_open_nothing(
     }
     assert sign_in(client).status_code == 302
     assert name_of(client) == "ROOT-2"
-    made = User.objects.get(username="ROOT-2")
-    assert rights.role_of(made) == Role.VIEWER
-    assert made.email == ("root@example.org" if is_verified is True else "")
+    user = User.objects.get(username="ROOT-2")
+    assert rights.role_of(user) == Role.VIEWER
+    assert user.email == ("root@example.org" if is_verified is True else "")
     root.refresh_from_db()
     assert root.has_usable_password()
     assert not SocialAccount.objects.filter(user=root).exists()
@@ -126,34 +126,38 @@ def test_names_are_plain_free_and_not_of_the_audit_log(service: Provider) -> Non
         ("f", "\0\n", "person"),
         ("g", "x" * 500, "x" * 60),
     ]
-    for subject, wanted, _ in names:
-        service.person = {"sub": subject, "preferred_username": wanted}
-        assert sign_in(Client()).status_code == 302, wanted
+    for subject, preferred, _ in names:
+        service.person = {"sub": subject, "preferred_username": preferred}
+        assert sign_in(Client()).status_code == 302, preferred
     for subject, _, name in names:
         assert SocialAccount.objects.get(uid=subject).user.get_username() == name
 
 
 def signed_with_another_key(provider: Provider) -> Callable[[Claims], str]:
-    return lambda said: jwt.encode(said, _key(), "RS256", headers={"kid": provider.kid})
+    return lambda claims: jwt.encode(claims, _key(), "RS256", headers={"kid": provider.kid})
 
 
 def with_claims(provider: Provider, **changed: object) -> Callable[[Claims], str]:
-    def spoil(said: Claims) -> str:
-        kept = {**said, **changed}
-        return provider.signed({name: one for name, one in kept.items() if one is not None})
+    def spoil(claims: Claims) -> str:
+        spoilt = {**claims, **changed}
+        return provider.signed({name: value for name, value in spoilt.items() if value is not None})
 
     return spoil
 
 
 SPOILT: dict[str, Callable[[Provider], Callable[[Claims], str]]] = {
     "another key": signed_with_another_key,
-    "unknown key": lambda p: lambda said: jwt.encode(said, p.key, "RS256", headers={"kid": "two"}),
-    "unsigned": lambda p: lambda said: jwt.encode(said, None, "none", headers={"kid": p.kid}),
-    "our own secret": lambda p: (
-        lambda said: jwt.encode(said, CLIENT_SECRET.ljust(32, "."), "HS256", headers={"kid": p.kid})
+    "unknown key": lambda p: (
+        lambda claims: jwt.encode(claims, p.key, "RS256", headers={"kid": "two"})
     ),
-    "changed afterwards": lambda p: lambda said: changed_afterwards(p.signed(said)),
-    "no token": lambda p: lambda said: "no.token.at-all",
+    "unsigned": lambda p: lambda claims: jwt.encode(claims, None, "none", headers={"kid": p.kid}),
+    "our own secret": lambda p: (
+        lambda claims: jwt.encode(
+            claims, CLIENT_SECRET.ljust(32, "."), "HS256", headers={"kid": p.kid}
+        )
+    ),
+    "changed afterwards": lambda p: lambda claims: changed_afterwards(p.signed(claims)),
+    "no token": lambda p: lambda claims: "no.token.at-all",
     "wrong audience": lambda p: with_claims(p, aud="another-client"),
     "for others too": lambda p: with_claims(p, aud=[CLIENT_ID, "another-client"]),
     "another party": lambda p: with_claims(p, azp="another-client"),
@@ -172,8 +176,8 @@ SPOILT: dict[str, Callable[[Provider], Callable[[Claims], str]]] = {
 
 def changed_afterwards(token: str) -> str:
     header, _, signature = token.split(".")
-    said = jwt.decode(token, options={"verify_signature": False}) | {"sub": "root"}
-    return f"{header}.{jwt.encode(said, None, 'none').split('.')[1]}.{signature}"
+    claims = jwt.decode(token, options={"verify_signature": False}) | {"sub": "root"}
+    return f"{header}.{jwt.encode(claims, None, 'none').split('.')[1]}.{signature}"
 
 
 @pytest.mark.parametrize("how", SPOILT)
@@ -570,12 +574,14 @@ def test_who_comes_from_the_service_is_not_asked_for_a_password_of_ones_own(
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     sign_in(client)
     root = person(Role.ADMINISTRATOR, "root")
-    given = accounts.set_password(User.objects.get(username="jane").pk, root, revokes_tokens=False)
+    password = accounts.set_password(
+        User.objects.get(username="jane").pk, root, revokes_tokens=False
+    )
     assert name_of(client) is None
     assert sign_in(client).status_code == 302
     assert name_of(client) == "jane"
     other = Client()
-    sent = {"username": "jane", "password": given}
+    sent = {"username": "jane", "password": password}
     assert other.post("/account/sign-in/", sent).status_code == 302
     assert other.get("/luns/")["Location"].startswith("/account/password/")
     assert sign_in(other).status_code == 302

@@ -23,9 +23,9 @@ def root() -> Client:
 
 
 def shown(page: bytes) -> str:
-    found = re.findall(r'<pre class="cmd">([^<]+)</pre>', page.decode())
-    assert len(found) == 1
-    return str(found[0])
+    passwords = re.findall(r'<pre class="cmd">([^<]+)</pre>', page.decode())
+    assert len(passwords) == 1
+    return str(passwords[0])
 
 
 def sign_in(name: str, password: str) -> int:
@@ -121,13 +121,13 @@ def test_without_passwords_a_program_makes_an_account_that_has_none(
 ) -> None:
     settings.PASSWORD_SIGN_IN = False
     named = {"username": "carol", "role": "viewer"}
-    made = root.post("/api/v1/people", named, content_type="application/json")
-    assert made.status_code == 201
+    response = root.post("/api/v1/people", named, content_type="application/json")
+    assert response.status_code == 201
     assert not User.objects.get(username="carol").has_usable_password()
-    given = {**named, "username": "dave", "password": "correct horse battery"}
-    refused = root.post("/api/v1/people", given, content_type="application/json")
+    with_password = {**named, "username": "dave", "password": "correct horse battery"}
+    refused = root.post("/api/v1/people", with_password, content_type="application/json")
     assert refused.status_code == 422
-    assert [one["field"] for one in refused.json()["errors"]] == ["password"]
+    assert [error["field"] for error in refused.json()["errors"]] == ["password"]
     assert not User.objects.filter(username="dave").exists()
 
 
@@ -135,4 +135,4 @@ def test_with_passwords_an_account_needs_one(root: Client) -> None:
     named = {"username": "carol", "role": "viewer"}
     refused = root.post("/api/v1/people", named, content_type="application/json")
     assert refused.status_code == 422
-    assert [one["field"] for one in refused.json()["errors"]] == ["password"]
+    assert [error["field"] for error in refused.json()["errors"]] == ["password"]

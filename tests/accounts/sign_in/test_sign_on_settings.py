@@ -25,7 +25,7 @@ def test_it_is_off_until_a_provider_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_it_reads_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = read(
+    sign_on = read(
         monkeypatch,
         **GOOD,
         FSBENCH_OIDC_NAME="Example Login",
@@ -36,7 +36,7 @@ def test_it_reads_everything(monkeypatch: pytest.MonkeyPatch) -> None:
         FSBENCH_OIDC_ROLES="admins=administrator; cn=lab,dc=example=operator",
         FSBENCH_OIDC_TEAMS="lab=Storage lab;",
     )
-    assert found == openid_settings.SignOn(
+    assert sign_on == openid_settings.SignOn(
         issuer="https://login.example/realms/storage",
         client_id="fsbench",
         secret="a-secret-of-some-length",

@@ -82,8 +82,8 @@ def test_an_ipv6_site_is_one_sender_however_many_networks_it_has(alice: User) ->
 def test_a_forwarded_address_written_by_the_sprayer_is_not_believed(alice: User) -> None:
     spray("192.0.2.1", throttle.ADDRESS_LIMIT - 2)
     for number in range(2):
-        told = {"X-Forwarded-For": f"198.51.100.{number}", "X-Real-IP": f"198.51.100.{number}"}
-        client = Client(REMOTE_ADDR="192.0.2.1", headers=told)
+        headers = {"X-Forwarded-For": f"198.51.100.{number}", "X-Real-IP": f"198.51.100.{number}"}
+        client = Client(REMOTE_ADDR="192.0.2.1", headers=headers)
         assert sign_in(client, f"other-{number}", SPRAYED) == 422
     assert sign_in(Client(REMOTE_ADDR="192.0.2.1"), "alice") == 429
 
@@ -180,13 +180,13 @@ def test_the_mark_is_for_this_server_alone_and_names_nobody(
     alice: User, settings: Settings
 ) -> None:
     answer = Client().post(SIGN_IN, {"username": "alice", "password": PASSWORD})
-    kept = answer.cookies["fsbench-known"]
-    assert (kept["httponly"], kept["samesite"], kept["path"]) == (True, "Lax", "/")
-    assert "alice" not in kept.value
+    cookie = answer.cookies["fsbench-known"]
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Lax", "/")
+    assert "alice" not in cookie.value
     settings.HTTPS = True
     answer = Client().post(SIGN_IN, {"username": "alice", "password": PASSWORD})
-    kept = answer.cookies["__Host-fsbench-known"]
-    assert (kept["secure"], kept["path"], kept["domain"]) == (True, "/", "")
+    cookie = answer.cookies["__Host-fsbench-known"]
+    assert (cookie["secure"], cookie["path"], cookie["domain"]) == (True, "/", "")
 
 
 def test_failed_sign_ins_leave_no_mark(alice: User) -> None:

@@ -18,15 +18,15 @@ QUICK = workload_of("fio-depths", {"file_mb": 8})
 
 def test_one_device_is_made_with_its_options_and_mounted_by_the_kernel_alone() -> None:
     options = {"compression": "zstd:1", "encoded_extent_max_kb": "128", "atime": "noatime"}
-    made = mkfs_command("bcachefs", options, "/dev/a")
-    assert made == [*PLAIN, "--encoded_extent_max=128k", "--compression=zstd:1", "/dev/a"]
+    mkfs = mkfs_command("bcachefs", options, "/dev/a")
+    assert mkfs == [*PLAIN, "--encoded_extent_max=128k", "--compression=zstd:1", "/dev/a"]
     mounted = mount_command("bcachefs", options, "/dev/a", "/mnt")
     assert mounted == ["mount", "-i", "-t", "bcachefs", "-o", "noatime", "/dev/a", "/mnt"]
 
 
 def test_every_device_is_named_when_it_is_made_and_mounted() -> None:
-    made = mkfs_command("bcachefs", {"data_replicas": "2"}, "/dev/a", further=["/dev/b"])
-    assert made == [*PLAIN, "--data_replicas=2", "/dev/a", "/dev/b"]
+    mkfs = mkfs_command("bcachefs", {"data_replicas": "2"}, "/dev/a", further=["/dev/b"])
+    assert mkfs == [*PLAIN, "--data_replicas=2", "/dev/a", "/dev/b"]
     mounted = mount_command("bcachefs", {}, "/dev/a", "/mnt", further=["/dev/b"], caches=["/dev/c"])
     assert mounted[-2:] == ["/dev/a:/dev/b:/dev/c", "/mnt"]
 
@@ -35,8 +35,8 @@ def test_every_device_is_named_when_it_is_made_and_mounted() -> None:
     ("options", "foreground"), [({}, "cache"), ({"cache_mode": "writearound"}, "data")]
 )
 def test_a_cache_is_a_target_of_its_own(options: dict[str, str], foreground: str) -> None:
-    found = mkfs_command("bcachefs", options, "/dev/a", further=["/dev/b"], caches=["/dev/c"])
-    assert found[len(PLAIN) :] == [
+    mkfs = mkfs_command("bcachefs", options, "/dev/a", further=["/dev/b"], caches=["/dev/c"])
+    assert mkfs[len(PLAIN) :] == [
         *(f"--foreground_target={foreground}", "--promote_target=cache"),
         *("--background_target=data", "--label=data.data0", "/dev/a"),
         *("--label=data.data1", "/dev/b", "--label=cache.cache0", "/dev/c"),
@@ -45,7 +45,7 @@ def test_a_cache_is_a_target_of_its_own(options: dict[str, str], foreground: str
 
 def test_a_layer_that_uses_the_cache_leaves_none_to_the_file_system() -> None:
     members = [Member("cache", "/dev/c", 2**30)]
-    for layers, left in (
+    for layers, has_cache in (
         ([], True),
         ([Layer.of({"layer": "bcache", "cache_mode": "writeback"})], False),
     ):
@@ -55,8 +55,8 @@ def test_a_layer_that_uses_the_cache_leaves_none_to_the_file_system() -> None:
             members=members,
             layers=layers,
         )
-        (made,) = [one.argv for one in commands if one.phase == "mkfs"]
-        assert ("--label=cache.cache0" in made) == left
+        (mkfs,) = [command.argv for command in commands if command.phase == "mkfs"]
+        assert ("--label=cache.cache0" in mkfs) == has_cache
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_a_layer_that_uses_the_cache_leaves_none_to_the_file_system() -> None:
 def test_what_does_not_go_together_is_refused_in_words(
     options: dict[str, str], shape: LunCounts, words: str
 ) -> None:
-    (said,) = option_conflicts("bcachefs", options, None, shape=shape)
-    assert words in said
+    (conflict,) = option_conflicts("bcachefs", options, None, shape=shape)
+    assert words in conflict
 
 
 def test_what_goes_together_is_not_refused() -> None:

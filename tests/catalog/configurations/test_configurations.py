@@ -18,19 +18,19 @@ from fsbench_web.studies.series import series_for
 
 @pytest.mark.django_db
 def test_the_same_options_are_one_row() -> None:
-    one = configuration_for("ext4", {"atime": "noatime", "journal_mode": "writeback"}, "bfq")
-    two = configuration_for("ext4", {"journal_mode": "writeback", "atime": "noatime"}, "bfq")
-    assert one.pk == two.pk
-    assert one.label == "ext4_wb_noatime_bfq"
-    assert configuration_for("ext4", {"atime": "noatime", "journal_mode": ""}).pk != one.pk
+    first = configuration_for("ext4", {"atime": "noatime", "journal_mode": "writeback"}, "bfq")
+    second = configuration_for("ext4", {"journal_mode": "writeback", "atime": "noatime"}, "bfq")
+    assert first.pk == second.pk
+    assert first.label == "ext4_wb_noatime_bfq"
+    assert configuration_for("ext4", {"atime": "noatime", "journal_mode": ""}).pk != first.pk
 
 
 @pytest.mark.django_db
 def test_a_number_and_its_text_are_the_same_option() -> None:
-    one = configuration_for("xfs", {"agcount": 4})
-    assert one.options == {"agcount": "4"}
-    assert configuration_for("xfs", {"agcount": "4"}).pk == one.pk
-    assert configuration_for("xfs", {"agcount": "004"}).pk == one.pk
+    configuration = configuration_for("xfs", {"agcount": 4})
+    assert configuration.options == {"agcount": "4"}
+    assert configuration_for("xfs", {"agcount": "4"}).pk == configuration.pk
+    assert configuration_for("xfs", {"agcount": "004"}).pk == configuration.pk
 
 
 @pytest.mark.django_db
@@ -77,12 +77,12 @@ def test_what_is_not_on_the_list_is_refused_in_words(
 
 @pytest.mark.django_db
 def test_a_label_of_known_parts_is_a_known_configuration() -> None:
-    found = from_label("ext3_wb_noatime_dl_xj")
-    assert found.is_known
-    assert found.options == {"journal_mode": "writeback", "atime": "noatime"}
-    assert (found.scheduler, found.external_journal) == ("mq-deadline", True)
-    assert found.label == "ext3_wb_noatime_dl_xj"
-    assert from_label("ext3_xj_dl_noatime_wb").pk == found.pk
+    configuration = from_label("ext3_wb_noatime_dl_xj")
+    assert configuration.is_known
+    assert configuration.options == {"journal_mode": "writeback", "atime": "noatime"}
+    assert (configuration.scheduler, configuration.external_journal) == ("mq-deadline", True)
+    assert configuration.label == "ext3_wb_noatime_dl_xj"
+    assert from_label("ext3_xj_dl_noatime_wb").pk == configuration.pk
 
 
 @pytest.mark.django_db
@@ -90,16 +90,20 @@ def test_a_label_of_known_parts_is_a_known_configuration() -> None:
     "label", ["reiser4_noatime", "ext4_turbo", "ext2_xj", "ext4_noatime_noatime"]
 )
 def test_other_labels_are_kept_as_they_are(label: str) -> None:
-    found = from_label(label)
-    assert not found.is_known
-    assert (found.label, found.filesystem) == (label, label.split("_")[0])
-    assert from_label(label).pk == found.pk
+    configuration = from_label(label)
+    assert not configuration.is_known
+    assert (configuration.label, configuration.filesystem) == (label, label.split("_")[0])
+    assert from_label(label).pk == configuration.pk
 
 
 @pytest.mark.django_db
 def test_a_label_of_another_file_system_is_not_understood_as_that() -> None:
-    found = from_label("tuned", "ext4")
-    assert (found.label, found.filesystem, found.is_known) == ("tuned", "ext4", False)
+    configuration = from_label("tuned", "ext4")
+    assert (configuration.label, configuration.filesystem, configuration.is_known) == (
+        "tuned",
+        "ext4",
+        False,
+    )
     assert from_label("xfs_noatime", "ext4").is_known is False
 
 
@@ -114,12 +118,12 @@ def test_many_at_once_make_one_row() -> None:
 
     def make(number: int) -> tuple[int, int]:
         try:
-            found = configuration_for("xfs", {"agcount": 8, "atime": "noatime"}, "none")
-            return found.pk, series_for(study, found, kernel="6.1").pk
+            configuration = configuration_for("xfs", {"agcount": 8, "atime": "noatime"}, "none")
+            return configuration.pk, series_for(study, configuration, kernel="6.1").pk
         finally:
             connection.close()
 
     with ThreadPoolExecutor(8) as pool:
-        made = set(pool.map(make, range(24)))
-    assert len(made) == 1
+        keys = set(pool.map(make, range(24)))
+    assert len(keys) == 1
     assert FilesystemConfiguration.objects.count() == Series.objects.count() == 1

@@ -64,12 +64,14 @@ def test_labels_are_read_back(slug: str, options: dict[str, str], label: str) ->
 
 
 def test_which_workloads_miss_something_on_exfat() -> None:
-    refused = {slug for slug, one in presets().items() if workload_problem("exfat", one.workload())}
+    refused = {
+        slug for slug, preset in presets().items() if workload_problem("exfat", preset.workload())
+    }
     assert refused == NOT_ON_EXFAT
     complete = [slug for slug, spec in FILESYSTEMS.items() if not spec.lacks]
     assert set(FILESYSTEMS) - set(complete) == {"exfat"}
-    for one in presets().values():
-        assert not any(workload_problem(slug, one.workload()) for slug in complete)
+    for preset in presets().values():
+        assert not any(workload_problem(slug, preset.workload()) for slug in complete)
 
 
 def test_nothing_is_planned_of_what_would_fail() -> None:

@@ -23,8 +23,8 @@ def test_ext_makes_the_journal_first_with_the_block_size_of_the_file_system() ->
         *("mke2fs", "-q", "-F", "-O", "journal_dev", "-b", "1024", "-L", "fsbench", "/dev/log")
     ]
     assert journal_command("ext4", {}, LOG)[5:7] == ["-b", "4096"]
-    made = mkfs_command("ext3", options, "/dev/data", LOG)
-    assert made[-5:] == ["-b", "1024", "-J", "device=/dev/log", "/dev/data"]
+    mkfs = mkfs_command("ext3", options, "/dev/data", LOG)
+    assert mkfs[-5:] == ["-b", "1024", "-J", "device=/dev/log", "/dev/data"]
     assert mount_command("ext3", options, "/dev/data", "/m", LOG) == [
         *("mount", "-t", "ext3", "-o", "data=journal", "/dev/data", "/m")
     ]
@@ -43,8 +43,8 @@ def test_the_log_of_xfs_is_named_for_mkfs_and_for_mount() -> None:
 
 @pytest.mark.parametrize(("mib", "is_capped"), [(64, False), (2038, False), (2039, True)])
 def test_a_log_that_is_larger_than_xfs_takes_is_used_in_part(mib: int, is_capped: bool) -> None:
-    made = mkfs_command("xfs", {}, "/dev/data", JournalLun("/dev/log", mib * 2**20))
-    assert ("size=2038m" in made) == is_capped
+    mkfs = mkfs_command("xfs", {}, "/dev/data", JournalLun("/dev/log", mib * 2**20))
+    assert ("size=2038m" in mkfs) == is_capped
 
 
 def test_jfs_and_reiserfs() -> None:

@@ -42,9 +42,9 @@ def test_every_label_reads_back(configuration: tuple[str, dict[str, str], str, b
 
 @given(configurations(), configurations())
 def test_different_configurations_have_different_labels(
-    one: tuple[str, dict[str, str], str, bool], two: tuple[str, dict[str, str], str, bool]
+    first: tuple[str, dict[str, str], str, bool], second: tuple[str, dict[str, str], str, bool]
 ) -> None:
-    assert (one == two) == (configuration_label(*one) == configuration_label(*two))
+    assert (first == second) == (configuration_label(*first) == configuration_label(*second))
 
 
 def test_the_labels_of_the_paper_are_ours() -> None:

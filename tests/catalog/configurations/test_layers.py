@@ -32,13 +32,13 @@ EACH = [
 ]
 
 
-def layers(*said: dict[str, object]) -> tuple[Layer, ...]:
-    return tuple(Layer.of(one) for one in said)
+def layers(*documents: dict[str, object]) -> tuple[Layer, ...]:
+    return tuple(Layer.of(document) for document in documents)
 
 
-@pytest.mark.parametrize("said", EACH, ids=lambda said: "-".join(said.values()))
-def test_every_layer_is_read_again_from_its_label_and_row(said: dict[str, str]) -> None:
-    layer = Layer.of(said)
+@pytest.mark.parametrize("document", EACH, ids=lambda document: "-".join(document.values()))
+def test_every_layer_is_read_again_from_its_label_and_row(document: dict[str, str]) -> None:
+    layer = Layer.of(document)
     assert layer_of_label(layer.label) == layer
     assert Layer.of(layer.stored()) == layer
     shape = LunCounts(2, cache=1, layers=(layer, Layer("luks")))
@@ -60,7 +60,7 @@ def test_labels_and_words_stay_readable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("document", "words"),
     [
         ({}, '"None" is no layer'),
         ({"layer": "drbd"}, "write one of md, lvm, luks, integrity, bcache"),
@@ -70,9 +70,9 @@ def test_labels_and_words_stay_readable() -> None:
         ({"layer": "luks", "key_bits": 128}, "is not one of 256, 512"),
     ],
 )
-def test_what_is_on_no_list_is_refused(said: dict[str, object], words: str) -> None:
+def test_what_is_on_no_list_is_refused(document: dict[str, object], words: str) -> None:
     with pytest.raises(OptionError, match=words):
-        Layer.of(said)
+        Layer.of(document)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_is_no_part_of_a_label_says_no_layer(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "data", "caches", "words"),
+    ("documents", "data", "caches", "words"),
     [
         ([{"layer": "md", "level": "raid5"}], 2, 0, "made of 3 devices or more, and here of 2"),
         ([{"layer": "md", "level": "raid1", "chunk_kb": 64}], 2, 0, "raid1 has no chunks"),
@@ -120,29 +120,29 @@ def test_what_is_no_part_of_a_label_says_no_layer(word: str) -> None:
     ],
 )
 def test_layers_that_cannot_be_are_refused_in_words(
-    said: list[dict[str, object]], data: int, caches: int, words: str
+    documents: list[dict[str, object]], data: int, caches: int, words: str
 ) -> None:
-    (found,) = conflicts(layers(*said), data, caches)
-    assert words in found
+    (conflict,) = conflicts(layers(*documents), data, caches)
+    assert words in conflict
 
 
 def test_a_file_system_on_one_device_needs_a_layer_that_joins() -> None:
     luks, md = layers({"layer": "luks"}, {"layer": "md", "level": "raid1"})
     assert (remaining_devices((luks,), 2), remaining_devices((luks, md), 2)) == (2, 1)
-    (said,) = option_conflicts("ext4", {}, None, shape=LunCounts(2, layers=(luks,)))
-    assert "need a layer that joins the LUNs: md or lvm" in said
+    (conflict,) = option_conflicts("ext4", {}, None, shape=LunCounts(2, layers=(luks,)))
+    assert "need a layer that joins the LUNs: md or lvm" in conflict
     assert not list(option_conflicts("ext4", {}, None, shape=LunCounts(2, layers=(luks, md))))
     assert not list(option_conflicts("btrfs", {}, None, shape=LunCounts(2, layers=(luks,))))
     raid1 = {"data_profile": "raid1"}
-    (said,) = option_conflicts("btrfs", raid1, None, shape=LunCounts(2, layers=(md,)))
-    assert "made over 2 devices or more, and here over 1" in said
+    (conflict,) = option_conflicts("btrfs", raid1, None, shape=LunCounts(2, layers=(md,)))
+    assert "made over 2 devices or more, and here over 1" in conflict
 
 
 def test_layers_are_undone_in_the_reverse_order_and_leave_no_device_unwiped() -> None:
     stack = layers({"layer": "luks"}, {"layer": "md", "level": "raid1"})
-    found = layer_commands(stack, ["/dev/vda", "/dev/vdb"], [GIB, GIB])
-    assert found.devices == ("/dev/md1",)
-    assert [argv[:2] for argv, _ in found.assemble] == [
+    commands = layer_commands(stack, ["/dev/vda", "/dev/vdb"], [GIB, GIB])
+    assert commands.devices == ("/dev/md1",)
+    assert [argv[:2] for argv, _ in commands.assemble] == [
         ("cryptsetup", "luksFormat"),
         ("cryptsetup", "open"),
         ("cryptsetup", "luksFormat"),
@@ -150,7 +150,7 @@ def test_layers_are_undone_in_the_reverse_order_and_leave_no_device_unwiped() ->
         ("mdadm", "--create"),
         ("fsbench-resync", "md1"),
     ]
-    assert [argv for argv, _ in found.disassemble] == [
+    assert [argv for argv, _ in commands.disassemble] == [
         ("mdadm", "--stop", "/dev/md1"),
         ("wipefs", "--all", "/dev/mapper/fsbench0-0", "/dev/mapper/fsbench0-1"),
         ("cryptsetup", "close", "fsbench0-1"),
@@ -164,13 +164,13 @@ def test_checksums_are_labelled_before_all_is_written_and_a_cache_is_of_all_devi
         {"layer": "integrity", "algorithm": "sha256", "writes": "direct", "sector_size": 4096},
         {"layer": "bcache", "cache_mode": "writeback", "bucket_kb": 64, "sequential": "cached"},
     )
-    found = layer_commands(stack, ["/dev/vda"], [GIB], ["/dev/vdb"])
-    assert found.devices == ("/dev/bcache0",)
+    commands = layer_commands(stack, ["/dev/vda"], [GIB], ["/dev/vdb"])
+    assert commands.devices == ("/dev/bcache0",)
     mapped, how = "/dev/mapper/fsbench0-0", ("--integrity", "sha256", "--integrity-no-journal")
     made_of = ("make-bcache", "--cset-uuid", OWN_CACHE_UUID)
     label = ("dd", "of=/dev/vda", "bs=1", "seek=1024", "status=none", "conv=notrunc,nocreat,fsync")
     make = ("integritysetup", "format", "--batch-mode", "--no-wipe", *how, "--sector-size", "4096")
-    assert found.assemble == (
+    assert commands.assemble == (
         ((*make, "/dev/vda"), ""),
         *(
             (label, OWN_LABEL),
@@ -188,7 +188,7 @@ def test_checksums_are_labelled_before_all_is_written_and_a_cache_is_of_all_devi
             ),
         ),
     )
-    assert [argv for argv, _ in found.disassemble] == [
+    assert [argv for argv, _ in commands.disassemble] == [
         ("fsbench-bcache", "stop", "--cache=/dev/vdb", mapped),
         ("wipefs", "--all", mapped, "/dev/vdb"),
         ("integritysetup", "close", "fsbench0-0"),
@@ -205,20 +205,20 @@ def test_a_cache_of_bcache_has_more_than_512_buckets() -> None:
 
 def test_every_command_names_the_devices_of_its_stack_and_no_other() -> None:
     """Of each layer with each option: a path of /dev is a LUN's, or was made by the layer below."""
-    for said in EACH:
-        stack = (Layer.of(said), Layer("luks"))
+    for document in EACH:
+        stack = (Layer.of(document), Layer("luks"))
         luns, cache = [f"/dev/vd{letter}" for letter in "abcd"], ["/dev/vde"]
-        found = layer_commands(stack, luns, [GIB] * 4, cache)
-        known = {*luns, *cache, "/dev/md0", "/dev/mapper/fsbench0-data"}
-        known |= {f"/dev/bcache{place}" for place in range(4)}
-        known |= {f"/dev/mapper/fsbench{n}-{place}" for n in (0, 1) for place in range(4)}
-        commands = [*found.assemble, *found.disassemble]
+        of_stack = layer_commands(stack, luns, [GIB] * 4, cache)
+        devices = {*luns, *cache, "/dev/md0", "/dev/mapper/fsbench0-data"}
+        devices |= {f"/dev/bcache{place}" for place in range(4)}
+        devices |= {f"/dev/mapper/fsbench{n}-{place}" for n in (0, 1) for place in range(4)}
+        commands = [*of_stack.assemble, *of_stack.disassemble]
         words = {word.rpartition("=")[2] for argv, _ in commands for word in argv}
         named = {word for word in words if word.startswith("/dev/")}
-        assert named <= known, said
+        assert named <= devices, document
         assert {argv[0] for argv, _ in commands} - OF_EVERY_SYSTEM <= set(PROGRAMS)
-        (last, _) = found.disassemble[-1]
-        has_cache = "cache_mode" in said
+        (last, _) = of_stack.disassemble[-1]
+        has_cache = "cache_mode" in document
         assert last == ("wipefs", "--all", *luns, *(cache if has_cache else []))
 
 
@@ -249,15 +249,15 @@ def test_a_run_wipes_prepares_layers_measures_and_takes_down() -> None:
         layers=layers({"layer": "lvm", "layout": "striped", "cache_mode": "writethrough"}),
         probe_s=5,
     )
-    phases = list(dict.fromkeys(one.phase for one in commands))
+    phases = list(dict.fromkeys(command.phase for command in commands))
     assert phases == [
         *("wipe", "discard", "layer", "probe", "mkfs", "mount", "benchmark", "unmount", "teardown")
     ]
     # The device that layers make of them, and no LUN of its own.
-    (probe,) = (one for one in commands if one.phase == "probe")
+    (probe,) = (command for command in commands if command.phase == "probe")
     assert probe.argv[-1] == "/dev/mapper/fsbench0-data"
     assert commands[0].argv == ("wipefs", "--all", "/dev/vda", "/dev/vdb", "/dev/vdc")
-    mkfs = next(one for one in commands if one.phase == "mkfs")
+    mkfs = next(command for command in commands if command.phase == "mkfs")
     assert mkfs.argv[-1] == "/dev/mapper/fsbench0-data"
 
 
@@ -268,5 +268,5 @@ def test_below_the_layers_of_one_lun_the_lun_itself_is_measured() -> None:
     commands = run_commands(
         *("ext4", {}, workload, "/dev/vda", "/mnt", True), size_bytes=GIB, layers=alone, probe_s=5
     )
-    assert [one.phase for one in commands][:3] == ["wipe", "probe", "layer"]
+    assert [command.phase for command in commands][:3] == ["wipe", "probe", "layer"]
     assert commands[1].argv == ("fsbench-probe", "--seconds", "5", "/dev/vda")

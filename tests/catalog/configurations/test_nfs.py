@@ -41,16 +41,16 @@ def test_the_file_system_itself_is_made_and_mounted_as_without_it(slug: str) -> 
 
 
 def test_only_those_that_can_be_exported_have_it() -> None:
-    having = {slug for slug, one in FILESYSTEMS.items() if nfs.NFS in one.options}
+    having = {slug for slug, spec in FILESYSTEMS.items() if nfs.NFS in spec.options}
     assert having == {"ext4", "xfs", "btrfs"}
 
 
 def test_each_unmounting_is_the_reverse_of_mounting() -> None:
     served = plan({"nfs": "4.2"})
-    said = [" ".join(one.argv[:2]) for one in served.steps if one.phase != "benchmark"]
+    steps = [" ".join(step.argv[:2]) for step in served.steps if step.phase != "benchmark"]
     up = ["mount -t", "fsbench-nfs up", "mount -t"]
     down = ["umount /mnt/fsbench", "fsbench-nfs down", "umount /mnt/fsbench"]
-    assert said == ["mkfs.xfs -q", *up, *[*down, *up] * 2, *down]
+    assert steps == ["mkfs.xfs -q", *up, *[*down, *up] * 2, *down]
     assert served.filesystem == "xfs"
     assert served.network is not None
     assert (served.network.name, plan({}).network) == ("NFS", None)
@@ -61,7 +61,7 @@ def test_each_unmounting_is_the_reverse_of_mounting() -> None:
 
 
 def test_what_is_chosen_reaches_server_and_client() -> None:
-    steps = [one.argv for one in plan(ALL).steps if one.phase == "nfs"]
+    steps = [step.argv for step in plan(ALL).steps if step.phase == "nfs"]
     server, client = steps[:2]
     assert server == [
         *("fsbench-nfs", "up", "--version", "4.2", "--export", "async"),
@@ -85,6 +85,6 @@ def test_what_is_chosen_reaches_server_and_client() -> None:
     ],
 )
 def test_what_does_not_go_together_is_told(options: dict[str, str], words: str) -> None:
-    (said,) = option_conflicts("xfs", options, None)
-    assert words in said
+    (conflict,) = option_conflicts("xfs", options, None)
+    assert words in conflict
     assert list(option_conflicts("xfs", ALL, None)) == []

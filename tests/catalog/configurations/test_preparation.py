@@ -20,12 +20,12 @@ MATRIX = presets()["iozone-small"].workload()
 
 
 def commands(preparation: Preparation, size_bytes: int | None = 100 * MIB) -> dict[str, list[str]]:
-    made = run_commands(
+    steps = run_commands(
         *("ext4", {}, MATRIX, "/dev/x", MOUNT_POINT, True),
         preparation=preparation,
         size_bytes=size_bytes,
     )
-    return {command.phase: list(command.argv) for command in made}
+    return {command.phase: list(command.argv) for command in steps}
 
 
 def test_what_is_stored_is_what_was_asked_for() -> None:
@@ -87,18 +87,18 @@ def test_a_lun_that_was_unplugged_is_not_made_as_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("filesystem", [one for one in FILESYSTEMS if one != "zfs"])
 def test_mkfs_leaves_alone_what_was_written_once(filesystem: str) -> None:
     """Some discard nothing; mke2fs(8) counts its last -E alone."""
-    plain, kept = (
+    plain, keeping = (
         mkfs_command(filesystem, {}, "/dev/x", keeps_blocks=keeps) for keeps in (False, True)
     )
-    assert (plain == kept) == (filesystem in ("jfs", "reiser3", "exfat", "ntfs3", "bcachefs"))
-    assert kept.count("-E") <= 1
+    assert (plain == keeping) == (filesystem in ("jfs", "reiser3", "exfat", "ntfs3", "bcachefs"))
+    assert keeping.count("-E") <= 1
     assert not any("nodiscard" in word or word == "-K" for word in plain)
-    made = run_commands(
+    steps = run_commands(
         *(filesystem, {}, MATRIX, "/dev/x", MOUNT_POINT, True),
         preparation=Preparation(precondition=True),
         size_bytes=600 * MIB,
     )
-    assert [list(command.argv) for command in made if command.phase == "mkfs"] == [kept]
+    assert [list(command.argv) for command in steps if command.phase == "mkfs"] == [keeping]
 
 
 def test_a_lun_of_unknown_size_cannot_be_written_once() -> None:
@@ -121,12 +121,12 @@ def test_a_file_system_is_aged_at_a_fill_level() -> None:
     assert Preparation.of(aged.stored()) == aged
     assert aged.words() == ["filled to 40%", "aged for 3 rounds or 1.5 extents a file"]
     assert aged.written_bytes(1000) == 1600
-    made = commands(aged)
-    assert made["fill"] == [
+    by_phase = commands(aged)
+    assert by_phase["fill"] == [
         *("fsbench-aging", "/mnt/fsbench/fsbench.fill", "--percent=40", "--rounds=3"),
         *("--extents=150", "--seed=1"),
     ]
-    assert made["layout"] == ["fsbench-layout", "/mnt/fsbench", "/dev/x", "ext4"]
+    assert by_phase["layout"] == ["fsbench-layout", "/mnt/fsbench", "/dev/x", "ext4"]
 
 
 @pytest.mark.parametrize(
@@ -146,10 +146,10 @@ def test_written_twice_is_two_passes_of_the_same_command() -> None:
     twice = Preparation(precondition=True, precondition_twice=True)
     assert twice.words() == ["written twice"]
     assert twice.stored() == {"precondition": True, "precondition_twice": True}
-    made = run_commands(
+    steps = run_commands(
         *("ext4", {}, MATRIX, "/dev/x", MOUNT_POINT, True), preparation=twice, size_bytes=100 * MIB
     )
-    first, second, third = made[:3]
+    first, second, third = steps[:3]
     assert first == second
     assert (first.phase, third.phase) == ("precondition", "mkfs")
     with pytest.raises(PreparationError, match="say precondition"):
@@ -163,28 +163,28 @@ def test_sprandom_writes_behind_the_label_and_makes_no_file(tmp_path: Path) -> N
     )
     gone = tmp_path / "gone"
     # What a fio of before 3.41 knows of it.
-    known = [word for word in fio if not word.startswith(("--spr", "--random_generator"))]
+    of_old_fio = [word for word in fio if not word.startswith(("--spr", "--random_generator"))]
     done = subprocess.run(
-        [word.replace("/dev/x", str(gone)) for word in known], capture_output=True, check=False
+        [word.replace("/dev/x", str(gone)) for word in of_old_fio], capture_output=True, check=False
     )
     assert done.returncode != 0
     assert not gone.exists()
 
 
 def test_sprandom_is_one_pass_instead_of_writing_once() -> None:
-    asked = Preparation(sprandom_percent=7)
-    assert asked.passes == 1
-    assert asked.words() == ["written by sprandom for 7% over-provisioning"]
-    assert asked.stored() == {"sprandom_percent": 7}
+    preparation = Preparation(sprandom_percent=7)
+    assert preparation.passes == 1
+    assert preparation.words() == ["written by sprandom for 7% over-provisioning"]
+    assert preparation.stored() == {"sprandom_percent": 7}
     with pytest.raises(PreparationError, match="leave precondition out"):
         Preparation(precondition=True, sprandom_percent=7)
     # fio keeps in memory what grows with a region: of large disks there are more, not larger ones.
     for size_bytes, regions in ((3 * MIB, 100), (16 * 1024**4, 2048)):
-        large = commands(asked, size_bytes)["precondition"]
+        large = commands(preparation, size_bytes)["precondition"]
         assert f"--spr_num_regions={regions}" in large
-    made = commands(Preparation(discard=True, sprandom_percent=7))
-    assert list(made)[:3] == ["discard", "precondition", "mkfs"]
-    assert any("nodiscard" in word for word in made["mkfs"])
+    by_phase = commands(Preparation(discard=True, sprandom_percent=7))
+    assert list(by_phase)[:3] == ["discard", "precondition", "mkfs"]
+    assert any("nodiscard" in word for word in by_phase["mkfs"])
 
 
 @pytest.mark.parametrize(

@@ -26,14 +26,14 @@ def fio() -> Workload:
 
 def test_the_benchmark_writes_behind_a_label_of_fsbench_and_nothing_is_mounted() -> None:
     commands = run_commands(RAW, {}, fio(), "/dev/sdx", "/mnt/fsbench", makes_filesystem=True)
-    assert {one.phase for one in commands} == {"wipe", "benchmark"}
+    assert {command.phase for command in commands} == {"wipe", "benchmark"}
     wipe, label, layout, *measured = commands
     assert wipe.argv == ("wipefs", "--all", "/dev/sdx")
     assert label.argv[:5] == ("mkfs.ext2", "-q", "-F", "-L", "fsbench")
     assert label.argv[-2:] == ("/dev/sdx", "512k")
-    for one in (layout, *measured):
-        assert {"--filename=/dev/sdx", f"--offset={MIB}", "--direct=1"} <= set(one.argv)
-    assert [one.output for one in measured] == [
+    for command in (layout, *measured):
+        assert {"--filename=/dev/sdx", f"--offset={MIB}", "--direct=1"} <= set(command.argv)
+    assert [command.output for command in measured] == [
         *("fio-read-1.json", "fio-read-8.json", "fio-write-1.json", "fio-write-8.json"),
     ]
 
@@ -57,7 +57,7 @@ def test_preparation_comes_before_and_filling_is_refused() -> None:
     commands = run_commands(
         *(RAW, {}, fio(), "/dev/sdx", "", True), preparation=once, size_bytes=2**30, probe_s=10
     )
-    phases = list(dict.fromkeys(one.phase for one in commands))
+    phases = list(dict.fromkeys(command.phase for command in commands))
     assert phases == ["discard", "precondition", "probe", "wipe", "benchmark"]
     with pytest.raises(PreparationError, match="neither filled nor aged"):
         run_commands(

@@ -41,7 +41,7 @@ def test_the_file_system_itself_is_made_and_mounted_as_without_it(slug: str) -> 
 
 
 def test_only_those_that_can_be_exported_have_it() -> None:
-    having = {slug for slug, one in FILESYSTEMS.items() if smb.SMB in one.options}
+    having = {slug for slug, spec in FILESYSTEMS.items() if smb.SMB in spec.options}
     assert having == {"ext4", "xfs", "btrfs"}
 
 
@@ -52,10 +52,10 @@ def test_an_older_version_is_refused() -> None:
 
 def test_each_unmounting_is_the_reverse_of_mounting() -> None:
     served = plan({"smb": "3.1.1"})
-    said = [" ".join(one.argv[:2]) for one in served.steps if one.phase != "benchmark"]
+    steps = [" ".join(step.argv[:2]) for step in served.steps if step.phase != "benchmark"]
     up = ["mount -t", "fsbench-smb up", "mount -t"]
     down = ["umount /mnt/fsbench", "fsbench-smb down", "umount /mnt/fsbench"]
-    assert said == ["mkfs.xfs -q", *up, *[*down, *up] * 2, *down]
+    assert steps == ["mkfs.xfs -q", *up, *[*down, *up] * 2, *down]
     assert served.filesystem == "xfs"
     assert served.network is not None
     assert served.network.name == "SMB"
@@ -65,7 +65,7 @@ def test_each_unmounting_is_the_reverse_of_mounting() -> None:
 
 
 def test_what_is_chosen_reaches_the_client_and_no_password_stands_in_a_command() -> None:
-    up, client = (one.argv for one in plan(ALL).steps[2:4])
+    up, client = (step.argv for step in plan(ALL).steps[2:4])
     assert up == [
         *("fsbench-smb", "up", "--version", "3.1.1", "/mnt/fsbench", "/run/fsbench.served"),
     ]
@@ -79,9 +79,9 @@ def test_what_is_chosen_reaches_the_client_and_no_password_stands_in_a_command()
 
 
 def test_the_server_speaks_one_version_to_one_user_of_this_machine() -> None:
-    found = configparser.ConfigParser(interpolation=None)
-    found.read_string(server.configuration("3.1.1", "/run/fsbench.served"))
-    general, share = found["global"], found["fsbench"]
+    smb_conf = configparser.ConfigParser(interpolation=None)
+    smb_conf.read_string(server.configuration("3.1.1", "/run/fsbench.served"))
+    general, share = smb_conf["global"], smb_conf["fsbench"]
     assert general["server min protocol"] == general["server max protocol"] == "SMB3_11"
     assert general["interfaces"] == "127.0.0.1/8"
     assert general["bind interfaces only"] == "yes"
@@ -101,6 +101,6 @@ def test_the_server_speaks_one_version_to_one_user_of_this_machine() -> None:
     ],
 )
 def test_what_does_not_go_together_is_told(options: dict[str, str], words: str) -> None:
-    (said,) = option_conflicts("xfs", options, None)
-    assert words in said
+    (conflict,) = option_conflicts("xfs", options, None)
+    assert words in conflict
     assert list(option_conflicts("xfs", ALL, None)) == []

@@ -10,17 +10,17 @@ from fsbench_web.catalog.configurations.space import least_taken_bytes
 # that fsbench gives: MiB of the LUN, and MiB taken. e2fsprogs 1.47.0, xfsprogs 6.1.0, btrfs-progs
 # 6.2; jfsutils 1.1.15, reiserfsprogs 3.6.27 and f2fs-tools by their own checking tools.
 MEASURED = [
-    *[("ext2", lun, taken) for lun, taken in ((64, 8.5), (511, 59.8), (513, 35.0), (8192, 556.2))],
-    *[("ext3", lun, taken) for lun, taken in ((32, 8.0), (400, 55.4), (1024, 100.5), (8192, 620))],
-    *[("ext4", lun, taken) for lun, taken in ((32, 9.0), (400, 59.4), (1024, 117.7), (8192, 654))],
-    *[("xfs", lun, taken) for lun, taken in ((400, 86.6), (1024, 103.0), (32768, 324.0))],
-    *[("btrfs", lun, taken) for lun, taken in ((128, 81.0), (400, 81.0), (1024, 119.4))],
-    *[("btrfs", lun, taken) for lun, taken in ((2048, 221.7), (8192, 529.0), (32768, 529.0))],
-    *[("jfs", lun, taken) for lun, taken in ((64, 1.33), (1024, 4.48), (65536, 138.3))],
-    *[("reiser3", lun, taken) for lun, taken in ((64, 32.07), (65536, 32.07))],
-    *[("exfat", lun, taken) for lun, taken in ((16, 2.02), (1024, 2.09), (65536, 3.38))],
-    *[("ntfs3", lun, taken) for lun, taken in ((16, 2.44), (64, 2.44), (1024, 5.59))],
-    *[("f2fs", lun, taken) for lun, taken in ((64, 48.0), (1024, 156.0), (65536, 1406.0))],
+    *[("ext2", lun, used) for lun, used in ((64, 8.5), (511, 59.8), (513, 35.0), (8192, 556.2))],
+    *[("ext3", lun, used) for lun, used in ((32, 8.0), (400, 55.4), (1024, 100.5), (8192, 620))],
+    *[("ext4", lun, used) for lun, used in ((32, 9.0), (400, 59.4), (1024, 117.7), (8192, 654))],
+    *[("xfs", lun, used) for lun, used in ((400, 86.6), (1024, 103.0), (32768, 324.0))],
+    *[("btrfs", lun, used) for lun, used in ((128, 81.0), (400, 81.0), (1024, 119.4))],
+    *[("btrfs", lun, used) for lun, used in ((2048, 221.7), (8192, 529.0), (32768, 529.0))],
+    *[("jfs", lun, used) for lun, used in ((64, 1.33), (1024, 4.48), (65536, 138.3))],
+    *[("reiser3", lun, used) for lun, used in ((64, 32.07), (65536, 32.07))],
+    *[("exfat", lun, used) for lun, used in ((16, 2.02), (1024, 2.09), (65536, 3.38))],
+    *[("ntfs3", lun, used) for lun, used in ((16, 2.44), (64, 2.44), (1024, 5.59))],
+    *[("f2fs", lun, used) for lun, used in ((64, 48.0), (1024, 156.0), (65536, 1406.0))],
 ]
 
 
@@ -55,8 +55,8 @@ def test_no_file_system_takes_less_than_is_said(slug: str, lun_mib: int, taken_m
 def test_it_is_what_the_manuals_say(
     slug: str, options: dict[str, str], lun_mib: int, taken_mib: float
 ) -> None:
-    found = least_taken_bytes(slug, options, lun_mib * MIB)
-    assert found == pytest.approx(taken_mib * MIB, abs=2)
+    least = least_taken_bytes(slug, options, lun_mib * MIB)
+    assert least == pytest.approx(taken_mib * MIB, abs=2)
 
 
 @pytest.mark.parametrize("slug", ["ext3", "ext4", "xfs", "jfs", "reiser3"])
@@ -68,6 +68,6 @@ def test_a_journal_elsewhere_takes_nothing_here(slug: str) -> None:
 @pytest.mark.parametrize("slug", sorted(FILESYSTEMS))
 def test_more_of_a_larger_lun_is_left(slug: str) -> None:
     sizes = [FILESYSTEMS[slug].minimum_bytes * 2**power for power in range(20)]
-    left = [size - least_taken_bytes(slug, {}, size) for size in sizes]
-    assert all(0 < one < size for one, size in zip(left, sizes, strict=True))
-    assert left == sorted(left)
+    free = [size - least_taken_bytes(slug, {}, size) for size in sizes]
+    assert all(0 < space < size for space, size in zip(free, sizes, strict=True))
+    assert free == sorted(free)

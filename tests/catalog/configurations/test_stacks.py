@@ -29,8 +29,8 @@ def test_configurations_of_before_keep_their_digests() -> None:
     which four have their printed label in the digest."""
     call_command("load_published", verbosity=0)
     rows = FilesystemConfiguration.objects.values_list("label", "digest")
-    told = "\n".join(sorted(f"{label} {digest}" for label, digest in rows))
-    assert (len(rows), hashlib.sha256(told.encode()).hexdigest()) == (
+    listing = "\n".join(sorted(f"{label} {digest}" for label, digest in rows))
+    assert (len(rows), hashlib.sha256(listing.encode()).hexdigest()) == (
         14,
         "2741ba6b3793e5b7c3131564f127e08eedc5e3785bfb49d5ee5eece225865a41",
     )
@@ -38,9 +38,9 @@ def test_configurations_of_before_keep_their_digests() -> None:
         '{"external_journal":false,"filesystem":"ext4","is_known":true,'
         '"options":{"atime":"noatime"},"scheduler":"none"}'
     )
-    made = configuration_for("ext4", {"atime": "noatime"}, "none")
-    assert made.digest == hashlib.sha256(text.encode()).hexdigest()
-    assert (made.label, made.stack) == ("ext4_noatime_none", {})
+    configuration = configuration_for("ext4", {"atime": "noatime"}, "none")
+    assert configuration.digest == hashlib.sha256(text.encode()).hexdigest()
+    assert (configuration.label, configuration.stack) == ("ext4_noatime_none", {})
 
 
 @pytest.mark.django_db
@@ -93,8 +93,8 @@ def test_members_are_told_by_role_and_read_again() -> None:
 
 
 def test_btrfs_names_every_device_when_it_is_made_and_mounted() -> None:
-    made = mkfs_command("btrfs", RAID1, "/dev/a", further=["/dev/b", "/dev/c"])
-    assert made[-7:] == ["-d", "raid1", "-m", "raid1", "/dev/a", "/dev/b", "/dev/c"]
+    mkfs = mkfs_command("btrfs", RAID1, "/dev/a", further=["/dev/b", "/dev/c"])
+    assert mkfs[-7:] == ["-d", "raid1", "-m", "raid1", "/dev/a", "/dev/b", "/dev/c"]
     mounted = mount_command("btrfs", {"atime": "noatime"}, "/dev/a", "/mnt", further=["/dev/b"])
     assert mounted[-4:] == ["-o", "noatime,device=/dev/a,device=/dev/b", "/dev/a", "/mnt"]
     for slug in ("ext4", "xfs"):
@@ -119,6 +119,6 @@ def test_btrfs_names_every_device_when_it_is_made_and_mounted() -> None:
 def test_a_stack_that_cannot_be_is_refused_in_words(
     slug: str, options: dict[str, str], shape: LunCounts, words: str
 ) -> None:
-    (said,) = option_conflicts(slug, options, None, shape=shape)
-    assert words in said
+    (conflict,) = option_conflicts(slug, options, None, shape=shape)
+    assert words in conflict
     assert not list(option_conflicts("btrfs", RAID1, None, shape=LunCounts(data=2)))

@@ -44,13 +44,15 @@ def commands(
 
 def vdevs(options: dict[str, str], members: tuple[Member, ...]) -> str:
     """What stands behind the pool's name."""
-    (made,) = (one.argv for one in commands(options, members) if one.phase == "mkfs")
-    words = made[made.index("fsbench") + 1 :]
+    (mkfs,) = (command.argv for command in commands(options, members) if command.phase == "mkfs")
+    words = mkfs[mkfs.index("fsbench") + 1 :]
     return " ".join(words).replace(f"{POOL}/vd", "")
 
 
 def test_one_lun_is_made_mounted_and_taken_away_in_the_reverse_order() -> None:
-    said = [one.argv for one in commands({"atime": "noatime"}) if one.phase != "benchmark"]
+    argvs = [
+        command.argv for command in commands({"atime": "noatime"}) if command.phase != "benchmark"
+    ]
     anew = [
         ("umount", MOUNT_POINT),
         ("fsbench-zpool", "healthy", "fsbench"),
@@ -58,7 +60,7 @@ def test_one_lun_is_made_mounted_and_taken_away_in_the_reverse_order() -> None:
         ("zpool", "import", "-d", POOL, "-o", "cachefile=none", "fsbench"),
         ("mount", "-t", "zfs", "-o", "noatime", "fsbench", MOUNT_POINT),
     ]
-    assert said == [
+    assert argvs == [
         ("fsbench-zpool", "nodes", POOL, "/dev/vda"),
         (
             *("zpool", "create", "-f", "-o", "cachefile=none", "-O", "mountpoint=legacy"),
@@ -91,8 +93,11 @@ def test_every_lun_has_its_role(layout: str, words: str) -> None:
 
 
 def test_all_luns_are_wiped_and_cleared() -> None:
-    down = [one.argv for one in commands({}, ALL_ROLES) if one.phase == "teardown"]
-    devices = ["/dev/vda", *(one.device for one in sorted(ALL_ROLES, key=lambda one: one.device))]
+    down = [command.argv for command in commands({}, ALL_ROLES) if command.phase == "teardown"]
+    devices = [
+        "/dev/vda",
+        *(member.device for member in sorted(ALL_ROLES, key=lambda member: member.device)),
+    ]
     assert {argv[-1] for argv in down if argv[1] == "labelclear"} == {
         f"{POOL}/{device.removeprefix('/dev/')}" for device in devices
     }
@@ -104,21 +109,21 @@ def test_properties_are_those_of_the_dataset_and_the_cache_is_limited_before() -
         **{"ashift": "12", "recordsize": "16384", "compression": "zstd-9", "logbias": "latency"},
         **{"sync": "always", "primarycache": "metadata", "arc_max_mb": "256"},
     }
-    made = [one.argv for one in commands(options) if one.phase in ("pool", "mkfs")][:3]
-    assert made[1] == ("fsbench-zpool", "arc", "256")
-    words = " ".join(made[2])
+    argvs = [command.argv for command in commands(options) if command.phase in ("pool", "mkfs")][:3]
+    assert argvs[1] == ("fsbench-zpool", "arc", "256")
+    words = " ".join(argvs[2])
     assert "-o ashift=12 -O recordsize=16384 -O compression=zstd-9 -O logbias=latency" in words
     assert "-O sync=always -O primarycache=metadata -O mountpoint=legacy" in words
-    assert "256" not in made[2]
+    assert "256" not in argvs[2]
 
 
 def test_a_cache_belongs_to_the_layer_that_caches() -> None:
     layer = Layer.of({"layer": "lvm", "layout": "linear", "cache_mode": "writeback"})
-    made = commands({}, (Member("cache", "/dev/vdb", 2**28),), (layer,))
-    (create,) = (one.argv for one in made if one.phase == "mkfs")
+    steps = commands({}, (Member("cache", "/dev/vdb", 2**28),), (layer,))
+    (create,) = (step.argv for step in steps if step.phase == "mkfs")
     assert create[-2:] == ("fsbench", f"{POOL}/fsbench0-data")
     # The pool goes first, then what it stands on.
-    down = [one.argv[0] for one in made if one.phase == "teardown"]
+    down = [step.argv[0] for step in steps if step.phase == "teardown"]
     assert down == ["zpool", "zpool", "wipefs", "lvm", "wipefs"]
 
 
@@ -145,8 +150,8 @@ def test_a_cache_belongs_to_the_layer_that_caches() -> None:
 def test_what_no_pool_can_be_is_refused_in_words(
     options: dict[str, str], shape: LunCounts, words: str
 ) -> None:
-    (said,) = option_conflicts("zfs", options, None, shape=shape)
-    assert words in said
+    (conflict,) = option_conflicts("zfs", options, None, shape=shape)
+    assert words in conflict
 
 
 def test_roles_and_layouts_that_fit_are_not_refused() -> None:
@@ -159,7 +164,7 @@ def test_roles_and_layouts_that_fit_are_not_refused() -> None:
 @pytest.mark.parametrize("option", FILESYSTEMS["zfs"].options, ids=lambda option: option.key)
 def test_every_value_is_in_the_label_and_read_from_it(option: object) -> None:
     spec = FILESYSTEMS["zfs"].option(option.key)  # type: ignore[attr-defined]
-    for value in [one.value for one in spec.choices] or ["64", "4096"]:
+    for value in [choice.value for choice in spec.choices] or ["64", "4096"]:
         label = configuration_label("zfs", {spec.key: value}, "none", False, LunCounts(3, log=1))
         parts = parse_label(label)
         assert parts is not None

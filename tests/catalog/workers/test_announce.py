@@ -68,9 +68,9 @@ def test_the_start_is_told_once_and_heartbeats_often() -> None:
 def test_a_heartbeat_writes_what_has_changed_alone() -> None:
     """What a worker can do is some thousand characters, written every few seconds by each."""
     announce(announcement("a"))
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         worker = announce(announcement("a"))
-    written = [one["sql"] for one in asked if one["sql"].startswith("UPDATE")]
+    written = [query["sql"] for query in queries if query["sql"].startswith("UPDATE")]
     assert not any("catalog_hardwareprofile" in sql for sql in written)
     (of_worker,) = (sql for sql in written if 'UPDATE "catalog_worker"' in sql)
     assert "capabilities" not in of_worker

@@ -13,7 +13,7 @@ FILE = {"kind": "sparse-file", "size_bytes": 500, "inode": "12", "born": "1.5", 
 
 
 @pytest.mark.parametrize(
-    ("confirmed", "found", "is_same"),
+    ("confirmed", "current", "is_same"),
     [
         (NAMED, NAMED | {"slot": "pci/6", "boot": "b", "disk": "3"}, True),
         (NAMED, NAMED | {"serial": "S4A"}, False),
@@ -45,13 +45,13 @@ FILE = {"kind": "sparse-file", "size_bytes": 500, "inode": "12", "born": "1.5", 
         ),
     ],
 )
-def test_is_same(confirmed: dict[str, Any], found: dict[str, Any], is_same: bool) -> None:
-    assert lun_identity.is_same(confirmed, found) == is_same
-    said = lun_identity.difference("array1", confirmed, found)
-    assert (said == "") == is_same
-    if said:
-        assert lun_identity.in_words(confirmed) in said
-        assert lun_identity.in_words(found) in said
+def test_is_same(confirmed: dict[str, Any], current: dict[str, Any], is_same: bool) -> None:
+    assert lun_identity.is_same(confirmed, current) == is_same
+    difference = lun_identity.difference("array1", confirmed, current)
+    assert (difference == "") == is_same
+    if difference:
+        assert lun_identity.in_words(confirmed) in difference
+        assert lun_identity.in_words(current) in difference
 
 
 def test_words() -> None:

@@ -63,32 +63,32 @@ def test_what_makes_no_sense_is_ignored(setup: object) -> None:
     "value", [-0.1, 1.5, True, "0.5", None, float("nan"), float("inf"), 10**400, [0.5]]
 )
 def test_a_share_that_is_none_is_not_known(value: object) -> None:
-    said = read(share=value)
-    assert said is not None
-    assert said.share is None
+    setup = read(share=value)
+    assert setup is not None
+    assert setup.share is None
 
 
 @pytest.mark.parametrize("value", [-1, float("inf"), float("nan"), 10**400, "40", True, 9e9])
 def test_a_time_that_is_none_is_not_known(value: object) -> None:
-    said = read(remaining_s=value)
-    assert said is not None
-    assert said.remaining_s is None
+    setup = read(remaining_s=value)
+    assert setup is not None
+    assert setup.remaining_s is None
 
 
 def test_texts_are_one_bounded_line_of_signs_that_are_seen() -> None:
-    said = read(
+    setup = read(
         state="failed",
         title="  ",
         reason=7,
         problem="E: \x1b[31mno\u202e space\n\n left " + "x" * 10_000,
         command=None,
     )
-    assert said is not None
-    assert said.title == "Building the benchmark image"
-    assert said.reason == said.command == ""
-    assert said.problem.startswith("E: [31mno space left xxx")
-    assert len(said.problem) == 600
-    assert said.problem.endswith("…")
+    assert setup is not None
+    assert setup.title == "Building the benchmark image"
+    assert setup.reason == setup.command == ""
+    assert setup.problem.startswith("E: [31mno space left xxx")
+    assert len(setup.problem) == 600
+    assert setup.problem.endswith("…")
 
 
 @given(

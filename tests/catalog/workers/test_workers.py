@@ -105,9 +105,9 @@ def test_what_a_worker_lacks_is_folded_below_what_it_has(client, worker):
     announce(worker_announcement(capabilities=capabilities))
     page = client.get("/workers/lab1/").content.decode()
     programs = page[page.index('id="programs-head"') :]
-    there, lacking = programs.split("<details", 1)
-    assert "<dt>fio</dt>" in there
-    assert "smbd" not in there
+    installed, lacking = programs.split("<details", 1)
+    assert "<dt>fio</dt>" in installed
+    assert "smbd" not in installed
     assert "<strong>1 missing</strong>" in lacking
     assert "install samba." in lacking.split("</details>")[0]
     assert page.index('id="luns-head"') < page.index('id="host-head"'), "disks stand first"
@@ -118,22 +118,22 @@ def test_it_is_drained_and_resumed_by_buttons_of_signed_in_users(client, worker,
     assert "Drain for maintenance" not in client.get(page).content.decode()
     client.force_login(ann)
     assert "Drain for maintenance" in client.get(page).content.decode()
-    shown = client.post("/workers/lab1/drain/", follow=True).content.decode()
-    assert "takes nothing new" in shown
-    assert "it can be stopped" in shown
+    text = client.post("/workers/lab1/drain/", follow=True).content.decode()
+    assert "takes nothing new" in text
+    assert "it can be stopped" in text
     worker.refresh_from_db()
     assert worker.drained_by == "ann"
-    shown = client.post("/workers/lab1/drain/", follow=True).content.decode()
-    assert "drained already" in shown
-    shown = client.post("/workers/lab1/resume/", follow=True).content.decode()
-    assert "takes runs again" in shown
+    text = client.post("/workers/lab1/drain/", follow=True).content.decode()
+    assert "drained already" in text
+    text = client.post("/workers/lab1/resume/", follow=True).content.decode()
+    assert "takes runs again" in text
     worker.refresh_from_db()
     assert not worker.is_drained
 
 
-@pytest.mark.parametrize("what", ["drain", "resume"])
-def test_nobody_else_may(client, worker, ann, what):
-    address = f"/workers/lab1/{what}/"
+@pytest.mark.parametrize("action", ["drain", "resume"])
+def test_nobody_else_may(client, worker, ann, action):
+    address = f"/workers/lab1/{action}/"
     response = client.post(address)
     assert response.status_code == 302
     assert "/account/sign-in/" in response["Location"]

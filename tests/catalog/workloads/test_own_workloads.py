@@ -26,10 +26,10 @@ HOSTILE = "[job]\nexec_prerun=<script>alert(1)</script>\n"
 
 @pytest.fixture
 def lun() -> Lun:
-    wanted = worker_announcement()
+    announcement = worker_announcement()
     usable = {"usable": True, "version": "1", "package": "", "reason": ""}
-    wanted.capabilities["tools"] |= {"fio": usable, "own:iozone": usable}
-    return announce(wanted).luns.get(name="disk1")
+    announcement.capabilities["tools"] |= {"fio": usable, "own:iozone": usable}
+    return announce(announcement).luns.get(name="disk1")
 
 
 @pytest.fixture
@@ -180,9 +180,9 @@ def test_a_job_keeps_its_version(administrator: Client, root: User, lun: Lun) ->
         return answer.status_code, answer.content.decode()
 
     for key, value in (("text", "[x]\nrw=write\n"), ("space_mb", 1), ("name", "x"), ("version", 2)):
-        status, said = post(parameters={key: value})
+        status, text = post(parameters={key: value})
         assert status == 422
-        assert "belongs to the workload itself" in said
+        assert "belongs to the workload itself" in text
     assert post(workload="own-small-reads-v2")[0] == 422
     assert not Run.objects.exists()
     assert post(parameters={"time_limit_s": 60})[0] == 201
@@ -199,24 +199,24 @@ def test_a_job_keeps_its_version(administrator: Client, root: User, lun: Lun) ->
 def test_a_command_that_no_worker_may_call_is_kept_with_a_warning(
     administrator: Client, root: User, lun: Lun
 ) -> None:
-    said = "No worker lets uploaded commands call fs_mark now"
-    wanted = form(title="Marks", kind="command", text="fs_mark -d {folder}", parser="table")
-    page = administrator.post("/workloads/new/", wanted, follow=True)
-    assert said in page.content.decode()
+    sentence = "No worker lets uploaded commands call fs_mark now"
+    upload = form(title="Marks", kind="command", text="fs_mark -d {folder}", parser="table")
+    page = administrator.post("/workloads/new/", upload, follow=True)
+    assert sentence in page.content.decode()
     fine = add_version("Zone", "command", "iozone -a", parser="iozone", space_mb=16, by=root)
     job = add_version("Reads", "fio", JOB, space_mb=16, by=root)
     rows = administrator.get("/api/v1/own-workloads").json()["workloads"]
     warnings = {row["title"]: row["warning"] for row in rows}
-    assert warnings["Marks"].startswith(said)
+    assert warnings["Marks"].startswith(sentence)
     assert (warnings["Zone"], warnings["Reads"]) == ("", "")
     for row in (fine, job):
         assert "No worker lets" not in administrator.get(f"/workloads/{row.pk}/").content.decode()
-    made = administrator.post(
+    response = administrator.post(
         "/api/v1/own-workloads",
         {"title": "More", "kind": "command", "text": "fs_mark -n 1", "parser": "table"},
         content_type="application/json",
     )
-    assert made.json()["warning"].startswith(said)
+    assert response.json()["warning"].startswith(sentence)
     # The host names it: the next heartbeat takes the warning away.
     announcement = worker_announcement()
     usable = {"usable": True, "version": "3.3", "package": "", "reason": ""}
