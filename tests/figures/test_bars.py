@@ -149,8 +149,8 @@ def test_long_labels_stand_in_lines_and_are_whole_on_the_bar() -> None:
     figure = bars.best_case(["xfs", label], [2.0, 1.0], "KB/s", "Write")
     axis = figure.layout.yaxis
     assert list(axis.tickvals) == ["xfs", label]
-    shown = [text.strip() for text in axis.ticktext[1].split("<br>")]
-    assert shown == ["ext4_wb_noatime_b4096_", "i512_nodirindex_j64m_", "nobarrier_noop"]
+    lines = [text.strip() for text in axis.ticktext[1].split("<br>")]
+    assert lines == ["ext4_wb_noatime_b4096_", "i512_nodirindex_j64m_", "nobarrier_noop"]
     assert list(figure.data[0].y) == ["xfs", label]
     assert label in figure.data[0].hovertemplate[1]
     # Three lines of 12 px need more than the row of one.
@@ -175,12 +175,12 @@ def test_seconds_on_bars_align() -> None:
 def test_a_plain_figure_is_what_plotly_makes_of_it(errors) -> None:
     """Plotly refuses what it does not know, and so a plain figure holds nothing of the kind."""
     labels = ["xfs", "ext4_" + "noatime_" * 6, "jfs"]
-    given = (labels, [2.0, 1.0, None], "KB/s", "Write", False, None, errors)
+    arguments = (labels, [2.0, 1.0, None], "KB/s", "Write", False, None, errors)
     links = ["/runs/1/", "/runs/2/", ""]
-    plain = bars.best_case_plain(*given, links=links)
-    made = bars.best_case(*given, links=links).to_plotly_json()
-    assert made["data"] == plain["data"]
-    assert {key: value for key, value in made["layout"].items() if value is not None} == plain[
+    plain = bars.best_case_plain(*arguments, links=links)
+    figure = bars.best_case(*arguments, links=links).to_plotly_json()
+    assert figure["data"] == plain["data"]
+    assert {key: value for key, value in figure["layout"].items() if value is not None} == plain[
         "layout"
     ]
 

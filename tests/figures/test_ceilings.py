@@ -18,8 +18,8 @@ def figure(values, ceilings, **more):
 
 
 def test_where_all_bars_have_the_same_ceiling_it_is_one_line_with_its_number() -> None:
-    made = figure([60.0, 80.0], Ceilings((100.0, 100.0), OF, ("60% of it", "80% of it")))
-    [line] = made["layout"]["shapes"]
+    chart = figure([60.0, 80.0], Ceilings((100.0, 100.0), OF, ("60% of it", "80% of it")))
+    [line] = chart["layout"]["shapes"]
     assert (line["x0"], line["x1"], line["y0"], line["y1"], line["yref"]) == (
         100,
         100,
@@ -27,22 +27,22 @@ def test_where_all_bars_have_the_same_ceiling_it_is_one_line_with_its_number() -
         1,
         "paper",
     )
-    assert made["layout"]["xaxis"]["range"] == [0, pytest.approx(105)]
-    [label] = [one for one in made["layout"]["annotations"] if one.get("name") == "ceiling"]
+    assert chart["layout"]["xaxis"]["range"] == [0, pytest.approx(105)]
+    [label] = [note for note in chart["layout"]["annotations"] if note.get("name") == "ceiling"]
     assert (label["x"], label["text"]) == (100, "the LUN itself 100.00 KB/s")
-    said = f"dashed: the LUN itself, {OF}: 100.00 KB/s"
-    assert made["layout"]["xaxis"]["title"]["text"].endswith(f"<br>{said}")
-    assert said in made["layout"]["meta"]["summary"]
-    assert "60% of it" in made["data"][0]["hovertemplate"][0]
-    assert len(made["data"]) == 1
+    caption = f"dashed: the LUN itself, {OF}: 100.00 KB/s"
+    assert chart["layout"]["xaxis"]["title"]["text"].endswith(f"<br>{caption}")
+    assert caption in chart["layout"]["meta"]["summary"]
+    assert "60% of it" in chart["data"][0]["hovertemplate"][0]
+    assert len(chart["data"]) == 1
 
 
 def test_bars_of_several_luns_have_a_mark_each() -> None:
-    made = figure([60.0, 80.0], Ceilings((100.0, 120.0), OF))
-    marks = made["data"][-1]
+    chart = figure([60.0, 80.0], Ceilings((100.0, 120.0), OF))
+    marks = chart["data"][-1]
     assert (marks["x"], marks["y"]) == ([100, 120], ["ext4", "xfs"])
-    assert "shapes" not in made["layout"]
-    assert "grey marks" in made["layout"]["xaxis"]["title"]["text"]
+    assert "shapes" not in chart["layout"]
+    assert "grey marks" in chart["layout"]["xaxis"]["title"]["text"]
     # One that nobody measured the LUN of has none, and that is said.
     some = figure([60.0, 80.0], Ceilings((None, 120.0)))
     assert some["data"][-1]["y"] == ["xfs"]
@@ -50,10 +50,10 @@ def test_bars_of_several_luns_have_a_mark_each() -> None:
 
 
 def test_a_ceiling_far_beyond_the_bars_leaves_them_their_room() -> None:
-    made = figure([6.0, 8.0], Ceilings((100.0, 100.0), OF))
-    assert "shapes" not in made["layout"]
-    assert "range" not in made["layout"]["xaxis"]
-    assert made["layout"]["xaxis"]["title"]["text"].endswith("100.00 KB/s, beyond this axis")
+    chart = figure([6.0, 8.0], Ceilings((100.0, 100.0), OF))
+    assert "shapes" not in chart["layout"]
+    assert "range" not in chart["layout"]["xaxis"]
+    assert chart["layout"]["xaxis"]["title"]["text"].endswith("100.00 KB/s, beyond this axis")
     # An interval makes the bars longer.
     sure = figure([6.0, 8.0], Ceilings((100.0, 100.0)), errors=[None, (4.0, 30.0)])
     assert len(sure["layout"]["shapes"]) == 1
@@ -65,17 +65,17 @@ def test_without_probes_nothing_changes() -> None:
 
 
 def test_ceilings_are_read_in_the_unit_of_the_bars() -> None:
-    made = bars.best_case_plain(
+    chart = bars.best_case_plain(
         ["ext4"], [3000.0], "ns", "Latency", True, ceilings=Ceilings((2000.0,), "read")
     )
-    assert made["layout"]["shapes"][0]["x0"] == 2
-    assert "2 µs" in made["layout"]["xaxis"]["title"]["text"]
+    assert chart["layout"]["shapes"][0]["x0"] == 2
+    assert "2 µs" in chart["layout"]["xaxis"]["title"]["text"]
 
 
 def test_a_figure_with_ceilings_is_one_that_plotly_takes() -> None:
     for own in (Ceilings((100.0, 100.0), OF), Ceilings((100.0, None))):
-        made = bars.best_case(["ext4", "xfs"], [60.0, 80.0], "KB/s", "W", ceilings=own)
-        assert made.layout.xaxis.title.text
+        chart = bars.best_case(["ext4", "xfs"], [60.0, 80.0], "KB/s", "W", ceilings=own)
+        assert chart.layout.xaxis.title.text
 
 
 def test_drawings_for_paper_and_slides_have_them_too() -> None:
@@ -83,12 +83,12 @@ def test_drawings_for_paper_and_slides_have_them_too() -> None:
     own = Ceilings((100.0, 100.0, 50.0), OF)
     drawing = drawn_bars(rows, "Read", "KB/s", max_rows=2, ceilings=own, unit="KB/s")
     strokes = [
-        one
-        for one in drawing.shapes
-        if isinstance(one, Line) and one.x1 == one.x2 and one.thickness == 1.5
+        shape
+        for shape in drawing.shapes
+        if isinstance(shape, Line) and shape.x1 == shape.x2 and shape.thickness == 1.5
     ]
-    assert len({one.x1 for one in strokes}) == 1
-    assert [one.y2 - one.y1 for one in strokes] == [ROW - 3, ROW - 3]
+    assert len({stroke.x1 for stroke in strokes}) == 1
+    assert [stroke.y2 - stroke.y1 for stroke in strokes] == [ROW - 3, ROW - 3]
     # Of what is drawn: that of the third is elsewhere.
     assert f"dashed: the LUN itself, {OF}: 100.00 KB/s" in drawing.summary
     plain = drawn_bars(rows, "Read", "KB/s", max_rows=2)

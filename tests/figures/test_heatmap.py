@@ -143,11 +143,11 @@ def test_a_plain_map_is_what_plotly_makes_of_it(cells, is_marked) -> None:
         "flagged": {"limited by the timer resolution": [(4, 64)]},
         "edges": {4: (64, 256)},
     }
-    given = more if is_marked else {}
-    made = heatmap.matrix(cells, "KB/s", "Write <x>", **given).to_plotly_json()
-    plain = heatmap.matrix_plain(cells, "KB/s", "Write <x>", **given)
-    assert json.loads(json.dumps(made["data"])) == json.loads(json.dumps(plain["data"]))
-    layout = {key: value for key, value in made["layout"].items() if value is not None}
+    marks = more if is_marked else {}
+    figure = heatmap.matrix(cells, "KB/s", "Write <x>", **marks).to_plotly_json()
+    plain = heatmap.matrix_plain(cells, "KB/s", "Write <x>", **marks)
+    assert json.loads(json.dumps(figure["data"])) == json.loads(json.dumps(plain["data"]))
+    layout = {key: value for key, value in figure["layout"].items() if value is not None}
     assert json.loads(json.dumps(layout)) == json.loads(json.dumps(plain["layout"]))
 
 
@@ -168,5 +168,5 @@ def test_a_ratio_of_two_and_a_half_is_told_by_halves_and_doubles() -> None:
 
 
 def test_one_cell_is_one() -> None:
-    said = heatmap.matrix({(4, 64): 7.0}, "KB/s", "Write").layout.meta
-    assert "heat map of 1 cell, " in str(said)
+    meta = heatmap.matrix({(4, 64): 7.0}, "KB/s", "Write").layout.meta
+    assert "heat map of 1 cell, " in str(meta)

@@ -63,7 +63,7 @@ def test_ext2_and_ext3_are_told_apart_in_colour_in_grey_and_without_either() -> 
     for who, matrix in SEEN_BY.items():
         apart = lab(matrix @ linear(ext2.colour)) - lab(matrix @ linear(ext3.colour))
         assert np.linalg.norm(apart) > 20, who
-    lightness = [lab(linear(one.colour))[0] for one in (ext2, ext3)]
+    lightness = [lab(linear(style.colour))[0] for style in (ext2, ext3)]
     assert abs(lightness[0] - lightness[1]) > 20
     assert ext2.symbol != ext3.symbol
     assert ext2.dash != ext3.dash
@@ -90,7 +90,7 @@ def test_a_chart_of_some_has_the_looks_of_the_page() -> None:
     page = ["ext4_a", "ext4_b", "ext4_c", "xfs_d", "6.1", "6.9"]
     whole = assigned(page)
     assert styles(["xfs_d", "ext4_c"], page) == [whole["xfs_d"], whole["ext4_c"]]
-    assert len({one.series for one in whole.values()}) == len(page)
+    assert len({style.series for style in whole.values()}) == len(page)
 
 
 def test_beyond_the_colours_marker_and_dash_tell_apart() -> None:
@@ -98,7 +98,7 @@ def test_beyond_the_colours_marker_and_dash_tell_apart() -> None:
         f"other{number}" for number in range(20)
     ]
     looks = assigned(names).values()
-    assert len({(one.series, one.symbol, one.dash) for one in looks}) == len(names)
+    assert len({(style.series, style.symbol, style.dash) for style in looks}) == len(names)
     # Of many configurations the colour is that of their file system.
     assert {assigned(names)[name].series for name in names[:7]} == {4}
     # Beyond the looks that there are they come again, and no name is without.
@@ -122,10 +122,10 @@ NAMES = st.one_of(
 )
 def test_what_a_chart_may_draw_never_looks_alike(drawn: set[str], others: int) -> None:
     page = [f"ext3_{number}" for number in range(others)]
-    shown = styles(sorted(drawn), page)
-    assert len(set(map(look, shown))) == len(drawn)
+    looks = styles(sorted(drawn), page)
+    assert len(set(map(look, looks))) == len(drawn)
     # Who is looked at first changes nothing, nor do names that are said twice.
-    assert styles(sorted(drawn), [*page[::-1], *page]) == shown
+    assert styles(sorted(drawn), [*page[::-1], *page]) == looks
 
 
 def test_all_looks_differ_and_are_more_than_a_chart_draws() -> None:
@@ -136,6 +136,6 @@ def test_all_looks_differ_and_are_more_than_a_chart_draws() -> None:
 def test_seven_looks_have_seven_of_each() -> None:
     first = [palette.Style(number) for number in range(1, 8)]
     for part in ("series", "symbol", "dash"):
-        assert len({getattr(one, part) for one in first}) == 7
+        assert len({getattr(style, part) for style in first}) == 7
     every = {(s.series, s.symbol, s.dash) for s in map(palette.Style, range(1, 50))}
     assert len(every) == 49

@@ -5,9 +5,11 @@ from fsbench_web.figures.phases import ContenderPhases, phases
 
 
 def test_a_phase_that_one_has_not_is_a_gap_and_nothing_is_joined() -> None:
-    one = ContenderPhases("ext4", [Point(0, 2.0, (1.0, 3.0), "two runs", "/runs/?runs=1,2"), None])
-    other = ContenderPhases("xfs", [Point(0, 4.0), Point(0, 5.0)])
-    drawn = phases([one, other], ["create", "read"], "s", "Mongo")
+    first = ContenderPhases(
+        "ext4", [Point(0, 2.0, (1.0, 3.0), "two runs", "/runs/?runs=1,2"), None]
+    )
+    second = ContenderPhases("xfs", [Point(0, 4.0), Point(0, 5.0)])
+    drawn = phases([first, second], ["create", "read"], "s", "Mongo")
     assert [list(trace.y) for trace in drawn.data] == [[2.0, None], [4.0, 5.0]]
     assert {trace.mode for trace in drawn.data} == {"markers"}
     # Beside each other, around the phase's own place.

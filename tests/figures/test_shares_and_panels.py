@@ -65,8 +65,8 @@ def test_rate_and_latency_stand_over_one_axis_and_a_contender_looks_alike_in_bot
     assert (above.showlegend, below.showlegend) == (True, False)
     assert figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
     # What a panel is of stands above it, and beside it the unit alone.
-    said = [note.text for note in figure.layout.annotations]
-    assert said[1] == "Latency, µs, less is better"
+    titles = [note.text for note in figure.layout.annotations]
+    assert titles[1] == "Latency, µs, less is better"
     assert figure.layout.yaxis2.title.text == "µs"
     tops = [figure.layout.yaxis.domain[1], figure.layout.yaxis2.domain[1]]
     assert [note.y for note in figure.layout.annotations] == tops
@@ -89,7 +89,7 @@ def test_small_charts_do_not_lie_on_each_other() -> None:
     # A row is as high as its letters.
     (low, high), height = places[0][1], figure.layout.height - 92
     assert (high - low) * height >= 2 * 18 - 1
-    assert list(figure.data[0].marker.symbol) == [one.symbol for one in styles(["xfs", "ext4"])]
+    assert list(figure.data[0].marker.symbol) == [style.symbol for style in styles(["xfs", "ext4"])]
     assert figure.data[6].xaxis == "x7"
     assert figure.data[0].meta["panel_px"] > 0  # by which the browser puts them into fewer columns
 
@@ -100,7 +100,7 @@ def test_a_box_has_the_quartiles_that_are_defined_and_whiskers_to_repeats() -> N
     assert strip.quartiles(values) == (2, 3, 4)
     five = strip.Strip("xfs", values, [""] * 5, [""] * 5, None)
     four = strip.Strip("ext4", values[:4], [""] * 4, [""] * 4, None)
-    boxes = [one for one in strip.repeats([five, four], "s", "T").data if one.type == "box"]
+    boxes = [trace for trace in strip.repeats([five, four], "s", "T").data if trace.type == "box"]
     [box] = boxes  # of four repeats there is none
     assert (box.lowerfence, box.upperfence) == ((1,), (4,))  # 100 is beyond 1.5 boxes
     assert (box.q1, box.median, box.q3) == ((2,), (3,), (4,))

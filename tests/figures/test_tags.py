@@ -15,9 +15,9 @@ def rendered(source: str, **context: object) -> str:
 
 
 def data_of(html: str) -> list[dict]:
-    found = re.search(r'type="application/json">(.*?)</script>', html, re.DOTALL)
-    assert found
-    return json.loads(found[1])
+    match = re.search(r'type="application/json">(.*?)</script>', html, re.DOTALL)
+    assert match
+    return json.loads(match[1])
 
 
 def test_a_figure_is_data_with_a_text_alternative() -> None:

@@ -25,18 +25,18 @@ from fsbench_web.platform.log_lines import (
 
 
 def record(message: str = "it happened", **extra: Any) -> logging.LogRecord:
-    made = logging.getLogger("fsbench.test").makeRecord(
+    log_record = logging.getLogger("fsbench.test").makeRecord(
         "fsbench.test", logging.WARNING, __file__, 1, message, (), None, extra=extra
     )
-    log_lines.Context().filter(made)
-    return made
+    log_lines.Context().filter(log_record)
+    return log_record
 
 
-def as_json(made: logging.LogRecord, *secrets: str) -> dict[str, Any]:
-    text = JsonLine(secrets=secrets).format(made)
+def as_json(log_record: logging.LogRecord, *secrets: str) -> dict[str, Any]:
+    text = JsonLine(secrets=secrets).format(log_record)
     assert "\n" not in text
-    found: dict[str, Any] = json.loads(text)
-    return found
+    line: dict[str, Any] = json.loads(text)
+    return line
 
 
 def test_a_line_says_what_it_is_about() -> None:
@@ -61,16 +61,16 @@ def test_a_run_that_is_named_for_one_line_wins() -> None:
 
 
 def test_another_thread_is_told_what_it_is_about() -> None:
-    found: list[Any] = []
+    runs: list[Any] = []
     with log_context(run=7):
-        bare = threading.Thread(target=lambda: found.append(log_lines.current("run")))
-        told = threading.Thread(
-            target=in_same_context(lambda: found.append(log_lines.current("run")))
+        bare = threading.Thread(target=lambda: runs.append(log_lines.current("run")))
+        informed = threading.Thread(
+            target=in_same_context(lambda: runs.append(log_lines.current("run")))
         )
-        for thread in (bare, told):
+        for thread in (bare, informed):
             thread.start()
             thread.join()
-    assert found == [None, 7]
+    assert runs == [None, 7]
 
 
 def test_lines_for_people_name_the_run_at_the_end_of_the_first_line() -> None:
@@ -104,9 +104,9 @@ def test_tracebacks_are_one_line_and_have_no_secret() -> None:
     try:
         raise ValueError("the key is correct-horse-battery")
     except ValueError:
-        made = record()
-        made.exc_info = sys.exc_info()
-    line = as_json(made, "correct-horse-battery")
+        log_record = record()
+        log_record.exc_info = sys.exc_info()
+    line = as_json(log_record, "correct-horse-battery")
     assert "ValueError: the key is ***" in line["error"]
 
 
@@ -147,8 +147,8 @@ class Kept(logging.Handler):
         self.addFilter(log_lines.Context())
         self.lines: list[dict[str, Any]] = []
 
-    def emit(self, made: logging.LogRecord) -> None:
-        self.lines.append(json.loads(JsonLine().format(made)))
+    def emit(self, log_record: logging.LogRecord) -> None:
+        self.lines.append(json.loads(JsonLine().format(log_record)))
 
 
 @pytest.fixture
@@ -164,14 +164,18 @@ def access_lines() -> Any:
 
 @pytest.mark.django_db
 def test_a_request_has_an_id_and_a_line(client: Client, access_lines: Any) -> None:
-    given = client.get("/studies/", headers={"x-request-id": "from-the-proxy-1"})
-    made = client.get("/runs/99/", headers={"x-request-id": "evil\u0000 id"})
-    assert given["X-Request-ID"] == "from-the-proxy-1"
-    assert len(made["X-Request-ID"]) == 32
+    accepted = client.get("/studies/", headers={"x-request-id": "from-the-proxy-1"})
+    replaced = client.get("/runs/99/", headers={"x-request-id": "evil\u0000 id"})
+    assert accepted["X-Request-ID"] == "from-the-proxy-1"
+    assert len(replaced["X-Request-ID"]) == 32
     first, second = access_lines
     assert first["request"] == "from-the-proxy-1"
     assert (first["route"], first["method"], first["status"]) == ("studies:list", "GET", 200)
     assert first["duration_ms"] > 0
     assert "run" not in first
     # The address names a run, whether there is one or not.
-    assert (second["run"], second["status"], second["request"]) == (99, 404, made["X-Request-ID"])
+    assert (second["run"], second["status"], second["request"]) == (
+        99,
+        404,
+        replaced["X-Request-ID"],
+    )

@@ -85,25 +85,27 @@ def test_lun_use_counts_the_last_day_only(run: Run, settings: Settings) -> None:
         started_at=now - timedelta(hours=25),
         ended_at=now - timedelta(hours=23),
     )
-    found = scrape(settings)
-    assert found["fsbench_runs_ended_last_day", ("done",)] == 1
-    assert found["fsbench_lun_busy_seconds_last_day", (name, "disk1")] == pytest.approx(3600, abs=5)
+    samples = scrape(settings)
+    assert samples["fsbench_runs_ended_last_day", ("done",)] == 1
+    assert samples["fsbench_lun_busy_seconds_last_day", (name, "disk1")] == pytest.approx(
+        3600, abs=5
+    )
 
 
 def test_a_silent_worker_is_down(worker: Worker, settings: Settings) -> None:
     Worker.objects.update(seen_at=timezone.now() - timedelta(hours=1))
-    found = scrape(settings)
-    assert found["fsbench_worker_up", (worker.name,)] == 0
-    assert found["fsbench_worker_silent_seconds", (worker.name,)] == pytest.approx(3600, abs=5)
+    samples = scrape(settings)
+    assert samples["fsbench_worker_up", (worker.name,)] == 0
+    assert samples["fsbench_worker_silent_seconds", (worker.name,)] == pytest.approx(3600, abs=5)
 
 
 def test_chores_have_an_age(settings: Settings) -> None:
     chores.run_chore("Logs of ended runs", lambda: None, by="lab1")
     with pytest.raises(ValueError, match="full"):
         chores.run_chore("Snapshots", lambda: int("full"))
-    found = scrape(settings)
-    assert found["fsbench_chore_age_seconds", ("Logs of ended runs",)] < 5
-    assert not found.has("fsbench_chore_age_seconds", "Snapshots")
+    samples = scrape(settings)
+    assert samples["fsbench_chore_age_seconds", ("Logs of ended runs",)] < 5
+    assert not samples.has("fsbench_chore_age_seconds", "Snapshots")
 
 
 def test_requests_are_counted_by_the_name_of_their_address(settings: Settings) -> None:
@@ -140,13 +142,21 @@ def test_the_number_of_queries_does_not_grow(worker: Worker) -> None:
 
 def test_it_is_for_administrators_and_scrapers(settings: Settings) -> None:
     settings.METRICS_TOKEN = TOKEN
-    for shown in ("", "Bearer", "Bearer ", "Bearer wrong-token-of-some-sort", f"Basic {TOKEN}"):
-        answer = Client().get("/metrics", headers={"authorization": shown} if shown else {})
-        assert answer.status_code == 401, shown
+    for authorization in (
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer wrong-token-of-some-sort",
+        f"Basic {TOKEN}",
+    ):
+        answer = Client().get(
+            "/metrics", headers={"authorization": authorization} if authorization else {}
+        )
+        assert answer.status_code == 401, authorization
         assert b"fsbench_runs" not in answer.content
     settings.METRICS_TOKEN = ""
-    for shown in ("Bearer ", f"Bearer {TOKEN}"):
-        answer = Client().get("/metrics", headers={"authorization": shown})
+    for authorization in ("Bearer ", f"Bearer {TOKEN}"):
+        answer = Client().get("/metrics", headers={"authorization": authorization})
         assert answer.status_code == 401, "no token is set"
     person = Client()
     person.force_login(User.objects.create_user("ada"))

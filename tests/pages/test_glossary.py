@@ -36,20 +36,20 @@ def test_every_page_leads_to_it(client: Client) -> None:
 
 
 def test_it_defines_every_category_flag_and_state(client: Client) -> None:
-    shown = page(client)
+    text = page(client)
     for category in ALL_CATEGORIES:
-        assert f"<dt>{category.label}</dt><dd>{escape(category.definition)}</dd>" in shown
+        assert f"<dt>{category.label}</dt><dd>{escape(category.definition)}</dd>" in text
     for label, meaning in FLAGS.values():
-        assert f'<span class="flag">{escape(label)}</span></dt><dd>{escape(meaning)}</dd>' in shown
+        assert f'<span class="flag">{escape(label)}</span></dt><dd>{escape(meaning)}</dd>' in text
     for state in RunState:
-        assert escape(STATES[state]) in shown
+        assert escape(STATES[state]) in text
 
 
 def test_its_anchors_are_those_it_links_to(client: Client) -> None:
-    shown = page(client)
-    links = set(re.findall(r'href="#([a-z]+)"', shown)) - {"content"}
+    text = page(client)
+    links = set(re.findall(r'href="#([a-z]+)"', text)) - {"content"}
     assert len(links) == 8
-    assert links <= set(re.findall(r'id="([a-z]+)"', shown))
+    assert links <= set(re.findall(r'id="([a-z]+)"', text))
 
 
 def test_every_part_of_a_label_that_it_explains_is_one() -> None:
@@ -58,7 +58,7 @@ def test_every_part_of_a_label_that_it_explains_is_one() -> None:
         for spec in AS_MOUNTED.values()
         for option in spec.options
         for part in (
-            *(one.label for one in option.choices),
+            *(choice.label for choice in option.choices),
             option.label_template.replace("{}", "N"),
         )
     }
@@ -74,9 +74,9 @@ def test_no_part_of_a_label_is_left_out() -> None:
     assert {"xj", *SCHEDULER_LABELS.values()} <= explained
     for filesystem in ALL.values():
         for option in filesystem.options:
-            wanted = {choice.label for choice in option.choices}
-            wanted |= {option.label_template.format("N")} if option.label_template else set()
-            assert wanted <= explained, (filesystem.slug, option.key)
+            labels = {choice.label for choice in option.choices}
+            labels |= {option.label_template.format("N")} if option.label_template else set()
+            assert labels <= explained, (filesystem.slug, option.key)
 
 
 def test_it_asks_the_database_nothing(

@@ -34,10 +34,10 @@ def text_of(page: str) -> str:
 
 
 def leads_nowhere(pages: dict[str, Page], address: str) -> bool:
-    found = ADDRESS.fullmatch(address)
-    if found is None:
+    match = ADDRESS.fullmatch(address)
+    if match is None:
         return not re.fullmatch(r"/guide/images/[a-z0-9-]+\.png", address)
-    name, anchor = found[1] or "index", found[2]
+    name, anchor = match[1] or "index", match[2]
     return name not in pages or bool(anchor and anchor not in pages[name].anchors)
 
 
@@ -92,12 +92,12 @@ def test_every_mention_on_a_page_or_in_a_message_leads_somewhere(pages: dict[str
     places = [*(ROOT / "templates").rglob("*.html"), *(ROOT / "fsbench_web").rglob("*.py")]
     places.remove(ROOT / "fsbench_web" / "pages" / "guide.py")
     mentions = [
-        (path.name, found[0])
+        (path.name, match[0])
         for path in places
-        for found in re.finditer(r"/guide/(?:[a-z-]+/)?(?:#[\w-]+)?", path.read_text())
+        for match in re.finditer(r"/guide/(?:[a-z-]+/)?(?:#[\w-]+)?", path.read_text())
     ]
     assert len(mentions) > 15
-    assert [(where, one) for where, one in mentions if leads_nowhere(pages, one)] == []
+    assert [(where, address) for where, address in mentions if leads_nowhere(pages, address)] == []
 
 
 def test_no_page_names_a_file_that_a_browser_cannot_open() -> None:
@@ -113,7 +113,7 @@ def test_its_contents_lead_to_its_headings(client: Client) -> None:
 
 
 def test_its_picture_is_shown(client: Client, pages: dict[str, Page]) -> None:
-    (source,) = (one for one in pages["index"].loaded if one.startswith("/guide/"))
+    (source,) = (address for address in pages["index"].loaded if address.startswith("/guide/"))
     answer = client.get(source)
     assert answer["Content-Type"] == "image/png"
     assert answer.content == (ROOT / "docs/images/unisys-2005.png").read_bytes()
@@ -143,8 +143,8 @@ def test_other_names_are_not_found(client: Client, address: str) -> None:
 
 
 def test_a_name_that_is_not_there_says_which_are(client: Client) -> None:
-    said = client.get("/guide/nothing/").content.decode()
-    assert "adding-a-workload, api, architecture" in said
+    text = client.get("/guide/nothing/").content.decode()
+    assert "adding-a-workload, api, architecture" in text
 
 
 def test_without_the_folder_it_says_what_to_do(

@@ -59,10 +59,10 @@ MOST = {
 
 
 def test_pages_are_light(client: Client, lab: int) -> None:
-    found = {one: page(client, one.format(run=lab)) for one in MOST}
+    measured = {address: page(client, address.format(run=lab)) for address in MOST}
     heavy = {
-        one: weights
-        for one, weights in found.items()
-        if any(is_ > most * KB for is_, most in zip(weights, MOST[one], strict=True))
+        address: weights
+        for address, weights in measured.items()
+        if any(is_ > most * KB for is_, most in zip(weights, MOST[address], strict=True))
     }
-    assert not heavy, found
+    assert not heavy, measured

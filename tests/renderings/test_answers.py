@@ -33,14 +33,14 @@ def ada(db: None) -> User:
 
 @pytest.fixture
 def lab(ada: User) -> Study:
-    given = {"filesystem": "ext4", "configuration": "ext4", "user": ada}
-    import_files([("a.csv", TABLE % 1)], study="Lab", **given)
-    import_files([("b.csv", TABLE % 7654321)], study="Den", **given)
+    arguments = {"filesystem": "ext4", "configuration": "ext4", "user": ada}
+    import_files([("a.csv", TABLE % 1)], study="Lab", **arguments)
+    import_files([("b.csv", TABLE % 7654321)], study="Den", **arguments)
     return Study.objects.get(slug="lab")
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def drawn_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was drawn up, by the name of its function."""
     answers.cache.clear()
     calls: list[str] = []
@@ -64,26 +64,32 @@ def session(user: User) -> Client:
     "path", [PDF, "/api/v1/studies/lab/report.pdf", "/compare/deltas.xlsx?study=lab"]
 )
 def test_it_is_made_once_however_often_it_is_asked_for(
-    client: Client, lab: Study, made: list[str], path: str
+    client: Client, lab: Study, drawn_up: list[str], path: str
 ) -> None:
     first = client.get(path)
-    found = [client.get(path), client.head(path), client.get(path, HTTP_X_ANY="thing")]
-    assert [one.status_code for one in (first, *found)] == [200] * 4
-    assert {one.content for one in found if one.request["REQUEST_METHOD"] == "GET"} == {
-        first.content
-    }
-    assert {one["ETag"] for one in found} == {first["ETag"]}
-    known = client.get(path, headers={"If-None-Match": first["ETag"]})
-    assert (known.status_code, known.content, known["ETag"]) == (304, b"", first["ETag"])
-    assert len(made) == 1
+    responses = [client.get(path), client.head(path), client.get(path, HTTP_X_ANY="thing")]
+    assert [response.status_code for response in (first, *responses)] == [200] * 4
+    assert {
+        response.content for response in responses if response.request["REQUEST_METHOD"] == "GET"
+    } == {first.content}
+    assert {response["ETag"] for response in responses} == {first["ETag"]}
+    unchanged = client.get(path, headers={"If-None-Match": first["ETag"]})
+    assert (unchanged.status_code, unchanged.content, unchanged["ETag"]) == (
+        304,
+        b"",
+        first["ETag"],
+    )
+    assert len(drawn_up) == 1
 
 
-def test_who_has_it_already_needs_no_making(client: Client, lab: Study, made: list[str]) -> None:
+def test_who_has_it_already_needs_no_making(
+    client: Client, lab: Study, drawn_up: list[str]
+) -> None:
     tag = client.get(PDF)["ETag"]
     answers.cache.clear()  # as after a restart
     for method in (client.get, client.head):
         assert method(PDF, headers={"If-None-Match": f'"x", {tag}'}).status_code == 304
-    assert len(made) == 1
+    assert len(drawn_up) == 1
 
 
 @pytest.mark.parametrize("path", [PDF, "/compare/deltas.md?study=lab"])
@@ -98,7 +104,7 @@ def test_what_another_version_made_is_made_anew(
 
 
 def test_scores_and_titles_that_change_are_seen_at_once(
-    client: Client, lab: Study, made: list[str]
+    client: Client, lab: Study, drawn_up: list[str]
 ) -> None:
     path = "/compare/deltas.json?study=lab"
     tags = [client.get(path)["ETag"]]
@@ -112,12 +118,12 @@ def test_scores_and_titles_that_change_are_seen_at_once(
     before = client.get(PDF)
     Study.objects.filter(pk=lab.pk).update(title="Attic")
     assert client.get(PDF)["ETag"] != before["ETag"]
-    assert made == ["_json"] * 3 + ["_pdf"] * 2
+    assert drawn_up == ["_json"] * 3 + ["_pdf"] * 2
 
 
 @pytest.mark.parametrize("suffix", ["json", "xlsx", "md", "tex"])
 def test_nobody_gets_what_was_made_for_somebody_who_sees_more(
-    client: Client, ada: User, lab: Study, made: list[str], suffix: str
+    client: Client, ada: User, lab: Study, drawn_up: list[str], suffix: str
 ) -> None:
     Study.objects.filter(slug="den").update(visibility=Visibility.PRIVATE, created_by=ada)
     hers, path = session(ada), f"/compare/deltas.{suffix}?by=study"
@@ -131,11 +137,11 @@ def test_nobody_gets_what_was_made_for_somebody_who_sees_more(
     # It stays so when she asks again, and is the same for all who see the same.
     assert hers.get(path).content == secret.content
     assert session(person(Role.VIEWER)).get(path).content == public.content
-    assert len(made) == 2
+    assert len(drawn_up) == 2
 
 
 def test_a_report_that_is_hidden_now_is_gone_though_it_is_kept(
-    client: Client, ada: User, lab: Study, made: list[str]
+    client: Client, ada: User, lab: Study, drawn_up: list[str]
 ) -> None:
     tag = client.get(PDF)["ETag"]
     Study.objects.filter(pk=lab.pk).update(visibility=Visibility.PRIVATE, created_by=ada)
@@ -143,26 +149,26 @@ def test_a_report_that_is_hidden_now_is_gone_though_it_is_kept(
         assert method(PDF).status_code == 404
         assert method(PDF, headers={"If-None-Match": tag}).status_code == 404
     assert session(ada).get(PDF).status_code == 200
-    assert len(made) == 1
+    assert len(drawn_up) == 1
 
 
 def test_it_is_as_old_as_the_day_at_most(
-    client: Client, lab: Study, made: list[str], monkeypatch: pytest.MonkeyPatch
+    client: Client, lab: Study, drawn_up: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noon = datetime(2026, 11, 22, 12, tzinfo=timezone.get_default_timezone())
-    found = []
+    tags = []
     for later in (timedelta(0), timedelta(hours=3), timedelta(days=1)):
         monkeypatch.setattr(timezone, "now", lambda later=later: noon + later)
         for path in (PDF, "/compare/deltas.json?study=lab"):
-            found.append(client.get(path)["ETag"])
-    assert found[:2] == found[2:4]
-    assert set(found[:2]).isdisjoint(found[4:])
-    assert made == ["_pdf", "_json"] * 2
+            tags.append(client.get(path)["ETag"])
+    assert tags[:2] == tags[2:4]
+    assert set(tags[:2]).isdisjoint(tags[4:])
+    assert drawn_up == ["_pdf", "_json"] * 2
 
 
 @pytest.mark.same_on_any_database
 def test_every_file_is_told_apart_by_what_it_says_alone(
-    client: Client, ada: User, lab: Study, made: list[str]
+    client: Client, ada: User, lab: Study, drawn_up: list[str]
 ) -> None:
     call_command("load_published", verbosity=0)
     key = records.pin(ComparisonSpec(studies=("unisys-2005",)), ada).key
@@ -174,9 +180,9 @@ def test_every_file_is_told_apart_by_what_it_says_alone(
         *(f"/p/{key}/deltas.{suffix}" for suffix in ("csv", "md")),
     ]
     first = [client.get(path) for path in paths]
-    assert [one.status_code for one in first] == [200] * len(paths)
-    assert [client.get(path)["ETag"] for path in paths] == [one["ETag"] for one in first]
-    assert len({one["ETag"] for one in first}) == len(made) == len(paths)
+    assert [response.status_code for response in first] == [200] * len(paths)
+    assert [client.get(path)["ETag"] for path in paths] == [response["ETag"] for response in first]
+    assert len({response["ETag"] for response in first}) == len(drawn_up) == len(paths)
 
 
 @pytest.mark.parametrize(
@@ -214,9 +220,9 @@ def test_every_address_that_draws_something_up_goes_the_way_of_such(
         return as_it_is(request, *arguments, **named)
 
     monkeypatch.setattr(answers, "answer", noted)
-    there, hers = one_of_everything(ada), session(ada)
+    values, hers = one_of_everything(ada), session(ada)
     for address in EVERY.values():
-        hers.get("/" + address.format(**there))
+        hers.get("/" + address.format(**values))
     assert len(drawn) >= 6
     # A CSV takes what a page takes.
     assert [path for path in drawn if not is_rendered(path) and not path.endswith(".csv")] == []

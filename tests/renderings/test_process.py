@@ -13,14 +13,14 @@ from fsbench_web.renderings import worker
 from fsbench_web.renderings.process import Renderer, RendererUnavailable, RenderingFailed, TooLarge
 
 
-def told(what: str) -> bytes:
+def told(name: str) -> bytes:
     """About the process that it is called in."""
     print("a library prints")
     return {
         "pid": str(os.getpid()).encode(),
         "nice": str(os.nice(0)).encode(),
         "parent": str(os.getppid()).encode(),
-    }[what]
+    }[name]
 
 
 def too_much(count: int) -> bytes:
@@ -43,17 +43,17 @@ def sleeps() -> bytes:
 
 @pytest.fixture
 def new() -> Iterator[Renderer]:
-    made = Renderer()
-    yield made
-    made.end()
+    process = Renderer()
+    yield process
+    process.end()
 
 
 @pytest.fixture(scope="module")
 def renderer() -> Iterator[Renderer]:
     """Of all tests that do not end it: each leaves one that answers, to start it takes a second."""
-    made = Renderer()
-    yield made
-    made.end()
+    process = Renderer()
+    yield process
+    process.end()
 
 
 def is_there(pid: int | None) -> bool:

@@ -79,8 +79,8 @@ def test_a_newer_run_of_another_test_of_the_series_is_none(jo, query, newer):
 
 def import_one(test, value):
     text = f"test,record_size_kb,file_size_kb,value,unit\n{test},4,64,{value},KB/s\n"
-    said = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4", "user": None}
-    return import_files([("one.csv", text.encode())], **said)
+    arguments = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4", "user": None}
+    return import_files([("one.csv", text.encode())], **arguments)
 
 
 def test_it_tells_runs_that_are_gone(jo):
@@ -225,8 +225,8 @@ def test_sharing_keeps_how_the_tables_are_shown(client, jo):
     make_score("ext4", 100)
     make_score("xfs", 50)
     client.force_login(jo)
-    seen = "sort=-score&numbers=exact&column=score&column=runs&pin=runs&least=60&test=write"
-    client.post("/compare/pin/", {"query": "test=write&sort=score", "view": seen})
+    view_query = "sort=-score&numbers=exact&column=score&column=runs&pin=runs&least=60&test=write"
+    client.post("/compare/pin/", {"query": "test=write&sort=score", "view": view_query})
     link = Permalink.objects.get()
     assert link.view == "least=60&column=score&column=runs&pin=runs&numbers=exact"
     assert link.query == "test=write&sort=-score"

@@ -139,7 +139,7 @@ def test_it_opens_on_its_last_day_and_not_behind_it(client, jo, today):
 
 
 def test_housekeeping_deletes_what_nobody_prolonged(jo, capsys, today):
-    kept = pinned(jo, title="for good")
+    permanent = pinned(jo, title="for good")
     recent = pinned(jo, title="recent")
     old = pinned(jo, title="old")
     Permalink.objects.filter(pk=recent.pk).update(expires_on=today - timedelta(days=30))
@@ -148,9 +148,9 @@ def test_housekeeping_deletes_what_nobody_prolonged(jo, capsys, today):
     assert "1 expired permalinks would be deleted" in capsys.readouterr().out
     assert Permalink.objects.count() == 3
     sharing.run_maintenance()
-    assert set(Permalink.objects.all()) == {kept, recent}
+    assert set(Permalink.objects.all()) == {permanent, recent}
     call_command("prune_permalinks", "--days", "0")
-    assert set(Permalink.objects.all()) == {kept}
+    assert set(Permalink.objects.all()) == {permanent}
 
 
 def test_sharing_takes_title_note_readers_and_last_day(client, jo):
@@ -175,7 +175,7 @@ def test_sharing_takes_title_note_readers_and_last_day(client, jo):
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "said"),
+    ("field", "value", "words"),
     [
         ("title", "x" * 201, "at most 200"),
         ("note", "x" * 10_000, "at most 4000"),
@@ -185,17 +185,17 @@ def test_sharing_takes_title_note_readers_and_last_day(client, jo):
         ("title", "a\x00b", "Null characters"),
     ],
 )
-def test_what_cannot_be_said_of_a_permalink_is_refused(client, jo, field, value, said):
+def test_what_cannot_be_said_of_a_permalink_is_refused(client, jo, field, value, words):
     make_score("ext4")
     client.force_login(jo)
     answer = client.post("/compare/pin/", {"query": "test=write", field: value})
     assert answer.status_code == 422
-    assert said in unescape(answer.content.decode())
+    assert words in unescape(answer.content.decode())
     assert not Permalink.objects.exists()
     link = pinned(jo, title="as it was")
     answer = client.post(f"/p/{link.key}/edit/", {"visibility": "public", field: value})
     assert answer.status_code == 422
-    assert said in unescape(answer.content.decode())
+    assert words in unescape(answer.content.decode())
     assert Permalink.objects.get().title == "as it was"
 
 
@@ -316,10 +316,10 @@ def test_the_view_is_restored_with_its_job_and_what_differed(client, jo):
         rows = page[page.index("<tbody>") : page.index("</tbody>")]
         assert rows.index('data-score="100.0"') < rows.index('data-score="50.0"')
         assert ">500<" not in rows
-    kept = records.read(link)
-    assert kept.sort == "-score"
-    assert kept.differences is not None
-    assert "hardware" in {one.one for one in kept.differences.unintended}
+    comparison = records.read(link)
+    assert comparison.sort == "-score"
+    assert comparison.differences is not None
+    assert "hardware" in {difference.one for difference in comparison.differences.unintended}
     assert 'href="/compare/?papers=yes&amp;sort=-score"' in text  # all studies, as it has
 
 
@@ -359,7 +359,11 @@ class Elements(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
     def meta(self) -> dict[str | None, str | None]:
-        return {one.get("property"): one.get("content") for tag, one in self.found if tag == "meta"}
+        return {
+            attributes.get("property"): attributes.get("content")
+            for tag, attributes in self.found
+            if tag == "meta"
+        }
 
 
 @pytest.mark.parametrize("title", HOSTILE)
@@ -432,9 +436,9 @@ def test_one_table_can_be_embedded(client, jo):
 def test_the_snippet_is_one_frame_whatever_the_title(client, jo, title):
     link = pinned(jo, title=title)
     text = client.get(f"/p/{link.key}/").content.decode()
-    shown = text.split('<textarea id="embed"')[1].split(">", 1)[1].split("</textarea>")[0]
+    snippet = text.split('<textarea id="embed"')[1].split(">", 1)[1].split("</textarea>")[0]
     # What a browser puts into the field, and from there into a wiki.
-    [(tag, attributes)] = Elements(unescape(shown)).found
+    [(tag, attributes)] = Elements(unescape(snippet)).found
     assert tag == "iframe"
     assert attributes["title"] == title
     assert attributes["src"] == f"http://testserver/p/{link.key}/embed/"
@@ -487,11 +491,11 @@ def test_its_author_is_told_that_a_closed_study_keeps_others_out(al: User) -> No
     study.save()
     hers = Client()
     hers.force_login(al)
-    made = hers.post(
+    page = hers.post(
         "/compare/pin/", {"query": "study=closed", "visibility": "public"}, follow=True
     ).content.decode()
-    assert "Others may not see this permalink." in made
-    assert 'href="/studies/closed/access/"' in made
+    assert "Others may not see this permalink." in page
+    assert 'href="/studies/closed/access/"' in page
     link = Permalink.objects.get()
     assert Client().get(f"/p/{link.key}/").status_code == 404
     study.visibility = "public"

@@ -88,7 +88,7 @@ def test_an_administrator_withdraws_what_a_closed_account_shared(link, ada, root
 
 def test_an_administrator_withdraws_and_deletes_by_the_api(link, ada, root):
     listed = call(root, "get", "permalinks?created_by=ada").json()["permalinks"]
-    assert [one["key"] for one in listed] == [link.key]
+    assert [permalink["key"] for permalink in listed] == [link.key]
     answer = call(root, "post", f"permalinks/{link.key}/withdraw")
     assert (answer.status_code, answer.json()["visibility"]) == (200, "private")
     assert status(link) == 404
@@ -169,11 +169,11 @@ def test_the_page_closes_no_account_before_it_is_said(link, ada, root):
 def test_they_are_handed_over(link, ada, root):
     bob, eve = person(Role.CONTRIBUTOR, "bob"), person(Role.VIEWER, "eve")
     path, sent = f"/people/{ada.pk}/", {"role": "contributor", "email": ""}
-    for heir, said in ((eve, "could not keep them"), (None, "Say which account")):
+    for heir, words in ((eve, "could not keep them"), (None, "Say which account")):
         wrong = {**sent, "permalinks": "hand_over", **({"heir": heir.username} if heir else {})}
         answer = signed_in(root).post(path, wrong)
         assert answer.status_code == 422
-        assert said in answer.content.decode()
+        assert words in answer.content.decode()
     right = {**sent, "permalinks": "hand_over", "heir": "bob"}
     assert signed_in(root).post(path, right).status_code == 302
     assert Permalink.objects.get().created_by == bob
@@ -274,14 +274,14 @@ def test_a_permalink_that_is_gone_while_a_program_asks_is_not_changed(
 ):
     eve, visible = person(Role.CONTRIBUTOR, "eve"), views.visible_permalink
 
-    def meanwhile(*given, **named):
-        found = visible(*given, **named)
-        rows = Permalink.objects.filter(pk=found.pk)
+    def meanwhile(*arguments, **named):
+        permalink = visible(*arguments, **named)
+        rows = Permalink.objects.filter(pk=permalink.pk)
         if is_deleted:
             rows.delete()
         else:
             rows.update(created_by=eve)
-        return found
+        return permalink
 
     monkeypatch.setattr(views, "visible_permalink", meanwhile)
     sent = {"title": "mine"} if method == "patch" else {}

@@ -31,7 +31,7 @@ READABLE = '<span title="1234567.0 ns">1.23</span>'
 @pytest.fixture
 def runs(db: None) -> list[Run]:
     study = Study.objects.create(slug="lab", title="Lab")
-    found = []
+    measured = []
     for filesystem, latency_ns in (("ext4", 815_240.5), ("xfs", 1_234_567.0)):
         series = series_for(study, configuration_for(filesystem, {}))
         with transaction.atomic():
@@ -40,8 +40,8 @@ def runs(db: None) -> list[Run]:
             other = ParsedValue(TEST, None, None, latency_ns / 2, "ns", 7, load="iodepth=1,jobs=1")
             ingest.store_values(run, None, [value, other])
             ingest.rescore(series)
-        found.append(run)
-    return found
+        measured.append(run)
+    return measured
 
 
 def test_pages_write_them_in_microseconds(client: Client, runs: list[Run]) -> None:
@@ -54,20 +54,20 @@ def test_pages_write_them_in_microseconds(client: Client, runs: list[Run]) -> No
     assert READABLE in table
     study = client.get("/studies/lab/?tab=tests").content.decode()
     assert READABLE in study
-    for shown in (page, table, study):
-        assert "1,234,567" not in shown
-        assert not any(f"{before}ns{after}" in shown for before in ">, " for after in ",< ")
+    for text in (page, table, study):
+        assert "1,234,567" not in text
+        assert not any(f"{before}ns{after}" in text for before in ">, " for after in ",< ")
 
 
 def test_curves_have_an_axis_in_microseconds(client: Client, runs: list[Run]) -> None:
-    asked = f"study=lab&picture=load&of={TEST}"
-    page = client.get(f"/compare/pictures/?{asked}").content.decode()
+    query = f"study=lab&picture=load&of={TEST}"
+    page = client.get(f"/compare/pictures/?{query}").content.decode()
     assert "over outstanding I/O" in page
     assert "Mean, µs" in page
     assert "1,234.567" in page
     assert "4 outstanding I/Os, 1 job" in page
     rows = list(
-        csv.reader(io.StringIO(client.get(f"/compare/pictures.csv?{asked}").content.decode()))
+        csv.reader(io.StringIO(client.get(f"/compare/pictures.csv?{query}").content.decode()))
     )
     assert "Mean, ns" in rows[0]
     assert "1234567.0" in rows[-1] or any("1234567.0" in row for row in rows)
@@ -102,9 +102,9 @@ def test_a_permalink_of_a_load_keeps_all_of_it(client: Client, runs: list[Run]) 
     assert NAME in page
     assert READABLE in page
     assert "ms" in page
-    kept = client.get(f"/p/{link.key}/deltas.csv").content
-    assert b"oltp_8k_clat_mean@iodepth=4,jobs=1" in kept
-    assert b"1234567.0,ns," in kept
+    content = client.get(f"/p/{link.key}/deltas.csv").content
+    assert b"oltp_8k_clat_mean@iodepth=4,jobs=1" in content
+    assert b"1234567.0,ns," in content
     for suffix in ("md", "tex", "xlsx", "json"):
         assert client.get(f"/p/{link.key}/deltas.{suffix}").status_code == 200
     chart = client.get(f"/p/{link.key}/charts/{AT}/")

@@ -43,8 +43,8 @@ def asked(series: Series, **more: str) -> dict[str, str]:
     return {"study": series.study.slug, "picture": "latency-time", "of": MEAN, **more}
 
 
-def rows(client: Client, address: str, given: dict[str, str]) -> list[dict[str, str]]:
-    response = client.get(address, given)
+def rows(client: Client, address: str, query: dict[str, str]) -> list[dict[str, str]]:
+    response = client.get(address, query)
     assert response.status_code == 200, response.content
     return list(csv.DictReader(io.StringIO(response.content.decode())))
 
@@ -65,14 +65,14 @@ def test_the_newest_run_of_each_contender_is_drawn_and_exported(
     assert "p99 of each interval" in text
     assert "9 s" not in text
     for address in ("/compare/pictures.csv", "/api/v1/exports/pictures.csv"):
-        found = rows(client, address, asked(both[0]))
-        assert [one["Until, s"] for one in found if one["Contender"].startswith("ext4")] == [
+        table = rows(client, address, asked(both[0]))
+        assert [row["Until, s"] for row in table if row["Contender"].startswith("ext4")] == [
             *("1.0", "2.0", "3.0")
         ]
-        assert {one["Maximum, ns"] for one in found} == {"8000000.0", "2000000.0"}
-        assert {one["p99.9, ns"] for one in found} == {"4000000.0", "1000000.0"}
-        assert {one["Completions"] for one in found} == {"60.0"} or {
-            one["Completions"] for one in found
+        assert {row["Maximum, ns"] for row in table} == {"8000000.0", "2000000.0"}
+        assert {row["p99.9, ns"] for row in table} == {"4000000.0", "1000000.0"}
+        assert {row["Completions"] for row in table} == {"60.0"} or {
+            row["Completions"] for row in table
         } == {"60"}
     assert f"/runs/{newest.pk}/" in text or f"runs={newest.pk}" in text
     largest = client.get("/compare/pictures/", asked(both[0], percent="max")).content.decode()
@@ -108,21 +108,21 @@ def test_a_run_is_read_with_as_many_queries_as_several(
         for repeat in (1, 2, 3):
             run_of(series, repeat, logged(1e6))
     with django_assert_num_queries(2):  # type: ignore[operator]
-        found = latencies.newest_over_time(
-            [one.pk for one in both], "randread_read_clat", "iodepth=4"
+        newest = latencies.newest_over_time(
+            [series.pk for series in both], "randread_read_clat", "iodepth=4"
         )
-    assert len(found) == 2
+    assert len(newest) == 2
 
 
 def test_a_drawing_has_a_value_for_each_interval_and_its_units() -> None:
     with pytest.raises(ValueError, match="every interval"):
         figures.over_time({"p50": [1.0]}, [1.0, 2.0], [1, 1], "ns", "A")
     with pytest.raises(ValueError, match="told apart"):
-        figures.of_contenders({str(one): ([], [], []) for one in range(99)}, "ns", "A")
+        figures.of_contenders({str(number): ([], [], []) for number in range(99)}, "ns", "A")
     count = MOST_KEPT
     drawn = figures.over_time(
         {"p50": [2e6] * count, "maximum": [0.0] * count},
-        [float(one) for one in range(count)],
+        [float(second) for second in range(count)],
         [5] * count,
         "ns",
         "A <b>",

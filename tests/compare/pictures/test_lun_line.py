@@ -28,17 +28,17 @@ def test_a_ceiling_is_grey_and_takes_no_contenders_colour() -> None:
 def test_sizes_without_a_ceiling_are_named() -> None:
     assert lun_line.missing_note([OWN], [512.0, 1024.0], NAMES) == ""
     assert lun_line.missing_note([], [4.0], NAMES) == ""
-    said = lun_line.missing_note([OWN], list(NAMES), NAMES)
-    assert "requests of 4 KB and 64 KB was measured" in said
-    assert f"given {probe.ALL_POINTS_FROM_S} seconds or more" in said
+    note = lun_line.missing_note([OWN], list(NAMES), NAMES)
+    assert "requests of 4 KB and 64 KB was measured" in note
+    assert f"given {probe.ALL_POINTS_FROM_S} seconds or more" in note
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "words"),
     [(400 * NOT_OF_THE_DISK_PERCENT / 100, ""), (900.0, "1 of 2 points lie above")],
 )
-def test_points_above_the_ceiling_are_counted(value: float, said: str) -> None:
+def test_points_above_the_ceiling_are_counted(value: float, words: str) -> None:
     line = Line("ext4", [*EXT4.points[:2], Point(1024.0, value)])
     note = lun_line.above_note([OWN], [line])
-    assert note.startswith(said) if said else note == ""
+    assert note.startswith(words) if words else note == ""
     assert lun_line.above_note([OWN, OWN], [line]) == ""

@@ -34,11 +34,11 @@ def measured(db: None) -> None:
 def figure_of(client: Client, query: str) -> dict:
     page = client.get(f"/compare/pictures/?study=depths&{query}")
     assert page.status_code == 200
-    shown = page.context["shown"]
-    assert shown.picture.figure is not None, shown.problem
+    requested = page.context["shown"]
+    assert requested.picture.figure is not None, requested.problem
     csv = client.get(f"/compare/pictures.csv?study=depths&{query}")
     assert csv.status_code == 200
-    return shown.picture.figure.to_plotly_json()
+    return requested.picture.figure.to_plotly_json()
 
 
 @pytest.mark.django_db
@@ -72,8 +72,8 @@ def test_the_axis_and_the_legend_are_of_the_address_and_refused_where_they_canno
 ) -> None:
     query = "picture=percentiles&scale=log&hide=xfs"
     assert spec_of(spec_of(query).to_query()) == spec_of(query)
-    shown = {trace["name"]: trace.get("visible") for trace in figure_of(client, query)["data"]}
-    assert shown == {"ext3": None, "xfs": "legendonly"}
+    visible = {trace["name"]: trace.get("visible") for trace in figure_of(client, query)["data"]}
+    assert visible == {"ext3": None, "xfs": "legendonly"}
     for wrong in ("scale=cubic", "hide=" + "x" * 201, "&".join(f"hide={n}" for n in range(51))):
         assert client.get(f"/compare/pictures/?picture=cdf&{wrong}").status_code == 400
 
@@ -90,10 +90,10 @@ def test_what_a_test_is_of_and_at_which_depth() -> None:
 def test_a_latency_in_ns_is_read_in_microseconds_and_exact_on_demand(
     client: Client, measured: None
 ) -> None:
-    asked = "study=depths&test=randread_clat_mean@iodepth=1&by=configuration"
-    plain = client.get(f"/compare/?{asked}").content.decode()
+    query = "study=depths&test=randread_clat_mean@iodepth=1&by=configuration"
+    plain = client.get(f"/compare/?{query}").content.decode()
     assert "90001.5 ns" in plain  # the title of each number
-    exact = client.get(f"/compare/?{asked}&numbers=exact").content.decode()
+    exact = client.get(f"/compare/?{query}&numbers=exact").content.decode()
     assert ">90001.5<" in exact
     assert '<span class="unit">ns, less is better' in exact
     assert "Exactly " in exact

@@ -74,9 +74,9 @@ def page(client: Client, query: str, status: int = 200) -> str:
 
 
 def figure(html: str) -> dict[str, Any]:
-    found = re.search(r'id="picture-data" type="application/json">(.*?)</script>', html, re.DOTALL)
-    assert found, html
-    return json.loads(found[1])[0]
+    match = re.search(r'id="picture-data" type="application/json">(.*?)</script>', html, re.DOTALL)
+    assert match, html
+    return json.loads(match[1])[0]
 
 
 def rows(client: Client, query: str) -> list[dict[str, str]]:
@@ -93,10 +93,10 @@ def key(run: Run) -> int:
 def test_repeats_say_the_date_of_each_run_and_where_it_is_from(client: Client, lab: Any) -> None:
     first, second = (run.pk for run in lab["ext4"])
     Run.objects.filter(pk=first).update(measured_at=datetime(2005, 8, 9, 10, tzinfo=UTC))
-    found = rows(client, f"{EVERY}&picture=repeats&of=write")
-    said = {row["Run"]: (row["Date"], row["Date from"]) for row in found}
-    assert said[f"run {first}"] == ("2005-08-09", "file")
-    assert said[f"run {second}"] == (f"{timezone.localdate()}", "import")
+    table = rows(client, f"{EVERY}&picture=repeats&of=write")
+    dates = {row["Run"]: (row["Date"], row["Date from"]) for row in table}
+    assert dates[f"run {first}"] == ("2005-08-09", "file")
+    assert dates[f"run {second}"] == (f"{timezone.localdate()}", "import")
 
 
 def test_the_address_is_the_whole_picture() -> None:
@@ -136,25 +136,25 @@ def test_a_heat_map_has_the_means_and_leads_to_the_runs(client: Client, lab: Any
     assert trace["z"] == [[100, 50]]
     assert trace["meta"]["links"] == [[f"/runs/?runs={first.pk},{second.pk}"] * 2]
     assert f'href="/runs/{first.pk}/"' in html
-    found = rows(client, query)
-    assert [(row["Record size KB"], row["File size KB"], row["Mean, KB/s"]) for row in found] == [
+    table = rows(client, query)
+    assert [(row["Record size KB"], row["File size KB"], row["Mean, KB/s"]) for row in table] == [
         ("4", "64", "100.0"),
         ("4", "128", "50.0"),
     ]
-    assert found[0]["runs"] == f"/runs/{first.pk}/ /runs/{second.pk}/"
+    assert table[0]["runs"] == f"/runs/{first.pk}/ /runs/{second.pk}/"
 
 
 def test_flagged_cells_are_hatched_and_named_in_the_table(client: Client, lab: Any) -> None:
     run = lab["xfs"][0]
     change(
-        lambda one: (
-            one._replace(flags=["clock"]) if (one.test, one.record_size_kb) == ("write", 4) else one
+        lambda row: (
+            row._replace(flags=["clock"]) if (row.test, row.record_size_kb) == ("write", 4) else row
         ),
         run,
     )
     query = f"{EVERY}&picture=matrix&of=write&a={key(run)}"
     drawn = figure(page(client, query))["data"]
-    assert [one.get("name") for one in drawn if one.get("fillpattern")] == [
+    assert [trace.get("name") for trace in drawn if trace.get("fillpattern")] == [
         "limited by the timer resolution: 1 cell"
     ]
     assert [row["Flags"] for row in rows(client, query)] == ["timer resolution", ""]
@@ -272,9 +272,9 @@ def test_at_most_seven_lines_are_drawn_and_the_page_says_so(client: Client) -> N
     for number in range(9):
         finished(f"ext4_{number}", at(4, 64, number + 1))
     html = page(client, f"{EVERY}&picture=profile")
-    *lines, said = figure(html)["data"]
+    *lines, note = figure(html)["data"]
     assert len(lines) == 7
-    assert (said["name"], said["x"]) == ("2 more, not drawn", [None])
+    assert (note["name"], note["x"]) == ("2 more, not drawn", [None])
     assert "7 of 9 contenders are drawn" in html
     assert figure(html)["data"][0]["name"] == "ext4_8"
 
@@ -348,21 +348,21 @@ def test_the_phases_of_mongo_stand_side_by_side_for_each_size(client: Client) ->
     assert "Mongo, real time at about 100 bytes a file" in html
     drawn = figure(html)
     assert drawn["layout"]["xaxis"]["ticktext"] == ["create", "read", "delete"]
-    assert [(one["name"], one["y"]) for one in drawn["data"]] == [
+    assert [(trace["name"], trace["y"]) for trace in drawn["data"]] == [
         ("ext4", [3, 1, None]),
         ("xfs", [5, None, 7]),
     ]
     assert drawn["layout"]["yaxis"]["title"]["text"].startswith("s, less is better")
     assert "ext4 has no delete." in html
-    found = rows(client, query)
-    assert [(row["Phase"], row["Contender"], row["Mean, s"]) for row in found] == [
+    table = rows(client, query)
+    assert [(row["Phase"], row["Contender"], row["Mean, s"]) for row in table] == [
         ("create", "ext4", "3.0"),
         ("create", "xfs", "5.0"),
         ("read", "ext4", "1.0"),
         ("delete", "xfs", "7.0"),
     ]
-    assert f"/runs/{first.pk}/" in found[0]["runs"]
-    assert found[0]["Interval of"] == "2 repeats"
+    assert f"/runs/{first.pk}/" in table[0]["runs"]
+    assert table[0]["Interval of"] == "2 repeats"
     # A size of which there is one phase alone is no picture, and any phase leads to its work's.
     assert "about 4,000 bytes" not in html
     other = page(client, f"{EVERY}&picture=phases&of=mongo_read_real@bytes=100")

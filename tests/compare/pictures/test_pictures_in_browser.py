@@ -106,19 +106,19 @@ def test_a_picture_is_saved_with_a_name_that_tells_what_it_is(page: Page, lab: A
 
 def test_the_table_the_csv_and_the_picture_have_the_same_numbers(page: Page, lab: Any) -> None:
     drawn(page, f"picture=matrix&of=write&a={lab.series_id}")
-    shown = page.evaluate(
+    means = page.evaluate(
         "JSON.parse(document.getElementById('picture-data').textContent)[0].data[0].z.flat()"
     )
     page.locator("#numbers summary").click()
     numbers = page.locator("#numbers tbody tr td:nth-child(3)")
     expect(numbers.last).to_be_visible()
     cells = numbers.all_inner_texts()
-    assert [float(text.replace(",", "")) for text in cells] == pytest.approx(shown)
+    assert [float(text.replace(",", "")) for text in cells] == pytest.approx(means)
     with page.expect_download() as saved:
         page.locator("#numbers").get_by_role("link", name="CSV").click()
     with saved.value.path().open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [float(row["Mean, KB/s"]) for row in rows] == shown
+    assert [float(row["Mean, KB/s"]) for row in rows] == means
 
 
 def test_only_a_surface_fetches_the_bundle_of_surfaces(
@@ -143,8 +143,8 @@ def test_only_a_surface_fetches_the_bundle_of_surfaces(
     else:
         expect(figure).to_contain_text("draws no WebGL")
     # Advice of Chromium about how the bundle draws its letters, and of its software renderer.
-    known = ("GL Driver Message", "willReadFrequently")
-    complaints[:] = [text for text in complaints if not any(word in text for word in known)]
+    advice = ("GL Driver Message", "willReadFrequently")
+    complaints[:] = [text for text in complaints if not any(word in text for word in advice)]
 
 
 def test_without_webgl_a_surface_is_words(browser: Browser, site: str, lab: Any) -> None:
@@ -238,10 +238,10 @@ def test_words_stand_below_a_bar_and_the_axis_zooms(page: Page, lab: Any) -> Non
     bar = page.locator("#picture .barlayer .point").first.bounding_box()
     assert bar is not None
     page.mouse.move(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2)
-    told = page.locator("#picture .plot-tip")
-    expect(told).to_contain_text("KB/s")
-    expect(told).to_contain_text("n = 1")
-    box = told.bounding_box()
+    tip = page.locator("#picture .plot-tip")
+    expect(tip).to_contain_text("KB/s")
+    expect(tip).to_contain_text("n = 1")
+    box = tip.bounding_box()
     assert box is not None
     assert box["y"] >= bar["y"] + bar["height"] or box["y"] + box["height"] <= bar["y"]
     expect(page.locator("#picture .hoverlayer .hovertext")).to_have_count(0)

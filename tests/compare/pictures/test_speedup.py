@@ -20,12 +20,12 @@ def answer(*means: float, spread: float = 3.0) -> Answer:
 @pytest.mark.parametrize("means", [(1.01, 1.0), (15.84, 1.0), (12345.0, 1.0), (0.002, 0.001)])
 def test_no_mark_lies_on_a_name_or_a_number(means: tuple[float, ...]) -> None:
     shapes = speedup(answer(*means)).shapes
-    marks = [one for one in shapes if isinstance(one, Rect)]
-    words = [one for one in shapes if isinstance(one, Text) and one.anchor == "end"]
-    names = [one for one in words if one.text.startswith("contender")]
-    numbers = [one for one in words if one.text.endswith("×")]
+    marks = [shape for shape in shapes if isinstance(shape, Rect)]
+    words = [shape for shape in shapes if isinstance(shape, Text) and shape.anchor == "end"]
+    names = [word for word in words if word.text.startswith("contender")]
+    numbers = [word for word in words if word.text.endswith("×")]
     assert len(names) == len(numbers) == len(means)
-    left = max(one.x for one in names)
-    right = min(one.x - 7.7 * len(one.text) for one in numbers)
-    assert min(one.x for one in marks) - left >= 6
-    assert right - max(one.x + one.width for one in marks) >= 3
+    left = max(name.x for name in names)
+    right = min(number.x - 7.7 * len(number.text) for number in numbers)
+    assert min(mark.x for mark in marks) - left >= 6
+    assert right - max(mark.x + mark.width for mark in marks) >= 3

@@ -46,8 +46,8 @@ def test_the_boundary_stands_before_the_first_file_beyond_the_cache() -> None:
     ratios = dict.fromkeys(CELLS, 2.0)
     drawing = speedup_map(ratios, "a", "b", "W", {4: (64, 128), 64: (512, 1024)})
     assert drawing is not None
-    thick = [one for one in drawing.shapes if isinstance(one, Line) and one.thickness == 2]
-    small = min(squares(drawing), key=lambda one: one.x)
+    thick = [shape for shape in drawing.shapes if isinstance(shape, Line) and shape.thickness == 2]
+    small = min(squares(drawing), key=lambda square: square.x)
     # One of the block whose files are drawn, and that of the legend.
     assert len(thick) == 2
     assert small.x + small.width < thick[0].x1

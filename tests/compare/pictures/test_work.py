@@ -67,7 +67,7 @@ INSTEAD = "Random read has no mean here; shown is its total average."
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "words"),
     [
         ("picture=multiples&profile=oltp", "and not of the work profile oltp: Scores draws that."),
         ("picture=matrix&of=random_read&in=profile:oltp", "not of the work profile oltp"),
@@ -80,14 +80,14 @@ INSTEAD = "Random read has no mean here; shown is its total average."
         ("of=nope", "cannot be drawn like this; shown is"),
     ],
 )
-def test_what_is_shown_instead_is_said_and_no_file_is_of_another(client, query, said):
+def test_what_is_shown_instead_is_said_and_no_file_is_of_another(client, query, words):
     database("ext4", 200, 100)
     database("xfs", 400, 400)
     picture, page = shown(client, query)
-    assert any(said in notice for notice in picture.notices), picture.notices
+    assert any(words in notice for notice in picture.notices), picture.notices
     refused = client.get(f"/compare/pictures.csv?{query}")
     assert refused.status_code == 400
-    assert said in refused.content.decode()
+    assert words in refused.content.decode()
     # The file that the page offers is of what it shows.
     own = re.search(r'href="(/compare/pictures\.csv[^"]*)"', page)
     if picture.picture.table is not None:

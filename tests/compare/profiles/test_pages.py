@@ -80,13 +80,13 @@ def test_what_is_missing_becomes_the_form_of_a_job(four):
     assert answer.status_code == 302
     target = urlsplit(answer["Location"])
     assert target.path == "/runs/new/"
-    asked = parse_qs(target.query)
-    assert asked["study"] == ["lab"]
-    assert asked["workload"] == ["iozone-paper"]
-    assert asked["iozone-paper.minimum_record_kb"] == ["8"]
-    assert asked["iozone-paper.maximum_record_kb"] == ["16"]
-    assert asked["iozone-paper.minimum_file_kb"] == [str(GB)]
-    assert sorted(asked["fs"]) == ["ext2.1", "ext3.1", "ext4.1", "xfs.1"]
+    query = parse_qs(target.query)
+    assert query["study"] == ["lab"]
+    assert query["workload"] == ["iozone-paper"]
+    assert query["iozone-paper.minimum_record_kb"] == ["8"]
+    assert query["iozone-paper.maximum_record_kb"] == ["16"]
+    assert query["iozone-paper.minimum_file_kb"] == [str(GB)]
+    assert sorted(query["fs"]) == ["ext2.1", "ext3.1", "ext4.1", "xfs.1"]
     assert client.get(answer["Location"]).status_code == 200
 
 
@@ -102,28 +102,30 @@ def test_what_does_not_fit_on_the_lun_is_not_chosen(four):
     )
     Series.objects.update(lun=lun)
     answer = client.get(f"/compare/order/?study=lab&{RANGE}")
-    asked = parse_qs(urlsplit(answer["Location"]).query)
-    assert asked["iozone-paper.maximum_file_kb"] == [str(2 * GB)]
-    said = " ".join(str(one) for one in get_messages(answer.wsgi_request))
-    assert "Not chosen: random write, 8 KB in 4 GB" in said
-    assert "4 GiB" in said
-    assert "What is ticked measures the others." in said
+    query = parse_qs(urlsplit(answer["Location"]).query)
+    assert query["iozone-paper.maximum_file_kb"] == [str(2 * GB)]
+    messages = " ".join(str(message) for message in get_messages(answer.wsgi_request))
+    assert "Not chosen: random write, 8 KB in 4 GB" in messages
+    assert "4 GiB" in messages
+    assert "What is ticked measures the others." in messages
 
     Lun.objects.update(size_bytes=2**29)
     answer = client.get(f"/compare/order/?study=lab&{RANGE}")
     assert answer["Location"].startswith("/compare/?")
-    said = " ".join(str(one) for one in get_messages(answer.wsgi_request))
-    assert "on a larger LUN with New run" in said
+    messages = " ".join(str(message) for message in get_messages(answer.wsgi_request))
+    assert "on a larger LUN with New run" in messages
 
 
 def announced(size_bytes: int, name: str = "scratch") -> Lun:
     """A LUN of a worker that can run everything, as it would say of itself."""
     can = worker_announcement().capabilities
-    said = LunAnnouncement(name, "data", "device", "/dev/disk/by-id/x", size_bytes, [], ["none"])
+    announcement = LunAnnouncement(
+        name, "data", "device", "/dev/disk/by-id/x", size_bytes, [], ["none"]
+    )
     worker = announce(
         worker_announcement(
             name=f"lab-{name}",
-            luns=[said],
+            luns=[announcement],
             capabilities=can | {"filesystems": dict.fromkeys(FILESYSTEMS, USABLE)},
         )
     )
@@ -134,8 +136,8 @@ def ordered(client: Client, address: str) -> tuple[dict[str, list[str]], str]:
     """The form's address as an order has it, and what was said."""
     answer = client.get(address)
     target = urlsplit(answer["Location"])
-    said = " ".join(str(one) for one in get_messages(answer.wsgi_request))
-    return parse_qs(target.query) | {"path": [target.path]}, said
+    messages = " ".join(str(message) for message in get_messages(answer.wsgi_request))
+    return parse_qs(target.query) | {"path": [target.path]}, messages
 
 
 def test_without_a_lun_of_the_study_the_choice_is_made_for_the_one_the_form_would_take(four):
@@ -143,18 +145,18 @@ def test_without_a_lun_of_the_study_the_choice_is_made_for_the_one_the_form_woul
     client.force_login(person(Role.ADMINISTRATOR, "ada"))
     lun = announced(4 * 2**30)
     address = f"/compare/order/?study=lab&{RANGE}"
-    asked, said = ordered(client, address)
-    assert asked["lun"] == [str(lun.pk)]
-    assert asked["iozone-paper.maximum_file_kb"] == [str(2 * GB)]
-    assert "Not chosen: random write, 8 KB in 4 GB" in said
+    query, messages = ordered(client, address)
+    assert query["lun"] == [str(lun.pk)]
+    assert query["iozone-paper.maximum_file_kb"] == [str(2 * GB)]
+    assert "Not chosen: random write, 8 KB in 4 GB" in messages
     page = client.get(client.get(address)["Location"]).content.decode()
     assert 'value="iozone-paper" checked' in page
     assert "data-left-out" not in page
 
     Lun.objects.update(size_bytes=2**29)
-    asked, said = ordered(client, address)
-    assert asked["path"] == ["/compare/"]
-    assert "on a larger LUN with New run" in said
+    query, messages = ordered(client, address)
+    assert query["path"] == ["/compare/"]
+    assert "on a larger LUN with New run" in messages
 
 
 def test_where_no_configuration_of_the_study_can_be_made_again_the_usual_ones_are_counted_with(
@@ -165,9 +167,9 @@ def test_where_no_configuration_of_the_study_can_be_made_again_the_usual_ones_ar
     client = Client()
     client.force_login(person(Role.ADMINISTRATOR, "ada"))
     announced(int(2.21 * 2**30))
-    asked, _ = ordered(client, f"/compare/order/?study=lab&{RANGE}")
-    assert "fs" not in asked
-    assert asked["iozone-paper.maximum_file_kb"] == [str(GB)]
+    query, _ = ordered(client, f"/compare/order/?study=lab&{RANGE}")
+    assert "fs" not in query
+    assert query["iozone-paper.maximum_file_kb"] == [str(GB)]
 
 
 def test_where_several_luns_can_be_used_the_form_leaves_out_what_does_not_fit_on_the_chosen_one(
@@ -198,7 +200,9 @@ def test_another_preset_that_fits_gives_a_test_without_sizes():
     demand = RequiredCell("filemark_transactions@threads=8")
     [first] = measuring_plan([demand]).workloads
     too_large = presets()[first].workload()
-    [other] = measuring_plan([demand], lambda one: "Too large." * (one == too_large)).workloads
+    [other] = measuring_plan(
+        [demand], lambda workload: "Too large." * (workload == too_large)
+    ).workloads
     assert other.startswith("filemark")
     assert other != first
     nowhere = measuring_plan([demand], lambda _: "Too large.")
@@ -214,7 +218,7 @@ def test_nothing_missing_leads_back():
 
 
 def test_ways_of_measuring_are_workloads_of_their_own_and_the_rest_is_told():
-    found = measuring_plan(
+    plan = measuring_plan(
         [
             RequiredCell("random_write", 8, GB),
             RequiredCell("random_write", 16, GB, flushed=True),
@@ -224,13 +228,16 @@ def test_ways_of_measuring_are_workloads_of_their_own_and_the_rest_is_told():
             RequiredCell("mail_server"),
         ]
     )
-    assert found.workloads["iozone-paper"]["include_flush"] is False
-    assert {(one["direct_io"], one["include_flush"]) for one in found.workloads.values()} == {
+    assert plan.workloads["iozone-paper"]["include_flush"] is False
+    assert {
+        (parameters["direct_io"], parameters["include_flush"])
+        for parameters in plan.workloads.values()
+    } == {
         (False, False),
         (True, False),
         (False, True),
     }
-    assert found.without_workload == (
+    assert plan.without_workload == (
         RequiredCell("read@threads=8", 64, 1024),
         RequiredCell("read", 12, 1024),
         RequiredCell("mail_server"),
@@ -238,6 +245,6 @@ def test_ways_of_measuring_are_workloads_of_their_own_and_the_rest_is_told():
 
 
 def test_a_test_without_sizes_is_measured_by_the_preset_that_gives_it():
-    found = measuring_plan([RequiredCell("random_io_real@mb=4")])
-    assert found.workloads == {"random-access-small": {}}
-    assert found.without_workload == ()
+    plan = measuring_plan([RequiredCell("random_io_real@mb=4")])
+    assert plan.workloads == {"random-access-small": {}}
+    assert plan.without_workload == ()

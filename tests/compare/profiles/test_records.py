@@ -49,8 +49,8 @@ def test_a_change_makes_a_version_and_an_address_of_the_old_one_stays(ada):
 
 
 def test_what_changes_nothing_makes_no_version(ada):
-    made = records.create(MINE, ada)
-    assert records.change(made.profile, MINE, ada).number == 1
+    version = records.create(MINE, ada)
+    assert records.change(version.profile, MINE, ada).number == 1
 
 
 def test_no_profile_takes_the_name_of_a_preset_or_of_another(ada):
@@ -72,12 +72,12 @@ def test_profiles_of_one_title_are_told_apart_where_one_is_chosen(ada):
 
 
 def test_a_permalink_keeps_its_version_and_its_numbers(ada):
-    made = records.create(MINE, ada)
+    version = records.create(MINE, ada)
     database("ext4", 200, 100)
     database("xfs", 400, 400)
     link = permalinks.pin(ComparisonSpec.from_query("profile=my-shop&baseline=ext4"), ada)
     assert "profile=my-shop%401" in link.query
-    records.change(made.profile, replace(MINE, parts=MINE.parts[:1]), ada)
+    records.change(version.profile, replace(MINE, parts=MINE.parts[:1]), ada)
     database("xfs", 800, 800)
     pinned = permalinks.read(link)
     [table] = pinned.tables
@@ -93,7 +93,7 @@ def test_its_title_is_printed_as_it_was_given(ada):
     records.create(replace(MINE, title="ACME SQL Box"), ada)
     for filesystem, speed in (("ext4", 100), ("xfs", 400)):
         series = database(filesystem, speed, speed)
-    said = "ACME SQL Box, version 1"
+    title = "ACME SQL Box, version 1"
     client = signed_in(ada)
     query = "study=lab&profile=acme-sql-box"
     for address in (
@@ -102,55 +102,55 @@ def test_its_title_is_printed_as_it_was_given(ada):
         f"/history/?series={series.pk}&test=work&category=profile:acme-sql-box",
     ):
         page = client.get(address).content.decode()
-        assert said in page, address
+        assert title in page, address
         assert "cme sql box" not in page, address
 
 
 @pytest.mark.parametrize(
-    ("visibility", "seen"),
+    ("visibility", "is_seen"),
     [("public", True), ("team", False), ("private", False)],
 )
-def test_what_somebody_must_not_see_is_not_there(ada, visibility, seen):
+def test_what_somebody_must_not_see_is_not_there(ada, visibility, is_seen):
     team = Team.objects.create(name="Shop")
     team.members.add(ada)
     mate = person("viewer", "mate")
     team.members.add(mate)
     records.create(MINE, ada, visibility=visibility, team=team)
     anybody = Client()
-    status = 200 if seen else 404
+    status = 200 if is_seen else 404
     assert anybody.get("/profiles/my-shop/").status_code == status
     assert anybody.get("/api/v1/profiles/my-shop").status_code == status
-    assert (b"My shop" in anybody.get("/profiles/").content) is seen
+    assert (b"My shop" in anybody.get("/profiles/").content) is is_seen
     listed = anybody.get("/api/v1/profiles").json()
-    assert (listed["total"], [one["slug"] for one in listed["profiles"]]) == (
-        (1, ["my-shop"]) if seen else (0, [])
+    assert (listed["total"], [profile["slug"] for profile in listed["profiles"]]) == (
+        (1, ["my-shop"]) if is_seen else (0, [])
     )
-    asked = anybody.get("/api/v1/deltas", {"profile": "my-shop"})
-    assert asked.status_code == (200 if seen else 422)
-    assert (b"My shop" in anybody.get("/compare/?papers=yes").content) is seen
+    response = anybody.get("/api/v1/deltas", {"profile": "my-shop"})
+    assert response.status_code == (200 if is_seen else 422)
+    assert (b"My shop" in anybody.get("/compare/?papers=yes").content) is is_seen
     assert signed_in(mate).get("/profiles/my-shop/").status_code == (
-        200 if seen or visibility == "team" else 404
+        200 if is_seen or visibility == "team" else 404
     )
     assert signed_in(ada).get("/profiles/my-shop/").status_code == 200
 
 
 def test_only_its_maker_its_team_and_administrators_change_it(ada):
     team = Team.objects.create(name="Shop")
-    made = records.create(MINE, ada, team=team)
+    version = records.create(MINE, ada, team=team)
     other = person("contributor", "other")
     changed = replace(MINE, summary="Other")
     with pytest.raises(PermissionDenied, match="Only who made"):
-        records.change(made.profile, changed, other)
+        records.change(version.profile, changed, other)
     assert signed_in(other).get("/profiles/my-shop/edit/").status_code == 403
     answer = signed_in(other).post(
         "/profiles/my-shop/edit/", {"title": "Other", "part_operation": "read"}
     )
     assert answer.status_code == 403
-    assert made.profile.versions.count() == 1
+    assert version.profile.versions.count() == 1
     team.members.add(other)
-    assert records.change(made.profile, changed, other).number == 2
+    assert records.change(version.profile, changed, other).number == 2
     chief = person("administrator", "chief")
-    assert records.change(made.profile, MINE, chief).number == 3
+    assert records.change(version.profile, MINE, chief).number == 3
 
 
 FORM = {
@@ -203,7 +203,7 @@ def test_the_form_tells_every_problem_and_keeps_what_was_typed(ada):
     )
     page = answer.content.decode()
     assert answer.status_code == 422
-    for said in (
+    for words in (
         "Part 1: weight is a number above 0.",
         "Part 1: block sizes are sizes as 8k-16k or 1g-4g.",
         "Part 2: weight is a number above 0.",
@@ -211,7 +211,7 @@ def test_the_form_tells_every_problem_and_keeps_what_was_typed(ada):
         "Choose the team",
         'value="8q"',
     ):
-        assert said in page
+        assert words in page
     assert not WorkProfile.objects.exists()
 
 
@@ -231,11 +231,11 @@ def test_the_api_makes_reads_and_changes(ada):
             {"operation": "read", "weight": 1, "block_sizes_kb": [4, 4], "file_sizes_kb": [64, 64]}
         ],
     }
-    made = client.post("/api/v1/profiles", json.dumps(body), JSON)
-    assert made.status_code == 201, made.content
-    assert made.json()["name"] == "by-a-program@1"
-    got = client.get("/api/v1/profiles/by-a-program@1").json()
-    assert got["parts"] == made.json()["parts"]
+    response = client.post("/api/v1/profiles", json.dumps(body), JSON)
+    assert response.status_code == 201, response.content
+    assert response.json()["name"] == "by-a-program@1"
+    profile = client.get("/api/v1/profiles/by-a-program@1").json()
+    assert profile["parts"] == response.json()["parts"]
     again = client.post(
         "/api/v1/profiles/by-a-program/versions",
         json.dumps(body | {"summary": "More"}),
@@ -259,8 +259,8 @@ def test_parts_that_nothing_gives_are_said_where_the_profile_is_saved(ada):
     document = {"title": "Typo", "parts": [{"operation": "randread", **sizes}]}
     sent = client.post("/api/v1/profiles", json.dumps(document), JSON)
     assert sent.status_code == 201, sent.content
-    [said] = sent.json()["warnings"]
-    assert said.endswith('nobody imported it. Is "random_read" meant?')
+    [warning] = sent.json()["warnings"]
+    assert warning.endswith('nobody imported it. Is "random_read" meant?')
     typed = {"title": "Typed", "together": "ratio", "visibility": "public"}
     part = {"part_operation": "randread", "part_block": "8k-16k", "part_file": "1g-4g"}
     page = client.post("/profiles/new/", typed | part, follow=True).content.decode()
@@ -277,4 +277,4 @@ def test_parts_that_nothing_gives_are_said_where_the_profile_is_saved(ada):
     assert "leave cached open" in refused.content.decode()
     fine = client.post("/api/v1/profiles", json.dumps(MINE.as_dict()), JSON).json()
     assert fine["warnings"] == []
-    assert client.get("/api/v1/profiles/typo").json()["warnings"] == [said]
+    assert client.get("/api/v1/profiles/typo").json()["warnings"] == [warning]

@@ -40,7 +40,7 @@ def test_pasted_text_is_read_as_well(client):
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("sent", "words"),
     [
         ({}, "Choose a file, or paste"),
         ({"text": "fio version 2 iolog\nbad\n"}, "Line 2: it is no action"),
@@ -48,7 +48,7 @@ def test_pasted_text_is_read_as_well(client):
         ({"text": "operation,block,count\nread,8k,1\n", "by": "time"}, "says no times here"),
     ],
 )
-def test_a_refusal_says_why_and_keeps_the_page(client, sent, said):
+def test_a_refusal_says_why_and_keeps_the_page(client, sent, words):
     answer = client.post("/profiles/read/", sent)
     assert answer.status_code == 422
-    assert said in answer.content.decode()
+    assert words in answer.content.decode()

@@ -45,8 +45,8 @@ def test_the_second_system_says_only_what_differs() -> None:
 
 
 def test_a_fact_that_is_there_twice_is_told_twice_and_many_names_are_counted() -> None:
-    [(heading, told)] = systems(
+    [(heading, recorded)] = systems(
         [("Debian", [f"ext4_{n}" for n in range(9)], {"LUN": [["Disk", "a"], ["Disk", "b"]]})]
     )
     assert heading.endswith("ext4_5 and 3 more")
-    assert told == (("LUN: Disk", "a; b"),)
+    assert recorded == (("LUN: Disk", "a; b"),)

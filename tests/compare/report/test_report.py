@@ -68,10 +68,10 @@ def test_the_paper_study_is_printed_whole_and_soon(client, published_studies):
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/pdf")
     reader = PdfReader(io.BytesIO(answer.content))
     assert reader.metadata.title == "Linux File Systems: Comparative Performance"
-    found = pages(answer.content)
-    for number, page in enumerate(found, start=1):
-        assert f"Page {number} of {len(found)}" in page
-    text = words(" ".join(found))
+    page_texts = pages(answer.content)
+    for number, page in enumerate(page_texts, start=1):
+        assert f"Page {number} of {len(page_texts)}" in page
+    text = words(" ".join(page_texts))
     for chapter in CHAPTERS:
         assert text.count(chapter) >= 2  # in the contents and at its place
     appendix = text[text.rindex("Appendix A: tables") :]
@@ -111,10 +111,10 @@ def test_a_measured_study_says_how_and_how_again(client):
     study = measured()
     text = client.get("/studies/lab/report/").content.decode()
     paper = words(" ".join(pages(client.get("/studies/lab/report.pdf").content)))
-    for shown in (words(text), paper):
-        assert study.summary in shown
-        assert "250.50" in shown
-        assert "6.1.0" in shown
+    for report in (words(text), paper):
+        assert study.summary in report
+        assert "250.50" in report
+        assert "6.1.0" in report
     # As they would be typed: quoted for a shell.
     assert "mkfs.x -L fsbench &#x27;/dev/my disk xfs&#x27;" in text
     assert "mkfs.x -L fsbench '/dev/my disk xfs'" in paper
@@ -151,8 +151,8 @@ def test_it_says_what_is_not_of_the_disk_as_the_page_of_the_study_does():
     study = Study(title="Lab")
     table = DeltaTable("read", "mean", "KB/s", False, rows)
     blocks = summary(study, [table], findings_by_test([table]), str, "http://lab.example/")
-    said = " ".join(part.text for block in blocks for part in getattr(block, "parts", ()))
-    assert "1 of the 2 scores in it is not of the disk" in said
+    text = " ".join(part.text for block in blocks for part in getattr(block, "parts", ()))
+    assert "1 of the 2 scores in it is not of the disk" in text
 
 
 def test_by_says_what_is_ranked(client):

@@ -18,15 +18,15 @@ TESTS = [
     "randread_bw",
     "randread_iops",
     "randread_clat_mean",
-    *(f"randread_clat_p{one}" for one in PERCENTILES),
+    *(f"randread_clat_p{percentile}" for percentile in PERCENTILES),
 ]
 
 
 def order(tests, chosen=()):
     """The tests as placed: folds in brackets."""
     return "".join(
-        ("[" if one.opens else "") + one.entry + ("]" if one.closes else " ")
-        for one in folds.with_folds(tests, str, chosen)
+        ("[" if place.opens else "") + place.entry + ("]" if place.closes else " ")
+        for place in folds.with_folds(tests, str, chosen)
     )
 
 
@@ -36,13 +36,13 @@ def test_further_percentiles_come_behind_the_last_main_one_of_their_latency():
 
 
 def test_a_fold_says_of_what_and_how_many_it_has():
-    (fold,) = [one.opens for one in folds.with_folds(TESTS, str) if one.opens]
+    (fold,) = [place.opens for place in folds.with_folds(TESTS, str) if place.opens]
     assert fold.title == "More percentiles (5)"
     assert fold.of == "Randread, completion latency"
 
 
 def test_loads_of_one_latency_share_a_fold():
-    at = [f"a_clat_p{one}@iodepth={load}" for one in (50, 90) for load in (1, 4)]
+    at = [f"a_clat_p{percentile}@iodepth={load}" for percentile in (50, 90) for load in (1, 4)]
     assert order(at) == (
         "a_clat_p50@iodepth=1 a_clat_p50@iodepth=4 [a_clat_p90@iodepth=1 a_clat_p90@iodepth=4]"
     )
@@ -87,8 +87,8 @@ def test_pages_fold_their_sections(client, fio, address):
 
 
 def test_tests_chosen_by_name_are_in_no_fold(client, fio):
-    asked = "&".join(f"test={test}" for test in TESTS)
-    assert "More percentiles" not in client.get(f"/compare/?{asked}&tab=tests").content.decode()
+    query = "&".join(f"test={test}" for test in TESTS)
+    assert "More percentiles" not in client.get(f"/compare/?{query}&tab=tests").content.decode()
 
 
 def test_the_choice_of_tests_is_folded_and_whole(client, fio):
@@ -118,8 +118,8 @@ def test_the_pictures_offer_further_percentiles_in_a_group(client, fio):
     # One of a group can be shown, and what the comparison names stands in none.
     drawn = client.get("/compare/pictures/?study=lab&of=randread_clat_p1").content.decode()
     assert '<option value="randread_clat_p1" selected>' in drawn
-    asked = "&".join(f"test={test}" for test in TESTS)
-    text = client.get(f"/compare/pictures/?{asked}").content.decode()
+    query = "&".join(f"test={test}" for test in TESTS)
+    text = client.get(f"/compare/pictures/?{query}").content.decode()
     assert groups_of(text) == (sorted(TESTS, key=testnames.place), {})
 
 
@@ -152,9 +152,9 @@ def test_the_report_speaks_of_the_main_ones_and_says_where_the_others_are(client
 
 
 def test_findings_tell_of_every_test_and_of_the_main_ones_first(fio):
-    said = findings_by_test(delta_tables(ComparisonSpec(studies=("lab",))))
-    assert len(said.tests) == len(TESTS)
-    assert [one.is_further for one in said.tests] == [False] * 6 + [True] * 5
+    findings = findings_by_test(delta_tables(ComparisonSpec(studies=("lab",))))
+    assert len(findings.tests) == len(TESTS)
+    assert [test.is_further for test in findings.tests] == [False] * 6 + [True] * 5
 
 
 def test_what_has_no_percentiles_has_no_fold(client, published_studies):

@@ -86,7 +86,7 @@ def test_one_option_may_be_of_mount_here_and_of_mkfs_there() -> None:
         )
     choices = score_choices()
     for stage, value in (("mount", 1), ("mkfs", 2)):
-        labels = [one.label for one in properties.offered_values(choices, stage)]
+        labels = [offered.label for offered in properties.offered_values(choices, stage)]
         assert labels == ["compression=zstd", "defaults"]
         [table] = delta_tables(
             ComparisonSpec.from_query(f"by=configuration&{stage}=compression%3Dzstd")

@@ -15,7 +15,7 @@ SAID = "of this address choose"
 
 
 @pytest.mark.parametrize(
-    ("query", "sentence", "kept", "instead"),
+    ("query", "sentence", "without_filters", "instead"),
     [
         (
             "study=lab&test=write&profile=oltp",
@@ -31,11 +31,11 @@ SAID = "of this address choose"
         ),
     ],
 )
-def test_the_addresses_without_these_filters_and_by_them(query, sentence, kept, instead):
-    found = set_aside(ComparisonSpec.from_query(query))
-    assert found is not None
-    assert found.sentence.startswith(sentence)
-    assert (found.without_filters, found.by_filters) == (kept, instead)
+def test_the_addresses_without_these_filters_and_by_them(query, sentence, without_filters, instead):
+    notice = set_aside(ComparisonSpec.from_query(query))
+    assert notice is not None
+    assert notice.sentence.startswith(sentence)
+    assert (notice.without_filters, notice.by_filters) == (without_filters, instead)
 
 
 @pytest.mark.parametrize("query", ["", "profile=oltp", "category=profile:oltp", "test=write"])
@@ -51,8 +51,8 @@ def _measured(db):
 
 def _notice(page: str) -> tuple[str, list[str]]:
     """The notice, and the addresses that it offers."""
-    [found] = re.findall(r'<div class="notice is-warn" id="set-aside".*?</div>', page, re.S)
-    return found, [html.unescape(one) for one in re.findall(r'href="([^"]+)"', found)]
+    [notice] = re.findall(r'<div class="notice is-warn" id="set-aside".*?</div>', page, re.S)
+    return notice, [html.unescape(address) for address in re.findall(r'href="([^"]+)"', notice)]
 
 
 @pytest.mark.usefixtures("_measured")
@@ -76,8 +76,8 @@ def test_pages_say_it_once_in_a_notice_and_offer_the_address_without(address: st
 @pytest.mark.usefixtures("_measured")
 def test_findings_and_charts_say_it_too(client: Client):
     query = "profile=oltp&test=write"
-    found = client.get(f"/api/v1/findings?{query}").json()
-    assert SAID in found["notes"][0]
+    findings = client.get(f"/api/v1/findings?{query}").json()
+    assert SAID in findings["notes"][0]
     assert client.get("/api/v1/findings?profile=oltp").json()["notes"] == []
     make_score("ext4", 50, test="write", category="maximum")
     assert SAID in client.get(f"/compare/pictures/?picture=bars&{query}").content.decode()

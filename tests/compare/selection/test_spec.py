@@ -201,8 +201,8 @@ def test_a_kernel_is_chosen_by_its_slug_and_not_known_is_a_choice():
     choices = ScoreChoices(
         (), (), (), (), (), (), kernels=("", "6.1 Debian"), schedulers=(("", True), ("bfq", True))
     )
-    known = ComparisonSpec.from_query("kernel=6.1-debian&kernel=unknown&scheduler=default")
-    assert known.unknown_values(choices) == []
+    spec = ComparisonSpec.from_query("kernel=6.1-debian&kernel=unknown&scheduler=default")
+    assert spec.unknown_values(choices) == []
     assert ComparisonSpec(kernels=("6.2",)).unknown_values(choices) == [
         'There is no kernel "6.2"; there is 6.1-debian, unknown.'
     ]

@@ -28,16 +28,18 @@ def many(db: None) -> None:
 
 def test_it_answers_first_and_has_tabs(client: Client, many: None) -> None:
     page = client.get("/compare/?study=lab&by=configuration").content.decode()
-    said = page[page.index('id="answer"') :]
-    assert "comes first" in said
-    assert said.index('<svg class="drawing"') < said.index('class="trust"')
-    assert said.index('class="trust"') < said.index('class="tabs"') < said.index('id="findings"')
-    assert 'aria-current="page">Summary</a>' in said
+    answer = page[page.index('id="answer"') :]
+    assert "comes first" in answer
+    assert answer.index('<svg class="drawing"') < answer.index('class="trust"')
+    assert (
+        answer.index('class="trust"') < answer.index('class="tabs"') < answer.index('id="findings"')
+    )
+    assert 'aria-current="page">Summary</a>' in answer
     for tab in ("tests", "charts", "setup"):
-        assert f'href="/compare/?tab={tab}&amp;study=lab&amp;by=configuration"' in said
-        shown = client.get(f"/compare/?study=lab&tab={tab}")
-        assert f'<input type="hidden" name="tab" value="{tab}">' in shown.content.decode()
-        assert shown["HX-Push-Url"] == f"/compare/?tab={tab}&study=lab"
+        assert f'href="/compare/?tab={tab}&amp;study=lab&amp;by=configuration"' in answer
+        response = client.get(f"/compare/?study=lab&tab={tab}")
+        assert f'<input type="hidden" name="tab" value="{tab}">' in response.content.decode()
+        assert response["HX-Push-Url"] == f"/compare/?tab={tab}&study=lab"
     nonsense = client.get("/compare/?study=lab&tab=moon")
     assert nonsense.status_code == 200
     assert nonsense["HX-Push-Url"] == "/compare/?study=lab"
@@ -90,9 +92,9 @@ def test_a_large_table_in_the_fold_of_the_summary_is_fetched_when_it_is_opened(
     rows = re.findall(r'data-fetch="tables"><a href="([^"]+)"', page)
     assert len(rows) == 1
     part = client.get(rows[0].replace("&amp;", "&"), headers=PART).content.decode()
-    shown = client.get(f"/compare/?{query}&tab=tests").content.decode()
+    tab = client.get(f"/compare/?{query}&tab=tests").content.decode()
     of_part, of_tab = (
-        re.findall(rf"<table {TABLE}.*?</table>", one, re.S) for one in (part, shown)
+        re.findall(rf"<table {TABLE}.*?</table>", html, re.S) for html in (part, tab)
     )
     assert len(of_part) == 1
     assert of_part == of_tab
@@ -198,15 +200,15 @@ def test_permalinks_hold_their_tables(client: Client, many: None) -> None:
 
 def test_rows_of_a_comparison_open(page: Page, site: str, many: None) -> None:
     fetched: list[str] = []
-    page.on("request", lambda one: fetched.append(one.url.partition("/compare/")[2]))
+    page.on("request", lambda request: fetched.append(request.url.partition("/compare/")[2]))
     page.goto("/compare/?study=lab&tab=tests")
     at_rest(page)
-    assert not any("tests/" in one or "charts/" in one for one in fetched)
+    assert not any("tests/" in address or "charts/" in address for address in fetched)
     row = page.locator("details.test").nth(3)
     row.locator("summary").first.click()
     expect(row.locator("table.deltas")).to_be_visible()
     expect(row.locator("figure[data-drawn=yes]")).to_be_visible()
-    assert sum("tests/" in one for one in fetched) == 1
+    assert sum("tests/" in address for address in fetched) == 1
     # Sorting and columns are of what is fetched later too.
     row.get_by_role("button", name="Contender").click()
     expect(page).to_have_url(re.compile("sort=contender"))

@@ -186,7 +186,7 @@ def test_page_and_api_count_runs_alike(client, by):
     def counted(address):
         with CaptureQueriesContext(connection) as queries:
             answer = client.get(f"{address}?study=lab&by={by}")
-        alone = [one["sql"] for one in queries if one["sql"].startswith("SELECT COUNT(*)")]
+        alone = [query["sql"] for query in queries if query["sql"].startswith("SELECT COUNT(*)")]
         return answer, sum('FROM "studies_run"' in sql for sql in alone)
 
     page, by_page = counted("/compare/")
@@ -204,9 +204,9 @@ def test_a_refusal_stays_small_however_much_is_unknown(client, parameter):
     query = many if parameter != "nonsense" else "&".join(f"nonsense{n}=1" for n in range(300))
     page = client.get(f"/compare/?{query}")
     assert page.status_code == 400
-    found = re.search(r'role="alert">(.*?)</div>', page.content.decode(), re.S)[1]
-    assert len(found) < 5000
-    assert "and 297 more (300 in all)" in found
+    alert = re.search(r'role="alert">(.*?)</div>', page.content.decode(), re.S)[1]
+    assert len(alert) < 5000
+    assert "and 297 more (300 in all)" in alert
     for path in ("deltas", "comparison", "findings", "exports/deltas.csv"):
         answer = client.get(f"/api/v1/{path}?{query}")
         assert answer.status_code == 422, path

@@ -101,8 +101,8 @@ def test_files_of_the_page_hold_what_it_shows_and_the_api_answers_as_ever(client
     answer = client.get("/api/v1/comparison").json()
     assert answer["query"] == ""
     assert len(answer["tables"]) == 3
-    shown = client.get(answer["links"]["page"]).context["tables"]
-    assert shown == 3
+    count = client.get(answer["links"]["page"]).context["tables"]
+    assert count == 3
     assert len(client.get("/api/v1/deltas?papers=no").json()["tables"]) == 2
     assert client.get("/compare/?papers=some").status_code == 400
 

@@ -90,18 +90,18 @@ def test_all_words_count_in_any_order_and_of_nothing_one_comes_back(page, site):
     for test in ("randread_4k", "randread_64k", "randwrite_4k", "read_4k"):
         make_score("xfs", 100, test=test)
     page.goto("/compare/?study=lab&tab=tests")
-    field, said = page.get_by_label("Show only tests with"), page.locator("[data-narrowed]")
+    field, status = page.get_by_label("Show only tests with"), page.locator("[data-narrowed]")
     field.fill("4k  Randread")
-    expect(said).to_have_text("1 of 4 tests shown")
+    expect(status).to_have_text("1 of 4 tests shown")
     expect(page.locator("details.test:visible")).to_have_count(1)
     expect(page.locator("details.test:visible")).to_contain_text("Randread 4k")
     field.fill("randread nothing")
-    expect(said).to_contain_text("No test has all of these words.")
+    expect(status).to_contain_text("No test has all of these words.")
     expect(page.locator(".test-line.is-head")).to_be_hidden()
     page.get_by_role("button", name="Show all 4").click()
     expect(page.locator("details.test:visible")).to_have_count(4)
     expect(field).to_be_focused()
-    expect(said).to_be_empty()
+    expect(status).to_be_empty()
 
 
 @pytest.mark.parametrize("width", [390, 1440])
@@ -182,8 +182,8 @@ def test_rows_are_hidden_at_once_and_a_table_is_copied_as_text(page, site):
         "text => { window.copied = text; return Promise.resolve(); }}})"
     )
     page.get_by_label("Only important").check()
-    shown = page.locator("table.deltas tbody tr:visible th")
-    expect(shown).to_have_text([re.compile("ext4"), re.compile("xfs")])
+    contenders = page.locator("table.deltas tbody tr:visible th")
+    expect(contenders).to_have_text([re.compile("ext4"), re.compile("xfs")])
     expect(page).to_have_url(re.compile(r"important=1"))
     expect(page.get_by_text("1 of 3 rows is not shown")).to_be_visible()
     page.get_by_role("button", name="Copy Write").click()
@@ -192,7 +192,7 @@ def test_rows_are_hidden_at_once_and_a_table_is_copied_as_text(page, site):
     assert head.split("\t")[:2] == ["Contender", "Score"]
     assert [row.split("\t")[:2] for row in rows] == [["ext4", "80000000"], ["xfs", "100000000"]]
     page.reload()  # the server hides the same
-    expect(shown).to_have_count(2)
+    expect(contenders).to_have_count(2)
     page.emulate_media(media="print")
-    expect(shown).to_have_count(3)
+    expect(contenders).to_have_count(3)
     expect(page.locator(".table-tools")).to_be_hidden()

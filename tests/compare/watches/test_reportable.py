@@ -19,20 +19,22 @@ def change(place: int, percent: float = -20.0) -> Change:
     return Change(place, 100.0, 100.0 + percent, percent, 0.001)
 
 
-def fresh(found: list[Change], told: set[str], names: list[str] = NAMES) -> list[int]:
-    """``told`` led to 80, as every change here does."""
-    levels = dict.fromkeys(told, 80.0)
+def fresh(line_changes: list[Change], reported: set[str], names: list[str] = NAMES) -> list[int]:
+    """``reported`` led to 80, as every change here does."""
+    levels = dict.fromkeys(reported, 80.0)
     return [
-        one.place
-        for one in unreported_changes(slowdowns(found, 10, False), names, levels, 10, False)
+        slowdown.place
+        for slowdown in unreported_changes(
+            slowdowns(line_changes, 10, False), names, levels, 10, False
+        )
     ]
 
 
 def test_only_what_is_slower_by_the_margin_counts():
-    found = [change(2, -20), change(4, 30), change(6, -9.9)]
-    assert [one.place for one, _ in slowdowns(found, 10, False)] == [2]
-    assert [one.place for one, _ in slowdowns(found, 10, True)] == [4]
-    assert [one.place for one, _ in slowdowns([change(2, -10.0)], 10, False)] == [2]
+    line_changes = [change(2, -20), change(4, 30), change(6, -9.9)]
+    assert [slowdown.place for slowdown, _ in slowdowns(line_changes, 10, False)] == [2]
+    assert [slowdown.place for slowdown, _ in slowdowns(line_changes, 10, True)] == [4]
+    assert [slowdown.place for slowdown, _ in slowdowns([change(2, -10.0)], 10, False)] == [2]
 
 
 def test_a_change_is_told_once():
@@ -65,8 +67,8 @@ def test_one_told_change_stands_for_one_found_change_alone():
 
 
 def test_slow_fixed_and_slow_again_is_told_twice():
-    found = [change(2), change(4, 25), change(7)]
-    assert fresh(found, {"c"}) == [7]
+    line_changes = [change(2), change(4, 25), change(7)]
+    assert fresh(line_changes, {"c"}) == [7]
 
 
 def test_what_was_told_of_points_that_are_gone_changes_nothing():
@@ -77,8 +79,8 @@ def test_noise_is_no_news():
     noisy = [[100 + part for part in (-30, 0, 30)], [85 + part for part in (-30, 0, 30)]] * 2
     assert slowdowns(changes(noisy, 10), 10, False) == []
     clear = [[100.0, 100.5, 99.5], [100.2, 99.8, 100.0], [80.0, 80.5, 79.5], [80.1, 79.9, 80.2]]
-    ((one, ends),) = slowdowns(changes(clear, 10), 10, False)
-    assert one.place == 2
+    ((slowdown, ends),) = slowdowns(changes(clear, 10), 10, False)
+    assert slowdown.place == 2
     assert ends[0] == -1
     assert slowdowns(changes(clear, 25), 25, False) == []
 
@@ -88,8 +90,8 @@ def test_noise_is_no_news():
     [(0.04, 9, False), (0.0101, 9, False), (0.0099, 9, True), (0.0, 2, False), (0.0, 3, True)],
 )
 def test_what_is_told_is_surer_than_what_a_page_shows(p_value, points, is_told):
-    found = Change(1, 100.0, 80.0, -20.0, p_value)
-    assert significant_changes([found], points) == [found] * is_told
+    drop = Change(1, 100.0, 80.0, -20.0, p_value)
+    assert significant_changes([drop], points) == [drop] * is_told
 
 
 def test_it_waits_longer_and_longer_and_gives_up():

@@ -156,8 +156,8 @@ class TestWhatIsTold:
             series = measured("6.1", value, day).series
         watched(ada, series, along="date")
         measured("6.1", 93, 4)
-        shown = history(series, "write", "total_average", "date", 3.0).changes
-        assert [0.01 < entry.change.p_value < 0.05 for entry in shown] == [True]
+        entries = history(series, "write", "total_average", "date", 3.0).changes
+        assert [0.01 < entry.change.p_value < 0.05 for entry in entries] == [True]
         Watch.objects.update(margin_percent=3)
         assert watching.run_maintenance() == []
         measured("6.1", 92.5, 5)
@@ -185,17 +185,17 @@ class TestWhatIsTold:
     def test_a_unit_without_a_direction_is_never_called_slower(self, ada, db):
         for part in (0, 0.1, 0.2):
             run = measured("5.1", 20 + part, unit="furlongs")
-        one = watched(ada, run.series)
+        watch = watched(ada, run.series)
         for part in (0, 0.1, 0.2):
             measured("5.2", 10 + part, unit="furlongs")
         assert watching.run_maintenance() == []
-        one.refresh_from_db()
-        assert "furlongs" in one.problem
+        watch.refresh_from_db()
+        assert "furlongs" in watch.problem
 
     def test_what_was_slower_before_is_listed_and_not_sent(self, ada, line):
         series = kernel("6.3", 80)
-        one = watched(ada, series)
-        assert [message.kind for message in one.messages.all()] == ["known"]
+        watch = watched(ada, series)
+        assert [message.kind for message in watch.messages.all()] == ["known"]
         assert watching.run_maintenance(timezone.now() + timedelta(days=3)) == []
         assert mail.outbox == []
 
@@ -215,10 +215,10 @@ class TestWhatIsTold:
         assert message.point == "2026-03-05"
 
     def test_a_line_without_news_is_not_scored(self, ada, line, django_assert_num_queries):
-        one = watched(ada, line)
+        watch = watched(ada, line)
         # What is hidden from her, and whether anything is new.
         with django_assert_num_queries(2):
-            assert watching.check(one) == []
+            assert watching.check(watch) == []
 
     def test_one_line_that_cannot_be_judged_does_not_silence_the_others(
         self, ada, line, monkeypatch
@@ -228,10 +228,10 @@ class TestWhatIsTold:
         kernel("6.3", 80)
         look = watching._read_line
 
-        def fail(one):
-            if one.pk == broken.pk:
+        def fail(watch):
+            if watch.pk == broken.pk:
                 raise ValueError("odd")
-            return look(one)
+            return look(watch)
 
         monkeypatch.setattr(watching, "_read_line", fail)
         assert len(watching.run_maintenance()) == 1
@@ -239,13 +239,13 @@ class TestWhatIsTold:
         assert "could not be judged: ValueError" in broken.problem
 
     def test_paused_and_inactive_accounts_are_told_nothing(self, ada, line):
-        one = watched(ada, line)
-        watching.pause(one)
+        watch = watched(ada, line)
+        watching.pause(watch)
         kernel("6.3", 80)
         assert watching.run_maintenance() == []
-        watching.resume(one)
+        watching.resume(watch)
         assert watching.run_maintenance() == []
-        assert [message.kind for message in one.messages.all()] == ["known"]
+        assert [message.kind for message in watch.messages.all()] == ["known"]
         kernel("6.4", 81)
         kernel("6.5", 80)
         kernel("6.6", 60)
@@ -257,14 +257,14 @@ class TestWhatIsTold:
 
     def test_what_waited_when_it_was_paused_is_not_sent_when_it_is_resumed(self, hers, ada, line):
         with receiver(says(500)) as (address, received):
-            one = watched(ada, line, webhook_url=address)
+            watch = watched(ada, line, webhook_url=address)
             kernel("6.3", 80)
             watching.run_maintenance()
             assert states() == [("email", DELIVERED, 1), ("webhook", WAITING, 1)]
-            watching.pause(one)
+            watching.pause(watch)
             later = timezone.now() + timedelta(days=90)
             WatchDelivery.objects.filter(state=WAITING).update(next_try_at=timezone.now())
-            answer = hers.post(f"/watches/{one.pk}/resume/", follow=True).content.decode()
+            answer = hers.post(f"/watches/{watch.pk}/resume/", follow=True).content.decode()
             watching.run_maintenance(later)
             assert len(received) == 1
         assert "The message that had waited since before the pause will not be sent." in answer
@@ -276,14 +276,14 @@ class TestWhatIsTold:
         assert states()[2:] == [("email", DELIVERED, 1), ("webhook", WAITING, 1)]
 
     def test_the_watch_outlives_the_study_it_began_with(self, ada, line):
-        one = watched(ada, line)
+        watch = watched(ada, line)
         kernel("6.1", 100, study="weekly")
         kernel("6.2", 100, study="weekly")
         Study.objects.get(slug="nightly").delete()
         kernel("6.3", 80, study="weekly")
         assert len(watching.run_maintenance()) == 1
-        one.refresh_from_db()
-        assert one.series.study.slug == "weekly"
+        watch.refresh_from_db()
+        assert watch.series.study.slug == "weekly"
 
     def test_another_team_cannot_silence_it(self, ada, line):
         watched(ada, line)
@@ -302,20 +302,20 @@ class TestWhatIsTold:
         kernel("6.1", 100, study="other")
         kernel("6.2", 100, study="other")
         kernel("6.2", 100, study=hidden.slug)
-        made = watched(ada, line)
+        original = watched(ada, line)
         kernel("6.2", 5, study="late")
         Watch.objects.update(study=None, team=None, key="of before")
         give_owners(apps, None)
         give_owners(apps, None)
-        one, other = Watch.objects.order_by("pk")
-        assert (one.pk, one.team.name, one.series) == (made.pk, "Lab", line)
-        assert (other.team.name, other.secret_salt) == ("Other", one.secret_salt)
+        first, other = Watch.objects.order_by("pk")
+        assert (first.pk, first.team.name, first.series) == (original.pk, "Lab", line)
+        assert (other.team.name, other.secret_salt) == ("Other", first.secret_salt)
         assert watching.run_maintenance() == []
         kernel("6.3", 80)
         kernel("6.3", 70, study="other")
-        told = watching.run_maintenance()
-        assert [(message.watch, message.point) for message in told] == [
-            (one, "6.3"),
+        messages = watching.run_maintenance()
+        assert [(message.watch, message.point) for message in messages] == [
+            (first, "6.3"),
             (other, "6.3"),
         ]
 
@@ -323,9 +323,9 @@ class TestWhatIsTold:
         watched(ada, line)
         kernel("6.3", 80)
         call_command("check_watches")
-        said = capsys.readouterr().out
-        assert "From 6.2 to 6.3" in said
-        assert "1 new messages." in said
+        output = capsys.readouterr().out
+        assert "From 6.2 to 6.3" in output
+        assert "1 new messages." in output
 
 
 @pytest.mark.django_db(transaction=True)
@@ -337,13 +337,13 @@ class TestAtTheSameMoment:
     def test_housekeepers_tell_once(self, ada, line):
         watched(ada, line)
         kernel("6.3", 80)
-        told: list[list[WatchMessage]] = []
+        messages: list[list[WatchMessage]] = []
         together = threading.Barrier(4)
 
         def housekeeper() -> None:
             together.wait()
             try:
-                told.append(watching.run_maintenance())
+                messages.append(watching.run_maintenance())
             finally:
                 connection.close()
 
@@ -352,16 +352,16 @@ class TestAtTheSameMoment:
             thread.start()
         for thread in threads:
             thread.join()
-        assert sorted(map(len, told)) == [0, 0, 0, 1]
+        assert sorted(map(len, messages)) == [0, 0, 0, 1]
         watching.run_maintenance()
         assert WatchMessage.objects.count() == 1
         assert len(mail.outbox) == 1
 
     @pytest.mark.parametrize("way", ["page", "program"])
     def test_one_of_two_tests_asked_for_at_once_is_sent(self, ada, line, way):
-        one = watched(ada, line)
+        watch = watched(ada, line)
         _, token = tokens.create(ada)
-        together, found = threading.Barrier(4), []
+        together, answers = threading.Barrier(4), []
 
         def asking() -> None:
             client = Client()
@@ -369,10 +369,10 @@ class TestAtTheSameMoment:
             try:
                 if way == "page":
                     client.force_login(ada)
-                    client.post(f"/watches/{one.pk}/test/")
+                    client.post(f"/watches/{watch.pk}/test/")
                 else:
                     headers = {"Authorization": f"Bearer {token}"}
-                    found.append(client.post(f"/api/v1/watches/{one.pk}/test", headers=headers))
+                    answers.append(client.post(f"/api/v1/watches/{watch.pk}/test", headers=headers))
             finally:
                 connection.close()
 
@@ -383,15 +383,15 @@ class TestAtTheSameMoment:
             thread.join()
         assert WatchMessage.objects.count() == len(mail.outbox) == 1
         if way == "program":
-            assert sorted(answer.status_code for answer in found) == [200, 429, 429, 429]
-            assert {a.headers.get("Retry-After") for a in found} == {None, "20"}
+            assert sorted(answer.status_code for answer in answers) == [200, 429, 429, 429]
+            assert {a.headers.get("Retry-After") for a in answers} == {None, "20"}
 
     def test_what_waited_long_for_its_turn_is_sent_once(self, ada, line):
         """Fifty receivers that keep silent take four minutes, and a claim lasts two."""
-        found: list[int] = []
+        counts: list[int] = []
 
         def another_housekeeper(handler: BaseHTTPRequestHandler) -> None:
-            found.append(deliveries.send_due())
+            counts.append(deliveries.send_due())
             connection.close()
             says(200)(handler)
 
@@ -401,7 +401,7 @@ class TestAtTheSameMoment:
             began = timezone.now() - 2 * deliveries.CLAIM_LASTS
             watching.check_all(began)
             assert deliveries.send_due(began) == 1
-        assert (found, len(received)) == ([0], 1)
+        assert (counts, len(received)) == ([0], 1)
         assert states() == [("webhook", DELIVERED, 1)]
 
     @pytest.mark.parametrize("how", ["paused", "deleted", "closed", "a viewer now"])
@@ -427,31 +427,31 @@ class TestAtTheSameMoment:
         assert [path for path, _, _ in received] == ["/"]
 
     def test_an_older_look_writes_nothing(self, ada, line):
-        one = watched(ada, line)
+        watch = watched(ada, line)
         kernel("6.3", 80)
-        early = Watch.objects.get(pk=one.pk)
-        assert len(watching.check(one)) == 1
+        early = Watch.objects.get(pk=watch.pk)
+        assert len(watching.check(watch)) == 1
         assert watching.check(early) == []
 
 
 class TestDelivery:
     def test_a_webhook_gets_the_change_in_numbers_signed(self, ada, line):
         with receiver(says(200)) as (address, received):
-            one = watched(ada, line, email="", webhook_url=f"{address}/hook")
+            watch = watched(ada, line, email="", webhook_url=f"{address}/hook")
             kernel("6.3", 80)
             watching.run_maintenance()
         ((path, headers, body),) = received
         assert path == "/hook"
-        assert headers["X-Fsbench-Signature"] == signature(secret_of(one), body)
-        told = json.loads(body)
-        assert told["event"] == "slower"
-        change = told["change"]
+        assert headers["X-Fsbench-Signature"] == signature(secret_of(watch), body)
+        payload = json.loads(body)
+        assert payload["event"] == "slower"
+        change = payload["change"]
         assert (change["from"], change["to"], change["unit"]) == ("6.2", "6.3", "KB/s")
         assert change["before"] == pytest.approx(100.333, abs=0.001)
         assert change["after"] == pytest.approx(80)
         assert change["percent"] == pytest.approx(-20.266, abs=0.001)
         assert len(change["runs"]) == 3
-        assert told["line"]["configuration"] == "ext4"
+        assert payload["line"]["configuration"] == "ext4"
 
     def test_500_is_tried_again_and_200_ends_it(self, ada, line):
         answers = [500, 200]
@@ -527,15 +527,15 @@ class TestDelivery:
         assert "did not take it" in WatchDelivery.objects.get().last_error
 
     def test_tests_are_forgotten_and_news_are_kept(self, ada, line):
-        one = watched(ada, line)
-        watching.send_test(one)
+        watch = watched(ada, line)
+        watching.send_test(watch)
         kernel("6.3", 80)
         watching.run_maintenance()
         watching.run_maintenance(timezone.now() + timedelta(days=8))
         assert [message.kind for message in WatchMessage.objects.all()] == ["slower"]
 
 
-def form_of(line: Series, /, **said: object) -> dict[str, object]:
+def form_of(line: Series, /, **changes: object) -> dict[str, object]:
     return {
         "series": line.pk,
         "test": "write",
@@ -544,7 +544,7 @@ def form_of(line: Series, /, **said: object) -> dict[str, object]:
         "margin": 10,
         "email": "",
         "webhook_url": "",
-    } | said
+    } | changes
 
 
 class TestPages:
@@ -559,11 +559,11 @@ class TestPages:
     def test_the_secret_is_shown_once(self, hers, line):
         answer = hers.post("/watches/new/", form_of(line, webhook_url="https://chat.example/hook"))
         assert answer.status_code == 201
-        one = Watch.objects.get()
-        secret = secret_of(one)
+        watch = Watch.objects.get()
+        secret = secret_of(watch)
         assert secret in answer.content.decode()
-        assert one.site == "http://testserver"
-        for address in ("/watches/", f"/watches/{one.pk}/"):
+        assert watch.site == "http://testserver"
+        for address in ("/watches/", f"/watches/{watch.pk}/"):
             text = hers.get(address).content.decode()
             assert "ext4: Write, total average" in text
             assert secret not in text
@@ -586,7 +586,7 @@ class TestPages:
         assert "which is the most" in answer.content.decode()
 
     @pytest.mark.parametrize(
-        "said",
+        "changes",
         [
             {"margin": "0"},
             {"margin": "101"},
@@ -599,17 +599,17 @@ class TestPages:
             {"along": "nonsense"},
         ],
     )
-    def test_nonsense_is_refused_in_words(self, hers, line, said):
-        answer = hers.post("/watches/new/", form_of(line, **said))
+    def test_nonsense_is_refused_in_words(self, hers, line, changes):
+        answer = hers.post("/watches/new/", form_of(line, **changes))
         assert answer.status_code == 422
         assert Watch.objects.count() == 0
 
     @pytest.mark.parametrize(
-        "said", [{"series": 0}, {"series": "x"}, {"test": "\0"}, {"category": "no"}]
+        "changes", [{"series": 0}, {"series": "x"}, {"test": "\0"}, {"category": "no"}]
     )
-    def test_a_line_that_is_not_there_is_not_found(self, hers, line, said):
-        assert hers.post("/watches/new/", form_of(line, **said)).status_code == 404
-        assert hers.get("/watches/new/", form_of(line, **said)).status_code == 404
+    def test_a_line_that_is_not_there_is_not_found(self, hers, line, changes):
+        assert hers.post("/watches/new/", form_of(line, **changes)).status_code == 404
+        assert hers.get("/watches/new/", form_of(line, **changes)).status_code == 404
 
     @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost", "169.254.169.254"])
     def test_what_is_plainly_private_is_refused_at_once(self, hers, line, settings, host):
@@ -635,10 +635,10 @@ class TestPages:
         assert answer.status_code == 422
         assert "ada@example.org, alone" in answer.content.decode()
         assert hers.post("/watches/new/", form_of(line, email="ADA@example.org")).status_code == 201
-        one = Watch.objects.get()
-        assert one.email == "ada@example.org"
+        watch = Watch.objects.get()
+        assert watch.email == "ada@example.org"
         User.objects.filter(pk=ada.pk).update(email="new@example.org")
-        hers.post(f"/watches/{one.pk}/test/")
+        hers.post(f"/watches/{watch.pk}/test/")
         assert not mail.outbox
 
     def test_an_account_without_an_address_gives_none(self, hers, ada, line):
@@ -651,16 +651,16 @@ class TestPages:
         assert "has no e-mail address yet" in text
 
     @pytest.mark.parametrize(
-        ("said", "field", "why"),
+        ("changes", "field", "why"),
         [
             ({"webhook_url": "https://chat.example/hook"}, "webhook_url", "needs the role"),
             ({"email": "victim@example.org"}, "email", "ada@example.org, alone"),
         ],
     )
-    def test_the_api_drops_no_address_in_silence(self, ada, line, said, field, why):
+    def test_the_api_drops_no_address_in_silence(self, ada, line, changes, field, why):
         Person.objects.create(user=ada, role=Role.VIEWER)
         _, token = tokens.create(ada)
-        body = {"series": line.pk, "test": "write", "category": "total_average", **said}
+        body = {"series": line.pk, "test": "write", "category": "total_average", **changes}
         answer = Client().post(
             "/api/v1/watches",
             json.dumps(body),
@@ -684,17 +684,17 @@ class TestPages:
             assert not Watch.objects.exists()
             Person.objects.update(role=Role.CONTRIBUTOR)
             hers.post("/watches/new/", form_of(line, webhook_url=address))
-            one = Watch.objects.get()
-            assert one.webhook_url == address
+            watch = Watch.objects.get()
+            assert watch.webhook_url == address
             Person.objects.update(role=Role.VIEWER)
-            hers.post(f"/watches/{one.pk}/test/")
+            hers.post(f"/watches/{watch.pk}/test/")
             assert not received
 
     def test_a_test_is_sent_and_says_what_became_of_it(self, hers, ada, line):
         with receiver(says(404)) as (address, received):
-            one = watched(ada, line, webhook_url=address)
-            answer = hers.post(f"/watches/{one.pk}/test/", follow=True).content.decode()
-            again = hers.post(f"/watches/{one.pk}/test/", follow=True).content.decode()
+            watch = watched(ada, line, webhook_url=address)
+            answer = hers.post(f"/watches/{watch.pk}/test/", follow=True).content.decode()
+            again = hers.post(f"/watches/{watch.pk}/test/", follow=True).content.decode()
         assert "The test was delivered by e-mail." in answer
         assert "The test by webhook failed. It answered 404." in answer
         assert "A test was sent a moment ago" in again
@@ -703,51 +703,51 @@ class TestPages:
         assert states() == [("email", DELIVERED, 1), ("webhook", FAILED, 1)]
 
     def test_pause_resume_and_delete_with_a_question(self, hers, ada, line):
-        one = watched(ada, line)
-        assert "paused" in hers.post(f"/watches/{one.pk}/pause/", follow=True).content.decode()
-        hers.post(f"/watches/{one.pk}/resume/")
+        watch = watched(ada, line)
+        assert "paused" in hers.post(f"/watches/{watch.pk}/pause/", follow=True).content.decode()
+        hers.post(f"/watches/{watch.pk}/resume/")
         assert Watch.objects.get().is_active
-        assert "cannot be undone" in hers.get(f"/watches/{one.pk}/delete/").content.decode()
+        assert "cannot be undone" in hers.get(f"/watches/{watch.pk}/delete/").content.decode()
         assert Watch.objects.count() == 1
-        hers.post(f"/watches/{one.pk}/delete/")
+        hers.post(f"/watches/{watch.pk}/delete/")
         assert Watch.objects.count() == 0
 
     def test_the_audit_log_has_where_watches_send(self, hers, ada, line):
         address = "https://chat.example/hooks/4711-secret"
-        one = watched(ada, line, webhook_url=address)
+        watch = watched(ada, line, webhook_url=address)
         for part in ("pause/", "pause/", "resume/", "resume/", "delete/"):
-            hers.post(f"/watches/{one.pk}/{part}")
-        found = AuditEntry.objects.filter(thing=f"watch {one.pk}").order_by("id")
-        assert [(entry.who, entry.what) for entry in found] == [
+            hers.post(f"/watches/{watch.pk}/{part}")
+        entries = AuditEntry.objects.filter(thing=f"watch {watch.pk}").order_by("id")
+        assert [(entry.who, entry.what) for entry in entries] == [
             ("ada", "watch made"),
             ("ada", "watch paused"),
             ("ada", "watch resumed"),
             ("ada", "watch deleted"),
         ]
-        assert found[0].detail["webhook"] == "chat.example"
-        assert "4711" not in str(list(found.values()))
+        assert entries[0].detail["webhook"] == "chat.example"
+        assert "4711" not in str(list(entries.values()))
 
     def test_retries_and_what_went_wrong_are_on_the_pages(self, hers, ada, line):
         with receiver(says(500)) as (address, _):
-            one = watched(ada, line, email="", webhook_url=address)
+            watch = watched(ada, line, email="", webhook_url=address)
             kernel("6.3", 80)
             watching.run_maintenance()
-        for address in ("/watches/", f"/watches/{one.pk}/"):
+        for address in ("/watches/", f"/watches/{watch.pk}/"):
             text = " ".join(hers.get(address).content.decode().split())
             assert "From 6.2 to 6.3" in text
             assert "tried 1 time, again at" in text
             assert "It answered 500." in text
 
     def test_others_see_and_change_nothing(self, client, ada, line):
-        one = watched(ada, line)
+        watch = watched(ada, line)
         client.force_login(User.objects.create_user("eve"))
         assert "ext4: Write" not in client.get("/watches/").content.decode()
         for part in ("", "delete/"):
-            assert client.get(f"/watches/{one.pk}/{part}").status_code == 404
+            assert client.get(f"/watches/{watch.pk}/{part}").status_code == 404
         for part in ("test/", "pause/", "resume/", "delete/"):
-            assert client.post(f"/watches/{one.pk}/{part}").status_code == 404
-        one.refresh_from_db()
-        assert one.is_active
+            assert client.post(f"/watches/{watch.pk}/{part}").status_code == 404
+        watch.refresh_from_db()
+        assert watch.is_active
         assert mail.outbox == []
 
     def test_the_list_takes_the_same_queries_for_many(

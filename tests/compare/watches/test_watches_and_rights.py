@@ -22,10 +22,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def eve() -> User:
-    made = person(Role.VIEWER, "eve")
-    made.email = "ada@example.org"  # what ``watched`` writes to
-    made.save()
-    return made
+    user = person(Role.VIEWER, "eve")
+    user.email = "ada@example.org"  # what ``watched`` writes to
+    user.save()
+    return user
 
 
 @pytest.fixture
@@ -143,8 +143,8 @@ def test_a_watch_takes_a_hidden_study_up_again_when_it_is_shown(eve, line):
 
 def test_a_hidden_line_cannot_be_watched(eve, hers, line):
     hide("nightly")
-    said = {"series": line.pk, "test": "write", "category": "total_average", "along": "kernel"}
-    assert hers.get("/watches/new/", said).status_code == 404
-    assert hers.post("/watches/new/", said | {"margin": 10}).status_code == 404
-    assert hers.get("/history/", said).status_code == 404
+    fields = {"series": line.pk, "test": "write", "category": "total_average", "along": "kernel"}
+    assert hers.get("/watches/new/", fields).status_code == 404
+    assert hers.post("/watches/new/", fields | {"margin": 10}).status_code == 404
+    assert hers.get("/history/", fields).status_code == 404
     assert not Watch.objects.exists()

@@ -75,9 +75,9 @@ def test_the_receiver_can_check_the_signature(here):
     body = '{"sentence": "−20%"}'.encode()
     with receiver(says(204)) as (address, received):
         post(f"{address}/hook?a=b", body, "secret", "7")
-    ((path, headers, got),) = received
-    assert (path, got) == ("/hook?a=b", body)
-    expected = hmac.new(b"secret", got, hashlib.sha256).hexdigest()
+    ((path, headers, received_body),) = received
+    assert (path, received_body) == ("/hook?a=b", body)
+    expected = hmac.new(b"secret", received_body, hashlib.sha256).hexdigest()
     assert headers["X-Fsbench-Signature"] == f"sha256={expected}"
     assert headers["X-Fsbench-Delivery"] == "7"
     assert headers["Content-Type"] == "application/json"
@@ -86,13 +86,13 @@ def test_the_receiver_can_check_the_signature(here):
 
 def test_a_redirect_is_not_followed(here):
     with (
-        receiver(says(200)) as (elsewhere, there),
+        receiver(says(200)) as (elsewhere, redirected),
         receiver(says(307, Location=f"{elsewhere}/")) as (address, received),
         pytest.raises(WebhookProblem, match="answered 307: redirects are not followed"),
     ):
         post(address, b"{}", "secret", "1")
     assert len(received) == 1
-    assert there == []
+    assert redirected == []
 
 
 @pytest.mark.parametrize("status", [400, 404, 500, 503])
@@ -189,27 +189,27 @@ def test_absent_and_private_names_are_told_in_one_sentence(settings, monkeypatch
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.1", 80))]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    said = []
+    messages = []
     for name in ("absent", "wiki"):
         with pytest.raises(WebhookProblem) as problem:
             post(f"http://{name}.corp.example/", b"{}", "secret", "1")
-        said.append(str(problem.value).replace(name, "NAME"))
-    assert said[0] == said[1]
+        messages.append(str(problem.value).replace(name, "NAME"))
+    assert messages[0] == messages[1]
 
 
 def named(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
     """A name server that says one address after the other; gives what it is asked for."""
-    asked: list[str] = []
+    hosts: list[str] = []
 
     def resolve(host: str, port: int, *args: object, **kwargs: object) -> list[object]:
         address = host
         if not host.replace(".", "").isdigit():  # an address is its own, and asks no name server
-            asked.append(host)
-            address = answers[min(len(asked), len(answers)) - 1]
+            hosts.append(host)
+            address = answers[min(len(hosts), len(answers)) - 1]
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    return asked
+    return hosts
 
 
 def test_the_name_is_resolved_once_and_the_checked_address_connected_to(settings, monkeypatch):
@@ -221,14 +221,14 @@ def test_the_name_is_resolved_once_and_the_checked_address_connected_to(settings
         connected.append(address)
         raise ConnectionRefusedError(111, "Connection refused")
 
-    asked = named(monkeypatch, "93.184.215.14", "127.0.0.1")
+    hosts = named(monkeypatch, "93.184.215.14", "127.0.0.1")
     with receiver(says(200)) as (address, received):
         port = int(address.rpartition(":")[2])
         monkeypatch.setattr(socket.socket, "connect", connect)
         with pytest.raises(WebhookProblem, match="Connection refused"):
             post(f"http://rebound.example:{port}/", b"{}", "secret", "1")
         monkeypatch.undo()
-    assert asked == ["rebound.example"]
+    assert hosts == ["rebound.example"]
     assert connected == [("93.184.215.14", port)]
     assert received == []
 
@@ -253,11 +253,11 @@ def test_the_next_address_is_tried_where_nobody_listens(here, monkeypatch):
 
 
 def test_no_proxy_of_the_environment_is_asked(here, monkeypatch):
-    with receiver(says(200)) as (proxy, asked), receiver(says(200)) as (address, received):
+    with receiver(says(200)) as (proxy, proxied), receiver(says(200)) as (address, received):
         for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy)
         post(address, b"{}", "secret", "1")
-    assert (len(received), asked) == (1, [])
+    assert (len(received), proxied) == (1, [])
 
 
 @contextmanager
