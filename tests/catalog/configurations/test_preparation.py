@@ -84,7 +84,7 @@ def test_a_lun_that_was_unplugged_is_not_made_as_a_file(tmp_path: Path) -> None:
     assert not gone.exists()
 
 
-@pytest.mark.parametrize("filesystem", [one for one in FILESYSTEMS if one != "zfs"])
+@pytest.mark.parametrize("filesystem", [slug for slug in FILESYSTEMS if slug != "zfs"])
 def test_mkfs_leaves_alone_what_was_written_once(filesystem: str) -> None:
     """Some discard nothing; mke2fs(8) counts its last -E alone."""
     plain, keeping = (
