@@ -168,8 +168,8 @@ class Lanes(LoadScopeScheduling):  # type: ignore[misc]
 def lane_of(path: str) -> str:
     """The lane of a file of tests; the file itself when it is of none."""
     here = path.removeprefix("tests/")
-    found = [(len(name), lane) for lane in LANES for name in LANES[lane] if here.startswith(name)]
-    lane = max(found)[1] if found else path
+    matches = [(len(name), lane) for lane in LANES for name in LANES[lane] if here.startswith(name)]
+    lane = max(matches)[1] if matches else path
     if lane != AXE and "playwright" in Path(__file__).parent.parent.joinpath(path).read_text():
         return BROWSERS
     return lane
@@ -252,11 +252,11 @@ def _variants(items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, int]]:
 
     Never tests with transactions of their own: there the databases' locks are what is asked about.
     """
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for item in items:
         name = item.nodeid.partition("[")[0]
-        place = seen[name]
-        seen[name] += 1
+        place = counts[name]
+        counts[name] += 1
         mark = item.get_closest_marker("django_db")
         has_transactions = mark is not None and mark.kwargs.get("transaction")
         folder = _path(item.nodeid).removeprefix("tests/").partition("/")[0]

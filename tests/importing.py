@@ -12,7 +12,9 @@ from fsbench_web.imports.targets import ImportResult
 
 
 def import_files(
-    files: Sequence[tuple[str, bytes]], *, user: User | None, **said: Any
+    files: Sequence[tuple[str, bytes]], *, user: User | None, **fields: Any
 ) -> ImportResult:
-    """Store all files, (name, content); what is ``said`` of them are fields of Target."""
-    return import_uploads([(name, io.BytesIO(data)) for name, data in files], Target(**said), user)
+    """Store all files, (name, content); ``fields`` are those of Target."""
+    return import_uploads(
+        [(name, io.BytesIO(data)) for name, data in files], Target(**fields), user
+    )

@@ -24,14 +24,14 @@ def finished_run(series: Series, repeat: int) -> Run:
     return record_all_finished([FinishedRun(series, repeat, "A test.")], by=None)[0]
 
 
-def measured(run: Run | None = None, **wanted: Any) -> list[Measured]:
+def measured(run: Run | None = None, **values: Any) -> list[Measured]:
     """All measurements, or those of a run, with these values: ``measured(run, test="write")``."""
     blocks = MeasurementBlock.objects.all()
-    found = measurements.rows(blocks if run is None else blocks.filter(run=run))
+    rows = measurements.rows(blocks if run is None else blocks.filter(run=run))
     return [
-        Measured(*one)
-        for one in found
-        if all(getattr(one, name) == value for name, value in wanted.items())
+        Measured(*row)
+        for row in rows
+        if all(getattr(row, name) == value for name, value in values.items())
     ]
 
 
@@ -40,7 +40,7 @@ def change(of: Callable[[Measurement], Measurement | None], run: Run | None = No
     blocks = MeasurementBlock.objects.all()
     for block in measurements.listed(blocks if run is None else blocks.filter(run=run)):
         changed = [of(row) for row in block.read().rows()]
-        measurements.rewrite(block, [one for one in changed if one is not None])
+        measurements.rewrite(block, [row for row in changed if row is not None])
 
 
 def without_flags() -> None:
@@ -53,10 +53,12 @@ Judged = tuple[list[tuple[Any, ...]], list[dict[str, Any]]]
 
 def judged_now() -> Judged:
     """The flags of all numbers, and all scores but the keys under which they are stored."""
-    flags = [(one.run_id, one.test, one.load, one.line, one.flags) for one in measured()]
+    flags = [(row.run_id, row.test, row.load, row.line, row.flags) for row in measured()]
     scores = Score.selections.order_by("series", "test", "category", "selection").values()
-    kept = [{name: value for name, value in one.items() if name != "id"} for one in scores]
-    return sorted(flags, key=str), kept
+    score_values = [
+        {name: value for name, value in score.items() if name != "id"} for score in scores
+    ]
+    return sorted(flags, key=str), score_values
 
 
 def judged_again() -> Judged:
@@ -66,7 +68,7 @@ def judged_again() -> Judged:
     return judged_now()
 
 
-def one(run: Run, **wanted: Any) -> Measured:
+def one(run: Run, **values: Any) -> Measured:
     """The one that there is."""
-    (found,) = measured(run, **wanted)
-    return found
+    (measurement,) = measured(run, **values)
+    return measurement

@@ -49,8 +49,8 @@ def run(*options: str) -> int:
 
 def failed_tests(cache: Path) -> list[str]:
     """Names of the tests that pytest's cache has as failed. Empty where it has none."""
-    kept = cache / "v" / "cache" / "lastfailed"
-    return sorted(json.loads(kept.read_text())) if kept.exists() else []
+    last_failed = cache / "v" / "cache" / "lastfailed"
+    return sorted(json.loads(last_failed.read_text())) if last_failed.exists() else []
 
 
 if __name__ == "__main__":

@@ -68,16 +68,16 @@ def chosen(sent: dict[str, set[str]], seconds: dict[str, float], stay: set[str])
 
     Greedy: next stays who sends most that nobody who stays sent, for each second.
     """
-    left = {name: set(kinds) for name, kinds in sent.items() if name not in stay}
+    rest = {name: set(kinds) for name, kinds in sent.items() if name not in stay}
     seen = set().union(*(sent[name] for name in stay if name in sent))
-    while left:
-        for kinds in left.values():
+    while rest:
+        for kinds in rest.values():
             kinds -= seen
-        name = max(left, key=lambda name: (len(left[name]) / max(seconds[name], 0.02), name))
-        if not left[name]:
+        name = max(rest, key=lambda name: (len(rest[name]) / max(seconds[name], 0.02), name))
+        if not rest[name]:
             break
-        seen |= left.pop(name)
-    return set(left)
+        seen |= rest.pop(name)
+    return set(rest)
 
 
 def stays(name: str) -> bool:
@@ -98,10 +98,10 @@ def write_list() -> None:
             seconds[name] += test["seconds"]
             if test["stays"] or stays(name):
                 stay.add(name)
-    found = chosen(sent, seconds, stay)
-    LIST.write_text("".join(f"{name}\n" for name in sorted(found)))
-    less, of = sum(seconds[name] for name in found), sum(seconds.values())
-    print(f"{len(found)} of {len(sent)} tests, {less:.0f} of {of:.0f} processor seconds")
+    names = chosen(sent, seconds, stay)
+    LIST.write_text("".join(f"{name}\n" for name in sorted(names)))
+    less, of = sum(seconds[name] for name in names), sum(seconds.values())
+    print(f"{len(names)} of {len(sent)} tests, {less:.0f} of {of:.0f} processor seconds")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -30,8 +30,8 @@ def test_a_new_database_and_one_of_before_have_the_same_tables() -> None:
     loader = MigrationLoader(None)
     one_step = loader.project_state()
     each = MigrationLoader(None, replace_migrations=False).project_state()
-    for here, there in ((one_step, each), (each, one_step)):
-        assert MigrationAutodetector(here, there).changes(loader.graph) == {}
+    for from_state, to_state in ((one_step, each), (each, one_step)):
+        assert MigrationAutodetector(from_state, to_state).changes(loader.graph) == {}
 
 
 COMMANDS = {
@@ -93,10 +93,10 @@ def test_each_package_says_in_its_first_line_what_it_is_about() -> None:
 
 def test_no_docstring_breaks_off_in_the_middle_of_a_sentence() -> None:
     assert [
-        f"{path.relative_to(ROOT)}: {found[1]}"
+        f"{path.relative_to(ROOT)}: {match[1]}"
         for top in ("benchmarks", "client", "fsbench_web", "runner", "tests")
         for path in (ROOT / top).rglob("*.py")
-        for found in re.finditer(r'^ *"""(?=\S)((?!.*""").*[^.:?!\s])\n\n', path.read_text(), re.M)
+        for match in re.finditer(r'^ *"""(?=\S)((?!.*""").*[^.:?!\s])\n\n', path.read_text(), re.M)
     ] == []
 
 

@@ -27,29 +27,29 @@ CALL = re.compile(r"([A-Za-z_][\w.]*)\(")
 @cache
 def modules() -> dict[str, Path]:
     """Modules and packages by dotted name."""
-    found = {}
+    paths = {}
     for top in ("fsbench_web", "runner", "benchmarks", "client"):
         for path in (ROOT / top).rglob("*.py"):
             parts = path.relative_to(ROOT).with_suffix("").parts
-            found[".".join(part for part in parts if part != "__init__")] = path
-    return found
+            paths[".".join(part for part in parts if part != "__init__")] = path
+    return paths
 
 
 @cache
 def defined() -> dict[str, set[str]]:
     """What each file defines or imports, fields and methods included, by dotted module."""
-    found: dict[str, set[str]] = defaultdict(set)
+    definitions: dict[str, set[str]] = defaultdict(set)
     for name, path in modules().items():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-                found[name].add(node.name)
+                definitions[name].add(node.name)
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                found[name].add(node.id)
+                definitions[name].add(node.id)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                found[name].add(node.attr)
+                definitions[name].add(node.attr)
             elif isinstance(node, ast.alias):
-                found[name].add((node.asname or node.name).split(".")[0])
-    return found
+                definitions[name].add((node.asname or node.name).split(".")[0])
+    return definitions
 
 
 @cache
@@ -74,11 +74,11 @@ def problem(name: str) -> str:
 
 
 def names() -> list[str]:
-    found = []
+    mentions = []
     prose = re.sub(r"(?s)```.*?```", "", TEXT)
     for code in re.findall(r"`([^`]+)`", prose):
-        found += [n for n in (*DOTTED.findall(code), *CALL.findall(code)) if not OTHERS.match(n)]
-    return sorted(set(found))
+        mentions += [n for n in (*DOTTED.findall(code), *CALL.findall(code)) if not OTHERS.match(n)]
+    return sorted(set(mentions))
 
 
 def test_there_are_names_to_look_at() -> None:

@@ -122,20 +122,20 @@ def test_every_address_shows_a_part_of_what_is_too_much(
     signed_in: Client, big: Study, little_room: None
 ) -> None:
     series = Series.objects.get(configuration__label="ext4")
-    known = {
+    ids = {
         "ext4": series.pk,
         "run": series.runs.get().pk,
         "imported": Import.objects.get().pk,
     }
     for page in PAGES:
-        answer = signed_in.get(page.format(**known))
+        answer = signed_in.get(page.format(**ids))
         assert answer.status_code == 200, (page, answer.content[:500])
         text = answer.content.decode()
         assert len(text) < 250_000, page
         # Of each a table's and a list's worth; were nothing cut, it would be all of MANY.
-        for what, count in names_in(text).items():
-            assert count <= 22, (page, what)
-            assert count < MANY, (page, what)
+        for name, count in names_in(text).items():
+            assert count <= 22, (page, name)
+            assert count < MANY, (page, name)
 
 
 def test_more_boxes_ticked_than_are_listed_do_not_list_all_others(
@@ -143,7 +143,7 @@ def test_more_boxes_ticked_than_are_listed_do_not_list_all_others(
 ) -> None:
     ticked = "&".join(f"test=op{n:03d}{LONG}" for n in range(8))
     page = signed_in.get(f"/compare/?study=big&{ticked}")
-    [tests] = [one for one in page.context["form"].filters if one.parameter == "test"]
+    [tests] = [group for group in page.context["form"].filters if group.parameter == "test"]
     assert (tests.chosen, len(tests.choices), tests.left_out) == (8, 8, MANY + 1 - 8)
 
 
@@ -166,26 +166,26 @@ def test_part_by_part_is_all_of_it(
     signed_in: Client, big: Study, little_room: None, by: str
 ) -> None:
     whole = {
-        (one.test, row.contender)
-        for one in delta_tables(ComparisonSpec(studies=("big",), by=by))
-        for row in one.rows
+        (table.test, row.contender)
+        for table in delta_tables(ComparisonSpec(studies=("big",), by=by))
+        for row in table.rows
     }
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     address = f"/api/v1/deltas?study=big&by={by}&from_test=1"
     for _ in range(20):
         answer = signed_in.get(address)
         rows = [
-            (one["test"], row["contender"])
-            for one in answer.json()["tables"]
-            for row in one["rows"]
+            (table["test"], row["contender"])
+            for table in answer.json()["tables"]
+            for row in table["rows"]
         ]
         assert len(rows) <= 20
-        found += rows
+        pairs += rows
         if "Link" not in answer:
             break
         address = re.fullmatch(r'<(.*)>; rel="next"', answer["Link"])[1]
-    assert len(found) == len(set(found))
-    assert set(found) == whole
+    assert len(pairs) == len(set(pairs))
+    assert set(pairs) == whole
 
 
 def test_a_table_too_large_for_a_page_is_shown_best_first(
@@ -193,20 +193,20 @@ def test_a_table_too_large_for_a_page_is_shown_best_first(
 ) -> None:
     address = "/compare/?study=big&by=configuration&test=read"
     page = signed_in.get(address)
-    [shown] = page.context["sections"][0].tables
-    assert sorted(row.score for row in shown.rows) == [124.0 + n for n in range(6)]
+    [table] = page.context["sections"][0].tables
+    assert sorted(row.score for row in table.rows) == [124.0 + n for n in range(6)]
     html = page.content.decode().replace("&amp;", "&")
     assert "6 of 30 rows are shown." in html
     following = re.search(r'href="\?([^"]*from_row=7)"', html)[1]
-    [shown] = signed_in.get(f"/compare/?{following}").context["sections"][0].tables
-    assert sorted(row.score for row in shown.rows) == [118.0 + n for n in range(6)]
+    [table] = signed_in.get(f"/compare/?{following}").context["sections"][0].tables
+    assert sorted(row.score for row in table.rows) == [118.0 + n for n in range(6)]
 
 
 def test_a_small_part_of_a_large_comparison_is_answered(
     signed_in: Client, big: Study, little_room: None
 ) -> None:
-    rows = signed_in.get(f"/api/v1/deltas?study=big&part_test=op003{LONG}").json()["tables"]
-    assert [one["test"] for one in rows] == [f"op003{LONG}"]
+    tables = signed_in.get(f"/api/v1/deltas?study=big&part_test=op003{LONG}").json()["tables"]
+    assert [table["test"] for table in tables] == [f"op003{LONG}"]
     with pytest.raises(SpecError, match="from_test=1"):
         bounds.bounded_answer(ComparisonSpec(studies=("big",)))
 
@@ -247,22 +247,22 @@ def test_many_runs_leave_the_request(
         monkeypatch.setattr(large, "LARGE_BYTES", 100)
     answer = send(signed_in, "/api/v1/imports")
     assert answer.status_code == 202, answer.content
-    said = answer.json()
-    assert (said["state"], said["runs"]) == ("accepted", [])
+    accepted = answer.json()
+    assert (accepted["state"], accepted["runs"]) == ("accepted", [])
     assert not Run.objects.exists()
     work_off()
     done = signed_in.get(answer["Location"]).json()
     assert (done["state"], len(done["runs"])) == ("done", MANY + 1)
-    assert Study.objects.get(slug="other").imports.get().pk == said["id"]
+    assert Study.objects.get(slug="other").imports.get().pk == accepted["id"]
     # The very same once more: refused by the importer, and nothing is stored; or passed over.
     again = send(signed_in, "/api/v1/imports")
     work_off()
     refused = signed_in.get(again["Location"]).json()
     assert refused["state"] == "previewed"
     assert "already there" in refused["problems"][0]["message"]
-    known = send(signed_in, "/api/v1/imports", if_new="true")
+    passed_over = send(signed_in, "/api/v1/imports", if_new="true")
     work_off()
-    assert signed_in.get(known["Location"]).json()["runs"] == []
+    assert signed_in.get(passed_over["Location"]).json()["runs"] == []
     assert Run.objects.count() == MANY + 1
 
 

@@ -95,16 +95,18 @@ def install(tmp_path: Path) -> Iterator[Install]:
 
 def test_packages_come_through_lists_of_its_own(install: Install, tmp_path: Path) -> None:
     done = install("--stages", "--only", "fio", "iozone3", "--if-known", "nosuch-cli")
-    said, problem = done.communicate()
+    output, problem = done.communicate()
     assert done.returncode == 0, problem
-    assert "Installing: fio iozone3\n" in said
-    assert "fsbench-stage: lists 0.500" in said
-    assert said.index("fsbench-stage: download 1.000") < said.index("fsbench-stage: install 0.500")
-    update, _, asked, *_ = (tmp_path / "log").read_text().splitlines()
-    for line in (update, asked):
+    assert "Installing: fio iozone3\n" in output
+    assert "fsbench-stage: lists 0.500" in output
+    assert output.index("fsbench-stage: download 1.000") < output.index(
+        "fsbench-stage: install 0.500"
+    )
+    update, _, installation, *_ = (tmp_path / "log").read_text().splitlines()
+    for line in (update, installation):
         assert "Dir::State::lists=/tmp/" in line
         assert "Dir::Cache::archives=/tmp/" in line
-    assert asked.endswith("--no-install-recommends fio iozone3")
+    assert installation.endswith("--no-install-recommends fio iozone3")
     assert (
         "non-free" in (tmp_path / "sources.list").read_text()
         or "multiverse" in (tmp_path / "sources.list").read_text()
@@ -119,9 +121,9 @@ def test_without_arguments_it_installs_what_workloads_lack(
 ) -> None:
     monkeypatch.setattr(install_tools, "PATH", str(tmp_path))
     monkeypatch.setattr(requirements, "mountable", lambda: {"ext4", "xfs"})
-    found = install_tools.missing_packages(every_filesystem=False)
-    assert {"iozone3", "fio", "postmark", "stress-ng", "fsmark", "xfsprogs"} <= set(found)
-    assert "jfsutils" not in found
+    packages = install_tools.missing_packages(every_filesystem=False)
+    assert {"iozone3", "fio", "postmark", "stress-ng", "fsmark", "xfsprogs"} <= set(packages)
+    assert "jfsutils" not in packages
     assert "jfsutils" in install_tools.missing_packages(every_filesystem=True)
 
 
@@ -137,10 +139,10 @@ def test_a_package_that_no_mirror_has_is_named_and_the_others_are_installed(
     install: Install, tmp_path: Path
 ) -> None:
     done = install("--only", "fio", "gone", "nosuch")
-    said, problem = done.communicate()
+    output, problem = done.communicate()
     assert done.returncode == 1
     assert "apt knows no package gone, nosuch" in problem
-    assert "Installing: fio\n" in said
+    assert "Installing: fio\n" in output
     assert "install is done" in (tmp_path / "log").read_text()
 
 
@@ -158,9 +160,9 @@ def test_a_mirror_that_is_away_is_the_reason_and_not_its_packages(install: Insta
 def test_one_that_only_some_releases_have_is_no_failure(install: Install) -> None:
     optional = requirements.optional_packages()[0]
     script = install("--only", "fio", optional, "--if-known", "gone")
-    said, _ = script.communicate()
+    output, _ = script.communicate()
     assert script.returncode == 0
-    assert f"Installing: fio {optional}" in said
+    assert f"Installing: fio {optional}" in output
 
 
 @pytest.mark.parametrize(("stage", "code"), [("download", 1), ("install", 0)])
@@ -219,8 +221,8 @@ def test_two_do_not_install_at_once(install: Install, tmp_path: Path) -> None:
     assert second.wait() == 0
     reader.join()
     assert "gcc" not in second_log
-    said = (tmp_path / "log").read_text()
-    assert said.index("install is done") < said.index("no-install-recommends gcc")
+    log = (tmp_path / "log").read_text()
+    assert log.index("install is done") < log.index("no-install-recommends gcc")
 
 
 def test_sources_are_the_machines_own_mirrors_with_their_keys(
@@ -243,9 +245,9 @@ def test_sources_are_the_machines_own_mirrors_with_their_keys(
         "Types: deb\nURIs: http://off.example/debian\nSuites: bookworm\nComponents: main\n"
         "Enabled: no\n"
     )
-    found = install_tools.source_list(tmp_path, tmp_path / "apt").splitlines()
+    lines = install_tools.source_list(tmp_path, tmp_path / "apt").splitlines()
     key = tmp_path / "debian-0.asc"
-    assert found == [
+    assert lines == [
         "deb [arch=amd64 signed-by=/k.gpg] http://mirror.lab/debian bookworm main non-free",
         f"deb [signed-by={key}] http://deb.debian.org/debian-security bookworm-security "
         "main non-free",

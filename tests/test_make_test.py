@@ -49,11 +49,11 @@ def make(tmp_path: Path) -> Make:
 
     def run(target: str, failing: str = "nothing of that name", **more: str) -> Any:
         ours = re.compile(r"MAKE|MFLAGS|PYTHON")
-        kept = {name: value for name, value in os.environ.items() if not ours.match(name)}
+        environment = {name: value for name, value in os.environ.items() if not ours.match(name)}
         return subprocess.run(
             ["make", target],
             cwd=tmp_path,
-            env=kept | {"FAILING": failing, "PYTHON": "true"} | more,
+            env=environment | {"FAILING": failing, "PYTHON": "true"} | more,
             capture_output=True,
             text=True,
             timeout=60,

@@ -165,7 +165,7 @@ def test_what_shows_it_is_there(name: str) -> None:
     ["Traeger", "Tarasov", "SNIA", "Kalibera and Jones", "Hoefler and Belli", "CONFIRM", "Cao"],
 )
 def test_the_fields_sources_are_answered(source: str) -> None:
-    assert any(source in said for said, _ in table().values())
+    assert any(source in sources for sources, _ in table().values())
 
 
 def test_options_that_the_table_names_are_those_of_a_job() -> None:
@@ -181,7 +181,7 @@ def test_options_that_the_table_names_are_those_of_a_job() -> None:
 
 def test_repeats_are_estimated_for_the_widths_that_the_table_names() -> None:
     _, done = table()["As many repeats as the variability asks for, not a fixed number"]
-    assert set(re.findall(r"± (\d)%", done)) == {f"{one:g}" for one in median.PERCENTS}
+    assert set(re.findall(r"± (\d)%", done)) == {f"{percent:g}" for percent in median.PERCENTS}
     assert median.LEAST == 6
     assert "of six repeats or more" in METHOD
 
@@ -200,9 +200,9 @@ def test_limits_that_the_page_names_are_those_of_the_code() -> None:
 
 def test_workloads_of_fio_may_stop_at_steady_state_and_choose_their_data() -> None:
     steady, data = STEADY[0].key, "compress_percent"
-    names = {kind.tool: {one.key for one in kind.parameters} for kind in BUILTIN}
-    assert {tool for tool, known in names.items() if steady in known} == {"fio-depths", "pgmeter"}
-    assert {tool for tool, known in names.items() if data in known} >= {
+    names = {kind.tool: {parameter.key for parameter in kind.parameters} for kind in BUILTIN}
+    assert {tool for tool, keys in names.items() if steady in keys} == {"fio-depths", "pgmeter"}
+    assert {tool for tool, keys in names.items() if data in keys} >= {
         *("fio-depths", "pgmeter", "random-access", "rocksdb"),
         *("filemark", "mongo", "maildir", "sqlite", "container-image", "pgbench"),
     }

@@ -47,12 +47,12 @@ def is_private(name: str) -> bool:
 
 
 def test_nothing_private_is_imported() -> None:
-    found = {path: [*filter(is_private, imported(path))] for path in FILES}
-    assert {str(path): names for path, names in found.items() if names} == {}
+    imports = {path: [*filter(is_private, imported(path))] for path in FILES}
+    assert {str(path): names for path, names in imports.items() if names} == {}
 
 
 def test_no_object_is_made_round_its_class() -> None:
-    found = [
+    paths = [
         str(path)
         for path in FILES
         for node in nodes_of(path)
@@ -60,7 +60,7 @@ def test_no_object_is_made_round_its_class() -> None:
         and node.attr == "__new__"
         and ast.unparse(node) == "object.__new__"
     ]
-    assert found == []
+    assert paths == []
 
 
 def modules() -> Iterator[ModuleType]:
@@ -90,34 +90,34 @@ def inherited(cls: type) -> set[str]:
 
 def classes_in(body: list[ast.stmt]) -> dict[str, list[ast.ClassDef]]:
     """The classes of a module, those in conditions among them, by name."""
-    found: dict[str, list[ast.ClassDef]] = {}
+    by_name: dict[str, list[ast.ClassDef]] = {}
     for statement in body:
         if isinstance(statement, ast.ClassDef):
-            found.setdefault(statement.name, []).append(statement)
+            by_name.setdefault(statement.name, []).append(statement)
         elif not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
             for part in ("body", "orelse", "finalbody"):
                 for name, classes in classes_in(getattr(statement, part, [])).items():
-                    found.setdefault(name, []).extend(classes)
-    return found
+                    by_name.setdefault(name, []).extend(classes)
+    return by_name
 
 
 def written(body: list[ast.ClassDef]) -> set[str]:
     """The names of attributes and methods in the text of a class."""
-    nodes = [node for one in body for node in ast.walk(one)]
+    nodes = [node for cls in body for node in ast.walk(cls)]
     return {node.attr for node in nodes if isinstance(node, ast.Attribute)} | {
         node.name for node in nodes if isinstance(node, ast.FunctionDef)
     }
 
 
 def test_classes_use_nothing_private_of_those_they_stand_on() -> None:
-    found = {}
+    uses = {}
     count = 0
     for module in modules():
         texts = classes_in(nodes_of(Path(str(module.__file__)))[0].body)  # type: ignore[attr-defined]
         for cls in vars(module).values():
             if inspect.isclass(cls) and cls.__module__ == module.__name__:
                 text = texts.get(cls.__name__, [])  # none of one that a library made
-                found[f"{module.__name__}.{cls.__qualname__}"] = written(text) & inherited(cls)
+                uses[f"{module.__name__}.{cls.__qualname__}"] = written(text) & inherited(cls)
                 count += bool(text)
     assert count > 500
-    assert {name: names for name, names in found.items() if names} == {}
+    assert {name: names for name, names in uses.items() if names} == {}

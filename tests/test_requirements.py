@@ -45,8 +45,8 @@ def test_nothing_is_missing(files: tuple[str, ...], python: str, machine: str) -
     missing = []
     for name in pinned:
         for needed in _needs(name):
-            wanted = needed.marker is None or needed.marker.evaluate(environment)
-            if wanted and canonicalize_name(needed.name) not in pinned:
+            applies = needed.marker is None or needed.marker.evaluate(environment)
+            if applies and canonicalize_name(needed.name) not in pinned:
                 missing.append(f"{name} needs {needed}")
     assert missing == []
 

@@ -44,7 +44,7 @@ pytestmark = pytest.mark.django_db
 TABLE = b"test,record_size_kb,file_size_kb,value,unit\nwrite,4,64,%d,KB/s\n"
 TARGET = Target("Lab", "ext4", "ext4")
 
-# (address, status for anybody); {} is filled from ``there`` below.
+# (address, status for anybody); {} is filled from ``ids`` below.
 READ_BY_ALL = {
     "": ("", 200),
     "favicon.ico": ("favicon.ico", 302),
@@ -438,10 +438,10 @@ def views(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, Callab
 
 @pytest.mark.same_on_any_database
 def test_every_address_is_in_one_table() -> None:
-    known = [*READ_BY_ALL, *SIGNED_IN, *POSTS, *API_WRITES, *OTHER]
-    assert len(known) == len(set(known))
+    addresses = [*READ_BY_ALL, *SIGNED_IN, *POSTS, *API_WRITES, *OTHER]
+    assert len(addresses) == len(set(addresses))
     of_calls = {address for _, address in API_CALLS}
-    assert {address for address, _ in views(get_resolver())} == {*known, *of_calls}
+    assert {address for address, _ in views(get_resolver())} == {*addresses, *of_calls}
 
 
 @pytest.fixture(scope="module")
@@ -450,22 +450,22 @@ def everything(module_db: None) -> dict[str, object]:
 
 
 @pytest.fixture
-def there(everything: dict[str, object]) -> dict[str, object]:
+def ids(everything: dict[str, object]) -> dict[str, object]:
     """``one_of_everything``, whose worker was heard of just now, however long the others took."""
     announce(worker_announcement())
     return everything
 
 
 @pytest.fixture
-def ada(there: dict[str, object]) -> User:
-    return User.objects.get(pk=there["user"])
+def ada(ids: dict[str, object]) -> User:
+    return User.objects.get(pk=ids["user"])
 
 
 def one_of_everything(ada: User) -> dict[str, object]:
     """All of it Ada's: what an address's ``{}`` are filled with."""
     call_command("load_published", verbosity=0)
-    given = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
-    result = import_files([("a.csv", TABLE % 1)], **given, user=ada)
+    fields = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
+    result = import_files([("a.csv", TABLE % 1)], **fields, user=ada)
     run = Run.objects.get(pk=result.runs[0])
     queued = Run.objects.create(
         series=run.series, repeat=9, origin=Run.Origin.MEASURED, state=RunState.QUEUED
@@ -538,9 +538,9 @@ def counts() -> list[object]:
 
 
 @pytest.mark.same_on_any_database
-def test_anybody_reads_what_is_open(client: Client, there: dict[str, object]) -> None:
+def test_anybody_reads_what_is_open(client: Client, ids: dict[str, object]) -> None:
     for address, status in READ_BY_ALL.values():
-        path = "/" + address.format(**there)
+        path = "/" + address.format(**ids)
         assert client.get(path).status_code == status, path
         # With the CSRF check on, as browsers meet it, a read address takes no POST of a stranger.
         if address != "account/sign-in/":
@@ -548,74 +548,72 @@ def test_anybody_reads_what_is_open(client: Client, there: dict[str, object]) ->
             assert strict.post(path).status_code in (401, 403, 405), path
 
 
-def test_a_stranger_is_sent_to_sign_in(client: Client, there: dict[str, object]) -> None:
+def test_a_stranger_is_sent_to_sign_in(client: Client, ids: dict[str, object]) -> None:
     for address in SIGNED_IN.values():
-        response = client.get("/" + address.format(**there))
+        response = client.get("/" + address.format(**ids))
         assert (response.status_code, response.headers["Location"].split("?")[0]) == (
             302,
             "/account/sign-in/",
         ), address
 
 
-def test_a_stranger_changes_nothing(client: Client, there: dict[str, object]) -> None:
+def test_a_stranger_changes_nothing(client: Client, ids: dict[str, object]) -> None:
     before = counts()
     for address in POSTS.values():
-        path = "/" + address.format(**there)
+        path = "/" + address.format(**ids)
         assert client.get(path).status_code in (302, 405), path
         response = client.post(path, {"query": "study=lab"})
         assert response.status_code == 302, path
         assert response.headers["Location"].startswith("/account/sign-in/"), path
     for address in API_WRITES.values():
-        path = "/" + address.format(**there)
+        path = "/" + address.format(**ids)
         assert client.post(path).status_code == 401, path
     assert counts() == before
 
 
-def test_forms_need_their_csrf_secret(ada: User, there: dict[str, object]) -> None:
+def test_forms_need_their_csrf_secret(ada: User, ids: dict[str, object]) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(ada)
     before = counts()
     for address in [*POSTS.values(), *SIGNED_IN.values(), *API_WRITES.values()]:
-        path = "/" + address.format(**there)
+        path = "/" + address.format(**ids)
         assert client.post(path).status_code in (403, 405), path
     assert counts() == before
 
 
-def test_uploads_and_tokens_of_others_are_not_there(there: dict[str, object]) -> None:
+def test_uploads_and_tokens_of_others_are_not_there(ids: dict[str, object]) -> None:
     client = Client()
     client.force_login(User.objects.create_user("eve"))
     before = counts()
     for part in ("check/", "commit/", "discard/", "files/{file}/columns/"):
         address = "/imports/{upload}/" + part
-        assert client.post(address.format(**there)).status_code == 404, address
-    assert client.get("/imports/{upload}/files/{file}/columns/".format(**there)).status_code == 404
-    assert client.post("/account/tokens/{token}/revoke/".format(**there)).status_code == 404
+        assert client.post(address.format(**ids)).status_code == 404, address
+    assert client.get("/imports/{upload}/files/{file}/columns/".format(**ids)).status_code == 404
+    assert client.post("/account/tokens/{token}/revoke/".format(**ids)).status_code == 404
     assert counts() == before
     for address in ("/imports/{upload}/", "/imports/{upload}/progress/"):
-        assert client.get(address.format(**there)).status_code == 404, address
-        assert Client().get(address.format(**there)).status_code == 404, address
+        assert client.get(address.format(**ids)).status_code == 404, address
+        assert Client().get(address.format(**ids)).status_code == 404, address
     # What is imported is everybody's to read.
     for address in ("/imports/{result}/", "/imports/{result}/progress/"):
-        assert Client().get(address.format(**there)).status_code == 200, address
+        assert Client().get(address.format(**ids)).status_code == 200, address
 
 
-def test_watches_of_others_are_not_there(there: dict[str, object]) -> None:
+def test_watches_of_others_are_not_there(ids: dict[str, object]) -> None:
     client = Client()
     client.force_login(User.objects.create_user("eve"))
     before = counts()
     for part in ("", "delete/"):
-        assert client.get("/watches/{watch}/".format(**there) + part).status_code == 404, part
+        assert client.get("/watches/{watch}/".format(**ids) + part).status_code == 404, part
     for part in ("test/", "pause/", "resume/", "delete/"):
-        assert client.post("/watches/{watch}/".format(**there) + part).status_code == 404, part
+        assert client.post("/watches/{watch}/".format(**ids) + part).status_code == 404, part
     assert counts() == before
 
 
-def test_raw_output_is_found_under_its_own_run_only(
-    client: Client, there: dict[str, object]
-) -> None:
-    assert client.get("/runs/{queued}/artefacts/{artefact}/".format(**there)).status_code == 404
+def test_raw_output_is_found_under_its_own_run_only(client: Client, ids: dict[str, object]) -> None:
+    assert client.get("/runs/{queued}/artefacts/{artefact}/".format(**ids)).status_code == 404
     address = "/runs/{queued}/artefacts/{artefact}/lines/"
-    assert client.get(address.format(**there)).status_code == 404
+    assert client.get(address.format(**ids)).status_code == 404
 
 
 def test_every_view_says_what_it_requires() -> None:
@@ -655,7 +653,7 @@ def test_every_call_of_the_api_is_in_one_table() -> None:
 
 @pytest.mark.same_on_any_database
 @pytest.mark.parametrize("role", ROLES, ids=str)
-def test_each_role_calls_what_it_may(role: Role | None, there: dict[str, object]) -> None:
+def test_each_role_calls_what_it_may(role: Role | None, ids: dict[str, object]) -> None:
     """The calls of ``API_CALLS`` with a token of somebody to whom nothing here belongs."""
     user = person(role) if role is not None else None
     headers = {}
@@ -665,7 +663,7 @@ def test_each_role_calls_what_it_may(role: Role | None, there: dict[str, object]
     before = counts()
     order = list(Role)
     for (method, _), (address, needs) in API_CALLS.items():
-        path = "/" + address.format(**there)
+        path = "/" + address.format(**ids)
         response = getattr(Client(headers=headers), method)(
             path, {}, **({} if method == "get" else {"content_type": "application/json"})
         )
@@ -685,19 +683,17 @@ def test_each_role_calls_what_it_may(role: Role | None, there: dict[str, object]
 
 
 @pytest.mark.parametrize("scopes", [(), ("import",), ("run",), ("administer",)], ids=str)
-def test_a_token_does_what_it_was_made_for(
-    scopes: tuple[str, ...], there: dict[str, object]
-) -> None:
+def test_a_token_does_what_it_was_made_for(scopes: tuple[str, ...], ids: dict[str, object]) -> None:
     names = ("import", "run", "administer")
-    made = {f"can_{name}": name in scopes for name in names}
-    _, token = tokens.create(person(Role.ADMINISTRATOR), "some", **made)
+    permissions = {f"can_{name}": name in scopes for name in names}
+    _, token = tokens.create(person(Role.ADMINISTRATOR), "some", **permissions)
     client = Client(headers={"Authorization": f"Bearer {token}"})
     writes = {
         **{("post", route): address for route, address in API_WRITES.items()},
         **{call: address for call, (address, _) in API_CALLS.items()},
     }
     for (method, route), address in writes.items():
-        path = "/" + address.format(**there)
+        path = "/" + address.format(**ids)
         action = action_of(resolve(path).func, method.upper())
         assert action is not None
         scope = rights.scope_of(action)
@@ -754,20 +750,20 @@ def refused_offers(user: User, path: str, page: Any) -> set[str]:
     if page.status_code != 200 or not page.headers["Content-Type"].startswith("text/html"):
         return set()
     content = page.content.decode()
-    offers = {("GET", one) for one in re.findall(r'<a [^>]*href="([^"]*)"', content)}
+    offers = {("GET", link) for link in re.findall(r'<a [^>]*href="([^"]*)"', content)}
     for form in re.findall(r"<form [^>]*>", content):
         method = "POST" if 'method="post"' in form else "GET"
         aimed = re.search(r'action="([^"]*)"', form)
         offers.add((method, aimed[1] if aimed else path))
     refused = set()
     for method, offer in offers:
-        there = urlsplit(html.unescape(offer)).path
-        if not there.startswith("/") or there.startswith("/static/"):
+        destination = urlsplit(html.unescape(offer)).path
+        if not destination.startswith("/") or destination.startswith("/static/"):
             continue
-        action = action_of(resolve(there).func, method)
+        action = action_of(resolve(destination).func, method)
         assert action is not None, offer
         if not rights.may(user, action):
-            refused.add(f"{path}: {method} {there}")
+            refused.add(f"{path}: {method} {destination}")
     return refused
 
 
@@ -795,7 +791,7 @@ WALKS = [*((True, role) for role in ROLES), (False, None), (False, Role.VIEWER)]
 def test_each_role_may_what_it_needs_and_is_offered_nothing_more(
     role: Role | None,
     is_anonymous_reading: bool,
-    there: dict[str, object],
+    ids: dict[str, object],
     settings: Any,
 ) -> None:
     settings.ANONYMOUS_READING = is_anonymous_reading
@@ -807,7 +803,7 @@ def test_each_role_may_what_it_needs_and_is_offered_nothing_more(
     order = list(Role)
     refused: set[str] = set()
     for route, address in EVERY.items():
-        path = "/" + address.format(**there)
+        path = "/" + address.format(**ids)
         for method in ("get", "post"):
             if route in _OPEN:
                 if user is not None and method == "get":
@@ -857,10 +853,10 @@ MARKS = (b"secret-zebra", b"Secret Zebra", b"zebrawrite", b"zebrafs", b"987123",
 
 
 @pytest.fixture
-def secret(there: dict[str, object], ada: User) -> dict[str, object]:
-    """One of everything of a study that only Ada sees; numbers of rows as in ``there``."""
-    given = {"study": "Secret Zebra", "filesystem": "zebrafs", "configuration": "zebrafs_kudu"}
-    result = import_files([("zebra.csv", SECRET)], **given, user=ada)
+def secret(ids: dict[str, object], ada: User) -> dict[str, object]:
+    """One of everything of a study that only Ada sees; numbers of rows as in ``ids``."""
+    fields = {"study": "Secret Zebra", "filesystem": "zebrafs", "configuration": "zebrafs_kudu"}
+    result = import_files([("zebra.csv", SECRET)], **fields, user=ada)
     run = Run.objects.get(pk=result.runs[0])
     watch = watching.watch(
         ada,
@@ -888,7 +884,7 @@ def secret(there: dict[str, object], ada: User) -> dict[str, object]:
     )
     Study.objects.filter(slug="secret-zebra").update(visibility=Visibility.PRIVATE)
     return {
-        **there,
+        **ids,
         "run": run.pk,
         "series": run.series_id,
         "watch": watch.pk,
@@ -901,14 +897,14 @@ def secret(there: dict[str, object], ada: User) -> dict[str, object]:
     }
 
 
-def readable(there: dict[str, object], secret: dict[str, object]) -> Iterator[str]:
+def readable(ids: dict[str, object], secret: dict[str, object]) -> Iterator[str]:
     """Every address that reads: of what is public, of what is secret, and searches for it."""
     for address, _ in READ_BY_ALL.values():
-        yield "/" + address.format(**there)
+        yield "/" + address.format(**ids)
         of_secret = address.replace("studies/lab", "studies/secret-zebra")
         yield "/" + of_secret.replace("study=lab", "study=secret-zebra").format(**secret)
         if "study=lab" in address:
-            yield "/" + address.replace("study=lab", "").format(**there)
+            yield "/" + address.replace("study=lab", "").format(**ids)
     for route in ("imports/{result}/", "imports/{result}/progress/", "p/{wide}/", "runs/{queued}/"):
         yield "/" + route.format(**secret)
     yield from ("/search/?q=zebra", "/api/v1/search?q=zebra", "/api/v1/sweeps", "/api/v1/runs")
@@ -927,43 +923,43 @@ def readable(there: dict[str, object], secret: dict[str, object]) -> Iterator[st
     yield "/watches/new/?series={series}&test=zebrawrite&category=maximum".format(**secret)
 
 
-def answers(client: Client, there: dict[str, object], secret: dict[str, object]) -> set[str]:
+def answers(client: Client, ids: dict[str, object], secret: dict[str, object]) -> set[str]:
     """The addresses whose answer tells of the secret study beyond what was asked."""
-    found = set()
-    for path in dict.fromkeys(readable(there, secret)):  # what is of no study comes twice
+    revealing = set()
+    for path in dict.fromkeys(readable(ids, secret)):  # what is of no study comes twice
         response = client.get(path)
         content = b"".join(response) if response.streaming else response.content
         # What was asked for is repeated: "there is no study ...".
         if any(mark in content for mark in MARKS if mark not in path.encode()):
-            found.add(path)
+            revealing.add(path)
         elif "secret-zebra" in path:
             other = client.get(path.replace("secret-zebra", "secret-zebrb"))
             if other.status_code != response.status_code:
-                found.add(path)
-    return found
+                revealing.add(path)
+    return revealing
 
 
 @pytest.mark.parametrize("role", [None, Role.VIEWER, Role.OPERATOR], ids=str)
 def test_a_private_study_is_nowhere_for_others(
-    role: Role | None, there: dict[str, object], secret: dict[str, object]
+    role: Role | None, ids: dict[str, object], secret: dict[str, object]
 ) -> None:
     client = Client()
     if role is not None:
         client.force_login(person(role))
-    assert answers(client, there, secret) == set()
+    assert answers(client, ids, secret) == set()
 
 
 def test_a_private_study_is_everywhere_for_who_made_it(
-    ada: User, there: dict[str, object], secret: dict[str, object]
+    ada: User, ids: dict[str, object], secret: dict[str, object]
 ) -> None:
     """The walk above can find it: what it would find is all here."""
     client = Client()
     client.force_login(ada)
-    found = answers(client, there, secret)
+    revealing = answers(client, ids, secret)
     for path in ("/", "/studies/", "/runs/", "/jobs/", "/compare/", "/api/v1/studies"):
-        assert path in found or f"{path}?" in found, path
-    assert "/p/{wide}/".format(**secret) in found
-    assert "/search/?q=ext4" in found
+        assert path in revealing or f"{path}?" in revealing, path
+    assert "/p/{wide}/".format(**secret) in revealing
+    assert "/search/?q=ext4" in revealing
     for address in (
         "/history/?series={series}",
         "/watches/{watch}/",
@@ -974,14 +970,14 @@ def test_a_private_study_is_everywhere_for_who_made_it(
         "/api/v1/series/{series}",
         "/api/v1/watches/{watch}",
     ):
-        assert address.format(**secret) in found, address
+        assert address.format(**secret) in revealing, address
     for path in ("series", "comparison", "findings", "exports/deltas.csv"):
-        assert f"/api/v1/{path}" in found, path
-    assert {"/history/", "/watches/"} <= found
+        assert f"/api/v1/{path}" in revealing, path
+    assert {"/history/", "/watches/"} <= revealing
 
 
-def test_a_teams_study_is_its_members(there: dict[str, object], secret: dict[str, object]) -> None:
-    team = Team.objects.get(pk=there["team"])
+def test_a_teams_study_is_its_members(ids: dict[str, object], secret: dict[str, object]) -> None:
+    team = Team.objects.get(pk=ids["team"])
     Study.objects.filter(slug="secret-zebra").update(visibility=Visibility.TEAM, team=team)
     eve, mallory = person(Role.CONTRIBUTOR, "eve"), person(Role.CONTRIBUTOR, "mallory")
     team.members.add(eve)
@@ -990,7 +986,7 @@ def test_a_teams_study_is_its_members(there: dict[str, object], secret: dict[str
     other.force_login(mallory)
     assert theirs.get("/studies/secret-zebra/").status_code == 200
     assert other.get("/studies/secret-zebra/").status_code == 404
-    assert answers(other, there, secret) == set()
+    assert answers(other, ids, secret) == set()
     _, token = tokens.create(eve, "reads", can_import=False, can_run=False)
     headers = {"Authorization": f"Bearer {token}"}
     path = "/api/v1/studies/secret-zebra"
@@ -999,20 +995,20 @@ def test_a_teams_study_is_its_members(there: dict[str, object], secret: dict[str
 
 
 def test_nobody_adds_to_a_study_of_others(
-    there: dict[str, object], secret: dict[str, object]
+    ids: dict[str, object], secret: dict[str, object]
 ) -> None:
-    given = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
+    fields = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
     eve = person(Role.CONTRIBUTOR, "eve")
     before = counts()
     with pytest.raises(ImportRefused, match="is taken"):
-        import_files([("z.csv", TABLE % 3)], **{**given, "study": "Secret Zebra"}, user=eve)
-    team = Team.objects.get(pk=there["team"])
+        import_files([("z.csv", TABLE % 3)], **{**fields, "study": "Secret Zebra"}, user=eve)
+    team = Team.objects.get(pk=ids["team"])
     Study.objects.filter(slug="lab").update(team=team)
     with pytest.raises(ImportRefused, match="belongs to the team Storage"):
-        import_files([("z.csv", TABLE % 3)], **given, user=eve)
+        import_files([("z.csv", TABLE % 3)], **fields, user=eve)
     assert counts() == before
     team.members.add(eve)
-    import_files([("z.csv", TABLE % 3)], **given, user=eve)
+    import_files([("z.csv", TABLE % 3)], **fields, user=eve)
 
 
 # --- LUNs and jobs ---
@@ -1029,11 +1025,11 @@ def submitted_by(user: User, worker_lun: Lun, study: str) -> list[Run]:
         return submit(request, worker_lun.name, user)
 
 
-def test_an_operator_submits_on_granted_luns_alone(there: dict[str, object]) -> None:
+def test_an_operator_submits_on_granted_luns_alone(ids: dict[str, object]) -> None:
     eve, lun = person(Role.OPERATOR, "eve"), Lun.objects.get(name="disk1")
     with pytest.raises(JobRefused, match="not granted to you"):
         submitted_by(eve, lun, "Eves")
-    team = Team.objects.get(pk=there["team"])
+    team = Team.objects.get(pk=ids["team"])
     LunGrant.objects.create(lun=lun, team=team)
     with pytest.raises(JobRefused, match="not granted to you"):
         submitted_by(eve, lun, "Eves")
@@ -1044,28 +1040,28 @@ def test_an_operator_submits_on_granted_luns_alone(there: dict[str, object]) -> 
     assert submitted_by(eve, lun, "Eves too")
 
 
-def test_an_operator_steers_its_own_and_its_teams_jobs(there: dict[str, object], ada: User) -> None:
+def test_an_operator_steers_its_own_and_its_teams_jobs(ids: dict[str, object], ada: User) -> None:
     eve = person(Role.OPERATOR, "eve")
     client = Client()
     client.force_login(eve)
     before = counts()
     for act in ("pause", "resume", "cancel", "priority", "retry"):
-        path = f"/jobs/{there['job']}/{act}/"
+        path = f"/jobs/{ids['job']}/{act}/"
         assert client.post(path, {"priority": "3"}).status_code == 403, path
-        path = f"/api/v1/sweeps/{there['job']}/{act}"
+        path = f"/api/v1/sweeps/{ids['job']}/{act}"
         body = {"priority": {"priority": 3}, "retry": {"confirm": "disk1"}}.get(act, {})
         response = client.post(path, body, "application/json")
         assert response.status_code == 403, (path, response.content)
         assert "neither yours" in response.json()["detail"]
     for path, offer in (("runs/{queued}/", "/cancel/"), ("jobs/{job}/", "/pause/")):
-        page = client.get("/" + path.format(**there)).content.decode()
+        page = client.get("/" + path.format(**ids)).content.decode()
         assert offer not in page, path
         assert "neither yours" in page, path
-    assert client.post(f"/runs/{there['queued']}/cancel/").status_code == 403
-    assert client.post(f"/api/v1/runs/{there['queued']}/cancel").status_code == 403
+    assert client.post(f"/runs/{ids['queued']}/cancel/").status_code == 403
+    assert client.post(f"/api/v1/runs/{ids['queued']}/cancel").status_code == 403
     assert counts() == before
-    team = Team.objects.get(pk=there["team"])
+    team = Team.objects.get(pk=ids["team"])
     team.members.add(eve, ada)
-    assert "/pause/" in client.get("/jobs/{job}/".format(**there)).content.decode()
-    assert client.post(f"/jobs/{there['job']}/pause/").status_code == 302
-    assert Job.objects.get(pk=there["job"]).paused_at is not None
+    assert "/pause/" in client.get("/jobs/{job}/".format(**ids)).content.decode()
+    assert client.post(f"/jobs/{ids['job']}/pause/").status_code == 302
+    assert Job.objects.get(pk=ids["job"]).paused_at is not None

@@ -21,9 +21,9 @@ class Command(DjangosFlush):
         names = connection.introspection.django_table_names(only_existing=True, include_views=False)
         quoted = [connection.ops.quote_name(name) for name in names if name not in KEPT]
         # A name is a constant of Django's models; %% is none of SQL's here.
-        asked = [f"SELECT '{name}' WHERE EXISTS (SELECT 1 FROM {name})" for name in quoted]
+        queries = [f"SELECT '{name}' WHERE EXISTS (SELECT 1 FROM {name})" for name in quoted]
         with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
-            cursor.execute(" UNION ALL ".join(asked))
+            cursor.execute(" UNION ALL ".join(queries))
             # In any order: Django's foreign keys are checked at the end of the transaction.
             for (name,) in cursor.fetchall():
                 cursor.execute(f"DELETE FROM {name}")
