@@ -166,18 +166,18 @@ def test_part_by_part_is_all_of_it(
     signed_in: Client, big: Study, little_room: None, by: str
 ) -> None:
     whole = {
-        (table.test, row.contender)
-        for table in delta_tables(ComparisonSpec(studies=("big",), by=by))
-        for row in table.rows
+        (delta_table.test, row.contender)
+        for delta_table in delta_tables(ComparisonSpec(studies=("big",), by=by))
+        for row in delta_table.rows
     }
     pairs: list[tuple[str, str]] = []
     address = f"/api/v1/deltas?study=big&by={by}&from_test=1"
     for _ in range(20):
         answer = signed_in.get(address)
         rows = [
-            (table["test"], row["contender"])
-            for table in answer.json()["tables"]
-            for row in table["rows"]
+            (delta_table["test"], row["contender"])
+            for delta_table in answer.json()["tables"]
+            for row in delta_table["rows"]
         ]
         assert len(rows) <= 20
         pairs += rows
@@ -193,20 +193,20 @@ def test_a_table_too_large_for_a_page_is_shown_best_first(
 ) -> None:
     address = "/compare/?study=big&by=configuration&test=read"
     page = signed_in.get(address)
-    [table] = page.context["sections"][0].tables
-    assert sorted(row.score for row in table.rows) == [124.0 + n for n in range(6)]
+    [delta_table] = page.context["sections"][0].tables
+    assert sorted(row.score for row in delta_table.rows) == [124.0 + n for n in range(6)]
     html = page.content.decode().replace("&amp;", "&")
     assert "6 of 30 rows are shown." in html
     following = re.search(r'href="\?([^"]*from_row=7)"', html)[1]
-    [table] = signed_in.get(f"/compare/?{following}").context["sections"][0].tables
-    assert sorted(row.score for row in table.rows) == [118.0 + n for n in range(6)]
+    [delta_table] = signed_in.get(f"/compare/?{following}").context["sections"][0].tables
+    assert sorted(row.score for row in delta_table.rows) == [118.0 + n for n in range(6)]
 
 
 def test_a_small_part_of_a_large_comparison_is_answered(
     signed_in: Client, big: Study, little_room: None
 ) -> None:
     tables = signed_in.get(f"/api/v1/deltas?study=big&part_test=op003{LONG}").json()["tables"]
-    assert [table["test"] for table in tables] == [f"op003{LONG}"]
+    assert [delta_table["test"] for delta_table in tables] == [f"op003{LONG}"]
     with pytest.raises(SpecError, match="from_test=1"):
         bounds.bounded_answer(ComparisonSpec(studies=("big",)))
 

@@ -126,7 +126,7 @@ def is_well(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def there(db: None, is_well: None) -> dict[str, Any]:
+def arguments(db: None, is_well: None) -> dict[str, Any]:
     return one_of_everything()
 
 
@@ -135,14 +135,14 @@ def one_of_everything() -> dict[str, Any]:
     admin = person(Role.ADMINISTRATOR, "ada")
     announced("bench-1")
     HardwareProfile.objects.create(slug="array", name="Array", facts=[["CPU", "8"]])
-    given = {"study": "lab", "filesystem": "ext4", "configuration": "ext4"}
+    fields = {"study": "lab", "filesystem": "ext4", "configuration": "ext4"}
     runs = [
-        import_files([(f"{n}.csv", TABLE % n)], **given, hardware="Array", user=admin).runs[0]
+        import_files([(f"{n}.csv", TABLE % n)], **fields, hardware="Array", user=admin).runs[0]
         for n in (100, 110)
     ]
     Team.objects.create(name="Storage").members.add(User.objects.create_user("eve"))
     run = Run.objects.get(pk=runs[0])
-    upload = store_upload(unpack([("b.csv", io.BytesIO(TABLE % 2))]), Target(**given), admin)
+    upload = store_upload(unpack([("b.csv", io.BytesIO(TABLE % 2))]), Target(**fields), admin)
     return {
         "slug": "lab",
         "run_id": run.pk,
@@ -163,13 +163,13 @@ def one_of_everything() -> dict[str, Any]:
     }
 
 
-def reads(there: dict[str, Any]) -> list[tuple[str, str]]:
+def reads(arguments: dict[str, Any]) -> list[tuple[str, str]]:
     """(path of the description, an address) of every read but health checks, of what is there.
 
     There is no job, no watch and no trace.
     """
     queries = {
-        "/api/v1/history": f"?series={there['series_id']}",
+        "/api/v1/history": f"?series={arguments['series_id']}",
         "/api/v1/history/lines": "?study=lab",
         "/api/v1/exports/pictures.csv": "?study=lab",
     }
@@ -177,7 +177,9 @@ def reads(there: dict[str, Any]) -> list[tuple[str, str]]:
         (
             path,
             path.format(
-                **{"sweep_id": 1, "watch_id": 1, "tracer": "requests"} | there | {"suffix": suffix}
+                **{"sweep_id": 1, "watch_id": 1, "tracer": "requests"}
+                | arguments
+                | {"suffix": suffix}
             )
             + queries.get(path, ""),
         )

@@ -43,9 +43,9 @@ UseBroker = Callable[[str], None]
 @pytest.fixture
 def use_broker() -> Iterator[UseBroker]:
     """``use_broker(url)`` points the web process at another broker until the test ends."""
-    kept = {name: app.conf[name] for name in ("broker_url", "broker_transport_options")}
+    original = {name: app.conf[name] for name in ("broker_url", "broker_transport_options")}
     yield lambda url: app.conf.update(broker_url=url, broker_transport_options={})
-    app.conf.update(kept)
+    app.conf.update(original)
 
 
 @pytest.fixture
@@ -184,5 +184,5 @@ def test_not_ready_without_database(client: Client, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(health, "_is_migrated", True)
     answer = client.get(f"{HEALTH}/ready")
     assert answer.status_code == 503
-    assert [one["field"] for one in answer.json()["errors"]] == ["database"]
+    assert [error["field"] for error in answer.json()["errors"]] == ["database"]
     assert "secret-host" not in answer.content.decode()

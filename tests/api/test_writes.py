@@ -34,18 +34,18 @@ def csv(rate: int, kernel: str = "") -> io.BytesIO:
 
 
 def imported(writer: Client, study: str, *rates: int, **more: str) -> list[int]:
-    found: list[int] = []
+    run_ids: list[int] = []
     for rate in rates:
         body = {"study": study, "filesystem": "ext4", "configuration": "ext4", **more}
         answer = writer.post("/api/v1/imports", {**body, "file": csv(rate)})
         assert answer.status_code == 201, answer.content
-        found += answer.json()["runs"]
-    return found
+        run_ids += answer.json()["runs"]
+    return run_ids
 
 
 def test_a_study_is_made_and_hidden(writer: Client, client: Client) -> None:
-    made = writer.post("/api/v1/studies", {"title": "  Array   test "}, JSON)
-    assert (made.status_code, made.json()["slug"]) == (201, "array-test")
+    response = writer.post("/api/v1/studies", {"title": "  Array   test "}, JSON)
+    assert (response.status_code, response.json()["slug"]) == (201, "array-test")
     again = writer.post("/api/v1/studies", {"title": "Array Test"}, JSON)
     assert (again.status_code, "array-test" in again.json()["detail"]) == (409, True)
     for title in ("", "***", "x" * 300, "a\x00b"):
@@ -76,15 +76,15 @@ def test_a_study_is_made_and_hidden(writer: Client, client: Client) -> None:
 
 def test_an_import_is_looked_at_corrected_and_stored(writer: Client, client: Client) -> None:
     body = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
-    made = writer.post("/api/v1/imports/previews", {**body, "file": [csv(1), csv(2)]})
-    assert made.status_code == 201, made.content
-    seen = made.json()
-    assert (seen["state"], len(seen["files"]), seen["problems"]) == ("previewed", 2, [])
-    assert [len(file["runs"]) for file in seen["files"]] == [1, 1]
+    response = writer.post("/api/v1/imports/previews", {**body, "file": [csv(1), csv(2)]})
+    assert response.status_code == 201, response.content
+    preview = response.json()
+    assert (preview["state"], len(preview["files"]), preview["problems"]) == ("previewed", 2, [])
+    assert [len(file["runs"]) for file in preview["files"]] == [1, 1]
     assert Run.objects.count() == 0
-    path = f"/api/v1/imports/{seen['id']}"
+    path = f"/api/v1/imports/{preview['id']}"
     assert client.get(path).status_code == 404
-    first, second = (file["id"] for file in seen["files"])
+    first, second = (file["id"] for file in preview["files"])
     change = {
         "study": "Other",
         "files": [
@@ -107,24 +107,30 @@ def test_an_import_is_looked_at_corrected_and_stored(writer: Client, client: Cli
     assert writer.post(f"{path}/commit", {}, JSON).json()["runs"] == [run.pk]
     assert client.get(path).json()["runs"] == [run.pk]
     assert writer.delete(path).status_code == 404
-    assert [one["id"] for one in writer.get("/api/v1/imports").json()["imports"]] == [seen["id"]]
+    assert [upload["id"] for upload in writer.get("/api/v1/imports").json()["imports"]] == [
+        preview["id"]
+    ]
 
 
 def test_columns_of_a_table_are_said(writer: Client) -> None:
     file = io.BytesIO(b"a;b;c\nwrite;7;KB/s\nread;8;KB/s\n")
     file.name = "odd.csv"
     body = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4", "file": file}
-    made = writer.post("/api/v1/imports/previews", body)
-    assert made.status_code == 201, made.content
-    seen = made.json()
-    assert seen["files"][0]["needs_columns"]
-    path = f"/api/v1/imports/{seen['id']}"
+    response = writer.post("/api/v1/imports/previews", body)
+    assert response.status_code == 201, response.content
+    preview = response.json()
+    assert preview["files"][0]["needs_columns"]
+    path = f"/api/v1/imports/{preview['id']}"
     assert writer.post(f"{path}/commit", {}, JSON).status_code == 422
-    columns = f"{path}/files/{seen['files'][0]['id']}/columns"
-    said = {"delimiter": ";", "columns": {"test": 0, "value": 1, "unit": 2}}
-    for bad in ({**said, "columns": {"test": 0}}, {**said, "shape": "round"}, {**said, "x": 1}):
+    columns = f"{path}/files/{preview['files'][0]['id']}/columns"
+    mapping = {"delimiter": ";", "columns": {"test": 0, "value": 1, "unit": 2}}
+    for bad in (
+        {**mapping, "columns": {"test": 0}},
+        {**mapping, "shape": "round"},
+        {**mapping, "x": 1},
+    ):
         assert writer.put(columns, bad, JSON).status_code == 422, bad
-    done = writer.put(columns, said, JSON)
+    done = writer.put(columns, mapping, JSON)
     assert done.status_code == 200, done.content
     assert not done.json()["files"][0]["needs_columns"]
     assert writer.post(f"{path}/commit", {}, JSON).status_code == 200
@@ -133,8 +139,8 @@ def test_columns_of_a_table_are_said(writer: Client) -> None:
 
 def test_an_upload_is_discarded(writer: Client) -> None:
     body = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4", "file": csv(1)}
-    seen = writer.post("/api/v1/imports/previews", body).json()
-    assert writer.delete(f"/api/v1/imports/{seen['id']}").status_code == 204
+    preview = writer.post("/api/v1/imports/previews", body).json()
+    assert writer.delete(f"/api/v1/imports/{preview['id']}").status_code == 204
     assert not Import.objects.exists()
     assert writer.post("/api/v1/imports/previews", {"study": "Lab"}).status_code == 422
 
@@ -149,18 +155,18 @@ def test_what_a_run_left_can_be_had(writer: Client, client: Client) -> None:
     assert numbers.json()["total"] == 4
     assert len(numbers.json()["measurements"]) == 3
     assert 'rel="next"' in numbers["Link"]
-    assert {one["line"] for one in numbers.json()["measurements"]} <= {2, 3, 4, 5}
+    assert {row["line"] for row in numbers.json()["measurements"]} <= {2, 3, 4, 5}
     assert client.get(f"/api/v1/runs/{run}/environment").json()["facts"] == {}
     again = f"/api/v1/artefacts/{listed[0]['id']}/reread"
     assert client.get(again).status_code == 401
-    seen = writer.get(again).json()
-    assert (seen["is_empty"], seen["changed"]) == (True, 0)
+    difference = writer.get(again).json()
+    assert (difference["is_empty"], difference["changed"]) == (True, 0)
     assert writer.post(again, {"digest": "0" * 64}, JSON).status_code == 422
     series = client.get("/api/v1/series?study=lab").json()["series"]
-    assert [(one["runs"], one["runs_done"]) for one in series] == [(2, 2)]
-    one = client.get(series[0]["links"]["self"]).json()
-    assert run in one["run_ids"]
-    assert {score["test"] for score in one["scores"]} == {"write"}
+    assert [(row["runs"], row["runs_done"]) for row in series] == [(2, 2)]
+    detail = client.get(series[0]["links"]["self"]).json()
+    assert run in detail["run_ids"]
+    assert {score["test"] for score in detail["scores"]} == {"write"}
 
 
 def test_a_failed_run_is_submitted_once_more(writer: Client, make_run: MakeRun) -> None:
@@ -168,8 +174,8 @@ def test_a_failed_run_is_submitted_once_more(writer: Client, make_run: MakeRun) 
     path = f"/api/v1/runs/{run.pk}/retry"
     wrong = writer.post(path, {"confirm": "lun1"}, JSON)
     assert (wrong.status_code, Run.objects.count()) == (422, 1)
-    made = writer.post(path, {"confirm": "lun0"}, JSON)
-    assert (made.status_code, made.json()["run"]["retry_of"]) == (201, run.pk)
+    response = writer.post(path, {"confirm": "lun0"}, JSON)
+    assert (response.status_code, response.json()["run"]["retry_of"]) == (201, run.pk)
     again = writer.post(path, {"confirm": "lun0"}, JSON)
     assert (again.status_code, again.json()) == (200, {"run": None})
     assert writer.post("/api/v1/runs/4711/retry", {}, JSON).status_code == 404
@@ -179,20 +185,20 @@ def test_a_comparison_has_its_verdicts(writer: Client, client: Client) -> None:
     imported(writer, "Lab", 1000, 1001, 1002)
     imported(writer, "Lab", 500, 501, 502, filesystem="xfs", configuration="xfs")
     query = "study=lab&test=write&category=overall"
-    said = client.get(f"/api/v1/comparison?{query}&baseline=ext4").json()
-    worst, best = said["tables"][0]["rows"]
+    comparison = client.get(f"/api/v1/comparison?{query}&baseline=ext4").json()
+    worst, best = comparison["tables"][0]["rows"]
     assert (worst["contender"], best["contender"]) == ("xfs", "ext4")
     assert worst["verdict"]["status"] == worst["change_verdict"]["status"] == "significant"
     assert worst["change_percent"] < 0
     assert best["change_verdict"] is None
     assert len(worst["run_ids"]) == 3
-    assert said["run_count"] == 6
+    assert comparison["run_count"] == 6
     deltas = client.get(f"/api/v1/deltas?{query}").json()["tables"][0]["rows"]
     assert [row["score"] for row in deltas] == [worst["score"], best["score"]]
     sentences = client.get(f"/api/v1/findings?{query}").json()["findings"]
     assert "99.8% faster" in sentences[0]["text"]
     for link in ("csv", "json", "md", "tex", "xlsx"):
-        answer = client.get(said["links"][link])
+        answer = client.get(comparison["links"][link])
         assert (answer.status_code, bool(answer.content)) == (200, True), link
     assert client.get("/api/v1/exports/deltas.exe").status_code == 404
     for path in ("comparison", "findings", "exports/deltas.md"):
@@ -210,15 +216,15 @@ def test_a_permalink_is_shared_hidden_and_deleted(
 ) -> None:
     imported(writer, "Lab", 1, 2)
     body = {"query": "study=lab&test=write", "title": "Ours", "visibility": "private"}
-    made = writer.post("/api/v1/permalinks", body, JSON)
-    assert made.status_code == 201, made.content
-    path = made.json()["links"]["self"]
+    response = writer.post("/api/v1/permalinks", body, JSON)
+    assert response.status_code == 201, response.content
+    path = response.json()["links"]["self"]
     assert client.get(path).status_code == 404
-    seen = writer.get(path).json()
-    assert (seen["is_intact"], seen["changes"]["newer_runs"]) == (True, 0)
+    pinned = writer.get(path).json()
+    assert (pinned["is_intact"], pinned["changes"]["newer_runs"]) == (True, 0)
     imported(writer, "Lab", 3)
     later = writer.get(path).json()
-    assert later["tables"] == seen["tables"]
+    assert later["tables"] == pinned["tables"]
     assert later["changes"]["newer_runs"] == 1
     assert writer.patch(path, {"visibility": "public"}, JSON).json()["title"] == "Ours"
     assert client.get(path).status_code == 200
@@ -247,15 +253,15 @@ def test_a_line_is_watched(writer: Client, alice: User) -> None:
     imported(writer, "Lab", 1, 2)
     series = writer.get("/api/v1/series").json()["series"][0]["id"]
     lines = writer.get("/api/v1/history/lines?study=lab").json()["lines"]
-    assert [(one["series"], one["runs"]) for one in lines] == [(series, 2)]
+    assert [(line["series"], line["runs"]) for line in lines] == [(series, 2)]
     line = writer.get(f"/api/v1/history?series={series}&along=date").json()
     assert [len(point["runs"]) for point in line["points"]] in ([2], [1, 1])
     assert writer.get(f"/api/v1/history?series={series}&test=none").status_code == 422
     assert writer.get("/api/v1/history?series=4711").status_code == 404
     body = {"series": series, "test": "write", "category": "overall"}
-    made = writer.post("/api/v1/watches", body, JSON)
-    assert (made.status_code, made.json()["secret"]) == (201, None), made.content
-    path = made.json()["links"]["self"]
+    response = writer.post("/api/v1/watches", body, JSON)
+    assert (response.status_code, response.json()["secret"]) == (201, None), response.content
+    path = response.json()["links"]["self"]
     assert writer.post("/api/v1/watches", body, JSON).status_code == 409
     for bad in ({**body, "test": "none"}, {**body, "margin": 0}, {**body, "margin": True}):
         assert writer.post("/api/v1/watches", bad, JSON).status_code == 422, bad
@@ -287,13 +293,13 @@ def test_hardware_and_workloads_are_provided(alice: User, client: Client) -> Non
     assert admin.put(price, {"amount": None}, JSON).json()["price"] is None
     assert client.get("/api/v1/hardware/array").json()["facts"] == [["Disks", "12"]]
     body = {"title": "Small reads", "text": "[a]\nrw=randread\nbs=4k\nsize=8m\n", "space_mb": 64}
-    made = admin.post("/api/v1/own-workloads", body, JSON)
-    assert made.status_code == 201, made.content
-    assert made.json()["name"] == "own-small-reads-v1"
+    response = admin.post("/api/v1/own-workloads", body, JSON)
+    assert response.status_code == 201, response.content
+    assert response.json()["name"] == "own-small-reads-v1"
     assert admin.post("/api/v1/own-workloads", body, JSON).status_code == 422
     for bad in ({**body, "text": "exec=rm"}, {**body, "kind": "command"}, {**body, "text": " "}):
         assert admin.post("/api/v1/own-workloads", bad, JSON).status_code == 422, bad
-    path = f"/api/v1/own-workloads/{made.json()['id']}"
+    path = f"/api/v1/own-workloads/{response.json()['id']}"
     assert admin.post(f"{path}/withdraw", {}, JSON).json()["is_withdrawn"]
     assert client.get(path).json()["text"] == body["text"]
 
@@ -304,15 +310,15 @@ def test_tokens_make_no_tokens(writer: Client, alice: User) -> None:
     assert (refused.status_code, ApiToken.objects.count()) == (403, 1)
     browser = Client()
     browser.force_login(alice)
-    made = browser.post("/api/v1/me/tokens", body, JSON)
-    assert made.status_code == 201, made.content
-    child = Client(headers={"Authorization": f"Bearer {made.json()['token']}"})
+    response = browser.post("/api/v1/me/tokens", body, JSON)
+    assert response.status_code == 201, response.content
+    child = Client(headers={"Authorization": f"Bearer {response.json()['token']}"})
     me = child.get("/api/v1/me").json()
     assert (me["username"], me["token"]["name"]) == ("alice", "child")
     assert "token" not in json.dumps(browser.get("/api/v1/me/tokens").json()["tokens"][0])
     mine = ApiToken.objects.get(name="tests").pk
     assert child.delete(f"/api/v1/me/tokens/{mine}").status_code == 403
-    assert child.delete(f"/api/v1/me/tokens/{made.json()['id']}").status_code == 204
+    assert child.delete(f"/api/v1/me/tokens/{response.json()['id']}").status_code == 204
     assert child.get("/api/v1/me").status_code == 401
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(alice)
@@ -321,7 +327,7 @@ def test_tokens_make_no_tokens(writer: Client, alice: User) -> None:
 
 def test_luns_say_whether_they_are_yours(lun: Any, client: Client, alice: User) -> None:
     def granted(caller: Client) -> list[bool]:
-        return [one["granted"] for one in caller.get("/api/v1/luns").json()["luns"]]
+        return [lun["granted"] for lun in caller.get("/api/v1/luns").json()["luns"]]
 
     eve = person(Role.OPERATOR, "eve")
     hers = Client(headers={"Authorization": f"Bearer {tokens.create(eve, 'e')[1]}"})

@@ -35,21 +35,27 @@ def job(**changes: Any) -> dict[str, Any]:
 
 
 def test_it_lists_every_workload_with_all_that_a_job_needs(client: Client, db: None) -> None:
-    found = client.get("/api/v1/workloads").json()["workloads"]
+    workloads = client.get("/api/v1/workloads").json()["workloads"]
     with_presets = {tool for tool, kind in workload_types().items() if kind.presets}
-    assert {one["tool"] for one in found} == with_presets
-    assert {preset["name"] for one in found for preset in one["presets"]} == set(presets())
-    (postmark,) = [one for one in found if one["tool"] == "postmark"]
+    assert {workload["tool"] for workload in workloads} == with_presets
+    assert {preset["name"] for workload in workloads for preset in workload["presets"]} == set(
+        presets()
+    )
+    (postmark,) = [workload for workload in workloads if workload["tool"] == "postmark"]
     assert postmark["paper"] == "Sun 2004"
     assert postmark["programs"] == {"postmark": "postmark"}
-    (loads,) = [one for one in postmark["parameters"] if one["key"] == "transactions"]
+    (loads,) = [
+        parameter for parameter in postmark["parameters"] if parameter["key"] == "transactions"
+    ]
     assert (loads["kind"], loads["minimum"], loads["maximum"]) == ("wholes", 10, 100_000_000)
     assert loads["paper"] == "25,000 to 500,000 in nine steps"
-    (remount,) = [one for one in postmark["parameters"] if one["key"] == "remount"]
+    (remount,) = [
+        parameter for parameter in postmark["parameters"] if parameter["key"] == "remount"
+    ]
     assert (remount["default"], remount["minimum"]) == (True, None)
-    for one in found:
-        keys = {parameter["key"] for parameter in one["parameters"]}
-        for preset in one["presets"]:
+    for workload in workloads:
+        keys = {parameter["key"] for parameter in workload["parameters"]}
+        for preset in workload["presets"]:
             assert set(preset["parameters"]) == keys
             assert preset["space_needed_bytes"] > 0
 

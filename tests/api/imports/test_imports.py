@@ -43,13 +43,16 @@ def test_several_files_are_repeats(writer: Client, alice: User) -> None:
 
 
 def test_the_repeat_of_the_files_may_be_said(writer: Client) -> None:
-    said = send(writer, table(100), repeat="3").json()
-    assert Run.objects.get(pk=said["runs"][0]).repeat == 3
+    body = send(writer, table(100), repeat="3").json()
+    assert Run.objects.get(pk=body["runs"][0]).repeat == 3
     # The same numbers were measured again: whoever says so is believed.
     assert send(writer, table(100), repeat=" 4 ").status_code == 201
     assert sorted(Run.objects.values_list("repeat", flat=True)) == [3, 4]
-    taken = send(writer, table(90), repeat="3")
-    assert (taken.status_code, "Repeat 3 of" in taken.json()["errors"][0]["message"]) == (422, True)
+    repeated = send(writer, table(90), repeat="3")
+    assert (repeated.status_code, "Repeat 3 of" in repeated.json()["errors"][0]["message"]) == (
+        422,
+        True,
+    )
     # Two files that measure the same are not one repeat.
     assert send(writer, table(1), table(2, "b.csv"), repeat="5").status_code == 422
     for wrong in ("0", "-1", "x", "²", "1e3", "9999999"):
@@ -82,7 +85,9 @@ def test_a_readme_in_an_archive_is_named_and_not_read(writer: Client) -> None:
     assert response.status_code == 201, response.content
     body = response.json()
     assert len(body["runs"]) == 2
-    assert [(one["file"], one["line"]) for one in body["warnings"]] == [("README.md", 1)]
+    assert [(warning["file"], warning["line"]) for warning in body["warnings"]] == [
+        ("README.md", 1)
+    ]
     assert body["warnings"][0]["message"].startswith("Not read: README.md starts with")
     # Who names a file by itself means it.
     readme = SimpleUploadedFile("README.md", b"# Results of the lab\n")
@@ -121,7 +126,7 @@ def test_columns_may_be_ignored_by_name_and_no_other_is_then(writer: Client) -> 
     assert 'Column "room"' in error["message"]
     assert send(writer, columns(), ignore_columns="").status_code == 422
     body = send(writer, columns(), ignore_columns="mood, room").json()
-    assert [(one["message"], one["lost"]) for one in body["warnings"]] == [
+    assert [(warning["message"], warning["lost"]) for warning in body["warnings"]] == [
         (f'Column "{name}" is not read, as the import says.', False) for name in ("mood", "room")
     ]
 
@@ -244,7 +249,7 @@ def test_a_field_given_twice_is_refused(writer: Client) -> None:
 def test_a_busy_database_is_told_as_such(writer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite has one writer at a time, and a large import of somebody else may hold it."""
 
-    def locked(*args: object, **given: object) -> None:
+    def locked(*args: object, **kwargs: object) -> None:
         raise OperationalError("database is locked")
 
     monkeypatch.setattr("fsbench_web.api.imports.routes.import_uploads", locked)

@@ -62,13 +62,13 @@ def test_what_is_left_out_is_said_alike_everywhere(
     monkeypatch.setattr(large, "LARGE_BYTES", large_bytes)
     refused = send(writer, data(), strict="true")
     assert (refused.status_code, Run.objects.count()) == (422, 0)
-    error = next(one for one in refused.json()["errors"] if says in one["message"])
+    error = next(error for error in refused.json()["errors"] if says in error["message"])
     assert (error["file"], error["line"]) == ("of.txt", line)
     stored = send(writer, data())
     assert stored.status_code == 201, stored.content
     warnings = stored.json()["warnings"]
-    found = next(one for one in warnings if says in one["message"])
-    assert found | {"message": ""} == {
+    warning = next(warning for warning in warnings if says in warning["message"])
+    assert warning | {"message": ""} == {
         **{"file": "of.txt", "line": line, "column": None, "message": ""},
         **{"count": 1, "lost": True},
     }
@@ -77,14 +77,14 @@ def test_what_is_left_out_is_said_alike_everywhere(
     client = Client()
     client.force_login(alice)
     page = unescape(client.get(f"/imports/{number}/").content.decode())
-    assert all(one["message"] in page for one in warnings)
+    assert all(warning["message"] in page for warning in warnings)
     if large_bytes > 10:
         Import.objects.all().delete()
         Run.objects.all().delete()
         preview = send(writer, data(), "/previews").json()
         assert preview["warnings"] == warnings
         page = unescape(client.get(preview["links"]["page"]).content.decode())
-        assert all(one["message"] in page for one in warnings)
+        assert all(warning["message"] in page for warning in warnings)
         client.post(f"{preview['links']['page']}commit/", {"study": "Lab"})
         assert writer.get(preview["links"]["self"]).json()["warnings"] == warnings
 
@@ -95,8 +95,10 @@ def test_zeros_are_counted_and_are_no_loss(writer: Client, monkeypatch: pytest.M
         study = f"Lab {most}"
         stored = send(writer, COLUMNS, study=study, ignore_columns="mood", strict="true")
         assert stored.status_code == 201, stored.content
-        mood, zeros, *known = stored.json()["warnings"]
-        assert ["is stored already" in one["message"] for one in known] == [True] * (most == 10)
+        mood, zeros, *others = stored.json()["warnings"]
+        assert ["is stored already" in warning["message"] for warning in others] == [True] * (
+            most == 10
+        )
         assert (mood["line"], mood["count"], mood["lost"]) == (1, 1, False)
         assert (zeros["line"], zeros["count"], zeros["lost"]) == (3, 2, False)
         detail = writer.get(f"/api/v1/runs/{stored.json()['runs'][0]}").json()
@@ -114,7 +116,7 @@ def test_a_preview_is_made_strict_and_columns_are_ignored_step_by_step(writer: C
     assert writer.post(preview["links"]["commit"]).status_code == 422
     other = {"files": [{"id": file["id"], "ignore_columns": ["room"]}], "strict": False}
     preview = writer.patch(where, other, content_type="application/json").json()
-    assert [one["message"] for one in preview["problems"]] == [
+    assert [problem["message"] for problem in preview["problems"]] == [
         'Column "mood" is not one that fsbench keeps. Say that it is left out '
         "(the tick of the preview, or ignore_columns of a call), or which column it is."
     ]

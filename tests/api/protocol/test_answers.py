@@ -59,11 +59,11 @@ def test_an_etag_tells_nothing_of_what_is_hidden(client: Client, make_run: MakeR
 
 
 def links(header: str) -> dict[str, str]:
-    found = {}
+    by_rel = {}
     for part in header.split(", <"):
         address, _, rel = part.partition(">; rel=")
-        found[rel.strip('"')] = address.lstrip("<")
-    return found
+        by_rel[rel.strip('"')] = address.lstrip("<")
+    return by_rel
 
 
 def test_lists_say_where_their_other_pages_are(client: Client, make_run: MakeRun) -> None:
@@ -71,15 +71,15 @@ def test_lists_say_where_their_other_pages_are(client: Client, make_run: MakeRun
     response = client.get("/api/v1/runs?limit=2&offset=2&study=array-test")
     assert list(response.json())[:3] == ["total", "limit", "offset"]
     assert response["X-Total-Count"] == "5"
-    found = links(response["Link"])
-    assert set(found) == {"first", "prev", "next", "last"}
-    seen, address = [], found["first"]
+    by_rel = links(response["Link"])
+    assert set(by_rel) == {"first", "prev", "next", "last"}
+    ids, address = [], by_rel["first"]
     while address:
         page = client.get(address)
-        seen += [run["id"] for run in page.json()["runs"]]
+        ids += [run["id"] for run in page.json()["runs"]]
         address = links(page["Link"]).get("next", "")
-    assert seen == sorted(runs, reverse=True)
-    assert client.get(found["last"]).json()["runs"][-1]["id"] == runs[0]
+    assert ids == sorted(runs, reverse=True)
+    assert client.get(by_rel["last"]).json()["runs"][-1]["id"] == runs[0]
     beyond = client.get(f"/api/v1/runs?offset={2**62}")
     assert (beyond.status_code, beyond.json()["runs"]) == (200, [])
     assert "offset=0" in links(beyond["Link"])["prev"]
@@ -97,16 +97,16 @@ def test_studies_stay_a_list(client: Client, published: None) -> None:
 
 def test_studies_are_an_object_where_that_is_asked_for(client: Client, published: None) -> None:
     whole = client.get("/api/v1/studies").json()
-    found = client.get("/api/v1/studies?format=page")
-    assert found.json() == {"total": 5, "limit": 100, "offset": 0, "studies": whole}
-    seen, address = [], "/api/v1/studies?format=page&limit=2"
+    response = client.get("/api/v1/studies?format=page")
+    assert response.json() == {"total": 5, "limit": 100, "offset": 0, "studies": whole}
+    studies, address = [], "/api/v1/studies?format=page&limit=2"
     while address:
         part = client.get(address)
         assert part["X-Total-Count"] == "5"
         assert list(part.json()) == ["total", "limit", "offset", "studies"]
-        seen += part.json()["studies"]
+        studies += part.json()["studies"]
         address = links(part["Link"]).get("next", "")
-    assert seen == whole
+    assert studies == whole
     assert client.get("/api/v1/studies?format=list").json() == whole
 
 
@@ -127,19 +127,19 @@ def test_an_error_is_a_problem_document(
     response = client.generic(method.upper(), path, json.dumps(body), "application/json")
     assert response.status_code == status
     assert response["Content-Type"] == PROBLEM
-    said = response.json()
-    assert list(said) == ["detail", "errors", "type", "title", "status"]
-    assert (said["type"], said["status"]) == ("about:blank", status)
-    assert said["title"]
+    problem = response.json()
+    assert list(problem) == ["detail", "errors", "type", "title", "status"]
+    assert (problem["type"], problem["status"]) == ("about:blank", status)
+    assert problem["title"]
 
 
 def test_nobodys_change_is_lost(client: Client, alice: User, published: None) -> None:
     writer = Client(headers={"Authorization": f"Bearer {tokens.create(alice, 'w')[1]}"})
-    made = writer.post(
+    response = writer.post(
         "/api/v1/permalinks", {"query": "study=unisys-2005&test=write"}, "application/json"
     )
-    assert made.status_code == 201, made.content
-    path = made.json()["links"]["self"]
+    assert response.status_code == 201, response.content
+    path = response.json()["links"]["self"]
     tag = writer.get(path)["ETag"]
 
     def change(title: str, tag: str) -> int:
@@ -165,13 +165,13 @@ def test_a_team_and_an_account_are_changed_where_they_are_named() -> None:
     Team.objects.create(name="Storage")
     _, token = tokens.create(admin, "all", can_administer=True)
     client = Client(headers={"Authorization": f"Bearer {token}"})
-    made = client.post(
+    response = client.post(
         "/api/v1/people",
         {"username": "eve", "password": "correct horse battery", "role": "viewer"},
         "application/json",
     )
-    assert made.status_code == 201, made.content
-    path = f"/api/v1/people/{made.json()['id']}"
+    assert response.status_code == 201, response.content
+    path = f"/api/v1/people/{response.json()['id']}"
     tag = client.get(path)["ETag"]
     changed = client.patch(
         path, {"teams": ["Storage"]}, "application/json", headers={"If-Match": tag}

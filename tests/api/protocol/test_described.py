@@ -34,23 +34,29 @@ def described(source: str) -> Iterator[tuple[str, str, set[str]]]:
     """(method, path, names of the parameters in this place) of every call of the description."""
     for path, calls in api.get_openapi_schema(path_prefix="/api/v1/")["paths"].items():
         for method, call in calls.items():
-            found = {one["name"] for one in call.get("parameters", []) if one["in"] == source}
-            yield method, path, found
+            names = {
+                parameter["name"]
+                for parameter in call.get("parameters", [])
+                if parameter["in"] == source
+            }
+            yield method, path, names
 
 
 def test_an_unknown_parameter_is_refused_by_name(admin: Client) -> None:
     before = AuditEntry.objects.count()
     calls = list(described("query"))
     assert {(method, path) for method, path, _ in calls} == CALLS
-    for method, path, taken in calls:
-        asked = f"{address(path)}?stduy=lab&limt=5&%00=x"
-        response = admin.generic(method.upper(), asked, b"{}", "application/json")
+    for method, path, names in calls:
+        url = f"{address(path)}?stduy=lab&limt=5&%00=x"
+        response = admin.generic(method.upper(), url, b"{}", "application/json")
         assert response.status_code == 422, (method, path, response.content)
         assert response["Content-Type"] == PROBLEM
-        said = response.json()
-        assert [one["field"] for one in said["errors"]] == ["stduy", "limt", "\x00"]
+        problem = response.json()
+        assert [error["field"] for error in problem["errors"]] == ["stduy", "limt", "\x00"]
         for name, typo in (("study", "stduy"), ("limit", "limt")):
-            assert (f'"{typo}": did you mean "{name}"?' in said["detail"]) == (name in taken), path
+            assert (f'"{typo}": did you mean "{name}"?' in problem["detail"]) == (name in names), (
+                path
+            )
     assert AuditEntry.objects.count() == before
 
 
@@ -75,7 +81,7 @@ def test_no_call_needs_to_be_known_to_refuse() -> None:
 
 def test_what_a_comparison_and_its_pictures_read_is_described() -> None:
     """Their addresses are read by other code than that which describes them."""
-    of = {(method, path): found for method, path, found in described("query")}
+    of = {(method, path): names for method, path, names in described("query")}
     comparison = {*FILTERS, *PARTS, "by", "baseline", "cells", "matched", "emulated", "sort"}
     comparison |= {"rule", "margin", "equivalence", "units", "min_runs", "from_test", "from_row"}
     comparison |= {"profile", "operation", "block", "file", "cached", "flushed", "papers"}
@@ -106,36 +112,38 @@ def read_names(monkeypatch: pytest.MonkeyPatch) -> set[str]:
             seen.add(key)
             return super().__contains__(key)
 
-    made = cached_property(lambda request: Noted(request.META.get("QUERY_STRING", "")))
-    made.__set_name__(WSGIRequest, "GET")
-    monkeypatch.setattr(WSGIRequest, "GET", made)
+    query = cached_property(lambda request: Noted(request.META.get("QUERY_STRING", "")))
+    query.__set_name__(WSGIRequest, "GET")
+    monkeypatch.setattr(WSGIRequest, "GET", query)
     return seen
 
 
-def test_what_views_read_is_described(there: dict[str, Any], read_names: set[str]) -> None:
+def test_what_views_read_is_described(arguments: dict[str, Any], read_names: set[str]) -> None:
     """A view that reads a parameter past its function's own would never get one."""
-    client = Client(headers={"Authorization": f"Bearer {there['token']}"})
+    client = Client(headers={"Authorization": f"Bearer {arguments['token']}"})
     answered, as_user = set(), {}
-    for path, asked in reads(there):
-        known = next(found for *call, found in described("query") if call == ["get", path])
+    for path, url in reads(arguments):
+        described_names = next(
+            names for *call, names in described("query") if call == ["get", path]
+        )
         read_names.clear()
-        if client.get(asked).status_code == 200:
+        if client.get(url).status_code == 200:
             answered.add(path)
         as_user[path] = set(read_names)
-        assert read_names <= known, (path, read_names - known)
+        assert read_names <= described_names, (path, read_names - described_names)
     assert len(answered) > 35
     assert "by" in as_user["/api/v1/studies/{slug}/report.pdf"]
 
 
 def test_headers_that_calls_read_are_described() -> None:
     conditions = {"If-Match", "If-None-Match"}
-    for method, path, found in described("header"):
+    for method, path, names in described("header"):
         if method == "get":
-            assert found == (conditions if "/health" not in path else set()), path
-    of = {(method, path): found for method, path, found in described("header")}
-    keyed = {call for call, found in of.items() if "Idempotency-Key" in found}
+            assert names == (conditions if "/health" not in path else set()), path
+    of = {(method, path): names for method, path, names in described("header")}
+    keyed = {call for call, names in of.items() if "Idempotency-Key" in names}
     assert keyed == {("post", "/api/v1/runs"), ("post", "/api/v1/sweeps")}
-    matched = {call for call, found in of.items() if call[0] != "get" and "If-Match" in found}
+    matched = {call for call, names in of.items() if call[0] != "get" and "If-Match" in names}
     assert matched == {
         ("patch", "/api/v1/studies/{slug}/access"),
         ("patch", "/api/v1/permalinks/{key}"),
@@ -178,10 +186,10 @@ def test_an_unknown_key_is_refused_with_the_nearest(admin: Client, job: JobBody)
     del job["workload"]
     response = admin.post("/api/v1/runs", job, "application/json")
     assert response.status_code == 422
-    said = {one["field"]: one["message"] for one in response.json()["errors"]}
-    assert set(said) == {"repeat", "configurations.0.sheduler", "workload"}
-    assert 'did you mean "repeats"?' in said["repeat"]
-    assert 'did you mean "scheduler"?' in said["configurations.0.sheduler"]
+    errors = {error["field"]: error["message"] for error in response.json()["errors"]}
+    assert set(errors) == {"repeat", "configurations.0.sheduler", "workload"}
+    assert 'did you mean "repeats"?' in errors["repeat"]
+    assert 'did you mean "scheduler"?' in errors["configurations.0.sheduler"]
 
 
 def test_a_call_without_a_body_takes_no_keys(admin: Client) -> None:
@@ -196,7 +204,7 @@ def test_a_call_without_a_body_takes_no_keys(admin: Client) -> None:
         body = json.dumps({"confirm": "lun0", "\ud800": 1})
         response = admin.generic(method.upper(), address(path), body, "application/json")
         assert response.status_code == 422, (method, path, response.content)
-        assert [one["field"] for one in response.json()["errors"]] == ["confirm", "?"]
+        assert [error["field"] for error in response.json()["errors"]] == ["confirm", "?"]
         empty = admin.generic(method.upper(), address(path), "{}", "application/json")
         assert empty.status_code != 422 or "field" not in empty.json()["detail"], path
 
@@ -244,7 +252,7 @@ def test_a_baseline_that_no_table_has_is_refused(
     assert 'no baseline "nosuch"; there is ' in refused.json()["detail"]
     assert "ext2" in refused.json()["detail"]
     if "exports" not in path:
-        assert [one["field"] for one in refused.json()["errors"]] == ["baseline"]
+        assert [error["field"] for error in refused.json()["errors"]] == ["baseline"]
     assert ask("baseline=ext2").status_code == 200
     assert ask("baseline=nosuch&part_test=write").status_code == 422
     assert ask("baseline=ext2&part_test=write").status_code == 200
@@ -303,16 +311,18 @@ def test_a_baseline_may_be_missing_in_a_part(client: Client, published: None) ->
     """In one table null says so; the whole comparison has it."""
     tables = client.get("/api/v1/deltas?by=filesystem").json()["tables"]
     everywhere = {row["contender"] for table in tables for row in table["rows"]}
-    found = next(
+    gap = next(
         (table, name)
         for table in tables
         for name in sorted(everywhere - {row["contender"] for row in table["rows"]})
     )
-    table, name = found
+    table, name = gap
     response = client.get(
         "/api/v1/deltas",
         {"baseline": name, "part_test": table["test"], "part_category": table["category"]},
     )
     assert response.status_code == 200
-    changes = {row["change_percent"] for one in response.json()["tables"] for row in one["rows"]}
+    changes = {
+        row["change_percent"] for table in response.json()["tables"] for row in table["rows"]
+    }
     assert changes == {None}

@@ -31,19 +31,19 @@ def test_the_page_shows_every_call_and_loads_nothing_from_elsewhere(
 def test_the_description_is_made_once_for_each_prefix(
     client: Client, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[str] = []
+    prefixes: list[str] = []
 
     def make(api: NinjaAPI, path_prefix: str) -> OpenAPISchema:
-        made.append(path_prefix)
+        prefixes.append(path_prefix)
         return get_schema(api, path_prefix)
 
     monkeypatch.setattr("ninja.main.get_schema", make)
     monkeypatch.setattr(type(api), "_schemas", {})
     for address in ("openapi.json", "docs", "openapi.json"):
         assert client.get(f"/api/v1/{address}").status_code == 200
-    assert made == ["/api/v1/"]
+    assert prefixes == ["/api/v1/"]
     assert "/elsewhere/runs" in api.get_openapi_schema(path_prefix="/elsewhere/")["paths"]
-    assert made == ["/api/v1/", "/elsewhere/"]
+    assert prefixes == ["/api/v1/", "/elsewhere/"]
     assert client.get("/api/v1/openapi.json").json()["paths"].keys() == {path for _, path in CALLS}
 
 

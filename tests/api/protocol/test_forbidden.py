@@ -32,7 +32,7 @@ def hers(operator: User) -> Client:
 def refused(response: Any, field: str) -> None:
     assert response.status_code == 403, response.content
     assert response["Content-Type"] == PROBLEM
-    assert field in [one["field"] for one in response.json()["errors"]]
+    assert field in [error["field"] for error in response.json()["errors"]]
     assert not Run.objects.filter(state=RunState.QUEUED).exists()
 
 
@@ -44,7 +44,7 @@ def test_a_job_on_a_lun_that_was_not_granted(hers: Client, job: JobBody) -> None
     # Whatever else is wrong is told too.
     both = sent(hers, "runs", job | {"confirm": ""})
     refused(both, "lun")
-    assert {one["field"] for one in both.json()["errors"]} == {"lun", "confirm"}
+    assert {error["field"] for error in both.json()["errors"]} == {"lun", "confirm"}
 
 
 def test_a_job_into_a_study_of_another_team(
@@ -62,10 +62,10 @@ def test_a_retry_after_the_grant_is_gone(
     hers: Client, operator: User, lun: Lun, job: JobBody
 ) -> None:
     grant = LunGrant.objects.create(lun=lun, user=operator)
-    made = sent(hers, "runs", job).json()["runs"]
+    runs = sent(hers, "runs", job).json()["runs"]
     Run.objects.update(state=RunState.FAILED)
     grant.delete()
-    refused(sent(hers, f"runs/{made[0]['id']}/retry", {"confirm": "lun0"}, key=""), "confirm")
+    refused(sent(hers, f"runs/{runs[0]['id']}/retry", {"confirm": "lun0"}, key=""), "confirm")
     job_id = Job.objects.get().pk
     refused(sent(hers, f"sweeps/{job_id}/retry", {"confirm": "lun0"}, key=""), "confirm")
 
@@ -75,9 +75,9 @@ def test_an_import_into_a_study_of_another_team(path: str, hers: Client) -> None
     team = Team.objects.create(name="Others")
     Study.objects.create(slug="lab", title="Lab", team=team)
 
-    said = {"study": "lab", "filesystem": "ext4", "configuration": "ext4"}
+    fields = {"study": "lab", "filesystem": "ext4", "configuration": "ext4"}
     file = SimpleUploadedFile("a.csv", TABLE % 1)
-    response = hers.post(f"/api/v1/{path}", said | {"file": file})
+    response = hers.post(f"/api/v1/{path}", fields | {"file": file})
     assert response.status_code == 403, response.content
     assert response["Content-Type"] == PROBLEM
     assert set(response.json()["errors"][0]) == {"file", "line", "column", "message"}

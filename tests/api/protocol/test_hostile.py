@@ -141,14 +141,14 @@ def test_odd_text_in_addresses_is_no_error(value: str, all_mighty: Client) -> No
 
 
 def test_no_call_takes_another_method(all_mighty: Client) -> None:
-    taken: dict[str, set[str]] = {}
+    by_path: dict[str, set[str]] = {}
     for path, calls in api.get_openapi_schema()["paths"].items():
-        taken.setdefault(path, set()).update(calls)
-    for path, methods in taken.items():
+        by_path.setdefault(path, set()).update(calls)
+    for path, methods in by_path.items():
         for method in {"get", "post", "put", "patch", "delete", "trace"} - methods:
             response = all_mighty.generic(method.upper(), address(path), b"{}", "application/json")
             assert response.status_code == 405, (method, path)
-            allowed = {one.strip().lower() for one in response["Allow"].split(",")}
+            allowed = {name.strip().lower() for name in response["Allow"].split(",")}
             assert allowed == methods, (path, allowed)
             assert response["Content-Type"] == PROBLEM
 

@@ -61,7 +61,7 @@ def test_a_key_is_refused_with_another_body(writer: Client, lun: Lun, call: Call
     for changed in (other, body | {"confirm": "LUN0"}):
         refused = sent(writer, path, changed)
         assert refused.status_code == 422
-        assert [one["field"] for one in refused.json()["errors"]] == ["Idempotency-Key"]
+        assert [error["field"] for error in refused.json()["errors"]] == ["Idempotency-Key"]
         assert "with a new key" in refused.json()["detail"]
     # The same however it is written, with what is left out said or not.
     reordered = dict(reversed(body.items()))
@@ -89,10 +89,10 @@ def test_keys_are_an_accounts_own(writer: Client, lun: Lun, call: Call) -> None:
     bob = User.objects.create_user("bob")
     his = Client(headers={"Authorization": f"Bearer {tokens.create(bob, 'b')[1]}"})
     assert sent(writer, path, body).status_code == 201
-    made = sent(his, path, other)
-    assert made.status_code == 201, made.content
+    response = sent(his, path, other)
+    assert response.status_code == 201, response.content
     assert Job.objects.count() == 2
-    assert sent(his, path, other).json() == made.json()
+    assert sent(his, path, other).json() == response.json()
 
 
 @pytest.mark.django_db
@@ -137,8 +137,10 @@ def test_two_at_once_are_one_job(token: str, lun: Lun, job: JobBody, is_same: bo
     if is_same:
         assert answers[0].json() == answers[1].json()
     assert Job.objects.count() == 1
-    made = next(answer for answer in answers if answer.status_code == 201).json()
-    assert [run["id"] for run in made["runs"]] == sorted(Run.objects.values_list("id", flat=True))
+    created = next(answer for answer in answers if answer.status_code == 201).json()
+    assert [run["id"] for run in created["runs"]] == sorted(
+        Run.objects.values_list("id", flat=True)
+    )
 
 
 @pytest.mark.django_db
@@ -149,7 +151,7 @@ def test_what_makes_something_and_keeps_no_key_refuses_it() -> None:
     _, token = tokens.create(admin, "all", can_administer=True)
     client = Client(headers={"Authorization": f"Bearer {token}"}, raise_request_exception=False)
     before = AuditEntry.objects.count()
-    keyed = {path for method, path, found in described("header") if "Idempotency-Key" in found}
+    keyed = {path for method, path, names in described("header") if "Idempotency-Key" in names}
     paths = api.get_openapi_schema(path_prefix="/api/v1/")["paths"]
     making = {
         path
@@ -159,10 +161,10 @@ def test_what_makes_something_and_keeps_no_key_refuses_it() -> None:
     assert {"/api/v1/profiles", "/api/v1/imports", "/api/v1/permalinks"} <= making - keyed
     for path in sorted(making - keyed):
         assert 422 in paths[path]["post"]["responses"], path
-        asked = address(path, user_id=str(eve.pk)).removeprefix("/api/v1/")
-        refused = sent(client, asked, {})
+        url = address(path, user_id=str(eve.pk)).removeprefix("/api/v1/")
+        refused = sent(client, url, {})
         assert refused.status_code == 422, (path, refused.content)
-        assert [one["field"] for one in refused.json()["errors"]] == ["Idempotency-Key"], path
+        assert [error["field"] for error in refused.json()["errors"]] == ["Idempotency-Key"], path
     assert AuditEntry.objects.count() == before
 
 

@@ -58,24 +58,24 @@ def test_another_address_and_an_account_go_on(alice: User, token: str) -> None:
 
 
 def test_more_tokens_are_not_more_calls(alice: User) -> None:
-    found = [
+    codes = [
         statuses(1, headers=bearer(tokens.create(alice, f"token {n}")[1]))[0] for n in range(6)
     ]
-    assert found == [200] * 5 + [429]
+    assert codes == [200] * 5 + [429]
 
 
 @pytest.mark.parametrize(
     "header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Client-IP", "CF-Connecting-IP"]
 )
 def test_headers_of_the_caller_say_nothing_of_its_address(header: str) -> None:
-    found = [statuses(1, headers={header: f"for=192.0.2.{n}, 192.0.2.{n}"})[0] for n in range(4)]
-    assert found == [200, 200, 200, 429]
+    codes = [statuses(1, headers={header: f"for=192.0.2.{n}, 192.0.2.{n}"})[0] for n in range(4)]
+    assert codes == [200, 200, 200, 429]
 
 
 def test_tokens_that_open_nothing_are_counted_together(settings: Any) -> None:
     settings.API_ANONYMOUS_CALLS_A_MINUTE = 10**6
-    found = [statuses(1, "/api/v1/me", headers=bearer(f"fsb_{n}"))[0] for n in range(62)]
-    assert found == [401] * 60 + [429] * 2
+    codes = [statuses(1, "/api/v1/me", headers=bearer(f"fsb_{n}"))[0] for n in range(62)]
+    assert codes == [401] * 60 + [429] * 2
     assert statuses(1) == [200]
 
 
@@ -85,8 +85,8 @@ def test_guessing_does_not_stop_the_owner(alice: User, token: str) -> None:
 
 
 def test_addresses_of_one_ipv6_network_are_one() -> None:
-    found = [statuses(1, REMOTE_ADDR=f"2001:db8:0:1::{n}")[0] for n in range(1, 5)]
-    assert found == [200, 200, 200, 429]
+    codes = [statuses(1, REMOTE_ADDR=f"2001:db8:0:1::{n}")[0] for n in range(1, 5)]
+    assert codes == [200, 200, 200, 429]
     assert statuses(1, REMOTE_ADDR="2001:db8:0:2::1") == [200]
     assert statuses(1, REMOTE_ADDR="::ffff:192.0.2.1") == [200]
 
@@ -107,16 +107,16 @@ def test_the_next_minute_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_its_cache_calls_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+    calls = []
 
     def away(*args: object, **kwargs: object) -> None:
-        asked.append(1)
+        calls.append(1)
         raise ConnectionError("Redis is away")
 
     monkeypatch.setattr(caches["shared"], "add", away)
     assert statuses(5) == [200] * 5
     # It is left alone for a while: each call would wait for it.
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
 def test_web_processes_count_together(redis_url: str, settings: Any) -> None:
@@ -167,7 +167,7 @@ def test_processes_share_a_limit_where_there_is_redis(
         "CELERY_BROKER_URL": redis_url if has_redis else "filesystem://",
         "FSBENCH_API_ANONYMOUS_CALLS": "3",
     }
-    found = []
+    outputs = []
     for _ in range(2):
         done = subprocess.run(
             [sys.executable, "-c", _CALLS],
@@ -178,8 +178,8 @@ def test_processes_share_a_limit_where_there_is_redis(
             timeout=120,
         )
         assert done.returncode == 0, done.stderr
-        found.append(done.stdout.splitlines())
-    assert found == [["200 200", "401 401"], second]
+        outputs.append(done.stdout.splitlines())
+    assert outputs == [["200 200", "401 401"], second]
 
 
 def test_celerys_words_for_certificates_are_translated() -> None:

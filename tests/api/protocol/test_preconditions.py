@@ -78,42 +78,42 @@ def test_tags_are_compared_weakly_and_strongly(
         with pytest.raises(ValueError):  # noqa: PT011
             entity_tags.parse_tags(header)
         return
-    found = entity_tags.parse_tags(header)
-    assert (found.has('"a"'), found.has_exactly('"a"')) == (has, has_exactly)
-    assert (found.has('W/"a"'), found.has_exactly('W/"a"')) == (has, found.any)
+    tags = entity_tags.parse_tags(header)
+    assert (tags.has('"a"'), tags.has_exactly('"a"')) == (has, has_exactly)
+    assert (tags.has('W/"a"'), tags.has_exactly('W/"a"')) == (has, tags.any)
 
 
 @pytest.mark.django_db
 def test_every_read_has_an_etag_that_stays_unless_the_text_says_otherwise(
-    there: dict[str, Any],
+    arguments: dict[str, Any],
 ) -> None:
     """Some days later, when nothing changed: what names the time of the answer is another."""
-    client = Client(headers={"Authorization": f"Bearer {there['token']}"})
-    addresses = [asked for _, asked in reads(there)]
+    client = Client(headers={"Authorization": f"Bearer {arguments['token']}"})
+    addresses = [url for _, url in reads(arguments)]
     tags = {}
-    for asked in addresses:
-        response = client.get(asked)
+    for url in addresses:
+        response = client.get(url)
         if response.status_code == 200:
-            assert ETAG.fullmatch(response["ETag"]), asked
-            tags[asked] = response["ETag"]
+            assert ETAG.fullmatch(response["ETag"]), url
+            tags[url] = response["ETag"]
     assert len(tags) > 45
     later = timezone.now() + datetime.timedelta(days=2)
     Worker.objects.update(seen_at=later)  # none fell silent meanwhile
     changed = set()
     with mock.patch("django.utils.timezone.now", return_value=later):
-        for asked, tag in tags.items():
-            again = client.get(asked, headers={"If-None-Match": tag})
-            assert again.status_code in (200, 304), asked
+        for url, tag in tags.items():
+            again = client.get(url, headers={"If-None-Match": tag})
+            assert again.status_code in (200, 304), url
             if again.status_code == 200:
-                changed.add(asked.removeprefix("/api/v1/").partition("?")[0])
-    said = " ".join(API_DOCS.read_text().split())
+                changed.add(url.removeprefix("/api/v1/").partition("?")[0])
+    text = " ".join(API_DOCS.read_text().split())
     assert changed <= {
         *("workers", "workers/bench-1"),
         *("me", "me/tokens"),
         *(f"exports/deltas.{suffix}" for suffix in ("json", "xlsx", "md", "tex")),
         "studies/lab/report.pdf",
     }
-    promise = said[said.index("Every read has an `ETag`") :].partition(" `PATCH` and `DELETE`")[0]
+    promise = text[text.index("Every read has an `ETag`") :].partition(" `PATCH` and `DELETE`")[0]
     for name in ("`/workers`", "`/me`", "`report.pdf`", "`/exports/deltas`"):
         assert name in promise, name
 
@@ -125,23 +125,23 @@ def alice_writes(alice: User) -> Client:
 
 @pytest.fixture
 def permalink(alice_writes: Client, published: None) -> str:
-    made = alice_writes.post(
+    response = alice_writes.post(
         "/api/v1/permalinks",
         {"query": "study=unisys-2005&test=write", "title": "Old"},
         "application/json",
     )
-    return made.json()["links"]["self"]
+    return response.json()["links"]["self"]
 
 
 def test_a_malformed_condition_writes_nothing(alice_writes: Client, permalink: str) -> None:
     bare = alice_writes.get(permalink)["ETag"].strip('"')
     for name in ("If-Match", "If-None-Match"):
-        for said in (bare, "", f'"{bare}', f'w/"{bare}"'):
+        for condition in (bare, "", f'"{bare}', f'w/"{bare}"'):
             for method, body in (("PATCH", '{"title": "New"}'), ("DELETE", ""), ("GET", "")):
                 response = alice_writes.generic(
-                    method, permalink, body, "application/json", headers={name: said}
+                    method, permalink, body, "application/json", headers={name: condition}
                 )
-                assert response.status_code == 400, (name, said, method)
+                assert response.status_code == 400, (name, condition, method)
                 assert response["Content-Type"] == PROBLEM
                 assert response.json()["errors"][0]["field"] == name
                 assert "quotation marks" in response.json()["detail"]
@@ -151,9 +151,9 @@ def test_a_malformed_condition_writes_nothing(alice_writes: Client, permalink: s
 def test_a_change_needs_the_very_answer(alice_writes: Client, permalink: str) -> None:
     tag = alice_writes.get(permalink)["ETag"]
 
-    def change(title: str, said: str) -> int:
+    def change(title: str, condition: str) -> int:
         return alice_writes.patch(
-            permalink, {"title": title}, "application/json", headers={"If-Match": said}
+            permalink, {"title": title}, "application/json", headers={"If-Match": condition}
         ).status_code
 
     for refused in (f"W/{tag}", '"x"', '"x", W/"y"'):
@@ -168,15 +168,15 @@ def test_a_read_may_have_conditions_too(client: Client, published: None) -> None
     path = "/api/v1/studies/unisys-2005"
     tag = client.get(path)["ETag"]
 
-    def ask(name: str, said: str) -> int:
-        return client.get(path, headers={name: said}).status_code
+    def ask(name: str, condition: str) -> int:
+        return client.get(path, headers={name: condition}).status_code
 
-    assert [ask("If-None-Match", said) for said in (tag, f"W/{tag}", f'"x",{tag}', "*")] == [
-        304
-    ] * 4
+    assert [
+        ask("If-None-Match", condition) for condition in (tag, f"W/{tag}", f'"x",{tag}', "*")
+    ] == [304] * 4
     assert ask("If-None-Match", '"x"') == 200
-    assert [ask("If-Match", said) for said in (tag, "*", f'"x", {tag}')] == [200] * 3
-    assert [ask("If-Match", said) for said in ('"x"', f"W/{tag}")] == [412] * 2
+    assert [ask("If-Match", condition) for condition in (tag, "*", f'"x", {tag}')] == [200] * 3
+    assert [ask("If-Match", condition) for condition in ('"x"', f"W/{tag}")] == [412] * 2
     both = client.get(path, headers={"If-Match": '"x"', "If-None-Match": tag})
     assert both.status_code == 412
 
@@ -191,17 +191,17 @@ def test_no_write_ignores_a_condition() -> None:
     _, token = tokens.create(admin, "all", can_administer=True)
     client = Client(headers={"Authorization": f"Bearer {token}"}, raise_request_exception=False)
     before = AuditEntry.objects.count()
-    known = {(method, path): found for method, path, found in described("header")}
+    headers = {(method, path): names for method, path, names in described("header")}
     for method, path in sorted(CALLS):
         if method == "get":
             continue
-        asked = address(path, user_id=str(eve.pk), team_id=str(team.pk))
+        url = address(path, user_id=str(eve.pk), team_id=str(team.pk))
         for name in ("If-Match", "If-None-Match"):
             response = client.generic(
-                method.upper(), asked, b"{}", "application/json", headers={name: '"x"'}
+                method.upper(), url, b"{}", "application/json", headers={name: '"x"'}
             )
             where = (method, path, name, response.content)
-            is_kept = name in known[method, path]
+            is_kept = name in headers[method, path]
             assert response.status_code in ((404, 412) if is_kept else (412,)), where
             assert response["Content-Type"] == PROBLEM, where
     assert AuditEntry.objects.count() == before

@@ -61,7 +61,7 @@ def everything(module_db: None) -> dict[str, Any]:
 
 
 @pytest.fixture
-def there(everything: dict[str, Any], is_well: None) -> dict[str, Any]:
+def arguments(everything: dict[str, Any], is_well: None) -> dict[str, Any]:
     Worker.objects.update(seen_at=timezone.now())  # the tests take longer than it may be silent
     return everything
 
@@ -69,7 +69,7 @@ def there(everything: dict[str, Any], is_well: None) -> dict[str, Any]:
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize(("method", "path"), sorted(CALLS), ids=lambda part: part)
 def test_a_call_is_as_described(
-    method: str, path: str, mode: GenerationMode, there: dict[str, Any]
+    method: str, path: str, mode: GenerationMode, arguments: dict[str, Any]
 ) -> None:
     operation = described()[path][method]
     count = 0
@@ -88,8 +88,8 @@ def test_a_call_is_as_described(
         count += 1
         if count % 2:  # what is there, else what nobody has
             for name in case.path_parameters or {}:
-                case.path_parameters[name] = there.get(name, case.path_parameters[name])
-        response = case.call(headers={"Authorization": f"Bearer {there['token']}"})
+                case.path_parameters[name] = arguments.get(name, case.path_parameters[name])
+        response = case.call(headers={"Authorization": f"Bearer {arguments['token']}"})
         case.validate_response(response, checks=CHECKS)
 
     try:

@@ -17,8 +17,8 @@ def test_a_line_is_of_its_team_or_of_the_studies_asked_for(client: Client) -> No
     Study.objects.filter(slug="other").update(team=None)
 
     def runs(*studies: str) -> tuple[int, str | None]:
-        said = {"series": series.pk, "test": "write", "study": studies}
-        body = client.get("/api/v1/history", said).json()
+        query = {"series": series.pk, "test": "write", "study": studies}
+        body = client.get("/api/v1/history", query).json()
         return sum(len(point["runs"]) for point in body["points"]), body["team"]
 
     assert runs() == (4, "Lab")

@@ -96,9 +96,9 @@ def test_a_document_may_be_a_text(post, document, form) -> None:
 
 def test_a_seed_is_chosen_where_none_is_given(post, document) -> None:
     del document["seed"]
-    found = post("/preview", {"document": document}).json()["document"]
-    assert isinstance(found.pop("seed"), int)
-    assert found == document
+    previewed = post("/preview", {"document": document}).json()["document"]
+    assert isinstance(previewed.pop("seed"), int)
+    assert previewed == document
 
 
 def test_sent_twice_with_one_key_it_is_one_job(post, document) -> None:
@@ -109,7 +109,7 @@ def test_sent_twice_with_one_key_it_is_one_job(post, document) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "field", "said"),
+    ("change", "field", "words"),
     [
         ({"lun": "lun9"}, "lun", 'There is no LUN "lun9"'),
         ({"configurations": ["hammer2"]}, "configurations[0].filesystem", "hammer2"),
@@ -133,14 +133,14 @@ def test_sent_twice_with_one_key_it_is_one_job(post, document) -> None:
     ],
 )
 def test_problems_have_their_place_and_nothing_is_queued(
-    post, document, change, field, said
+    post, document, change, field, words
 ) -> None:
     response = post("", {"document": document | change, "confirm": "wrong"})
     assert response.status_code == 422
-    found = messages(response)
-    assert said in found[field]
+    by_field = messages(response)
+    assert words in by_field[field]
     if field != "lun":
-        assert "does not match" in found["confirm"]
+        assert "does not match" in by_field["confirm"]
     assert not Job.objects.exists()
 
 
@@ -165,14 +165,14 @@ def test_a_document_that_is_nested_without_end_is_refused(writer, lun, levels: i
 
 
 def test_a_body_that_is_no_json_is_told_where(writer) -> None:
-    for body, said in (
+    for body, words in (
         (b"{\n1", "line 2, column 1"),
         (b"\xff{}", "not UTF-8 text"),
         (b'{"document": ' + b"9" * 6000 + b"}", "a number that is far too large"),
     ):
         response = writer.post(JOBS, body, content_type="application/json")
         assert response.status_code == 400
-        assert said in response.json()["detail"]
+        assert words in response.json()["detail"]
 
 
 def test_writing_needs_a_token(client, lun, document, db) -> None:
@@ -224,8 +224,8 @@ def test_failed_runs_are_submitted_again(client, post, job, alice: User) -> None
     lifecycle.finish(start(first), RunState.FAILED, "x")
     lifecycle.cancel(second.pk, "alice")
     assert "does not match" in messages(post(path, {"confirm": "x"}))["confirm"]
-    (made,) = post(path, {"confirm": "lun0"}).json()["runs"]
-    assert (made["retry_of"], made["state"], made["reference"]) == (first.pk, "queued", True)
+    (retry,) = post(path, {"confirm": "lun0"}).json()["runs"]
+    assert (retry["retry_of"], retry["state"], retry["reference"]) == (first.pk, "queued", True)
     assert post(path, {"confirm": "lun0"}).json() == {"runs": []}
     body = {"confirm": "lun0", "states": ["cancelled"]}
     assert [run["retry_of"] for run in post(path, body).json()["runs"]] == [second.pk]
@@ -245,20 +245,22 @@ def test_a_race_says_where_it_stands(
     post: Callable[..., Any], document: dict[str, Any], client: Client
 ) -> None:
     del document["repeats"], document["reference"]
-    wanted = document | {"race": {"runs": 40, "test": "read"}}
-    made = post("", {"document": wanted, "confirm": "lun0"}).json()
-    found = client.get(f"{JOBS}/{made['id']}").json()["race"]
-    assert (found["phase"], found["leader"], found["blocks"]) == ("halving", None, 0)
-    assert (found["test"], found["category"], found["budget_runs"]) == ("read", "total_average", 40)
+    race_document = document | {"race": {"runs": 40, "test": "read"}}
+    created = post("", {"document": race_document, "confirm": "lun0"}).json()
+    race = client.get(f"{JOBS}/{created['id']}").json()["race"]
+    assert (race["phase"], race["leader"], race["blocks"]) == ("halving", None, 0)
+    assert (race["test"], race["category"], race["budget_runs"]) == ("read", "total_average", 40)
     for run, value in zip(Run.objects.order_by("id"), (900.0, 300.0, 1000.0), strict=True):
         complete(run, value)
-    found = client.get(f"{JOBS}/{made['id']}").json()["race"]
-    by_name = {one["configuration"]: one for one in found["contenders"]}
+    race = client.get(f"{JOBS}/{created['id']}").json()["race"]
+    by_name = {contender["configuration"]: contender for contender in race["contenders"]}
     assert len(by_name) == 3
-    assert by_name[found["leader"]]["state"] == "leading"
-    assert sorted(one["ratio"] or 0 for one in by_name.values()) == pytest.approx([0, 0.3, 0.9])
-    assert {one["ratio_low"] for one in by_name.values()} == {None}
-    assert found["status"] is None
+    assert by_name[race["leader"]]["state"] == "leading"
+    assert sorted(contender["ratio"] or 0 for contender in by_name.values()) == pytest.approx(
+        [0, 0.3, 0.9]
+    )
+    assert {contender["ratio_low"] for contender in by_name.values()} == {None}
+    assert race["status"] is None
     assert Run.objects.filter(state=RunState.QUEUED).count() == 3
 
 

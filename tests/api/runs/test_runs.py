@@ -87,8 +87,8 @@ def log(lun: Lun) -> Lun:
 def test_a_journal_on_another_lun_is_confirmed_with_it(
     writer: Client, log: Lun, job: JobBody
 ) -> None:
-    for wanted in job["configurations"]:
-        wanted["journal"] = "log0"
+    for configuration in job["configurations"]:
+        configuration["journal"] = "log0"
     refused = send(writer, job)
     assert refused.status_code == 422
     (error,) = refused.json()["errors"]
@@ -96,9 +96,9 @@ def test_a_journal_on_another_lun_is_confirmed_with_it(
     assert 'type the names of the LUNs, "lun0 log0"' in error["message"]
     assert not Run.objects.exists()
 
-    made = send(writer, job | {"confirm": "lun0 log0", "repeats": 1})
-    assert made.status_code == 201, made.content
-    first, second = made.json()["runs"]
+    response = send(writer, job | {"confirm": "lun0 log0", "repeats": 1})
+    assert response.status_code == 201, response.content
+    first, second = response.json()["runs"]
     assert [first["configuration"]["label"], second["configuration"]["label"]] == [
         "ext4_noatime_none_xj",
         "xfs_ag4_none_xj",
@@ -115,14 +115,14 @@ def test_a_stack_names_the_other_luns_and_is_answered_with_them(
     worker.capabilities["filesystems"]["btrfs"] = {"usable": True, "reason": ""}
     worker.save()
     stacked = {"filesystem": "btrfs", "scheduler": "none", "stack": {"luns": ["lun1"]}}
-    wanted = job | {"configurations": [stacked], "confirm": "lun0 lun1", "repeats": 1}
-    (run,) = send(writer, wanted).json()["runs"]
+    body = job | {"configurations": [stacked], "confirm": "lun0 lun1", "repeats": 1}
+    (run,) = send(writer, body).json()["runs"]
     assert run["stack"] == [{"role": "data", "lun": "lun1"}]
     assert run["configuration"]["stack"] == {"data": 2}
     assert run["configuration"]["label"] == "btrfs_2luns_none"
-    (found,) = writer.get("/api/v1/runs?lun=lun1").json()["runs"]
-    assert found["id"] == run["id"]
-    refused = send(writer, wanted | {"configurations": [stacked | {"stack": {"disks": ["lun1"]}}]})
+    (listed,) = writer.get("/api/v1/runs?lun=lun1").json()["runs"]
+    assert listed["id"] == run["id"]
+    refused = send(writer, body | {"configurations": [stacked | {"stack": {"disks": ["lun1"]}}]})
     assert refused.status_code == 422
 
 
@@ -205,7 +205,7 @@ def test_it_takes_preparation_and_repeats_until_sure(
 
 
 @pytest.mark.parametrize(
-    ("change", "field", "said"),
+    ("change", "field", "words"),
     [
         ({"preparation": {"discard": True}}, "preparation", "takes no discard"),
         ({"preparation": {"fill_percent": 91}}, "body.job.preparation.fill_percent", "90"),
@@ -218,13 +218,13 @@ def test_it_takes_preparation_and_repeats_until_sure(
     ],
 )
 def test_a_method_that_cannot_be_is_refused(
-    writer: Client, lun: Lun, job: JobBody, change: dict[str, object], field: str, said: str
+    writer: Client, lun: Lun, job: JobBody, change: dict[str, object], field: str, words: str
 ) -> None:
     response = send(writer, job | change)
     assert response.status_code == 422
     (error,) = response.json()["errors"]
     assert error["field"].removeprefix("body.job.") == field.removeprefix("body.job.")
-    assert said in error["message"]
+    assert words in error["message"]
     assert not Run.objects.exists()
 
 
@@ -494,12 +494,12 @@ def test_a_bare_name_is_answered_with_what_to_write(writer: Client, job: JobBody
 
 
 def test_it_takes_every_option_of_a_job(writer: Client, lun: Lun, job: JobBody) -> None:
-    said = {"order": "random", "seed": 42, "priority": 3, "time_limit_s": 900, "run_again": 0}
-    assert send(writer, job | said).status_code == 201
-    made = Run.objects.latest("id").job
-    assert made is not None
-    assert (made.priority, made.time_limit_s, made.run_again) == (3, 900, 0)
-    assert (made.document["order"], made.document["seed"]) == ("random", 42)
+    options = {"order": "random", "seed": 42, "priority": 3, "time_limit_s": 900, "run_again": 0}
+    assert send(writer, job | options).status_code == 201
+    stored = Run.objects.latest("id").job
+    assert stored is not None
+    assert (stored.priority, stored.time_limit_s, stored.run_again) == (3, 900, 0)
+    assert (stored.document["order"], stored.document["seed"]) == ("random", 42)
     refused = send(writer, job | {"order": "random", "priority": 11, "time_limit_s": 1})
     assert refused.status_code == 422
     fields = {error["field"] for error in refused.json()["errors"]}
