@@ -54,18 +54,18 @@ def work() -> None:
 @pytest.fixture
 def file(api: Client) -> ImportFile:
     """Of a large table whose values are said to be in its third column."""
-    said = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
-    sent = {**said, "file": SimpleUploadedFile("t.csv", ROWS.encode())}
+    fields = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
+    sent = {**fields, "file": SimpleUploadedFile("t.csv", ROWS.encode())}
     answer = api.post("/api/v1/imports/previews", sent)
     assert answer.status_code in (201, 202), answer.content.decode()
     work()
-    found = ImportFile.objects.get()
+    uploaded = ImportFile.objects.get()
     says = {**COLUMNS, "columns": {"test": 0, "value": 2, "unit": 3}, "name": "the third"}
-    assert say(api, found, says) == 200
+    assert say(api, uploaded, says) == 200
     work()
     row = Import.objects.get()
     assert (row.state, row.report["large"]) == (ImportState.PREVIEWED, True)
-    return found
+    return uploaded
 
 
 def say(api: Client, file: ImportFile, columns: dict[str, Any]) -> int:
@@ -77,28 +77,28 @@ def say(api: Client, file: ImportFile, columns: dict[str, Any]) -> int:
 def test_columns_that_come_behind_accepting_change_nothing(
     way: str, file: ImportFile, api: Client, signed_in: Client, monkeypatch: Any
 ) -> None:
-    kept = SavedMapping.objects.get()
-    kept.mapping = {**kept.mapping, "columns": COLUMNS["columns"]}
-    kept.save()
+    saved = SavedMapping.objects.get()
+    saved.mapping = {**saved.mapping, "columns": COLUMNS["columns"]}
+    saved.save()
     address = f"/imports/{file.import_of_id}/files/{file.pk}/columns/"
     use = mappings.apply
 
-    def late(*given: Any) -> None:
+    def late(*args: Any) -> None:
         queue.accept(Import.objects.get(), User.objects.get())
-        use(*given)
+        use(*args)
 
     monkeypatch.setattr(mappings, "apply", late)
     status = {
         "program": lambda: say(api, file, {**COLUMNS, "name": "the second"}),
-        "kept by a program": lambda: say(api, file, {"kept": kept.pk}),
+        "kept by a program": lambda: say(api, file, {"kept": saved.pk}),
         "page": lambda: signed_in.post(address, {**FORM, "name": "the second"}).status_code,
-        "kept by the page": lambda: signed_in.post(address, {"use": kept.pk}).status_code,
+        "kept by the page": lambda: signed_in.post(address, {"use": saved.pk}).status_code,
     }[way]()
     assert status == 404
-    assert SavedMapping.objects.get() == kept
+    assert SavedMapping.objects.get() == saved
     work()
     assert Import.objects.get().state == ImportState.DONE
-    assert sorted(one.value for one in measured()) == list(range(101, 109))
+    assert sorted(measurement.value for measurement in measured()) == list(range(101, 109))
 
 
 def test_columns_that_come_before_accepting_are_previewed_first(
@@ -111,14 +111,14 @@ def test_columns_that_come_before_accepting_are_previewed_first(
     assert Import.objects.get().state == ImportState.PREVIEWED
     queue.accept(Import.objects.get(), User.objects.get())
     work()
-    assert sorted(one.value for one in measured()) == list(range(1, 9))
+    assert sorted(measurement.value for measurement in measured()) == list(range(1, 9))
 
 
 def shown_columns(client: Client, where: str) -> str:
     """What the form of a preview says of the columns that it shows."""
-    found = re.search('name="columns" value="([0-9a-f]{64})"', client.get(where).content.decode())
-    assert found is not None
-    return found[1]
+    match = re.search('name="columns" value="([0-9a-f]{64})"', client.get(where).content.decode())
+    assert match is not None
+    return match[1]
 
 
 @pytest.mark.parametrize("large_bytes", [64, 1_000_000])
@@ -127,8 +127,8 @@ def test_a_preview_that_another_window_made_old_is_not_stored(
 ) -> None:
     """One window shows the third column; the second one is said in another, and checked."""
     monkeypatch.setattr(large, "LARGE_BYTES", large_bytes)
-    said = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
-    sent = {**said, "file": SimpleUploadedFile("t.csv", ROWS.encode())}
+    fields = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
+    sent = {**fields, "file": SimpleUploadedFile("t.csv", ROWS.encode())}
     assert api.post("/api/v1/imports/previews", sent).status_code in (201, 202)
     work()
     file = ImportFile.objects.get()
@@ -151,7 +151,7 @@ def test_a_preview_that_another_window_made_old_is_not_stored(
     answer = signed_in.post(f"{where}commit/", {**form, "columns": newer})
     assert answer.status_code == 302, answer.content.decode()
     work()
-    assert sorted(one.value for one in measured()) == list(range(1, 9))
+    assert sorted(measurement.value for measurement in measured()) == list(range(1, 9))
 
 
 @pytest.mark.parametrize("large_bytes", [64, 1_000_000])
@@ -159,9 +159,9 @@ def test_words_for_not_measured_are_said_on_the_page_of_columns(
     large_bytes: int, api: Client, signed_in: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(large, "LARGE_BYTES", large_bytes)
-    said = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
+    fields = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
     rows = ROWS.replace("seq3;3;", "seq3;timeout;").replace("seq5;5;", "seq5;timeout;")
-    sent = {**said, "file": SimpleUploadedFile("t.csv", rows.encode())}
+    sent = {**fields, "file": SimpleUploadedFile("t.csv", rows.encode())}
     assert api.post("/api/v1/imports/previews", sent).status_code in (201, 202)
     work()
     file = ImportFile.objects.get()
@@ -178,7 +178,7 @@ def test_words_for_not_measured_are_said_on_the_page_of_columns(
     assert answer.status_code in (200, 202), answer.content.decode()
     work()
     assert Import.objects.get().state == ImportState.DONE
-    assert sorted(one.value for one in measured()) == [1, 2, 4, 6, 7, 8]
+    assert sorted(measurement.value for measurement in measured()) == [1, 2, 4, 6, 7, 8]
     assert "was said to mean" in signed_in.get(where).content.decode()
 
 

@@ -101,12 +101,14 @@ def test_the_preview_calls_no_configuration_by_a_block(
     names: tuple[str, ...], is_late: bool, ada: User
 ) -> None:
     """It may be said before the upload, or in the preview."""
-    said = Target("Lab", blocks="folders")
+    target = Target("Lab", blocks="folders")
     sources = unpack([("lab.zip", io.BytesIO(archive(*names)))])
-    row = uploads.store_upload(sources, Target("Lab") if is_late else said, ada)
-    given = {file.pk: FileDescription.from_json(file.given) for file in row.files.all()}
-    corrections = {pk: uploads.Correction(one, False) for pk, one in given.items()}
-    uploads.correct(row.pk, said, corrections, ada)
+    row = uploads.store_upload(sources, Target("Lab") if is_late else target, ada)
+    descriptions = {file.pk: FileDescription.from_json(file.given) for file in row.files.all()}
+    corrections = {
+        pk: uploads.Correction(description, False) for pk, description in descriptions.items()
+    }
+    uploads.correct(row.pk, target, corrections, ada)
     uploads.commit_stashed(row.pk, ada)
     assert stored() == STORED
 
@@ -128,14 +130,14 @@ def test_nobody_takes_folders_for_blocks_by_themselves() -> None:
 
 def test_the_api_takes_it(client: Client, ada: User) -> None:
     client.force_login(ada)
-    given = {"study": "Lab", "file": io.BytesIO(archive(*UNDER)), "blocks": "maybe"}
-    given["file"].name = "lab.zip"  # type: ignore[attr-defined]
-    refused = client.post("/api/v1/imports", given)
+    form = {"study": "Lab", "file": io.BytesIO(archive(*UNDER)), "blocks": "maybe"}
+    form["file"].name = "lab.zip"  # type: ignore[attr-defined]
+    refused = client.post("/api/v1/imports", form)
     assert refused.status_code == 422
     assert 'blocks is "maybe"' in refused.json()["detail"]
-    given["file"] = io.BytesIO(archive(*UNDER))
-    given["file"].name = "lab.zip"  # type: ignore[attr-defined]
-    made = client.post("/api/v1/imports", given | {"blocks": "folders"})
-    assert made.status_code == 201, made.content
-    run = client.get(f"/api/v1/runs/{made.json()['runs'][0]}").json()
+    form["file"] = io.BytesIO(archive(*UNDER))
+    form["file"].name = "lab.zip"  # type: ignore[attr-defined]
+    response = client.post("/api/v1/imports", form | {"blocks": "folders"})
+    assert response.status_code == 201, response.content
+    run = client.get(f"/api/v1/runs/{response.json()['runs'][0]}").json()
     assert run["block"] == "repeat-1"

@@ -34,15 +34,15 @@ def table(*rows: str, header: str = "test,record_size_kb,file_size_kb,value,unit
     return "\n".join([header, *rows]).encode()
 
 
-def do(*files: tuple[str, bytes], **given: Any) -> ImportResult:
-    target = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4_noatime"} | given
+def do(*files: tuple[str, bytes], **fields: Any) -> ImportResult:
+    target = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4_noatime"} | fields
     return import_files(files, **{"user": None, **target})
 
 
-def refused(*files: tuple[str, bytes], **given: Any) -> list[dict[str, Any]]:
+def refused(*files: tuple[str, bytes], **fields: Any) -> list[dict[str, Any]]:
     before = [model.objects.count() for model in (Study, Run, Series, MeasurementBlock, Import)]
     with pytest.raises(ImportRefused) as refusal:
-        do(*files, **given)
+        do(*files, **fields)
     after = [model.objects.count() for model in (Study, Run, Series, MeasurementBlock, Import)]
     assert before == after, "something was stored"
     return [dict(row) for row in refusal.value.errors]
@@ -184,14 +184,14 @@ def test_a_further_repeat_is_judged_as_if_all_were_read_again() -> None:
     do(("a.csv", table("write,4,64,110,KB/s")))
     series = Series.objects.get()
     columns = ("category", "selection", "value", "flags", "left_out", "repeats")
-    made = list(Score.selections.order_by("category", "selection").values(*columns))
+    scores = list(Score.selections.order_by("category", "selection").values(*columns))
     judged_by = series.quality
     assert judged_by is not None
     assert judged_by["memory_kb"] == 2**23
-    assert {"contended", "drifted"} <= {flag for score in made for flag in score["flags"]}
+    assert {"contended", "drifted"} <= {flag for score in scores for flag in score["flags"]}
     Series.objects.update(quality=None)
     rescore(Series.objects.get())
-    assert list(Score.selections.order_by("category", "selection").values(*columns)) == made
+    assert list(Score.selections.order_by("category", "selection").values(*columns)) == scores
     assert Series.objects.get().quality == judged_by
 
 
@@ -239,7 +239,7 @@ def test_a_published_study_takes_no_runs(sample: Sample) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("fields", "words"),
     [
         ({"study": ""}, "study is missing"),
         ({"study": "!?"}, "needs a Latin letter"),
@@ -255,9 +255,9 @@ def test_a_published_study_takes_no_runs(sample: Sample) -> None:
     ],
 )
 def test_what_is_said_beside_the_files_is_checked(
-    sample: Sample, given: dict[str, str], words: str
+    sample: Sample, fields: dict[str, str], words: str
 ) -> None:
-    [error] = refused(("a.txt", sample(FIRST)), **given)
+    [error] = refused(("a.txt", sample(FIRST)), **fields)
     assert words in error["message"]
     assert (error["file"], error["line"]) == (None, None)
 
@@ -365,15 +365,15 @@ def test_somebody_may_insist_that_equal_numbers_are_two_repeats(sample: Sample) 
     target = Target("Lab", "ext4", "ext4_noatime")
     with pytest.raises(ImportRefused, match="say which repeat it is"):
         import_sources(sources, target, None)
-    said = [
+    described = [
         replace(source, description=FileDescription(repeat=repeat))
         for source, repeat in zip(sources, (1, 2), strict=True)
     ]
-    import_sources(said, target, None)
+    import_sources(described, target, None)
     assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2]
     with pytest.raises(ImportRefused, match="already there"):
-        import_sources(said[1:], target, None)
-    import_sources([replace(said[1], description=FileDescription(repeat=3))], target, None)
+        import_sources(described[1:], target, None)
+    import_sources([replace(described[1], description=FileDescription(repeat=3))], target, None)
     assert Run.objects.count() == 3
 
 

@@ -54,7 +54,7 @@ def test_without_a_time_zone_it_is_the_sites(sample: Sample, settings: Any) -> N
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "doubt"),
     [
         (
             "Sun Mar 27 02:30:00 2005",
@@ -69,7 +69,7 @@ def test_without_a_time_zone_it_is_the_sites(sample: Sample, settings: Any) -> N
     ],
 )
 def test_an_hour_that_clocks_left_out_or_showed_twice_is_said(
-    sample: Sample, settings: Any, written: str, said: str
+    sample: Sample, settings: Any, written: str, doubt: str
 ) -> None:
     settings.TIME_ZONE = "Europe/Berlin"
     timezone.get_default_timezone.cache_clear()
@@ -79,8 +79,8 @@ def test_an_hour_that_clocks_left_out_or_showed_twice_is_said(
         assert of(parsed).at is not None
     finally:
         timezone.get_default_timezone.cache_clear()
-    assert [note.line for note in notes] == ([12] if said else [])
-    assert all(said in note.message and note.is_note for note in notes)
+    assert [note.line for note in notes] == ([12] if doubt else [])
+    assert all(doubt in note.message and note.is_note for note in notes)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_an_hour_that_clocks_left_out_or_showed_twice_is_said(
 def test_what_cannot_be_is_not_taken_and_said(sample: Sample, written: str, why: str) -> None:
     parsed = parse("x", sample(OLD).replace(PRINTED, written.encode()))
     assert of(parsed).at is None
-    (said,) = doubts(parsed)
-    assert (said.line, why in said.message) == (12, True)
+    (note,) = doubts(parsed)
+    assert (note.line, why in note.message) == (12, True)
 
 
 def test_a_machine_may_be_ahead_of_this_one_by_its_time_zone(sample: Sample) -> None:
@@ -115,10 +115,10 @@ def test_runs_of_one_day_are_a_point_wherever_they_were_imported(
     (run,) = import_files([("t.csv", table)], **{**TARGET, "study": "T"}, user=None).runs
     old, new, undated = Run.objects.order_by("pk")
     today = timezone.localdate().isoformat()
-    for one, day in ((old, "2005-08-09"), (new, "2014-01-07"), (undated, today)):
-        shown = history(one.series, "write", "maximum", "date", 10)
-        assert [point.name for point in shown.points] == [day]
-        assert shown.undated == ({run} if one.pk == run else set())
+    for stored_run, day in ((old, "2005-08-09"), (new, "2014-01-07"), (undated, today)):
+        line = history(stored_run.series, "write", "maximum", "date", 10)
+        assert [point.name for point in line.points] == [day]
+        assert line.undated == ({run} if stored_run.pk == run else set())
     page = client.get(f"/runs/{old.pk}/").content.decode()
     assert "9 August 2005, 10:12" in page
     assert "line 12: “Run began: Tue Aug  9 10:12:44 2005”; no time zone" in page
@@ -153,11 +153,11 @@ def test_reading_again_gives_runs_from_before_their_date(
     right = Run.objects.values_list("measured_at", "measured_source").get()
     assert reading.difference(artefact).is_empty
     Run.objects.update(measured_at=None, measured_source={})
-    found = reading.difference(artefact)
-    assert (found.is_empty, list(found.dated)) == (False, [artefact.run_id])
+    difference = reading.difference(artefact)
+    assert (difference.is_empty, list(difference.dated)) == (False, [artefact.run_id])
     page = signed_in.get(f"/imports/reread/{artefact.pk}/").content.decode()
     assert "1 run gets" in page
-    reading.apply(artefact.pk, found.digest, ada)
+    reading.apply(artefact.pk, difference.digest, ada)
     assert Run.objects.values_list("measured_at", "measured_source").get() == right
     assert "its date is another" in Artefact.objects.get().run.changes.last().reason  # type: ignore[union-attr]
 

@@ -51,10 +51,10 @@ def test_what_is_being_stored_keeps_where_it_came_from(
     expire(row)
     begun, store = threading.Event(), commit._store
 
-    def slowly(*given: Any, **named: Any) -> Any:
+    def slowly(*args: Any, **kwargs: Any) -> Any:
         begun.set()
         threading.Event().wait(0.5)
-        return store(*given, **named)
+        return store(*args, **kwargs)
 
     monkeypatch.setattr(commit, "_store", slowly)
 
@@ -98,9 +98,9 @@ def test_a_preview_that_is_discarded_while_its_page_is_sent_is_not_found(
 ) -> None:
     correct = uploads.correct
 
-    def late(*given: Any) -> None:
+    def late(*args: Any) -> None:
         Import.objects.all().delete()
-        correct(*given)
+        correct(*args)
 
     monkeypatch.setattr(uploads, "correct", late)
     assert signed_in.post(f"/imports/{row.pk}/commit/").status_code == 404

@@ -130,8 +130,8 @@ def test_everything_wrong_in_an_archive_is_told_and_nothing_is_stored() -> None:
     ]
     with pytest.raises(ImportRefused) as refused:
         import_files([("r.zip", zipped(bad))], study="Lab", user=None)
-    found = [(p.file, p.line, p.message.split(".")[0][:40]) for p in refused.value.problems]
-    assert [(file, line) for file, line, _ in found] == [
+    problems = [(p.file, p.line, p.message.split(".")[0][:40]) for p in refused.value.problems]
+    assert [(file, line) for file, line, _ in problems] == [
         ("etc/passwd", None),
         ("ext4/bad.csv", 2),
         ("xfs/inner.zip", None),
@@ -170,8 +170,8 @@ def test_what_is_no_result_is_left_out_until_somebody_takes_it_in(signed_in: Cli
     assert "not the output of a tool" in text
     assert "It is left out" in text
     form = preview_form(signed_in, where)
-    taken = ImportFile.objects.get(path="lab/notes.txt")
-    answer = signed_in.post(f"{where}check/", form | {f"take-{taken.pk}": "1"}, follow=True)
+    notes = ImportFile.objects.get(path="lab/notes.txt")
+    answer = signed_in.post(f"{where}check/", form | {f"take-{notes.pk}": "1"}, follow=True)
     assert "1 file cannot be imported as it is" in answer.content.decode()
     signed_in.post(f"{where}check/", form)
     signed_in.post(f"{where}commit/", preview_form(signed_in, where))
@@ -335,14 +335,14 @@ def test_of_files_with_the_same_numbers_in_a_folder_the_fullest_is_read(sample: 
     names = {"totals": "totals", "summary": "summary", "flatfile": "flatfile"}
     files = [(f"{name}.html", sample(f"vdbench-5.04-{of}")) for name, of in names.items()]
     other = ("sd1.html", files[1][1].replace(b"summary.html</title>", b"sd1.html</title>"))
-    for some, kept in ((files[:2], 1), (files, 2)):
-        given = [("vdb.zip", io.BytesIO(zipped([*some, other])))]
-        plan = plan_files(unpack(given), Target("Lab", "ext4", "ext4"))
+    for some, fullest in ((files[:2], 1), (files, 2)):
+        uploads = [("vdb.zip", io.BytesIO(zipped([*some, other])))]
+        plan = plan_files(unpack(uploads), Target("Lab", "ext4", "ext4"))
         (file,) = plan.files
-        assert file.source.read() == files[kept][1]
-        said = [one.message for one in plan.warnings]
-        assert said.count(f"Not read: its numbers are those of {file.path}.") == len(some) - 1
-        assert sum("writes beside its results" in message for message in said) == 1
+        assert file.source.read() == files[fullest][1]
+        messages = [warning.message for warning in plan.warnings]
+        assert messages.count(f"Not read: its numbers are those of {file.path}.") == len(some) - 1
+        assert sum("writes beside its results" in message for message in messages) == 1
         assert plan.all_problems == []
     # Whoever chooses files one by one gets what was chosen.
     chosen = unpack([(name, io.BytesIO(data)) for name, data in files])

@@ -19,42 +19,45 @@ LOG = "depth-8_clat_hist.1.log"
 
 def test_an_imported_histogram_log_is_drawn_over_time(signed_in: Client) -> None:
     with (SAMPLES / LOG).open("rb") as file:
-        given = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4", "file": file}
-        made = signed_in.post("/api/v1/imports", given)
-    assert made.status_code == 201, made.content
-    (run_id,) = made.json()["runs"]
-    told = signed_in.get(f"/api/v1/runs/{run_id}/latencies").json()
-    (one,) = told["over_time"]
-    assert (one["test"], one["ends_s"]) == ("depth-8_read_clat_hist", [1.001, 2.001, 3.001])
-    assert one["counts"] == [30905, 35073, 28498]
-    (whole,) = told["latencies"]
-    assert whole["total"] == sum(one["counts"])
+        form = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4", "file": file}
+        response = signed_in.post("/api/v1/imports", form)
+    assert response.status_code == 201, response.content
+    (run_id,) = response.json()["runs"]
+    body = signed_in.get(f"/api/v1/runs/{run_id}/latencies").json()
+    (over_time,) = body["over_time"]
+    assert (over_time["test"], over_time["ends_s"]) == (
+        "depth-8_read_clat_hist",
+        [1.001, 2.001, 3.001],
+    )
+    assert over_time["counts"] == [30905, 35073, 28498]
+    (whole,) = body["latencies"]
+    assert whole["total"] == sum(over_time["counts"])
     page = signed_in.get(f"/runs/{run_id}/").content.decode()
     assert "by its log: over time" in page
     of = {"study": "lab", "picture": "latency-time", "of": "depth-8_read_clat_hist_p50"}
     table = signed_in.get("/compare/pictures.csv", of).content.decode()
     drawn = list(csv.DictReader(io.StringIO(table)))
-    assert [one["p99, ns"] for one in drawn] == ["3194880.0", "3424256.0", "4014080.0"]
+    assert [row["p99, ns"] for row in drawn] == ["3194880.0", "3424256.0", "4014080.0"]
 
 
 def test_what_was_stored_before_has_its_latencies_over_time_once_it_is_read_again(
     signed_in: Client,
 ) -> None:
     with (SAMPLES / LOG).open("rb") as file:
-        given = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4", "file": file}
-        (run_id,) = signed_in.post("/api/v1/imports", given).json()["runs"]
+        form = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4", "file": file}
+        (run_id,) = signed_in.post("/api/v1/imports", form).json()["runs"]
     artefact = Artefact.objects.get(run=run_id)
     address = f"/api/v1/artefacts/{artefact.pk}/reread"
     assert signed_in.get(address).json()["is_empty"]
     before = latencies.series_of_run(run_id)
     LatencySeriesBlock.objects.all().delete()
 
-    found = signed_in.get(address).json()
-    assert (found["is_empty"], found["changed_runs"]) == (False, [])  # no number changes
+    difference = signed_in.get(address).json()
+    assert (difference["is_empty"], difference["changed_runs"]) == (False, [])  # no number changes
     page = " ".join(signed_in.get(f"/imports/reread/{artefact.pk}/").content.decode().split())
     assert "1 run gets other latencies over time" in page
     applied = signed_in.post(
-        address, json.dumps({"digest": found["digest"]}), content_type="application/json"
+        address, json.dumps({"digest": difference["digest"]}), content_type="application/json"
     )
     assert applied.status_code == 200, applied.content
     assert latencies.series_of_run(run_id) == before
@@ -64,8 +67,8 @@ def test_what_was_stored_before_has_its_latencies_over_time_once_it_is_read_agai
 
 def test_a_kept_block_that_cannot_be_read_is_written_anew(signed_in: Client) -> None:
     with (SAMPLES / LOG).open("rb") as file:
-        given = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4", "file": file}
-        (run_id,) = signed_in.post("/api/v1/imports", given).json()["runs"]
+        form = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4", "file": file}
+        (run_id,) = signed_in.post("/api/v1/imports", form).json()["runs"]
     artefact = Artefact.objects.get(run=run_id)
     before = latencies.series_of_run(run_id)
     LatencySeriesBlock.objects.update(content=b"broken")
@@ -78,7 +81,7 @@ def test_a_kept_block_that_cannot_be_read_is_written_anew(signed_in: Client) -> 
 def test_of_a_table_of_several_runs_nothing_is_told_over_time(signed_in: Client) -> None:
     data = io.BytesIO(b"test,value,unit,repeat\nwrite,1000,KB/s,1\nwrite,1100,KB/s,2\n")
     data.name = "results.csv"  # type: ignore[attr-defined]
-    given = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4", "file": data}
-    for run_id in signed_in.post("/api/v1/imports", given).json()["runs"]:
-        told = signed_in.get(f"/api/v1/runs/{run_id}/latencies").json()
-        assert told == {"latencies": [], "over_time": []}
+    form = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4", "file": data}
+    for run_id in signed_in.post("/api/v1/imports", form).json()["runs"]:
+        body = signed_in.get(f"/api/v1/runs/{run_id}/latencies").json()
+        assert body == {"latencies": [], "over_time": []}

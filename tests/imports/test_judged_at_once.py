@@ -41,7 +41,7 @@ def repeat_of(factor: float, odd: float = 1.0) -> bytes:
 
 
 def flags_of(run: int) -> list[list[str] | None]:
-    return [one.flags for one in measured() if one.run_id == run]
+    return [measurement.flags for measurement in measured() if measurement.run_id == run]
 
 
 @pytest.mark.parametrize("most_kept", [existing_runs.MOST_KEPT, 0])

@@ -41,9 +41,9 @@ def stored() -> list[tuple[str, int]]:
     return sorted((run.series.kernel, run.repeat) for run in runs)
 
 
-def one_file(data: bytes, target: Target, **said: Any) -> None:
+def one_file(data: bytes, target: Target, **fields: Any) -> None:
     """Import a file of which more is said than of all files together."""
-    import_uploads([("t.csv", io.BytesIO(data))], target, None, given=FileDescription(**said))
+    import_uploads([("t.csv", io.BytesIO(data))], target, None, given=FileDescription(**fields))
 
 
 @pytest.fixture(params=[False, True], ids=["small", "large"])
@@ -119,9 +119,12 @@ def test_what_was_imported_before_it_was_read_is_read_again_without(is_large: bo
     [("6" * 201, "more than 200 characters"), ("6.1\u200b", "cannot be shown")],
 )
 def test_what_cannot_be_is_refused(is_large: bool, kernel: str, message: str) -> None:
-    for data, said in ((table(f"ext4,{kernel},1,untar,1,s"), ""), (table(ROWS[3]), kernel)):
+    for data, target_kernel in (
+        (table(f"ext4,{kernel},1,untar,1,s"), ""),
+        (table(ROWS[3]), kernel),
+    ):
         with pytest.raises(ImportRefused, match=message):
-            import_files([("t.csv", data)], study="Lab", kernel=said, user=None)
+            import_files([("t.csv", data)], study="Lab", kernel=target_kernel, user=None)
     assert not Run.objects.exists()
 
 
@@ -146,10 +149,10 @@ def api(client: Client, ada: User) -> Client:
 
 def test_the_api_takes_it(api: Client) -> None:
     sent = {"study": "Lab", "file": SimpleUploadedFile("t.csv", table(ROWS[3])), "kernel": "6.1"}
-    made = api.post("/api/v1/imports", sent)
-    assert made.status_code == 201, made.content
+    response = api.post("/api/v1/imports", sent)
+    assert response.status_code == 201, response.content
     assert stored() == [("6.1", 1)]
-    detail = api.get(f"/api/v1/imports/{made.json()['id']}").json()
+    detail = api.get(f"/api/v1/imports/{response.json()['id']}").json()
     assert detail["target"]["kernel"] == "6.1"
     (run,) = detail["runs"]
     assert api.get(f"/api/v1/runs/{run}").json()["kernel"] == "6.1"
@@ -159,24 +162,24 @@ def test_the_api_takes_it(api: Client) -> None:
 
 def test_a_preview_shows_it_and_it_can_be_corrected(api: Client) -> None:
     sent = {"study": "Lab", "file": SimpleUploadedFile("t.csv", table(ROWS[3])), "kernel": "6.1"}
-    made = api.post("/api/v1/imports/previews", sent).json()
-    (file,) = made["files"]
+    preview = api.post("/api/v1/imports/previews", sent).json()
+    (file,) = preview["files"]
     assert (file["given"]["kernel"], file["runs"][0]["kernel"]) == ("6.1", "6.1")
-    page = api.get(f"/imports/{made['id']}/").content.decode()
+    page = api.get(f"/imports/{preview['id']}/").content.decode()
     assert f'name="kernel-{file["id"]}" maxlength="200"\n      value="6.1"' in page
     assert ", kernel 6.1, repeat 1" in re.sub(r"\s+", " ", page)
     changed = api.patch(
-        f"/api/v1/imports/{made['id']}",
+        f"/api/v1/imports/{preview['id']}",
         {"files": [{"id": file["id"], "kernel": "6.2"}]},
         content_type="application/json",
     )
     assert changed.status_code == 200, changed.content
     assert changed.json()["files"][0]["runs"][0]["kernel"] == "6.2"
     form = {f"configuration-{file['id']}": "", f"take-{file['id']}": "on", "study": "Lab"}
-    api.post(f"/imports/{made['id']}/check/", form | {f"kernel-{file['id']}": "6.3"})
-    assert api.post(f"/api/v1/imports/{made['id']}/commit").status_code in (200, 201)
+    api.post(f"/imports/{preview['id']}/check/", form | {f"kernel-{file['id']}": "6.3"})
+    assert api.post(f"/api/v1/imports/{preview['id']}/commit").status_code in (200, 201)
     assert stored() == [("6.3", 1)]
-    assert "6.3" in api.get(f"/imports/{made['id']}/").content.decode()
+    assert "6.3" in api.get(f"/imports/{preview['id']}/").content.decode()
 
 
 def test_the_command_takes_it(tmp_path: Any, capsys: Any) -> None:
@@ -189,15 +192,15 @@ def test_the_command_takes_it(tmp_path: Any, capsys: Any) -> None:
 def test_a_large_preview_counts_runs_by_it(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large, "LARGE_BYTES", 0)
     sent = {"study": "Lab", "file": SimpleUploadedFile("t.csv", table(*ROWS))}
-    made = api.post("/api/v1/imports/previews", sent).json()
+    preview = api.post("/api/v1/imports/previews", sent).json()
     work()
-    report = api.get(f"/api/v1/imports/{made['id']}").json()["report"]
+    report = api.get(f"/api/v1/imports/{preview['id']}").json()["report"]
     assert sorted(report["keys"]) == [
         ["ext4", "", "", 1, ""],
         ["ext4", "", "", 1, "6.10.0"],
         ["ext4", "", "", 2, "6.9.1"],
     ]
-    address = f"/imports/{made['id']}/"
+    address = f"/imports/{preview['id']}/"
     page = api.get(address).content.decode()
     assert '<td data-label="Kernel">6.9.1</td><td data-label="Runs" class="num">2</td>' in page
     # A preview of the version before this one.

@@ -31,14 +31,14 @@ PTS = "phoronix-fio-two-units"  # MB/s and IOPS of one run
 TABLE = b"test,value,unit\nwrite,1000,KB/s\nread,3,s\n"
 
 
-def posted(client: Client, data: bytes, where: str = "/api/v1/imports", **given: str) -> Any:
+def posted(client: Client, data: bytes, where: str = "/api/v1/imports", **fields: str) -> Any:
     file = io.BytesIO(data)
     file.name = "results.csv"  # type: ignore[attr-defined]
-    return client.post(where, {"study": "Lab", **LABELS, **given, "file": file})
+    return client.post(where, {"study": "Lab", **LABELS, **fields, "file": file})
 
 
 def units() -> set[str]:
-    return {one.unit for one in measured()}
+    return {measurement.unit for measurement in measured()}
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,12 @@ def test_real_output_that_does_not_say_it(
 ) -> None:
     stored = posted(signed_in, sample(PTS), kilobyte=kilobyte, strict="true").json()
     assert units() == {expected, "IOPS"}
-    values = sorted(one.value for one in measured())
-    assert values == sorted(one.value for one in parse(PTS, sample(PTS)).values)
-    said = [one for one in stored["warnings"] if "1,000 or of 1,024" in one["message"]]
-    assert [one["lost"] for one in said] == ([] if kilobyte else [False])
+    values = sorted(measurement.value for measurement in measured())
+    assert values == sorted(value.value for value in parse(PTS, sample(PTS)).values)
+    warnings = [
+        warning for warning in stored["warnings"] if "1,000 or of 1,024" in warning["message"]
+    ]
+    assert [warning["lost"] for warning in warnings] == ([] if kilobyte else [False])
     # Read again it is what was said.
     assert reading.difference(Artefact.objects.get()).is_empty
 
@@ -84,10 +86,10 @@ def test_the_preview_asks(signed_in: Client) -> None:
     address = f"/imports/{preview['id']}/"
     page = signed_in.get(address).content.decode()
     assert "<strong>KB/s</strong> of these files may be of 1,000 or of 1,024 bytes" in page
-    said = signed_in.patch(
+    corrected = signed_in.patch(
         f"/api/v1/imports/{preview['id']}", {"kilobyte": "1024"}, content_type="application/json"
     ).json()
-    assert {test["unit"] for run in said["files"][0]["runs"] for test in run["tests"]} == {
+    assert {test["unit"] for run in corrected["files"][0]["runs"] for test in run["tests"]} == {
         "KiB/s",
         "s",
     }
@@ -113,9 +115,9 @@ def test_a_large_table_likewise(
     target = Target("Lab", **LABELS, kilobyte=kilobyte)
     done = import_uploads([("t.csv", io.BytesIO(data))], target, None)
     assert units() == {expected}
-    assert [("1,000 or of 1,024" in one["message"], one["lost"]) for one in done.warnings] == (
-        [] if kilobyte else [(True, False)]
-    )
+    assert [
+        ("1,000 or of 1,024" in warning["message"], warning["lost"]) for warning in done.warnings
+    ] == ([] if kilobyte else [(True, False)])
 
 
 def test_the_same_measurement_in_two_units_ties_with_itself(
@@ -125,27 +127,31 @@ def test_the_same_measurement_in_two_units_ties_with_itself(
     name = "iozone-3.489-tests-0-1-2"
     read = parse(name, sample(name)).values
     rows = [
-        f"{one.test},{one.record_size_kb},{one.file_size_kb},{Decimal(one.value) / 1024},MiB/s"
-        for one in read
+        f"{cell.test},{cell.record_size_kb},{cell.file_size_kb},{Decimal(cell.value) / 1024},MiB/s"
+        for cell in read
     ]
     table = "\n".join(["test,record_size_kb,file_size_kb,value,unit", *rows]).encode()
     import_files([(name, sample(name))], study="First", **LABELS, user=None)
     xfs = {"filesystem": "xfs", "configuration": "xfs"}
     import_files([("t.csv", table)], study="Second", **xfs, user=None)
     tables = delta_tables(ComparisonSpec())
-    assert {one.category for one in tables} > {"maximum", "total_average", "overall"}
-    for one in tables:
-        assert {row.contender for row in one.rows} == {"ext4", "xfs"}, one
-        assert {row.delta1_percent for row in one.rows} == {0.0}
-        assert (one.unit, one.summed_unit) in {("MiB/s", ""), ("score", "MiB/s")}
-    best = max(one.value for one in read if one.test == "write")
+    assert {delta_table.category for delta_table in tables} > {
+        "maximum",
+        "total_average",
+        "overall",
+    }
+    for delta_table in tables:
+        assert {row.contender for row in delta_table.rows} == {"ext4", "xfs"}, delta_table
+        assert {row.delta1_percent for row in delta_table.rows} == {0.0}
+        assert (delta_table.unit, delta_table.summed_unit) in {("MiB/s", ""), ("score", "MiB/s")}
+    best = max(cell.value for cell in read if cell.test == "write")
     scores = {
         score.series.study.slug: score.value
         for score in Score.objects.filter(test="write", category="maximum")
     }
     assert scores == {"first": best, "second": best / 1024}  # as printed
-    shown = client.get("/api/v1/deltas?test=write&category=maximum&units=decimal").json()
-    [rates] = [{row["score"] for row in one["rows"]} for one in shown["tables"]]
+    deltas = client.get("/api/v1/deltas?test=write&category=maximum&units=decimal").json()
+    [rates] = [{row["score"] for row in delta_table["rows"]} for delta_table in deltas["tables"]]
     assert rates == {float(Decimal(best) * 1024 / 10**6)}
     # Every picture of both, in one unit: each is as fast as itself.
     for kind in ("bars", "profile", "repeats", "matrix"):
@@ -155,7 +161,7 @@ def test_the_same_measurement_in_two_units_ties_with_itself(
         client.get("/compare/pictures.csv?picture=ratio&of=write").content.decode().splitlines()
     )
     assert "MiB/s" in head[2]
-    assert {one[head.index("Times as fast")] for one in cells} == {"1.0"}
+    assert {row[head.index("Times as fast")] for row in cells} == {"1.0"}
     Score.objects.filter(series__study__slug="first", test="write").delete()
     Score.objects.filter(series__study__slug="second", test="read").delete()
     both = client.get("/compare/pictures.csv?picture=stacked&of=write&in=maximum")

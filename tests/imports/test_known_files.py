@@ -43,10 +43,10 @@ def test_a_file_that_is_stored_is_told_and_can_be_stored_again(signed_in: Client
     assert f'href="/imports/{first.pk}/"' in page
     assert " by ada" in page
     assert "it is the latest" not in page
-    known = file["known"]
-    assert (known["import_id"], known["study"], known["by"]) == (first.pk, "lab", "ada")
-    assert (known["page"], known["times"]) == (f"/imports/{first.pk}/", 1)
-    assert known["run"] == first.runs.get().pk
+    earlier = file["known"]
+    assert (earlier["import_id"], earlier["study"], earlier["by"]) == (first.pk, "lab", "ada")
+    assert (earlier["page"], earlier["times"]) == (f"/imports/{first.pk}/", 1)
+    assert earlier["run"] == first.runs.get().pk
     signed_in.post(f"{address}commit/")
     assert Artefact.objects.count() == 2, "whoever means it stores it again"
     page, file = asked(signed_in, upload(signed_in, "Third lab"))
@@ -111,10 +111,10 @@ def test_a_direct_import_says_what_is_stored_already(signed_in: Client) -> None:
     )
     # Its page says so as well.
     assert "is stored already" in signed_in.get(f"/imports/{answer['id']}/").content.decode()
-    known = direct("Second lab", if_new="true")
+    repeated = direct("Second lab", if_new="true")
     # Who wants only what is new is told by run what is known, and that once.
-    assert (known["state"], known["id"], known["warnings"]) == ("known", None, [])
-    assert len(known["known"]) == 1
+    assert (repeated["state"], repeated["id"], repeated["warnings"]) == ("known", None, [])
+    assert len(repeated["known"]) == 1
 
 
 def test_a_direct_import_tells_nothing_of_a_hidden_study(signed_in: Client) -> None:

@@ -62,12 +62,12 @@ def table(repeats: int = 3, start: int = 1) -> bytes:
 def content() -> list[tuple[Any, ...]]:
     runs = Run.objects.select_related("series__configuration").in_bulk()
     fields = ("test", "load", "record_size_kb", "file_size_kb", "value", "unit", "line", "samples")
-    found = []
-    for one in measured():
-        run = runs[one.run_id]
-        values = attrgetter(*fields, "flags")(one)
-        found.append((run.series.configuration.label, run.repeat, *values))
-    return sorted(found, key=repr)
+    rows = []
+    for measurement in measured():
+        run = runs[measurement.run_id]
+        values = attrgetter(*fields, "flags")(measurement)
+        rows.append((run.series.configuration.label, run.repeat, *values))
+    return sorted(rows, key=repr)
 
 
 def scores() -> list[tuple[Any, ...]]:
@@ -87,7 +87,7 @@ def test_it_stores_what_a_small_table_stores(monkeypatch: pytest.MonkeyPatch) ->
     assert ingest.artefact_bytes(Artefact.objects.get()) == table()
     assert len(large_result.runs) == 6
     assert len(measured(flags=["clock", "spike"])) == 3
-    assert len([one for one in measured() if one.flags is not None]) == 3
+    assert len([measurement for measurement in measured() if measurement.flags is not None]) == 3
     Study.objects.all().delete()
     monkeypatch.setattr(large, "LARGE_BYTES", 10**9)
     import_files([("t.csv", table())], **TARGET, user=None)
@@ -143,8 +143,8 @@ def test_a_run_without_a_digest_is_known_too() -> None:
     import_files([("t.csv", table(1))], **TARGET, user=None)
     digests = {c.run_id: c.digest for c in RunContent.objects.all()}
     existing_runs.forget(list(digests))
-    for known in existing_runs.of_series(Series.objects.all()).values():
-        assert {run.pk: digest for digest, run in known.runs.items()}.items() <= digests.items()
+    for existing in existing_runs.of_series(Series.objects.all()).values():
+        assert {run.pk: digest for digest, run in existing.runs.items()}.items() <= digests.items()
 
 
 @pytest.mark.parametrize(
@@ -213,8 +213,8 @@ def test_two_names_with_one_address_are_not_one_hardware() -> None:
 # ---- in the background ----
 
 
-def upload(client: Client, data: bytes, **given: str) -> str:
-    target = {"study": "Lab", **given, "file": SimpleUploadedFile("t.csv", data)}
+def upload(client: Client, data: bytes, **fields: str) -> str:
+    target = {"study": "Lab", **fields, "file": SimpleUploadedFile("t.csv", data)}
     answer = client.post("/imports/new/", target)
     assert answer.status_code == 302, answer.content.decode()
     return str(answer["Location"])
@@ -322,13 +322,13 @@ def test_what_the_store_refused_is_asked_anew_after_a_correction(importing: Clie
 def test_somebody_may_say_which_repeat_a_large_table_is(importing: Client) -> None:
     rows = "".join(f"write,4,{4 << n},{n + 1},KB/s\n" for n in range(10))
     data = f"test,record_size_kb,file_size_kb,value,unit\n{rows}".encode()
-    said = {"filesystem": "xfs", "configuration": "xfs"}
+    fields = {"filesystem": "xfs", "configuration": "xfs"}
     for repeat in ("", "2"):
-        where = upload(importing, data, **said)
+        where = upload(importing, data, **fields)
         work()
         file = ImportFile.objects.get()
         form = {f"take-{file.pk}": "1", f"repeat-{file.pk}": repeat}
-        form |= {f"{name}-{file.pk}": text for name, text in said.items()}
+        form |= {f"{name}-{file.pk}": text for name, text in fields.items()}
         importing.post(f"{where}commit/", form)
         work()
     assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2]
@@ -337,8 +337,8 @@ def test_somebody_may_say_which_repeat_a_large_table_is(importing: Client) -> No
 def test_a_large_table_with_other_names_is_mapped(importing: Client) -> None:
     rows = "".join(f"seq-w;{n};x\n" for n in range(1, 2))
     data = f"mode;speed;who\n{rows}{'# a remark' * 20}\n".encode()
-    said = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
-    where = upload(importing, data, **said)
+    fields = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
+    where = upload(importing, data, **fields)
     if Import.objects.get().state == ImportState.RECEIVED:
         work()
     file = ImportFile.objects.get()
@@ -356,7 +356,7 @@ def test_a_large_table_with_other_names_is_mapped(importing: Client) -> None:
     work()
     importing.post(f"{where}commit/")
     work()
-    assert [one.test for one in measured()] == ["seq-w"]
+    assert [measurement.test for measurement in measured()] == ["seq-w"]
 
 
 def test_an_import_is_claimed_once(importing: Client) -> None:
@@ -394,15 +394,15 @@ def test_an_importer_that_is_stopped_leaves_the_import_to_the_next(importing: Cl
     stopping = threading.Event()
     stopping.set()
     queue.work_on(row, stopping)
-    kept = Import.objects.get()
-    assert (kept.state, kept.claimed_by, kept.report["attempts"]) == ("accepted", "", 0)
+    waiting = Import.objects.get()
+    assert (waiting.state, waiting.claimed_by, waiting.report["attempts"]) == ("accepted", "", 0)
     assert not Run.objects.exists()
     work()
     assert Run.objects.count() == 6
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "words"),
     [
         ({"is_active": False}, "needs an account"),
         ({"is_staff": False}, "needs the role contributor"),
@@ -411,7 +411,7 @@ def test_an_importer_that_is_stopped_leaves_the_import_to_the_next(importing: Cl
     ids=["closed", "demoted", "deleted"],
 )
 def test_who_may_not_import_any_more_stores_nothing(
-    importing: Client, settings: Settings, change: dict[str, bool] | None, said: str
+    importing: Client, settings: Settings, change: dict[str, bool] | None, words: str
 ) -> None:
     """The table waits for the importer, and its uploader's account is changed meanwhile."""
     settings.DEFAULT_ROLE = "viewer"
@@ -426,7 +426,7 @@ def test_who_may_not_import_any_more_stores_nothing(
     work()
     row = Import.objects.get()
     assert row.state == ImportState.PREVIEWED
-    assert said in row.report["refused"][0]["message"]
+    assert words in row.report["refused"][0]["message"]
     assert not Study.objects.exists()
     assert not Run.objects.exists()
 
@@ -526,7 +526,7 @@ def test_a_large_table_that_grew_gives_its_new_runs_where_that_is_wanted() -> No
     runs = import_new(table()).runs
     nothing = import_new(table())
     assert (nothing.id, nothing.state, nothing.runs) == (None, "known", [])
-    assert sorted(known["run"] for known in nothing.known) == sorted(runs)
+    assert sorted(existing["run"] for existing in nothing.known) == sorted(runs)
     assert (Run.objects.count(), Import.objects.count()) == (6, 1)
     grown = import_new(table(repeats=4))
     assert (len(grown.runs), len(grown.known)) == (2, 6)
@@ -541,8 +541,11 @@ def test_loads_of_a_large_table_are_those_of_a_small_one(monkeypatch: pytest.Mon
     data = ("\n".join(rows) + "\n").encode() + b"#" * 100
 
     def loads(study: str) -> list[tuple[str, str, float]]:
-        found = import_files([("t.csv", data)], **TARGET | {"study": study}, user=None)
-        return [(one.test, one.load, one.value) for one in measured(found.runs[0])]
+        result = import_files([("t.csv", data)], **TARGET | {"study": study}, user=None)
+        return [
+            (measurement.test, measurement.load, measurement.value)
+            for measurement in measured(result.runs[0])
+        ]
 
     of_large = loads("large")
     monkeypatch.setattr(large, "LARGE_BYTES", 10**9)
@@ -572,5 +575,8 @@ def test_columns_of_a_large_table_are_left_out_with_a_tick(importing: Client) ->
     assert "Say that it is left out (the tick" in refused.content.decode()
     importing.post(f"{where}commit/", form | {f"ignore-{file.pk}": "1", "strict": "true"})
     work()
-    assert [one["lost"] for one in Import.objects.get().report["warnings"]] == [False, False]
+    assert [warning["lost"] for warning in Import.objects.get().report["warnings"]] == [
+        False,
+        False,
+    ]
     assert "0 is kept as measured" in importing.get(where).content.decode()

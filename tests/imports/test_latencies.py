@@ -29,8 +29,8 @@ def store(*files: tuple[str, bytes]) -> list[Run]:
 
 
 def merged_of(run: Run) -> latency.Distribution:
-    [(found, _)] = latencies.of_series([run.series_id], NAME, LOAD).values()
-    return found
+    [(merged, _)] = latencies.of_series([run.series_id], NAME, LOAD).values()
+    return merged
 
 
 def test_repeats_are_merged_bin_by_bin(client: Client) -> None:
@@ -44,8 +44,8 @@ def test_repeats_are_merged_bin_by_bin(client: Client) -> None:
     assert merged.counts == tuple(2 * count for count in printed.counts)
     page = client.get(f"/runs/{first.pk}/").content.decode()
     assert "256" in page
-    asked = f"study=lab&picture=tails&of={NAME}_mean@{LOAD}"
-    chart = client.get(f"/compare/pictures/?{asked}").content.decode()
+    query = f"study=lab&picture=tails&of={NAME}_mean@{LOAD}"
+    chart = client.get(f"/compare/pictures/?{query}").content.decode()
     assert "No distribution is kept" not in chart
     assert "512" in chart
 
@@ -62,13 +62,13 @@ def test_each_repeat_of_one_file_has_its_own() -> None:
 def test_a_log_of_histograms_is_kept_too(client: Client) -> None:
     name = "fio-3.33-windows_clat_hist.1.log"
     [run] = store((name, (SAMPLES / name).read_bytes()))
-    found = {one.test: one for one in latencies.of_run(run.pk)}
-    read = found["fio-3.33-windows_read_clat_hist"]
+    by_test = {distribution.test: distribution for distribution in latencies.of_run(run.pk)}
+    read = by_test["fio-3.33-windows_read_clat_hist"]
     assert (read.total, read.unit) == (4025, "ns")
     assert read.percentile("90") == 651264
     assert "by its log" in client.get(f"/runs/{run.pk}/").content.decode()
-    asked = "study=lab&picture=tails&of=fio-3.33-windows_read_clat_hist_p50"
-    assert "4,025" in client.get(f"/compare/pictures/?{asked}").content.decode()
+    query = "study=lab&picture=tails&of=fio-3.33-windows_read_clat_hist_p50"
+    assert "4,025" in client.get(f"/compare/pictures/?{query}").content.decode()
 
 
 def test_a_file_of_before_they_were_kept_has_them_once_it_is_read_again(
@@ -77,16 +77,16 @@ def test_a_file_of_before_they_were_kept_has_them_once_it_is_read_again(
     [run] = store(("1.json", JSON_PLUS))
     artefact = run.artefacts.get()
     assert reading.difference(artefact).is_empty
-    kept = bytes(LatencyBlock.objects.get().content)
+    content = bytes(LatencyBlock.objects.get().content)
     LatencyBlock.objects.all().delete()
-    found = reading.difference(artefact)
-    assert not found.is_empty
+    difference = reading.difference(artefact)
+    assert not difference.is_empty
     page = signed_in.get(f"/imports/reread/{artefact.pk}/").content.decode()
     assert "1 run gets other distributions of latencies" in " ".join(page.split()).replace(
         "  ", " "
     )
-    reading.apply(artefact.pk, found.digest, User.objects.get(username="ada"))
-    assert bytes(LatencyBlock.objects.get().content) == kept
+    reading.apply(artefact.pk, difference.digest, User.objects.get(username="ada"))
+    assert bytes(LatencyBlock.objects.get().content) == content
     assert reading.difference(artefact).is_empty
 
 

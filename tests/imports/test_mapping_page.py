@@ -138,8 +138,8 @@ def test_nobody_else_sees_uses_or_forgets_a_mapping(
             text = other.get(page).content.decode()
             assert "Lab sheet" not in text
             assert "Secret array" not in text
-        for what in ("use", "forget"):
-            assert other.post(page_of(where), {what: str(saved.pk)}).status_code == 404
+        for action in ("use", "forget"):
+            assert other.post(page_of(where), {action: str(saved.pk)}).status_code == 404
         assert ImportFile.objects.latest("id").mapping is None
     assert signed_in.post(page_of(upload(signed_in)), {"forget": str(saved.pk)}).status_code == 302
     assert not SavedMapping.objects.exists()
@@ -181,7 +181,7 @@ def test_the_api_offers_kept_columns_to_whom_they_belong(
     signed_in: Client, others: tuple[Client, Client]
 ) -> None:
     saved = keep(signed_in)
-    found = []
+    offers = []
     for client in (signed_in, others[1]):
         where = upload(client).replace("/imports", "/api/v1/imports").rstrip("/")
         file = client.get(where).json()["files"][0]
@@ -191,8 +191,8 @@ def test_the_api_offers_kept_columns_to_whom_they_belong(
             {"kept": saved.pk},
             content_type="application/json",
         )
-        found.append(([one["name"] for one in file["kept_columns"]], answer.status_code))
-    assert found == [(["Lab sheet"], 200), ([], 404)]
+        offers.append(([mapping["name"] for mapping in file["kept_columns"]], answer.status_code))
+    assert offers == [(["Lab sheet"], 200), ([], 404)]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -255,9 +255,9 @@ def test_the_table_can_be_looked_at_otherwise(signed_in: Client) -> None:
 )
 def test_no_form_breaks_the_page(signed_in: Client, form: dict[str, str]) -> None:
     where = upload(signed_in)
-    given = {**FORM, **form} if form else {}
+    fields = {**FORM, **form} if form else {}
     for look in ({}, {"look": "1"}):
-        assert signed_in.post(page_of(where), {**given, **look}).status_code in (200, 302, 422)
+        assert signed_in.post(page_of(where), {**fields, **look}).status_code in (200, 302, 422)
 
 
 def test_matrices_and_tests_in_columns_are_mapped(signed_in: Client) -> None:
@@ -265,8 +265,8 @@ def test_matrices_and_tests_in_columns_are_mapped(signed_in: Client) -> None:
     form = {"shape": "matrix", "header_line": "1", "delimiter": ";", "rows_are": "file"}
     answer = signed_in.post(page_of(where), {**form, "constant-unit": "KB/s"})
     assert "needs a test" in answer.content.decode()
-    said = {**form, "constant-unit": "KB/s", "constant-test": "write"}
-    assert signed_in.post(page_of(where), said).status_code == 302
+    complete = {**form, "constant-unit": "KB/s", "constant-test": "write"}
+    assert signed_in.post(page_of(where), complete).status_code == 302
     signed_in.post(f"{where}commit/")
     assert len(measured()) == 4
     where = upload(signed_in, b"file,untar,make\nx,1,2\n")
@@ -296,7 +296,9 @@ def test_several_numbers_of_a_row_are_several_tests(signed_in: Client) -> None:
     answer = signed_in.post(page_of(where), form)
     assert answer.status_code == 302, answer.content.decode()
     signed_in.post(f"{where}commit/")
-    assert [(one.test, one.value, one.unit) for one in measured()] == [
+    assert [
+        (measurement.test, measurement.value, measurement.unit) for measurement in measured()
+    ] == [
         ("random_read_bw", 120.5, "MB/s"),
         ("random_read_iops", 30848, "IOPS"),
     ]

@@ -35,15 +35,15 @@ def test_a_name_is_proposed_and_nothing_is_renamed_without_a_word(signed_in: Cli
     file = signed_in.get(f"/api/v1{address[:-1]}").json()["files"][0]
     assert file["proposed_names"] == {"randread": "random_read"}
     signed_in.post(f"{address}commit/")
-    assert {one.test for one in measured()} == {"randread", "write"}
+    assert {measurement.test for measurement in measured()} == {"randread", "write"}
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("said", "stored"), [(None, "random_read"), ("reread", "reread"), ("", "randread")]
+    ("meant", "stored"), [(None, "random_read"), ("reread", "reread"), ("", "randread")]
 )
 def test_the_page_of_columns_takes_ours_or_another_or_none(
-    signed_in: Client, said: str | None, stored: str
+    signed_in: Client, meant: str | None, stored: str
 ) -> None:
     address = upload(signed_in)
     columns = f"{address}files/{ImportFile.objects.get().pk}/columns/"
@@ -52,11 +52,11 @@ def test_the_page_of_columns_takes_ours_or_another_or_none(
     assert table.names == {"randread": "random_read"}
     form = {f"column-{f.name}": f.column for f in table.fields if f.column is not None}
     form |= {"constant-unit": "MiB/s", "word-0": "randread", "record_unit": "", "delimiter": ","}
-    form["meant-0"] = table.names["randread"] if said is None else said
+    form["meant-0"] = table.names["randread"] if meant is None else meant
     assert signed_in.post(columns, form).status_code == 302
     assert "Called otherwise here" not in signed_in.get(address).content.decode()
     signed_in.post(f"{address}commit/")
-    assert {one.test for one in measured()} == {stored, "write"}
+    assert {measurement.test for measurement in measured()} == {stored, "write"}
     assert Import.objects.get().imported_files.get().mapping["names"] == {"randread": stored}
 
 
@@ -69,21 +69,21 @@ def test_programs_say_names_and_wrong_ones_are_refused(signed_in: Client) -> Non
     body = {"columns": columns, "constants": {"unit": "MiB/s"}}
 
     def send(names: dict[str, str]):
-        said = body | {"names": names}
-        return signed_in.put(put, said, content_type="application/json")
+        mapping = body | {"names": names}
+        return signed_in.put(put, mapping, content_type="application/json")
 
     refused = send({"randread": "Ü"})
     assert (refused.status_code, "is no name of a test" in refused.content.decode()) == (422, True)
     answer = send({"randread": "random_read"})
     assert answer.status_code == 200, answer.content
     assert answer.json()["files"][0]["proposed_names"] == {}
-    assert "random_read" in {one["test"] for one in answer.json()["files"][0]["runs"][0]["tests"]}
+    assert "random_read" in {test["test"] for test in answer.json()["files"][0]["runs"][0]["tests"]}
 
 
 def test_a_large_table_is_read_with_the_same_names() -> None:
     data = b"test,value\n" + b"randread,1\nRandRead,2\nwrite,3\n"
-    found = long.read(io.BytesIO(data), len(data), LONG)
-    assert {one.test for one in found.numbers.tests} == {"random_read", "write"}
+    result = long.read(io.BytesIO(data), len(data), LONG)
+    assert {test.test for test in result.numbers.tests} == {"random_read", "write"}
 
 
 def test_a_block_size_alone_says_once_what_to_add() -> None:
@@ -104,5 +104,8 @@ def test_a_row_without_one_of_two_sizes_is_refused_where_it_stands() -> None:
     lines = [HEADER, "ext4,randread,4k,,1", "ext4,read,4k,,2", "ext4,read,4k,1g,2"]
     with pytest.raises(UnreadableFile) as refused:
         parse(lines)
-    assert [(one.line, one.column) for one in refused.value.problems] == [(2, 4), (3, 4)]
+    assert [(problem.line, problem.column) for problem in refused.value.problems] == [
+        (2, 4),
+        (3, 4),
+    ]
     assert not isinstance(refused.value, NeedsMapping)

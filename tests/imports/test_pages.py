@@ -21,9 +21,9 @@ FIRST, SECOND = "iozone-3.489-tests-0-1-2", "iozone-3.489-tests-0-1-2-again"
 TARGET = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4_noatime"}
 
 
-def upload(client: Client, *contents: bytes, **given: str) -> HttpResponse:
+def upload(client: Client, *contents: bytes, **fields: str) -> HttpResponse:
     files = [SimpleUploadedFile(f"run{n}.txt", data) for n, data in enumerate(contents, start=1)]
-    return client.post("/imports/new/", {**TARGET, **given, "file": files})  # type: ignore[return-value]
+    return client.post("/imports/new/", {**TARGET, **fields, "file": files})  # type: ignore[return-value]
 
 
 def matrix(data: bytes) -> list[dict[tuple[int, int], float]]:
@@ -208,12 +208,14 @@ def test_a_preview_says_in_which_settings_files_differ(signed_in: Client, sample
     assert text.count("Not a repeat of files with other settings.") == 2
     assert "Its own: -L; -u." in text
     assert "Its own: -e 3901; -t; -w 3901." in text
-    said = signed_in.get(f"/api/v1{where.rstrip('/')}").json()
-    assert [file["own_settings"] for file in said["files"]] == [
+    preview = signed_in.get(f"/api/v1{where.rstrip('/')}").json()
+    assert [file["own_settings"] for file in preview["files"]] == [
         *(["-L", "-u"], ["-e 3901", "-t", "-w 3901"])
     ]
-    assert "-N 1" in said["files"][0]["settings"]
-    assert any("-L; -u; -e 3901; -t; -w 3901" in one["message"] for one in said["warnings"])
+    assert "-N 1" in preview["files"][0]["settings"]
+    assert any(
+        "-L; -u; -e 3901; -t; -w 3901" in warning["message"] for warning in preview["warnings"]
+    )
     assert "mdtest on ext4: 2 workloads, which are no repeats of each other, by " in text
     signed_in.post(f"{where}commit/", form)
     assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 1]
@@ -269,4 +271,7 @@ def test_columns_of_several_files_are_left_out_with_one_tick(signed_in: Client) 
         form |= {f"take-{file.pk}": "1", f"unread-{file.pk}": '["mood"]'}
     signed_in.post(f"{where}commit/", form)
     assert Run.objects.count() == 2
-    assert [one["lost"] for one in Import.objects.get().report["warnings"]] == [False, False]
+    assert [warning["lost"] for warning in Import.objects.get().report["warnings"]] == [
+        False,
+        False,
+    ]

@@ -46,8 +46,8 @@ def api(ada: User) -> Client:
 def test_one_more_than_the_site_keeps_is_refused_and_says_which_to_discard(
     signed_in: Client, api: Client
 ) -> None:
-    found = [upload(signed_in, 1), preview(api, 2), upload(signed_in, 3)]
-    assert [response.status_code for response in found] == [302, 201, 302]
+    responses = [upload(signed_in, 1), preview(api, 2), upload(signed_in, 3)]
+    assert [response.status_code for response in responses] == [302, 201, 302]
     first = Import.objects.order_by("pk").first()
     assert first is not None
     refused = upload(signed_in, 4)
@@ -87,8 +87,8 @@ def test_what_is_imported_does_not_count(signed_in: Client) -> None:
         assert upload(signed_in, number).status_code == 302
         row = Import.objects.get(state=ImportState.PREVIEWED)
         file = row.files.get()
-        kept = {"study": "Lab", f"take-{file.pk}": "on", f"filesystem-{file.pk}": "ext4"}
-        signed_in.post(f"/imports/{row.pk}/commit/", {**kept, f"configuration-{file.pk}": "ext4"})
+        form = {"study": "Lab", f"take-{file.pk}": "on", f"filesystem-{file.pk}": "ext4"}
+        signed_in.post(f"/imports/{row.pk}/commit/", {**form, f"configuration-{file.pk}": "ext4"})
         row.refresh_from_db()
         assert row.state == ImportState.DONE
 

@@ -22,13 +22,13 @@ def row(message: str, file: str | None = "a.txt", line: int | None = 3) -> dict[
 
 
 def parsed(*messages: str, unread: tuple[str, ...] = ()) -> ParsedResult:
-    found = ParsedResult("table", "table", warnings=[Problem(3, None, text) for text in messages])
-    found.unread_columns = [(1, word) for word in unread]
-    return found
+    result = ParsedResult("table", "table", warnings=[Problem(3, None, text) for text in messages])
+    result.unread_columns = [(1, word) for word in unread]
+    return result
 
 
 def messages(rows: Any) -> list[tuple[str | None, str]]:
-    return [(one["file"], one["message"]) for one in rows]
+    return [(warning["file"], warning["message"]) for warning in rows]
 
 
 def test_what_is_said_today_takes_the_place_of_what_was_said() -> None:
@@ -37,14 +37,14 @@ def test_what_is_said_today_takes_the_place_of_what_was_said() -> None:
         "warnings": [row("Old.", "b.txt"), row("Old."), remark, row("Old.", "c.txt")],
         "remarks": [remark],
     }
-    found = renewed_warnings(report, "a.txt", parsed("New."))
-    assert messages(found) == [
+    warnings = renewed_warnings(report, "a.txt", parsed("New."))
+    assert messages(warnings) == [
         ("b.txt", "Old."),
         ("a.txt", "New."),
         ("a.txt", "A repeat of run 3."),
         ("c.txt", "Old."),
     ]
-    report["warnings"] = found
+    report["warnings"] = warnings
     assert renewed_warnings(report, "a.txt", parsed("New.")) is None
 
 
@@ -62,32 +62,32 @@ def test_nothing_is_taken_from_an_import_that_did_not_keep_its_remarks_apart() -
 def test_warnings_alone_are_renewed_too(ada: User, signed_in: Client) -> None:
     data = b"test,value,unit,colour\nuntar,0,s,red\nmake,4,s,red\n"
     import_files([("t.csv", data)], **TARGET, user=ada)
-    kept, artefact = Import.objects.get(), Artefact.objects.get()
-    right = kept.report["warnings"]
+    imported, artefact = Import.objects.get(), Artefact.objects.get()
+    right = imported.report["warnings"]
     assert len(right) == 2
     assert reading.difference(artefact).is_empty
-    kept.report = {"warnings": [], "remarks": []}
-    kept.save()
+    imported.report = {"warnings": [], "remarks": []}
+    imported.save()
     address = f"/imports/reread/{artefact.pk}/"
     page = signed_in.get(address).content.decode()
     assert "changes to what stands below" in page
     assert "colour" in page
-    shown = signed_in.get(f"/api/v1/artefacts/{artefact.pk}/reread").json()
-    assert (shown["warnings"], shown["is_empty"]) == (right, False)
-    kept.refresh_from_db()
-    assert kept.report["warnings"] == [], "looking changes nothing"
-    assert signed_in.post(address, {"digest": shown["digest"]}).status_code == 302
-    kept.refresh_from_db()
-    assert kept.report["warnings"] == right
+    difference = signed_in.get(f"/api/v1/artefacts/{artefact.pk}/reread").json()
+    assert (difference["warnings"], difference["is_empty"]) == (right, False)
+    imported.refresh_from_db()
+    assert imported.report["warnings"] == [], "looking changes nothing"
+    assert signed_in.post(address, {"digest": difference["digest"]}).status_code == 302
+    imported.refresh_from_db()
+    assert imported.report["warnings"] == right
     assert "Nothing would change" in signed_in.get(address).content.decode()
-    assert signed_in.post(address, {"digest": shown["digest"]}).status_code == 422
+    assert signed_in.post(address, {"digest": difference["digest"]}).status_code == 422
 
 
 @pytest.mark.django_db
 def test_columns_that_were_said_to_be_left_out_stay_so(ada: User) -> None:
     ignored = row('Column "colour" is not read, as the import says.', "t.csv", 1)
     ignored["lost"] = False
-    found = renewed_warnings(
+    warnings = renewed_warnings(
         {"warnings": [ignored], "remarks": []}, "t.csv", parsed(unread=("colour",))
     )
-    assert found is None
+    assert warnings is None

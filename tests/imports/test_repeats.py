@@ -47,53 +47,57 @@ A, B, C = ("write", 4, 64), ("write", 8, 64), ("read", 4, 64)
 
 
 def test_cells_are_those_of_each_test_in_order() -> None:
-    found = some(C, B, A)
-    assert {test: sizes.tolist() for test, sizes in found.items()} == {
+    cells = some(C, B, A)
+    assert {test: sizes.tolist() for test, sizes in cells.items()} == {
         "write": [4 + 64j, 8 + 64j],
         "read": [4 + 64j],
     }
-    one = MeasurementColumns(
+    two_loads = MeasurementColumns(
         [MeasuredTest("untar", "", "s"), MeasuredTest("untar", "threads=2", "s")],
         *(np.array(of) for of in ([1, 0], [-1, -1], [-1, -1], [1.0, 2.0], [1, 2])),
     )
-    assert sorted(cells_of(one)) == ["untar", "untar@threads=2"]
+    assert sorted(cells_of(two_loads)) == ["untar", "untar@threads=2"]
 
 
 def test_cells_of_the_same_are_found_once() -> None:
-    known, other = KnownCells(), columns(A, B, C)
-    first = known.of(columns(C, B, A))
-    assert known.of(columns(C, B, A)) is first
-    for one in (other, columns(A), columns(("read", 4, 64), ("read", 8, 64)), columns(B, C)):
-        found, expected = known.of(one), cells_of(one)
-        assert {test: sizes.tolist() for test, sizes in found.items()} == {
+    known_cells, other = KnownCells(), columns(A, B, C)
+    first = known_cells.of(columns(C, B, A))
+    assert known_cells.of(columns(C, B, A)) is first
+    for part in (other, columns(A), columns(("read", 4, 64), ("read", 8, 64)), columns(B, C)):
+        cells, expected = known_cells.of(part), cells_of(part)
+        assert {test: sizes.tolist() for test, sizes in cells.items()} == {
             test: sizes.tolist() for test, sizes in expected.items()
         }
 
 
 def test_what_is_measured_belongs_to_the_first_repeat_after_the_last_with_any_of_it() -> None:
-    there = Repeats()
-    assert there.places(some(A)) == []
-    there.add(1, some(A))
-    assert there.places(some(B)) == [1]
-    assert there.places(some(A, B)) == []
-    there.add(1, some(B))
-    there.add(2, some(B, C))
-    assert there.places(some(A)) == [2]
-    assert there.places(some(C)) == []
-    assert (there.has_any(1, some(B)), there.has_any(1, some(C)), there.has_any(7, some(A))) == (
+    repeats = Repeats()
+    assert repeats.places(some(A)) == []
+    repeats.add(1, some(A))
+    assert repeats.places(some(B)) == [1]
+    assert repeats.places(some(A, B)) == []
+    repeats.add(1, some(B))
+    repeats.add(2, some(B, C))
+    assert repeats.places(some(A)) == [2]
+    assert repeats.places(some(C)) == []
+    assert (
+        repeats.has_any(1, some(B)),
+        repeats.has_any(1, some(C)),
+        repeats.has_any(7, some(A)),
+    ) == (
         *(True, False),
         False,
     )
-    assert there.unequal == [1, 2]
-    assert there.missing_cells(1) == "1 of the 3 values of its repeats: read"
-    assert there.missing_cells(2) == "1 of the 3 values of its repeats: write (1 of 2)"
-    there.add(0, some(A, B, C))
-    assert there.unequal == [1, 2]
+    assert repeats.unequal == [1, 2]
+    assert repeats.missing_cells(1) == "1 of the 3 values of its repeats: read"
+    assert repeats.missing_cells(2) == "1 of the 3 values of its repeats: write (1 of 2)"
+    repeats.add(0, some(A, B, C))
+    assert repeats.unequal == [1, 2]
 
 
-def do(files: list[tuple[str, bytes]], **given: Any) -> ImportResult:
+def do(files: list[tuple[str, bytes]], **fields: Any) -> ImportResult:
     target = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4", "user": None}
-    return import_files(files, **{**target, **given})
+    return import_files(files, **{**target, **fields})
 
 
 @pytest.fixture
@@ -115,16 +119,16 @@ def test_a_sweep_over_files_is_one_repeat(sweep: list[tuple[str, bytes]]) -> Non
     run = Run.objects.get()
     assert (result.runs, run.repeat) == ([run.pk], 1)
     assert run.reason.startswith("Imported from 1m.log. Imported from 4m.log. ")
-    assert {one.name for one in run.artefacts.all()} == {name for name, _ in sweep}
-    assert {one.file_size_kb for one in measured()} == {1024 << (2 * n) for n in range(4)} | {
-        128 * 1024
-    }
+    assert {artefact.name for artefact in run.artefacts.all()} == {name for name, _ in sweep}
+    assert {measurement.file_size_kb for measurement in measured()} == {
+        1024 << (2 * n) for n in range(4)
+    } | {128 * 1024}
     assert len(measured()) == 30
     total = Score.objects.get(test="write", category="total_average")
     assert (total.cells, total.repeats, total.interval, total.flags) == (5, 1, None, [])
-    said = [one["message"] for one in result.warnings]
-    assert len(said) == 1
-    assert said[0].startswith(
+    messages = [warning["message"] for warning in result.warnings]
+    assert len(messages) == 1
+    assert messages[0].startswith(
         "1m.log, 4m.log, 16m.log, 64m.log, 128m.log: part of repeat 1 of ext4"
     )
     # Made again from what is stored they are the same, and so is the digest.
@@ -139,9 +143,9 @@ def test_a_sweep_over_files_is_one_repeat(sweep: list[tuple[str, bytes]]) -> Non
 def test_files_one_after_the_other_belong_together_as_at_once(
     sweep: list[tuple[str, bytes]],
 ) -> None:
-    said = [do([one]) for one in sweep]
-    runs = [one.runs for one in said]
-    [warning] = said[1].warnings
+    results = [do([file]) for file in sweep]
+    runs = [result.runs for result in results]
+    [warning] = results[1].warnings
     assert warning["file"] == "4m.log"
     assert f"Part of repeat 1 of ext4 (run {runs[0][0]}), because" in warning["message"]
     assert runs == [runs[0]] * 5
@@ -166,7 +170,7 @@ def test_a_second_sweep_is_a_second_repeat(sweep: list[tuple[str, bytes]]) -> No
     assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2]
     assert sorted(len(run.artefacts.all()) for run in Run.objects.all()) == [3, 3]
     assert len(result.runs) == 2
-    assert not any("lacks" in one["message"] for one in result.warnings)
+    assert not any("lacks" in warning["message"] for warning in result.warnings)
 
 
 @pytest.mark.django_db
@@ -174,11 +178,11 @@ def test_what_a_repeat_lacks_is_said(sample: Sample) -> None:
     names = ("iozone-3.489-tests-0-1-2", "iozone-3.489-killed")
     result = do([(name, sample(name)) for name in names])
     assert len(result.runs) == 2
-    said = [one["message"] for one in result.warnings if "lacks" in one["message"]]
-    assert said[0].startswith(
+    messages = [warning["message"] for warning in result.warnings if "lacks" in warning["message"]]
+    assert messages[0].startswith(
         "Repeat 1 of ext4 lacks 390 of the 480 values of its repeats: write (65 "
     )
-    assert len(said) == 1
+    assert len(messages) == 1
 
 
 @pytest.mark.django_db
@@ -189,7 +193,7 @@ def test_another_ones_run_is_not_added_to(
     do(sweep[:1], user=ada)
     result = do(sweep[1:2], user=bob)
     assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2]
-    assert [one["message"].partition(" of ")[0] for one in result.warnings] == [
+    assert [warning["message"].partition(" of ")[0] for warning in result.warnings] == [
         *("Repeat 2", "1"),
     ]
     assert "1 of the stored repeats of ext4 lack some values too" in result.warnings[1]["message"]
@@ -202,8 +206,8 @@ def test_a_repeat_that_is_said_takes_what_it_has_not(sweep: list[tuple[str, byte
     def send(number: int, repeat: int, log: bytes | None = None) -> list[int]:
         name, content = sweep[number]
         [source] = unpack([(name, io.BytesIO(log or content))])
-        said = [replace(source, description=FileDescription(repeat=repeat))]
-        return import_sources(said, Target("Lab", "ext4", "ext4"), None).runs
+        described = [replace(source, description=FileDescription(repeat=repeat))]
+        return import_sources(described, Target("Lab", "ext4", "ext4"), None).runs
 
     first = send(0, 3)
     assert Run.objects.get().repeat == 3
@@ -228,11 +232,11 @@ def test_nobody_knows_the_settings_of_files_that_say_none(sample: Sample) -> Non
     again = data.replace(b" MB/sec", b"1 MB/sec")
     result = do([("a", data), ("b", again)])
     assert len(result.runs) == 2
-    [said] = [one for one in result.warnings if "no settings" in one["message"]]
-    assert said["file"] == "a"
+    [warning] = [warning for warning in result.warnings if "no settings" in warning["message"]]
+    assert warning["file"] == "a"
     # One of them alone may be what it is.
-    [said] = do([("c", data)], study="Other").warnings
-    assert said["message"].startswith("This very file is stored already")
+    [warning] = do([("c", data)], study="Other").warnings
+    assert warning["message"].startswith("This very file is stored already")
 
 
 @pytest.mark.django_db
@@ -249,7 +253,7 @@ def test_a_refusal_after_some_were_placed_stores_nothing(sweep: list[tuple[str, 
 @pytest.mark.django_db
 def test_a_part_is_read_again_by_itself(sweep: list[tuple[str, bytes]], client: Client) -> None:
     [run] = do(sweep).runs
-    assert all(reading.difference(one).is_empty for one in Artefact.objects.all())
+    assert all(reading.difference(artefact).is_empty for artefact in Artefact.objects.all())
     page = client.get(f"/runs/{run}/")
     assert page.status_code == 200
     for name, _ in sweep:
@@ -264,7 +268,7 @@ def test_a_run_comes_as_so_many_files_and_its_page_shows_so_many(
     monkeypatch.setattr(limits, "MOST_OUTPUTS", 2)
     result = do(sweep)
     assert [run.artefacts.count() for run in Run.objects.order_by("repeat")] == [3, 2]
-    assert any("Repeat 2 of ext4 lacks" in one["message"] for one in result.warnings)
+    assert any("Repeat 2 of ext4 lacks" in warning["message"] for warning in result.warnings)
     text = client.get(f"/runs/{result.runs[0]}/").content.decode()
     assert "The first 2 of 3" in " ".join(text.split())
     assert "16m.log</a>" not in text
@@ -276,8 +280,8 @@ def test_a_thousand_files_are_placed_in_a_moment() -> None:
     result = do(files)
     assert len(result.runs) == 1
     assert Run.objects.get().reason.endswith(" And 995 more files.")
-    [said] = result.warnings
-    assert "5.csv and 995 more files: part of repeat 1" in said["message"]
+    [warning] = result.warnings
+    assert "5.csv and 995 more files: part of repeat 1" in warning["message"]
 
 
 @pytest.mark.django_db
@@ -310,20 +314,20 @@ def test_a_preview_says_what_belongs_together(
 @pytest.mark.django_db
 def test_one_repeat_is_not_several(sample: Sample) -> None:
     [source] = unpack([("a.txt", io.BytesIO(sample("fs_mark-3.3-loops")))])
-    said = replace(source, description=FileDescription(repeat=4))
+    described = replace(source, description=FileDescription(repeat=4))
     with pytest.raises(ImportRefused, match=r"The file holds 2 repeats: leave its repeat empty"):
-        import_sources([said], Target("Lab", "ext4", "ext4"), None)
+        import_sources([described], Target("Lab", "ext4", "ext4"), None)
     assert len(import_sources([source], Target("Lab", "ext4", "ext4"), None).runs) == 2
 
 
 @pytest.mark.django_db
 def test_the_command_says_a_repeat(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("test,value,unit\nuntar,1.5,s\n")
-    said = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
-    call_command("import_results", str(tmp_path / "a.csv"), repeat="6", **said)
+    fields = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
+    call_command("import_results", str(tmp_path / "a.csv"), repeat="6", **fields)
     assert Run.objects.get().repeat == 6
     with pytest.raises(CommandError, match="is not a whole number from 1"):
-        call_command("import_results", str(tmp_path / "a.csv"), repeat="six", **said)
+        call_command("import_results", str(tmp_path / "a.csv"), repeat="six", **fields)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -335,7 +339,7 @@ def test_parts_that_are_imported_at_once_are_one_run(sweep: list[tuple[str, byte
             connection.close()
 
     with ThreadPoolExecutor(3) as pool:
-        made = list(pool.map(put, sweep[:3]))
-    assert made == [made[0]] * 3
+        runs = list(pool.map(put, sweep[:3]))
+    assert runs == [runs[0]] * 3
     assert Run.objects.get().artefacts.count() == 3
     assert Score.objects.get(test="write", category="maximum").cells == 3

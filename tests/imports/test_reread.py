@@ -27,8 +27,8 @@ FIRST = "iozone-3.489-tests-0-1-2"
 TARGET: dict[str, Any] = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
 
 
-def store(name: str, data: bytes, **given: Any) -> Artefact:
-    import_files([(name, data)], **{**TARGET, **given}, user=None)
+def store(name: str, data: bytes, **fields: Any) -> Artefact:
+    import_files([(name, data)], **{**TARGET, **fields}, user=None)
     return Artefact.objects.latest("id")
 
 
@@ -45,7 +45,7 @@ def damage() -> None:
     """As if an older parser had read three numbers otherwise."""
     first, second, third, *_ = measured()
     damaged = [(first, first._replace(value=1.0)), (second, None), (third, third._replace(line=1))]
-    change(lambda one: next((new for old, new in damaged if old == one), one))
+    change(lambda row: next((new for old, new in damaged if old == row), row))
     invented = ParsedValue("invented", None, None, 5, "KB/s", 2)
     ingest.store_values(Run.objects.get(pk=first.run_id), first.artefact, [invented])
     for series in Series.objects.all():
@@ -93,19 +93,19 @@ def test_a_table_of_several_runs_is_read_again_run_by_run(ada: User) -> None:
     artefact = store("t.csv", f"configuration,repeat,test,value,unit\n{rows}".encode())
     right = content()
     new = {6: 60, 7: None}
-    change(lambda one: (value := new.get(one.value, one.value)) and one._replace(value=value))
-    found = reading.difference(artefact)
-    assert (len(found.changed), len(found.added), len(found.removed)) == (1, 1, 0)
-    reading.apply(artefact.pk, found.digest, ada)
+    change(lambda row: (value := new.get(row.value, row.value)) and row._replace(value=value))
+    difference = reading.difference(artefact)
+    assert (len(difference.changed), len(difference.added), len(difference.removed)) == (1, 1, 0)
+    reading.apply(artefact.pk, difference.digest, ada)
     assert content() == right
 
 
 def test_a_mapped_table_is_read_again_with_its_mapping(ada: User) -> None:
     from fsbench_web.core.formats.tables.mapping import Mapping
 
-    said = Mapping(delimiter=",", columns={"test": 0, "value": 1}, constants={"unit": "s"})
+    mapping = Mapping(delimiter=",", columns={"test": 0, "value": 1}, constants={"unit": "s"})
     artefact = store("t.csv", b"test,value,unit\nuntar,5,min\n")
-    ImportedFile.objects.update(mapping=said.to_json())
+    ImportedFile.objects.update(mapping=mapping.to_json())
     [change] = reading.difference(artefact).changed
     assert change.new is not None
     assert change.new.unit == "s"
@@ -119,10 +119,10 @@ def test_another_mode_moves_the_run_to_its_own_series(ada: User, sample: Sample)
     assert direct.series_id != plain.series_id
     Run.objects.filter(pk=direct.pk).update(series=plain.series, repeat=2)
     ingest.rescore(plain.series)
-    found = reading.difference(artefact)
-    assert found.changes_workload
+    difference = reading.difference(artefact)
+    assert difference.changes_workload
     assert not reading.difference(other).changes_workload
-    reading.apply(artefact.pk, found.digest, ada)
+    reading.apply(artefact.pk, difference.digest, ada)
     direct.refresh_from_db()
     assert direct.series_id != plain.series_id
     assert content() == right
@@ -234,7 +234,7 @@ def test_very_many_numbers_are_compared_run_by_run(
     assert "Nothing would change" in page.content.decode()
     assert "2 runs are read today as stored" in page.content.decode()
     measurement = measured()[0]
-    change(lambda one: one._replace(value=9.0) if one == measurement else one)
+    change(lambda row: row._replace(value=9.0) if row == measurement else row)
     RunContent.objects.all().delete()
     text = signed_in.get(address).content.decode()
     assert "1 run is read otherwise today, 1 as stored" in text

@@ -43,7 +43,10 @@ def test_a_file_becomes_measurements_scores_and_pages(name: str, db: None, clien
         configuration="ext4",
         user=None,
     )
-    stored = [(one.test, one.load, one.value, one.unit, one.line) for one in measured()]
+    stored = [
+        (measurement.test, measurement.load, measurement.value, measurement.unit, measurement.line)
+        for measurement in measured()
+    ]
     assert sorted(stored) == sorted(
         (v.test, v.load, v.value, v.unit, v.line) for v in parsed.values
     )
@@ -68,9 +71,9 @@ def test_settings_of_a_tool_are_told_in_words(db: None, client: Client) -> None:
             user=None,
         )
         text = client.get(f"/runs/{result.runs[0]}/").content.decode()
-        shown = text.split("<dt>Settings of the tool</dt><dd>")[1].split("</dd>")[0]
-        assert shown
-        assert not set("[]'&") & set(shown)
+        settings = text.split("<dt>Settings of the tool</dt><dd>")[1].split("</dd>")[0]
+        assert settings
+        assert not set("[]'&") & set(settings)
 
 
 def test_repeats_of_a_file_are_numbered_on(db: None) -> None:

@@ -27,8 +27,8 @@ def put(name: str) -> list[int]:
 
 def kinds() -> set[str]:
     """What the intervals of all scores are of."""
-    found = Score.objects.filter(interval__isnull=False)
-    return {interval["of"] for interval in found.values_list("interval", flat=True)}
+    scores = Score.objects.filter(interval__isnull=False)
+    return {interval["of"] for interval in scores.values_list("interval", flat=True)}
 
 
 @pytest.mark.parametrize("name", ["phoronix-composite.txt", "ior-4.1-json.txt"])

@@ -52,9 +52,9 @@ def test_the_form_is_still_protected_against_other_sites(signed_in: Client) -> N
 
 def ask(path: str, chunks: list[bytes], length: int | None) -> tuple[int, bytes, int]:
     """Status, body and how many chunks were taken, from an application that reads all of it."""
-    left: Iterator[bytes] = iter(chunks)
+    rest: Iterator[bytes] = iter(chunks)
     sent: list[Any] = []
-    taken = 0
+    received = 0
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         while (await receive())["more_body"]:
@@ -63,9 +63,9 @@ def ask(path: str, chunks: list[bytes], length: int | None) -> tuple[int, bytes,
         await send({"type": "http.response.body", "body": b"read"})
 
     async def receive() -> Any:
-        nonlocal taken
-        taken += 1
-        return {"type": "http.request", "body": next(left), "more_body": taken < len(chunks)}
+        nonlocal received
+        received += 1
+        return {"type": "http.request", "body": next(rest), "more_body": received < len(chunks)}
 
     async def send(message: Any) -> None:
         sent.append(message)
@@ -73,18 +73,18 @@ def ask(path: str, chunks: list[bytes], length: int | None) -> tuple[int, bytes,
     headers = [] if length is None else [(b"content-length", str(length).encode())]
     scope = {"type": "http", "path": path, "headers": headers}
     asyncio.run(BodyLimit(application)(scope, receive, send))
-    return sent[0]["status"], sent[1]["body"], taken
+    return sent[0]["status"], sent[1]["body"], received
 
 
 def test_a_body_that_says_it_is_too_large_is_not_read() -> None:
-    status, body, taken = ask("/imports/new/", [b"x"] * 10, 1024 * 1024 + FORM_BYTES + 1)
-    assert (status, taken) == (413, 0)
+    status, body, received = ask("/imports/new/", [b"x"] * 10, 1024 * 1024 + FORM_BYTES + 1)
+    assert (status, received) == (413, 0)
     assert b"larger than 1 MiB" in body
 
 
 def test_a_body_that_does_not_say_is_read_up_to_the_limit() -> None:
-    status, body, taken = ask("/api/v1/imports", [b"x" * 500_000] * 10, None)
-    assert (status, taken) == (413, 3)
+    status, body, received = ask("/api/v1/imports", [b"x" * 500_000] * 10, None)
+    assert (status, received) == (413, 3)
     assert body.startswith(b'{"detail": "The upload is larger')
 
 

@@ -59,8 +59,8 @@ def test_a_folder_is_uploaded(site: str, token: str, results: Path) -> None:
 
 def test_files_are_repeats(site: str, token: str, results: Path) -> None:
     files = [str(path) for path in sorted((results / "ext4").iterdir())]
-    said = ["--study", "Lab", "--filesystem", "xfs", "--configuration", "xfs"]
-    done = upload("--url", f"{site}/", *said, *files, token=token)
+    options = ["--study", "Lab", "--filesystem", "xfs", "--configuration", "xfs"]
+    done = upload("--url", f"{site}/", *options, *files, token=token)
     assert done.returncode == 0, done.stderr
     assert stored() == [("xfs", 1), ("xfs", 2)]
 
@@ -95,8 +95,8 @@ def test_a_token_that_opens_nothing(site: str, token: str, results: Path) -> Non
 def test_wrong_use_has_its_own_codes(
     results: Path, arguments: list[str], token: str | None, code: int, words: str
 ) -> None:
-    given = [argument.replace("{results}", str(results)) for argument in arguments]
-    done = upload(*given, token=token)
+    filled = [argument.replace("{results}", str(results)) for argument in arguments]
+    done = upload(*filled, token=token)
     assert done.returncode == code
     assert words in done.stderr
 
@@ -117,12 +117,12 @@ def test_it_imports_the_standard_library_alone() -> None:
 def test_the_curl_example_works_as_it_stands(
     site: str, token: str, results: Path, tmp_path: Path
 ) -> None:
-    found = re.search(r"```sh\n(curl .*?)```", DOCUMENT.read_text(), re.S)
-    assert found is not None
+    match = re.search(r"```sh\n(curl .*?)```", DOCUMENT.read_text(), re.S)
+    assert match is not None
     for name, rate in (("first.txt", "5"), ("second.txt", "6")):
         (tmp_path / name).write_text(f"test,value,unit\nuntar,{rate},s\n")
     done = subprocess.run(
-        ["sh", "-c", found[1].replace("http://localhost:8000", site)],
+        ["sh", "-c", match[1].replace("http://localhost:8000", site)],
         cwd=tmp_path,
         env={"TOKEN": token, "PATH": "/usr/bin:/bin"},
         capture_output=True,
@@ -136,20 +136,20 @@ def test_what_is_left_out_is_printed_and_strict_refuses_it(
     site: str, token: str, tmp_path: Path
 ) -> None:
     (tmp_path / "a.csv").write_text("test,value,unit,mood\nuntar,1,s,good\nmake,0,s,bad\ncp,0,s,\n")
-    said = ["--url", site, "--study", "Lab", "--filesystem", "xfs", "--configuration", "xfs"]
-    done = upload(*said, "--strict", str(tmp_path / "a.csv"), token=token)
+    options = ["--url", site, "--study", "Lab", "--filesystem", "xfs", "--configuration", "xfs"]
+    done = upload(*options, "--strict", str(tmp_path / "a.csv"), token=token)
     assert (done.returncode, 'a.csv:1: Left out, and the import is strict: Column "mood"') == (
         1,
         done.stderr.splitlines()[1].partition(" is not one")[0],
     )
-    strict = [*said, "--strict", "--ignore-columns", "mood"]
+    strict = [*options, "--strict", "--ignore-columns", "mood"]
     done = upload(*strict, str(tmp_path / "a.csv"), token=token)
     assert done.returncode == 0, done.stderr
     column, zeros = done.stderr.splitlines()
     assert column == 'a.csv:1: Column "mood" is not read, as the import says.'
     assert re.fullmatch(r"a\.csv:3:2: 0 is kept as measured; .* \(2 times\)", zeros)
     (tmp_path / "b.csv").write_text("test,value,unit,mood\nuntar,2,s,good\n")
-    done = upload(*said, str(tmp_path / "b.csv"), token=token)
+    done = upload(*options, str(tmp_path / "b.csv"), token=token)
     assert (done.returncode, done.stderr) == (
         0,
         'b.csv:1: Column "mood" is not one that fsbench keeps.\n'
