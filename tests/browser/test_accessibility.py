@@ -73,7 +73,7 @@ def ada(site: str) -> User:
 
 
 @pytest.fixture
-def there(ada: User) -> dict[str, object]:
+def ids(ada: User) -> dict[str, object]:
     return one_of_everything(ada)
 
 
@@ -81,7 +81,7 @@ def violations(page: Page, rules: list[str] | None = None) -> list[str]:
     """What axe says of the page as it is shown: rule, impact, place and why."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)  # Not a script tag: the content security policy allows none from here.
-    found = page.evaluate(
+    descriptions = page.evaluate(
         """({tags, only}) => {
             const serious = impact => impact === "serious" || impact === "critical";
             // What cannot be serious is not asked: nobody would be told.
@@ -102,7 +102,7 @@ def violations(page: Page, rules: list[str] | None = None) -> list[str]:
         }""",
         {"tags": TAGS, "only": rules},
     )
-    return list(found)
+    return list(descriptions)
 
 
 def addresses(signed_in: bool) -> Iterator[str]:
@@ -111,7 +111,7 @@ def addresses(signed_in: bool) -> Iterator[str]:
     yield from SIGNED_IN.values() if signed_in else LARGE
 
 
-def to_look_at(there: dict[str, object], user: User | None) -> list[str]:
+def to_look_at(ids: dict[str, object], user: User | None) -> list[str]:
     """Paths of pages: the longest of several with the very same templates, or with the same main
     part but for messages, and of a user's those whose main part is not to the letter the
     stranger's, who is shown it in a test of its own.
@@ -123,7 +123,7 @@ def to_look_at(there: dict[str, object], user: User | None) -> list[str]:
     for address in addresses(user is not None):
         if any(part in address for part in (*NO_PAGES, *NO_PAGES_AT_ALL)):
             continue
-        path = "/" + address.format(**there)
+        path = "/" + address.format(**ids)
         answer = client.get(path)
         main = main_of(answer.content.decode())
         if user is not None and main and main == main_of(stranger.get(path).content.decode()):
@@ -137,24 +137,24 @@ def to_look_at(there: dict[str, object], user: User | None) -> list[str]:
 
 def main_of(page: str) -> str:
     """The page without its frame, moments and what is drawn anew for each answer."""
-    found = re.search(r"<main.*</main>", page, re.DOTALL)
-    return OF_THIS_ANSWER.sub("", found[0]) if found else ""
+    match = re.search(r"<main.*</main>", page, re.DOTALL)
+    return OF_THIS_ANSWER.sub("", match[0]) if match else ""
 
 
 @pytest.mark.parametrize("signed_in", [False, True], ids=["a-stranger", "a-user"])
 def test_axe_finds_nothing_serious_on_any_page(
     page: Page,
     ada: User,
-    there: dict[str, object],
+    ids: dict[str, object],
     sign_in,
     complaints: list[str],
     signed_in: bool,
 ) -> None:
     if signed_in:
         sign_in(page, ada)
-    found = {}
+    places = {}
     looked_at = []
-    for path in to_look_at(there, ada if signed_in else None):
+    for path in to_look_at(ids, ada if signed_in else None):
         page.goto(path)
         looked_at.append(path)
         for scheme, width in IN_TURN:
@@ -162,15 +162,15 @@ def test_axe_finds_nothing_serious_on_any_page(
             look(page, scheme, width)
             rules = RULES_OF_LOOKS if (scheme, width) in OTHER_LOOKS else None
             for violation in violations(page, rules):
-                found.setdefault(violation, f"{path} {scheme} {width}")
+                places.setdefault(violation, f"{path} {scheme} {width}")
     # The page that is not there complains of itself.
     complaints[:] = [
-        said
-        for said in complaints
-        if not any(status in said for status in ("400", "403", "404", "422"))
+        complaint
+        for complaint in complaints
+        if not any(status in complaint for status in ("400", "403", "404", "422"))
     ]
     assert len(looked_at) > 25, looked_at
-    assert not found, "\n\n".join(f"{where}: {what}" for what, where in found.items())
+    assert not places, "\n\n".join(f"{place}: {violation}" for violation, place in places.items())
 
 
 def test_dark_is_other_colours_and_nothing_else() -> None:
@@ -190,7 +190,7 @@ def test_dark_is_other_colours_and_nothing_else() -> None:
 
 
 def test_keys_reach_the_search_the_rows_and_what_scrolls(
-    page: Page, there: dict[str, object]
+    page: Page, ids: dict[str, object]
 ) -> None:
     page.goto("/runs/")
     page.keyboard.press("Tab")
@@ -212,7 +212,7 @@ def test_keys_reach_the_search_the_rows_and_what_scrolls(
     expect(page.get_by_role("heading", name="Runs")).to_be_visible()
 
 
-def test_single_keys_can_be_switched_off(page: Page, there: dict[str, object]) -> None:
+def test_single_keys_can_be_switched_off(page: Page, ids: dict[str, object]) -> None:
     page.goto("/runs/")
     page.keyboard.press("?")
     dialog = page.locator("#keys")
@@ -229,7 +229,7 @@ def test_single_keys_can_be_switched_off(page: Page, there: dict[str, object]) -
 
 
 def test_a_table_that_scrolls_is_in_the_order_of_the_tab_key(
-    page: Page, there: dict[str, object]
+    page: Page, ids: dict[str, object]
 ) -> None:
     page.set_viewport_size({"width": 390, "height": 900})
     page.goto("/studies/freenix-2002/")

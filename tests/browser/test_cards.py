@@ -37,17 +37,17 @@ WRONG = """all => all.flatMap(table => {
 
 
 @pytest.fixture
-def there(site: str) -> dict[str, object]:
+def ids(site: str) -> dict[str, object]:
     return one_of_everything(User.objects.create_superuser("ada"))
 
 
 def test_a_row_of_a_list_is_a_card_on_a_telephone(
-    page: Page, there: dict[str, object], sign_in
+    page: Page, ids: dict[str, object], sign_in
 ) -> None:
     sign_in(page, User.objects.get(username="ada"))
     page.set_viewport_size({"width": 390, "height": 900})
     for address, count in LISTS.items():
-        page.goto(address.format(**there))
+        page.goto(address.format(**ids))
         at_rest(page)
         tables = page.locator("table.is-cards")
         assert tables.count() >= count, address
@@ -59,7 +59,7 @@ def test_a_row_of_a_list_is_a_card_on_a_telephone(
 
 
 def test_a_card_is_a_row_of_its_table_to_a_screen_reader(
-    page: Page, there: dict[str, object]
+    page: Page, ids: dict[str, object]
 ) -> None:
     page.set_viewport_size({"width": 390, "height": 900})
     page.goto("/workers/")

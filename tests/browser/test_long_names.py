@@ -35,10 +35,10 @@ def measured(site: str, spec, ann) -> list[Run]:
         ConfigurationSpec("ext4", OPTIONS, "mq-deadline"),
         ConfigurationSpec("xfs", {}, "none"),
     )
-    made = submit(spec(configurations=configurations, repeats=1, new_study=TITLE), "disk1", ann)
-    for number, run in enumerate(made, start=1):
+    runs = submit(spec(configurations=configurations, repeats=1, new_study=TITLE), "disk1", ann)
+    for number, run in enumerate(runs, start=1):
         complete(run, value=123_456_789.0 * number)
-    return made
+    return runs
 
 
 @pytest.mark.parametrize("width", [1440, 390])

@@ -103,15 +103,15 @@ def test_a_job_ends_in_a_delta_table_of_two_file_systems(
     for row in table["rows"]:
         # Every score goes back to a line that IOzone printed.
         value = Decimal(repr(row["score"]))
-        found = measured(test="write", value=row["score"])
-        assert any(printed(one) == value for one in found)
+        measurements = measured(test="write", value=row["score"])
+        assert any(printed(measurement) == value for measurement in measurements)
         assert repr(row["score"]) in page_text
 
     # Shared: the address restores the view, and a permalink keeps its numbers.
     page.goto("/compare/?study=measured-here&test=write&category=overall")
     expect(page.locator("table.table")).to_have_count(1)
     before = numbers(page.locator("table.table"))
-    assert len([one for one in before if one != "4"]) == 6  # without the name of ext4
+    assert len([number for number in before if number != "4"]) == 6  # without the name of ext4
     page.get_by_role("button", name="Share").click()
     page.wait_for_url(re.compile(r"/p/[^/]+/"))
     permalink = page.url

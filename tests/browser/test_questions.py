@@ -25,8 +25,8 @@ class Visitor:
     page: Page
     clicks: int = 0
 
-    def click(self, one: Locator) -> None:
-        one.first.click()
+    def click(self, locator: Locator) -> None:
+        locator.first.click()
         self.clicks += 1
 
     def link(self, name: str, within: str = "main") -> None:
@@ -42,16 +42,16 @@ def lab(site: str, spec, ann: User) -> list[Run]:
     configurations = tuple(
         ConfigurationSpec(name, {}, "none") for name in ("ext2", "ext3", "ext4", "xfs")
     )
-    made = submit(spec(configurations=configurations, repeats=3, new_study=TITLE), "disk1", ann)
+    runs = submit(spec(configurations=configurations, repeats=3, new_study=TITLE), "disk1", ann)
     speeds = {"ext2": 100.0, "ext3": 60.0, "ext4": 300.0, "xfs": 450.0}
-    for number, run in enumerate(made):
-        if number == len(made) - 1:
+    for number, run in enumerate(runs):
+        if number == len(runs) - 1:
             reason = "mkfs.xfs ended with exit status 1: size 2097152 is too small."
             lifecycle.finish(start(run), RunState.FAILED, reason)
         else:
             name = run.series.configuration.filesystem
             complete(run, speeds[name] * (1000 + number % 3))
-    return made
+    return runs
 
 
 @pytest.fixture

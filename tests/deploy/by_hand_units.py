@@ -32,8 +32,8 @@ UNITS = ("fsbench-web", "fsbench-worker")
 def host(docker_host: str) -> Iterator[Machine]:
     build_stack_images(docker_host)
     build_machine_image(docker_host)
-    with machine(docker_host) as there:
-        yield there
+    with machine(docker_host) as running_machine:
+        yield running_machine
 
 
 @pytest.fixture(scope="module")
@@ -55,16 +55,16 @@ def submit(admin: Person, **changes: Any) -> list[int]:
 
 
 def wait_for(host: Machine, admin: Person, run: int, *states: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    detail: dict[str, Any] = {}
 
     def is_there() -> bool:
-        found.update(admin.read(f"/runs/{run}"))
-        ended = found["state"] in ("done", "failed", "cancelled", "lost")
-        assert not ended or found["state"] in states, found
-        return found["state"] in states
+        detail.update(admin.read(f"/runs/{run}"))
+        ended = detail["state"] in ("done", "failed", "cancelled", "lost")
+        assert not ended or detail["state"] in states, detail
+        return detail["state"] in states
 
     host.wait_until(is_there)
-    return found
+    return detail
 
 
 def test_they_are_active_and_nothing_was_restarted(host: Machine) -> None:
@@ -176,7 +176,7 @@ def test_a_preparation_that_fails_does_not_close_the_port(host: Machine) -> None
     """At once and each time: more often than systemd would try a unit, or a socket its service."""
     place = "/run/systemd/system/fsbench-prepare.service.d"
     host.run("install", "-d", place)
-    host.run("tee", f"{place}/fails.conf", given="[Service]\nExecStart=\nExecStart=/bin/false\n")
+    host.run("tee", f"{place}/fails.conf", stdin="[Service]\nExecStart=\nExecStart=/bin/false\n")
     host.run("systemctl", "daemon-reload")
     host.run("systemctl", "restart", "fsbench-web")
     host.wait_until(host.is_healthy)

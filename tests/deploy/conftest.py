@@ -15,8 +15,8 @@ def the_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     with docker_daemon(stack_store()) as daemon:
         build_runner_image(daemon.host)
         build_stack_images(daemon.host)
-        with stack(tmp_path_factory.mktemp("stack"), daemon.host) as there:
-            yield there
+        with stack(tmp_path_factory.mktemp("stack"), daemon.host) as running_stack:
+            yield running_stack
 
 
 @pytest.fixture(scope="package")

@@ -27,9 +27,11 @@ class Site:
 
     def __init__(self, folder: Path, database_url: str = "", **variables: str) -> None:
         ours = re.compile(r"FSBENCH_|DJANGO_|DATABASE_URL|CELERY_")
-        kept = {name: value for name, value in os.environ.items() if not ours.match(name)}
+        inherited = {name: value for name, value in os.environ.items() if not ours.match(name)}
         self.folder = folder
-        self.environment = kept | {"FSBENCH_DATA": str(folder), "FSBENCH_INSTALL": "no"} | variables
+        self.environment = (
+            inherited | {"FSBENCH_DATA": str(folder), "FSBENCH_INSTALL": "no"} | variables
+        )
         if database_url:
             self.environment["DATABASE_URL"] = database_url
 
@@ -52,19 +54,19 @@ class Site:
         return done.stdout
 
     def step(self, name: str) -> Any:
-        (found,) = self.steps(name)
-        return found
+        (value,) = self.steps(name)
+        return value
 
-    def steps(self, *wanted: str | list[str]) -> list[Any]:
+    def steps(self, *steps: str | list[str]) -> list[Any]:
         """What each said: a step its value, a command its output, or why it refused."""
-        done = self.try_steps(*wanted)
+        done = self.try_steps(*steps)
         assert done.returncode == 0, done.stdout + done.stderr
-        found: list[Any] = json.loads(done.stdout)
-        return found
+        results: list[Any] = json.loads(done.stdout)
+        return results
 
-    def try_steps(self, *wanted: str | list[str]) -> "subprocess.CompletedProcess[str]":
+    def try_steps(self, *steps: str | list[str]) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [sys.executable, "-m", "tests.deploy.site", json.dumps(wanted)],
+            [sys.executable, "-m", "tests.deploy.site", json.dumps(steps)],
             env=self.environment | {"DJANGO_SETTINGS_MODULE": "fsbench_web.settings"},
             cwd=ROOT,
             capture_output=True,
@@ -237,15 +239,15 @@ _STEPS: dict[str, Callable[..., object]] = {
 }
 
 
-def _carried_out(wanted: str | list[str]) -> object:
+def _carried_out(step: str | list[str]) -> object:
     from django.core.management import CommandError, call_command
 
-    if isinstance(wanted, str):
-        name, *arguments = wanted.split()
+    if isinstance(step, str):
+        name, *arguments = step.split()
         return _STEPS[name](*arguments)
     output = io.StringIO()
     try:
-        call_command(*wanted, stdout=output)
+        call_command(*step, stdout=output)
     except CommandError as error:
         return f"refused: {error}"
     return output.getvalue()
@@ -256,4 +258,4 @@ if __name__ == "__main__":
 
     gc.set_threshold(50_000)  # as manage.py does
     django.setup()
-    print(json.dumps([_carried_out(one) for one in json.loads(sys.argv[1])]))
+    print(json.dumps([_carried_out(step) for step in json.loads(sys.argv[1])]))

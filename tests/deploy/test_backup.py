@@ -40,7 +40,7 @@ def new_site(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[], Site]]:
     """``new_site()`` gives a site whose database is empty."""
-    made: list[str] = []
+    names: list[str] = []
 
     def make() -> Site:
         name = f"backup_{next(_numbers)}"
@@ -50,14 +50,16 @@ def new_site(
         url = request.getfixturevalue("postgres_url")
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(f'CREATE DATABASE "{name}"')
-        made.append(name)
+        names.append(name)
         head, _, parameters = url.partition("?")
         return Site(folder, f"{head.rpartition('/')[0]}/{name}?{parameters}")
 
     yield make
-    for name in made:
-        with psycopg.connect(request.getfixturevalue("postgres_url"), autocommit=True) as there:
-            there.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    for name in names:
+        with psycopg.connect(
+            request.getfixturevalue("postgres_url"), autocommit=True
+        ) as connection:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 class Kept:
@@ -81,52 +83,52 @@ class Kept:
 
 
 @pytest.fixture(scope="module")
-def kept(new_site: Callable[[], Site], tmp_path_factory: pytest.TempPathFactory) -> Kept:
+def backup(new_site: Callable[[], Site], tmp_path_factory: pytest.TempPathFactory) -> Kept:
     return Kept(new_site(), tmp_path_factory.mktemp("kept") / "backup")
 
 
 def manifest_of(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
-    return found
+    manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
+    return manifest
 
 
 def test_what_was_backed_up_comes_back(
-    kept: Kept, new_site: Callable[[], Site], tmp_path: Path
+    backup: Kept, new_site: Callable[[], Site], tmp_path: Path
 ) -> None:
-    assert kept.content["scores"]
-    assert kept.content["raw"]
-    assert "rows of" in kept.said
-    assert kept.folder.stat().st_mode & 0o777 == 0o700
-    manifest = manifest_of(kept.folder)
-    assert manifest["counts"]["studies_artefact"] == len(kept.content["raw"])
+    assert backup.content["scores"]
+    assert backup.content["raw"]
+    assert "rows of" in backup.said
+    assert backup.folder.stat().st_mode & 0o777 == 0o700
+    manifest = manifest_of(backup.folder)
+    assert manifest["counts"]["studies_artefact"] == len(backup.content["raw"])
     name = {"sqlite": "database.sqlite3", "postgresql": "database.dump"}[manifest["database"]]
     assert name in {file["path"] for file in manifest["files"]}
 
     other = new_site()
-    said = other.manage("restore", str(kept.folder))
-    assert f"are lost: [{kept.under_way}]" in said
-    content, there, unnamed, misnamed, still, spoiled, _ = other.steps(
+    output = other.manage("restore", str(backup.folder))
+    assert f"are lost: [{backup.under_way}]" in output
+    content, states, unnamed, misnamed, still, spoiled, _ = other.steps(
         "content",
         "states",
-        ["restore", str(kept.folder)],
-        ["restore", str(kept.folder), "--overwrite", "another"],
+        ["restore", str(backup.folder)],
+        ["restore", str(backup.folder), "--overwrite", "another"],
         "content",
         "spoil_raw_output",
         ["backup", str(tmp_path / "spoiled")],
     )
-    assert content == kept.content
-    assert there["runs"][str(kept.under_way)][0] == "lost"
-    assert there["runs"][str(kept.waiting)] == ["queued", ""]
-    assert there["leases"] == 0
+    assert content == backup.content
+    assert states["runs"][str(backup.under_way)][0] == "lost"
+    assert states["runs"][str(backup.waiting)] == ["queued", ""]
+    assert states["leases"] == 0
     # Nobody erases a disk for a job of last week before somebody has looked.
-    assert there["drained"] == [["lab", "manage.py restore"]]
-    assert there["noted"] == 1
-    assert there["sessions"] == 0
+    assert states["drained"] == [["lab", "manage.py restore"]]
+    assert states["noted"] == 1
+    assert states["sessions"] == 0
 
     # What is there now is not lost without its name.
     assert "is not empty" in unnamed
     assert misnamed.startswith("refused: ")
-    assert still == kept.content
+    assert still == backup.content
     database = unnamed.strip().rpartition("--overwrite ")[2]
     assert spoiled > 0
     third = new_site()
@@ -135,13 +137,13 @@ def test_what_was_backed_up_comes_back(
     assert "Raw output does not have its digest" in done.stderr
     assert "all its workers are drained" in done.stderr
     assert third.step("states")["drained"] == [["lab", "manage.py restore"]]
-    other.manage("restore", str(kept.folder), "--overwrite", database)
-    content, found, _, _ = other.steps(
+    other.manage("restore", str(backup.folder), "--overwrite", database)
+    content, measurements, _, _ = other.steps(
         "content", "measurements", "spoil_measurements", ["backup", str(tmp_path / "unreadable")]
     )
-    assert content == kept.content
+    assert content == backup.content
 
-    assert found
+    assert measurements
     done = new_site().try_to("restore", str(tmp_path / "unreadable"))
     assert done.returncode == 1
     assert "Measurements cannot be read" in done.stderr
@@ -149,10 +151,10 @@ def test_what_was_backed_up_comes_back(
 
 
 def test_nothing_is_begun_after_a_restore_that_broke_off(
-    kept: Kept, new_site: Callable[[], Site], tmp_path: Path
+    backup: Kept, new_site: Callable[[], Site], tmp_path: Path
 ) -> None:
     """The database is there, with runs that wait; whoever starts the worker then erases no disk."""
-    folder = kept.copy(tmp_path / "broken-off")
+    folder = backup.copy(tmp_path / "broken-off")
     manifest = manifest_of(folder)
     manifest["counts"]["studies_run"] += 1
     # It is of a site that began with 0.3.0, whose squashed migrations had other names.
@@ -166,41 +168,41 @@ def test_nothing_is_begun_after_a_restore_that_broke_off(
 
 
 def test_a_restore_that_is_killed_behind_its_commit_leaves_no_queue(
-    kept: Kept, new_site: Callable[[], Site]
+    backup: Kept, new_site: Callable[[], Site]
 ) -> None:
     other = new_site()
-    done = other.try_steps(f"killed_behind_loading {kept.folder}")
+    done = other.try_steps(f"killed_behind_loading {backup.folder}")
     assert done.returncode == -signal.SIGKILL
-    [there] = other.steps("states")
-    assert there["runs"][str(kept.waiting)] == ["queued", ""]
-    assert there["drained"] == [["lab", "manage.py restore"]]
+    [states] = other.steps("states")
+    assert states["runs"][str(backup.waiting)] == ["queued", ""]
+    assert states["drained"] == [["lab", "manage.py restore"]]
 
 
 @pytest.mark.parametrize("new_site", ["sqlite"], indirect=True)
-def test_who_has_sqlites_file_open_is_noticed(kept: Kept) -> None:
+def test_who_has_sqlites_file_open_is_noticed(backup: Kept) -> None:
     """As a worker has that nobody stopped, whatever its user and container."""
-    (file,) = kept.site.folder.glob("*.sqlite3")
+    (file,) = backup.site.folder.glob("*.sqlite3")
     with closing(sqlite3.connect(file)) as worker:
         worker.execute("SELECT count(*) FROM catalog_worker").fetchone()
-        done = kept.site.try_to("restore", str(kept.folder), "--overwrite", file.name)
+        done = backup.site.try_to("restore", str(backup.folder), "--overwrite", file.name)
     assert done.returncode == 1
     assert "has the file open" in done.stderr
-    assert kept.site.step("content") == kept.content
-    assert not list(kept.site.folder.glob("tmp*"))
+    assert backup.site.step("content") == backup.content
+    assert not list(backup.site.folder.glob("tmp*"))
 
 
 @pytest.mark.parametrize(
     "new_site", [pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
 )
-def test_who_is_connected_as_another_role_is_noticed(kept: Kept) -> None:
+def test_who_is_connected_as_another_role_is_noticed(backup: Kept) -> None:
     """PostgreSQL tells a role little of the connections of others, and not what they are."""
-    url = kept.site.environment["DATABASE_URL"]
-    variables = kept.site.environment
+    url = backup.site.environment["DATABASE_URL"]
+    variables = backup.site.environment
     with psycopg.connect(url, autocommit=True) as worker:
         worker.execute("CREATE ROLE of_the_web")
-        kept.site.environment = variables | {"PGOPTIONS": "-c role=of_the_web"}
-        done = kept.site.try_to("restore", str(kept.folder), "--overwrite", "postgres")
-        kept.site.environment = variables
+        backup.site.environment = variables | {"PGOPTIONS": "-c role=of_the_web"}
+        done = backup.site.try_to("restore", str(backup.folder), "--overwrite", "postgres")
+        backup.site.environment = variables
         worker.execute("DROP ROLE of_the_web")
     assert done.returncode == 1
     assert "Somebody is connected to the database: unknown address (" in done.stderr
@@ -219,7 +221,7 @@ read _ <{1}/joined
     "new_site", [pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
 )
 def test_who_connects_while_it_loads_is_noticed_before_anything_is_replaced(
-    kept: Kept, tmp_path: Path
+    backup: Kept, tmp_path: Path
 ) -> None:
     for name in ("loaded", "joined"):
         os.mkfifo(tmp_path / name)
@@ -227,22 +229,22 @@ def test_who_connects_while_it_loads_is_noticed_before_anything_is_replaced(
 
     def join() -> None:
         (tmp_path / "loaded").read_text()
-        joined.append(psycopg.connect(kept.site.environment["DATABASE_URL"]))
+        joined.append(psycopg.connect(backup.site.environment["DATABASE_URL"]))
         (tmp_path / "joined").write_text("here\n")
 
-    database = kept.site.try_to("restore", str(kept.folder)).stderr.strip().rpartition(" ")[2]
+    database = backup.site.try_to("restore", str(backup.folder)).stderr.strip().rpartition(" ")[2]
     (tmp_path / "pg_restore").write_text(JOINED.format(shutil.which("pg_restore"), tmp_path))
     (tmp_path / "pg_restore").chmod(0o755)
-    variables = kept.site.environment
-    kept.site.environment = variables | {"PATH": f"{tmp_path}:{variables['PATH']}"}
+    variables = backup.site.environment
+    backup.site.environment = variables | {"PATH": f"{tmp_path}:{variables['PATH']}"}
     threading.Thread(target=join, daemon=True).start()
-    done = kept.site.try_to("restore", str(kept.folder), "--overwrite", database)
-    kept.site.environment = variables
+    done = backup.site.try_to("restore", str(backup.folder), "--overwrite", database)
+    backup.site.environment = variables
     joined[0].close()
     assert done.returncode == 1
     assert "Somebody connected meanwhile: " in done.stderr
     assert "Nothing was changed" in done.stderr
-    assert kept.site.step("content") == kept.content
+    assert backup.site.step("content") == backup.content
 
 
 NO_TOOL = ""
@@ -275,37 +277,37 @@ yes 'SELECT 1;' | head -n 1000000
     ids=["no tool", "another format", "cut", "refused"],
 )
 def test_nothing_is_lost_where_the_dump_cannot_be_loaded(
-    kept: Kept, tmp_path: Path, script: str, says: str
+    backup: Kept, tmp_path: Path, script: str, says: str
 ) -> None:
-    database = kept.site.try_to("restore", str(kept.folder)).stderr.strip().rpartition(" ")[2]
-    variables = kept.site.environment
+    database = backup.site.try_to("restore", str(backup.folder)).stderr.strip().rpartition(" ")[2]
+    variables = backup.site.environment
     real = shutil.which("pg_restore")
     if script:
         (tmp_path / "pg_restore").write_text(script.format(real))
         (tmp_path / "pg_restore").chmod(0o755)
     behind = f":{variables['PATH']}" if script else ""
-    kept.site.environment = variables | {"PATH": f"{tmp_path}{behind}"}
-    done = kept.site.try_to("restore", str(kept.folder), "--overwrite", database)
-    kept.site.environment = variables
+    backup.site.environment = variables | {"PATH": f"{tmp_path}{behind}"}
+    done = backup.site.try_to("restore", str(backup.folder), "--overwrite", database)
+    backup.site.environment = variables
     assert done.returncode == 1
     assert says in done.stderr
     assert ("Nothing was changed" in done.stderr) == (script in (CUT, REFUSED))
-    assert kept.site.step("content") == kept.content
+    assert backup.site.step("content") == backup.content
 
 
 @pytest.mark.parametrize("new_site", ["sqlite"], indirect=True)
-def test_nothing_is_lost_where_there_is_no_room(kept: Kept, tmp_path: Path) -> None:
+def test_nothing_is_lost_where_there_is_no_room(backup: Kept, tmp_path: Path) -> None:
     other = tmp_path / "large"
-    (dump,) = kept.copy(other).glob("database.*")
+    (dump,) = backup.copy(other).glob("database.*")
     with sqlite3.connect(dump) as database:
         database.execute("CREATE TABLE more AS SELECT zeroblob(8000000) AS bytes")
     manifest = manifest_of(other) | {"files": [vars(describe(other, dump))]}
     (other / "manifest.json").write_text(json.dumps(manifest))
-    name = kept.site.try_to("restore", str(other)).stderr.strip().rpartition(" ")[2]
-    done = kept.site.try_to("restore", str(other), "--overwrite", name, largest_file=4 << 20)
+    name = backup.site.try_to("restore", str(other)).stderr.strip().rpartition(" ")[2]
+    done = backup.site.try_to("restore", str(other), "--overwrite", name, largest_file=4 << 20)
     assert done.returncode == 1
     assert "Nothing was changed" in done.stderr
-    assert kept.site.step("content") == kept.content
+    assert backup.site.step("content") == backup.content
 
 
 def test_a_backup_of_before_measurements_were_columns_comes_back(
@@ -348,9 +350,9 @@ on_one = pytest.mark.parametrize("new_site", ["sqlite"], indirect=True)
 
 @on_one
 def test_a_damaged_backup_is_refused_before_anything_is_lost(
-    kept: Kept, refusal: Callable[[Path], str], tmp_path: Path
+    backup: Kept, refusal: Callable[[Path], str], tmp_path: Path
 ) -> None:
-    folder = kept.copy(tmp_path / "damaged")
+    folder = backup.copy(tmp_path / "damaged")
     (dump,) = folder.glob("database.*")
     data = bytearray(dump.read_bytes())
     data[len(data) // 2] ^= 1
@@ -364,9 +366,9 @@ def test_a_damaged_backup_is_refused_before_anything_is_lost(
 
 @on_one
 def test_a_backup_of_a_later_version_is_refused(
-    kept: Kept, refusal: Callable[[Path], str], tmp_path: Path
+    backup: Kept, refusal: Callable[[Path], str], tmp_path: Path
 ) -> None:
-    folder = kept.copy(tmp_path / "later")
+    folder = backup.copy(tmp_path / "later")
     manifest = manifest_of(folder)
     manifest["migrations"].append("studies.9999_from_the_future")
     (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -385,9 +387,9 @@ def test_a_backup_of_a_later_version_is_refused(
     ids=str,
 )
 def test_a_manifest_that_makes_no_sense_is_refused(
-    kept: Kept, refusal: Callable[[Path], str], tmp_path: Path, change: dict[str, object]
+    backup: Kept, refusal: Callable[[Path], str], tmp_path: Path, change: dict[str, object]
 ) -> None:
-    folder = kept.copy(tmp_path / "odd")
+    folder = backup.copy(tmp_path / "odd")
     (folder / "manifest.json").write_text(json.dumps(manifest_of(folder) | change))
     assert refusal(folder)
 
@@ -395,18 +397,18 @@ def test_a_manifest_that_makes_no_sense_is_refused(
 @on_one
 @pytest.mark.parametrize("text", ['"a text"', "[]", "[" * 100_000, "nothing"], ids=len)
 def test_a_manifest_of_another_kind_is_refused(
-    kept: Kept, refusal: Callable[[Path], str], tmp_path: Path, text: str
+    backup: Kept, refusal: Callable[[Path], str], tmp_path: Path, text: str
 ) -> None:
-    folder = kept.copy(tmp_path / "another")
+    folder = backup.copy(tmp_path / "another")
     (folder / "manifest.json").write_text(text)
     assert "cannot be read" in refusal(folder)
 
 
 @on_one
 def test_a_manifest_that_names_two_databases_is_refused(
-    kept: Kept, refusal: Callable[[Path], str], tmp_path: Path
+    backup: Kept, refusal: Callable[[Path], str], tmp_path: Path
 ) -> None:
-    folder = kept.copy(tmp_path / "two")
+    folder = backup.copy(tmp_path / "two")
     shutil.copyfile(folder / "database.sqlite3", folder / "database.dump")
     manifest = manifest_of(folder)
     manifest["files"].append(vars(describe(folder, folder / "database.dump")))
@@ -428,15 +430,15 @@ def test_a_stack_whose_restore_failed_says_that_it_is_stopped(tmp_path: Path, fa
         capture_output=True,
         text=True,
     )
-    asked = (tmp_path / "asked").read_text().split()
-    assert asked == ["stop", "run"] if fails else ["stop", "run", "start"]
+    commands = (tmp_path / "asked").read_text().split()
+    assert commands == ["stop", "run"] if fails else ["stop", "run", "start"]
     assert (done.returncode != 0) == fails
     assert ("are stopped" in done.stderr) == fails
 
 
 @on_one
 def test_a_disk_that_is_full_behind_the_loading_is_a_sentence(
-    kept: Kept, refusal: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
+    backup: Kept, refusal: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full() -> dict[str, int]:
         raise OperationalError("database or disk is full")
@@ -445,16 +447,16 @@ def test_a_disk_that_is_full_behind_the_loading_is_a_sentence(
     monkeypatch.setattr(clock, "now", timezone.now)
     monkeypatch.setattr(databases, "load", lambda file, **drained: None)
     monkeypatch.setattr(databases, "counts", full)
-    said = refusal(kept.folder)
-    assert "disk is full" in said
-    assert "all its workers are drained" in said
+    message = refusal(backup.folder)
+    assert "disk is full" in message
+    assert "all its workers are drained" in message
 
 
 @pytest.mark.parametrize("new_site", ["sqlite"], indirect=True)
 def test_a_backup_for_which_there_is_no_room_is_refused_and_leaves_nothing(
-    kept: Kept, tmp_path: Path
+    backup: Kept, tmp_path: Path
 ) -> None:
-    done = kept.site.try_to("backup", str(tmp_path / "large"), largest_file=1 << 18)
+    done = backup.site.try_to("backup", str(tmp_path / "large"), largest_file=1 << 18)
     assert done.returncode == 1
     assert "cannot be written" in done.stderr
     assert "Traceback" not in done.stderr

@@ -17,7 +17,7 @@ Refusal = Callable[[str], str]
 def refusal(tmp_path: Path) -> Refusal:
     """``refusal(script)``: what is said of a Python that answers as the shell script does."""
     ours = re.compile(r"FSBENCH_|MAKE|MFLAGS|VIRTUAL_ENV")
-    kept = {name: value for name, value in os.environ.items() if not ours.match(name)}
+    environment = {name: value for name, value in os.environ.items() if not ours.match(name)}
 
     def refused(script: str) -> str:
         python = tmp_path / "python"
@@ -27,7 +27,7 @@ def refusal(tmp_path: Path) -> Refusal:
         done = subprocess.run(
             ["sh", str(ROOT / "deploy/environment.sh"), script and str(python), "requirements.txt"],
             cwd=tmp_path,
-            env=kept,
+            env=environment,
             capture_output=True,
             text=True,
         )
@@ -39,13 +39,13 @@ def refusal(tmp_path: Path) -> Refusal:
 
 
 def test_python_is_too_old(refusal: Refusal) -> None:
-    said = refusal('case "$2" in *print*) echo 3.9 ;; *) exit 1 ;; esac')
-    assert "is Python 3.9; fsbench needs 3.11 or newer" in said
+    message = refusal('case "$2" in *print*) echo 3.9 ;; *) exit 1 ;; esac')
+    assert "is Python 3.9; fsbench needs 3.11 or newer" in message
 
 
 def test_python_makes_no_virtual_environments(refusal: Refusal) -> None:
-    said = refusal('case "$2" in *print*) echo 3.11 ;; *ensurepip*) exit 1 ;; *) exit 0 ;; esac')
-    assert "apt install python3.11-venv" in said
+    message = refusal('case "$2" in *print*) echo 3.11 ;; *ensurepip*) exit 1 ;; *) exit 0 ;; esac')
+    assert "apt install python3.11-venv" in message
 
 
 def test_there_is_no_python(refusal: Refusal) -> None:

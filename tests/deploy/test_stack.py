@@ -44,16 +44,16 @@ def submit(admin: Person, **changes: Any) -> list[int]:
 
 
 def wait_for(stack: Stack, admin: Person, run: int, *states: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    detail: dict[str, Any] = {}
 
     def is_there() -> bool:
-        found.update(admin.read(f"/runs/{run}"))
-        ended = found["state"] in ("done", "failed", "cancelled", "lost")
-        assert not ended or found["state"] in states, found
-        return found["state"] in states
+        detail.update(admin.read(f"/runs/{run}"))
+        ended = detail["state"] in ("done", "failed", "cancelled", "lost")
+        assert not ended or detail["state"] in states, detail
+        return detail["state"] in states
 
     stack.wait_until(is_there)
-    return found
+    return detail
 
 
 def script(stack: Stack, name: str, *arguments: str) -> str:
@@ -95,10 +95,10 @@ def test_no_secret_is_on_a_command_line(the_stack: Stack) -> None:
 
 def test_the_web_has_no_rights(the_stack: Stack) -> None:
     script = "id -u; grep CapEff /proc/self/status; ls /var/run/docker.sock; touch /app/x; true"
-    said = the_stack.run(*the_stack.inside("web", "sh", "-c", f"({script}) 2>&1"))
-    assert said.splitlines()[:2] == ["1000", "CapEff:\t0000000000000000"]
-    assert said.count("No such file") == 1
-    assert "Read-only file system" in said
+    output = the_stack.run(*the_stack.inside("web", "sh", "-c", f"({script}) 2>&1"))
+    assert output.splitlines()[:2] == ["1000", "CapEff:\t0000000000000000"]
+    assert output.count("No such file") == 1
+    assert "Read-only file system" in output
 
 
 def test_a_benchmark_goes_through(the_stack: Stack, admin: Person) -> None:
@@ -144,8 +144,8 @@ def test_the_disk_of_the_host_is_refused(the_stack: Stack) -> None:
 
 
 def web_processes(stack: Stack) -> set[str]:
-    said = stack.run("docker", "top", stack.container("web"), "-eo", "pid,args")
-    return {line.split()[0] for line in said.splitlines() if "fsbench_web.serving.web" in line}
+    output = stack.run("docker", "top", stack.container("web"), "-eo", "pid,args")
+    return {line.split()[0] for line in output.splitlines() if "fsbench_web.serving.web" in line}
 
 
 def test_new_web_processes_lose_no_request(the_stack: Stack) -> None:
@@ -191,8 +191,8 @@ def test_a_new_worker_loses_no_run(the_stack: Stack, admin: Person) -> None:
     runs = submit(admin, study="Restarted", repeats=2, parameters=SMALL | {"maximum_file_kb": 4096})
     wait_for(the_stack, admin, runs[0], "leased", "preparing", "running", "collecting", "done")
     began = the_stack.inspect("worker", "{{.State.StartedAt}}")
-    said = script(the_stack, "restart-worker")
-    assert "takes runs" in said
+    output = script(the_stack, "restart-worker")
+    assert "takes runs" in output
     assert the_stack.inspect("worker", "{{.State.StartedAt}}") != began
     for run in runs:
         wait_for(the_stack, admin, run, "done")

@@ -27,6 +27,8 @@ def keep_environment(root: BareRoot, checkout: str) -> None:
     unfinished = _kept().with_suffix(".part")
     shutil.move(root.folder / "root/environment.tar", unfinished)
     unfinished.rename(_kept())
-    kept = sorted(cache_folder().glob("environment-*.tar"), key=lambda path: path.stat().st_mtime)
-    for old in kept[:-2]:
+    archives = sorted(
+        cache_folder().glob("environment-*.tar"), key=lambda path: path.stat().st_mtime
+    )
+    for old in archives[:-2]:
         old.unlink()

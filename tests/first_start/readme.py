@@ -30,10 +30,10 @@ class Step:
 
     def number(self, pattern: str) -> int:
         """A number that it states, as digits or in letters; the pattern has one group."""
-        found = re.search(pattern, self.text)
-        assert found, f"the README does not say {pattern}: {self.text}"
+        match = re.search(pattern, self.text)
+        assert match, f"the README does not say {pattern}: {self.text}"
         letters = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight")
-        stated = found[1].lower()
+        stated = match[1].lower()
         return letters.index(stated) if stated in letters else int(stated)
 
     def is_walked(self) -> None:

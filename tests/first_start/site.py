@@ -83,21 +83,21 @@ class Site:
         assert self._processes() == {}
         assert not accepts(self.port)
         assert not self._has_loop_device()
-        said = self.printed()
-        assert said.rstrip().endswith("Stopped."), said
+        output = self.printed()
+        assert output.rstrip().endswith("Stopped."), output
         # What people read is about what they did: nothing of the libraries' own affairs.
-        assert not re.search(_NOT_FOR_PEOPLE, said), said
+        assert not re.search(_NOT_FOR_PEOPLE, output), output
 
     def _processes(self) -> dict[int, list[str]]:
         """Command lines of what works in the checkout, by its number on this machine."""
         inside = Path(f"/proc/{self.root.pid}/ns/pid").readlink()
-        found = {}
+        commands = {}
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):  # it has ended
                 is_of_the_root = (entry / "ns/pid").readlink() == inside
                 if is_of_the_root and str((entry / "cwd").readlink()) == CHECKOUT:
-                    found[int(entry.name)] = (entry / "cmdline").read_text().split("\0")
-        return found
+                    commands[int(entry.name)] = (entry / "cmdline").read_text().split("\0")
+        return commands
 
     def _has_loop_device(self) -> bool:
         """By inode: what else is below that name on this machine is in other roots."""
@@ -109,13 +109,15 @@ class Site:
 
     def a_second_one_is_refused(self) -> None:
         """By the data folder's lock, or else because the port is taken; each in a sentence."""
-        said = self._refused(FSBENCH_DATA=self.data, PORT=str(free_port()))
-        assert "already uses the data folder" in said
-        said = self._refused(FSBENCH_DATA="/root/other", PORT=str(self.port))
-        assert f"127.0.0.1:{self.port} cannot be used: Address already in use" in said
-        assert "PORT=" in said
-        said = self._refused(FSBENCH_DATA="/root/other", PORT="eight")
-        assert said.strip() == 'fsbench cannot start: PORT is "eight"; it must be a whole number.'
+        refusal = self._refused(FSBENCH_DATA=self.data, PORT=str(free_port()))
+        assert "already uses the data folder" in refusal
+        refusal = self._refused(FSBENCH_DATA="/root/other", PORT=str(self.port))
+        assert f"127.0.0.1:{self.port} cannot be used: Address already in use" in refusal
+        assert "PORT=" in refusal
+        refusal = self._refused(FSBENCH_DATA="/root/other", PORT="eight")
+        assert (
+            refusal.strip() == 'fsbench cannot start: PORT is "eight"; it must be a whole number.'
+        )
 
     def _refused(self, **env: str) -> str:
         serve = [".venv/bin/python", "manage.py", "serve"]
@@ -134,8 +136,8 @@ class Site:
         self._until(lambda: bool(self._workers() - killed) and self._is_healthy())
 
     def _workers(self) -> set[int]:
-        there = self._processes().items()
-        return {number for number, command in there if command[2:3] == ["worker"]}
+        processes = self._processes().items()
+        return {number for number, command in processes if command[2:3] == ["worker"]}
 
     def _is_healthy(self) -> bool:
         try:

@@ -61,32 +61,32 @@ def test_without_docker(walk: Callable[..., Walk]) -> None:
         # Nothing that measures or makes a file system that the README names is there.
         missing = root.run(["sh", "-c", "command -v iozone mkfs.xfs docker"], check=False)
         assert missing.stdout == ""
-        taken = walk(root, "The benchmark tools are installed")
-        taken.walk()
-        said = taken.first_printed
-        assert "Making the virtual environment" in said
+        the_walk = walk(root, "The benchmark tools are installed")
+        the_walk.walk()
+        output = the_walk.first_printed
+        assert "Making the virtual environment" in output
         assert _installers(root) == {"pip": _pinned("pip")}
-        assert "No Docker daemon answers. This host lacks" in said
+        assert "No Docker daemon answers. This host lacks" in output
         # The second start, which the walk ended with, is at work.
-        taken.site.a_second_one_is_refused()
-        taken.site.a_crashed_worker_comes_back()
-        taken.site.end(signal.SIGTERM)
+        the_walk.site.a_second_one_is_refused()
+        the_walk.site.a_crashed_worker_comes_back()
+        the_walk.site.end(signal.SIGTERM)
         kept_environment.keep_environment(root, CHECKOUT)
-        print(taken.took, file=sys.stderr)
+        print(the_walk.took, file=sys.stderr)
 
 
 def _installers(root: BareRoot) -> dict[str, str]:
     """What Python brings along in its own version: {name: version} in the environment."""
     library = root.folder / CHECKOUT.lstrip("/") / ".venv/lib"
     (packages,) = library.glob("python3*/site-packages")
-    found = {dist.name: dist.version for dist in distributions(path=[str(packages)])}
-    return {name: found[name] for name in ("pip", "setuptools", "wheel") if name in found}
+    versions = {dist.name: dist.version for dist in distributions(path=[str(packages)])}
+    return {name: versions[name] for name in ("pip", "setuptools", "wheel") if name in versions}
 
 
 def _pinned(name: str) -> str:
-    found = re.search(rf"^{name}==(\S+)", (ROOT / "requirements.txt").read_text(), re.M)
-    assert found
-    return found[1]
+    match = re.search(rf"^{name}==(\S+)", (ROOT / "requirements.txt").read_text(), re.M)
+    assert match
+    return match[1]
 
 
 def test_with_docker(walk: Callable[..., Walk]) -> None:
@@ -98,16 +98,16 @@ def test_with_docker(walk: Callable[..., Walk]) -> None:
         kept_environment.load_environment(root, CHECKOUT)
         with _docker_daemon(root):
             env = {"FSBENCH_DATA": "/root/its data", **kept_image.environment(root)}
-            taken = walk(root, "Runs are carried out in containers from now on", **env)
-            taken.measure()
-            assert "The benchmark image is ready" in taken.first_printed
-            taken.site.end(signal.SIGINT)
+            the_walk = walk(root, "Runs are carried out in containers from now on", **env)
+            the_walk.measure()
+            assert "The benchmark image is ready" in the_walk.first_printed
+            the_walk.site.end(signal.SIGINT)
             # The container brought it all: nothing was installed on the host.
             missing = root.run(["sh", "-c", "command -v iozone mkfs.xfs"], check=False)
             assert missing.stdout == ""
             assert root.run(["docker", "ps", "--all", "--quiet"]).stdout == ""
             kept_image.forget_image(root)
-            print(taken.took, file=sys.stderr)
+            print(the_walk.took, file=sys.stderr)
         kept_image.keep_layers(daemon / "data")
 
 

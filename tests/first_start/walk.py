@@ -43,7 +43,7 @@ class Walk:
         """From the first start to the last run: where these are carried out is what differs."""
         self._take(self._start, None, self._order, self._watch, None, None)
         self._all_are_done("Its job")
-        (study,) = {one["slug"] for one in self.site.read("/studies")} - PUBLISHED
+        (study,) = {study["slug"] for study in self.site.read("/studies")} - PUBLISHED
         for test in ("write", "random_read"):
             (table,) = self.site.read(f"/deltas?study={study}&test={test}&category=overall")[
                 "tables"
@@ -77,9 +77,9 @@ class Walk:
         pattern = re.sub(r"http://\S+?(?=\\n)", r"(http://\\S+)", pattern)
         pattern = re.sub(r"password\\ \w+", r"password (\\S+)", pattern).replace(r"\ ", r"\s+")
         pattern = re.sub(r"(\\s\+)+", r"\\s+", pattern)
-        found = re.search(pattern, self.site.printed())
-        assert found, f"not printed: {pattern}\n{self.site.printed()}"
-        self.address, self.password = found.groups()
+        match = re.search(pattern, self.site.printed())
+        assert match, f"not printed: {pattern}\n{self.site.printed()}"
+        self.address, self.password = match.groups()
         assert self.address == f"http://127.0.0.1:{self.site.port}"
         health = self.site.read("/health")
         assert (health["status"], len(health["workers"])) == ("ok", 1), health

@@ -65,15 +65,15 @@ def kept_packages(root: BareRoot, cache: Path) -> Iterator[None]:
     """
     archives = root.folder / "var/cache/apt/archives"
     (_, own), (_, suite) = registries.release(), registries.bare_release()
-    kept = cache / ("apt" if suite == own else f"apt-{suite}")
-    kept.mkdir(exist_ok=True)
-    _link(kept, archives)
+    downloads = cache / ("apt" if suite == own else f"apt-{suite}")
+    downloads.mkdir(exist_ok=True)
+    _link(downloads, archives)
     yield
     if not list((root.folder / "var/lib/apt/lists").glob("*_Packages*")):
         return  # nothing was installed, so nothing is known of what the mirror has
     root.run(["apt-get", "autoclean"])
-    _link(archives, kept)
-    for path in kept.glob("*.deb"):
+    _link(archives, downloads)
+    for path in downloads.glob("*.deb"):
         if not (archives / path.name).exists():
             path.unlink(missing_ok=True)
 

@@ -148,8 +148,8 @@ def _detach_loops(folder: Path) -> None:
         capture_output=True,
         text=True,
     )
-    there = folder.stat().st_dev
-    device = f"{os.major(there)}:{os.minor(there)}"
+    device_number = folder.stat().st_dev
+    device = f"{os.major(device_number)}:{os.minor(device_number)}"
     loops = {
         int(loop["back-ino"]): loop["name"]
         for loop in (json.loads(listed.stdout)["loopdevices"] if listed.stdout.strip() else [])
@@ -175,10 +175,10 @@ def _remove_bridges(folder: Path) -> None:
     if not bridges:
         return
     databases = (path for place in _DATA for path in folder.glob(f"{place}/network/files/*.db"))
-    known = b"".join(path.read_bytes() for path in databases)
+    contents = b"".join(path.read_bytes() for path in databases)
     down, delete = 0x8914, 0x89A1  # SIOCSIFFLAGS and SIOCBRDELBR of linux/sockios.h
     for name in bridges:
-        if name.removeprefix("br-").encode() in known:
+        if name.removeprefix("br-").encode() in contents:
             with suppress(OSError), socket.socket() as any_socket:
                 fcntl.ioctl(any_socket, down, struct.pack("16sH14x", name.encode(), 0))
                 fcntl.ioctl(any_socket, delete, struct.pack("16s", name.encode()))

@@ -167,8 +167,8 @@ def bare_root(
         answer = keeper.stdout.readline()
         if not answer:
             raise ServiceFailed("the bare root did not start: see above")
-        there = json.loads(answer)
-        yield BareRoot(Path(there["folder"]), there["pid"])
+        started = json.loads(answer)
+        yield BareRoot(Path(started["folder"]), started["pid"])
     finally:
         keeper.stdin.close()  # its sign to end everything
         _wait_whatever_comes(keeper)
@@ -187,28 +187,28 @@ def kept_root(with_packages: Sequence[str] = ()) -> Path:
     """The bare root as a tar, made when there is none yet. Raises ServiceFailed."""
     packages = (*PACKAGES, *with_packages)
     distribution, suite = registries.bare_release()
-    mirror = next(one for one in registries.bare_sources() if one.suite == suite)
+    mirror = next(source for source in registries.bare_sources() if source.suite == suite)
     # Ubuntu has python3-venv in universe.
     components = "main,universe" if distribution == "ubuntu" else "main"
     machine = os.uname().machine
     made_of = "\n".join((suite, components, mirror.address, machine, *packages, *UNREAD))
     cache = cache_folder()
-    kept = cache / f"bare-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.tar"
+    tar = cache / f"bare-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.tar"
     with (cache / "bare.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if kept.exists():
-            return kept
+        if tar.exists():
+            return tar
         print(f"Making a bare {suite} from {mirror.address} (about a minute)", flush=True)
-        unfinished = kept.with_suffix(".part")
+        unfinished = tar.with_suffix(".part")
         options = ("--variant=minbase", f"--components={components}")
         _run_alone(
             *("sh", "-ec", _MAKE, str(unfinished), _debootstrap(), *options),
             *(f"--include={','.join(packages)}", suite, "/mnt/root", mirror.address),
         )
-        unfinished.rename(kept)
+        unfinished.rename(tar)
         for old in sorted(cache.glob("bare-*.tar"), key=lambda path: path.stat().st_mtime)[:-6]:
             old.unlink()
-    return kept
+    return tar
 
 
 def _debootstrap() -> str:
@@ -246,9 +246,9 @@ def _files_of(source: Path) -> list[str]:
     if listed.returncode == 0:
         names = set(listed.stdout.split("\0")) - {""}
         return sorted(name for name in names if os.path.lexists(source / name))
-    made = {".git", ".venv", ".cache", "data", "__pycache__"}
+    generated = {".git", ".venv", ".cache", "data", "__pycache__"}
     return sorted(
         str(path.relative_to(source))
         for path in source.rglob("*")
-        if not path.is_dir() and not made & set(path.relative_to(source).parts)
+        if not path.is_dir() and not generated & set(path.relative_to(source).parts)
     )

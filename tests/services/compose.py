@@ -122,20 +122,20 @@ class Stack:
             *("--file", str(ROOT / "docker-compose.yml")),
         ]
         ours = re.compile(r"FSBENCH_|DJANGO_|DATABASE_URL|CELERY_|COMPOSE|PORT$")
-        kept = {name: value for name, value in os.environ.items() if not ours.match(name)}
-        self.environment = kept | {"DOCKER_HOST": docker_host}
+        inherited = {name: value for name, value in os.environ.items() if not ours.match(name)}
+        self.environment = inherited | {"DOCKER_HOST": docker_host}
 
-    def run(self, *argv: str, given: str = "") -> str:
+    def run(self, *argv: str, stdin: str = "") -> str:
         """What it printed. Raises ServiceFailed."""
         done = subprocess.run(
-            argv, env=self.environment, capture_output=True, text=True, input=given, timeout=600
+            argv, env=self.environment, capture_output=True, text=True, input=stdin, timeout=600
         )
         if done.returncode:
             raise ServiceFailed(f"{' '.join(argv)}: {done.stdout}\n{done.stderr}")
         return done.stdout
 
-    def compose(self, *argv: str, given: str = "") -> str:
-        return self.run(*self.command, *argv, given=given)
+    def compose(self, *argv: str, stdin: str = "") -> str:
+        return self.run(*self.command, *argv, stdin=stdin)
 
     def start(self) -> None:
         """As docs/deployment.md says; the LUN is listed before the worker first looks."""
@@ -199,11 +199,11 @@ class Stack:
 
 def first_sign_in(address: str, printed: str) -> Person:
     """The administrator who read the first password and chose another, as the site wants."""
-    found = re.findall(r"user admin, password (\S+)", printed)
-    assert len(found) == 1, printed
+    passwords = re.findall(r"user admin, password (\S+)", printed)
+    assert len(passwords) == 1, printed
     person = Person(address)
-    person.sign_in("admin", found[0])
-    person.choose_password(found[0], secrets.token_urlsafe(12))
+    person.sign_in("admin", passwords[0])
+    person.choose_password(passwords[0], secrets.token_urlsafe(12))
     return person
 
 
@@ -213,14 +213,14 @@ SECRETS = ("FSBENCH_SECRET_KEY", "FSBENCH_DB_PASSWORD", "FSBENCH_REDIS_PASSWORD"
 @contextmanager
 def stack(folder: Path, docker_host: str) -> Iterator[Stack]:
     """Start the stack; its images must be there. Raises ServiceFailed."""
-    there = Stack(folder, docker_host)
+    new_stack = Stack(folder, docker_host)
     try:
-        there.start()
-        yield there
+        new_stack.start()
+        yield new_stack
     finally:
         # The worker gives its loop device back.
         subprocess.run(
-            [*there.command, "down", "--volumes", "--timeout", "30"],
-            env=there.environment,
+            [*new_stack.command, "down", "--volumes", "--timeout", "30"],
+            env=new_stack.environment,
             capture_output=True,
         )

@@ -136,9 +136,9 @@ def _answers(docker: str, host: str) -> bool:
 
 def _remove_containers(docker: str, host: str) -> None:
     """A container left behind by a failed test would keep its mounts and its LUN."""
-    left = _docker(docker, host, "ps", "--all", "--quiet").stdout.split()
-    if left:
-        _docker(docker, host, "rm", "--force", "--volumes", *left)
+    containers = _docker(docker, host, "ps", "--all", "--quiet").stdout.split()
+    if containers:
+        _docker(docker, host, "rm", "--force", "--volumes", *containers)
 
 
 def _unmount_below(folder: Path) -> None:

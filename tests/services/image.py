@@ -61,10 +61,10 @@ def build_runner_image(docker_host: str) -> str:
     """
     if runner_store() is not None and _has(docker_host, IMAGE):
         return IMAGE
-    kept = _kept("runner", RUNNER_PARTS)
+    archive = _kept("runner", RUNNER_PARTS)
     build = [str(ROOT / "runner/image/build"), "--without-registry", IMAGE]
-    _load_or_build(docker_host, kept, build, [IMAGE])
-    _make_store(_runner_store(), kept)
+    _load_or_build(docker_host, archive, build, [IMAGE])
+    _make_store(_runner_store(), archive)
     return IMAGE
 
 
@@ -87,8 +87,8 @@ def _has(docker_host: str, *images: str) -> bool:
     return subprocess.run(argv, capture_output=True).returncode == 0
 
 
-def _oldest(folder: Path, pattern: str, kept: int) -> list[Path]:
-    return sorted(folder.glob(pattern), key=lambda path: path.stat().st_mtime)[:-kept]
+def _oldest(folder: Path, pattern: str, count: int) -> list[Path]:
+    return sorted(folder.glob(pattern), key=lambda path: path.stat().st_mtime)[:-count]
 
 
 def build_stack_images(docker_host: str) -> None:
@@ -99,32 +99,32 @@ def build_stack_images(docker_host: str) -> None:
     """
     build = [str(ROOT / "deploy/build")]
     if stack_store() is None or not _has(docker_host, *STACK_IMAGES):
-        kept = _kept("stack", STACK_PARTS)
-        _load_or_build(docker_host, kept, build, STACK_IMAGES)
+        archive = _kept("stack", STACK_PARTS)
+        _load_or_build(docker_host, archive, build, STACK_IMAGES)
         benchmark = _kept("runner", RUNNER_PARTS)
         if benchmark.exists():
-            _make_store(_stack_store(), benchmark, kept)
+            _make_store(_stack_store(), benchmark, archive)
     with _only_one() as folder:
         _run(docker_host, *build, "application", env=_environment(folder))
 
 
-def _load_or_build(docker_host: str, kept: Path, build: list[str], images: list[str]) -> None:
+def _load_or_build(docker_host: str, archive: Path, build: list[str], images: list[str]) -> None:
     """Who builds waits for the others who do; who finds it built waits for nobody."""
-    if not kept.exists():
+    if not archive.exists():
         with _only_one() as folder:
-            if not kept.exists():
+            if not archive.exists():
                 _run(docker_host, *build, env=_environment(folder))
-                _keep(docker_host, kept, images)
+                _keep(docker_host, archive, images)
                 return
-    _run(docker_host, "docker", "load", "--input", str(kept))
+    _run(docker_host, "docker", "load", "--input", str(archive))
 
 
-def _keep(docker_host: str, kept: Path, images: list[str]) -> None:
-    unfinished = kept.with_suffix(".part")
+def _keep(docker_host: str, archive: Path, images: list[str]) -> None:
+    unfinished = archive.with_suffix(".part")
     _run(docker_host, "docker", "save", "--output", str(unfinished), *images)
-    unfinished.rename(kept)
+    unfinished.rename(archive)
     # Branches that are worked on side by side do not take each other's away.
-    for old in _oldest(kept.parent, f"{kept.name.partition('-')[0]}-*.tar", 3):
+    for old in _oldest(archive.parent, f"{archive.name.partition('-')[0]}-*.tar", 3):
         old.unlink()
 
 

@@ -33,8 +33,8 @@ def unpacked(package: Package, cache: Path) -> Kernel:
 
     ``package`` is that file, or a link to it or a copy of it.
     """
-    kept = _kept_kernel(package.path.resolve())
-    shutil.copytree(kept, cache / package.digest)
+    folder = _kept_kernel(package.path.resolve())
+    shutil.copytree(folder, cache / package.digest)
     return kernels.unpacked_kernel(package, cache)
 
 
@@ -44,10 +44,10 @@ def _kept_kernel(path: Path) -> Path:
     folder = cache_folder() / f"unpacked-{made_by}-{path.stem}-{status.st_size}"
     if not folder.exists():
         with TemporaryDirectory(dir=cache_folder(), prefix="unpacking-") as work:
-            made = kernels.unpacked_kernel(Package(path.stem, path, "kernel"), Path(work))
+            kernel = kernels.unpacked_kernel(Package(path.stem, path, "kernel"), Path(work))
             with suppress(OSError):  # another process was quicker
-                made.folder.rename(folder)
+                kernel.folder.rename(folder)
         others = cache_folder().glob("unpacked-*")
-        for old in sorted(others, key=lambda one: one.stat().st_mtime)[:-2]:
+        for old in sorted(others, key=lambda other: other.stat().st_mtime)[:-2]:
             shutil.rmtree(old, ignore_errors=True)
     return folder

@@ -27,12 +27,12 @@ class ServiceFailed(RuntimeError):
 def program(name: str, package: str, folders: Sequence[str] = ()) -> str:
     """The program's path, looked for in PATH, sbin and ``folders``. Raises ServiceFailed."""
     places = [*folders, "/usr/local/sbin", "/usr/sbin", "/sbin"]
-    found = shutil.which(name) or shutil.which(name, path=":".join(places))
-    if found is None:
+    path = shutil.which(name) or shutil.which(name, path=":".join(places))
+    if path is None:
         raise ServiceFailed(
             f"{name} is not installed (Debian package {package}): run tests/services/install.sh"
         )
-    return found
+    return path
 
 
 class Service:

@@ -55,26 +55,30 @@ def bare_release() -> tuple[str, str]:
 
 def bare_sources() -> list[Source]:
     """The same mirrors with the release of bare roots. Raises ServiceFailed."""
-    (_, own), (_, wanted) = release(), bare_release()
-    return [replace(one, suite=wanted + one.suite.removeprefix(own)) for one in sources()]
+    (_, own), (_, suite) = release(), bare_release()
+    return [replace(source, suite=suite + source.suite.removeprefix(own)) for source in sources()]
 
 
 def sources() -> list[Source]:
     """Those of the distribution itself, in either of apt's notations. Raises ServiceFailed."""
     _, name = release()
     folder = Path("/etc/apt/sources.list.d")
-    found: list[Source] = []
+    configured: list[Source] = []
     for path in sorted(folder.glob("*.sources")):
         for stanza in re.split(r"\n\s*\n", path.read_text()):
-            found += _of_stanza(stanza)
+            configured += _of_stanza(stanza)
     for path in (Path("/etc/apt/sources.list"), *sorted(folder.glob("*.list"))):
         if path.exists():
-            found += _of_lines(path.read_text())
+            configured += _of_lines(path.read_text())
     own = re.compile(rf"{re.escape(name)}([-/](updates|security))?")
-    kept = [one for one in found if own.fullmatch(one.suite) and "main" in one.components.split()]
-    if not any(one.suite == name for one in kept):
+    usable = [
+        source
+        for source in configured
+        if own.fullmatch(source.suite) and "main" in source.components.split()
+    ]
+    if not any(source.suite == name for source in usable):
         raise ServiceFailed(f"no source of apt on this host has the suite {name} with main")
-    return kept
+    return usable
 
 
 def _of_stanza(stanza: str) -> Iterator[Source]:
@@ -102,9 +106,9 @@ def _of_stanza(stanza: str) -> Iterator[Source]:
 
 def _of_lines(text: str) -> Iterator[Source]:
     for line in text.splitlines():
-        found = re.match(r"deb\s+(?:\[([^]]*)\]\s+)?(\S+)\s+(\S+)\s+([^#]+)", line.strip())
-        if found:
-            options, address, suite, components = found.groups(default="")
+        match = re.match(r"deb\s+(?:\[([^]]*)\]\s+)?(\S+)\s+(\S+)\s+([^#]+)", line.strip())
+        if match:
+            options, address, suite, components = match.groups(default="")
             yield Source(options.strip(), address, suite, components.strip())
 
 
@@ -115,9 +119,9 @@ def environment() -> dict[str, str]:
 
 def write_into(root: Path) -> None:
     """Put what this host has configured into a Debian root. Certificates are then in its bundle."""
-    (root / "etc/apt/sources.list").write_text("".join(f"{one}\n" for one in bare_sources()))
-    for one in bare_sources():
-        for key in re.findall(r"signed-by=([^\s,]+)", one.options):
+    (root / "etc/apt/sources.list").write_text("".join(f"{source}\n" for source in bare_sources()))
+    for source in bare_sources():
+        for key in re.findall(r"signed-by=([^\s,]+)", source.options):
             _copy_where_missing(Path(key), root)
     dumped = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True)
     chosen = [line for line in dumped.stdout.splitlines() if _ACQUIRE.match(line)]

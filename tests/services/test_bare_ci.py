@@ -47,5 +47,5 @@ def test_without_root_it_runs_here_and_says_so(
     with pytest.raises(SystemExit):
         bare_ci.main([])
     assert ran == [["make", "test"]]
-    said = capsys.readouterr().out.splitlines()
-    assert said == ["Not root: the tests run on this host itself, not in a bare root."]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["Not root: the tests run on this host itself, not in a bare root."]

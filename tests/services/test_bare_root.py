@@ -21,8 +21,8 @@ pytestmark = pytest.mark.root
 
 @pytest.fixture(scope="module")
 def root() -> Iterator[BareRoot]:
-    with bare_root() as there:
-        yield there
+    with bare_root() as bare:
+        yield bare
 
 
 def until(true: Callable[[], object]) -> None:
@@ -188,8 +188,8 @@ def test_another_release_comes_from_the_same_mirrors(monkeypatch: pytest.MonkeyP
     )
     monkeypatch.setenv("FSBENCH_BARE_SUITE", "next")
     assert registries.bare_release() == (distribution, "next")
-    suites = [one.suite for one in registries.sources()]
+    suites = [source.suite for source in registries.sources()]
     assert own in suites
-    assert [one.suite for one in registries.bare_sources()] == [
+    assert [source.suite for source in registries.bare_sources()] == [
         suite.replace(own, "next") for suite in suites
     ]

@@ -42,18 +42,18 @@ class Machine:
         self.address = f"http://127.0.0.1:{self.port}"
         self.subnet = f"10.212.{os.getpid() % 200}.0/24"
 
-    def docker(self, *argv: str, given: bytes = b"") -> str:
+    def docker(self, *argv: str, stdin: bytes = b"") -> str:
         """What it printed. Raises ServiceFailed."""
         done = subprocess.run(
-            ["docker", *argv], env=self.environment, capture_output=True, input=given, timeout=600
+            ["docker", *argv], env=self.environment, capture_output=True, input=stdin, timeout=600
         )
         if done.returncode:
-            said = (done.stdout + done.stderr).decode(errors="replace")
-            raise ServiceFailed(f"docker {' '.join(argv)}: {said}")
+            output = (done.stdout + done.stderr).decode(errors="replace")
+            raise ServiceFailed(f"docker {' '.join(argv)}: {output}")
         return done.stdout.decode(errors="replace")
 
-    def run(self, *argv: str, given: str = "") -> str:
-        return self.docker("exec", "-i", NAME, *argv, given=given.encode())
+    def run(self, *argv: str, stdin: str = "") -> str:
+        return self.docker("exec", "-i", NAME, *argv, stdin=stdin.encode())
 
     def says(self, *argv: str) -> str:
         """The same, whether or not it succeeds: `systemctl is-active` fails to say *inactive*."""
@@ -93,12 +93,12 @@ class Machine:
         words = {name: secrets.token_hex(32) for name in ("key", "database", "broker")}
         self.run(
             *("runuser", "-u", "postgres", "--", "psql", "--quiet"),
-            given=f"CREATE USER fsbench PASSWORD '{words['database']}';\n"
+            stdin=f"CREATE USER fsbench PASSWORD '{words['database']}';\n"
             "CREATE DATABASE fsbench OWNER fsbench;\n",
         )
-        self.run("tee", "-a", "/etc/redis/redis.conf", given=f"requirepass {words['broker']}\n")
+        self.run("tee", "-a", "/etc/redis/redis.conf", stdin=f"requirepass {words['broker']}\n")
         self.run("systemctl", "restart", "redis-server")
-        self.docker("cp", "-", f"{NAME}:/opt/fsbench", given=_checkout())
+        self.docker("cp", "-", f"{NAME}:/opt/fsbench", stdin=_checkout())
         python = "/opt/fsbench/.venv/bin/python"
         folders = ("/opt/fsbench/fsbench_web", "/opt/fsbench/runner")
         self.run("env", "PYTHONDONTWRITEBYTECODE=", python, "-m", "compileall", "-q", *folders)
@@ -113,13 +113,13 @@ class Machine:
             "FSBENCH_WEB_PROCESSES": "2",
         }
         lines = "".join(f"{name}={value}\n" for name, value in settings.items())
-        self.run("sh", "-c", "umask 077; cat >/etc/fsbench/environment", given=lines)
+        self.run("sh", "-c", "umask 077; cat >/etc/fsbench/environment", stdin=lines)
         self.run("useradd", "--system", "--home-dir", "/var/lib/fsbench-web", "fsbench")
         self.run("sh", "-c", "cp /opt/fsbench/deploy/systemd/* /etc/systemd/system/")
         self.run("install", "-d", "/etc/systemd/system/fsbench-web.socket.d")
-        self.run("tee", "/etc/systemd/system/fsbench-web.socket.d/override.conf", given=PORT)
+        self.run("tee", "/etc/systemd/system/fsbench-web.socket.d/override.conf", stdin=PORT)
         self.run("install", "-d", "-m", "700", "/var/lib/fsbench")
-        self.run("sh", "-c", "umask 077; cat >/var/lib/fsbench/luns.toml", given=LUN)
+        self.run("sh", "-c", "umask 077; cat >/var/lib/fsbench/luns.toml", stdin=LUN)
         self.run("systemctl", "daemon-reload")
         self.run("systemctl", "enable", "--now", "fsbench-web.socket", "fsbench-web")
         self.run("systemctl", "enable", "--now", "fsbench-worker")
@@ -187,10 +187,10 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
 @contextmanager
 def machine(docker_host: str) -> Iterator[Machine]:
     """A machine on which web and worker run. Raises ServiceFailed."""
-    there = Machine(docker_host)
+    new_machine = Machine(docker_host)
     try:
-        there.boot()
-        there.install()
-        yield there
+        new_machine.boot()
+        new_machine.install()
+        yield new_machine
     finally:
-        there.remove()
+        new_machine.remove()
