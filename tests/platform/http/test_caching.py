@@ -10,10 +10,10 @@ from django.test import Client, RequestFactory
 from fsbench_web.accounts.models import Visibility
 from fsbench_web.platform.http.caching import closed
 from fsbench_web.studies.models import Study
-from tests.test_rights import API_CALLS, EVERY, OTHER, ada, everything, there
+from tests.test_rights import API_CALLS, EVERY, OTHER, ada, everything, ids
 
 pytestmark = pytest.mark.django_db
-__all__ = ["ada", "everything", "there"]
+__all__ = ["ada", "everything", "ids"]
 
 # Of a public permalink, and without a name of whoever asks: chats and wikis keep them.
 SAME_FOR_ALL = {"favicon.ico", "p/<slug:key>/picture.png", "p/<slug:key>/embed/"}
@@ -47,18 +47,18 @@ def walked(client: Client, fields: dict[str, object]) -> dict[str, Any]:
 
 @pytest.mark.same_on_any_database
 @pytest.mark.parametrize("who", ["a stranger", "whose all of it is"])
-def test_every_address_is_closed_to_caches(who: str, ada: User, there: dict[str, object]) -> None:
+def test_every_address_is_closed_to_caches(who: str, ada: User, ids: dict[str, object]) -> None:
     client = Client()
     if who != "a stranger":
         client.force_login(ada)
-    for route, response in walked(client, there).items():
+    for route, response in walked(client, ids).items():
         if route in SAME_FOR_ALL and who == "a stranger":
             assert "public" in directives(response), route
         elif route not in SAME_FOR_ALL:
             assert is_closed(response), (route, response.headers["Cache-Control"])
 
 
-def test_nothing_of_a_hidden_study_is_kept(ada: User, there: dict[str, object]) -> None:
+def test_nothing_of_a_hidden_study_is_kept(ada: User, ids: dict[str, object]) -> None:
     Study.objects.filter(slug="lab").update(visibility=Visibility.PRIVATE, created_by=ada)
     client = Client()
     client.force_login(ada)
@@ -83,7 +83,7 @@ def test_nothing_of_a_hidden_study_is_kept(ada: User, there: dict[str, object]) 
         "/api/v1/studies/lab",
     ]
     for address in addresses:
-        response = client.get(address.format(**there))
+        response = client.get(address.format(**ids))
         assert response.status_code == 200, address
         assert is_closed(response), address
         assert "public" not in directives(response), address
