@@ -32,7 +32,7 @@ class Command:
     token: str = ""
 
     def environment(self, **more: str) -> dict[str, str]:
-        said = {
+        variables = {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(CLIENT),
             "HOME": str(self.home),
@@ -40,7 +40,7 @@ class Command:
             "LANG": "C.UTF-8",
             **({"FSBENCH_TOKEN": self.token} if self.token else {}),
         }
-        return {name: value for name, value in (said | more).items() if value}
+        return {name: value for name, value in (variables | more).items() if value}
 
     def __call__(
         self, *arguments: object, stdin: str = "", **environment: str
@@ -69,7 +69,7 @@ class Command:
             close_fds=True,
         )
         os.close(slave)
-        seen, deadline = b"", time.monotonic() + 120
+        screen, deadline = b"", time.monotonic() + 120
         while time.monotonic() < deadline:
             if select.select([master], [], [], 0.2)[0]:
                 try:
@@ -78,14 +78,14 @@ class Command:
                     break
                 if not piece:
                     break
-                seen += piece
-                if typed and b"go on:" in seen:
+                screen += piece
+                if typed and b"go on:" in screen:
                     os.write(master, typed.encode() + b"\n")
                     typed = ""
             elif process.poll() is not None:
                 break
         os.close(master)
-        return process.wait(30), seen.decode()
+        return process.wait(30), screen.decode()
 
 
 @pytest.fixture

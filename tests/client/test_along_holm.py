@@ -10,16 +10,18 @@ from tests.client.conftest import CLIENT
 
 def row(name: str, *changes: tuple[float, bool], result: str = "") -> dict[str, Any]:
     """A judged line with changes of (p-value, whether it got slower), the oldest first."""
-    found = [
+    judged = [
         {"p_value": p, "is_slower": slower, "to": str(place), "change_percent": -12.0}
         for place, (p, slower) in enumerate(changes)
     ]
-    said = result or ("no change" if not found else "fell" if found[-1]["is_slower"] else "rose")
+    outcome = result or (
+        "no change" if not judged else "fell" if judged[-1]["is_slower"] else "rose"
+    )
     return {
         "configuration": name,
-        "changes": found,
-        "change": found[-1] if found else None,
-        "result": said,
+        "changes": judged,
+        "change": judged[-1] if judged else None,
+        "result": outcome,
         "reason": "",
     }
 
@@ -31,7 +33,7 @@ def corrected(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
 
 
 def results(rows: list[dict[str, Any]]) -> list[str]:
-    return [one["result"] for one in rows]
+    return [line["result"] for line in rows]
 
 
 def test_one_line_is_judged_as_by_itself(corrected) -> None:  # type: ignore[no-untyped-def]
@@ -40,45 +42,45 @@ def test_one_line_is_judged_as_by_itself(corrected) -> None:  # type: ignore[no-
 
 
 def test_what_one_line_shows_may_be_chance_among_many(corrected) -> None:  # type: ignore[no-untyped-def]
-    found = corrected([row("a", (0.01, True)), *(row(str(n)) for n in range(9))])
-    assert results(found) == ["no change"] * 10
-    assert found[0]["change"] is None
-    assert found[0]["p_holm"] == pytest.approx(0.1)
-    assert found[0]["reason"] == (
+    rows = corrected([row("a", (0.01, True)), *(row(str(n)) for n in range(9))])
+    assert results(rows) == ["no change"] * 10
+    assert rows[0]["change"] is None
+    assert rows[0]["p_holm"] == pytest.approx(0.1)
+    assert rows[0]["reason"] == (
         "a change to slower at 0 is not sure among 10: p is 0.1 by Holm's correction, 0.01 by "
         "itself"
     )
 
 
 def test_a_sure_fall_stays_one_among_many(corrected) -> None:  # type: ignore[no-untyped-def]
-    found = corrected([row("a", (0.001, True)), *(row(str(n)) for n in range(9))])
-    assert results(found) == ["fell", *["no change"] * 9]
-    assert (found[0]["p_holm"], found[0]["tested"]) == (pytest.approx(0.01), 10)
-    assert found[1]["p_holm"] is None
+    rows = corrected([row("a", (0.001, True)), *(row(str(n)) for n in range(9))])
+    assert results(rows) == ["fell", *["no change"] * 9]
+    assert (rows[0]["p_holm"], rows[0]["tested"]) == (pytest.approx(0.01), 10)
+    assert rows[1]["p_holm"] is None
 
 
 def test_each_step_of_holm_is_a_line_less(corrected) -> None:  # type: ignore[no-untyped-def]
-    found = corrected([row("a", (0.02, True)), row("b", (0.001, False)), row("c", (0.03, True))])
-    assert results(found) == ["fell", "rose", "fell"]
-    assert [one["p_holm"] for one in found] == [pytest.approx(0.04), 0.003, pytest.approx(0.04)]
+    rows = corrected([row("a", (0.02, True)), row("b", (0.001, False)), row("c", (0.03, True))])
+    assert results(rows) == ["fell", "rose", "fell"]
+    assert [line["p_holm"] for line in rows] == [pytest.approx(0.04), 0.003, pytest.approx(0.04)]
 
 
 def test_lines_that_cannot_be_judged_are_not_tested(corrected) -> None:  # type: ignore[no-untyped-def]
-    found = corrected([row("a", (0.03, True)), row("b", result="not known")])
-    assert results(found) == ["fell", "not known"]
-    assert (found[0]["p_holm"], found[0]["tested"], found[1]["tested"]) == (0.03, 1, None)
+    rows = corrected([row("a", (0.03, True)), row("b", result="not known")])
+    assert results(rows) == ["fell", "not known"]
+    assert (rows[0]["p_holm"], rows[0]["tested"], rows[1]["tested"]) == (0.03, 1, None)
 
 
 def test_an_unsure_recovery_hides_no_sure_fall(corrected) -> None:  # type: ignore[no-untyped-def]
-    found = corrected([row("a", (1e-9, True), (0.03, False)), row("b")])
-    assert results(found) == ["fell", "no change"]
-    assert found[0]["change"]["to"] == "0"
-    assert found[0]["p_holm"] == pytest.approx(2e-9)
-    assert "a change to faster at 1 is not sure" in found[0]["reason"]
+    rows = corrected([row("a", (1e-9, True), (0.03, False)), row("b")])
+    assert results(rows) == ["fell", "no change"]
+    assert rows[0]["change"]["to"] == "0"
+    assert rows[0]["p_holm"] == pytest.approx(2e-9)
+    assert "a change to faster at 1 is not sure" in rows[0]["reason"]
 
 
 def test_the_least_sure_change_goes_first(corrected) -> None:  # type: ignore[no-untyped-def]
     """b's recovery is not sure; its fall before is, and then a's fall is one of two."""
-    found = corrected([row("a", (0.026, True)), row("b", (1e-9, True), (0.03, False))])
-    assert results(found) == ["fell", "fell"]
-    assert found[0]["p_holm"] == pytest.approx(0.026)
+    rows = corrected([row("a", (0.026, True)), row("b", (1e-9, True), (0.03, False))])
+    assert results(rows) == ["fell", "fell"]
+    assert rows[0]["p_holm"] == pytest.approx(0.026)

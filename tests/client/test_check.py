@@ -37,8 +37,8 @@ def test_it_fails_where_something_fell_significantly(
 ) -> None:
     measured("Release", ext4=BASE)
     measured("Nightly", ext4=nightly)
-    found, out, err = check(fsbench, "--contender", "nightly")
-    assert (found, says in out) == (code, True), out + err
+    exit_code, out, err = check(fsbench, "--contender", "nightly")
+    assert (exit_code, says in out) == (code, True), out + err
     assert "\x1b" not in out
 
 
@@ -69,9 +69,9 @@ def test_the_margin_is_the_callers_and_the_verdict_the_sites(
     measured("Nightly", ext4=[95.0, 95.2, 95.1, 95.3])
     assert check(fsbench, "--margin", "2")[0] == 1
     code, out, _ = check(fsbench, "--margin", "2", "--json")
-    said = json.loads(out)
-    (row,) = said["rows"]
-    assert (code, said["exit_code"], row["result"]) == (1, 1, "fell")
+    report = json.loads(out)
+    (row,) = report["rows"]
+    assert (code, report["exit_code"], row["result"]) == (1, 1, "fell")
     assert row["verdict"]["status"] == "significant"
     assert row["change_percent"] < 0
 

@@ -93,12 +93,12 @@ def test_lists_are_aligned_and_whole_in_a_pipe(fsbench: Command, measured: Measu
     assert "\x1b" not in done.stdout
     place = header.index("runs")
     assert rows[0][place : place + 4] == "   2"
-    for what in ("runs", "luns", "workers", "workloads", "hardware"):
-        done = fsbench("list", what)
+    for kind in ("runs", "luns", "workers", "workloads", "hardware"):
+        done = fsbench("list", kind)
         assert done.returncode == 0, done.stderr
-        assert len(done.stdout.splitlines()) > 1, what
-        found = json.loads(fsbench("list", what, "--json").stdout)
-        assert len(found) == len(done.stdout.splitlines()) - 1, what
+        assert len(done.stdout.splitlines()) > 1, kind
+        entries = json.loads(fsbench("list", kind, "--json").stdout)
+        assert len(entries) == len(done.stdout.splitlines()) - 1, kind
     assert "1.0 GiB" in fsbench("list", "luns").stdout
     assert fsbench("list", "runs", "--filesystem", "xfs").stdout.count("done") == 1
     none = fsbench("list", "runs", "--state", "failed")
@@ -108,10 +108,10 @@ def test_lists_are_aligned_and_whole_in_a_pipe(fsbench: Command, measured: Measu
 def test_a_terminal_gets_colours_and_what_fits(fsbench: Command, measured: Measured) -> None:
     long = "A study with a name so long that no terminal of eighty columns would ever show it all"
     measured(long, ext4=[100])
-    code, seen = fsbench.on_terminal("list", "studies", columns=80)
+    code, screen = fsbench.on_terminal("list", "studies", columns=80)
     assert code == 0
-    assert "\x1b[1m" in seen
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", seen)
+    assert "\x1b[1m" in screen
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", screen)
     assert all(len(line) <= 80 for line in plain.splitlines())
     assert "…" in plain
     _, without = fsbench.on_terminal("list", "studies", NO_COLOR="1")
@@ -164,8 +164,8 @@ def test_deltas_are_those_of_the_site(fsbench: Command, measured: Measured) -> N
     assert (delta1[0].isdigit(), delta2[0], change[0]) == (True, "−", "−")
     assert "baseline" in best
     assert header.split()[0] == "filesystem"
-    said = json.loads(fsbench("deltas", *query, "--json").stdout)
-    assert [row["contender"] for row in said["tables"][0]["rows"]] == ["xfs", "ext4"]
+    deltas = json.loads(fsbench("deltas", *query, "--json").stdout)
+    assert [row["contender"] for row in deltas["tables"][0]["rows"]] == ["xfs", "ext4"]
     nothing = fsbench("deltas", "--study", "lab", "--test", "read")
     assert (nothing.returncode, nothing.stdout) == (0, "")
 
@@ -181,8 +181,8 @@ def test_exports_are_files(fsbench: Command, measured: Measured, tmp_path: Path)
     done = fsbench("export", "xlsx", "--study", "lab", "-o", book)
     assert done.returncode == 0, done.stderr
     assert zipfile.is_zipfile(book)
-    code, seen = fsbench.on_terminal("export", "xlsx", "--study", "lab")
-    assert (code, "-o FILE" in seen) == (2, True)
+    code, screen = fsbench.on_terminal("export", "xlsx", "--study", "lab")
+    assert (code, "-o FILE" in screen) == (2, True)
 
 
 @pytest.mark.install
@@ -208,10 +208,10 @@ def test_pip_installs_it_with_nothing_else(tmp_path: Path) -> None:
 
 
 def test_it_imports_nothing_but_python() -> None:
-    known = {*sys.stdlib_module_names, "fsbench"}
+    allowed = {*sys.stdlib_module_names, "fsbench"}
     for path in (CLIENT / "fsbench").glob("*.py"):
         for name in re.findall(r"^(?:from|import) (\w+)", path.read_text(), re.M):
-            assert name in known, (path, name)
+            assert name in allowed, (path, name)
 
 
 def test_an_import_lists_ten_runs_and_leads_to_the_others(fsbench: Command, tmp_path: Path) -> None:
@@ -219,22 +219,22 @@ def test_an_import_lists_ten_runs_and_leads_to_the_others(fsbench: Command, tmp_
         text = f"test,value,unit\nuntar,{number}.5,s\n"
         (tmp_path / f"run{number}.csv").write_text(text)
     many = sorted(tmp_path.glob("*.csv"))
-    what = ("--filesystem", "xfs", "--configuration", "xfs")
-    done = fsbench("import", *many, "--study", "Lab", *what)
+    options = ("--filesystem", "xfs", "--configuration", "xfs")
+    done = fsbench("import", *many, "--study", "Lab", *options)
     lines = done.stdout.splitlines()
     stored = Import.objects.get().pk
     assert lines[0] == f"Import {stored}: 12 runs stored."
     assert lines[1] == f"{fsbench.site}/runs/{min(Run.objects.values_list('pk', flat=True))}/"
     assert lines[11:] == [f"… and 2 more: {fsbench.site}/imports/{stored}/"]
-    alone = fsbench("import", many[0], "--study", "Other", *what)
+    alone = fsbench("import", many[0], "--study", "Other", *options)
     assert ": 1 run stored." in alone.stdout
 
 
 def test_what_jobs_were_called_before_is_taken_and_not_shown(fsbench: Command) -> None:
-    shown = fsbench("--help").stdout + fsbench("show", "--help").stdout
-    assert "sweep" not in shown
-    assert re.search(r"^ +run ", shown, re.MULTILINE) is None
-    assert "submit" in shown
+    help_text = fsbench("--help").stdout + fsbench("show", "--help").stdout
+    assert "sweep" not in help_text
+    assert re.search(r"^ +run ", help_text, re.MULTILINE) is None
+    assert "submit" in help_text
     for words in (("run", "/none"), ("submit", "/none")):
         assert "/none" in fsbench(*words).stderr
     for words in (("show", "--sweep", 4711), ("show", "--job", 4711)):

@@ -36,15 +36,15 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """What the command prints, as files; made without any site."""
     folder = tmp_path_factory.mktemp("completion")
     fsbench = Command("", folder)
-    found = {}
+    scripts = {}
     for shell in ("bash", "zsh", "fish"):
         done = fsbench("completion", shell)
         assert (done.returncode, done.stderr) == (0, "")
-        found[shell] = folder / f"fsbench.{shell}"
-        found[shell].write_text(done.stdout)
+        scripts[shell] = folder / f"fsbench.{shell}"
+        scripts[shell].write_text(done.stdout)
     (folder / "results").mkdir()
     (folder / "results" / "night.csv").touch()
-    return found
+    return scripts
 
 
 def completed(texts: dict[str, Path], shell: str, *words: str) -> set[str]:

@@ -84,12 +84,12 @@ def test_a_certificate_that_is_not_trusted_is_said_in_words(tmp_path: Path) -> N
         assert f"The certificate of {url} is not trusted" in unknown.stderr
         assert "--ca-file" in unknown.stderr
         assert "CERTIFICATE_VERIFY_FAILED" not in unknown.stderr
-        said = fsbench("whoami", "--url", url, "--ca-file", tmp_path / "127.0.0.1.crt")
-        assert said.returncode == 0, said.stderr
+        trusted = fsbench("whoami", "--url", url, "--ca-file", tmp_path / "127.0.0.1.crt")
+        assert trusted.returncode == 0, trusted.stderr
         ca_file = str(tmp_path / "127.0.0.1.crt")
         assert fsbench("whoami", "--url", url, FSBENCH_CA_FILE=ca_file).returncode == 0
-        kept = fsbench("login", "--url", url, "--ca-file", ca_file, stdin="fsb_x\n")
-        assert kept.returncode == 0, kept.stderr
+        login = fsbench("login", "--url", url, "--ca-file", ca_file, stdin="fsb_x\n")
+        assert login.returncode == 0, login.stderr
         # Another's authority is none, whatever the system trusts.
         wrong = fsbench("whoami", "--url", url, "--ca-file", tmp_path / "elsewhere.example.crt")
         assert (wrong.returncode, "is that the right file?" in wrong.stderr) == (7, True)

@@ -92,9 +92,9 @@ def hostile(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Command]
 def test_nothing_of_it_is_obeyed_or_taken_for_a_verdict(hostile: Command) -> None:
     for command in COMMANDS:
         done = hostile(*command.split())
-        said = done.stdout + done.stderr
-        assert not set("\x1b\x07\u202e\x9b") & set(said), (command, said)
-        assert "Traceback" not in said, (command, said)
-        assert done.returncode != 1, (command, said)
+        output = done.stdout + done.stderr
+        assert not set("\x1b\x07\u202e\x9b") & set(output), (command, output)
+        assert "Traceback" not in output, (command, output)
+        assert done.returncode != 1, (command, output)
         if command.startswith("check"):
-            assert done.returncode in (3, 4), (command, said)
+            assert done.returncode in (3, 4), (command, output)

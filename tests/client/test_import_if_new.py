@@ -26,8 +26,8 @@ def test_what_is_there_already_is_passed_over(fsbench: Command, tmp_path: Path) 
     (tmp_path / "2.csv").write_text("test,value,unit\nuntar,1.50,s\n")
     (tmp_path / "3.csv").write_text("test,value,unit\nuntar,2.5,s\n")
     both = fsbench("import", *sorted(tmp_path.glob("[23].csv")), *OF, "--if-new", "--json")
-    said = json.loads(both.stdout)
-    assert (len(said["runs"]), said["known"]) == (1, [{"file": "2.csv", "run": run}])
+    report = json.loads(both.stdout)
+    assert (len(report["runs"]), report["known"]) == (1, [{"file": "2.csv", "run": run}])
     assert Run.objects.count() == 2
     # A file that is wrong is refused all the same, and two that are the same are no repeat.
     (tmp_path / "4.csv").write_text("test,value,unit\nuntar,fast,s\n")

@@ -28,7 +28,7 @@ class Answering:
     def __init__(self, answer: dict[str, Any]) -> None:
         self.answer = answer
 
-    def get(self, *asked: object) -> dict[str, Any]:
+    def get(self, *arguments: object) -> dict[str, Any]:
         return self.answer
 
     def upload(self, *sent: object) -> dict[str, Any]:
@@ -43,8 +43,8 @@ def test_an_import_says_how_the_importer_failed(
     table = tmp_path / "1.csv"
     table.touch()
     failed = {"state": "failed", "problems": [], "report": {"reason": "The importer failed: x."}}
-    given = dict.fromkeys((*account.FIELDS, "if_new", "strict", "ignore_columns", "preview"))
-    options = argparse.Namespace(**given, paths=[table])
+    defaults = dict.fromkeys((*account.FIELDS, "if_new", "strict", "ignore_columns", "preview"))
+    options = argparse.Namespace(**defaults, paths=[table])
     assert account.import_files(Answering(failed), options) == 3
     assert "The importer failed: x." in capsys.readouterr().err
 
@@ -70,14 +70,14 @@ def test_it_says_what_was_emulated(
         for name in ("ext4", "xfs")
     ]
     table = {"test": "write", "category": "mean", "unit": "s", "lower_is_better": True}
-    found = {"by": "filesystem", "baseline": "ext4", "tables": [table | {"rows": rows}]}
+    comparison = {"by": "filesystem", "baseline": "ext4", "tables": [table | {"rows": rows}]}
     comparing = module("comparing")
-    given = dict.fromkeys(
+    options = dict.fromkeys(
         (*comparing.FILTERS, "along", "contender", "since", "level", "rule", "margin")
     )
-    given |= {"json": False, "baseline": "ext4", "allow_mixed": False}
-    answering = Answering(found | ({"emulated_left_out": left_out} if left_out else {}))
-    assert getattr(comparing, command)(answering, argparse.Namespace(**given)) == 0
+    options |= {"json": False, "baseline": "ext4", "allow_mixed": False}
+    answering = Answering(comparison | ({"emulated_left_out": left_out} if left_out else {}))
+    assert getattr(comparing, command)(answering, argparse.Namespace(**options)) == 0
     err = capsys.readouterr().err
     assert says in err
     assert bool(err) == bool(says)
@@ -94,11 +94,11 @@ def test_a_check_says_what_is_known_of_the_numbers_that_it_judged(
         for name, some in flags.items()
     ]
     table = {"test": "write", "category": "mean", "unit": "s", "lower_is_better": True}
-    found = {"by": "filesystem", "baseline": "ext4", "tables": [table | {"rows": rows}]}
+    comparison = {"by": "filesystem", "baseline": "ext4", "tables": [table | {"rows": rows}]}
     comparing = module("comparing")
-    given = dict.fromkeys((*comparing.FILTERS, "along", "since", "level", "rule", "margin"))
-    given |= {"json": False, "baseline": "ext4", "allow_mixed": False, "contender": ["xfs"]}
-    assert comparing.check(Answering(found), argparse.Namespace(**given)) == 1
+    options = dict.fromkeys((*comparing.FILTERS, "along", "since", "level", "rule", "margin"))
+    options |= {"json": False, "baseline": "ext4", "allow_mixed": False, "contender": ["xfs"]}
+    assert comparing.check(Answering(comparison), argparse.Namespace(**options)) == 1
     assert capsys.readouterr().err == "xfs is flagged: contended, drifted.\n"
 
 
@@ -121,9 +121,9 @@ class Listing:
         self.rows = [{"series": 1 + n, "configuration": f"c{n}"} for n in range(count)]
         self.tests, self.fell = tests, fell
 
-    def get(self, path: str, query: object = (), **said: Any) -> dict[str, Any]:
+    def get(self, path: str, query: object = (), **parameters: Any) -> dict[str, Any]:
         if path == "/history/lines":
-            part = self.rows[said["offset"] : said["offset"] + said["limit"]]
+            part = self.rows[parameters["offset"] : parameters["offset"] + parameters["limit"]]
             return {"total": len(self.rows), "lines": part}
         change = {
             **{"to": "2026-03-02", "p_value": 1e-9, "is_slower": True, "change_percent": -20.0},
@@ -131,15 +131,15 @@ class Listing:
         }
         return {
             **{"tests": {f"t{n}": ["total_average"] for n in range(self.tests)}, "unit": "KB/s"},
-            **{"category": "total_average", "test": said.get("test", "t0"), "problem": ""},
+            **{"category": "total_average", "test": parameters.get("test", "t0"), "problem": ""},
             **{"points": [{"name": f"2026-03-0{n}", "values": [1, 1]} for n in (1, 2)]},
-            "changes": [change] if said["series"] == 1 + self.fell else [],
-            "along": said["along"],
+            "changes": [change] if parameters["series"] == 1 + self.fell else [],
+            "along": parameters["along"],
         }
 
 
 def _along(**more: Any) -> argparse.Namespace:
-    said = {
+    options = {
         "study": ["lab"],
         "along": "date",
         "margin": 10,
@@ -147,7 +147,7 @@ def _along(**more: Any) -> argparse.Namespace:
         "level": None,
         "json": False,
     }
-    return argparse.Namespace(**{**said, "test": [], "category": [], **more})
+    return argparse.Namespace(**{**options, "test": [], "category": [], **more})
 
 
 def _checked(over_time: ModuleType, site: Listing, **more: Any) -> int:
@@ -166,10 +166,10 @@ def test_a_check_speaks_for_every_line(module: Module, capsys: Any, place: int) 
 
 def test_lines_that_came_in_another_order_are_no_list(module: Module) -> None:
     class Shuffled(Listing):
-        def get(self, path: str, query: object = (), **said: Any) -> dict[str, Any]:
-            found = super().get(path, query, **said)
+        def get(self, path: str, query: object = (), **parameters: Any) -> dict[str, Any]:
+            answer = super().get(path, query, **parameters)
             self.rows.insert(0, self.rows.pop())
-            return found
+            return answer
 
     with pytest.raises(ValueError, match="try again"):
         module("over_time").lines(Shuffled(600), _along())
@@ -180,8 +180,8 @@ def test_lines_that_came_in_another_order_are_no_list(module: Module) -> None:
 def test_tests_that_are_not_named_leave_no_verdict(module: Module, capsys: Any) -> None:
     over_time = module("over_time")
     assert _checked(over_time, Listing(1, tests=200)) == 4
-    said = capsys.readouterr()
-    assert "with --test" in said.err
-    assert "Nothing of what was looked at" in said.out
+    output = capsys.readouterr()
+    assert "with --test" in output.err
+    assert "Nothing of what was looked at" in output.out
     assert _checked(over_time, Listing(1, tests=200, fell=0)) == 1
     assert _checked(over_time, Listing(1, tests=200), test=["t0"]) == 0

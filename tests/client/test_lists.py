@@ -25,7 +25,7 @@ def test_hardware_is_that_of_the_study(fsbench: Command, ada: User) -> None:
             user=ada,
         )
     of_lab = json.loads(fsbench("list", "hardware", "--study", "lab", "--json").stdout)
-    assert [one["name"] for one in of_lab] == ["Rack 1"]
+    assert [profile["name"] for profile in of_lab] == ["Rack 1"]
     assert len(json.loads(fsbench("list", "hardware", "--json").stdout)) == 2
     none = fsbench("list", "hardware", "--study", "no-such")
     assert (none.returncode, "no study" in none.stderr) == (3, True)
@@ -34,12 +34,12 @@ def test_hardware_is_that_of_the_study(fsbench: Command, ada: User) -> None:
 def test_luns_are_those_of_the_worker(fsbench: Command) -> None:
     announced("bench-1", "lun1")
     announced("bench-2", "lun2")
-    found = json.loads(fsbench("list", "luns", "--worker", "bench-2", "--json").stdout)
-    assert [one["name"] for one in found] == ["lun2"]
+    luns = json.loads(fsbench("list", "luns", "--worker", "bench-2", "--json").stdout)
+    assert [lun["name"] for lun in luns] == ["lun2"]
 
 
 @pytest.mark.parametrize(
-    ("what", "option", "says"),
+    ("kind", "option", "says"),
     [
         ("workers", "--study", "--study: a list of workers is not narrowed by that."),
         ("jobs", "--filesystem", "not narrowed by that; it takes --study."),
@@ -47,9 +47,9 @@ def test_luns_are_those_of_the_worker(fsbench: Command) -> None:
     ],
 )
 def test_a_filter_that_would_do_nothing_is_refused(
-    fsbench: Command, what: str, option: str, says: str
+    fsbench: Command, kind: str, option: str, says: str
 ) -> None:
-    done = fsbench("list", what, option, "x")
+    done = fsbench("list", kind, option, "x")
     assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr
 

@@ -51,8 +51,8 @@ def test_the_last_change_of_a_line_decides(
     fsbench: Command, line: Line, along: str, levels: tuple[float, ...], code: int, says: str
 ) -> None:
     line(*levels)
-    found, out, err = check(fsbench, along=along)
-    assert (found, says in out) == (code, True), out + err
+    exit_code, out, err = check(fsbench, along=along)
+    assert (exit_code, says in out) == (code, True), out + err
     if code == 1:
         assert "slower" in out.replace("got slower", "")
 
@@ -60,9 +60,9 @@ def test_the_last_change_of_a_line_decides(
 def test_json_says_where_and_by_how_much(fsbench: Command, line: Line) -> None:
     line(100, 100, 80, 80)
     code, out, _ = check(fsbench, "--json", along="kernel")
-    said = json.loads(out)
-    (row,) = said["rows"]
-    assert (code, said["exit_code"], row["result"]) == (1, 1, "fell")
+    report = json.loads(out)
+    (row,) = report["rows"]
+    assert (code, report["exit_code"], row["result"]) == (1, 1, "fell")
     assert (row["change"]["to"], row["latest"]) == ("6.3.0", "6.4.0")
     assert row["change"]["change_percent"] == pytest.approx(-20, abs=0.1)
     assert (row["points"], row["runs"], row["unit"]) == (4, 12, "KB/s")
@@ -149,7 +149,7 @@ def test_no_such_line_is_no_verdict(fsbench: Command, line: Line) -> None:
 
 
 def test_wrong_use_says_what_to_do(fsbench: Command, line: Line) -> None:
-    for arguments, said in (
+    for arguments, message in (
         (("check",), "--baseline NAME, or --along date"),
         (("check", "--baseline", "x", "--since", "2026-01-01"), "--since goes with --along"),
         (("check", "--along", "date"), "say which with --study"),
@@ -157,7 +157,7 @@ def test_wrong_use_says_what_to_do(fsbench: Command, line: Line) -> None:
         (("list", "lines"), "say which with --study"),
     ):
         done = fsbench(*arguments)
-        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+        assert (done.returncode, message in done.stderr) == (2, True), done.stderr
 
 
 def test_a_line_is_watched_listed_and_left(fsbench: Command, line: Line) -> None:
@@ -165,18 +165,18 @@ def test_a_line_is_watched_listed_and_left(fsbench: Command, line: Line) -> None
     nothing = fsbench("watches", "list")
     assert (nothing.returncode, nothing.stdout) == (0, "")
     assert "fsbench watches add" in nothing.stderr
-    (found,) = json.loads(fsbench("list", "lines", "--study", "nightly", "--json").stdout)
-    assert (found["configuration"], found["runs"]) == ("ext4", 9)
+    (listed,) = json.loads(fsbench("list", "lines", "--study", "nightly", "--json").stdout)
+    assert (listed["configuration"], listed["runs"]) == ("ext4", 9)
     assert "ext4" in fsbench("list", "lines", "--study", "nightly").stdout
-    wanted = ("--series", str(found["series"]), "--test", "write", "--margin", "5")
-    done = fsbench("watches", "add", *wanted)
+    arguments = ("--series", str(listed["series"]), "--test", "write", "--margin", "5")
+    done = fsbench("watches", "add", *arguments)
     assert done.returncode == 0, done.stderr
     watch = Watch.objects.get()
-    assert (watch.series_id, watch.margin_percent, watch.along) == (found["series"], 5, "date")
+    assert (watch.series_id, watch.margin_percent, watch.along) == (listed["series"], 5, "date")
     assert f"{fsbench.site}/watches/{watch.pk}/" in done.stdout
     assert "write" in fsbench("watches", "list").stdout
     assert json.loads(fsbench("watches", "list", "--json").stdout)[0]["id"] == watch.pk
-    again = fsbench("watches", "add", *wanted)
+    again = fsbench("watches", "add", *arguments)
     assert (again.returncode, "You watch this line already" in again.stderr) == (3, True)
     assert "is paused" in fsbench("watches", "pause", watch.pk).stdout
     message = WatchMessage.objects.create(watch=watch, key="test:1", kind=WatchMessage.Kind.TEST)
@@ -191,9 +191,9 @@ def test_a_line_is_watched_listed_and_left(fsbench: Command, line: Line) -> None
 
 def test_a_terminal_without_a_minus_sign_gets_a_hyphen(fsbench: Command, line: Line) -> None:
     line(100, 100, 100, 80, 80, 80)
-    wanted = ("check", "--study", "nightly", "--test", "write", "--along", "date")
-    assert "\N{MINUS SIGN}20." in fsbench(*wanted).stdout
-    plain = fsbench(*wanted, PYTHONIOENCODING="ascii", PYTHONUTF8="0").stdout
+    arguments = ("check", "--study", "nightly", "--test", "write", "--along", "date")
+    assert "\N{MINUS SIGN}20." in fsbench(*arguments).stdout
+    plain = fsbench(*arguments, PYTHONIOENCODING="ascii", PYTHONUTF8="0").stdout
     assert "-20." in plain
     assert "?20." not in plain
 

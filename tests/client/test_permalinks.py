@@ -15,11 +15,11 @@ QUERY = ("--study", "lab", "--test", "write", "--category", "overall")
 
 def test_a_comparison_is_kept_shown_and_deleted(fsbench: Command, measured: Measured) -> None:
     measured("Lab", ext4=[100, 101], xfs=[50, 51])
-    said = ("--title", "Before the update", "--visibility", "private", "--expires", "2099-12-31")
-    made = fsbench("permalinks", "create", *QUERY, "--baseline", "ext4", *said)
-    assert made.returncode == 0, made.stderr
+    options = ("--title", "Before the update", "--visibility", "private", "--expires", "2099-12-31")
+    created = fsbench("permalinks", "create", *QUERY, "--baseline", "ext4", *options)
+    assert created.returncode == 0, created.stderr
     link = Permalink.objects.get()
-    assert made.stdout == f"{fsbench.site}/p/{link.key}/\n"
+    assert created.stdout == f"{fsbench.site}/p/{link.key}/\n"
     assert (link.visibility, str(link.expires_on)) == ("private", "2099-12-31")
 
     listed = fsbench("permalinks", "list").stdout
@@ -28,12 +28,12 @@ def test_a_comparison_is_kept_shown_and_deleted(fsbench: Command, measured: Meas
     assert "2099-12-31" in listed
 
     measured("Lab", ext4=[120])
-    shown = fsbench("permalinks", "show", link.key)
-    assert shown.returncode == 0, shown.stderr
-    assert "write, overall [score, higher is better]" in shown.stdout
-    assert "ext4 *" in shown.stdout
-    assert "baseline" in shown.stdout
-    assert "Since then: 1 newer runs" in shown.stdout
+    done = fsbench("permalinks", "show", link.key)
+    assert done.returncode == 0, done.stderr
+    assert "write, overall [score, higher is better]" in done.stdout
+    assert "ext4 *" in done.stdout
+    assert "baseline" in done.stdout
+    assert "Since then: 1 newer runs" in done.stdout
     assert json.loads(fsbench("permalinks", "show", link.key, "--json").stdout)["key"] == link.key
 
     gone = fsbench("permalinks", "delete", link.key)
@@ -47,8 +47,8 @@ def test_changed_numbers_are_no_success(fsbench: Command, measured: Measured) ->
     fsbench("permalinks", "create", *QUERY)
     Permalink.objects.update(sha256="0" * 64)
     key = Permalink.objects.get().key
-    shown = fsbench("permalinks", "show", key)
-    assert (shown.returncode, "NOT those that were kept" in shown.stderr) == (3, True)
+    done = fsbench("permalinks", "show", key)
+    assert (done.returncode, "NOT those that were kept" in done.stderr) == (3, True)
     assert fsbench("permalinks", "show", key, "--json").returncode == 3
 
 

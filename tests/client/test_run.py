@@ -67,41 +67,41 @@ def test_nothing_is_erased_without_the_name_of_the_lun(fsbench: Command, documen
         assert done.returncode == 6, done.stderr
         assert "ALL DATA WILL BE LOST on: lun0" in done.stderr
         assert "Nothing was submitted" in done.stderr
-    code, seen = fsbench.on_terminal("submit", document, typed="yes")
-    assert (code, "Nothing was submitted" in seen) == (6, True)
+    code, screen = fsbench.on_terminal("submit", document, typed="yes")
+    assert (code, "Nothing was submitted" in screen) == (6, True)
     look = fsbench("submit", document, "--dry-run")
     assert (look.returncode, "2 runs" in look.stdout) == (0, True)
     assert not Run.objects.exists()
-    code, seen = fsbench.on_terminal("submit", document, typed="lun0")
-    assert code == 0, seen
-    assert 'Type "lun0" to go on' in seen
+    code, screen = fsbench.on_terminal("submit", document, typed="lun0")
+    assert code == 0, screen
+    assert 'Type "lun0" to go on' in screen
     assert Run.objects.count() == 2
 
 
 def test_a_job_starts_at_a_time_and_stops_before_one(fsbench: Command) -> None:
     announced("bench-1")
     begin = clock.now().replace(microsecond=0) + timedelta(hours=1)
-    said = ("submit", "--study", "Night", "--lun", "lun0", "--filesystem", "ext4")
-    said += ("--scheduler", "none", "--workload", "iozone-small")
+    command = ("submit", "--study", "Night", "--lun", "lun0", "--filesystem", "ext4")
+    command += ("--scheduler", "none", "--workload", "iozone-small")
     times = ("--start-at", begin.isoformat(), "--stop-before")
     end = begin + timedelta(hours=8)
-    done = fsbench(*said, *times, end.isoformat(), "--dry-run")
+    done = fsbench(*command, *times, end.isoformat(), "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "No run begins before" in done.stdout
     assert f"By {end:%Y-%m-%d %H:%M} UTC all 2 runs." in done.stdout
-    refused = fsbench(*said, *times, "2026-11-24 06:00", "--dry-run")
+    refused = fsbench(*command, *times, "2026-11-24 06:00", "--dry-run")
     assert refused.returncode != 0
     assert "a time with its zone" in refused.stderr
-    done = fsbench(*said, *times, end.isoformat(), "--yes-erase", "lun0")
+    done = fsbench(*command, *times, end.isoformat(), "--yes-erase", "lun0")
     assert done.returncode == 0, done.stderr
     job = Job.objects.get()
     assert (job.start_at, job.stop_before) == (begin, end)
-    shown = fsbench("show", "--job", job.pk)
-    assert f"starts at (UTC)     {begin:%Y-%m-%d %H:%M}" in shown.stdout
+    status = fsbench("show", "--job", job.pk)
+    assert f"starts at (UTC)     {begin:%Y-%m-%d %H:%M}" in status.stdout
     Job.objects.update(stop_before=clock.now())
     lifecycle.end_expired_runs()
-    shown = fsbench("show", "--job", job.pk)
-    assert "not begun, for lack of time: ext4_none, block 1: run" in shown.stdout
+    status = fsbench("show", "--job", job.pk)
+    assert "not begun, for lack of time: ext4_none, block 1: run" in status.stdout
 
 
 def test_a_directory_is_not_said_to_be_erased(fsbench: Command) -> None:
@@ -166,12 +166,12 @@ def test_a_run_is_submitted_and_followed_to_its_end(
         assert done.returncode == 0, done.stdout + done.stderr
         assert "2 runs submitted" in done.stdout
         assert "2 of 2 runs" in done.stdout.splitlines()[-1]
-        code, seen = fsbench.on_terminal(
+        code, screen = fsbench.on_terminal(
             *("submit", path, "--yes-erase", "scratch", "--watch", "--interval", "0.1")
         )
-    assert code == 0, seen
-    assert "█" in seen
-    assert "\r" in seen
+    assert code == 0, screen
+    assert "█" in screen
+    assert "\r" in screen
     run = Run.objects.order_by("pk").first()
     assert run is not None
     after = fsbench("watch", run.pk)
@@ -183,8 +183,8 @@ def test_a_run_is_submitted_and_followed_to_its_end(
 
 def test_a_run_that_fails_or_is_cancelled_is_five(fsbench: Command, document: Path) -> None:
     announced("bench-1")
-    made = json.loads(fsbench("submit", document, "--yes-erase", "lun0", "--json").stdout)
-    first, second = [run["id"] for run in made["planned"]]
+    job = json.loads(fsbench("submit", document, "--yes-erase", "lun0", "--json").stdout)
+    first, second = [run["id"] for run in job["planned"]]
     Run.objects.filter(pk=second).update(state=RunState.FAILED, reason="mkfs failed\x1b[2J")
     cancelled = fsbench("cancel", first)
     assert (cancelled.returncode, cancelled.stdout) == (0, f"Run {first} is cancelled.\n")
@@ -192,21 +192,21 @@ def test_a_run_that_fails_or_is_cancelled_is_five(fsbench: Command, document: Pa
     failed = fsbench("watch", second)
     assert (failed.returncode, "mkfs failed[2J" in failed.stdout) == (5, True)
     assert f"{fsbench.site}/runs/{second}/" in failed.stderr
-    whole = fsbench("watch", "--job", made["id"])
+    whole = fsbench("watch", "--job", job["id"])
     assert whole.returncode == 5
     assert re.search(rf"^run {second} \(\w+_none\): failed$", whole.stdout, re.M)
     Run.objects.filter(pk=first).update(cause=Cause.OUT_OF_TIME)
-    Job.objects.filter(pk=made["id"]).update(stop_before=clock.now())
+    Job.objects.filter(pk=job["id"]).update(stop_before=clock.now())
     # One was left out, and the other has failed.
-    late = fsbench("watch", "--job", made["id"])
+    late = fsbench("watch", "--job", job["id"])
     assert late.returncode == 5
-    said = rf"^run {first} \(\w+\): not begun, for lack of time$"
-    assert re.search(said, late.stdout, re.M), late
+    pattern = rf"^run {first} \(\w+\): not begun, for lack of time$"
+    assert re.search(pattern, late.stdout, re.M), late
     Run.objects.filter(pk=second).update(state=RunState.DONE)
-    late = fsbench("watch", "--job", made["id"])
+    late = fsbench("watch", "--job", job["id"])
     assert late.returncode == 9
     assert "1 of 2 runs are done, and none failed: the time of the job" in late.stdout
-    again = fsbench("cancel", "--job", made["id"])
+    again = fsbench("cancel", "--job", job["id"])
     assert (again.returncode, "0 runs cancelled" in again.stdout) == (0, True)
 
 
@@ -216,9 +216,9 @@ def test_watching_ends_with_ctrl_c_and_the_run_goes_on(fsbench: Command, documen
     import sys
 
     announced("bench-1")
-    made = json.loads(fsbench("submit", document, "--yes-erase", "lun0", "--json").stdout)
+    job = json.loads(fsbench("submit", document, "--yes-erase", "lun0", "--json").stdout)
     process = subprocess.Popen(
-        [sys.executable, "-S", "-m", "fsbench", "watch", "--job", str(made["id"])],
+        [sys.executable, "-S", "-m", "fsbench", "watch", "--job", str(job["id"])],
         env=fsbench.environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -68,8 +68,8 @@ def test_a_job_is_shown_with_its_runs(fsbench: Command, tmp_path: Path) -> None:
     announced("bench-1")
     path = tmp_path / "job.yaml"
     path.write_text(DOCUMENT % "lun0")
-    made = json.loads(fsbench("submit", path, "--yes-erase", "lun0", "--json").stdout)
-    done = fsbench("show", "--job", made["id"])
+    job = json.loads(fsbench("submit", path, "--yes-erase", "lun0", "--json").stdout)
+    done = fsbench("show", "--job", job["id"])
     assert done.returncode == 0, done.stderr
     assert "2: 0 done, 0 failed or lost, 0 cancelled, 0 running, 2 waiting" in done.stdout
     assert sum("queued" in line for line in done.stdout.splitlines()) == 2
@@ -156,15 +156,15 @@ def test_a_race_is_submitted_and_shown_with_who_leads(fsbench: Command) -> None:
     words = ("submit", "--study", "Race", "--lun", "lun0", "--workload", "iozone-small")
     both = ("--filesystem", "ext4", "--filesystem", "xfs")
     ours = (*words, *both, "--scheduler", "none", "--yes-erase", "lun0")
-    made = fsbench(*ours, "--best-within", 8)
-    assert made.returncode == 0, made.stderr
+    submitted = fsbench(*ours, "--best-within", 8)
+    assert submitted.returncode == 0, submitted.stderr
     job = Run.objects.all()[0].job_id
     speeds = {"ext4": 1000.0, "xfs": 800.0}
     for run in Run.objects.order_by("pk"):
         complete(run, speeds[run.series.configuration.filesystem])
-    shown = fsbench("show", "--job", job).stdout
-    assert "Race by write, total_average: confirming after 1 block, " in shown
-    assert " leads: the best of those left with a probability of 50%." in shown
+    text = fsbench("show", "--job", job).stdout
+    assert "Race by write, total_average: confirming after 1 block, " in text
+    assert " leads: the best of those left with a probability of 50%." in text
     with subprocess.Popen(
         [sys.executable, "-S", "-m", "fsbench", "watch", "--job", str(job)],
         env=fsbench.environment(),
@@ -174,9 +174,9 @@ def test_a_race_is_submitted_and_shown_with_who_leads(fsbench: Command) -> None:
         assert watching.stdout is not None
         line = watching.stdout.readline()
         watching.terminate()
-    told = r"job \d+  \w+  50%  2 of 4 runs planned so far, ext4_\w+ leads\n"
-    assert re.fullmatch(told, line), line
-    (xfs,) = [line for line in shown.splitlines() if line.startswith("xfs") and "%" in line]
+    pattern = r"job \d+  \w+  50%  2 of 4 runs planned so far, ext4_\w+ leads\n"
+    assert re.fullmatch(pattern, line), line
+    (xfs,) = [line for line in text.splitlines() if line.startswith("xfs") and "%" in line]
     assert xfs.split()[1:4] == ["left", "1", "-20.0%"]
     assert json.loads(fsbench("show", "--job", job, "--json").stdout)["race"]["budget_s"] == 28800
     done = fsbench(*ours, "--best-within", 8, "--repeats", 3)

@@ -23,9 +23,9 @@ def submitted(fsbench: Command, tmp_path: Path) -> tuple[int, int, int]:
     path.write_text(DOCUMENT % "lun0")
     done = fsbench("submit", path, "--yes-erase", "lun0", "--json")
     assert done.returncode == 0, done.stderr
-    made = json.loads(done.stdout)
-    first, second = (run["id"] for run in made["planned"])
-    return made["id"], first, second
+    job = json.loads(done.stdout)
+    first, second = (run["id"] for run in job["planned"])
+    return job["id"], first, second
 
 
 def test_a_job_is_paused_and_goes_on(fsbench: Command, submitted: tuple[int, int, int]) -> None:
@@ -73,10 +73,10 @@ def test_what_failed_is_submitted_again_when_its_lun_is_named(
         assert refused.returncode == 6, refused.stderr
         assert "ALL DATA WILL BE LOST on: lun0" in refused.stderr
     assert not Run.objects.exclude(retry_of=None).exists()
-    code, seen = fsbench.on_terminal("retry", first, typed="lun0")
-    assert code == 0, seen
+    code, screen = fsbench.on_terminal("retry", first, typed="lun0")
+    assert code == 0, screen
     new = Run.objects.get(retry_of=first)
-    assert f"Run {new.pk} is submitted." in seen
+    assert f"Run {new.pk} is submitted." in screen
     twice = fsbench("retry", first, "--yes-erase", "lun0")
     assert (twice.returncode, "submitted again before" in twice.stdout) == (0, True)
 
@@ -106,8 +106,10 @@ def test_a_directory_is_named_and_not_said_to_be_erased(fsbench: Command) -> Non
     )
     announced("bench-1", "lun0", folder)
     words = ("submit", "--study", "Folder", "--lun", "folder1", "--filesystem", "ext4", "--json")
-    made = fsbench(*words, "--workload", "iozone-small", "--repeats", 1, "--yes-erase", "folder1")
-    number = json.loads(made.stdout)["planned"][0]["id"]
+    submission = fsbench(
+        *words, "--workload", "iozone-small", "--repeats", 1, "--yes-erase", "folder1"
+    )
+    number = json.loads(submission.stdout)["planned"][0]["id"]
     Run.objects.filter(pk=number).update(state=RunState.FAILED)
     done = fsbench("retry", number, "--yes-erase", "folder1")
     assert done.returncode == 0, done.stderr
