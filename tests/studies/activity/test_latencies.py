@@ -14,9 +14,9 @@ MEAN = "randread_read_clat_mean@iodepth=4"
 
 
 def of(*pairs: tuple[int, int], load: str = "iodepth=4", most: float = 9e6) -> Distribution:
-    found = distribution("randread_read_clat", load, "ns", pairs, 500.0, most)
-    assert found is not None
-    return found
+    built = distribution("randread_read_clat", load, "ns", pairs, 500.0, most)
+    assert built is not None
+    return built
 
 
 def run_of(series: Series, repeat: int, *some: Distribution, state: str = RunState.DONE) -> Run:
@@ -34,10 +34,10 @@ def test_jobs_of_one_run_and_repeats_of_one_series_are_one_distribution(series: 
     first = run_of(series, 1, of((1000, 90)), of((1000, 5), (2000, 5)))
     run_of(series, 2, of((2000, 100), most=1e7), of((7, 7), load="iodepth=1"))
     run_of(series, 3, of((3000, 10**6)), state=RunState.FAILED)
-    (one,) = latencies.of_run(first.pk)
-    assert (one.values, one.counts) == ((1000, 2000), (95, 5))
-    found = latencies.of_series([series.pk], "randread_read_clat", "iodepth=4")
-    merged, runs = found[series.pk]
+    (joint,) = latencies.of_run(first.pk)
+    assert (joint.values, joint.counts) == ((1000, 2000), (95, 5))
+    by_series = latencies.of_series([series.pk], "randread_read_clat", "iodepth=4")
+    merged, runs = by_series[series.pk]
     assert (merged.values, merged.counts, merged.most) == ((1000, 2000), (95, 105), 1e7)
     assert len(runs) == 2
 
@@ -47,9 +47,9 @@ def test_the_page_of_a_run_and_the_call_have_its_tails(series: Series, client: C
     page = client.get(f"/runs/{run.pk}/").content.decode()
     assert "Randread read, completion latency at" in page
     assert "p99.99" in page
-    (found,) = client.get(f"/api/v1/runs/{run.pk}/latencies").json()["latencies"]
-    assert (found["values"], found["counts"]) == ([1000, 5_000_000], [98, 2])
-    assert (found["total"], found["most"]) == (100, 9e6)
+    (latency,) = client.get(f"/api/v1/runs/{run.pk}/latencies").json()["latencies"]
+    assert (latency["values"], latency["counts"]) == ([1000, 5_000_000], [98, 2])
+    assert (latency["total"], latency["most"]) == (100, 9e6)
 
 
 def test_latencies_over_time_are_drawn_and_told(series: Series, client: Client) -> None:
@@ -63,10 +63,10 @@ def test_latencies_over_time_are_drawn_and_told(series: Series, client: Client) 
     page = client.get(f"/runs/{run.pk}/").content.decode()
     assert "over time" in page
     assert "90 of 100 completions" in page
-    (found,) = client.get(f"/api/v1/runs/{run.pk}/latencies").json()["over_time"]
-    assert (found["ends_s"], found["counts"]) == ([1.001, 2.003], [60, 30])
-    assert found["percentiles"] == {"50": [1000, 1000], "99": [2000, 1000], "99.9": [3000, 1000]}
-    assert found["most"] == [5e6, 1000]
+    (answer,) = client.get(f"/api/v1/runs/{run.pk}/latencies").json()["over_time"]
+    assert (answer["ends_s"], answer["counts"]) == ([1.001, 2.003], [60, 30])
+    assert answer["percentiles"] == {"50": [1000, 1000], "99": [2000, 1000], "99.9": [3000, 1000]}
+    assert answer["most"] == [5e6, 1000]
 
 
 def test_a_run_without_latencies_shows_none(series: Series, client: Client) -> None:

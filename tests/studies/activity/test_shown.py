@@ -29,30 +29,30 @@ def sampled(count: int, **how: Any) -> Activity:
     for at in range(count):
         builder.add(at, [4096 * at, 2**20 * at], is_edge=at in (0, count - 1))
     builder.steps = [Step(0, count - 1, "benchmark")]
-    found = builder.built(is_whole=how.get("is_whole", True))
-    assert found is not None
-    return found
+    activity = builder.built(is_whole=how.get("is_whole", True))
+    assert activity is not None
+    return activity
 
 
 def test_rates_and_levels_are_drawn_over_the_seconds_of_the_run(run: Run) -> None:
     records.store(run, sampled(5), {"write_amplification": 1.5})
-    found = of_run(run.pk)
-    assert found is not None
-    throughput = found.choices["Throughput of the device"]["data"]
+    shown = of_run(run.pk)
+    assert shown is not None
+    throughput = shown.choices["Throughput of the device"]["data"]
     assert [line["name"] for line in throughput] == ["written"]
     assert throughput[0]["y"] == [2.0] * 4
-    assert found.choices["Dirty pages"]["data"][0]["y"] == [1, 2, 3, 4]
-    assert [row[:3] for row in found.rows][:2] == [(0, 1, "benchmark"), (1, 2, "benchmark")]
-    assert [(cost.test, cost.value) for cost in found.costs] == [("write_amplification", 1.5)]
+    assert shown.choices["Dirty pages"]["data"][0]["y"] == [1, 2, 3, 4]
+    assert [row[:3] for row in shown.rows][:2] == [(0, 1, "benchmark"), (1, 2, "benchmark")]
+    assert [(cost.test, cost.value) for cost in shown.costs] == [("write_amplification", 1.5)]
 
 
 def test_a_long_run_is_drawn_as_means_of_neighbours_and_says_so(run: Run) -> None:
     records.store(run, sampled(1001), {})
-    found = of_run(run.pk)
-    assert found is not None
-    assert found.merged == 4
-    line = found.choices["Throughput of the device"]["data"][0]
-    assert len(line["x"]) == len(found.rows) == 250 <= MOST_POINTS
+    shown = of_run(run.pk)
+    assert shown is not None
+    assert shown.merged == 4
+    line = shown.choices["Throughput of the device"]["data"][0]
+    assert len(line["x"]) == len(shown.rows) == 250 <= MOST_POINTS
     assert set(line["y"]) == {2.0}
 
 
@@ -79,11 +79,11 @@ def test_a_damaged_block_is_told_and_the_page_stands(run: Run, client: Client) -
 
 def test_the_api_gives_every_sample_and_cost(run: Run, client: Client) -> None:
     records.store(run, sampled(3), {"write_amplification": 1.5})
-    found = client.get(f"/api/v1/runs/{run.pk}/activity").json()
-    assert found["times_s"] == [0, 1, 2]
-    assert found["columns"]["data.sectors_written"] == [0, 4096, 8192]
-    assert found["absent"] == [["energy", "no <RAPL>"]]
-    (cost,) = found["costs"]
+    activity = client.get(f"/api/v1/runs/{run.pk}/activity").json()
+    assert activity["times_s"] == [0, 1, 2]
+    assert activity["columns"]["data.sectors_written"] == [0, 4096, 8192]
+    assert activity["absent"] == [["energy", "no <RAPL>"]]
+    (cost,) = activity["costs"]
     assert (cost["test"], cost["value"], cost["better"]) == ("write_amplification", 1.5, "lower")
     text = client.get(f"/api/v1/runs/{run.pk}/activity.csv").content.decode()
     assert text.splitlines() == [

@@ -38,8 +38,8 @@ def mounted(worker: str, lun: str = "nas", **changes: Any) -> Lun:
         "fingerprint": FOUND | {"mark": worker},
     } | changes
     luns = [*worker_announcement().luns, LunAnnouncement(**values)]
-    found = announce(worker_announcement(name=worker, luns=luns))
-    return found.luns.get(name=lun)
+    announced = announce(worker_announcement(name=worker, luns=luns))
+    return announced.luns.get(name=lun)
 
 
 @pytest.fixture
@@ -55,11 +55,11 @@ def wanted(spec: MakeSpec, nas: Lun, *clients: str, **changes: Any) -> JobSpec:
 
 
 def refused(job: JobSpec) -> str:
-    with pytest.raises(JobRefused) as found:
+    with pytest.raises(JobRefused) as refusal:
         submit(job, "nas", None)
     assert not Run.objects.exists()
-    assert set(found.value.by_part) <= {"clients"}
-    return " ".join(found.value.problems)
+    assert set(refusal.value.by_part) <= {"clients"}
+    return " ".join(refusal.value.problems)
 
 
 def test_all_take_part_and_each_mount_is_confirmed(nas: Lun, spec: MakeSpec, ann: User) -> None:
@@ -83,11 +83,13 @@ def test_all_take_part_and_each_mount_is_confirmed(nas: Lun, spec: MakeSpec, ann
 def test_only_who_has_the_same_export_can(nas: Lun, spec: MakeSpec) -> None:
     mounted("lab4", fingerprint=FOUND | {"export": "/vol2"})
     announce(worker_announcement(name="lab5"))
-    assert [one.worker.name for one in client_checks.offered_luns(nas)] == ["lab2", "lab3"]
+    assert [lun.worker.name for lun in client_checks.offered_luns(nas)] == ["lab2", "lab3"]
     for other in ("lab4", "lab5", "nobody", "lab1", "lab2/disk1"):
-        said = refused(wanted(spec, nas, other))
-        assert f'"{other}" is no worker that lists a mount of the export of nas: choose of' in said
-        assert "lab2, lab3." in said
+        reason = refused(wanted(spec, nas, other))
+        assert (
+            f'"{other}" is no worker that lists a mount of the export of nas: choose of' in reason
+        )
+        assert "lab2, lab3." in reason
     assert "lab2 is named twice" in refused(wanted(spec, nas, "lab2", "lab2/nas"))
 
 
@@ -133,9 +135,9 @@ def test_a_client_without_the_program_is_told_before(nas: Lun, spec: MakeSpec) -
 def test_it_goes_with_neither_guests_nor_tracing(
     nas: Lun, spec: MakeSpec, changes: dict[str, Any], why: str
 ) -> None:
-    with pytest.raises(JobRefused) as found:
+    with pytest.raises(JobRefused) as refusal:
         planned(wanted(spec, nas, "lab2", **changes))
-    assert why in " ".join(found.value.problems)
+    assert why in " ".join(refusal.value.problems)
 
 
 def test_the_lun_of_a_client_must_be_granted(nas: Lun, client: Client) -> None:
@@ -166,9 +168,9 @@ def test_the_lun_of_a_client_must_be_granted(nas: Lun, client: Client) -> None:
 
 def test_form_review_and_pages_say_it(nas: Lun, client: Client, ann: User, spec: MakeSpec) -> None:
     client.force_login(ann)
-    shown = client.get("/runs/new/", {"lun": nas.pk}).content.decode()
-    assert 'name="clients" value="lab2"' in shown
-    assert "lab1 alone" in shown
+    form = client.get("/runs/new/", {"lun": nas.pk}).content.decode()
+    assert 'name="clients" value="lab2"' in form
+    assert "lab1 alone" in form
     run = submit(wanted(spec, nas, "lab2"), "nas", ann)[0]
     handle = lifecycle.claim(run.pk, nas.worker)
     assert handle is not None
@@ -189,13 +191,15 @@ def test_form_review_and_pages_say_it(nas: Lun, client: Client, ann: User, spec:
     # Nanoseconds are written as microseconds, under their name.
     assert "0.604" in page
     assert ">604<" not in page
-    said = client.get(f"/api/v1/runs/{run.pk}").json()
-    assert [(one["worker"], one["leads"], one["state"]) for one in said["clients"]] == [
+    answer = client.get(f"/api/v1/runs/{run.pk}").json()
+    assert [
+        (member["worker"], member["leads"], member["state"]) for member in answer["clients"]
+    ] == [
         ("lab1", True, "preparing"),
         ("lab2", False, "failed"),
     ]
-    assert said["clients"][1]["results"][0]["value"] == 12.5
-    assert said["machine"] == {"clients": [["lab2", "nas"]]}
+    assert answer["clients"][1]["results"][0]["value"] == 12.5
+    assert answer["machine"] == {"clients": [["lab2", "nas"]]}
     assert "2 clients (with lab2)" in client.get("/runs/").content.decode()
     page = " ".join(client.get(f"/jobs/{run.job_id}/").content.decode().split())
     assert "on nas of lab1 and 1 other client, submitted" in page
@@ -206,15 +210,15 @@ def test_what_the_form_is_asked_for_is_not_said_back_at_any_length(
     nas: Lun, client: Client, ann: User
 ) -> None:
     client.force_login(ann)
-    said = {"lun": nas.pk, "variant": "nfs"}
+    query = {"lun": nas.pk, "variant": "nfs"}
     for clients in (["x" * 100_000], [f"n{number}" * 50 for number in range(500)]):
         for path in ("/runs/new/", "/runs/new/review/"):
-            usual = len(client.get(path, said).content)
-            answer = client.get(path, said | {"clients": clients})
+            usual = len(client.get(path, query).content)
+            answer = client.get(path, query | {"clients": clients})
             assert answer.status_code < 500
             assert len(answer.content) < usual + 40_000
             assert "not on the same export" in answer.content.decode()
-    page = client.get("/runs/new/review/", said | {"clients": [f"n{n}" for n in range(40)]})
+    page = client.get("/runs/new/review/", query | {"clients": [f"n{n}" for n in range(40)]})
     assert page.status_code == 422
     assert "name 31 other workers at most, each once" in page.content.decode()
 
@@ -234,20 +238,20 @@ def test_workers_of_one_machine_are_said_to_be(
     nas: Lun, client: Client, ann: User, spec: MakeSpec
 ) -> None:
     for worker, mark in (("lab1", "a"), ("lab2", "a"), ("lab3", "b")):
-        found = mounted(worker, "share" if worker == "lab3" else "nas").worker
-        found.capabilities = found.capabilities | {"host_mark": mark}
-        found.save()
+        announced = mounted(worker, "share" if worker == "lab3" else "nas").worker
+        announced.capabilities = announced.capabilities | {"host_mark": mark}
+        announced.save()
     nas.refresh_from_db()
     assert submit_warnings.of_clients(planned(wanted(spec, nas, "lab3")).runs) == []
-    (said,) = submit_warnings.of_clients(planned(wanted(spec, nas, "lab2", "lab3")).runs)
-    assert said.startswith("lab1, lab2 are workers of one machine")
+    (warning,) = submit_warnings.of_clients(planned(wanted(spec, nas, "lab2", "lab3")).runs)
+    assert warning.startswith("lab1, lab2 are workers of one machine")
     client.force_login(ann)
     run = submit(wanted(spec, nas, "lab2"), "nas", ann)[0]
     assert lifecycle.claim(run.pk, nas.worker)
-    assert said in client.get(f"/runs/{run.pk}/").content.decode()
+    assert warning in client.get(f"/runs/{run.pk}/").content.decode()
     # A result keeps what held when it was measured.
     Run.objects.filter(pk=run.pk).update(conditions={"clients": {"count": 2, "one_machine": []}})
-    assert said not in client.get(f"/runs/{run.pk}/").content.decode()
+    assert warning not in client.get(f"/runs/{run.pk}/").content.decode()
 
 
 def test_it_is_submitted_again_as_it_was(nas: Lun, spec: MakeSpec, ann: User) -> None:

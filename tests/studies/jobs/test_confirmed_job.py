@@ -30,9 +30,9 @@ def become(lun: Lun, fingerprint: dict[str, Any]) -> None:
 
 
 def seen_on(page: bytes) -> str:
-    found = re.search(r'name="seen" value="([0-9a-f]+)"', page.decode())
-    assert found is not None
-    return found[1]
+    match = re.search(r'name="seen" value="([0-9a-f]+)"', page.decode())
+    assert match is not None
+    return match[1]
 
 
 def test_a_page_that_showed_another_device_confirms_nothing(
@@ -71,10 +71,10 @@ def test_runs_keep_what_was_confirmed_and_who_submits_again_confirms_anew(
         page = client.get(address).content
         assert b"serial S4A, 500 bytes" in page
         assert b"serial LOG, 500 bytes" in page
-    made = control.retry_run(run.pk, "disk1 log1", ann)
-    assert made is not None
-    assert made.confirmed["data"] == OTHER
-    assert made.state == RunState.QUEUED
+    retry = control.retry_run(run.pk, "disk1 log1", ann)
+    assert retry is not None
+    assert retry.confirmed["data"] == OTHER
+    assert retry.state == RunState.QUEUED
 
 
 @pytest.mark.parametrize("kind", ["run", "job"])

@@ -48,11 +48,11 @@ def test_a_study_leads_to_the_form_as_its_last_job_had_it(
     answer = client.get(CONTINUE)
     address, _, query = answer.headers["Location"].partition("?")
     assert address == "/runs/new/"
-    found = job_form.read(QueryDict(query)).spec()
-    assert (found.lun_id, found.study, found.repeats) == (disk.pk, "first-look", 3)
-    assert found.configurations == last.configurations
-    assert [one.name for one in found.workloads] == ["iozone-direct", "mongo-small"]
-    assert found.seed is None  # another order
+    job_spec = job_form.read(QueryDict(query)).spec()
+    assert (job_spec.lun_id, job_spec.study, job_spec.repeats) == (disk.pk, "first-look", 3)
+    assert job_spec.configurations == last.configurations
+    assert [workload.name for workload in job_spec.workloads] == ["iozone-direct", "mongo-small"]
+    assert job_spec.seed is None  # another order
     page = client.get(f"{address}?{query}").content.decode()
     assert '<option value="first-look" selected>' in page
     job = Run.objects.latest("pk").job_id
@@ -83,8 +83,8 @@ def test_one_workload_with_several_sets_of_parameters_is_continued_as_a_job_file
     job = runs[0].job
     assert job is not None
     job.refresh_from_db()
-    one = {"name": "iozone-small", "parameters": {}}
-    job.document["workloads"] = [one, one | {"parameters": {"maximum_file_kb": 1024}}]
+    workload = {"name": "iozone-small", "parameters": {}}
+    job.document["workloads"] = [workload, workload | {"parameters": {"maximum_file_kb": 1024}}]
     job.save()
     client.force_login(ann)
     answer = client.get(CONTINUE)
@@ -118,21 +118,21 @@ def test_of_a_study_without_a_job_what_is_known_is_taken(client: Client, ann: Us
     for label in ("btrfs", "ext4_wb", "xfs_dl", "ext4_mystery"):
         imported(label, 5, tables)
     query, words = led_to(client)
-    found = job_form.read(query).spec()
-    assert (found.lun_id, found.study, found.repeats) == (lun.pk, "lab", 5)
-    assert found.configurations == (
+    job_spec = job_form.read(query).spec()
+    assert (job_spec.lun_id, job_spec.study, job_spec.repeats) == (lun.pk, "lab", 5)
+    assert job_spec.configurations == (
         ConfigurationSpec("ext4", {"journal_mode": "writeback"}, "mq-deadline"),
         ConfigurationSpec("xfs", {}, "mq-deadline"),
     )
     assert "workload" not in query
     assert 'value="iozone-small" checked' in words  # as without any study
-    said = words.partition("data-taken>")[2].partition("</p>")[0]
-    assert "file systems ext4_wb, xfs_dl; I/O scheduler mq-deadline for each; 5 repeats." in said
-    assert "LUN (none of its LUNs can be used here: disk1 is the only one that can)" in said
-    assert "btrfs (cannot be made on lab1)" in said
-    assert "ext4_mystery (not as it was made: " in said
-    assert "workload IOzone (i) (no preset of this site)" in said
-    assert '<a href="/runs/new/?study=lab">Begin with an empty form</a>' in said
+    notice = words.partition("data-taken>")[2].partition("</p>")[0]
+    assert "file systems ext4_wb, xfs_dl; I/O scheduler mq-deadline for each; 5 repeats." in notice
+    assert "LUN (none of its LUNs can be used here: disk1 is the only one that can)" in notice
+    assert "btrfs (cannot be made on lab1)" in notice
+    assert "ext4_mystery (not as it was made: " in notice
+    assert "workload IOzone (i) (no preset of this site)" in notice
+    assert '<a href="/runs/new/?study=lab">Begin with an empty form</a>' in notice
 
 
 def test_a_preset_of_this_site_is_taken_and_repeats_are_bounded(
@@ -143,10 +143,13 @@ def test_a_preset_of_this_site_is_taken_and_repeats_are_bounded(
     client.force_login(ann)
     imported("xfs", 3, stored_workload("iozone-direct", presets()["iozone-direct"].workload()))
     query, words = led_to(client)
-    found = job_form.read(query).spec()
-    assert ([one.name for one in found.workloads], found.repeats) == (["iozone-direct"], 2)
-    said = words.partition("data-taken>")[2].partition("</p>")[0]
-    assert "2 repeats of its 3; workload" in said
+    job_spec = job_form.read(query).spec()
+    assert ([workload.name for workload in job_spec.workloads], job_spec.repeats) == (
+        ["iozone-direct"],
+        2,
+    )
+    notice = words.partition("data-taken>")[2].partition("</p>")[0]
+    assert "2 repeats of its 3; workload" in notice
     # Its own LUN comes first, as long as it can be chosen.
     Series.objects.update(lun=Lun.objects.get())
     assert "LUN disk1; file systems xfs" in led_to(client)[1]
@@ -158,9 +161,9 @@ def test_where_several_luns_can_be_used_none_is_taken(
     client.force_login(ann)
     imported("btrfs_dl", 1)
     query, words = led_to(client)
-    found = job_form.read(query).spec()
-    assert (found.lun_id, found.repeats) == (None, 1)
-    assert found.configurations == (ConfigurationSpec("btrfs"),)
+    job_spec = job_form.read(query).spec()
+    assert (job_spec.lun_id, job_spec.repeats) == (None, 1)
+    assert job_spec.configurations == (ConfigurationSpec("btrfs"),)
     assert "LUN (none of its LUNs can be used here); I/O scheduler mq-deadline;" in words
     assert "workload (it names none)." in words
 
@@ -193,7 +196,11 @@ def test_configurations_that_differ_in_the_scheduler_alone_are_one_variant_of_th
     spec: Callable[..., JobSpec],
 ) -> None:
     plain = (ConfigurationSpec("ext4", {"journal_mode": "writeback"}), ConfigurationSpec("xfs"))
-    both = tuple(replace(one, scheduler=name) for one in plain for name in ("none", "bfq"))
+    both = tuple(
+        replace(configuration, scheduler=name)
+        for configuration in plain
+        for name in ("none", "bfq")
+    )
     form = job_form.prefilled(spec(configurations=both))
     assert (form.chosen, form.schedulers) == (["ext4.1", "xfs.1"], ["none", "bfq"])
     assert form.spec().configurations == both
@@ -202,20 +209,25 @@ def test_configurations_that_differ_in_the_scheduler_alone_are_one_variant_of_th
 def test_time_is_repeats_by_configurations_by_what_one_run_takes(
     spec: Callable[..., JobSpec], runs: list[Run]
 ) -> None:
-    wanted = spec(
+    job = spec(
         new_study="Other",
         repeats=5,
         reference=ReferenceSpec(ConfigurationSpec("xfs", {}, "none"), 2),
     )
-    planned_runs = planned(wanted).runs
+    planned_runs = planned(job).runs
     assert of_planned(planned_runs) == [None] * len(planned_runs)
-    (one,) = products(planned_runs, [None] * len(planned_runs))
-    assert (one.repeats, one.configurations, one.each_s, one.total_s) == (5, 2, None, None)
+    (product,) = products(planned_runs, [None] * len(planned_runs))
+    assert (product.repeats, product.configurations, product.each_s, product.total_s) == (
+        5,
+        2,
+        None,
+        None,
+    )
 
-    known = [Estimate(200 if run.filesystem == "ext4" else 280, 3, "x") for run in planned_runs]
-    (one,) = products(planned_runs, known)
-    assert one == Product(one.workload, 5, 2, 240, is_asked=False)
-    assert one.total_s == 2400
+    estimates = [Estimate(200 if run.filesystem == "ext4" else 280, 3, "x") for run in planned_runs]
+    (product,) = products(planned_runs, estimates)
+    assert product == Product(product.workload, 5, 2, 240, is_asked=False)
+    assert product.total_s == 2400
 
 
 def test_without_finished_runs_the_parameters_of_the_workload_say_at_least_how_long(
@@ -238,6 +250,6 @@ def test_until_sure_is_five_to_twenty_unless_somebody_says_otherwise() -> None:
     until = job_form.read(QueryDict("repeat_by=interval")).spec().until
     assert until is not None
     assert (until.half_width_percent, until.least, until.most) == (5, 5, 20)
-    said = job_form.read(QueryDict("repeat_by=interval&least=3&most=10")).spec().until
-    assert said is not None
-    assert (said.least, said.most) == (3, 10)
+    chosen = job_form.read(QueryDict("repeat_by=interval&least=3&most=10")).spec().until
+    assert chosen is not None
+    assert (chosen.least, chosen.most) == (3, 10)

@@ -6,7 +6,7 @@ from typing import Any
 from fsbench_web.core.workloads import presets, workload_of
 from fsbench_web.studies.jobs import submit_warnings
 
-SIZES = {f"{end}_{what}_kb": 64 for end in ("minimum", "maximum") for what in ("record", "file")}
+SIZES = {f"{end}_{kind}_kb": 64 for end in ("minimum", "maximum") for kind in ("record", "file")}
 
 
 def planned(filesystem: str, options: dict[str, str], is_direct: bool = True) -> Any:
@@ -15,16 +15,18 @@ def planned(filesystem: str, options: dict[str, str], is_direct: bool = True) ->
 
 
 def test_zfs_is_named_once_and_others_are_not() -> None:
-    (said,) = submit_warnings.of_cache(
+    (warning,) = submit_warnings.of_cache(
         [planned("zfs", {}), planned("zfs", {}), planned("ext4", {})]
     )
-    assert said.startswith("IOzone asks for direct I/O, which OpenZFS before 2.3 takes and ignores")
+    assert warning.startswith(
+        "IOzone asks for direct I/O, which OpenZFS before 2.3 takes and ignores"
+    )
     assert (
         submit_warnings.of_cache([planned("ext4", {}), planned("zfs", {}, is_direct=False)]) == []
     )
     assert submit_warnings.of_cache([planned("zfs", {"primarycache": "metadata"})]) == []
     # That all is cached was chosen: the same holds.
-    assert submit_warnings.of_cache([planned("zfs", {"primarycache": "all"})]) == [said]
+    assert submit_warnings.of_cache([planned("zfs", {"primarycache": "all"})]) == [warning]
 
 
 def test_ext4_with_journalled_data_and_btrfs_that_compresses_go_by_the_page_cache() -> None:
@@ -54,8 +56,8 @@ def test_of_preallocated_files_btrfs_compresses_nothing_and_that_is_said() -> No
     zstd = {"compression": "zstd"}
     runs = [of_fio(zstd), of_fio(zstd, compress_percent=90)]
     assert submit_warnings.of_cache(runs) == []
-    [said] = submit_warnings.of_data(runs)
-    assert said.startswith("fio by queue depth: room for files is taken before they are written")
+    [warning] = submit_warnings.of_data(runs)
+    assert warning.startswith("fio by queue depth: room for files is taken before they are written")
     assert submit_warnings.of_data([of_fio({"compression": "off"})]) == []
     [zfs] = submit_warnings.of_data([of_fio({"compression": "zstd"}, "zfs", compress_percent=90)])
     assert zfs == "fio is asked for data that compress by 90%."

@@ -31,12 +31,16 @@ def test_the_nearest_experience_counts(runs, workload, disk, spec, ann):
     took(runs[0], 100)  # ext4
     took(runs[2], 140)
     took(runs[1], 300)  # xfs
-    seen = Experience([workload.pk])
-    assert seen.of((workload.pk, disk.pk, "ext4")) == Estimate(120, 2, "with ext4 on this LUN")
-    assert seen.of((workload.pk, disk.pk, "ext3")) == Estimate(180, 3, "on this LUN")
+    experience = Experience([workload.pk])
+    assert experience.of((workload.pk, disk.pk, "ext4")) == Estimate(
+        120, 2, "with ext4 on this LUN"
+    )
+    assert experience.of((workload.pk, disk.pk, "ext3")) == Estimate(180, 3, "on this LUN")
     other = Lun.objects.get(worker=announce(worker_announcement(name="lab2")), name="disk1")
-    assert seen.of((workload.pk, other.pk, "xfs")) == Estimate(300, 1, "with xfs on other LUNs")
-    assert seen.of((workload.pk, other.pk, "ext2")) == Estimate(180, 3, "on other LUNs")
+    assert experience.of((workload.pk, other.pk, "xfs")) == Estimate(
+        300, 1, "with xfs on other LUNs"
+    )
+    assert experience.of((workload.pk, other.pk, "ext2")) == Estimate(180, 3, "on other LUNs")
 
 
 def test_runs_that_were_prepared_differently_are_no_experience(runs, workload, disk):
@@ -44,9 +48,9 @@ def test_runs_that_were_prepared_differently_are_no_experience(runs, workload, d
     kind = (workload.pk, disk.pk, "ext4")
     assert Experience([workload.pk]).of(kind, {"precondition": True}) is None
     Series.objects.update(preparation={"precondition": True, "fill_percent": 5})
-    seen = Experience([workload.pk])
-    assert seen.of(kind) is None
-    assert seen.of(kind, {"fill_percent": 5, "precondition": True}) == Estimate(
+    experience = Experience([workload.pk])
+    assert experience.of(kind) is None
+    assert experience.of(kind, {"fill_percent": 5, "precondition": True}) == Estimate(
         100, 1, "with ext4 on this LUN"
     )
 
@@ -77,7 +81,7 @@ def test_another_workload_is_no_experience(runs, workload, disk, spec, ann):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "known"),
+    ("seconds", "estimate"),
     [
         ([100, -123048], Estimate(100, 1, "with ext4 on this LUN")),
         ([100, 0], Estimate(100, 1, "with ext4 on this LUN")),
@@ -86,29 +90,29 @@ def test_another_workload_is_no_experience(runs, workload, disk, spec, ann):
     ids=["back", "back by as much", "ahead"],
 )
 def test_a_clock_that_was_set_while_a_run_was_measured_spoils_no_estimate(
-    workload, disk, spec, ann, seconds, known
+    workload, disk, spec, ann, seconds, estimate
 ):
     configurations = (ConfigurationSpec("ext4", {}, "none"),)
-    made = submit(
+    runs = submit(
         spec(new_study="Steps", configurations=configurations, repeats=len(seconds)), "disk1", ann
     )
-    for run, duration_s in zip(made, seconds, strict=True):
+    for run, duration_s in zip(runs, seconds, strict=True):
         took(run, duration_s)
-    workload_id = made[0].series.workload_id
-    assert Experience([workload_id]).of((workload_id, disk.pk, "ext4")) == known
+    workload_id = runs[0].series.workload_id
+    assert Experience([workload_id]).of((workload_id, disk.pk, "ext4")) == estimate
 
 
 def test_it_takes_one_query(runs, workload, disk, django_assert_num_queries):
     took(runs[0], 100)
     with django_assert_num_queries(1):
-        seen = Experience([workload.pk])
-        seen.of((workload.pk, disk.pk, "ext4"))
-        seen.of((workload.pk, disk.pk, "xfs"))
+        experience = Experience([workload.pk])
+        experience.of((workload.pk, disk.pk, "ext4"))
+        experience.of((workload.pk, disk.pk, "xfs"))
 
 
 def test_a_sum_with_a_gap_is_no_sum():
-    known = Estimate(10, 1, "")
-    assert total([known, known]).duration_s == 20
-    partly = total([known, None])
+    estimate = Estimate(10, 1, "")
+    assert total([estimate, estimate]).duration_s == 20
+    partly = total([estimate, None])
     assert (partly.duration_s, partly.known_s, partly.unknown) == (None, 10, 1)
     assert total([]).duration_s == 0

@@ -64,7 +64,7 @@ def test_words_stay_words(text: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "empty"),
         (" \n", "empty"),
@@ -95,8 +95,8 @@ def test_words_stay_words(text: str, value: object) -> None:
         ("a: 1\n" * 20_000, "larger than 64 KiB"),
     ],
 )
-def test_it_refuses(text: str, said: str) -> None:
-    with pytest.raises(UnreadableDocument, match=said):
+def test_it_refuses(text: str, message: str) -> None:
+    with pytest.raises(UnreadableDocument, match=message):
         read(text)
 
 

@@ -47,21 +47,21 @@ RACE = {"race": RaceSpec(hours=2.5, test="read", category="overall", margin_perc
 
 def test_each_has_an_example_here_and_a_place_everywhere() -> None:
     assert set(JobOptions.model_fields) == {*OPTIONS, *PARTS, *LIMITS, *RACE}
-    assert set(OPTIONS) <= {one.name for one in fields(OptionsForm)}
-    for name, one in JobOptions.model_fields.items():
-        assert JobIn.model_fields[name].description == one.description
-        assert JobIn.model_fields[name].annotation == one.annotation
+    assert set(OPTIONS) <= {field.name for field in fields(OptionsForm)}
+    for name, field in JobOptions.model_fields.items():
+        assert JobIn.model_fields[name].description == field.description
+        assert JobIn.model_fields[name].annotation == field.annotation
 
 
-@pytest.mark.parametrize("said", [{}, OPTIONS, {"order": "as-written"}, PARTS, LIMITS, RACE])
+@pytest.mark.parametrize("options", [{}, OPTIONS, {"order": "as-written"}, PARTS, LIMITS, RACE])
 def test_documents_and_the_form_say_the_same(
-    spec: Callable[..., JobSpec], said: dict[str, Any]
+    spec: Callable[..., JobSpec], options: dict[str, Any]
 ) -> None:
-    wanted = spec(**said)
-    document = document_of(wanted, study="S", lun="disk1", worker="lab1")
-    assert expand(read(write(document))).options() == wanted.options()
-    assert job_form.read(QueryDict(job_form.prefilled(wanted).to_query())).spec().options() == (
-        wanted.options()
+    job = spec(**options)
+    document = document_of(job, study="S", lun="disk1", worker="lab1")
+    assert expand(read(write(document))).options() == job.options()
+    assert job_form.read(QueryDict(job_form.prefilled(job).to_query())).spec().options() == (
+        job.options()
     )
 
 
@@ -74,7 +74,7 @@ def test_what_is_no_such_value_is_told_at_its_place(spec: Callable[..., JobSpec]
 
 
 @pytest.mark.parametrize(
-    ("said", "sentence"),
+    ("preparation", "sentence"),
     [
         (
             {"precondition_twice": True},
@@ -96,14 +96,18 @@ def test_what_is_no_such_value_is_told_at_its_place(spec: Callable[..., JobSpec]
     ],
 )
 def test_options_that_do_not_go_together_are_told_where_they_stand(
-    spec: Callable[..., JobSpec], said: dict[str, Any], sentence: str
+    spec: Callable[..., JobSpec], preparation: dict[str, Any], sentence: str
 ) -> None:
     """In words, by the form too, which was an error of the server, and with its own labels."""
-    document = document_of(spec(), study="S", lun="disk1", worker="lab1") | {"preparation": said}
+    document = document_of(spec(), study="S", lun="disk1", worker="lab1") | {
+        "preparation": preparation
+    }
     [problem] = expand(document).problems["preparation"]
     assert problem == sentence.format_map({name: name for name in LABELS})
     query = QueryDict(job_form.prefilled(spec()).to_query(), mutable=True)
-    query.update({name: "yes" if one is True else str(one) for name, one in said.items()})
+    query.update(
+        {name: "yes" if value is True else str(value) for name, value in preparation.items()}
+    )
     labelled = sentence.format_map({name: f"“{label}”" for name, label in LABELS.items()})
     assert job_form.read(query).spec().unreadable == {"preparation": [labelled]}
 
@@ -126,9 +130,9 @@ def test_a_part_of_a_part_is_told_at_its_place_too(spec: Callable[..., JobSpec])
     }
     query = job_form.prefilled(spec(**PARTS)).to_query()
     wrong = "&least=x&discard=x&fill_percent=91&guest_cpus=1.5"
-    found = job_form.read(QueryDict(query + wrong)).spec()
-    assert {place: len(said) for place, said in found.unreadable.items()} == {
+    job = job_form.read(QueryDict(query + wrong)).spec()
+    assert {place: len(problems) for place, problems in job.unreadable.items()} == {
         **{"repeats": 1, "preparation": 2, "guest.cpus": 1}
     }
     # What can be read stays, so that nothing else seems to be wrong.
-    assert found.guest == GuestSpec(("debian-6.1", "own-2.6"), 2048)
+    assert job.guest == GuestSpec(("debian-6.1", "own-2.6"), 2048)

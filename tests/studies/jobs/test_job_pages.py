@@ -82,8 +82,8 @@ class TestDocument:
         response = signed_in.post("/runs/new/document/", sent)
         job = Job.objects.get()
         assert response["Location"] == f"/jobs/{job.pk}/"
-        made = job.runs.order_by("id").select_related("series__configuration")
-        assert [(run.series.configuration.label, run.is_reference) for run in made] == planned
+        runs = job.runs.order_by("id").select_related("series__configuration")
+        assert [(run.series.configuration.label, run.is_reference) for run in runs] == planned
         assert (job.priority, job.time_limit_s) == (2, 900)
         assert len(job.left_out) == 2
         signed_in.post("/runs/new/document/", sent)
@@ -120,15 +120,15 @@ class TestDocument:
         )
         response = signed_in.post("/runs/new/document/", {"document": text})
         assert response.status_code == 422
-        shown = text_of(response)
+        page = text_of(response)
         for place in (
             "configurations[0].options.journal_mode[1]",
             "lun",
             "priority",
             "time_limit_s",
         ):
-            assert f"<code>{place}</code>" in shown
-        assert "journal_mode: [default, wb]" in shown  # what was typed stays
+            assert f"<code>{place}</code>" in page
+        assert "journal_mode: [default, wb]" in page  # what was typed stays
 
     def test_what_depends_on_the_lun_has_its_place_too(self, signed_in):
         text = DOCUMENT.replace("schedulers: [none, bfq]", "schedulers: [none, kyber]")
@@ -181,9 +181,9 @@ class TestDownload:
         first = Job.objects.get()
         data = job_document.read(client.get(f"/jobs/{first.pk}/document.yaml").content)
         assert data["study"] == "First look"
-        made = submit(spec_of(data), "disk1", ann)
-        assert [run.series_id for run in made] == [run.series_id for run in runs]
-        assert Job.objects.get(pk=made[0].job_id).document == first.document
+        again = submit(spec_of(data), "disk1", ann)
+        assert [run.series_id for run in again] == [run.series_id for run in runs]
+        assert Job.objects.get(pk=again[0].job_id).document == first.document
 
 
 class TestForm:
@@ -224,16 +224,16 @@ class TestForm:
     def test_the_form_keeps_what_was_chosen(self, signed_in, disk):
         response = signed_in.get(self.url(disk).replace("/review", ""))
         text = text_of(response)
-        for kept in (
+        for fragment in (
             'name="workload" value="iozone-direct" checked',
             '<option value="ext4.2" selected>',
             'name="priority" type="number" min="-10" max="10" step="1" value="-2"',
             'value="3600"',
         ):
-            assert kept in text, kept
+            assert fragment in text, fragment
 
     @pytest.mark.parametrize(
-        ("changes", "said"),
+        ("changes", "message"),
         [
             ({"order": "sideways"}, "is no order"),
             ({"seed": "x"}, "is not a whole number"),
@@ -248,10 +248,10 @@ class TestForm:
             ({"workload": "nope"}, "There is no workload"),
         ],
     )
-    def test_it_refuses(self, signed_in, disk, changes, said):
+    def test_it_refuses(self, signed_in, disk, changes, message):
         response = signed_in.get(self.url(disk, **changes))
         assert response.status_code == 422
-        assert said in text_of(response)
+        assert message in text_of(response)
 
     def test_no_workload_is_no_job(self, signed_in, disk):
         pairs = [pair for pair in self.QUERY if pair[0] != "workload"]
@@ -277,7 +277,7 @@ class TestPage:
         assert "Cancel all" not in text  # not signed in
 
     @pytest.mark.parametrize(
-        ("module", "name", "address", "said"),
+        ("module", "name", "address", "count"),
         [
             (job_views, "job_or_404", "/jobs/{}/", "1 running, 15 waiting"),
             (job_api, "_job_or_404", "/api/v1/sweeps/{}", '"waiting": 15, "running": 1'),
@@ -285,7 +285,7 @@ class TestPage:
         ids=["page", "api"],
     )
     def test_what_a_worker_takes_meanwhile_is_counted(
-        self, client, job, monkeypatch, module, name, address, said
+        self, client, job, monkeypatch, module, name, address, text
     ):
         """Between the query of the counts and that of the runs which stand beside them."""
         read = getattr(module, name)
@@ -296,7 +296,7 @@ class TestPage:
             return counted
 
         monkeypatch.setattr(module, name, then_start)
-        assert said in client.get(address.format(job.pk)).content.decode()
+        assert text in client.get(address.format(job.pk)).content.decode()
 
     def test_the_end_is_estimated_once_enough_is_known(self, client, job):
         def take(run: Run, seconds: int) -> None:

@@ -33,8 +33,13 @@ def configurations(**changes: Any) -> list[tuple[str, dict[str, Any], str, str]]
     plan = expand(job(**changes))
     assert plan.problems == {}
     return [
-        (one.filesystem, dict(one.options), one.scheduler, one.journal)
-        for one in plan.configurations
+        (
+            configuration.filesystem,
+            dict(configuration.options),
+            configuration.scheduler,
+            configuration.journal,
+        )
+        for configuration in plan.configurations
     ]
 
 
@@ -67,10 +72,10 @@ def test_lists_multiply_in_the_order_they_are_written() -> None:
 
 
 def test_an_entrys_own_schedulers_replace_those_of_the_job() -> None:
-    found = configurations(
+    expanded = configurations(
         configurations=[{"filesystem": "ext4", "schedulers": "bfq"}, "xfs"], schedulers=["none"]
     )
-    assert [(slug, scheduler) for slug, _, scheduler, _ in found] == [
+    assert [(slug, scheduler) for slug, _, scheduler, _ in expanded] == [
         ("ext4", "bfq"),
         ("xfs", "none"),
     ]
@@ -95,13 +100,19 @@ def test_a_combination_that_cannot_be_is_left_out_with_its_reason() -> None:
         )
     )
     assert plan.problems == {}
-    assert [(one.filesystem, dict(one.options)) for one in plan.configurations] == [
+    assert [
+        (configuration.filesystem, dict(configuration.options))
+        for configuration in plan.configurations
+    ] == [
         ("ext2", {}),
         ("ext4", {}),
         ("ext4", {"journal_mode": "writeback"}),
     ]
-    ((place, what, why),) = plan.left_out
-    assert (place, what) == ("configurations[0]", "ext2 journal_mode=writeback scheduler=none")
+    ((place, combination, why),) = plan.left_out
+    assert (place, combination) == (
+        "configurations[0]",
+        "ext2 journal_mode=writeback scheduler=none",
+    )
     assert 'ext2 has no option "journal_mode"' in why
 
 
@@ -119,7 +130,9 @@ def test_a_journal_elsewhere_is_left_out_where_it_cannot_be() -> None:
     plan = expand(
         job(configurations=[{"filesystem": ["btrfs", "xfs"], "journals": ["internal", "log1"]}])
     )
-    assert [(one.filesystem, one.journal) for one in plan.configurations] == [
+    assert [
+        (configuration.filesystem, configuration.journal) for configuration in plan.configurations
+    ] == [
         ("btrfs", ""),
         ("xfs", ""),
         ("xfs", "log1"),
@@ -142,7 +155,7 @@ def test_an_entry_of_which_nothing_can_be_is_a_problem() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "place", "said"),
+    ("change", "place", "message"),
     [
         ({"study": ...}, "study", "study is missing"),
         ({"lun": ""}, "lun", "lun is missing"),
@@ -251,10 +264,10 @@ def test_an_entry_of_which_nothing_can_be_is_a_problem() -> None:
         ),
     ],
 )
-def test_every_problem_has_its_place(change: dict[str, Any], place: str, said: str) -> None:
-    found = problems(**change)
-    assert place in found, found
-    assert said in " ".join(found[place])
+def test_every_problem_has_its_place(change: dict[str, Any], place: str, message: str) -> None:
+    by_place = problems(**change)
+    assert place in by_place, by_place
+    assert message in " ".join(by_place[place])
 
 
 @pytest.mark.parametrize("data", [None, [], "ext4", 3])
@@ -264,18 +277,18 @@ def test_what_is_no_map_is_no_job(data: object) -> None:
 
 def test_who_knows_the_option_says_what_is_wrong_with_its_value() -> None:
     entry = {"filesystem": ["ext2", "ext4"], "options": {"journal_mode": "wb"}}
-    (said,) = problems(configurations=[entry])["configurations[0].options.journal_mode"]
-    assert said == 'Journal mode: "wb" is not one of ordered, writeback, journal.'
+    (problem,) = problems(configurations=[entry])["configurations[0].options.journal_mode"]
+    assert problem == 'Journal mode: "wb" is not one of ordered, writeback, journal.'
 
 
 def test_all_problems_are_told_at_once() -> None:
-    found = problems(
+    by_place = problems(
         lun=3,
         configurations=["hammer2", {"filesystem": "ext4", "options": {"atime": "x", "y": 1}}],
         workloads=[],
         seed="x",
     )
-    assert set(found) == {
+    assert set(by_place) == {
         "lun",
         "configurations[0].filesystem",
         "configurations[1].options.atime",
@@ -287,8 +300,8 @@ def test_all_problems_are_told_at_once() -> None:
 
 def test_lists_that_multiply_without_end_are_refused_before_they_do() -> None:
     options = {key: [None] * 60 for key in ("atime", "journal_mode", "inode_size", "block_size")}
-    found = problems(configurations=[{"filesystem": "ext4", "options": options}])
-    assert "With 12960000 combinations here" in found["configurations[0]"][0]
+    by_place = problems(configurations=[{"filesystem": "ext4", "options": options}])
+    assert "With 12960000 combinations here" in by_place["configurations[0]"][0]
 
 
 def test_everything_is_read() -> None:

@@ -31,10 +31,10 @@ def tables() -> Iterator[None]:
         yield
         return
     connection.ensure_connection()
-    with closing(sqlite3.connect(":memory:")) as kept:
-        connection.connection.backup(kept)
+    with closing(sqlite3.connect(":memory:")) as backup:
+        connection.connection.backup(backup)
         yield
-        kept.backup(connection.connection)
+        backup.backup(connection.connection)
 
 
 @pytest.fixture
@@ -70,12 +70,12 @@ def test_every_order_is_a_job_and_has_its_runs(before: StateApps) -> None:
     ]
     now = migrate(back=False)
     job, run = now.get_model("studies", "Job"), now.get_model("studies", "Run")
-    kept = job.objects.order_by("pk").values_list("pk", "token", "study", "priority", "document")
-    assert list(kept) == [
+    rows = job.objects.order_by("pk").values_list("pk", "token", "study", "priority", "document")
+    assert list(rows) == [
         (order.pk, order.token, study.pk, order.priority, order.document) for order in orders
     ]
     assert list(run.objects.order_by("pk").values_list("pk", "job")) == [
-        (one.pk, one.submission_id) for one in runs
+        (old_run.pk, old_run.submission_id) for old_run in runs
     ]
     with pytest.raises(IntegrityError):
         job.objects.create(token="far", priority=11)

@@ -69,10 +69,10 @@ def test_the_same_configuration_with_two_journals_is_two_series(spec: MakeSpec, 
         repeats=2,
     )
     assert confirmation_text(both) == "disk1 log1 log2"
-    made = submit(both, "disk1 log1 log2", ann)
+    runs = submit(both, "disk1 log1 log2", ann)
     assert Series.objects.count() == 3
-    assert [run.repeat for run in made] == [1, 1, 1, 2, 2, 2]
-    labels = [run.series.configuration.label for run in made[:3]]
+    assert [run.repeat for run in runs] == [1, 1, 1, 2, 2, 2]
+    labels = [run.series.configuration.label for run in runs[:3]]
     assert labels == ["ext4_none", "ext4_none_xj", "ext4_none_xj"]
 
 
@@ -83,8 +83,8 @@ def test_every_lun_that_is_erased_is_typed(spec: MakeSpec, typed: str) -> None:
 
 
 def test_the_journal_of_the_reference_is_typed_too(spec: MakeSpec) -> None:
-    wanted = spec(reference=ReferenceSpec(XFS, 2))
-    (problem,) = problems(wanted, "disk1")
+    job = spec(reference=ReferenceSpec(XFS, 2))
+    (problem,) = problems(job, "disk1")
     assert '"disk1 log1"' in problem
 
 
@@ -94,7 +94,7 @@ def test_without_a_journal_the_lun_alone_is_typed(spec: MakeSpec, ann: User) -> 
 
 
 @pytest.mark.parametrize(
-    ("wanted", "words"),
+    ("configuration", "words"),
     [
         (ConfigurationSpec("ext2", {}, "none", "log1"), "ext2 cannot keep its journal"),
         (ConfigurationSpec("ext4", {}, "none", "nosuch"), "choose one of log1"),
@@ -107,10 +107,12 @@ def test_without_a_journal_the_lun_alone_is_typed(spec: MakeSpec, ann: User) -> 
         ),
     ],
 )
-def test_what_cannot_be_is_refused(spec: MakeSpec, wanted: ConfigurationSpec, words: str) -> None:
-    found = problems(spec(configurations=(wanted,)), f"disk1 {wanted.journal}")
-    assert len(found) == 1, found
-    assert words in found[0]
+def test_what_cannot_be_is_refused(
+    spec: MakeSpec, configuration: ConfigurationSpec, words: str
+) -> None:
+    messages = problems(spec(configurations=(configuration,)), f"disk1 {configuration.journal}")
+    assert len(messages) == 1, messages
+    assert words in messages[0]
 
 
 @pytest.mark.parametrize(
@@ -131,9 +133,9 @@ def test_a_journal_lun_that_does_not_fit_is_refused(
 
 def test_a_directory_keeps_its_journal(spec: MakeSpec, worker: Worker) -> None:
     folder = worker.luns.get(name="folder1")
-    wanted = ConfigurationSpec("ext4", {}, "", "log1")
-    found = problems(spec(lun_id=folder.pk, configurations=(wanted,)), "folder1 log1")
-    assert any("that has its journal already" in problem for problem in found)
+    configuration = ConfigurationSpec("ext4", {}, "", "log1")
+    messages = problems(spec(lun_id=folder.pk, configurations=(configuration,)), "folder1 log1")
+    assert any("that has its journal already" in problem for problem in messages)
 
 
 def test_a_journal_of_another_worker_is_not_there(spec: MakeSpec) -> None:
@@ -142,8 +144,8 @@ def test_a_journal_of_another_worker_is_not_there(spec: MakeSpec) -> None:
             name="lab2", luns=[LunAnnouncement("far", "journal", "device", "/dev/sdx", 8 * GB)]
         )
     )
-    wanted = ConfigurationSpec("ext4", {}, "none", "far")
-    (problem,) = problems(spec(configurations=(wanted,)), "disk1 far")
+    configuration = ConfigurationSpec("ext4", {}, "none", "far")
+    (problem,) = problems(spec(configurations=(configuration,)), "disk1 far")
     assert 'The worker lab1 has no LUN "far" for journals' in problem
 
 
@@ -231,8 +233,8 @@ def test_a_run_says_what_it_waits_for(signed_in: Client, spec: MakeSpec, ann: Us
     other = LunAnnouncement("disk2", "data", "device", "/dev/sdc", 20 * GB, [], ["none"])
     disk2 = add_luns(other).luns.get(name="disk2")
     (running,) = submit(spec(configurations=(EXT3,), repeats=1), "disk1 log1", ann)
-    wanted = spec(lun_id=disk2.pk, configurations=(XFS,), repeats=1, new_study="Other")
-    (waiting,) = submit(wanted, "disk2 log1", ann)
+    job = spec(lun_id=disk2.pk, configurations=(XFS,), repeats=1, new_study="Other")
+    (waiting,) = submit(job, "disk2 log1", ann)
     assert "It needs" not in page_of(signed_in.get(f"/runs/{waiting.pk}/"))
     handle = start(running)
     page = page_of(signed_in.get(f"/runs/{waiting.pk}/"))

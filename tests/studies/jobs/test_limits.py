@@ -24,11 +24,11 @@ def with_fio(worker: Worker) -> Callable[..., Worker]:
     """``with_fio(executor, memory)`` announces the worker of ``spec`` anew, with fio."""
 
     def again(executor: str, memory: str) -> Worker:
-        said = worker_announcement()
+        announcement = worker_announcement()
         return announce(
             worker_announcement(
                 executor=executor,
-                capabilities={**said.capabilities, "tools": TOOLS},
+                capabilities={**announcement.capabilities, "tools": TOOLS},
                 hardware=[["Memory", memory], ["Processors online", "4"]],
             )
         )
@@ -54,8 +54,8 @@ def test_memory_is_what_the_hardware_profile_says(
 
 
 def _pgmeter(spec: Callable[..., JobSpec], **parameters: Any) -> JobSpec:
-    one = spec().configurations[:1]
-    return spec(workload="pgmeter-small", parameters=parameters, configurations=one)
+    configurations = spec().configurations[:1]
+    return spec(workload="pgmeter-small", parameters=parameters, configurations=configurations)
 
 
 def test_the_review_warns_of_files_that_fit_into_memory(
@@ -63,8 +63,8 @@ def test_the_review_warns_of_files_that_fit_into_memory(
 ) -> None:
     with_fio("docker", "4.0 GiB")
     request = _pgmeter(spec)
-    found = review_context(request, planned(request), "t")["memory_warnings"]
-    assert found == [
+    warnings = review_context(request, planned(request), "t")["memory_warnings"]
+    assert warnings == [
         "pgmeter's files have 32 MiB together, and 4,096 MiB of memory can hold all of them: this "
         "measures the cache. The paper's files were at least 2 times the memory. Make the files "
         "larger, or set the memory limit to 64 MiB."
@@ -76,22 +76,22 @@ def test_the_review_warns_of_files_that_fit_into_memory(
 def test_review_and_preview_warn_where_data_compress_on_a_file_system_that_compresses(
     worker: Worker, spec: Callable[..., JobSpec]
 ) -> None:
-    said = worker_announcement()
-    filesystems = {**said.capabilities["filesystems"], "btrfs": {"usable": True}}
-    capabilities = {**said.capabilities, "filesystems": filesystems, "tools": TOOLS}
+    announcement = worker_announcement()
+    filesystems = {**announcement.capabilities["filesystems"], "btrfs": {"usable": True}}
+    capabilities = {**announcement.capabilities, "filesystems": filesystems, "tools": TOOLS}
     announce(worker_announcement(capabilities=capabilities))
     written = {"preallocate": False}
-    for options, asked, said in (
+    for options, parameters, message in (
         ({"compression": "zstd"}, written | {"compress_percent": 40}, "compress by 40%"),
         ({"compression": "zstd"}, written, ""),
         ({"compression": "zstd"}, {"compress_percent": 40}, "Btrfs compresses nothing"),
         ({}, {"compress_percent": 40}, ""),
     ):
         btrfs = ConfigurationSpec("btrfs", options, "none")
-        request = spec(workload="fio-4k-small", parameters=asked, configurations=(btrfs,))
-        found = review_context(request, planned(request), "t")["data_warnings"]
-        assert len(found) == bool(said)
-        assert said in "".join(found)
+        request = spec(workload="fio-4k-small", parameters=parameters, configurations=(btrfs,))
+        warnings = review_context(request, planned(request), "t")["data_warnings"]
+        assert len(warnings) == bool(message)
+        assert message in "".join(warnings)
 
 
 def test_the_review_says_where_nothing_can_be_mounted_anew(
@@ -108,8 +108,8 @@ def test_the_review_says_where_nothing_can_be_mounted_anew(
         scheduler = "none" if lun.schedulers else ""
         configurations = (replace(plain, scheduler=scheduler),)
         request = spec(workload=workload, lun_id=lun.pk, configurations=configurations)
-        found = review_context(request, planned(request), "t")
-        assert found["remounts_nothing"] == is_warned
+        context = review_context(request, planned(request), "t")
+        assert context["remounts_nothing"] == is_warned
 
 
 def test_memory_cannot_be_limited_without_a_container(

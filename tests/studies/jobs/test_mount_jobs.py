@@ -50,26 +50,26 @@ def announced(**changes: Any) -> Lun:
     return worker.luns.get(name="nas")
 
 
-def refused(wanted: JobSpec) -> str:
-    with pytest.raises(JobRefused) as found:
-        submit(wanted, "nas", None)
+def refused(job: JobSpec) -> str:
+    with pytest.raises(JobRefused) as refusal:
+        submit(job, "nas", None)
     assert not Run.objects.exists()
-    return " ".join(found.value.problems)
+    return " ".join(refusal.value.problems)
 
 
 def test_it_is_submitted_as_it_is_mounted(nas: Lun, spec: MakeSpec, ann: User) -> None:
-    wanted = spec(lun_id=nas.pk, configurations=(ConfigurationSpec("nfs"),))
-    (first, *_) = planned(wanted).runs
+    job = spec(lun_id=nas.pk, configurations=(ConfigurationSpec("nfs"),))
+    (first, *_) = planned(job).runs
     assert first.configuration == "nfs4.2_nconnect4"
     assert not first.erases
     assert {command.phase for command in first.commands} == {"benchmark"}
-    run = submit(wanted, "nas", ann)[0]
+    run = submit(job, "nas", ann)[0]
     assert run.series.configuration.options == {"vers": "4.2", "nconnect": "4"}
     assert run.confirmed == {"data": FOUND}
 
 
 @pytest.mark.parametrize(
-    ("wanted", "why"),
+    ("configuration", "why"),
     [
         (ConfigurationSpec("xfs"), "nas is a mount of NFS, and XFS is not made there"),
         (ConfigurationSpec("cifs"), "nas is a mount of NFS, and SMB is not made there"),
@@ -79,24 +79,24 @@ def test_it_is_submitted_as_it_is_mounted(nas: Lun, spec: MakeSpec, ann: User) -
     ],
 )
 def test_it_takes_nothing_else(
-    nas: Lun, spec: MakeSpec, wanted: ConfigurationSpec, why: str
+    nas: Lun, spec: MakeSpec, configuration: ConfigurationSpec, why: str
 ) -> None:
-    assert why in refused(spec(lun_id=nas.pk, configurations=(wanted,)))
+    assert why in refused(spec(lun_id=nas.pk, configurations=(configuration,)))
 
 
 def test_on_a_disk_nothing_is_found_mounted(nas: Lun, spec: MakeSpec) -> None:
     disk = nas.worker.luns.get(name="disk1")
-    wanted = (ConfigurationSpec("nfs", {}, "none"),)
-    assert "disk1 is no mount" in refused(spec(lun_id=disk.pk, configurations=wanted))
+    configurations = (ConfigurationSpec("nfs", {}, "none"),)
+    assert "disk1 is no mount" in refused(spec(lun_id=disk.pk, configurations=configurations))
 
 
 def test_the_form_offers_what_is_mounted(nas: Lun, client: Client, ann: User) -> None:
     client.force_login(ann)
-    shown = client.get("/runs/new/", {"lun": nas.pk}).content.decode()
-    assert "nfs4.2_nconnect4" in shown
-    assert 'id="fs-nfs"' in shown
-    assert 'id="fs-ext4"' not in shown
-    assert "nothing is prepared on it" in shown
+    form = client.get("/runs/new/", {"lun": nas.pk}).content.decode()
+    assert "nfs4.2_nconnect4" in form
+    assert 'id="fs-nfs"' in form
+    assert 'id="fs-ext4"' not in form
+    assert "nothing is prepared on it" in form
     disk = nas.worker.luns.get(name="disk1")
     again = client.get("/runs/new/", {"lun": disk.pk, "fs": "nfs.1", "suggested": "nfs.1"})
     assert again.status_code == 200
@@ -106,5 +106,5 @@ def test_the_form_offers_what_is_mounted(nas: Lun, client: Client, ann: User) ->
 def test_the_form_says_of_a_mount_that_is_gone_that_it_is(client: Client, ann: User) -> None:
     client.force_login(ann)
     nas = announced(identity=[], problem="Nothing is mounted at /mnt/nas.", fingerprint={})
-    shown = client.get("/runs/new/", {"lun": nas.pk}).content.decode()
-    assert "Nothing is mounted at /mnt/nas." in shown
+    form = client.get("/runs/new/", {"lun": nas.pk}).content.decode()
+    assert "Nothing is mounted at /mnt/nas." in form

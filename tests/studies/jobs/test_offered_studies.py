@@ -48,15 +48,15 @@ def test_only_studies_are_offered_that_one_may_add_to(
     client: Client, eve: User, studies: None, address: str, name: str
 ) -> None:
     client.force_login(eve)
-    found = offered(client.get(address).content.decode(), name)
-    assert found == ["mine", "open"]
+    slugs = offered(client.get(address).content.decode(), name)
+    assert slugs == ["mine", "open"]
     action = rights.Action.RUN if name == "id-study" else rights.Action.IMPORT
     takes_runs = Study._base_manager.filter(is_published=False)
     with rights.as_user(eve):
-        assert {one.slug for one in Study.objects.filter(is_published=False)} > set(found)
-    assert {one.slug for one in takes_runs if rights.may(eve, action, one)} - {"secret"} == set(
-        found
-    )
+        assert {study.slug for study in Study.objects.filter(is_published=False)} > set(slugs)
+    assert {study.slug for study in takes_runs if rights.may(eve, action, study)} - {
+        "secret"
+    } == set(slugs)
 
 
 def test_an_administrator_may_add_to_all(client: Client, admin_user: User, studies: None) -> None:

@@ -39,12 +39,12 @@ def with_fio(disk: Lun) -> Lun:
 def test_the_first_run_of_each_block_measures_the_lun(
     with_fio: Lun, spec: Callable[..., JobSpec]
 ) -> None:
-    wanted = spec(
+    job = spec(
         repeats=2,
         probe_s=30,
         reference=ReferenceSpec(ConfigurationSpec("ext4", scheduler="none"), 2),
     )
-    runs = planned(wanted).runs
+    runs = planned(job).runs
     probed = [
         (run.repeat, run.is_reference)
         for run in runs
@@ -60,8 +60,8 @@ def test_the_first_run_of_each_block_measures_the_lun(
 def test_a_job_keeps_for_how_long_and_its_runs_ask_it(
     with_fio: Lun, spec: Callable[..., JobSpec]
 ) -> None:
-    wanted = spec(probe_s=30)
-    submit(wanted, with_fio.name, None)
+    job = spec(probe_s=30)
+    submit(job, with_fio.name, None)
     assert Job.objects.get().probe_s == 30
     assert [probes.due_s(run) for run in Run.objects.all()] == [30] * 4
     Lun.objects.update(kind=Lun.Kind.DIRECTORY)
@@ -102,17 +102,17 @@ def test_what_lies_on_several_luns_is_not_measured_and_the_reason_is_said(
     with_two_disks: Worker, spec: Callable[..., JobSpec]
 ) -> None:
     on_two = ConfigurationSpec("btrfs", {"data_profile": "raid1"}, "none", stack=Stack(("disk2",)))
-    wanted = spec(
+    job = spec(
         probe_s=30, repeats=1, configurations=(on_two, ConfigurationSpec("ext4", scheduler="none"))
     )
-    runs = planned(wanted).runs
-    probed = [any(one.phase == "probe" for one in run.commands) for run in runs]
+    runs = planned(job).runs
+    probed = [any(command.phase == "probe" for command in run.commands) for run in runs]
     # The block's first run is no place for it where that is of several LUNs.
     assert probed == [False, True]
-    (said,) = of_probe(wanted, runs)
-    assert said.startswith(f"{runs[0].configuration}: on several LUNs of which no layer")
+    (warning,) = of_probe(job, runs)
+    assert warning.startswith(f"{runs[0].configuration}: on several LUNs of which no layer")
     assert of_probe(spec(probe_s=0, configurations=(on_two,)), runs) == []
-    submit(wanted, "disk1 disk2", None)
+    submit(job, "disk1 disk2", None)
     first, second = Run.objects.order_by("pk").select_related("series", "job")
     assert [probes.due_s(run) for run in (first, second)] == [0, 30]
     assert "no bound" in probes.missing_reason(first)
@@ -132,9 +132,11 @@ def test_each_stack_that_is_one_device_is_measured_once_in_a_block() -> None:
         for stack in (MIRROR, Stack(), MIRROR, Stack(("disk2",)), Stack(log=("disk2",)))
     ]
     slots = [Slot(index, repeat) for repeat in (1, 2) for index in (None, 0, 1, 2, 3, 4)]
-    found = first_of_blocks(slots, [(one, THIS_HOST, None) for one in configurations])
-    assert found == {1, 2, 7, 8}
-    assert [probes.target(one.stack) for one in configurations] == [
+    indexes = first_of_blocks(
+        slots, [(configuration, THIS_HOST, None) for configuration in configurations]
+    )
+    assert indexes == {1, 2, 7, 8}
+    assert [probes.target(configuration.stack) for configuration in configurations] == [
         *("disk2 md-raid1", "", "disk2 md-raid1", None, None)
     ]
 

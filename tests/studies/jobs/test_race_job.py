@@ -42,10 +42,10 @@ def test_what_decides_unless_another_is_chosen(preset: str, first: tuple[str, st
 
 
 def test_every_preset_has_a_measure() -> None:
-    for one in presets().values():
-        found = measures(one.workload())
-        assert found
-        assert len(set(found)) == len(found)
+    for preset in presets().values():
+        choices = measures(preset.workload())
+        assert choices
+        assert len(set(choices)) == len(choices)
 
 
 def test_a_chosen_one_decides() -> None:
@@ -65,13 +65,13 @@ def test_a_chosen_one_decides() -> None:
 def test_a_document_says_it_and_is_read_as_the_same(spec: MakeSpec, race: RaceSpec) -> None:
     document = document_of(spec(race=race), study="S", lun="disk1", worker="lab1")
     assert "repeats" not in document
-    found = expand(read(write(document)))
-    assert found.race == race
-    assert not found.problems
+    plan = expand(read(write(document)))
+    assert plan.race == race
+    assert not plan.problems
 
 
 @pytest.mark.parametrize(
-    ("race", "place", "said"),
+    ("race", "place", "message"),
     [
         ([], "race", "must be"),
         ({"hours": "x"}, "race.hours", "must be a number"),
@@ -80,9 +80,9 @@ def test_a_document_says_it_and_is_read_as_the_same(spec: MakeSpec, race: RaceSp
         ({"days": 1}, "race", "means nothing here"),
     ],
 )
-def test_what_is_no_race_in_a_document_is_told(race: Any, place: str, said: str) -> None:
+def test_what_is_no_race_in_a_document_is_told(race: Any, place: str, message: str) -> None:
     problems = expand(DOCUMENT | {"race": race}).problems
-    assert said in problems[place][0]
+    assert message in problems[place][0]
 
 
 def test_a_race_and_repeats_are_one_too_many() -> None:
@@ -91,7 +91,7 @@ def test_a_race_and_repeats_are_one_too_many() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"race": RaceSpec()}, "Say how many hours"),
         ({"race": RaceSpec(hours=8, runs=9)}, "Say how many hours"),
@@ -107,10 +107,10 @@ def test_a_race_and_repeats_are_one_too_many() -> None:
         ({"reference": ReferenceSpec(ConfigurationSpec("ext4"), 3)}, "no reference"),
     ],
 )
-def test_what_is_no_race_is_refused(spec: MakeSpec, changes: dict[str, Any], said: str) -> None:
+def test_what_is_no_race_is_refused(spec: MakeSpec, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(JobRefused) as refused:
         planned(spec(**{"race": RaceSpec(hours=1)} | changes))
-    assert said in " ".join(refused.value.by_part["race"])
+    assert message in " ".join(refused.value.by_part["race"])
 
 
 def test_the_review_knows_the_first_block_and_the_most(spec: MakeSpec) -> None:
@@ -119,7 +119,7 @@ def test_the_review_knows_the_first_block_and_the_most(spec: MakeSpec) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "wrong"),
+    ("changes", "wrong"),
     [
         ({"race_hours": "500"}, ["race_hours"]),
         ({"race_hours": "x"}, ["race_hours"]),
@@ -138,7 +138,7 @@ def test_the_review_knows_the_first_block_and_the_most(spec: MakeSpec) -> None:
     ],
 )
 def test_the_form_marks_the_field_that_is_wrong_and_no_other(
-    client: Client, ann: User, worker: Worker, said: dict[str, str], wrong: list[str]
+    client: Client, ann: User, worker: Worker, changes: dict[str, str], wrong: list[str]
 ) -> None:
     client.force_login(ann)
     order = {
@@ -146,8 +146,8 @@ def test_the_form_marks_the_field_that_is_wrong_and_no_other(
         **{"scheduler": "none", "workload": "iozone-small", "new_study": "A"},
         **{"repeat_by": "race", "race_hours": "8"},
     }
-    answer = client.get("/runs/new/review/", order | said)
+    answer = client.get("/runs/new/review/", order | changes)
     assert answer.status_code == 422
     fields = re.findall(r"<(?:input|select)[^>]*>", answer.content.decode())
-    marked = [one for one in fields if 'aria-invalid="true"' in one]
-    assert [re.findall(r' name="([^"]*)"', one)[0] for one in marked] == wrong
+    marked = [field for field in fields if 'aria-invalid="true"' in field]
+    assert [re.findall(r' name="([^"]*)"', field)[0] for field in marked] == wrong

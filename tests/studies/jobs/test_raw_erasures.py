@@ -60,6 +60,6 @@ def test_its_review_says_that_everything_is_erased(disk: Lun, client: Client, an
 def test_the_command_counts_them(disk: Lun, tmp_path: Path) -> None:
     document = tmp_path / "job.yaml"
     document.write_text(DOCUMENT.format(disk.name))
-    said = StringIO()
-    call_command("submit_job", str(document), stdout=said)
-    assert "Erasures: 2." in said.getvalue()
+    output = StringIO()
+    call_command("submit_job", str(document), stdout=output)
+    assert "Erasures: 2." in output.getvalue()

@@ -27,25 +27,25 @@ def with_fio(disk: Lun) -> None:
     worker.save()
 
 
-def refused(wanted: JobSpec, lun: Lun) -> str:
-    with pytest.raises(JobRefused) as found:
-        submit(wanted, lun.name, None)
+def refused(job: JobSpec, lun: Lun) -> str:
+    with pytest.raises(JobRefused) as refusal:
+        submit(job, lun.name, None)
     assert not Run.objects.exists()
-    return " ".join(found.value.problems)
+    return " ".join(refusal.value.problems)
 
 
 def test_it_is_submitted_beside_a_file_system(disk: Lun, spec: MakeSpec, ann: User) -> None:
-    wanted = spec(configurations=(EXT4, RAW), workload="fio-4k-small")
-    assert {run.configuration for run in planned(wanted).runs} == {"ext4_none", "raw_none"}
+    job = spec(configurations=(EXT4, RAW), workload="fio-4k-small")
+    assert {run.configuration for run in planned(job).runs} == {"ext4_none", "raw_none"}
     with pytest.raises(JobRefused, match=disk.name):
-        submit(wanted, "", ann)
-    labels = {run.series.configuration.label for run in submit(wanted, disk.name, ann)}
+        submit(job, "", ann)
+    labels = {run.series.configuration.label for run in submit(job, disk.name, ann)}
     assert labels == {"ext4_none", "raw_none"}
 
 
 def test_only_what_can_do_without_files_is_run_with_it(disk: Lun, spec: MakeSpec) -> None:
-    said = refused(spec(configurations=(EXT4, RAW), workload="filemark-small"), disk)
-    assert "needs a file system, and the raw device has none: choose fio by queue depth" in said
+    message = refused(spec(configurations=(EXT4, RAW), workload="filemark-small"), disk)
+    assert "needs a file system, and the raw device has none: choose fio by queue depth" in message
     filled = spec(
         configurations=(RAW,), workload="fio-4k-small", preparation=Preparation(fill_percent=50)
     )
@@ -60,14 +60,14 @@ def test_the_form_offers_it_and_then_only_such_workloads(
     client.force_login(ann)
     page = client.get("/runs/new/", {"lun": disk.pk, "fs": "raw.1", "workload": "fio-4k-small"})
     by_slug = {
-        one.preset.slug: one.problems
+        preset_fields.preset.slug: preset_fields.problems
         for question in page.context["questions"]
         for workload in question.workloads
-        for one in workload.presets
+        for preset_fields in workload.presets
     }
     assert by_slug["fio-4k-small"] == ()
     assert "needs a file system" in " ".join(by_slug["filemark-small"])
-    groups = {one.spec.slug: one for one in page.context["filesystems"]}
+    groups = {filesystem.spec.slug: filesystem for filesystem in page.context["filesystems"]}
     assert groups["raw"].problems == ()
     assert groups["raw"].variants[0].is_chosen
     assert not groups["raw"].can_add

@@ -39,12 +39,12 @@ def test_each_file_system_says_how_much_it_leaves_at_most(spec, lun) -> None:
     # Of 600 MiB ext4 takes 5%, 1/64 for inodes and 16 MiB of journal: 544.6 MiB are left, and
     # XFS 3% and a log of 10 MiB: 572 MiB. 563.2 are needed.
     assert refused(spec, lun, 600 * MIB, **only("xfs")) == []
-    [told] = refused(spec, lun, 600 * MIB)  # ext4 and XFS
-    assert "need 563.2 MiB with what they add. Of the 600 MiB of disk1" in told
-    assert "at most ext4 leaves 544.6 MiB: make the files smaller" in told
-    assert "XFS" not in told
-    [told] = refused(spec, lun, 580 * MIB)
-    assert "ext4 leaves 525.9 MiB; XFS leaves 552.6 MiB" in told
+    [problem] = refused(spec, lun, 600 * MIB)  # ext4 and XFS
+    assert "need 563.2 MiB with what they add. Of the 600 MiB of disk1" in problem
+    assert "at most ext4 leaves 544.6 MiB: make the files smaller" in problem
+    assert "XFS" not in problem
+    [problem] = refused(spec, lun, 580 * MIB)
+    assert "ext4 leaves 525.9 MiB; XFS leaves 552.6 MiB" in problem
 
 
 def test_what_may_fit_is_not_refused(spec, lun) -> None:
@@ -58,31 +58,31 @@ def test_what_may_fit_is_not_refused(spec, lun) -> None:
 
 
 def test_files_larger_than_the_lun_are_no_matter_of_file_systems(spec, lun) -> None:
-    [told] = refused(spec, lun, NEEDED - 1)
-    assert "and disk1 has 563.2 MiB: make them smaller, or choose a larger LUN" in told
-    assert "ext4" not in told
+    [problem] = refused(spec, lun, NEEDED - 1)
+    assert "and disk1 has 563.2 MiB: make them smaller, or choose a larger LUN" in problem
+    assert "ext4" not in problem
 
 
 def test_a_directory_has_its_file_system_already(spec, lun) -> None:
     Lun.objects.filter(pk=lun.pk).update(kind=Lun.Kind.DIRECTORY)
-    assert not any("larger LUN" in told for told in refused(spec, lun, NEEDED))
+    assert not any("larger LUN" in problem for problem in refused(spec, lun, NEEDED))
 
 
 def test_the_reference_has_to_fit_too(spec, lun) -> None:
     reference = ReferenceSpec(ConfigurationSpec("ext4", scheduler="none"), every=2)
-    [told] = refused(spec, lun, 600 * MIB, **only("xfs"), reference=reference)
-    assert "ext4 leaves 544.6 MiB" in told
+    [problem] = refused(spec, lun, 600 * MIB, **only("xfs"), reference=reference)
+    assert "ext4 leaves 544.6 MiB" in problem
 
 
 def test_sizes_that_read_alike_say_by_how_much_it_is_too_little(spec, lun) -> None:
-    wanted = {"parameters": {"maximum_file_kb": 16 * 1024 * 1024}}  # 17.6 GiB
+    changes = {"parameters": {"maximum_file_kb": 16 * 1024 * 1024}}  # 17.6 GiB
     # ext2 takes 6.5625% of 19,284 MiB: 18,018.5 MiB are left, and 18,022.4 are needed.
     Lun.objects.filter(pk=lun.pk).update(size_bytes=19_284 * MIB)
     with pytest.raises(JobRefused) as error:
-        planned(spec(**wanted, **only("ext2")))
-    [told] = error.value.problems
-    assert "need 17.6 GiB" in told
-    assert "ext2 leaves 17.6 GiB (4 MiB too few)" in told
+        planned(spec(**changes, **only("ext2")))
+    [problem] = error.value.problems
+    assert "need 17.6 GiB" in problem
+    assert "ext2 leaves 17.6 GiB (4 MiB too few)" in problem
 
 
 def test_parameters_that_ask_for_more_time_than_the_limit_are_refused(spec) -> None:
@@ -91,8 +91,8 @@ def test_parameters_that_ask_for_more_time_than_the_limit_are_refused(spec) -> N
     with pytest.raises(JobRefused) as caught:
         planned(spec(workload="pgmeter-small", parameters=own))
     assert any(
-        "its parameters ask for 1 min 10 s, and its time limit is 1 min" in told
-        for told in caught.value.problems
+        "its parameters ask for 1 min 10 s, and its time limit is 1 min" in problem
+        for problem in caught.value.problems
     )
     with pytest.raises(JobRefused) as caught:
         planned(spec(workload="pgmeter-small", parameters={**own, "time_limit_s": 70}))

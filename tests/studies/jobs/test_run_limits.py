@@ -30,13 +30,13 @@ def limiting(disk: Lun) -> Lun:
 def test_everything_is_run_with_each_combination_in_each_block(
     limiting: Lun, spec: Callable[..., JobSpec], ann: User
 ) -> None:
-    wanted = spec(limits=LimitsSpec(read_mib_s=(0, 16), cpus=(2,)))
-    assert wanted.run_count == 8
-    found = review_context(wanted, planned(wanted), "t")
-    assert found["limits"] == ["at most 2 CPUs", "at most reads 16 MiB/s, 2 CPUs"]
-    runs = submit(wanted, "disk1", ann)
-    kept = {run.series.pk: run.series.machine for run in runs}
-    assert sorted(map(str, kept.values())) == sorted(
+    job = spec(limits=LimitsSpec(read_mib_s=(0, 16), cpus=(2,)))
+    assert job.run_count == 8
+    context = review_context(job, planned(job), "t")
+    assert context["limits"] == ["at most 2 CPUs", "at most reads 16 MiB/s, 2 CPUs"]
+    runs = submit(job, "disk1", ann)
+    machines = {run.series.pk: run.series.machine for run in runs}
+    assert sorted(map(str, machines.values())) == sorted(
         2 * [str({"limits": {"cpus": 2}})] + 2 * [str({"limits": {"read_mib_s": 16, "cpus": 2}})]
     )
     assert {run.block for run in runs if run.repeat == 1} != {""}
@@ -55,7 +55,7 @@ def test_without_limits_a_series_keeps_its_key(
 
 
 @pytest.mark.parametrize(
-    ("limits", "said"),
+    ("limits", "message"),
     [
         (LimitsSpec(read_mib_s=(-1,)), "A limit is 0 (none) to"),
         (LimitsSpec(write_iops=(10**12,)), "A limit is 0 (none) to"),
@@ -65,38 +65,38 @@ def test_without_limits_a_series_keeps_its_key(
     ],
 )
 def test_what_cannot_be_is_refused(
-    limiting: Lun, spec: Callable[..., JobSpec], limits: LimitsSpec, said: str
+    limiting: Lun, spec: Callable[..., JobSpec], limits: LimitsSpec, message: str
 ) -> None:
     with pytest.raises(JobRefused) as refused:
         planned(spec(limits=limits))
-    assert said in str(refused.value.by_part)
+    assert message in str(refused.value.by_part)
     assert all(part.startswith("limits") for part in refused.value.by_part)
 
 
 def test_a_worker_that_limits_nothing_is_not_asked_to(
     disk: Lun, spec: Callable[..., JobSpec]
 ) -> None:
-    wanted = spec(limits=LimitsSpec(read_mib_s=(16,)))
+    job = spec(limits=LimitsSpec(read_mib_s=(16,)))
     with pytest.raises(JobRefused) as refused:
-        planned(wanted)
+        planned(job)
     assert "of another version of fsbench" in refused.value.by_part["limits"][0]
     worker = disk.worker
     worker.capabilities = worker.capabilities | {"limits": {"rates": "No groups.", "memory": ""}}
     worker.save()
     with pytest.raises(JobRefused) as refused:
-        planned(wanted)
+        planned(job)
     assert refused.value.by_part["limits"] == ["No groups."]
     assert planned(spec(limits=LimitsSpec(memory_mib=(512,))))
 
 
 def test_guests_and_folders_have_none(limiting: Lun, spec: Callable[..., JobSpec]) -> None:
-    wanted = LimitsSpec(read_mib_s=(16,))
+    limits = LimitsSpec(read_mib_s=(16,))
     with pytest.raises(JobRefused) as refused:
-        planned(spec(limits=wanted, guest=GuestSpec(("debian-6.1",))))
+        planned(spec(limits=limits, guest=GuestSpec(("debian-6.1",))))
     assert "A guest has memory and CPUs of its own" in refused.value.by_part["limits"][0]
     Lun.objects.filter(pk=limiting.pk).update(kind=Lun.Kind.DIRECTORY)
     with pytest.raises(JobRefused) as refused:
-        planned(spec(limits=wanted))
+        planned(spec(limits=limits))
     assert "no device of its own" in refused.value.by_part["limits"][0]
 
 

@@ -53,13 +53,13 @@ def problems(spec: JobSpec, confirmation: str = "disk1 disk2") -> list[str]:
 
 
 def test_it_writes_runs_that_lease_all_luns(spec: MakeSpec, ann: User) -> None:
-    wanted = spec(configurations=(ON_TWO,), repeats=1)
-    assert confirmation_text(wanted) == "disk1 disk2"
-    plan = planned(wanted)
+    job = spec(configurations=(ON_TWO,), repeats=1)
+    assert confirmation_text(job) == "disk1 disk2"
+    plan = planned(job)
     assert plan.lun_names == ["disk1", "disk2"]
     assert [lun.name for lun in plan.runs[0].erased] == ["disk1", "disk2"]
     assert plan.runs[0].shown_command.argv[-2:] == ("/dev/disk/by-id/disk1", "/dev/disk2")
-    (run,) = submit(wanted, "disk1 disk2", ann)
+    (run,) = submit(job, "disk1 disk2", ann)
     series = Series.objects.get()
     assert series.configuration.label == "btrfs_data-raid1_meta-raid1_2luns_none"
     assert (series.stack_luns, [lun.name for lun in series.luns]) == ("disk2", ["disk1", "disk2"])
@@ -101,9 +101,9 @@ def test_every_lun_that_is_erased_is_typed(spec: MakeSpec, typed: str) -> None:
     ],
 )
 def test_luns_that_cannot_be_in_it_are_refused(spec: MakeSpec, stack: Stack, words: str) -> None:
-    wanted = spec(configurations=(ConfigurationSpec("btrfs", {}, "none", stack=stack),))
-    found = problems(wanted, confirmation_text(wanted) or "")
-    assert any(words in one for one in found), found
+    job = spec(configurations=(ConfigurationSpec("btrfs", {}, "none", stack=stack),))
+    messages = problems(job, confirmation_text(job) or "")
+    assert any(words in message for message in messages), messages
 
 
 def test_the_files_have_the_room_of_all_luns(spec: MakeSpec) -> None:
@@ -125,20 +125,23 @@ def document(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_document_multiplies_over_stacks_and_is_written_as_it_was() -> None:
-    said = document(
+    data = document(
         configurations=[
             {"filesystem": ["btrfs", "xfs"], "stacks": ["single", {"luns": ["disk2", "disk3"]}]}
         ]
     )
-    plan = expand(said)
+    plan = expand(data)
     assert plan.problems == {}
-    assert [(one.filesystem, one.stack.luns) for one in plan.configurations] == [
+    assert [
+        (configuration.filesystem, configuration.stack.luns)
+        for configuration in plan.configurations
+    ] == [
         ("btrfs", ()),
         ("btrfs", ("disk2", "disk3")),
         ("xfs", ()),
     ]
-    ((_, what, why),) = plan.left_out
-    assert what == "xfs scheduler=none on disk2,disk3"
+    ((_, combination, why),) = plan.left_out
+    assert combination == "xfs scheduler=none on disk2,disk3"
     assert "XFS is made on one device" in why
     again = expand(document_of(plan, study="Stacks", lun="disk1", worker=""))
     assert again.configurations == plan.configurations
@@ -155,8 +158,8 @@ def test_a_document_multiplies_over_stacks_and_is_written_as_it_was() -> None:
     ],
 )
 def test_what_is_no_stack_is_told_with_its_place(stacks: object, place: str, words: str) -> None:
-    found = dict(expand(document(stacks=stacks)).problems)
-    assert words in " ".join(found[place]), found
+    by_place = dict(expand(document(stacks=stacks)).problems)
+    assert words in " ".join(by_place[place]), by_place
 
 
 # ---- pages ----

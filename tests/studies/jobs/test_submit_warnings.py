@@ -24,20 +24,20 @@ def test_many_configurations_want_more_than_a_few_repeats(
     configurations: int, repeats: int, is_said: bool, spec: Callable[..., JobSpec]
 ) -> None:
     """Two make no pairs of blocks, and no test that rests on three of them."""
-    wanted = spec(configurations=CONFIGURATIONS[:configurations], repeats=repeats)
-    runs = submitting.planned(wanted).runs
-    found = submit_warnings.of_repeats(wanted, runs)
-    assert bool(found) == is_said
-    assert not found or found[0].startswith(f"{configurations} configurations in")
-    assert not found or found[0].endswith("5 repeats tell.")
+    job = spec(configurations=CONFIGURATIONS[:configurations], repeats=repeats)
+    runs = submitting.planned(job).runs
+    warnings = submit_warnings.of_repeats(job, runs)
+    assert bool(warnings) == is_said
+    assert not warnings or warnings[0].startswith(f"{configurations} configurations in")
+    assert not warnings or warnings[0].endswith("5 repeats tell.")
     assert not Study.objects.exists()
 
 
 def test_a_target_counts_by_its_least(spec: Callable[..., JobSpec]) -> None:
     for least, is_said in ((3, True), (5, False)):
-        wanted = spec(configurations=CONFIGURATIONS, until=RepeatTarget(5, least, 10))
-        runs = submitting.planned(wanted).runs
-        assert bool(submit_warnings.of_repeats(wanted, runs)) == is_said
+        job = spec(configurations=CONFIGURATIONS, until=RepeatTarget(5, least, 10))
+        runs = submitting.planned(job).runs
+        assert bool(submit_warnings.of_repeats(job, runs)) == is_said
 
 
 def test_pairs_are_those_of_so_many() -> None:

@@ -49,14 +49,14 @@ def test_it_previews_exactly_what_is_run(spec):
 
 
 def test_it_makes_all_first_repeats_before_the_second(spec, ann, worker):
-    made = submit(spec(), "disk1", ann)
-    labels = [(run.series.configuration.label, run.repeat) for run in made]
+    runs = submit(spec(), "disk1", ann)
+    labels = [(run.series.configuration.label, run.repeat) for run in runs]
     assert labels == [("ext4_wb_none", 1), ("xfs_none", 1), ("ext4_wb_none", 2), ("xfs_none", 2)]
-    assert [run.pk for run in made] == sorted(run.pk for run in made)
-    assert {run.state for run in made} == {RunState.QUEUED}
-    assert {run.series.kernel for run in made} == {"6.1.0"}
-    assert {run.series.hardware for run in made} == {worker.hardware}
-    assert made[0].changes.get().reason == "Submitted by ann."
+    assert [run.pk for run in runs] == sorted(run.pk for run in runs)
+    assert {run.state for run in runs} == {RunState.QUEUED}
+    assert {run.series.kernel for run in runs} == {"6.1.0"}
+    assert {run.series.hardware for run in runs} == {worker.hardware}
+    assert runs[0].changes.get().reason == "Submitted by ann."
     assert Study.objects.get(slug="first-look").created_by == ann
 
 
@@ -72,10 +72,10 @@ def test_it_nudges_the_worker_only_once_the_runs_are_committed(
     sent = []
     monkeypatch.setattr("fsbench_web.studies.runs.nudges.nudge", lambda run: sent.append(run.pk))
     with django_capture_on_commit_callbacks(execute=True):
-        made = submit(spec(), "disk1", ann)
+        runs = submit(spec(), "disk1", ann)
         assert sent == []
     # One is enough: who comes for it goes on with the others.
-    assert sent == [made[0].pk]
+    assert sent == [runs[0].pk]
 
 
 def test_it_refuses_a_wrong_confirmation(spec):
@@ -140,9 +140,14 @@ def test_it_refuses_a_silent_worker(spec, worker):
 
 
 def test_it_refuses_a_worker_that_cannot_run_anything(spec):
-    said = worker_announcement()
+    announcement = worker_announcement()
     reason = "Docker cannot be reached: start it."
-    announce(replace(said, capabilities=said.capabilities | {"is_usable": False, "reason": reason}))
+    announce(
+        replace(
+            announcement,
+            capabilities=announcement.capabilities | {"is_usable": False, "reason": reason},
+        )
+    )
     assert problems(spec()) == [reason]
 
 
@@ -176,9 +181,9 @@ def test_it_refuses_what_the_kernel_cannot_mount(spec):
 
 
 def test_it_refuses_a_missing_tool_and_names_its_package(spec):
-    said = worker_announcement()
+    announcement = worker_announcement()
     tools = {"iozone": {"usable": False, "reason": "", "package": "iozone3"}}
-    announce(replace(said, capabilities=said.capabilities | {"tools": tools}))
+    announce(replace(announcement, capabilities=announcement.capabilities | {"tools": tools}))
     (problem,) = problems(spec())
     assert "install the package iozone3" in problem
 
@@ -286,12 +291,12 @@ def test_the_form_of_somebody_else_is_refused(spec, ann):
 
 @pytest.mark.django_db(transaction=True)
 def test_two_clicks_at_once_make_the_runs_once(spec, ann):
-    wanted, barrier, results = spec(), Barrier(2), []
+    job, barrier, results = spec(), Barrier(2), []
 
     def click() -> None:
         try:
             barrier.wait(60)
-            results.append([run.pk for run in submit(wanted, "disk1", ann, token="t" * 32)])
+            results.append([run.pk for run in submit(job, "disk1", ann, token="t" * 32)])
         except Exception as error:
             results.append(error)
         finally:
@@ -325,5 +330,5 @@ def test_a_finished_repeat_is_followed_by_the_next(spec, ann, runs):
 def test_a_lun_of_another_worker_is_told_apart_by_number(spec, ann):
     other = announce(worker_announcement(name="lab2"))
     lun = Lun.objects.get(worker=other, name="disk1")
-    made = submit(spec(lun_id=lun.pk), "disk1", ann)
-    assert {run.series.lun_id for run in made} == {lun.pk}
+    runs = submit(spec(lun_id=lun.pk), "disk1", ann)
+    assert {run.series.lun_id for run in runs} == {lun.pk}

@@ -36,8 +36,8 @@ def signed_in(client: Client, ann) -> Client:
 
 def announced(**can: Any) -> Lun:
     """The worker with other capabilities; its ``disk1``."""
-    said = worker_announcement()
-    worker = announce(worker_announcement(capabilities=said.capabilities | can))
+    announcement = worker_announcement()
+    worker = announce(worker_announcement(capabilities=announcement.capabilities | can))
     return worker.luns.get(name="disk1")
 
 
@@ -48,9 +48,9 @@ def ticked(response: Any, name: str) -> list[str]:
 
 
 def suggested(response: Any) -> str:
-    found = re.search(r'name="suggested" value="([^"]*)"', response.content.decode())
-    assert found is not None
-    return found[1]
+    match = re.search(r'name="suggested" value="([^"]*)"', response.content.decode())
+    assert match is not None
+    return match[1]
 
 
 class Sent(HTMLParser):
@@ -63,14 +63,14 @@ class Sent(HTMLParser):
         self.feed(response.content.decode().partition('id="job-form"')[2])
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        said = dict(attrs)
-        name, value = said.get("name") or "", said.get("value") or ""
+        attributes = dict(attrs)
+        name, value = attributes.get("name") or "", attributes.get("value") or ""
         if tag == "select":
             self._select, self._options = name, []
         elif tag == "option":
-            self._options.append((value, "selected" in said))
-        elif tag == "input" and name and "disabled" not in said:
-            is_sent = said.get("type") not in ("checkbox", "radio") or "checked" in said
+            self._options.append((value, "selected" in attributes))
+        elif tag == "input" and name and "disabled" not in attributes:
+            is_sent = attributes.get("type") not in ("checkbox", "radio") or "checked" in attributes
             self.pairs += [(name, value)] if is_sent else []
 
     def handle_endtag(self, tag: str) -> None:
@@ -167,19 +167,19 @@ def test_what_is_not_as_usual_is_said_in_the_summary_of_its_fold(signed_in, disk
     usual = text(signed_in.get(f"/runs/new/?lun={disk.pk}"))
     for words in ("all at their defaults", "as the preset has them", "Discard, write", "at random"):
         assert f"data-said>{words}" in usual
-    said = {
+    query = {
         **{"lun": disk.pk, "repeats": 2, "fs": "ext4.1", "ext4.1.atime": "noatime"},
         **{"workload": "iozone-small", "iozone-small.maximum_file_kb": 2048},
         **{"discard": "yes", "fill_percent": 50, "priority": 3, "limit_read_mib_s": "0, 100"},
     }
-    page = text(signed_in.get("/runs/new/?" + urlencode(said)))
+    page = text(signed_in.get("/runs/new/?" + urlencode(query)))
     for words in (
         *("Access times noatime", "discard, fill level 50 percent", "priority 3"),
         "reads 0, 100 MiB/s",
     ):
         assert f"data-said>{words}<" in page
     assert re.search(r"data-said>[^<]*2048", page)
-    assert ("age_extents", "") in Sent(signed_in.get("/runs/new/?" + urlencode(said))).pairs
+    assert ("age_extents", "") in Sent(signed_in.get("/runs/new/?" + urlencode(query))).pairs
 
 
 def test_nothing_is_ticked_before_a_lun_is_chosen(signed_in, worker):
@@ -199,41 +199,41 @@ def test_a_preset_whose_tool_is_missing_is_not_ticked_but_says_so(signed_in):
 def test_what_follows_another_lun_stays_where_somebody_chose(signed_in, disk):
     small = Lun.objects.get(name="small1")
     first = signed_in.get(f"/runs/new/?lun={disk.pk}")
-    said = [
+    query = [
         *(("lun", small.pk), ("repeats", "2"), ("scheduler", "none")),
         *(("fs", "ext4.1"), ("fs", "xfs.1"), ("workload", "iozone-small")),
         ("suggested", suggested(first)),
     ]
-    follows = signed_in.get("/runs/new/?" + urlencode(said))
+    follows = signed_in.get("/runs/new/?" + urlencode(query))
     # XFS needs 300 MB.
     assert ticked(follows, "fs") == ["ext3.1", "ext4.1"]
     assert ticked(follows, "workload") == ["iozone-small"]
-    chosen = signed_in.get("/runs/new/?" + urlencode([*said, ("xfs.1.agcount", "4")]))
+    chosen = signed_in.get("/runs/new/?" + urlencode([*query, ("xfs.1.agcount", "4")]))
     assert ticked(chosen, "fs") == ["ext4.1", "xfs.1"]
     assert "XFS needs" in text(chosen)
-    other = [pair for pair in said if pair[0] != "workload"] + [("workload", "mongo-small")]
+    other = [pair for pair in query if pair[0] != "workload"] + [("workload", "mongo-small")]
     assert ticked(signed_in.get("/runs/new/?" + urlencode(other)), "workload") == ["mongo-small"]
-    none = [pair for pair in said if pair[0] != "workload"] + [("workload", "")]
+    none = [pair for pair in query if pair[0] != "workload"] + [("workload", "")]
     assert ticked(signed_in.get("/runs/new/?" + urlencode(none)), "workload") == []
 
 
 def test_a_changed_parameter_makes_a_suggestion_ones_own(signed_in, disk):
     announced(tools={"iozone": NO_TOOL})
-    said = [
+    query = [
         *(("lun", disk.pk), ("repeats", "2"), ("workload", "iozone-small")),
         *(("suggested", "nothing iozone-small"), ("iozone-small.maximum_file_kb", "2048")),
     ]
-    page = signed_in.get("/runs/new/?" + urlencode(said))
+    page = signed_in.get("/runs/new/?" + urlencode(query))
     assert ticked(page, "workload") == ["iozone-small"]
     assert "This worker cannot run every chosen workload yet." in text(page)
-    unchanged = signed_in.get("/runs/new/?" + urlencode(said[:-1]))
+    unchanged = signed_in.get("/runs/new/?" + urlencode(query[:-1]))
     assert ticked(unchanged, "workload") == ["filemark-small"]
 
 
-@pytest.mark.parametrize("what", ["study=lab", "repeats=2"])
-def test_what_was_asked_for_stays_and_is_marked(signed_in, what):
+@pytest.mark.parametrize("query", ["study=lab", "repeats=2"])
+def test_what_was_asked_for_stays_and_is_marked(signed_in, query):
     lun = announced(tools={"iozone": NO_TOOL})
-    page = signed_in.get(f"/runs/new/?lun={lun.pk}&{what}&fs=btrfs.1&workload=iozone-small")
+    page = signed_in.get(f"/runs/new/?lun={lun.pk}&{query}&fs=btrfs.1&workload=iozone-small")
     assert ticked(page, "fs") == ["btrfs.1"]
     assert ticked(page, "workload") == ["iozone-small"]
     assert "not possible here" in text(page)
@@ -242,7 +242,7 @@ def test_what_was_asked_for_stays_and_is_marked(signed_in, what):
 
 def test_a_form_that_nobody_touched_follows_its_worker_to_the_end_of_its_setting_up(signed_in):
     """As a worker tells it: what it brought is known before it says that it has ended."""
-    said = worker_announcement().capabilities
+    capabilities = worker_announcement().capabilities
     little = {"filesystems": {"ext3": USABLE, "ext4": USABLE}, "tools": {"iozone": NO_TOOL}}
     lun = announced(**little, setup=SETUP)
     page = signed_in.get(f"/runs/new/?lun={lun.pk}")
@@ -253,7 +253,7 @@ def test_a_form_that_nobody_touched_follows_its_worker_to_the_end_of_its_setting
     announced(setup=SETUP | {"share": 1.0, "remaining_s": 0})
     page = shown_again(signed_in, page)
     assert ticked(page, "fs") == ["ext4.1", "xfs.1"]
-    announce(worker_announcement(capabilities=said))
+    announce(worker_announcement(capabilities=capabilities))
     page = shown_again(signed_in, page)
     assert ticked(page, "fs") == ["ext4.1", "xfs.1"]
     assert suggested(page) == "ext4.1 xfs.1 iozone-small"
@@ -270,7 +270,7 @@ def test_where_nothing_can_run_nothing_is_ticked_and_a_sentence_says_why(signed_
 
 
 def test_what_comes_later_says_when(signed_in):
-    said = worker_announcement()
+    announcement = worker_announcement()
     tools = {"iozone": NO_TOOL}
     lun = announced(tools=tools, filesystems={}, setup=SETUP)
     page = text(signed_in.get(f"/runs/new/?lun={lun.pk}"))
@@ -280,7 +280,7 @@ def test_what_comes_later_says_when(signed_in):
     assert 'value="0.300" aria-label="Building the &lt;b&gt;benchmark&lt;/b&gt; image"' in page
     assert 'data-live-every="2"' in page
     # Nothing of that is left when it has ended.
-    announce(worker_announcement(capabilities=said.capabilities))
+    announce(worker_announcement(capabilities=announcement.capabilities))
     page = text(signed_in.get(f"/runs/new/?lun={lun.pk}"))
     assert "sets itself up" not in page
     assert "Looked at again" not in page
@@ -289,8 +289,8 @@ def test_what_comes_later_says_when(signed_in):
 
 def test_the_one_usable_lun_is_chosen_also_when_it_comes_later(signed_in):
     only = [LunAnnouncement("scratch", "data", "device", "/dev/sdb", 20 * GB, [], ["none"])]
-    said = worker_announcement()
-    starting = said.capabilities | {"is_usable": False, "reason": "The worker is starting."}
+    announcement = worker_announcement()
+    starting = announcement.capabilities | {"is_usable": False, "reason": "The worker is starting."}
     announce(worker_announcement(luns=only, capabilities=starting))
     page = signed_in.get("/runs/new/")
     assert "Nothing can be run on any LUN now: The worker is starting." in text(page)
@@ -301,17 +301,17 @@ def test_the_one_usable_lun_is_chosen_also_when_it_comes_later(signed_in):
     assert ticked(page, "workload") == ["iozone-small"]
     assert 'name="new_study" maxlength="200" value="Mine"' in text(page)
     # Its address says the same again.
-    kept = dict(parse_qsl(page["HX-Replace-Url"].partition("?")[2]))
-    assert kept["suggested"] == "ext4.1 xfs.1 iozone-small"
+    query = dict(parse_qsl(page["HX-Replace-Url"].partition("?")[2]))
+    assert query["suggested"] == "ext4.1 xfs.1 iozone-small"
 
 
 # ---- what the form asks every few seconds ----
 
 
 def digest(client: Client) -> str:
-    found = re.search(r'data-live-state="([0-9a-f]{16})"', text(client.get("/runs/new/possible/")))
-    assert found is not None
-    return found[1]
+    match = re.search(r'data-live-state="([0-9a-f]{16})"', text(client.get("/runs/new/possible/")))
+    assert match is not None
+    return match[1]
 
 
 def test_the_digest_changes_with_what_can_be_run_and_not_with_time(signed_in, disk, worker):
@@ -349,8 +349,8 @@ def test_what_makes_no_sense_is_not_shown(signed_in, client):
 
 
 def test_a_setup_that_failed_shows_problem_and_command(signed_in):
-    said = {"kind": "packages", "state": "failed", "problem": "apt: <i>no space</i>"}
-    announced(setup=said | {"command": "sudo make tools"})
+    setup = {"kind": "packages", "state": "failed", "problem": "apt: <i>no space</i>"}
+    announced(setup=setup | {"command": "sudo make tools"})
     for address in ("/", "/workers/lab1/", "/runs/new/"):
         page = text(signed_in.get(address))
         assert "Installing the benchmark tools" in page

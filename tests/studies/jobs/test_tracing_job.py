@@ -33,38 +33,38 @@ def tracing_lun(disk: Lun) -> Lun:
 def test_one_more_of_each_comes_after_all_that_count(
     tracing_lun: Lun, spec: Callable[..., JobSpec]
 ) -> None:
-    wanted = spec(repeats=2, tracing=("requests",))
-    plan = planned(wanted)
+    job = spec(repeats=2, tracing=("requests",))
+    plan = planned(job)
     without = planned(spec(repeats=2)).runs
     things = len(without) // 2
     assert [run.tracing for run in plan.runs] == [""] * len(without) + ["requests"] * things
-    assert plan.most_runs == len(plan.runs) == wanted.run_count
-    runs = submit(wanted, tracing_lun.name, None)
+    assert plan.most_runs == len(plan.runs) == job.run_count
+    runs = submit(job, tracing_lun.name, None)
     assert [run.is_extra for run in runs] == [bool(run.tracing) for run in plan.runs]
     assert all(bool(run.block) != run.is_extra for run in Run.objects.all())
 
 
 def test_no_rule_counts_it(tracing_lun: Lun, spec: Callable[..., JobSpec]) -> None:
-    wanted = spec(until=RepeatTarget(5, 2, 4), tracing=("requests",))
-    plan = planned(wanted)
+    job = spec(until=RepeatTarget(5, 2, 4), tracing=("requests",))
+    plan = planned(job)
     things = sum(bool(run.tracing) for run in plan.runs)
-    assert plan.most_runs == wanted.run_count == 4 * things + things
-    runs = submit(wanted, tracing_lun.name, None)
+    assert plan.most_runs == job.run_count == 4 * things + things
+    runs = submit(job, tracing_lun.name, None)
     assert all((run.repeat_rule is None) == run.is_extra for run in runs)
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("tracers", "words"),
     [
         (("nosuch",), "no tracer"),
         (("requests", "requests"), "more than once"),
     ],
 )
 def test_only_tracers_that_are_known(
-    tracing_lun: Lun, spec: Callable[..., JobSpec], said: tuple[str, ...], words: str
+    tracing_lun: Lun, spec: Callable[..., JobSpec], tracers: tuple[str, ...], words: str
 ) -> None:
     with pytest.raises(JobRefused) as refused:
-        planned(spec(tracing=said))
+        planned(spec(tracing=tracers))
     assert words in refused.value.by_part["tracing"][0]
 
 
@@ -82,11 +82,11 @@ def test_why_it_cannot_be_is_said_in_the_form_and_at_the_job(
     }
     disk.worker.save()
     assert why in client.get(address).content.decode()
-    for kind, what in ((Lun.Kind.DIRECTORY, "a directory"), (Lun.Kind.MOUNT, "a mount")):
+    for kind, noun in ((Lun.Kind.DIRECTORY, "a directory"), (Lun.Kind.MOUNT, "a mount")):
         Lun.objects.update(kind=kind)
         with pytest.raises(JobRefused) as refused:
             planned(spec(tracing=("requests",)))
-        assert f"{disk.name} is {what}" in refused.value.by_part["tracing"][0]
+        assert f"{disk.name} is {noun}" in refused.value.by_part["tracing"][0]
 
 
 def test_operations_are_not_traced_in_guests(
@@ -98,10 +98,10 @@ def test_operations_are_not_traced_in_guests(
     assert "root holds no bpftrace" in client.get(f"{address}&executor=guest").content.decode()
     problems = Problems({})
     for slugs, is_refused in ((("requests",), False), (("requests", "operations"), True)):
-        wanted = spec(tracing=slugs, guest=GuestSpec(("debian-6.1",)))
-        method.check_method(wanted, tracing_lun, [], problems)
+        job = spec(tracing=slugs, guest=GuestSpec(("debian-6.1",)))
+        method.check_method(job, tracing_lun, [], problems)
         assert problems.is_reported("tracing") == is_refused
-    assert any("which is the guest's" in one for one in problems.by_part["tracing"])
+    assert any("which is the guest's" in problem for problem in problems.by_part["tracing"])
 
 
 def test_a_race_has_none(tracing_lun: Lun, spec: Callable[..., JobSpec]) -> None:

@@ -55,18 +55,18 @@ def test_an_emptied_number_is_refused_and_a_name_in_capitals_stays_so() -> None:
 @pytest.mark.django_db
 def test_every_preset_is_in_the_group_of_its_question_once() -> None:
     groups = by_question(shown_presets({"postmark-small"}, {}))
-    found = [
-        (one.preset.slug, group.question)
+    pairs = [
+        (preset_fields.preset.slug, group.question)
         for group in groups
         for kind in group.workloads
-        for one in kind.presets
+        for preset_fields in kind.presets
     ]
-    assert sorted(slug for slug, _ in found) == sorted(presets())
+    assert sorted(slug for slug, _ in pairs) == sorted(presets())
     assert [group.question for group in groups if group.chosen] == ["Mail"]
-    assert [one for one in QUESTIONS if one in dict(found).values()] == [
+    assert [question for question in QUESTIONS if question in dict(pairs).values()] == [
         group.question for group in groups
     ]
-    of = dict(found)
+    of = dict(pairs)
     assert [of[slug] for slug in ("pgbench-tpcb", "fio-8k", "git-linux", "iozone-small")] == [
         *("Database", "Database", "Build and source trees", "Memory and mixed")
     ]
@@ -79,8 +79,8 @@ def test_every_workload_of_ours_answers_a_question_and_one_that_says_none_is_amo
     None
 ):
     for kind in BUILTIN:
-        asked = {preset.answers for preset in presets().values() if preset.kind is kind}
-        assert asked <= set(QUESTIONS) - {OTHERS}, kind.tool
+        questions = {preset.answers for preset in presets().values() if preset.kind is kind}
+        assert questions <= set(QUESTIONS) - {OTHERS}, kind.tool
     silent = type("Silent", (BUILTIN[0],), {"question": ""})
     odd = type("Odd", (BUILTIN[0],), {"question": "Weather"})
     for kind in (silent, odd):
@@ -89,10 +89,10 @@ def test_every_workload_of_ours_answers_a_question_and_one_that_says_none_is_amo
 
 @pytest.mark.django_db
 def test_it_says_what_a_preset_itself_needs() -> None:
-    for shown in shown_presets((), {"postmark-small": {"files": "70000"}}):
-        workload = shown.preset.workload()
-        assert shown.space_bytes == workload.space_needed_bytes()
-        assert shown.asked_s == workload.estimated_s()
+    for preset_fields in shown_presets((), {"postmark-small": {"files": "70000"}}):
+        workload = preset_fields.preset.workload()
+        assert preset_fields.space_bytes == workload.space_needed_bytes()
+        assert preset_fields.asked_s == workload.estimated_s()
 
 
 @pytest.mark.django_db
@@ -141,8 +141,8 @@ def test_what_does_not_fit_on_the_lun_cannot_be_ticked(client: Client, ann, disk
         Lun.objects.filter(pk=disk.pk).update(size_bytes=size_bytes)
         address = f"/runs/new/?lun={disk.pk}&fs=xfs{chosen}"
         page = client.get(address).content.decode()
-        found = re.findall(r'name="workload" value="([a-z0-9-]+)"( checked| disabled)?', page)
-        return {slug: state.strip() for slug, state in found}
+        inputs = re.findall(r'name="workload" value="([a-z0-9-]+)"( checked| disabled)?', page)
+        return {slug: state.strip() for slug, state in inputs}
 
     client.force_login(ann)
     needed = presets()["pgmeter-freenix"].workload().space_needed_bytes()
