@@ -277,7 +277,7 @@ class TestPage:
         assert "Cancel all" not in text  # not signed in
 
     @pytest.mark.parametrize(
-        ("module", "name", "address", "count"),
+        ("module", "name", "address", "text"),
         [
             (job_views, "job_or_404", "/jobs/{}/", "1 running, 15 waiting"),
             (job_api, "_job_or_404", "/api/v1/sweeps/{}", '"waiting": 15, "running": 1'),
