@@ -62,14 +62,14 @@ def test_who_still_may_is_not_stopped(hers: list[Run], worker: Worker) -> None:
 
 def test_a_withdrawn_grant_refuses_what_waits(hers: list[Run], worker: Worker) -> None:
     LunGrant.objects.all().delete()
-    said = refused(hers[0], worker)
-    assert said == (
+    reason = refused(hers[0], worker)
+    assert reason == (
         "Refused: disk1 is not granted any more to eve, who submitted it. Nothing was erased. "
         "Somebody who may erase it can submit the run again."
     )
     last = hers[0].changes.last()
     assert last is not None
-    assert (last.state, last.reason) == (RunState.FAILED, said)
+    assert (last.state, last.reason) == (RunState.FAILED, reason)
     entry = AuditEntry.objects.get(what="run refused")
     assert (entry.who, entry.thing) == ("worker:lab1", f"run {hers[0].pk}")
 
@@ -84,8 +84,8 @@ def test_a_role_that_was_taken_away_starts_nothing(
     hers: list[Run], worker: Worker, role: Role
 ) -> None:
     Person.objects.filter(user__username="eve").update(role=role)
-    said = refused(hers[0], worker)
-    assert f"eve, who submitted it, is a {role} now, and a run needs an operator." in said
+    reason = refused(hers[0], worker)
+    assert f"eve, who submitted it, is a {role} now, and a run needs an operator." in reason
 
 
 def test_a_grant_of_a_team_ends_with_membership(
@@ -210,15 +210,15 @@ def test_pages_and_api_name_what_will_not_start_before_its_turn(
     team.members.add(eve)
     LunGrant.objects.all().delete()
     for address in (run, job):
-        said = client.get(address).content.decode()
-        assert "will not start" in said
-        assert "disk1 is not granted any more to eve, who submitted it." in said
-        assert "an operator of the team Storage &amp; co who may erase" in said
+        page = client.get(address).content.decode()
+        assert "will not start" in page
+        assert "disk1 is not granted any more to eve, who submitted it." in page
+        assert "an operator of the team Storage &amp; co who may erase" in page
     close(eve, root)
     for address in (run, job):
-        said = client.get(address).content.decode()
+        page = client.get(address).content.decode()
         assert (
-            "The account of eve, who submitted it, is closed. An administrator can cancel" in said
+            "The account of eve, who submitted it, is closed. An administrator can cancel" in page
         )
     closed = ["The account of eve, who submitted it, is closed."]
     assert client.get(f"/api/v1/sweeps/{hers[0].job_id}").json()["refusals"] == closed
@@ -226,6 +226,6 @@ def test_pages_and_api_name_what_will_not_start_before_its_turn(
     # As the page says: cancelled and submitted again by somebody who may.
     with rights.as_user(root):
         control.cancel(hers[0].job_id or 0, "root")
-        made = control.retry(hers[0].job_id or 0, "disk1", root, [RunState.CANCELLED])
-    assert lifecycle.claim(made[0].pk, worker) is not None
+        retries = control.retry(hers[0].job_id or 0, "disk1", root, [RunState.CANCELLED])
+    assert lifecycle.claim(retries[0].pk, worker) is not None
     assert b"will not start" not in client.get(job).content

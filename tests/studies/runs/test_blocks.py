@@ -69,8 +69,10 @@ def test_what_somebody_submits_again_is_a_block_beside_what_came_with_it(
     complete(runs[0])
     for run in runs[1:]:
         lifecycle.finish(start(run), RunState.FAILED, "no mkfs.xfs")
-    made = control.retry(runs[0].job_id or 0, "disk1", ann)
-    assert [(run.retry_of_id, block) for run, block in zip(made, blocks(made), strict=True)] == [
+    retries = control.retry(runs[0].job_id or 0, "disk1", ann)
+    assert [
+        (run.retry_of_id, block) for run, block in zip(retries, blocks(retries), strict=True)
+    ] == [
         (runs[1].pk, "block 3"),  # ext4 was measured in its first block, and long before this
         (runs[2].pk, "block 4"),
         (runs[3].pk, "block 4"),
@@ -80,13 +82,13 @@ def test_what_somebody_submits_again_is_a_block_beside_what_came_with_it(
 def test_a_score_keeps_what_each_repeat_came_to_in_its_block(runs: list[Run]) -> None:
     for run, value in zip(runs, (1000.0, 500.0, 1100.0, 600.0), strict=True):
         complete(run, value)
-    one, two = runs[0].block, runs[2].block
+    first, second = runs[0].block, runs[2].block
     rows = [
         row
         for row in scores_for(ScoreFilter(tests=["write"], categories=["maximum"]))
         if row.filesystem == "xfs"
     ]
-    assert [row.repeat_scores for row in rows] == [((one, 500.0), (two, 600.0))]
+    assert [row.repeat_scores for row in rows] == [((first, 500.0), (second, 600.0))]
     assert not rejudging.waiting()
     Score.selections.update(repeat_scores=None)  # as they were before
     assert len(list(rejudging.judge(rejudging.waiting()))) == 2
@@ -100,7 +102,7 @@ def test_old_jobs_are_told_their_blocks() -> None:
         plain = {"place": None, "is_reference": False, "rerun": 0, "retry_of_id": None}
         return SimpleNamespace(pk=pk, series_id=series, **plain | changes)
 
-    found = migration.blocks_of(
+    numbers = migration.blocks_of(
         [
             *(run(1, 9, is_reference=True), run(2, 7), run(3, 8), run(4, 7), run(5, 8)),
             run(6, 7, rerun=1, retry_of_id=2, place=2),
@@ -108,4 +110,4 @@ def test_old_jobs_are_told_their_blocks() -> None:
             run(8, 7),
         ]
     )
-    assert found == {2: 1, 6: 1, 3: 1, 4: 2, 5: 2, 8: 3}
+    assert numbers == {2: 1, 6: 1, 3: 1, 4: 2, 5: 2, 8: 3}

@@ -26,8 +26,8 @@ def done(
 
     def make(study: str, before: dict[str, Any]) -> Run:
         configurations = (ConfigurationSpec("ext4", {}, "none"),)
-        wanted = spec(lun_id=disk.pk, configurations=configurations, repeats=1, new_study=study)
-        [run] = submit(wanted, disk.name, ann)
+        job = spec(lun_id=disk.pk, configurations=configurations, repeats=1, new_study=study)
+        [run] = submit(job, disk.name, ann)
         Run.objects.filter(pk=run.pk).update(conditions={"before": before})
         complete(run)
         run.refresh_from_db()
@@ -78,8 +78,10 @@ def test_what_was_not_told_is_not_judged(
 
 def test_runs_of_before_are_found_by_reflag(done: Callable[[str, dict[str, Any]], Run]) -> None:
     run = done("Old", {"load": [3.79, 2.5, 1.0]})
-    told = Environment.objects.create(digest="old", facts={"Machine": [["Processors online", "2"]]})
-    Run.objects.filter(pk=run.pk).update(environment=told)
+    environment = Environment.objects.create(
+        digest="old", facts={"Machine": [["Processors online", "2"]]}
+    )
+    Run.objects.filter(pk=run.pk).update(environment=environment)
     Series.objects.update(quality={"rules": 1})
     call_command("reflag", stdout=StringIO())
     run.refresh_from_db()

@@ -101,7 +101,7 @@ def test_a_run_beside_a_client_of_another_is_contended(nodes: dict[str, Worker])
         lifecycle.finish(handle, RunState.DONE, "")
         ended = fresh(run)
         assert ended.is_contended
-        assert [(one["run"], one["lun"]) for one in ended.conditions["others"]] == others
+        assert [(other["run"], other["lun"]) for other in ended.conditions["others"]] == others
     handle = handles[far.pk]
     assert handle is not None
     lifecycle.finish(handle, RunState.DONE, "")
@@ -190,7 +190,7 @@ def test_the_longest_name_of_a_worker_is_one_of_a_client(nodes: dict[str, Worker
     assert lifecycle.claim(run.pk, nodes["node1"])
     part = run.clients.get(place=1)
     assert part.worker == longest
-    part.clean_fields(exclude=[one.name for one in part._meta.fields if one.name != "worker"])
+    part.clean_fields(exclude=[field.name for field in part._meta.fields if field.name != "worker"])
 
 
 def test_it_waits_while_a_client_is_drained(nodes: dict[str, Worker]) -> None:
@@ -271,5 +271,5 @@ def test_of_runs_that_want_the_same_workers_one_gets_all(nodes: dict[str, Worker
 def test_a_message_that_comes_twice_is_taken_once(nodes: dict[str, Worker]) -> None:
     run = submitted(nodes, "node1", ["node2"])
     assert lifecycle.claim(run.pk, nodes["node1"])
-    taken = at_once(*[lambda: parts.accept(run.pk, "node2")] * 4)
-    assert len([part for part in taken if part is not None]) == 1
+    accepted = at_once(*[lambda: parts.accept(run.pk, "node2")] * 4)
+    assert len([part for part in accepted if part is not None]) == 1

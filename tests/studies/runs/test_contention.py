@@ -46,9 +46,9 @@ def finish(handle: lifecycle.LeaseHandle) -> Run:
 
 
 def test_two_at_once_mark_each_other(on: Callable[[Lun], Run], disk: Lun, second: Lun) -> None:
-    one, other = on(disk), on(second)
-    first, later = start(one), start(other)
-    for ended, meanwhile, lun in ((finish(first), other, second), (finish(later), one, disk)):
+    run, other = on(disk), on(second)
+    first, later = start(run), start(other)
+    for ended, meanwhile, lun in ((finish(first), other, second), (finish(later), run, disk)):
         assert ended.is_contended
         assert ended.conditions["others"] == [
             {"run": meanwhile.pk, "lun": lun.name, "same": "host"}

@@ -166,21 +166,21 @@ class TestRetry:
     def test_failed_and_lost_runs_are_submitted_once_more(
         self, job: Job, ended: list[Run], ann: User
     ) -> None:
-        made = control.retry(job.pk, "disk1", ann)
-        assert [run.retry_of_id for run in made] == [ended[1].pk, ended[2].pk]
-        assert [run.series_id for run in made] == [ended[1].series_id, ended[2].series_id]
-        assert [run.repeat for run in made] == [3, 3]
-        assert {run.job_id for run in made} == {job.pk}
-        assert {run.state for run in made} == {"queued"}
-        assert made[0].changes.get().reason == (
+        retries = control.retry(job.pk, "disk1", ann)
+        assert [run.retry_of_id for run in retries] == [ended[1].pk, ended[2].pk]
+        assert [run.series_id for run in retries] == [ended[1].series_id, ended[2].series_id]
+        assert [run.repeat for run in retries] == [3, 3]
+        assert {run.job_id for run in retries} == {job.pk}
+        assert {run.state for run in retries} == {"queued"}
+        assert retries[0].changes.get().reason == (
             f"Submitted again by ann after run {ended[1].pk} ended failed."
         )
 
     def test_cancelled_ones_are_when_they_are_meant(
         self, job: Job, ended: list[Run], ann: User
     ) -> None:
-        (made,) = control.retry(job.pk, "disk1", ann, states=["cancelled", "done", "nonsense"])
-        assert made.retry_of == ended[3]
+        (retry,) = control.retry(job.pk, "disk1", ann, states=["cancelled", "done", "nonsense"])
+        assert retry.retry_of == ended[3]
 
     def test_pressed_twice_it_makes_them_once(self, job: Job, ended: list[Run], ann: User) -> None:
         assert len(control.retry(job.pk, "disk1", ann)) == 2
@@ -190,10 +190,10 @@ class TestRetry:
     def test_a_retry_that_fails_can_be_tried_again(
         self, job: Job, ended: list[Run], ann: User
     ) -> None:
-        made = control.retry(job.pk, "disk1", ann)
-        lifecycle.finish(start(made[0]), RunState.FAILED, "again")
+        retries = control.retry(job.pk, "disk1", ann)
+        lifecycle.finish(start(retries[0]), RunState.FAILED, "again")
         (again,) = control.retry(job.pk, "disk1", ann)
-        assert again.retry_of == made[0]
+        assert again.retry_of == retries[0]
         assert again.repeat == 4
 
     def test_the_lun_has_to_be_named_because_it_is_erased_again(
@@ -217,19 +217,19 @@ class TestRetry:
     ) -> None:
         rule = RepeatRule.objects.create(half_width_percent=5, least=2, most=9)
         Run.objects.filter(pk=ended[1].pk).update(is_reference=True, repeat_rule=rule)
-        made = control.retry(job.pk, "disk1", ann)
-        assert [(run.is_reference, run.repeat_rule) for run in made] == [
+        retries = control.retry(job.pk, "disk1", ann)
+        assert [(run.is_reference, run.repeat_rule) for run in retries] == [
             (True, rule),
             (False, None),
         ]
 
     def test_one_run_alone(self, ended: list[Run], ann: User) -> None:
-        made = control.retry_run(ended[1].pk, "disk1", ann)
-        assert made is not None
-        assert made.retry_of == ended[1]
+        retry = control.retry_run(ended[1].pk, "disk1", ann)
+        assert retry is not None
+        assert retry.retry_of == ended[1]
         assert control.retry_run(ended[1].pk, "disk1", ann) is None
         assert control.retry_run(ended[0].pk, "disk1", ann) is None  # it is done
-        assert control.retry_run(made.pk, "disk1", ann) is None  # it waits
+        assert control.retry_run(retry.pk, "disk1", ann) is None  # it waits
         with pytest.raises(Run.DoesNotExist):
             control.retry_run(4711, "disk1", ann)
 
@@ -247,9 +247,9 @@ class TestRetry:
         lifecycle.cancel(run.pk, "ann")
         with pytest.raises(ControlRefused, match='type "disk1 log1"'):
             control.retry_run(run.pk, "disk1", ann)
-        made = control.retry_run(run.pk, "disk1 log1", ann)
-        assert made is not None
-        assert made.series.journal_lun == worker.luns.get(name="log1")
+        retry = control.retry_run(run.pk, "disk1 log1", ann)
+        assert retry is not None
+        assert retry.series.journal_lun == worker.luns.get(name="log1")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -273,18 +273,18 @@ class TestAtTheSameMoment:
         self, spec: MakeSpec, ann: User, worker: Worker
     ) -> None:
         for number in range(4):
-            made = submit(spec(new_study=f"Study {number}"), "disk1", ann)
-            job = made[0].job_id
-            found, *handles = at_once(
+            runs = submit(spec(new_study=f"Study {number}"), "disk1", ann)
+            job = runs[0].job_id
+            cancelled, *handles = at_once(
                 lambda job=job: control.cancel(job, "ann"),  # type: ignore[misc]
-                *[lambda run=run: lifecycle.claim(run.pk, worker) for run in made],  # type: ignore[misc]
+                *[lambda run=run: lifecycle.claim(run.pk, worker) for run in runs],  # type: ignore[misc]
             )
-            assert isinstance(found, Cancelled)
+            assert isinstance(cancelled, Cancelled)
             won = [handle for handle in handles if handle is not None]
             assert len(won) <= 1
-            assert found == Cancelled(at_once=4 - len(won), asked_to_stop=len(won))
-            left = Run.objects.filter(job=job, state__in=ACTIVE_STATES)
-            assert [run.cancel_requested_at is not None for run in left] == [True] * len(won)
+            assert cancelled == Cancelled(at_once=4 - len(won), asked_to_stop=len(won))
+            active = Run.objects.filter(job=job, state__in=ACTIVE_STATES)
+            assert [run.cancel_requested_at is not None for run in active] == [True] * len(won)
             for handle in won:
                 lifecycle.finish(handle, RunState.CANCELLED, "x")  # type: ignore[arg-type]
 
@@ -297,8 +297,8 @@ class TestAtTheSameMoment:
             *[lambda: control.retry(job.pk, "disk1", ann, states=["cancelled"])] * 3,
             lambda: [control.retry_run(runs[0].pk, "disk1", ann)],
         )
-        made = [run for result in results for run in result if run is not None]
-        assert sorted(run.retry_of_id for run in made) == [run.pk for run in runs]
+        retries = [run for result in results for run in result if run is not None]
+        assert sorted(run.retry_of_id for run in retries) == [run.pk for run in runs]
         assert Run.objects.count() == 8
         assert len({(run.series_id, run.repeat) for run in Run.objects.all()}) == 8
 

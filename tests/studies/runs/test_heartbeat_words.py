@@ -29,11 +29,11 @@ def test_reasons_of_before_say_heartbeat(monkeypatch: pytest.MonkeyPatch) -> Non
     migration.reword(apps, connection.schema_editor())
     new = "Its worker sent no heartbeat for 60 s. Run 7 is run again."
     for model in (Run, StateChange):
-        said = list(
+        reasons = list(
             model.objects.exclude(reason="").order_by("pk").values_list("reason", flat=True)
         )
-        assert said == [new, new, other, new, new]
+        assert reasons == [new, new, other, new, new]
 
 
 def test_no_cause_says_it_otherwise() -> None:
-    assert not [one.label for one in Cause if "sign of life" in one.label]
+    assert not [cause.label for cause in Cause if "sign of life" in cause.label]

@@ -40,15 +40,15 @@ def again(run: Run) -> Run:
 def test_a_lost_run_is_run_again_as_the_same_repeat_and_in_its_turn(runs: list[Run]) -> None:
     complete(runs[0])
     lost = lose(runs[1])
-    made = again(lost)
+    replacement = again(lost)
     assert (lost.state, lost.cause) == (RunState.LOST, Cause.SILENT)
-    assert lost.reason.endswith(f"It is run again by itself, as run {made.pk}.")
-    assert f"after run {lost.pk}" in made.changes.get().reason
+    assert lost.reason.endswith(f"It is run again by itself, as run {replacement.pk}.")
+    assert f"after run {lost.pk}" in replacement.changes.get().reason
     same = ("series_id", "repeat", "job_id", "created_by_id", "confirmed", "is_reference")
-    assert [getattr(made, name) for name in same] == [getattr(lost, name) for name in same]
-    assert list(queue.waiting()) == [made, runs[2], runs[3]], "before the next block"
+    assert [getattr(replacement, name) for name in same] == [getattr(lost, name) for name in same]
+    assert list(queue.waiting()) == [replacement, runs[2], runs[3]], "before the next block"
     entry = AuditEntry.objects.get(what="run retried")
-    assert (entry.who, entry.detail["as_run"]) == ("fsbench", made.pk)
+    assert (entry.who, entry.detail["as_run"]) == ("fsbench", replacement.pk)
 
 
 def test_what_an_earlier_worker_had_is_run_again_when_it_is_back(
@@ -70,25 +70,25 @@ def test_only_what_was_interrupted_is_run_again(runs: list[Run], cause: Cause) -
 def test_it_is_run_again_once_unless_the_job_says_otherwise(
     spec: MakeSpec, ann: User, disk: Any
 ) -> None:
-    for wanted in (0, 1, 3):
-        first = submit(spec(new_study=f"Study {wanted}", run_again=wanted), "disk1", ann)[0]
-        last, found = lose(first), 0
+    for times in (0, 1, 3):
+        first = submit(spec(new_study=f"Study {times}", run_again=times), "disk1", ann)[0]
+        last, count = lose(first), 0
         while (following := Run.objects.filter(retry_of=last).first()) is not None:
-            found += 1
-            assert following.rerun == found
+            count += 1
+            assert following.rerun == count
             assert queue.next_run(disk) == following
             last = lose(following)
-        assert found == wanted
+        assert count == times
         assert "does not run it again by itself" in last.reason
         control.cancel(first.job_id or 0, "ann")
 
 
 def test_who_submits_the_last_one_again_begins_anew(runs: list[Run], ann: User) -> None:
     lost = lose(again(lose(runs[0])))
-    made = control.retry_run(lost.pk, "disk1", ann)
-    assert made is not None
-    assert (made.rerun, made.place, made.repeat) == (0, None, 3)
-    assert again(lose(again_last(made))).retry_of == made
+    retry = control.retry_run(lost.pk, "disk1", ann)
+    assert retry is not None
+    assert (retry.rerun, retry.place, retry.repeat) == (0, None, 3)
+    assert again(lose(again_last(retry))).retry_of == retry
 
 
 def again_last(run: Run) -> Run:
@@ -111,20 +111,20 @@ def test_in_a_paused_job_it_waits(runs: list[Run], worker: Worker) -> None:
     start(runs[0])
     control.pause(runs[0].job_id or 0)
     lifecycle.recover(worker)
-    made = again(runs[0])
-    assert lifecycle.claim(made.pk, worker) is None
+    replacement = again(runs[0])
+    assert lifecycle.claim(replacement.pk, worker) is None
     control.resume(runs[0].job_id or 0)
-    assert lifecycle.claim(made.pk, worker) is not None
+    assert lifecycle.claim(replacement.pk, worker) is not None
 
 
 def test_on_a_drained_worker_it_waits(runs: list[Run], worker: Worker) -> None:
     start(runs[0])
     maintenance.set_drained(worker, True, by="ann")
     lifecycle.recover(worker)
-    made = again(runs[0])
-    assert lifecycle.claim(made.pk, worker) is None
+    replacement = again(runs[0])
+    assert lifecycle.claim(replacement.pk, worker) is None
     maintenance.set_drained(worker, False, by="ann")
-    assert lifecycle.claim(made.pk, worker) is not None
+    assert lifecycle.claim(replacement.pk, worker) is not None
 
 
 def test_it_is_not_for_an_account_that_was_closed(runs: list[Run], worker: Worker) -> None:
@@ -174,7 +174,7 @@ def test_a_rule_counts_the_repeat_once(spec: MakeSpec, ann: User) -> None:
         "disk1",
         ann,
     )
-    made = again(lose(first))
+    replacement = again(lose(first))
     rule = RepeatRule.objects.get()
     assert rule.stopped_at is None
     while (run := queue.waiting().first()) is not None:
@@ -182,29 +182,29 @@ def test_a_rule_counts_the_repeat_once(spec: MakeSpec, ann: User) -> None:
     rule.refresh_from_db()
     assert rule.stop_reason.startswith("stopped at the most, 2: half-width")
     assert rule.runs.filter(state=RunState.DONE).count() == 2
-    assert Run.objects.get(pk=made.pk).state == RunState.DONE
+    assert Run.objects.get(pk=replacement.pk).state == RunState.DONE
 
 
 def test_its_pages_and_the_api_say_both(runs: list[Run], client: Client) -> None:
     lost = lose(runs[0])
-    made = again(lost)
+    replacement = again(lost)
     page = client.get(f"/runs/{lost.pk}/").content.decode()
-    assert f'is run again by itself as <a href="/runs/{made.pk}/">' in page
-    page = client.get(f"/runs/{made.pk}/").content.decode()
+    assert f'is run again by itself as <a href="/runs/{replacement.pk}/">' in page
+    page = client.get(f"/runs/{replacement.pk}/").content.decode()
     assert f'It replaces <a href="/runs/{lost.pk}/">run {lost.pk}</a>, which was inter' in page
     page = client.get(f"/jobs/{lost.job_id}/").content.decode()
     assert "1 failed or lost (1 interrupted and run again by itself)" in page
-    assert f'again by itself as run <a href="/runs/{made.pk}/">' in page
+    assert f'again by itself as run <a href="/runs/{replacement.pk}/">' in page
     assert f'<a href="/runs/{lost.pk}/">{lost.pk}</a> again, by itself' in page
     assert "run again by itself, 1 time in a row at most" in page
-    said = client.get(f"/api/v1/runs/{lost.pk}").json()
-    assert (said["cause"], said["retried_as"], said["rerun"]) == ("silent", made.pk, 0)
-    said = client.get(f"/api/v1/runs/{made.pk}").json()
-    assert (said["cause"], said["retry_of"], said["rerun"]) == ("", lost.pk, 1)
-    said = client.get(f"/api/v1/sweeps/{lost.job_id}").json()
-    assert said["run_again"] == 1
-    planned = [(run["id"], run["rerun"]) for run in said["planned"]]
-    assert planned[:2] == [(lost.pk, 0), (made.pk, 1)], "in their turn"
+    answer = client.get(f"/api/v1/runs/{lost.pk}").json()
+    assert (answer["cause"], answer["retried_as"], answer["rerun"]) == ("silent", replacement.pk, 0)
+    answer = client.get(f"/api/v1/runs/{replacement.pk}").json()
+    assert (answer["cause"], answer["retry_of"], answer["rerun"]) == ("", lost.pk, 1)
+    answer = client.get(f"/api/v1/sweeps/{lost.job_id}").json()
+    assert answer["run_again"] == 1
+    planned = [(run["id"], run["rerun"]) for run in answer["planned"]]
+    assert planned[:2] == [(lost.pk, 0), (replacement.pk, 1)], "in their turn"
 
 
 def test_how_often_is_refused_out_of_bounds_by_document_and_form(
@@ -213,11 +213,11 @@ def test_how_often_is_refused_out_of_bounds_by_document_and_form(
     LunGrant.objects.create(user=ann, lun=disk)
     document = runs[0].job.document | {"run_again": 6}  # type: ignore[union-attr]
     client.force_login(ann)
-    said = client.post(
+    response = client.post(
         "/api/v1/sweeps/preview", {"document": document}, content_type="application/json"
     )
-    assert said.status_code == 422
-    assert "run_again" in [error["field"] for error in said.json()["errors"]]
+    assert response.status_code == 422
+    assert "run_again" in [error["field"] for error in response.json()["errors"]]
     query = f"lun={disk.pk}&fs=ext4.1&scheduler=none&workload=iozone-small&run_again=lots"
     page = client.get(f"/runs/new/review/?{query}")
     assert page.status_code == 422

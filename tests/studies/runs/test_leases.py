@@ -287,14 +287,14 @@ class TestAtTheSameMoment:
         self, lab: Worker, sent: list[int]
     ) -> None:
         pairs = [("hba-a", ""), ("hba-b", ""), ("a", "hba-log"), ("b", "hba-log")]
-        run_all(lab, [submitted(lab, *what) for what in pairs for _ in range(2)])
+        run_all(lab, [submitted(lab, *pair) for pair in pairs for _ in range(2)])
 
     def test_whoever_wants_the_same_in_another_order_does_not_block(
         self, lab: Worker, sent: list[int]
     ) -> None:
         """Journals and LUNs of all kinds, claimed, prolonged, ended and reaped at once."""
         pairs = [("a", "log"), ("hba-b", "log"), ("hba-a", "hba-log"), ("b", "hba-log")]
-        run_all(lab, [submitted(lab, *what) for what in pairs for _ in range(3)], reaps=True)
+        run_all(lab, [submitted(lab, *pair) for pair in pairs for _ in range(3)], reaps=True)
 
     def test_leases_are_made_once_on_first_use(self, lab: Worker) -> None:
         runs = [submitted(lab, on, "hba-log") for on in ("a", "b", "hba-a", "hba-b")]
@@ -335,12 +335,12 @@ def run_all(worker: Worker, runs: list[Run], reaps: bool = False) -> None:
             watchers.append(pool.submit(watch, lambda: lifecycle.reap_lost(reaper), stop))
         workers = [pool.submit(work) for _ in range(3)]
         try:
-            for one in workers:
-                one.result(240)
+            for future in workers:
+                future.result(240)
         finally:
             stop.set()
-        for one in watchers:
-            one.result(60)
+        for future in watchers:
+            future.result(60)
     assert clashes == []
     assert {fresh(run).state for run in runs} == {RunState.DONE}
     for run in runs:
@@ -377,9 +377,9 @@ def on_host(name: str, *fingerprints: dict[str, Any]) -> Worker:
     luns = [
         LunAnnouncement(
             *(f"san-{number}", "data", "device", f"/dev/sd{number}", 10**10, [], ["none"]),
-            fingerprint={"kind": "device", "size_bytes": 10**10} | one,
+            fingerprint={"kind": "device", "size_bytes": 10**10} | fingerprint,
         )
-        for number, one in enumerate(fingerprints)
+        for number, fingerprint in enumerate(fingerprints)
     ]
     return announce(worker_announcement(name=name, luns=luns))
 
@@ -400,17 +400,17 @@ class TestADiskOfSeveralHosts:
     """A LUN of a storage network that two hosts' lists name is used by one of them at a time."""
 
     def test_the_other_host_waits_and_says_why(self, db: None) -> None:
-        one, other = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN.upper()})
-        mine, theirs = submitted(one, "san-0"), submitted(other, "san-0")
-        handle = claim(mine, one)
-        assert lifecycle.claim(theirs.pk, other) is None
-        assert queue.startable(other) == []
+        host_a, host_b = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN.upper()})
+        mine, theirs = submitted(host_a, "san-0"), submitted(host_b, "san-0")
+        handle = claim(mine, host_a)
+        assert lifecycle.claim(theirs.pk, host_b) is None
+        assert queue.startable(host_b) == []
         assert leases.shared_in_use(fresh(theirs).series) == [
             (f"its disk (WWN {WWN}, which another LUN is on too)", mine.pk)
         ]
         lifecycle.finish(handle, RunState.FAILED, "as a test ends it")
-        assert [run.pk for run in queue.startable(other)] == [theirs.pk]
-        assert claim(theirs, other).run_id == theirs.pk
+        assert [run.pk for run in queue.startable(host_b)] == [theirs.pk]
+        assert claim(theirs, host_b).run_id == theirs.pk
 
     @pytest.mark.parametrize(
         ("mine", "theirs"),
@@ -423,9 +423,9 @@ class TestADiskOfSeveralHosts:
     def test_other_disks_do_not_wait(
         self, db: None, mine: dict[str, str], theirs: dict[str, str]
     ) -> None:
-        one, other = on_host("host-a", mine), on_host("host-b", theirs)
-        claim(submitted(one, "san-0"), one)
-        claim(submitted(other, "san-0"), other)
+        host_a, host_b = on_host("host-a", mine), on_host("host-b", theirs)
+        claim(submitted(host_a, "san-0"), host_a)
+        claim(submitted(host_b, "san-0"), host_b)
 
     @pytest.mark.parametrize(
         ("mine", "theirs"),
@@ -443,16 +443,16 @@ class TestADiskOfSeveralHosts:
     def test_a_partition_is_in_use_with_its_disk(
         self, db: None, mine: dict[str, str], theirs: dict[str, str]
     ) -> None:
-        one, other = (
+        host_a, host_b = (
             on_host("host-a", {"wwn": WWN} | mine),
             on_host("host-b", {"wwn": WWN} | theirs),
         )
-        run, waiting = submitted(one, "san-0"), submitted(other, "san-0")
-        handle = claim(run, one)
-        assert lifecycle.claim(waiting.pk, other) is None
-        assert queue.startable(other) == []
+        run, waiting = submitted(host_a, "san-0"), submitted(host_b, "san-0")
+        handle = claim(run, host_a)
+        assert lifecycle.claim(waiting.pk, host_b) is None
+        assert queue.startable(host_b) == []
         lifecycle.finish(handle, RunState.FAILED, "as a test ends it")
-        assert claim(waiting, other).run_id == waiting.pk
+        assert claim(waiting, host_b).run_id == waiting.pk
 
     @pytest.mark.parametrize(
         "disk",
@@ -476,69 +476,69 @@ class TestADiskOfSeveralHosts:
     def test_partitions_of_other_disks_do_not_wait(self, db: None) -> None:
         """Numbers of disks are each host's own."""
         parts = [{"partition": "1 at 2048", "disk": number} for number in ("17", "18")]
-        one, other = on_host("host-a", *parts), on_host("host-b", parts[0])
-        for worker, name in ((one, "san-0"), (one, "san-1"), (other, "san-0")):
+        host_a, host_b = on_host("host-a", *parts), on_host("host-b", parts[0])
+        for worker, name in ((host_a, "san-0"), (host_a, "san-1"), (host_b, "san-0")):
             claim(submitted(worker, name), worker)
 
     def test_multipath_has_the_name_of_the_disk_under_it(self, db: None) -> None:
-        one = on_host("host-a", {"wwn": WWN})
-        other = on_host("host-b", {"uuid": f"mpath-3{WWN.removeprefix('0x')}"})
-        claim(submitted(one, "san-0"), one)
-        assert lifecycle.claim(submitted(other, "san-0").pk, other) is None
+        host_a = on_host("host-a", {"wwn": WWN})
+        host_b = on_host("host-b", {"uuid": f"mpath-3{WWN.removeprefix('0x')}"})
+        claim(submitted(host_a, "san-0"), host_a)
+        assert lifecycle.claim(submitted(host_b, "san-0").pk, host_b) is None
 
     def test_who_is_lost_gives_the_disk_back(self, db: None) -> None:
-        one, other = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN})
-        run = submitted(one, "san-0")
-        handle = claim(run, one)
+        host_a, host_b = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN})
+        run = submitted(host_a, "san-0")
+        handle = claim(run, host_a)
         assert lifecycle.reap_lost(after_silence()) == [run.pk]
-        waiting = submitted(other, "san-0")
+        waiting = submitted(host_b, "san-0")
         # Not at once: host-a may live all the same, and be ending its tools.
-        assert lifecycle.claim(waiting.pk, other) is None
-        assert queue.startable(other) == []
+        assert lifecycle.claim(waiting.pk, host_b) is None
+        assert queue.startable(host_b) == []
         with pass_time(leases.HANDOVER):
-            assert queue.startable(other) == [waiting]
-            claim(waiting, other)
+            assert queue.startable(host_b) == [waiting]
+            claim(waiting, host_b)
         with pytest.raises(LeaseLost):
             lifecycle.heartbeat(handle)
 
     def test_who_lost_the_disk_need_not_wait_for_itself(self, db: None) -> None:
-        one = on_host("host-a", {"wwn": WWN})
-        claim(submitted(one, "san-0"), one)
-        following = submitted(one, "san-0")
+        host_a = on_host("host-a", {"wwn": WWN})
+        claim(submitted(host_a, "san-0"), host_a)
+        following = submitted(host_a, "san-0")
         lifecycle.reap_lost(after_silence())
-        assert following in queue.startable(one)
-        claim(following, one)
+        assert following in queue.startable(host_a)
+        claim(following, host_a)
 
     def test_a_clock_that_is_set_back_then_keeps_the_disk_from_nobody(self, db: None) -> None:
-        one, other = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN})
-        claim(submitted(one, "san-0"), one)
-        waiting = submitted(other, "san-0")
+        host_a, host_b = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN})
+        claim(submitted(host_a, "san-0"), host_a)
+        waiting = submitted(host_b, "san-0")
         lifecycle.reap_lost(after_silence())
         with pass_time(-HOUR):
-            claim(waiting, other)
+            claim(waiting, host_b)
 
     def test_a_run_waits_for_the_disk_of_its_journal_too(self, db: None) -> None:
-        one = on_host("host-a", {"wwn": WWN})
+        host_a = on_host("host-a", {"wwn": WWN})
         journal = replace(lun("log", "journal"), fingerprint={"kind": "device", "wwn": WWN})
         announced = [lun("a"), journal]
-        other = announce(worker_announcement(name="host-b", luns=announced))
-        claim(submitted(one, "san-0"), one)
-        assert lifecycle.claim(submitted(other, "a", "log").pk, other) is None
+        host_b = announce(worker_announcement(name="host-b", luns=announced))
+        claim(submitted(host_a, "san-0"), host_a)
+        assert lifecycle.claim(submitted(host_b, "a", "log").pk, host_b) is None
 
 
 class TestAStepOfTheDatabasesClock:
     """What an administrator, or a time server that comes back, does to what is written already."""
 
     def test_it_gives_a_living_runs_disk_to_no_other_worker(self, db: None) -> None:
-        one, other = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN})
-        run, waiting = submitted(one, "san-0"), submitted(other, "san-0")
+        host_a, host_b = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN})
+        run, waiting = submitted(host_a, "san-0"), submitted(host_b, "san-0")
         watch = after_silence(5)
-        handle = claim(run, one)
+        handle = claim(run, host_a)
         assert lifecycle.reap_lost(watch) == []
         lifecycle.heartbeat(handle)
         Lease.objects.exclude(run=None).update(expires_at=F("expires_at") - HOUR)
         assert lifecycle.reap_lost(watch) == []
-        assert lifecycle.claim(waiting.pk, other) is None
+        assert lifecycle.claim(waiting.pk, host_b) is None
         lifecycle.heartbeat(handle)
 
     @pytest.mark.parametrize("step", [HOUR, -HOUR], ids=["ahead", "back"])
@@ -586,9 +586,9 @@ class TestAStepOfTheDatabasesClock:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("theirs_is", [{}, {"partition": "1 at 2048"}], ids=["whole", "partition"])
 def test_of_two_hosts_that_claim_at_once_one_has_the_disk(theirs_is: dict[str, str]) -> None:
-    one, other = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN} | theirs_is)
-    mine, theirs = submitted(one, "san-0"), submitted(other, "san-0")
+    host_a, host_b = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN} | theirs_is)
+    mine, theirs = submitted(host_a, "san-0"), submitted(host_b, "san-0")
     handles = at_once(
-        lambda: lifecycle.claim(mine.pk, one), lambda: lifecycle.claim(theirs.pk, other)
+        lambda: lifecycle.claim(mine.pk, host_a), lambda: lifecycle.claim(theirs.pk, host_b)
     )
     assert sum(handle is not None for handle in handles) == 1

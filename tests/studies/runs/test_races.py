@@ -35,9 +35,9 @@ def submitted(spec: MakeSpec, ann: User) -> Callable[..., list[Run]]:
     def make(
         configurations: tuple[ConfigurationSpec, ...] = THREE, study: str = "Race", **race: Any
     ) -> list[Run]:
-        found = RaceSpec(**race or {"runs": 20})
-        wanted = spec(configurations=configurations, race=found, new_study=study)
-        return submit(wanted, "disk1", ann)
+        race_spec = RaceSpec(**race or {"runs": 20})
+        job = spec(configurations=configurations, race=race_spec, new_study=study)
+        return submit(job, "disk1", ann)
 
     return make
 
@@ -91,11 +91,11 @@ def run_to_its_end(
 def test_the_first_block_has_everything_once(submitted: Callable[..., list[Run]]) -> None:
     runs = submitted()
     assert filesystems(runs) == ["ext4", "xfs", "ext2"]
-    found = race()
-    assert (found.test, found.category) == ("write", "total_average")
-    assert found.contenders == [str(run.series_id) for run in runs]
-    assert "race" in found.job.document
-    assert "repeats" not in found.job.document
+    begun = race()
+    assert (begun.test, begun.category) == ("write", "total_average")
+    assert begun.contenders == [str(run.series_id) for run in runs]
+    assert "race" in begun.job.document
+    assert "repeats" not in begun.job.document
 
 
 def test_the_next_block_follows_the_last_run_of_one(submitted: Callable[..., list[Run]]) -> None:
@@ -115,16 +115,16 @@ def test_the_next_block_follows_the_last_run_of_one(submitted: Callable[..., lis
 def test_it_finds_the_best_and_says_so_in_a_sentence(submitted: Callable[..., list[Run]]) -> None:
     submitted(runs=40)
     run_to_its_end()
-    found = race()
-    assert found.ended_at is not None
-    assert found.conclusion.startswith(
+    ended = race()
+    assert ended.ended_at is not None
+    assert ended.conclusion.startswith(
         "ext4_none came out best of 3 configurations for IOzone, small by write, total average: "
         "25% faster than xfs_none, the other finalist (95% interval "
     )
-    stands = standing(found)
-    assert f"It took {Run.objects.count()} runs of 40;" in found.conclusion
-    assert stands.of_race.remaining == tuple(found.contenders[:2])
-    assert stands.places[found.contenders[1]].ratio == pytest.approx(0.8, rel=0.01)
+    stands = standing(ended)
+    assert f"It took {Run.objects.count()} runs of 40;" in ended.conclusion
+    assert stands.of_race.remaining == tuple(ended.contenders[:2])
+    assert stands.places[ended.contenders[1]].ratio == pytest.approx(0.8, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -138,22 +138,22 @@ def test_what_the_timer_alone_makes_come_out_the_same_decides_nothing(
     speeds = {name: 64 / (ticks * times * 1e-6) for name, ticks in TICKS.items()}
     submitted(runs=40)
     run_to_its_end(speeds, wobble=0)
-    found = race()
-    report = report_of(found.job)
+    ended = race()
+    report = report_of(ended.job)
     assert report is not None
     assert report.is_known == is_known
     assert report.phase == "ended"
     if is_known:
-        assert found.conclusion.startswith("ext4_none came out best of 3")
+        assert ended.conclusion.startswith("ext4_none came out best of 3")
         return
-    assert found.conclusion.startswith(
+    assert ended.conclusion.startswith(
         "ext4_none leads 3 configurations for IOzone, small by write, total average, inconclusive: "
         "23% faster than xfs_none in each of 5 fresh blocks. Each took few ticks of its tool's "
         "timer, which alone may be why nothing scatters"
     )
     words_of = {row.label: row.word for row in report.rows}
     assert words_of["ext4_none"] == "leading"
-    assert standing(found).of_race.status == "inconclusive"
+    assert standing(ended).of_race.status == "inconclusive"
     # Nothing is known of a scatter: one of two.
     assert report.probability == 0.5
 
@@ -403,8 +403,8 @@ class TestAtTheSameMoment:
                 lambda handle=handle: lifecycle.finish(handle, RunState.FAILED, "x"),  # type: ignore[misc]
                 lambda run=runs[2]: lifecycle.cancel(run.pk, "ann"),  # type: ignore[misc]
             )
-            found = Race.objects.get(job=runs[0].job_id)
-            assert found.ended_at is not None
+            ended = Race.objects.get(job=runs[0].job_id)
+            assert ended.ended_at is not None
             assert not Run.objects.filter(job=runs[0].job_id, state=RunState.QUEUED).exists()
 
     def test_a_job_that_is_cancelled_as_a_block_ends_writes_no_other(
@@ -423,7 +423,7 @@ class TestAtTheSameMoment:
 
 
 @pytest.mark.parametrize(
-    ("ratio", "said"),
+    ("ratio", "phrase"),
     [
         (1.061, "6.1% faster"),
         (0.9961, "0.4% slower"),
@@ -432,8 +432,8 @@ class TestAtTheSameMoment:
         (1.0, "0.0% faster"),
     ],
 )
-def test_ratios_are_said_without_powers_of_ten(ratio: float, said: str) -> None:
-    assert words.faster(ratio) == said
+def test_ratios_are_said_without_powers_of_ten(ratio: float, phrase: str) -> None:
+    assert words.faster(ratio) == phrase
 
 
 def test_an_interval_below_zero_has_a_minus_sign() -> None:
@@ -448,9 +448,9 @@ def test_an_inconclusive_end_says_how_many_more_blocks_would_decide(
     run_to_its_end({"ext4": 1000.0, "xfs": 1000.0 * 1.0195})
     stands = standing(race())
     assert stands.of_race.fresh == 4
-    said = words.conclusion(stands)
-    assert said == race().conclusion
+    conclusion = words.conclusion(stands)
+    assert conclusion == race().conclusion
     more = stands.of_race.more_blocks
     assert more is not None
-    assert f"About {more} more block" in said
-    assert " of the two would decide. It took 8 runs of 8" in said
+    assert f"About {more} more block" in conclusion
+    assert " of the two would decide. It took 8 runs of 8" in conclusion

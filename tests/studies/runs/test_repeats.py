@@ -264,13 +264,13 @@ class TestPages:
         ) in html
         for run, value in zip(runs, (1000.0, 1001.0), strict=True):
             complete(run, value)
-        said = "2 repeats: half-width 0.63% ≤ 5% in the widest of 6 tests, write"
+        reason = "2 repeats: half-width 0.63% ≤ 5% in the widest of 6 tests, write"
         for address, width in (
             (f"/runs/{runs[0].pk}/", "± 0.6%"),
             ("/studies/first-look/?tab=runs", "± 0.6%"),
         ):
             html = client.get(address).content.decode()
-            assert said in html
+            assert reason in html
             assert width in html
 
     def test_one_repeat_shows_no_interval(
@@ -298,7 +298,7 @@ class TestPages:
         assert "fsbench-agent --fill 40 /mnt/fsbench/fsbench.fill" in html
 
     @pytest.mark.parametrize(
-        ("query", "said"),
+        ("query", "message"),
         [
             ("least=x", "is not a whole number: say how many repeats there are at least"),
             ("half_width=", "is not a number"),
@@ -312,17 +312,17 @@ class TestPages:
         ],
     )
     def test_what_makes_no_sense_is_refused(
-        self, client: Client, ann: User, disk: Lun, query: str, said: str
+        self, client: Client, ann: User, disk: Lun, query: str, message: str
     ) -> None:
         client.force_login(ann)
         usual = "repeat_by=interval&half_width=5&least=3&most=10"
-        given = {part.split("=")[0] for part in query.split("&")}
-        kept = "&".join(part for part in usual.split("&") if part.split("=")[0] not in given)
+        given_names = {part.split("=")[0] for part in query.split("&")}
+        rest = "&".join(part for part in usual.split("&") if part.split("=")[0] not in given_names)
         response = client.get(
-            f"/runs/new/review/?lun={disk.pk}&fs=ext4.1&workload=iozone-small&scheduler=none&new_study=x&{kept}&{query}"
+            f"/runs/new/review/?lun={disk.pk}&fs=ext4.1&workload=iozone-small&scheduler=none&new_study=x&{rest}&{query}"
         )
         assert response.status_code == 422
-        assert said in response.content.decode()
+        assert message in response.content.decode()
 
     def test_a_run_is_submitted_again_with_its_preparation(
         self, submitted: Callable[..., list[Run]], client: Client, ann: User

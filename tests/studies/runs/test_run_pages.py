@@ -400,12 +400,12 @@ def test_cancelling_a_run_that_is_not_there_is_a_404(signed_in):
 
 def parsed(chunks: list[str]) -> list[tuple[str, dict]]:
     """(event, data) of a stream; comments and retry are left out."""
-    found = []
+    received = []
     for block in "".join(chunks).split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
         if "event" in fields:
-            found.append((fields["event"], json.loads(fields["data"])))
-    return found
+            received.append((fields["event"], json.loads(fields["data"])))
+    return received
 
 
 def collect(run: Run, after: int = 0) -> list[str]:
@@ -469,7 +469,7 @@ def test_a_viewer_keeps_no_connection_and_is_told_to_stop(runs, client):
 
 def test_a_job_into_a_published_study_is_refused_on_the_form(signed_in, query):
     Study.objects.create(slug="paper", title="A paper", is_published=True)
-    wanted = [pair for pair in query if pair[0] != "new_study"]
-    response = signed_in.get("/runs/new/review/?" + urlencode([*wanted, ("study", "paper")]))
+    pairs = [pair for pair in query if pair[0] != "new_study"]
+    response = signed_in.get("/runs/new/review/?" + urlencode([*pairs, ("study", "paper")]))
     assert response.status_code == 422
     assert "takes no further runs" in text(response)

@@ -24,16 +24,16 @@ PAGES = ("/", "/luns/", "/workers/host-b/", "/runs/new/")
 @pytest.fixture
 def run() -> Run:
     """Of host-a, on a disk that host-b lists too, and only that."""
-    one, _ = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN})
-    run = submitted(one, "san-0")
-    claim(run, one)
+    host_a, _ = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN})
+    run = submitted(host_a, "san-0")
+    claim(run, host_a)
     return run
 
 
 def of_host_b(client: Client) -> dict[str, Any]:
     luns = client.get("/api/v1/luns").json()["luns"]
     (of_worker,) = client.get("/api/v1/workers/host-b").json()["luns"]
-    (lun,) = (one for one in luns if one["worker"] == "host-b")
+    (lun,) = (lun for lun in luns if lun["worker"] == "host-b")
     assert lun.items() >= of_worker.items()
     return {key: lun[key] for key in ("state", "run", "used_by", "worker_state")}
 
@@ -44,8 +44,8 @@ def test_it_says_which_run_of_which_worker_has_it(
     client.force_login(admin_user)
     for address in PAGES:
         page = client.get(address).content.decode()
-        said = re.search(rf'<a [^>]*href="/runs/{run.pk}/">([^<]*)</a>', page)
-        assert said, address
+        link = re.search(rf'<a [^>]*href="/runs/{run.pk}/">([^<]*)</a>', page)
+        assert link, address
         assert f">in use by run {run.pk} of host-a</a>" in page, address
         assert FREE not in page or address == "/runs/new/", address
     used = {"state": "in use", "run": run.pk, "used_by": "host-a", "worker_state": "idle"}

@@ -23,8 +23,8 @@ def done(spec: Callable[..., JobSpec], ann: User, disk: Lun) -> Callable[[dict[s
 
     def make(noted: dict[str, Any]) -> Run:
         configurations = (ConfigurationSpec("ext4", {}, "none"),)
-        wanted = spec(lun_id=disk.pk, configurations=configurations, repeats=1, new_study="S")
-        [run] = submit(wanted, disk.name, ann)
+        job = spec(lun_id=disk.pk, configurations=configurations, repeats=1, new_study="S")
+        [run] = submit(job, disk.name, ann)
         Run.objects.filter(pk=run.pk).update(conditions=noted)
         complete(run)
         run.refresh_from_db()
@@ -34,20 +34,20 @@ def done(spec: Callable[..., JobSpec], ann: User, disk: Lun) -> Callable[[dict[s
 
 
 @pytest.mark.parametrize(
-    ("noted", "said"),
+    ("noted", "sentence"),
     [
         ({"written_bytes": 3 * GIB}, "3 GiB was swapped out meanwhile, by this run or others."),
         ({}, "how much was swapped out meanwhile is not known."),
     ],
 )
 def test_pages_and_scores_of_a_run_that_may_have_swapped(
-    done: Callable[[dict[str, Any]], Run], client: Client, noted: dict[str, Any], said: str
+    done: Callable[[dict[str, Any]], Run], client: Client, noted: dict[str, Any], sentence: str
 ) -> None:
     run = done({"swap": {"space_bytes": GIB, **noted}})
     assert flags(run) == {"swapped"}
     page = client.get(f"/runs/{run.pk}/").content.decode()
     assert "Its limit of memory was none of swap." in page
-    assert f"cannot limit swap, of which there was 1 GiB: {said}" in page
+    assert f"cannot limit swap, of which there was 1 GiB: {sentence}" in page
     study = run.series.study.slug
     for address in ("/runs/", f"/studies/{study}/", f"/compare/?study={study}"):
         assert "may have swapped" in client.get(address).content.decode(), address

@@ -48,7 +48,7 @@ def night(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> Night:
 
 
 @pytest.fixture
-def known(runs: list[Run], night: Night) -> list[Run]:
+def timed_runs(runs: list[Run], night: Night) -> list[Run]:
     """Four runs of ext4 and xfs that took 10 minutes each."""
     took = {"started_at": night.now - 10 * MINUTE, "ended_at": night.now}
     Run.objects.update(state=RunState.DONE, **took)  # what they measured is not asked for
@@ -155,7 +155,7 @@ class TestStop:
         return runs[0].job
 
     def test_blocks_begin_only_where_all_of_them_fits(
-        self, spec: MakeSpec, ann: User, known: list[Run], worker: Worker, night: Night
+        self, spec: MakeSpec, ann: User, timed_runs: list[Run], worker: Worker, night: Night
     ) -> None:
         job = self.submitted(spec, ann, stop_before=night.now + 55 * MINUTE)
         for run in job.runs.order_by("id")[:4]:
@@ -170,7 +170,7 @@ class TestStop:
         assert left(job) == [reason] * 2
 
     def test_a_block_that_was_begun_goes_on_as_far_as_it_fits(
-        self, spec: MakeSpec, ann: User, known: list[Run], worker: Worker, night: Night
+        self, spec: MakeSpec, ann: User, timed_runs: list[Run], worker: Worker, night: Night
     ) -> None:
         job = self.submitted(spec, ann, stop_before=night.now + 25 * MINUTE)
         first, second, *_ = job.runs.order_by("id")
@@ -184,7 +184,7 @@ class TestStop:
         assert len(left(job)) == 2
 
     def test_one_that_took_longer_leaves_the_rest_of_its_block(
-        self, spec: MakeSpec, ann: User, known: list[Run], worker: Worker, night: Night
+        self, spec: MakeSpec, ann: User, timed_runs: list[Run], worker: Worker, night: Night
     ) -> None:
         job = self.submitted(spec, ann, stop_before=night.now + 25 * MINUTE)
         first, second, *_ = job.runs.order_by("id")
@@ -194,7 +194,7 @@ class TestStop:
         assert states(job)[:2] == ["done", "cancelled"]
 
     def test_what_runs_at_that_time_is_let_end(
-        self, spec: MakeSpec, ann: User, known: list[Run], night: Night
+        self, spec: MakeSpec, ann: User, timed_runs: list[Run], night: Night
     ) -> None:
         job = self.submitted(spec, ann, stop_before=night.now + 25 * MINUTE)
         handle = start(job.runs.order_by("id")[0])
@@ -209,7 +209,7 @@ class TestStop:
         assert lifecycle.end_expired_runs() == []
 
     def test_a_paused_job_is_over_too(
-        self, spec: MakeSpec, ann: User, known: list[Run], night: Night
+        self, spec: MakeSpec, ann: User, timed_runs: list[Run], night: Night
     ) -> None:
         job = self.submitted(spec, ann, stop_before=night.now + 25 * MINUTE)
         control.pause(job.pk)
@@ -232,7 +232,7 @@ class TestStop:
         assert lifecycle.claim(third.pk, worker) is None
 
     def test_a_lost_run_is_run_again_where_there_is_time(
-        self, spec: MakeSpec, ann: User, known: list[Run], worker: Worker, night: Night
+        self, spec: MakeSpec, ann: User, timed_runs: list[Run], worker: Worker, night: Night
     ) -> None:
         job = self.submitted(spec, ann, stop_before=night.now + 45 * MINUTE, repeats=1)
         first, second = job.runs.order_by("id")
@@ -243,7 +243,7 @@ class TestStop:
         assert lifecycle.claim(again.pk, worker) is not None
 
     def test_a_lost_run_is_left_out_where_there_is_none(
-        self, spec: MakeSpec, ann: User, known: list[Run], worker: Worker, night: Night
+        self, spec: MakeSpec, ann: User, timed_runs: list[Run], worker: Worker, night: Night
     ) -> None:
         job = self.submitted(spec, ann, stop_before=night.now + 25 * MINUTE, repeats=1)
         first, second = job.runs.order_by("id")
@@ -256,7 +256,7 @@ class TestStop:
         assert left(job) == [Run.objects.get(pk=again.pk).reason]
 
     def test_nothing_is_run_again_once_it_is_over(
-        self, spec: MakeSpec, ann: User, known: list[Run], night: Night
+        self, spec: MakeSpec, ann: User, timed_runs: list[Run], night: Night
     ) -> None:
         job = self.submitted(spec, ann, stop_before=night.now + 25 * MINUTE, repeats=1)
         handle = start(job.runs.order_by("id")[0])
@@ -272,7 +272,7 @@ class TestStop:
         client: Client,
         spec: MakeSpec,
         ann: User,
-        known: list[Run],
+        timed_runs: list[Run],
         worker: Worker,
         night: Night,
     ) -> None:
@@ -294,12 +294,16 @@ class TestStop:
             control.retry(job.pk, "disk1", ann)
 
     def test_repeats_until_sure_end_with_it(
-        self, spec: MakeSpec, ann: User, known: list[Run], worker: Worker, night: Night
+        self, spec: MakeSpec, ann: User, timed_runs: list[Run], worker: Worker, night: Night
     ) -> None:
-        one = (ConfigurationSpec("xfs", {}, "none"),)
+        configurations = (ConfigurationSpec("xfs", {}, "none"),)
         until = RepeatTarget(0.5, 2, 9)
         job = self.submitted(
-            spec, ann, configurations=one, until=until, stop_before=night.now + 25 * MINUTE
+            spec,
+            ann,
+            configurations=configurations,
+            until=until,
+            stop_before=night.now + 25 * MINUTE,
         )
         for value, run in zip((1000.0, 1500.0), job.runs.order_by("id"), strict=True):
             complete(run, value)
@@ -316,7 +320,7 @@ class TestStop:
         assert job.runs.count() == 3
 
     def test_a_race_ends_with_it(
-        self, spec: MakeSpec, ann: User, known: list[Run], worker: Worker, night: Night
+        self, spec: MakeSpec, ann: User, timed_runs: list[Run], worker: Worker, night: Night
     ) -> None:
         race = RaceSpec(runs=40, test="write", category="total_average")
         job = self.submitted(spec, ann, race=race, stop_before=night.now + 35 * MINUTE)
@@ -336,7 +340,7 @@ class TestStop:
 @pytest.mark.django_db
 class TestPlan:
     def test_it_names_what_is_left_out(
-        self, spec: MakeSpec, known: list[Run], night: Night
+        self, spec: MakeSpec, timed_runs: list[Run], night: Night
     ) -> None:
         at = night.now + 60 * MINUTE
         times = {"start_at": at, "stop_before": at + 50 * MINUTE}
@@ -361,7 +365,7 @@ class TestPlan:
         assert "How long a run takes is not known of them" in window.words
 
     @pytest.mark.parametrize(
-        ("begin", "end", "place", "said"),
+        ("begin", "end", "place", "message"),
         [
             (-6, None, "start_at", "in the past"),
             (None, -1, "stop_before", "in the past"),
@@ -379,22 +383,22 @@ class TestPlan:
     def test_what_makes_no_sense_is_refused(
         self,
         spec: MakeSpec,
-        known: list[Run],
+        timed_runs: list[Run],
         night: Night,
         begin: int | None,
         end: int | None,
         place: str,
-        said: str,
+        message: str,
     ) -> None:
         times = {"start_at": begin, "stop_before": end}
-        wanted = spec(
+        job = spec(
             new_study="Second",
             **{name: night.now + at * MINUTE for name, at in times.items() if at is not None},
         )
         with pytest.raises(JobRefused) as refused:
-            planned(wanted)
+            planned(job)
         assert list(refused.value.by_part) == [place]
-        assert said in refused.value.by_part[place][0]
+        assert message in refused.value.by_part[place][0]
 
     def test_who_types_the_name_a_little_later_starts_at_once(
         self, spec: MakeSpec, ann: User, worker: Worker, night: Night
@@ -403,14 +407,14 @@ class TestPlan:
         assert lifecycle.claim(runs[0].pk, worker) is not None
 
     def test_a_single_run_that_does_not_fit_says_how_long_one_takes(
-        self, spec: MakeSpec, known: list[Run], night: Night
+        self, spec: MakeSpec, timed_runs: list[Run], night: Night
     ) -> None:
-        one = (ConfigurationSpec("xfs", {}, "none"),)
+        configurations = (ConfigurationSpec("xfs", {}, "none"),)
         with pytest.raises(JobRefused, match=r"there are 5 min from .*; a run takes about 10 min"):
             planned(
                 spec(
                     new_study="Second",
-                    configurations=one,
+                    configurations=configurations,
                     repeats=1,
                     stop_before=night.now + 5 * MINUTE,
                 )
@@ -420,7 +424,7 @@ class TestPlan:
 @pytest.mark.django_db(transaction=True)
 class TestAtTheSameMoment:
     def test_a_block_that_does_not_fit_is_left_out_once(
-        self, spec: MakeSpec, ann: User, known: list[Run], worker: Worker, night: Night
+        self, spec: MakeSpec, ann: User, timed_runs: list[Run], worker: Worker, night: Night
     ) -> None:
         runs = submit(spec(new_study="B", stop_before=night.now + 45 * MINUTE), "disk1", ann)
         night.later(30)
@@ -430,7 +434,7 @@ class TestAtTheSameMoment:
             assert run.changes.filter(state=RunState.CANCELLED).count() == 1
 
     def test_a_claim_and_the_end_of_the_time_have_one_winner(
-        self, spec: MakeSpec, ann: User, known: list[Run], worker: Worker, night: Night
+        self, spec: MakeSpec, ann: User, timed_runs: list[Run], worker: Worker, night: Night
     ) -> None:
         for number in range(4):
             stop = night.now + 45 * MINUTE
@@ -461,17 +465,23 @@ class TestAtTheSameMoment:
         self, spec: MakeSpec, ann: User, worker: Worker, night: Night
     ) -> None:
         runs = submit(spec(start_at=night.now + MINUTE), "disk1", ann)
-        asked = [lambda: lifecycle.claim(runs[0].pk, worker)] * 4
-        assert at_once(*asked) == [None] * 4
+        claims = [lambda: lifecycle.claim(runs[0].pk, worker)] * 4
+        assert at_once(*claims) == [None] * 4
         night.later(1)
-        won = [handle for handle in at_once(*asked) if handle is not None]
+        won = [handle for handle in at_once(*claims) if handle is not None]
         assert len(won) == 1
 
 
 @pytest.mark.django_db
 class TestPages:
     def test_review_job_run_and_api_say_it(
-        self, client: Client, spec: MakeSpec, ann: User, known: list[Run], night: Night, disk: Lun
+        self,
+        client: Client,
+        spec: MakeSpec,
+        ann: User,
+        timed_runs: list[Run],
+        night: Night,
+        disk: Lun,
     ) -> None:
         client.force_login(ann)
         begin, end = night.now + 30 * MINUTE, night.now + 55 * MINUTE
@@ -497,14 +507,14 @@ class TestPages:
         assert words.time(begin) in page
         assert "starts at" in client.get(f"/runs/{runs[0].pk}/").content.decode()
         api = f"/api/v1/sweeps/{runs[0].job_id}"
-        said = client.get(api).json()
-        assert said["start_at"] == begin.isoformat().replace("+00:00", "Z")
-        assert "left out then" in said["outlook"]
-        assert said["not_begun"] == []
+        answer = client.get(api).json()
+        assert answer["start_at"] == begin.isoformat().replace("+00:00", "Z")
+        assert "left out then" in answer["outlook"]
+        assert answer["not_begun"] == []
         night.later(60)
         lifecycle.end_expired_runs()
-        said = client.get(api).json()
-        assert [(one["block"], one["configuration"]) for one in said["not_begun"]] == [
+        answer = client.get(api).json()
+        assert [(run["block"], run["configuration"]) for run in answer["not_begun"]] == [
             *((1, "ext4_wb_none"), (1, "xfs_none"), (2, "ext4_wb_none"), (2, "xfs_none"))
         ]
         page = " ".join(client.get(job).content.decode().split())
@@ -512,7 +522,7 @@ class TestPages:
         assert "blocks 1 to 2 of ext4_wb_none, xfs_none" in page
 
     def test_a_new_job_has_no_times_of_the_last_one(
-        self, client: Client, spec: MakeSpec, ann: User, known: list[Run], night: Night
+        self, client: Client, spec: MakeSpec, ann: User, timed_runs: list[Run], night: Night
     ) -> None:
         client.force_login(ann)
         times = {"start_at": night.now + MINUTE, "stop_before": night.now + 90 * MINUTE}
@@ -528,16 +538,16 @@ class TestPages:
         assert "stop_before" in client.get(f"/jobs/{runs[0].job_id}/document.yaml").content.decode()
 
     @pytest.mark.parametrize(
-        "said",
+        "start_at",
         ["2026-11-23T22:00", "tomorrow", 1795471200, "2026-11-23", True, "2026-02-30T22:00Z"],
     )
     def test_the_api_takes_times_with_their_zone_alone(
-        self, client: Client, spec: MakeSpec, ann: User, said: object
+        self, client: Client, spec: MakeSpec, ann: User, start_at: object
     ) -> None:
         client.force_login(ann)
         document = {
             **{"study": "S", "lun": "disk1", "configurations": ["ext4"], "order": "as-written"},
-            **{"workloads": ["iozone-small"], "repeats": 1, "start_at": said},
+            **{"workloads": ["iozone-small"], "repeats": 1, "start_at": start_at},
         }
         answer = client.post(
             "/api/v1/sweeps/preview", {"document": document}, content_type="application/json"

@@ -15,11 +15,11 @@ def number(samples: list[float] | None) -> Measurement:
 
 
 def words(samples: list[float] | None) -> list[str]:
-    return [one.words for one in steadiness([number(samples)])]
+    return [judged.words for judged in steadiness([number(samples)])]
 
 
 @pytest.mark.parametrize(
-    ("samples", "said"),
+    ("samples", "message"),
     [
         ([10, 50, 90, 100, 101, 99, 100, 102], "steady from interval 3 on"),
         ([100] * 5, "steady from interval 1 on"),
@@ -30,9 +30,9 @@ def words(samples: list[float] | None) -> list[str]:
         ([1, None, 1, 1, 1], "an interval has no number"),
     ],
 )
-def test_it_says_so_in_words(samples: list[float], said: str) -> None:
-    (found,) = words(samples)
-    assert said in found
+def test_it_says_so_in_words(samples: list[float], message: str) -> None:
+    (sentence,) = words(samples)
+    assert message in sentence
 
 
 def test_what_has_no_samples_is_not_named() -> None:
@@ -42,10 +42,10 @@ def test_what_has_no_samples_is_not_named() -> None:
 
 
 def test_trials_are_no_intervals_that_could_be_steady() -> None:
-    [found] = steadiness([number([10.0, 50.0, 90.0, 100.0, 101.0])], are_trials=True)
-    assert (found.count, found.start, found.words) == (5, None, "")
-    assert found.interval is not None
-    assert found.interval.of == "trials"
+    [judged] = steadiness([number([10.0, 50.0, 90.0, 100.0, 101.0])], are_trials=True)
+    assert (judged.count, judged.start, judged.words) == (5, None, "")
+    assert judged.interval is not None
+    assert judged.interval.of == "trials"
     [broken] = steadiness([number([1.0, float("nan")])], are_trials=True)
     assert (broken.words, broken.interval) == ("a trial has no number", None)
 
@@ -58,7 +58,7 @@ def test_the_page_tells_it_and_no_number_changes(client: Client, runs: list[Run]
     scores = list(Score.objects.order_by("id").values())
     first = measured(runs[0])[0]
     samples = [500, 900, 1000, 1000, 1000, 1000, 1001]
-    change(lambda one: one._replace(samples=samples) if one == first else one)
+    change(lambda row: row._replace(samples=samples) if row == first else row)
     page = client.get(f"/runs/{runs[0].pk}/").content.decode()
     assert "steady from interval 2 on" in page
     assert list(Score.objects.order_by("id").values()) == scores
