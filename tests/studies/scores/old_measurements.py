@@ -53,7 +53,7 @@ def store_old_rows(apps: StateApps, runs: int = 10) -> list[tuple[Any, ...]]:
             run = _run_of(apps).objects.create(
                 series_id=series.pk, repeat=repeat, origin="imported", state="done"
             )
-            one, two = (
+            first, second = (
                 ingest.store_artefact(Run(pk=run.pk), name, b"out\n").pk for name in ("1", "2")
             )
         cells = [
@@ -64,11 +64,11 @@ def store_old_rows(apps: StateApps, runs: int = 10) -> list[tuple[Any, ...]]:
         ]
         flags = (None, None, ["clock"], ["spike", "of-a-later-version"], [])
         rows: list[tuple[Any, ...]] = [
-            (one, line, *cell, chance.uniform(1, 1e6), "KB/s", None, chance.choice(flags))
+            (first, line, *cell, chance.uniform(1, 1e6), "KB/s", None, chance.choice(flags))
             for line, cell in enumerate(cells, start=1)
         ]
         rows += [
-            (two, None, "tput", f"jobs={jobs}", None, None, 0.1 * jobs, "MB/s", samples, None)
+            (second, None, "tput", f"jobs={jobs}", None, None, 0.1 * jobs, "MB/s", samples, None)
             for jobs, samples in ((1, None), (2, [1, 2.5, None]), (3, []))
         ]
         rows += [

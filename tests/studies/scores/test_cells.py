@@ -78,12 +78,14 @@ def test_the_means_of_matrices_are_those_of_their_cells(ext4: Series, xfs: Serie
     finished(ext4, at(4, 64, 1), at(8, 128, 3))
     finished(ext4, at(4, 64, 2), at(4, 0, 5))
     finished(xfs, at(4, 64, 7), at(4, 64, 70, test="read"))
-    asked = ([ext4.pk, xfs.pk], "write")
-    assert cells.mean_cells(*asked) == {
-        (one.series_id, one.unit): {cell: found.mean for cell, found in one.cells.items()}
-        for one in cells.matrices(*asked)
+    query = ([ext4.pk, xfs.pk], "write")
+    assert cells.mean_cells(*query) == {
+        (matrix.series_id, matrix.unit): {
+            cell: repeats.mean for cell, repeats in matrix.cells.items()
+        }
+        for matrix in cells.matrices(*query)
     }
-    assert cells.mean_cells(*asked)[ext4.pk, "KB/s"] == {(4, 64): 1.5, (8, 128): 3.0}
+    assert cells.mean_cells(*query)[ext4.pk, "KB/s"] == {(4, 64): 1.5, (8, 128): 3.0}
 
 
 def test_a_load_has_an_interval_of_its_repeats_or_of_its_samples(ext4: Series, xfs: Series) -> None:
@@ -100,10 +102,10 @@ def test_a_load_has_an_interval_of_its_repeats_or_of_its_samples(ext4: Series, x
 def test_repeats_are_a_cell_or_the_mean_of_all_a_run_measured(ext4: Series) -> None:
     first = finished(ext4, at(4, 64, 10), at(8, 64, 20))
     second = finished(ext4, at(4, 64, 14))
-    (found,) = cells.repeats([ext4.pk], "write")
-    assert found.repeats.run_ids == [first.pk, second.pk]
-    assert found.repeats.values == [15, 14]
-    assert found.cells == [2, 1]
+    (means,) = cells.repeats([ext4.pk], "write")
+    assert means.repeats.run_ids == [first.pk, second.pk]
+    assert means.repeats.values == [15, 14]
+    assert means.cells == [2, 1]
     (cell,) = cells.repeats([ext4.pk], "write", record_kb=8, file_kb=64)
     assert (cell.repeats.values, cell.repeats.run_ids) == ([20], [first.pk])
 
@@ -111,7 +113,10 @@ def test_repeats_are_a_cell_or_the_mean_of_all_a_run_measured(ext4: Series) -> N
 def test_units_are_never_mixed(lab: Study, ext4: Series, xfs: Series) -> None:
     finished(ext4, at(4, 64, 10))
     finished(xfs, ParsedValue("write", 4, 64, 10, "MB/s", 1))
-    assert [one.unit for one in cells.matrices([ext4.pk, xfs.pk], "write")] == ["KB/s", "MB/s"]
+    assert [matrix.unit for matrix in cells.matrices([ext4.pk, xfs.pk], "write")] == [
+        "KB/s",
+        "MB/s",
+    ]
 
 
 def test_each_answer_is_one_query_however_many_series(

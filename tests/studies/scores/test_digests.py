@@ -30,11 +30,11 @@ def test_it_is_that_of_the_cells_as_bytes(
 ) -> None:
     cells = sorted(map(as_bytes, rows))
     digest = hashlib.sha256(b"".join(cells)).hexdigest()
-    found = content_of([of_rows(rows)])
-    assert found.digest == digest
-    assert (found.twice is None) == (len({cell[:24] for cell in cells}) == len(cells))
-    if found.twice is not None:
-        first, second = found.twice
+    content = content_of([of_rows(rows)])
+    assert content.digest == digest
+    assert (content.twice is None) == (len({cell[:24] for cell in cells}) == len(cells))
+    if content.twice is not None:
+        first, second = content.twice
         assert first < second
         assert as_bytes(rows[first])[:24] == as_bytes(rows[second])[:24]
     parts = [part for part in (rows[:cut], rows[cut:]) if part]

@@ -26,13 +26,13 @@ def drift(*changes: tuple[int, float]) -> Drift:
 
 
 def test_a_run_has_the_worse_of_the_references_beside_it() -> None:
-    found = drift_of_runs(drift((0, 0), (10, -6), (20, 2)), {1: at(5), 2: at(15), 3: at(25)})
-    assert found == {1: -6, 2: -6, 3: 2}
+    by_run = drift_of_runs(drift((0, 0), (10, -6), (20, 2)), {1: at(5), 2: at(15), 3: at(25)})
+    assert by_run == {1: -6, 2: -6, 3: 2}
 
 
 def test_a_reference_has_its_own() -> None:
-    found = drift_of_runs(drift((0, 0), (10, -6)), {100: at(0), 101: at(10)})
-    assert found == {100: 0, 101: -6}
+    by_run = drift_of_runs(drift((0, 0), (10, -6)), {100: at(0), 101: at(10)})
+    assert by_run == {100: 0, 101: -6}
 
 
 def test_one_reference_says_nothing() -> None:

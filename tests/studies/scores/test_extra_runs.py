@@ -54,12 +54,12 @@ _ANEW = re.compile(
 
 def answers(client: Client, run: Run) -> dict[str, str]:
     study = run.series.study.slug
-    found = {}
+    texts = {}
     for address in ANSWERS:
         response = client.get(address.format(f"study={study}", run.series_id, study))
         assert response.status_code == 200, (address, response.content[:300])
-        found[address] = _ANEW.sub("", text_of(response.content))
-    return found
+        texts[address] = _ANEW.sub("", text_of(response.content))
+    return texts
 
 
 def changed(before: str, after: str) -> list[str]:
@@ -120,20 +120,20 @@ def test_no_answer_knows_of_a_traced_run(runs: list[Run], client: Client) -> Non
     ingest.rescore(extra.series)
     assert MeasurementBlock.objects.filter(run=extra).exists()
     after = answers(client, first)
-    found = {one: changed(before[one], text) for one, text in after.items()}
-    assert {one: lines for one, lines in found.items() if lines} == {}
+    changes = {address: changed(before[address], text) for address, text in after.items()}
+    assert {address: lines for address, lines in changes.items() if lines} == {}
     assert set(Score.objects.filter(series=extra.series).values_list("repeats", flat=True)) == {2}
     assert latencies.of_series([extra.series_id], "write_clat", "") == {}
     lun, workload = extra.series.lun_id, extra.series.workload_id
     assert lun is not None
     assert workload is not None
-    known = Experience([workload]).of((workload, lun, "ext4"))
-    assert known is not None
-    assert known.runs == 2
+    estimate = Experience([workload]).of((workload, lun, "ext4"))
+    assert estimate is not None
+    assert estimate.runs == 2
 
     # It can be found and looked at, and says what it is.
-    (told,) = [run for run in client.get("/api/v1/runs").json()["runs"] if run["id"] == extra.pk]
-    assert told["tracing"] == [REQUESTS]
+    (listed,) = [run for run in client.get("/api/v1/runs").json()["runs"] if run["id"] == extra.pk]
+    assert listed["tracing"] == [REQUESTS]
     assert "This is an extra run." in client.get(f"/runs/{extra.pk}/").content.decode()
 
 

@@ -125,8 +125,8 @@ def test_printed_scores_stay_untouched(series: Series) -> None:
         origin="published",
     )
     finished(series, parsed(CELLS))
-    kept = series.scores.get(test="write", category="maximum")
-    assert (kept.pk, kept.value, kept.origin) == (printed.pk, 7, "published")
+    score = series.scores.get(test="write", category="maximum")
+    assert (score.pk, score.value, score.origin) == (printed.pk, 7, "published")
     assert series.scores.filter(origin="computed").count() == 6
 
 
@@ -172,16 +172,16 @@ def test_raw_output_is_kept_as_it_came(series: Series) -> None:
 
 def test_a_measurement_names_its_line_and_artefact(series: Series) -> None:
     run = finished(series, parsed(CELLS))
-    lines = sorted((one.line, one.value) for one in measured(run))
+    lines = sorted((measurement.line, measurement.value) for measurement in measured(run))
     assert lines == [(1, 10.0), (2, 20.0), (3, 30.0), (4, 40.0)]
-    assert {one.artefact_id for one in measured(run)} == {run.artefacts.get().pk}
+    assert {measurement.artefact_id for measurement in measured(run)} == {run.artefacts.get().pk}
 
 
 def test_the_same_facts_are_one_environment(db: None) -> None:
     facts = {"Tools": [["IOzone", "3.489"]]}
-    one = environment_for(facts, kernel="6.1", distribution="Debian 12")
-    assert environment_for(dict(facts), kernel="6.1", distribution="Debian 12").pk == one.pk
-    assert environment_for(facts, kernel="6.2", distribution="Debian 12").pk != one.pk
+    environment = environment_for(facts, kernel="6.1", distribution="Debian 12")
+    assert environment_for(dict(facts), kernel="6.1", distribution="Debian 12").pk == environment.pk
+    assert environment_for(facts, kernel="6.2", distribution="Debian 12").pk != environment.pk
     nul = environment_for({"a\x00": [["b\x00", "c\x00"]]}, kernel="k\x00")
     assert Environment.objects.get(pk=nul.pk).facts == {"a\ufffd": [["b\ufffd", "c\ufffd"]]}
 

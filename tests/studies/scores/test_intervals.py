@@ -47,23 +47,23 @@ def score(series: Series, category: str = "mean", test: str = "bandwidth") -> Sc
 
 
 def interval(series: Series, category: str = "mean", test: str = "bandwidth") -> dict[str, Any]:
-    found = score(series, category, test).interval
-    assert found is not None
-    return found
+    stored = score(series, category, test).interval
+    assert stored is not None
+    return stored
 
 
 def test_a_single_run_has_the_interval_of_its_samples(series: Series) -> None:
     finished(series, sampled(21.0, [20.0, 22.0, 21.0]))
-    found = score(series)
+    bandwidth = score(series)
     # By hand: s = 1, t(0.975, 2) = 4.30265, over sqrt(3); deviations -1, 1, 0: -1 / 2.
-    assert found.interval == {
+    assert bandwidth.interval == {
         "mean": 21.0,
         "half_width": pytest.approx(2.48414, abs=1e-5),
         "count": 3,
         "of": "samples",
         "autocorrelation": pytest.approx(-0.5),
     }
-    assert found.half_width is None, "the half-width of repeats stays that of repeats"
+    assert bandwidth.half_width is None, "the half-width of repeats stays that of repeats"
 
 
 def test_percentiles_of_intervals_have_no_mean(series: Series) -> None:
@@ -75,15 +75,15 @@ def test_percentiles_of_intervals_have_no_mean(series: Series) -> None:
         "job_read_clat_hist_p99", None, None, 8000.0, "ns", 1, samples=tuple(of_intervals)
     )
     finished(series, percentile)
-    found = score(series, test="job_read_clat_hist_p99")
-    assert (found.value, found.interval) == (8000.0, None)
+    p99 = score(series, test="job_read_clat_hist_p99")
+    assert (p99.value, p99.interval) == (8000.0, None)
 
 
 def test_repeats_go_before_samples(series: Series) -> None:
     finished(series, sampled(21.0, [20.0, 22.0, 21.0]))
     finished(series, sampled(25.0, [24.0, 26.0, 25.0]))
-    found = interval(series)
-    assert (found["of"], found["count"], found["mean"]) == ("repeats", 2, 23.0)
+    of_repeats = interval(series)
+    assert (of_repeats["of"], of_repeats["count"], of_repeats["mean"]) == ("repeats", 2, 23.0)
 
 
 def test_each_load_has_the_interval_of_its_own_samples(series: Series) -> None:
@@ -107,17 +107,17 @@ def test_fewer_than_two_samples_make_no_interval(
 def test_the_interval_of_a_maximum_is_of_the_repeats_own_maxima(series: Series) -> None:
     finished(series, *cells(10.0, 20.0, 30.0, 40.0))
     finished(series, *cells(10.0, 20.0, 30.0, 60.0))
-    found = score(series, "maximum", "write")
-    assert found.value == 60.0
+    maximum = score(series, "maximum", "write")
+    assert maximum.value == 60.0
     assert interval(series, "maximum", "write")["mean"] == 50.0
-    assert interval(series, "maximum", "write")["half_width"] == found.half_width
+    assert interval(series, "maximum", "write")["half_width"] == maximum.half_width
 
 
 def test_samples_cost_one_query_whatever_their_number(series: Series) -> None:
     def queries() -> int:
-        with CaptureQueriesContext(connection) as made:
+        with CaptureQueriesContext(connection) as captured:
             ingest.rescore(series)
-        return len(made)
+        return len(captured)
 
     finished(series, sampled(1.0, [1.0, 2.0]))
     few = queries()
@@ -128,13 +128,13 @@ def test_samples_cost_one_query_whatever_their_number(series: Series) -> None:
 def test_older_scores_get_what_their_half_width_tells(series: Series) -> None:
     finished(series, sampled(21.0))
     finished(series, sampled(25.0))
-    kept = interval(series)
+    before = interval(series)
     finished(series, *cells(1.0, 1.0, 1.0, 1.0))
     finished(series, *cells(1.0, 1.0, 1.0, 1.0))
     series.scores.update(interval=None)
     importlib.import_module("fsbench_web.studies.migrations.0009_intervals").fill(apps, None)
     assert interval(series) == {
-        **kept,
+        **before,
         "mean": pytest.approx(23.0),
     }
     assert score(series, "maximum", "write").interval is None, "no mean follows from a zero"
@@ -156,10 +156,12 @@ def test_the_page_of_a_single_run_shows_the_half_width_of_its_samples(
     (table,) = scores.by_load
     assert (table.loads, [line.test for line in table.lines]) == (["", *at], ["bandwidth"])
     # 2.48414 of 21.
-    assert [one.half_width_percent for one in table.lines[0].scores] == [
+    assert [shown.half_width_percent for shown in table.lines[0].scores] == [
         pytest.approx(11.829, abs=1e-3)
     ] * 3
-    assert [(one.score.test, one.half_width_percent) for one in scores.single] == [("mount", None)]
+    assert [(shown.score.test, shown.half_width_percent) for shown in scores.single] == [
+        ("mount", None)
+    ]
     html = response.content.decode()
     assert html.count("± 11.8%") >= 3
     assert "mean of its interval samples" in html
@@ -172,8 +174,8 @@ def test_of_several_repeats_the_page_shows_the_half_width_of_these(
     finished(series, sampled(20.0, [10.0, 30.0]))
     finished(series, sampled(22.0, [10.0, 30.0]))
     response = client.get(f"/runs/{series.runs.first().pk}/")
-    (one,) = response.context["scores"].single
+    (shown,) = response.context["scores"].single
     # By hand: s = sqrt(2), t(0.975, 1) = 12.7062: 12.7062 / 21.
-    assert one.half_width_percent == pytest.approx(60.506, abs=1e-3)
-    assert not one.is_of_samples
+    assert shown.half_width_percent == pytest.approx(60.506, abs=1e-3)
+    assert not shown.is_of_samples
     assert "mean of its interval samples" not in response.content.decode()

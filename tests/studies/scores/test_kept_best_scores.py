@@ -63,12 +63,12 @@ def large(studies, monkeypatch) -> random.Random:
 
 def of_all_scores(spec: ComparisonSpec) -> list[DeltaTable]:
     """The tables as they are where nothing is kept."""
-    kept = list(KeptBestScores.objects.values_list("pk", "stamps"))
+    rows = list(KeptBestScores.objects.values_list("pk", "stamps"))
     KeptBestScores.objects.update(stamps=-1)
     try:
         return delta_tables(spec)
     finally:
-        for pk, stamps in kept:
+        for pk, stamps in rows:
             KeptBestScores.objects.filter(pk=pk).update(stamps=stamps)
 
 
@@ -126,9 +126,9 @@ def test_only_what_is_kept_is_read_while_it_holds(large):
     KeptBestScore.objects.all().delete()
     assert delta_tables(SPEC) == []  # so these tables come from nowhere else
     stamp(Series.objects.filter(configuration__label="jfs")[0])
-    found = delta_tables(SPEC)
-    assert {row.contender for table in found for row in table.rows} == {"jfs"}
-    assert best >= max(row.score for table in found for row in table.rows)
+    tables = delta_tables(SPEC)
+    assert {row.contender for table in tables for row in table.rows} == {"jfs"}
+    assert best >= max(row.score for table in tables for row in table.rows)
 
 
 def test_runs_behind_a_comparison_are_counted_as_ever(large):
@@ -142,10 +142,10 @@ def test_a_score_that_was_replaced_in_between_is_chosen_anew(large, monkeypatch)
     kept_of = best_scores.kept_of
 
     def replaced_meanwhile(studies: tuple[str, ...]) -> kept_best_scores.KeptState | None:
-        found = kept_of(studies)
+        state = kept_of(studies)
         Score.objects.filter(series__configuration__label="jfs").delete()
         add("jfs", "6.1", 50.0)
-        return found
+        return state
 
     monkeypatch.setattr(best_scores, "kept_of", replaced_meanwhile)
     rows = [row for table in delta_tables(SPEC) for row in table.rows if row.contender == "jfs"]

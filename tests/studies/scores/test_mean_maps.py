@@ -40,7 +40,7 @@ def finished(series: Series, *values: float, test: str = "write", load: str = ""
 
 
 def flag(run: Run, file_kb: int, *flags: str) -> None:
-    change(lambda one: one._replace(flags=list(flags)) if one.file_size_kb == file_kb else one, run)
+    change(lambda row: row._replace(flags=list(flags)) if row.file_size_kb == file_kb else row, run)
 
 
 def test_means_and_flags_of_all_repeats_come_together(series: Series) -> None:
@@ -51,10 +51,10 @@ def test_means_and_flags_of_all_repeats_come_together(series: Series) -> None:
     flag(first, 8, OUTLIER)
     flag(second, 8, CLOCK, OUTLIER)
     flag(second, 32, "of-another-version")
-    (found,) = mean_maps([series.pk], "write", 10) or []
-    assert (found.series_id, found.unit) == (series.pk, "KB/s")
-    assert found.cells == {(4, 8): 15, (4, 16): 20, (4, 32): 45}
-    assert list(found.flagged.items()) == [
+    (mean_map,) = mean_maps([series.pk], "write", 10) or []
+    assert (mean_map.series_id, mean_map.unit) == (series.pk, "KB/s")
+    assert mean_map.cells == {(4, 8): 15, (4, 16): 20, (4, 32): 45}
+    assert list(mean_map.flagged.items()) == [
         (FLAGS[CLOCK].of_cells, {(4, 8)}),
         (FLAGS[OUTLIER].of_cells, {(4, 8)}),
         ("of-another-version", {(4, 32)}),
@@ -64,8 +64,8 @@ def test_means_and_flags_of_all_repeats_come_together(series: Series) -> None:
 def test_runs_that_did_not_finish_are_left_out(series: Series) -> None:
     finished(series, 10)
     Run.objects.filter(pk=finished(series, 30).pk).update(state="failed")
-    (found,) = mean_maps([series.pk], "write", 10) or []
-    assert found.cells == {(4, 8): 10}
+    (mean_map,) = mean_maps([series.pk], "write", 10) or []
+    assert mean_map.cells == {(4, 8): 10}
 
 
 def test_too_many_cells_are_no_map(series: Series) -> None:
@@ -83,10 +83,10 @@ def test_the_numbers_of_a_run_tell_what_the_database_would(series: Series) -> No
     flag(run, 32, OUTLIER, CLOCK)
     numbers = rows_of(run.pk, 5)
     assert numbers is not None
-    assert [one.value for one in numbers] == [10, 20, 30, 40, 1]
+    assert [number.value for number in numbers] == [10, 20, 30, 40, 1]
     assert rows_of(run.pk, 4) is None
-    asked, counted = quality.run_quality(run, 5), quality.run_quality(run, 5, numbers)
-    assert counted == asked
+    queried, counted = quality.run_quality(run, 5), quality.run_quality(run, 5, numbers)
+    assert counted == queried
     assert [(line.flag, line.count) for line in counted.lines] == [
         (FLAGS[CLOCK], 3),
         (FLAGS[OUTLIER], 2),

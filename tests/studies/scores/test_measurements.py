@@ -46,7 +46,7 @@ def expected(value: ParsedValue) -> tuple[Any, ...]:
 
 
 def found(run: Run) -> list[tuple[Any, ...]]:
-    return [(one.test, one.load, one.value, one.line, one.samples) for one in measured(run)]
+    return [(row.test, row.load, row.value, row.line, row.samples) for row in measured(run)]
 
 
 def test_blocks_are_cut_and_read_in_order(cut: Run) -> None:
@@ -62,8 +62,8 @@ def test_blocks_are_cut_and_read_in_order(cut: Run) -> None:
 
 def test_however_it_is_cut_the_scores_are_the_same(cut: Run) -> None:
     def scores() -> list[Any]:
-        kept = cut.series.scores.values_list("test", "category", "value", "cells", "flags")
-        return sorted(kept, key=repr)
+        rows = cut.series.scores.values_list("test", "category", "value", "cells", "flags")
+        return sorted(rows, key=repr)
 
     in_pieces = scores()
     MeasurementBlock.objects.all().delete()
@@ -81,7 +81,7 @@ def test_a_page_is_a_part_of_all(cut: Run, test: str, offset: int, limit: int) -
     of_test = [value for value in VALUES if test in ("", value.test)]
     total, rows = measurements.page(cut.pk, test, offset, limit)
     assert total == len(of_test)
-    assert [(one.test, one.value) for one in rows] == [
+    assert [(row.test, row.value) for row in rows] == [
         (value.test, value.value) for value in of_test[offset : offset + limit]
     ]
 
@@ -93,8 +93,8 @@ def test_what_is_not_asked_for_is_not_read(cut: Run, django_assert_num_queries: 
         assert measurements.rows_of(cut.pk, len(VALUES) - 1) is None
     with django_assert_num_queries(1 + 3):
         names = {("write", "")}
-        kept = measurements.read(measurements.of_run(cut.pk), names.__contains__)
-        assert [len(numbers) for numbers in kept] == [3, 3, 1]
+        blocks = measurements.read(measurements.of_run(cut.pk), names.__contains__)
+        assert [len(numbers) for numbers in blocks] == [3, 3, 1]
     with django_assert_num_queries(1):
         assert measurements.count(cut.pk) == len(VALUES)
 
@@ -112,14 +112,14 @@ def test_flags_are_changed_without_the_numbers(cut: Run) -> None:
     before = list(MeasurementBlock.objects.values_list("pk", "content", "samples"))
     (block, *_) = measurements.listed(measurements.of_run(cut.pk))
     measurements.write_flags(block, ([None, ["clock"]], np.array([0, 1, 0])))
-    assert [one.flags for one in measured(cut)][:4] == [None, ["clock"], None, None]
+    assert [measurement.flags for measurement in measured(cut)][:4] == [None, ["clock"], None, None]
     assert list(MeasurementBlock.objects.values_list("pk", "content", "samples")) == before
     measurements.write_flags(block, ([None], np.zeros(3, dtype=np.int64)))
     assert MeasurementBlock.objects.get(pk=block.pk).flags is None
 
 
 def test_a_block_without_numbers_goes(cut: Run) -> None:
-    change(lambda one: None if one.test == "write" else one)
+    change(lambda measurement: None if measurement.test == "write" else measurement)
     assert list(MeasurementBlock.objects.values_list("count", flat=True)) == [2, 3, 1]
     assert found(cut) == [expected(value) for value in VALUES if value.test != "write"]
 
@@ -128,9 +128,9 @@ def test_numbers_stay_when_their_output_goes(run: Run) -> None:
     artefact = ingest.store_artefact(run, "out.txt", b"out\n")
     ingest.store_values(run, artefact, VALUES)
     assert measurements.runs_of(artefact.pk) == {run.pk}
-    assert {one.artefact_id for one in measured(run)} == {artefact.pk}
+    assert {measurement.artefact_id for measurement in measured(run)} == {artefact.pk}
     Artefact.objects.all().delete()
-    assert {one.artefact_id for one in measured(run)} == {None}
+    assert {measurement.artefact_id for measurement in measured(run)} == {None}
 
 
 def test_a_hidden_study_shows_none(cut: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,8 +145,8 @@ def test_a_damaged_block_names_its_run(cut: Run, client: Client) -> None:
     last = MeasurementBlock.objects.last()
     assert last is not None
     MeasurementBlock.objects.filter(pk=last.pk).update(content=bytes(last.content)[:-1])
-    said = f"Measurements of run {cut.pk}, block {last.pk}: The block is damaged"
-    with pytest.raises(UnreadableBlock, match=said):
+    message = f"Measurements of run {cut.pk}, block {last.pk}: The block is damaged"
+    with pytest.raises(UnreadableBlock, match=message):
         measured(cut)
-    assert [text.startswith(said) for text in measurements.unreadable()] == [True]
+    assert [text.startswith(message) for text in measurements.unreadable()] == [True]
     assert client.get("/runs/").status_code == 200

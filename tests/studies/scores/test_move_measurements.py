@@ -79,12 +79,12 @@ def test_what_was_moved_is_not_moved_again(old: StateApps) -> None:
         patch.setattr(moving, "blocks_of", killed)
         with pytest.raises(KeyboardInterrupt):
             moving.move(old, None)
-    kept = set(MeasurementBlock.objects.values_list("pk", flat=True))
+    block_ids = set(MeasurementBlock.objects.values_list("pk", flat=True))
     assert set(MeasurementBlock.objects.values_list("run_id", flat=True)) == set(moved)
     with pytest.raises(dropping.MeasurementsDiffer):
         compare(old)
     moving.move(old, None)
-    assert kept < set(MeasurementBlock.objects.values_list("pk", flat=True))
+    assert block_ids < set(MeasurementBlock.objects.values_list("pk", flat=True))
     compare(old)
 
 

@@ -120,9 +120,9 @@ def test_a_score_leaves_nothing_out_unless_asked(study: Study) -> None:
 def test_either_side_of_the_cache_is_scored(study: Study) -> None:
     series = series_of(study)
     measured(series, falling())
-    found = quality.boundary_of(series.quality, "read")
-    assert found is not None
-    assert {(e.cached_kb, e.uncached_kb) for e in found.edges.values()} == {(4096, 8192)}
+    boundary = quality.boundary_of(series.quality, "read")
+    assert boundary is not None
+    assert {(e.cached_kb, e.uncached_kb) for e in boundary.edges.values()} == {(4096, 8192)}
     [cached], [beyond] = scores(series, "cached"), scores(series, "uncached")
     assert cached.value == pytest.approx(90_000 + 28 / 3)
     assert beyond.value == pytest.approx(cached.value / 10)
@@ -279,9 +279,9 @@ def test_reflag_judges_what_never_was_and_says_so(study: Study) -> None:
     without_flags()
     Series.objects.update(quality=None)
     Score.selections.exclude(selection="all").delete()
-    said = StringIO()
-    call_command("reflag", stdout=said)
-    assert said.getvalue() == "1 series judged.\n"
+    output = StringIO()
+    call_command("reflag", stdout=output)
+    assert output.getvalue() == "1 series judged.\n"
     assert flagged(run)
     assert scores(series, "sound")
     assert list(series.scores.order_by("id").values_list("test", "category", "value")) == before
@@ -312,8 +312,8 @@ def test_what_an_update_left_is_judged_bit_by_bit(study: Study, monkeypatch) -> 
 
 def test_a_series_that_cannot_be_scored_holds_up_no_other(study: Study, monkeypatch) -> None:
     mixed, fine = series_of(study), series_of(study)
-    for one in (mixed, fine):
-        measured(one, flat())
+    for series in (mixed, fine):
+        measured(series, flat())
     Series.objects.update(quality=None)
     rescore = ingest.rescore
 

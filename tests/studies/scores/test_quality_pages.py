@@ -58,8 +58,8 @@ def test_the_heat_maps_of_a_study_are_hatched_too(client: Client, study: Study) 
 def test_a_comparison_of_sound_cells_says_what_it_is_without(client: Client, study: Study) -> None:
     measured(series_of(study), flat() | CLOCK_LIMITED)
     [row] = delta_tables(ComparisonSpec(categories=("total_average",), cells="sound"))[0].rows
-    said = "1 data point left out: 1 limited by the timer resolution, 1 a lone spike"
-    assert row.left_out_words == said
+    words = "1 data point left out: 1 limited by the timer resolution, 1 a lone spike"
+    assert row.left_out_words == words
     page = client.get("/compare/?category=total_average&cells=sound").content.decode()
     assert row.left_out_words in page
     assert row.left_out_words not in client.get("/compare/?category=total_average").content.decode()

@@ -148,12 +148,12 @@ def test_choices_are_the_same_in_django_s_statements_and_in_those_written_here(m
     make_series("xfs_dl", kernel="6.1")
     make_series("jfs", kernel="4.9")
     make_series("jfs", kernel="6.1", hardware="new")
-    found = score_choices()
-    assert (found.luns, found.kernels) == (("", "loop1 on host-1"), ("6.1",))
-    assert found.hardware == (("old", "old"),)
-    assert found.has_emulated
+    choices = score_choices()
+    assert (choices.luns, choices.kernels) == (("", "loop1 on host-1"), ("6.1",))
+    assert choices.hardware == (("old", "old"),)
+    assert choices.has_emulated
     monkeypatch.setattr("fsbench_web.studies.scores.choices._is_plain", lambda: False)
-    assert score_choices() == found
+    assert score_choices() == choices
 
 
 def test_a_kernel_is_a_choice_if_any_of_its_series_has_scores():

@@ -41,31 +41,31 @@ def run(db: None) -> Run:
 
 
 def row(run: Run, test: str, value: float = 1.5, left_out: object = None) -> tuple[object, ...]:
-    said = (run.series_id, 3, test, "mean", "all", "computed", value, "KB/s")
-    return (*said, as_json(left_out), as_json([]))
+    fields = (run.series_id, 3, test, "mean", "all", "computed", value, "KB/s")
+    return (*fields, as_json(left_out), as_json([]))
 
 
 def test_it_writes_texts_and_numbers_as_they_are(run: Run) -> None:
     tests = ["tab\there", "back\\slash", "\\N", "line\nline", "100 % \u2264 'quoted' \"twice\" %s"]
     values = [0.1 + 0.2, 1e-300, 123456789.123456789, 5e-324, 1.7976931348623157e308]
-    given = [row(run, test, value) for test, value in zip(tests, values, strict=True)]
-    assert insert_rows(Score, COLUMNS, given) == 5
-    kept = Score.objects.filter(series=run.series).order_by("id")
-    assert [(one.test, one.value) for one in kept] == list(zip(tests, values, strict=True))
-    assert {(one.repeats, one.cells, one.left_out) for one in kept} == {(3, None, None)}
+    rows = [row(run, test, value) for test, value in zip(tests, values, strict=True)]
+    assert insert_rows(Score, COLUMNS, rows) == 5
+    scores = Score.objects.filter(series=run.series).order_by("id")
+    assert [(score.test, score.value) for score in scores] == list(zip(tests, values, strict=True))
+    assert {(score.repeats, score.cells, score.left_out) for score in scores} == {(3, None, None)}
 
 
 def test_it_writes_bytes_as_they_are(run: Run) -> None:
     content = bytes(range(256)) + b"\\x00\t\n"
     assert insert_rows(MeasurementBlock, BLOCK, [(2**40, run.pk, None, 3, "[]", content)]) == 1
-    kept = MeasurementBlock.objects.get(pk=2**40)
-    assert (bytes(kept.content), kept.tests, kept.artefact_id) == (content, [], None)
+    block = MeasurementBlock.objects.get(pk=2**40)
+    assert (bytes(block.content), block.tests, block.artefact_id) == (content, [], None)
 
 
 def test_it_writes_json_and_null(run: Run) -> None:
     insert_rows(Score, COLUMNS, [row(run, "some", left_out=[1.5, 'a "b" \\ c']), row(run, "none")])
-    kept = dict(Score.objects.filter(series=run.series).values_list("test", "left_out"))
-    assert kept == {"some": [1.5, 'a "b" \\ c'], "none": None}
+    by_test = dict(Score.objects.filter(series=run.series).values_list("test", "left_out"))
+    assert by_test == {"some": [1.5, 'a "b" \\ c'], "none": None}
     assert Score.objects.filter(series=run.series, left_out__isnull=True).count() == 1
 
 
@@ -111,9 +111,9 @@ def test_rows_that_are_written_together_are_those_that_were_given(run: Run) -> N
     with transaction.atomic():
         insert_together(*(rows := rows_of(run)))
     for row in rows:
-        kept = type(row)._base_manager.get(pk=row.pk)
+        stored = type(row)._base_manager.get(pk=row.pk)
         for field in row._meta.concrete_fields:
-            was, now = getattr(row, field.attname), getattr(kept, field.attname)
+            was, now = getattr(row, field.attname), getattr(stored, field.attname)
             assert (bytes(now) if isinstance(now, memoryview) else now) == was, field
         assert not row._state.adding
     assert rows[2].pk == run.pk  # a key that was given stays
@@ -131,8 +131,8 @@ def test_they_are_one_visit_to_the_database(run: Run, django_assert_num_queries)
 def test_many_are_written_too(run: Run) -> None:
     rows = [AuditEntry(who="ada", what="imported", thing=str(number)) for number in range(450)]
     insert_together(*rows)
-    kept = dict(AuditEntry.objects.filter(what="imported").values_list("pk", "thing"))
-    assert kept == {row.pk: row.thing for row in rows}
+    things = dict(AuditEntry.objects.filter(what="imported").values_list("pk", "thing"))
+    assert things == {row.pk: row.thing for row in rows}
 
 
 def test_of_rows_that_are_written_together_a_wrong_one_refuses_all(run: Run) -> None:
@@ -158,9 +158,11 @@ def test_a_large_file_is_stored_as_it_is_among_small_rows(run: Run) -> None:
         Artefact(run=run, name="small.csv", content_gzip=b"\x00b", size_bytes=1, sha256="b" * 64),
     ]
     insert_together(*rows)
-    assert len({one.pk for one in rows[1:]}) == 2
-    kept = {one.pk: bytes(one.content_gzip) for one in Artefact.objects.filter(run=run)}
-    assert kept == {rows[1].pk: content, rows[2].pk: b"\x00b"}
+    assert len({row.pk for row in rows[1:]}) == 2
+    contents = {
+        artefact.pk: bytes(artefact.content_gzip) for artefact in Artefact.objects.filter(run=run)
+    }
+    assert contents == {rows[1].pk: content, rows[2].pk: b"\x00b"}
     assert AuditEntry.objects.filter(pk=rows[0].pk, thing="job 1").exists()
     with pytest.raises(IntegrityError), transaction.atomic():
         insert_together(Artefact(run=run, sha256=None, content_gzip=content, size_bytes=1))
@@ -169,9 +171,9 @@ def test_a_large_file_is_stored_as_it_is_among_small_rows(run: Run) -> None:
 @pytest.mark.parametrize("count", [3, 60])
 def test_rows_whose_keys_nobody_asks_for_are_the_same_few_or_many(run: Run, count: int) -> None:
     columns, now = ("run_id", "at", "state", "reason"), timezone.now()
-    rows = [(run.pk, now, RunState.DONE, f"Tab\there, number {one}") for one in range(count)]
+    rows = [(run.pk, now, RunState.DONE, f"Tab\there, number {number}") for number in range(count)]
     given_back = written_if_many(StateChange, columns, rows)
     assert len(given_back) == (count if count == 3 else 0)
     insert_together(*given_back)
-    kept = StateChange.objects.filter(run=run, reason__startswith="Tab").order_by("id")
-    assert list(kept.values_list(*columns)) == rows
+    stored = StateChange.objects.filter(run=run, reason__startswith="Tab").order_by("id")
+    assert list(stored.values_list(*columns)) == rows

@@ -85,15 +85,15 @@ def test_as_many_runs_are_named_as_are_counted(series: Series, by: str, cells: s
     measured(series, flat(), "write")
     measured(series, flat(), "write", is_contended=True)
     measured(series, OUTSIDE_ALL_TARGETS, "read")
-    found = {
+    counts = {
         (table.test, table.category): (row.runs, len(row.run_ids))
         for table in delta_tables(ComparisonSpec(by=by, cells=cells))
         for row in table.rows
     }
-    assert all(runs == named for runs, named in found.values())
-    assert found["read", "specfp_ta"] == (1, 1)
-    assert found["write", "maximum"] == ((1, 1) if cells else (2, 2))
-    assert found["read", "overall"] == (2, 2)
+    assert all(runs == named for runs, named in counts.values())
+    assert counts["read", "specfp_ta"] == (1, 1)
+    assert counts["write", "maximum"] == ((1, 1) if cells else (2, 2))
+    assert counts["read", "overall"] == (2, 2)
 
 
 def test_scores_over_common_cells_name_the_runs_that_have_some(study: Study) -> None:
@@ -135,9 +135,9 @@ def test_a_score_of_before_runs_were_kept_names_all_of_its_series_until_it_is_ma
     assert (old.run_ids, old.lacks_runs) == ((), True)
     [table] = delta_tables(ComparisonSpec(tests=("read",), categories=("maximum",)))
     assert table.rows[0].run_ids == (first.pk, second.pk)
-    said = StringIO()
-    call_command("reflag", stdout=said)
-    assert said.getvalue() == "1 series judged.\n"
+    output = StringIO()
+    call_command("reflag", stdout=output)
+    assert output.getvalue() == "1 series judged.\n"
     assert runs_of(series, "read", "maximum") == [first.pk]
     call_command("reflag", stdout=(again := StringIO()))
     assert again.getvalue() == "Everything was judged already.\n"
@@ -155,8 +155,8 @@ def test_a_permalink_keeps_the_runs_that_it_named(client: Client, series: Series
             row["run_ids"] = [run.pk, 7_000_000]
     old = json.dumps(content, sort_keys=True, separators=(",", ":"))
     Permalink.objects.filter(pk=link.pk).update(snapshot=old, sha256=records._digest(old))
-    kept = records.read(Permalink.objects.get(pk=link.pk))
-    assert kept.is_intact
-    assert kept.tables[0].rows[0].run_ids == (run.pk, 7_000_000)
-    assert not records.changes_since(link, kept).has_any
+    pinned = records.read(Permalink.objects.get(pk=link.pk))
+    assert pinned.is_intact
+    assert pinned.tables[0].rows[0].run_ids == (run.pk, 7_000_000)
+    assert not records.changes_since(link, pinned).has_any
     assert client.get(f"/p/{link.key}/").status_code == 200

@@ -67,23 +67,23 @@ def test_a_score_is_set_against_the_mean_of_its_blocks(runs: list[Run]) -> None:
     whole = scores.get(test="read", category="maximum")
     assert (sound.value, sound.share) == (whole.value, whole.share)
     # The chart of the scores has it as a line, and so has the slide.
-    asked = f"study={first.series.study.slug}&of=read&in=total_average"
-    page = Client().get(f"/compare/pictures/?{asked}")
+    query = f"study={first.series.study.slug}&of=read&in=total_average"
+    page = Client().get(f"/compare/pictures/?{query}")
     figure = page.context["shown"].picture.figure
     assert [shape.x0 for shape in figure.layout.shapes] == [pytest.approx(100)]
     assert "the LUN itself, sequential read, at its best depth: 100 MiB/s" in (
         figure.layout.xaxis.title.text
     )
-    slide = Client().get(f"/compare/slide.svg?{asked}")
+    slide = Client().get(f"/compare/slide.svg?{query}")
     assert "dashed: the LUN itself, sequential read" in slide.content.decode()
 
 
 def test_what_is_above_the_lun_is_not_of_the_disk(runs: list[Run]) -> None:
     [run, *_] = runs
-    made = probe(run, 100)
+    stored = probe(run, 100)
     measured(run, read=102 * 1024, reread=104 * 1024, random_read=4200)
     run.refresh_from_db()
-    assert run.probe == made
+    assert run.probe == stored
     series = run.series
     series.refresh_from_db()
     assert series.quality["limit_from"] == "probe"
@@ -140,15 +140,15 @@ def test_runs_of_other_blocks_and_machines_are_not_set_against_it(runs: list[Run
     [run, *others] = runs
     probe(run, 100)
     assert probes.due_s(run) == 0  # its job asks for none
-    same = [one for one in others if one.block == run.block]
+    same = [other for other in others if other.block == run.block]
     assert same
-    assert all(probes.probe_of_block(one) for one in same)
-    assert not any(probes.probe_of_block(one) for one in others if one.block != run.block)
+    assert all(probes.probe_of_block(other) for other in same)
+    assert not any(probes.probe_of_block(other) for other in others if other.block != run.block)
     [guest, *_] = same
     guest.series.machine = {"executor": "guest", "kernel": "debian-6.1", "accelerator": "kvm"}
     assert probes.probe_of_block(guest) is None
     Run.objects.filter(pk=run.pk).update(job=None)
-    assert not any(probes.probe_of_block(one) for one in same)
+    assert not any(probes.probe_of_block(other) for other in same)
 
 
 @pytest.mark.parametrize(
