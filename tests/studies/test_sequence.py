@@ -16,10 +16,10 @@ def test_as_written_all_come_once_before_any_comes_again() -> None:
 
 def test_a_random_order_is_that_of_its_seed_for_ever() -> None:
     # Worked out once; a change of it would make stored seeds lie.
-    found = [slot.index for slot in sequence(6, 2, order=RANDOM, seed=42)]
-    assert found == [slot.index for slot in sequence(6, 2, order=RANDOM, seed=42)]
-    assert found == FOUND_WITH_SEED_42
-    assert found != [slot.index for slot in sequence(6, 2, order=RANDOM, seed=43)]
+    indexes = [slot.index for slot in sequence(6, 2, order=RANDOM, seed=42)]
+    assert indexes == [slot.index for slot in sequence(6, 2, order=RANDOM, seed=42)]
+    assert indexes == FOUND_WITH_SEED_42
+    assert indexes != [slot.index for slot in sequence(6, 2, order=RANDOM, seed=43)]
 
 
 FOUND_WITH_SEED_42 = [2, 0, 4, 5, 1, 3, 4, 0, 2, 5, 1, 3]

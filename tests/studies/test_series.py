@@ -25,7 +25,7 @@ def test_every_circumstance_makes_another_series(study: Study) -> None:
     workload = Workload.objects.create(slug="w", title="W", tool="iozone")
     hardware = HardwareProfile.objects.create(slug="h", name="H")
     other = Study.objects.create(slug="other", title="Other")
-    made = [
+    all_series = [
         series_for(study, ext4),
         series_for(study, xfs),
         series_for(other, ext4),
@@ -34,8 +34,8 @@ def test_every_circumstance_makes_another_series(study: Study) -> None:
         series_for(study, ext4, kernel="6.1"),
         series_for(study, ext4, distribution="6.1"),
     ]
-    assert len({series.pk for series in made}) == len(made)
-    assert series_for(study, ext4, kernel="6.1").pk == made[5].pk
+    assert len({series.pk for series in all_series}) == len(all_series)
+    assert series_for(study, ext4, kernel="6.1").pk == all_series[5].pk
 
 
 def test_repeats_are_numbered_from_one_and_never_reused(study: Study) -> None:
@@ -63,7 +63,7 @@ def test_a_run_moves_to_the_series_of_its_kernel(study: Study) -> None:
 def test_a_run_whose_kernel_is_as_expected_stays(study: Study) -> None:
     series = series_for(study, configuration_for("ext4", {}), kernel="6.1")
     run = new_runs.create_queued(series, 1, by=None, job=None)
-    with transaction.atomic(), CaptureQueriesContext(connection) as asked:
+    with transaction.atomic(), CaptureQueriesContext(connection) as queries:
         assert move_to_kernel(run, "6.1", "").pk == series.pk
-    assert len(asked) == 0  # of nearly all runs
+    assert len(queries) == 0  # of nearly all runs
     assert Run.objects.get().repeat == 1

@@ -41,8 +41,8 @@ def test_what_was_measured_gets_todays_word_and_what_was_not_keeps_its_own() -> 
     printed, imported = series_of(paper, ext4, None), series_of(paper, jfs, "imported")
     moving.relabel(apps, None)
     labels = dict(Series.objects.values_list("pk", "configuration__label"))
-    assert [labels[one.pk] for one in measured] == ["ext4_none", "xfs_mq-deadline"]
-    assert [labels[one.pk] for one in (printed, imported)] == ["ext4_noop", "jfs_noop"]
+    assert [labels[series.pk] for series in measured] == ["ext4_none", "xfs_mq-deadline"]
+    assert [labels[series.pk] for series in (printed, imported)] == ["ext4_noop", "jfs_noop"]
     # Whoever writes on finds the same rows and series again.
     assert series_for(lab, configuration_for("ext4", {}, "none")) == measured[0]
     assert series_for(paper, from_label("ext4_noop")) == printed
@@ -54,12 +54,12 @@ def test_what_was_measured_gets_todays_word_and_what_was_not_keeps_its_own() -> 
 def test_an_old_label_in_an_address_means_todays(client: Client) -> None:
     make_score("ext4_none", 100)
     make_score("xfs_none", 200)
-    asked = "/api/v1/deltas?study=lab&by=configuration&configuration=ext4_noop"
-    [table] = client.get(asked).json()["tables"]
+    address = "/api/v1/deltas?study=lab&by=configuration&configuration=ext4_noop"
+    [table] = client.get(address).json()["tables"]
     assert [row["contender"] for row in table["rows"]] == ["ext4_none"]
     page = client.get("/compare/?study=lab&by=configuration&baseline=ext4_noop").content.decode()
     assert "ext4_none" in page
     answer = client.get("/compare/?study=lab&by=configuration&configuration=jfs_noop")
     assert answer.status_code == 400
-    found = client.get("/search/?kind=configurations&q=ext4_noop").content.decode()
-    assert "ext4_none" in found
+    results = client.get("/search/?kind=configurations&q=ext4_noop").content.decode()
+    assert "ext4_none" in results

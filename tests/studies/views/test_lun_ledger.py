@@ -50,21 +50,21 @@ def test_what_the_runs_wrote_is_added_up_of_those_that_say_it(
 ) -> None:
     for run, written in zip(runs, (2**21, 2**21, None, -500), strict=True):
         counted(run, written, read=2048)
-    found = ledger.totals(disk)
-    assert (found.runs, found.known) == (4, 3)
+    totals = ledger.totals(disk)
+    assert (totals.runs, totals.known) == (4, 3)
     # Counts that went back are of a device that was attached anew.
-    assert found.written_bytes == 2 * GB
-    assert found.read_bytes == 3 * 2**20
-    assert found.discarded_bytes == 3 * 4096
-    assert found.times(disk.size_bytes) == 0.1
+    assert totals.written_bytes == 2 * GB
+    assert totals.read_bytes == 3 * 2**20
+    assert totals.discarded_bytes == 3 * 4096
+    assert totals.times(disk.size_bytes) == 0.1
     page = client.get(f"/luns/{disk.pk}/").content.decode()
     assert "0.10 times its size" in page
     assert "3 of\n    4 say it" in page
     assert "Nobody measured this LUN by itself" in page
-    said = client.get(f"/api/v1/luns/{disk.pk}/ledger").json()
-    assert said["totals"]["written_bytes"] == 2 * GB
-    assert said["times_written"] == 0.1
-    assert said["probes"] == said["drift"] == []
+    answer = client.get(f"/api/v1/luns/{disk.pk}/ledger").json()
+    assert answer["totals"]["written_bytes"] == 2 * GB
+    assert answer["times_written"] == 0.1
+    assert answer["probes"] == answer["drift"] == []
 
 
 def test_probes_over_time_show_what_changed_of_the_disk(
@@ -75,23 +75,23 @@ def test_probes_over_time_show_what_changed_of_the_disk(
     for day, iops in enumerate(levels):
         probe(disk, runs[0] if day == 0 else None, iops, day, temperature_c=30 + day)
     probe(disk, None, 500, 8, health=health)
-    shown = ledger.ledger(disk)
-    assert [drift.label for drift in shown.drifts] == ["Random read of 4 KiB"]
-    assert shown.drifts[0].change.change_percent == pytest.approx(-50, abs=1)
-    assert shown.temperatures == [*(30.0 + day for day in range(8)), 35.0]
-    assert ("Overall", "passed") in shown.health
-    assert shown.probes[-1].run == runs[0].pk
-    assert shown.probes[0].figures[2] == (1000, 4000)
-    assert shown.probes[0].figures[0] is None
+    whole = ledger.ledger(disk)
+    assert [drift.label for drift in whole.drifts] == ["Random read of 4 KiB"]
+    assert whole.drifts[0].change.change_percent == pytest.approx(-50, abs=1)
+    assert whole.temperatures == [*(30.0 + day for day in range(8)), 35.0]
+    assert ("Overall", "passed") in whole.health
+    assert whole.probes[-1].run == runs[0].pk
+    assert whole.probes[0].figures[2] == (1000, 4000)
+    assert whole.probes[0].figures[0] is None
     page = client.get(f"/luns/{disk.pk}/").content.decode()
     assert "Random read of 4 KiB: \u2212" in page
     assert "(p is below 0.0001)" in page
     assert "35 °C before the latest" in page
     assert "3,149 hours" in page
-    said = client.get(f"/api/v1/luns/{disk.pk}/ledger").json()
-    assert said["drift"][0]["name"] == "Random read of 4 KiB"
-    assert len(said["probes"]) == 9
-    assert said["probes"][-1]["run"] == runs[0].pk
+    answer = client.get(f"/api/v1/luns/{disk.pk}/ledger").json()
+    assert answer["drift"][0]["name"] == "Random read of 4 KiB"
+    assert len(answer["probes"]) == 9
+    assert answer["probes"][-1]["run"] == runs[0].pk
 
 
 def test_runs_of_studies_that_one_may_not_see_are_in_nothing(
@@ -102,9 +102,9 @@ def test_runs_of_studies_that_one_may_not_see_are_in_nothing(
     Study.objects.update(visibility="private")
     page = client.get(f"/luns/{disk.pk}/").content.decode()
     assert "xfs_noop" not in page
-    said = client.get(f"/api/v1/luns/{disk.pk}/ledger").json()
-    assert said["totals"]["runs"] == said["totals"]["written_bytes"] == 0
-    assert [one["run"] for one in said["probes"]] == [None]
+    answer = client.get(f"/api/v1/luns/{disk.pk}/ledger").json()
+    assert answer["totals"]["runs"] == answer["totals"]["written_bytes"] == 0
+    assert [row["run"] for row in answer["probes"]] == [None]
 
 
 def test_a_folder_has_no_device_and_what_is_not_there_is_said(

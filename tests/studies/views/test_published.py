@@ -168,14 +168,17 @@ def test_printed_digits_and_repeats_are_kept() -> None:
 def test_only_configurations_that_the_paper_names_are_known() -> None:
     load(unisys())
     series = Series.objects.filter(study__slug="unisys-2005").select_related("configuration")
-    known = {s.configuration.label: s.configuration for s in series if s.configuration.is_known}
-    assert set(known) == {
+    by_label = {s.configuration.label: s.configuration for s in series if s.configuration.is_known}
+    assert set(by_label) == {
         *("ext3_wb_noatime_dl", "ext3_wb_noatime_dl_xj"),
         *("jfs_noatime", "jfs_xj", "jfs_xj_noop", "jfs_xj_dl"),
     }
-    assert known["ext3_wb_noatime_dl_xj"].external_journal
-    assert known["ext3_wb_noatime_dl_xj"].scheduler == "mq-deadline"
-    assert (known["jfs_xj_noop"].scheduler, known["jfs_xj_noop"].external_journal) == ("none", True)
+    assert by_label["ext3_wb_noatime_dl_xj"].external_journal
+    assert by_label["ext3_wb_noatime_dl_xj"].scheduler == "mq-deadline"
+    assert (by_label["jfs_xj_noop"].scheduler, by_label["jfs_xj_noop"].external_journal) == (
+        "none",
+        True,
+    )
     unknown = {s.configuration.label for s in series if not s.configuration.is_known}
     assert unknown == {"ext2", "ext3", "jfs", "reiser3", "xfs"}
 
@@ -186,16 +189,16 @@ def test_a_label_that_a_later_release_knows_moves_its_scores() -> None:
     load(unisys())
     study = Study.objects.get(slug="unisys-2005")
     count = Score.objects.filter(series__study=study).count()
-    known = study.series.get(configuration__label="jfs_xj_noop")
+    current = study.series.get(configuration__label="jfs_xj_noop")
     old = series_for(
         study,
         unknown_configuration("jfs", "jfs_xj_noop"),
-        hardware=known.hardware,
-        kernel=known.kernel,
-        distribution=known.distribution,
+        hardware=current.hardware,
+        kernel=current.kernel,
+        distribution=current.distribution,
     )
-    known.scores.update(series=old)
-    known.delete()
+    current.scores.update(series=old)
+    current.delete()
     assert load(unisys()) is True
     assert Score.objects.filter(series__study=study).count() == count
     assert not study.series.filter(pk=old.pk).exists()
@@ -232,8 +235,8 @@ def test_other_studies_are_never_touched() -> None:
     assert "unisys-2005" in complaint.getvalue()
     assert Study.objects.filter(is_published=True).count() == 4
     for study in (own, mine):
-        kept = Study.objects.get(pk=study.pk)
-        assert (kept.title, kept.is_published) == (study.title, False)
+        stored = Study.objects.get(pk=study.pk)
+        assert (stored.title, stored.is_published) == (study.title, False)
 
 
 @pytest.mark.django_db

@@ -90,19 +90,19 @@ def test_a_number_of_runs_instead_of_hours(
     client: Client, ann: User, disk: Lun, hours: str
 ) -> None:
     client.force_login(ann)
-    asked = f"/runs/new/review/?lun={disk.pk}&{ASKED}&race_runs=60{hours}"
-    html = client.get(asked).content.decode()
+    address = f"/runs/new/review/?lun={disk.pk}&{ASKED}&race_runs=60{hours}"
+    html = client.get(address).content.decode()
     assert "within 60 runs, or until it is known, by write, total average" in html
     assert "a race of at most 60 runs" in html
     assert "race_runs=60" in html  # on the way back to the form
     assert "race_hours=" not in html
-    form = client.get(asked.replace("/review", "")).content.decode()
-    shown = dict(re.findall(r'name="(race_(?:runs|hours))"[^>]*? value="([^"]*)"', form))
-    assert shown == {"race_hours": "", "race_runs": "60"}
+    form = client.get(address.replace("/review", "")).content.decode()
+    fields = dict(re.findall(r'name="(race_(?:runs|hours))"[^>]*? value="([^"]*)"', form))
+    assert fields == {"race_hours": "", "race_runs": "60"}
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("race_runs=x", "is not a whole number: say how many runs the race may have in all"),
         ("race_runs=60&race_hours=9", "Say how many hours the race may take, or how many runs."),
@@ -115,11 +115,11 @@ def test_a_number_of_runs_instead_of_hours(
     ],
 )
 def test_the_form_says_what_is_wrong(
-    client: Client, ann: User, disk: Lun, query: str, said: str
+    client: Client, ann: User, disk: Lun, query: str, message: str
 ) -> None:
     client.force_login(ann)
     response = client.get(f"/runs/new/review/?lun={disk.pk}&{ASKED}&{query}")
     assert response.status_code == 422
     html = response.content.decode()
-    assert said in html.split('id="repeat-race"')[1].split("</fieldset>")[0]
+    assert message in html.split('id="repeat-race"')[1].split("</fieldset>")[0]
     assert '<option value="random_write">Random write</option>' in html

@@ -48,13 +48,13 @@ def test_its_answer_follows_a_profile_or_a_range_on_every_tab(
     addresses = set()
     for tab in ("summary", "tests", "charts", "setup", "runs"):
         page = client.get(f"/studies/lab/?tab={tab}&{query}").content.decode()
-        said = answer_of(page)
-        assert "xfs comes first" in said
-        assert by in said
-        assert "not the best" not in said
+        answer = answer_of(page)
+        assert "xfs comes first" in answer
+        assert by in answer
+        assert "not the best" not in answer
         assert "Ranked by" in text(page)
         # The same three lines as those of the comparison.
-        assert said.partition("It rests on")[0] == compared.partition("It rests on")[0]
+        assert answer.partition("It rests on")[0] == compared.partition("It rests on")[0]
         # Its tabs and files keep what it is ranked by.
         assert page.count("profile=oltp") + page.count("block=8k-16k") > 8
         tabs = re.findall(
@@ -95,15 +95,15 @@ def test_what_was_not_measured_is_said_before_the_answer(client: Client, address
         assert nobody in text(first) or "/compare/" in address, tab
     database("btrfs", 200, 100)
     page = client.get(f"{address}profile=oltp").content.decode()
-    first, found, _ = page.partition('id="answer"')
-    assert found
+    first, mark, _ = page.partition('id="answer"')
+    assert mark
     assert "12 of 12 cells of your work measured, all of them by 1 of 3 contenders" in text(first)
     assert "Measure what is missing" in first
 
 
 @pytest.mark.usefixtures("two")
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("block=16k-8k&file=1g-4g", "16k-8k"),
         ("profile=oltp@99", 'There is no profile "oltp@99"'),
@@ -111,14 +111,14 @@ def test_what_was_not_measured_is_said_before_the_answer(client: Client, address
     ],
 )
 def test_a_refused_profile_or_range_is_said_before_the_answer(
-    client: Client, query: str, said: str
+    client: Client, query: str, message: str
 ) -> None:
     for tab in ("summary", "tests", "charts", "setup", "runs"):
         page = client.get(f"/studies/lab/?tab={tab}&{query}").content.decode()
-        first, found, rest = page.partition('id="answer"')
-        assert found
+        first, mark, rest = page.partition('id="answer"')
+        assert mark
         assert "This cannot be ranked by" in first, tab
-        assert said in text(first), tab
+        assert message in text(first), tab
         assert "The answer is of all tests." in text(first)
         assert "This cannot be ranked by" not in rest, tab
 
@@ -141,6 +141,6 @@ def test_the_answer_names_three_tests_and_says_what_is_mostly_in_the_mean(client
         (make("xfs", workload="little"), 1e9),
     ):
         finished(series, at("random_write", 8, 8, speed))
-    said = answer_of(client.get("/studies/lab/").content.decode())
-    assert "5 of the 6 tests in the mean are of one workload, big" in said
-    assert "not the best in 5: write; rewrite; read; and 2 more" in said.replace(" ;", ";")
+    answer = answer_of(client.get("/studies/lab/").content.decode())
+    assert "5 of the 6 tests in the mean are of one workload, big" in answer
+    assert "not the best in 5: write; rewrite; read; and 2 more" in answer.replace(" ;", ";")

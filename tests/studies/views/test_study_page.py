@@ -96,7 +96,7 @@ def test_unisys_has_42_tables_of_five(client: Client, published: None) -> None:
         r'<table class="table is-dense deltas is-tight">(.*?)</table>', html, re.DOTALL
     )
     assert len(tables) == 42
-    assert all(one.count('<th scope="row">') == 5 for one in tables)
+    assert all(body.count('<th scope="row">') == 5 for body in tables)
 
 
 def test_wrong_prints_are_counted_listed_and_marked(client: Client, published: None) -> None:
@@ -115,9 +115,9 @@ def test_wrong_prints_are_counted_listed_and_marked(client: Client, published: N
 
 
 def test_a_row_shows_recomputed_and_printed_values(client: Client, published: None) -> None:
-    shown = text_of(table(client.get("/studies/unisys-2005/").content.decode(), "read-specfp_ta"))
+    text = text_of(table(client.get("/studies/unisys-2005/").content.decode(), "read-specfp_ta"))
     # The paper: 467,124.42 of xfs, 4.30 and -0.53; the second does not follow.
-    assert "xfs 467,124.42 4.30 4.30 -4.49 -0.53 differs" in shown
+    assert "xfs 467,124.42 4.30 4.30 -4.49 -0.53 differs" in text
 
 
 def test_named_configurations_stand_with_their_rows(client: Client, published: None) -> None:
@@ -294,7 +294,7 @@ def test_names_of_users_are_escaped(client: Client, measured: Study) -> None:
     Study.objects.filter(pk=measured.pk).update(title=hostile, summary=hostile)
     Series.objects.update(kernel=hostile)
     Score.objects.update(test=hostile[:60])
-    change(lambda one: one._replace(test=hostile[:60]))
+    change(lambda measurement: measurement._replace(test=hostile[:60]))
     for tab in study_tabs.LABELS:
         html = client.get(f"/studies/mine/?tab={tab}").content.decode()
         assert "<script>alert" not in html
@@ -363,10 +363,10 @@ def test_the_first_screens_answer_and_the_tabs_have_addresses(
     client: Client, measured: Study
 ) -> None:
     html = client.get("/studies/mine/?by=configuration").content.decode()
-    said = text_of(html[html.index('id="answer"') :].partition("</section>")[0])
-    assert "ext4_noatime comes first: 2.00 times the speed of ext4" in said
-    assert "(in one test)" in said
-    assert "It rests on" in said
+    answer = text_of(html[html.index('id="answer"') :].partition("</section>")[0])
+    assert "ext4_noatime comes first: 2.00 times the speed of ext4" in answer
+    assert "(in one test)" in answer
+    assert "It rests on" in answer
     assert '<svg class="drawing"' in html
     assert 'href="?tab=tests&amp;by=configuration#write-maximum"' in html
     # Nothing of the tables is on the summary, and all of it on the tab of the tests.

@@ -78,7 +78,7 @@ def test_what_is_not_there_is_a_404_that_helps(client: Client, many: Study, addr
 
 @pytest.mark.parametrize("page", ["", "tests/"])
 @pytest.mark.parametrize(
-    "said",
+    "query",
     [
         "test=nope",
         "part_test=nope",
@@ -88,19 +88,19 @@ def test_what_is_not_there_is_a_404_that_helps(client: Client, many: Study, addr
     ],
 )
 def test_a_test_that_the_study_has_not_is_said_and_the_whole_is_shown(
-    client: Client, many: Study, page: str, said: str
+    client: Client, many: Study, page: str, query: str
 ) -> None:
     other = Study.objects.create(slug="other", title="Other")
     series_for(other, configuration_for("ext4", {}), kernel="6.1").scores.create(
         test="read", category="mean", value=1.0, unit="KB/s"
     )
-    answer = client.get(f"/studies/many/{page}?{said}&tab=tests")
+    answer = client.get(f"/studies/many/{page}?{query}&tab=tests")
     assert answer.status_code == 200
     text = answer.content.decode()
     assert "Not all of this address was understood." in text
-    assert ("read" if "read" in said else "nope") in text
+    assert ("read" if "read" in query else "nope") in text
     assert "50/50 mix 1?" in text
-    assert ("50/50 mix 29?" in text) is ("mix" not in said)
+    assert ("50/50 mix 29?" in text) is ("mix" not in query)
 
 
 def test_a_test_beyond_the_part_of_the_page_is_found(
@@ -152,17 +152,17 @@ def test_the_cpu_time_of_the_same_work(test: str, cpu: str) -> None:
 
 def test_rows_are_fetched_when_they_are_opened(page: Page, many: Study) -> None:
     fetched: list[str] = []
-    page.on("request", lambda one: fetched.append(one.url.partition("/studies/")[2]))
+    page.on("request", lambda request: fetched.append(request.url.partition("/studies/")[2]))
     page.goto("/studies/many/?tab=tests&by=configuration")
     at_rest(page)
-    assert not any("tests/" in one or "figures.js" in one for one in fetched)
+    assert not any("tests/" in path or "figures.js" in path for path in fetched)
     row = page.locator("details.test").nth(3)
     row.locator("summary").first.click()
     expect(row.locator("table.deltas")).to_be_visible()
     expect(row.locator("figure[data-drawn=yes]")).to_be_visible()
     row.get_by_role("button", name="Against the best").click()  # sorted here
     expect(page).to_have_url(re.compile("sort="))
-    assert sum("tests/" in one for one in fetched) == 1
+    assert sum("tests/" in path for path in fetched) == 1
     # On paper are all of them, and a search of the page finds in all.
     expect(page.locator("table.deltas")).to_have_count(1)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
