@@ -36,23 +36,23 @@ def sampled(count: int, **how: Any) -> Activity:
 
 def test_rates_and_levels_are_drawn_over_the_seconds_of_the_run(run: Run) -> None:
     records.store(run, sampled(5), {"write_amplification": 1.5})
-    shown = of_run(run.pk)
-    assert shown is not None
-    throughput = shown.choices["Throughput of the device"]["data"]
+    activity = of_run(run.pk)
+    assert activity is not None
+    throughput = activity.choices["Throughput of the device"]["data"]
     assert [line["name"] for line in throughput] == ["written"]
     assert throughput[0]["y"] == [2.0] * 4
-    assert shown.choices["Dirty pages"]["data"][0]["y"] == [1, 2, 3, 4]
-    assert [row[:3] for row in shown.rows][:2] == [(0, 1, "benchmark"), (1, 2, "benchmark")]
-    assert [(cost.test, cost.value) for cost in shown.costs] == [("write_amplification", 1.5)]
+    assert activity.choices["Dirty pages"]["data"][0]["y"] == [1, 2, 3, 4]
+    assert [row[:3] for row in activity.rows][:2] == [(0, 1, "benchmark"), (1, 2, "benchmark")]
+    assert [(cost.test, cost.value) for cost in activity.costs] == [("write_amplification", 1.5)]
 
 
 def test_a_long_run_is_drawn_as_means_of_neighbours_and_says_so(run: Run) -> None:
     records.store(run, sampled(1001), {})
-    shown = of_run(run.pk)
-    assert shown is not None
-    assert shown.merged == 4
-    line = shown.choices["Throughput of the device"]["data"][0]
-    assert len(line["x"]) == len(shown.rows) == 250 <= MOST_POINTS
+    activity = of_run(run.pk)
+    assert activity is not None
+    assert activity.merged == 4
+    line = activity.choices["Throughput of the device"]["data"][0]
+    assert len(line["x"]) == len(activity.rows) == 250 <= MOST_POINTS
     assert set(line["y"]) == {2.0}
 
 

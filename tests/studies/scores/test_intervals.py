@@ -156,12 +156,12 @@ def test_the_page_of_a_single_run_shows_the_half_width_of_its_samples(
     (table,) = scores.by_load
     assert (table.loads, [line.test for line in table.lines]) == (["", *at], ["bandwidth"])
     # 2.48414 of 21.
-    assert [shown.half_width_percent for shown in table.lines[0].scores] == [
+    assert [page_score.half_width_percent for page_score in table.lines[0].scores] == [
         pytest.approx(11.829, abs=1e-3)
     ] * 3
-    assert [(shown.score.test, shown.half_width_percent) for shown in scores.single] == [
-        ("mount", None)
-    ]
+    assert [
+        (page_score.score.test, page_score.half_width_percent) for page_score in scores.single
+    ] == [("mount", None)]
     html = response.content.decode()
     assert html.count("± 11.8%") >= 3
     assert "mean of its interval samples" in html
@@ -174,8 +174,8 @@ def test_of_several_repeats_the_page_shows_the_half_width_of_these(
     finished(series, sampled(20.0, [10.0, 30.0]))
     finished(series, sampled(22.0, [10.0, 30.0]))
     response = client.get(f"/runs/{series.runs.first().pk}/")
-    (shown,) = response.context["scores"].single
+    (page_score,) = response.context["scores"].single
     # By hand: s = sqrt(2), t(0.975, 1) = 12.7062: 12.7062 / 21.
-    assert shown.half_width_percent == pytest.approx(60.506, abs=1e-3)
-    assert not shown.is_of_samples
+    assert page_score.half_width_percent == pytest.approx(60.506, abs=1e-3)
+    assert not page_score.is_of_samples
     assert "mean of its interval samples" not in response.content.decode()
