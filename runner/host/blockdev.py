@@ -6,10 +6,12 @@ sysfs(5), proc_pid_mountinfo(5).
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import re
 import stat
+import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +25,10 @@ TOOL_TIMEOUT_S = 60
 TOOL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # After a run its data may have to be written back before the device is free.
 FREE_AGAIN_S = 120.0
+# linux/loop.h: LOOP_GET_STATUS64, and lo_rdevice of struct loop_info64 behind two other numbers.
+_LOOP_GET_STATUS, _LOOP_RDEVICE = 0x4C05, struct.Struct("=16xQ208x")
+# Whoever asks for a file there asks its server, which may hang; no disk has its node there.
+_SHARES = re.compile(r"nfs4?|cifs|smb3|ceph|lustre|9p|afs|beegfs|gpfs|fuse(\..*)?")
 
 
 class ToolError(Exception):
@@ -153,28 +159,56 @@ def _links(number: int, kind: str) -> set[int]:
     return {child for child in numbers if child is not None}
 
 
-def _backing(loop: Path) -> int | None:
+def loop_backing(number: int) -> int | None:
     """The block device that a loop device stands on; None for a file, and for all others."""
+    loop = sys_folder(number)
     try:
         path = os.fsdecode((loop / "loop" / "backing_file").read_bytes()[:-1])
     except OSError:
         return None
-    # Not asked of files: one on a share that hangs would hang the checks of all LUNs.
-    return device_number(path) if path.startswith("/dev/") else None
+    if _is_on_share(path):
+        return None
+    # The kernel says which device that is. The path is that of whoever attached it: of a node
+    # outside of /dev, or in the /dev of a container.
+    try:
+        descriptor = os.open(path_of(number), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:  # not this user's to open, or no node of it is here
+        return device_number(path) if path.startswith("/dev/") else None
+    status = bytearray(_LOOP_RDEVICE.size)
+    try:
+        fcntl.ioctl(descriptor, _LOOP_GET_STATUS, status)
+    except OSError:
+        return None  # detached meanwhile
+    finally:
+        os.close(descriptor)
+    return _LOOP_RDEVICE.unpack(status)[0] or None
+
+
+def _is_on_share(path: str) -> bool:
+    for line in _mountinfo(PROC / "self").split("\n"):
+        before, _, after = line.partition(" - ")
+        if _SHARES.fullmatch(after.split(" ", 1)[0]):
+            point = _unescape(before.split(" ")[4])
+            if path.startswith(f"{point.rstrip('/')}/"):
+                return True
+    return False
+
+
+def made_of(number: int) -> set[int]:
+    """What a RAID, LVM, crypt or loop device stands on; nothing for a disk and its partitions."""
+    backing = loop_backing(number)
+    return _links(number, "slaves") | ({backing} if backing else set())
 
 
 def _devices_below(number: int) -> set[int]:
-    backing = _backing(sys_folder(number))
-    numbers = {whole_disk(number)} | _links(number, "slaves") | ({backing} if backing else set())
-    return numbers - {number}
+    return ({whole_disk(number)} | made_of(number)) - {number}
 
 
 def _devices_above(number: int) -> set[int]:
     """What is stacked on the device. The kernel notes no holder for a loop device on it."""
-    loops = {
-        number_in(loop) for loop in Path("/sys/block").glob("loop*") if _backing(loop) == number
-    }
-    return _links(number, "holders") | {loop for loop in loops if loop is not None}
+    numbers = {number_in(loop) for loop in Path("/sys/block").glob("loop*")}
+    loops = {loop for loop in numbers if loop is not None and loop_backing(loop) == number}
+    return _links(number, "holders") | loops
 
 
 def ancestors(number: int) -> set[int]:
@@ -212,14 +246,19 @@ def descendants(number: int) -> set[int]:
     return numbers - {number}
 
 
-def holders(number: int) -> list[str]:
-    """Names of what is stacked on the device, on one of its partitions, or on the disk that it is
-    a partition of: a loop device on that one has it as well, and the kernel notes no holder.
+def stacked_on(number: int) -> set[int]:
+    """What is stacked on the device, on one of its partitions, or on the disk that it is a
+    partition of: a loop device on that one has it as well, and the kernel notes no holder.
     """
     stacked = _devices_above(number) | _devices_above(whole_disk(number))
     for partition in partitions(number):
         stacked |= _devices_above(partition)
-    return sorted(kernel_name(holder) for holder in stacked)
+    return stacked
+
+
+def holders(number: int) -> list[str]:
+    """The names of all that is stacked on it."""
+    return sorted(kernel_name(holder) for holder in stacked_on(number))
 
 
 @dataclass(frozen=True)
