@@ -6,7 +6,7 @@ Asked when LUNs are announced, by ``manage.py luns check``, and again right befo
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,19 +90,19 @@ def _device_checks(
     entry: LunEntry, number: int, real: str
 ) -> Iterator[tuple[str, Callable[[], tuple[bool, str]]]]:
     family = {number, *blockdev.descendants(number)}
-    below = blockdev.ancestors(number)
+    below = device_aliases.used_below(number)
     if entry.kind == "sparse-file":
         yield "backing file", lambda: _backing(entry, real)
     else:
         yield "path", lambda: _path(entry, number)
     yield "identity", lambda: _identity(entry, number)
     yield "root disk", lambda: _root_disk(number, family)
-    yield "mounts", lambda: _mounts(family | below)
-    yield "swap", lambda: _swap(family | below)
+    yield "mounts", lambda: _mounts(family, below)
+    yield "swap", lambda: _swap(family, below)
     yield "holders", lambda: _holders(number)
     file = entry.path if entry.kind == "sparse-file" else None
     yield "openers", lambda: _openers(number, family, file)
-    yield "exclusive", lambda: _exclusive(real)
+    yield "exclusive", lambda: _exclusive(number, real)
     if entry.kind == "device":  # of a file its one loop device is asked above
         yield "other paths", lambda: _other_paths(number)
     yield "signature", lambda: _signature(entry, number, real)
@@ -174,16 +174,19 @@ def _root_disk(number: int, family: set[int]) -> tuple[bool, str]:
     return True, "not on the disks of the operating system"
 
 
-def _mounts(family: set[int]) -> tuple[bool, str]:
-    points = sorted({mount.point for mount in blockdev.all_mounts() if mount.numbers & family})
-    if points:
-        return False, f"It is mounted on {', '.join(points)}: unmount it first."
+def _mounts(family: Set[int], below: Set[int] = frozenset()) -> tuple[bool, str]:
+    mounts = blockdev.all_mounts()
+    for what, numbers in (("It", family), ("What it stands on", below)):
+        if points := sorted({mount.point for mount in mounts if mount.numbers & numbers}):
+            return False, f"{what} is mounted on {', '.join(points)}: unmount it first."
     return True, "not mounted anywhere"
 
 
-def _swap(family: set[int]) -> tuple[bool, str]:
-    if blockdev.swap_numbers() & family:
-        return False, "It is in use as swap space: run swapoff first."
+def _swap(family: Set[int], below: Set[int] = frozenset()) -> tuple[bool, str]:
+    swap = blockdev.swap_numbers()
+    for what, numbers in (("It", family), ("What it stands on", below)):
+        if swap & numbers:
+            return False, f"{what} is in use as swap space: run swapoff first."
     return True, "no swap space"
 
 
@@ -191,34 +194,56 @@ def _holders(number: int) -> tuple[bool, str]:
     names = blockdev.holders(number)
     if names:
         return False, f"It is part of {', '.join(names)} (RAID, LVM, encryption, loop device)."
+    for base, others in device_aliases.sharers(number).items():
+        named = ", ".join(sorted(map(blockdev.path_of, others)))
+        return False, (
+            f"It stands on {blockdev.path_of(base)}, and so does {named}, where the same blocks "
+            f"may be in use: take {named} down, or remove the LUN from the list."
+        )
     return True, "no RAID, LVM, encryption or loop device on it"
 
 
 def _openers(number: int, family: set[int], file: Path | None = None) -> tuple[bool, str]:
-    """Its partitions count as it does. The disk that it is a partition of counts where it is open
-    for writing: what only looks at disks (udev, smartd) has it open as well, and harms nobody.
+    """Its partitions count as it does. The disk that it is a partition of, and what it is made of,
+    counts where it is open for writing: what only looks at disks (udev, smartd) has it open as
+    well, and harms nobody.
     """
-    disk = {blockdev.whole_disk(number)} - {number}
-    names = openers.openers(family, written=disk, file=file)
+    below = device_aliases.written_by_others(number)
+    names = openers.openers(family, written=below, file=file)
     if names:
-        return False, f"It is opened by {', '.join(names)}."
+        what = "It, or what it stands on," if below else "It"
+        return False, f"{what} is opened by {', '.join(names)}."
     return True, f"no process has it{' or its file' if file else ''} open"
 
 
-def _exclusive(real: str, access: int = os.O_RDWR) -> tuple[bool, str]:
-    try:
-        os.close(os.open(real, access | os.O_EXCL | os.O_CLOEXEC))
-    except OSError as error:
-        if error.errno == errno.EBUSY:
-            return False, "It is in use: the kernel refuses to open it exclusively."
-        purpose = "writing" if access == os.O_RDWR else "reading"
-        return False, f"It cannot be opened for {purpose}: {error.strerror}."
+def _exclusive(number: int, real: str, access: int = os.O_RDWR) -> tuple[bool, str]:
+    if why := _not_exclusively(real, access):
+        return False, f"It {why}"
+    for below in map(blockdev.path_of, device_aliases.claimed_by_none(number)):
+        if why := _not_exclusively(below, os.O_RDONLY):
+            return False, f"It stands on {below}, which {why}"
     return True, "opened exclusively"
 
 
+def _not_exclusively(path: str, access: int) -> str:
+    try:
+        os.close(os.open(path, access | os.O_EXCL | os.O_CLOEXEC))
+    except OSError as error:
+        if error.errno == errno.EBUSY:
+            return "is in use: the kernel refuses to open it exclusively."
+        purpose = "writing" if access == os.O_RDWR else "reading"
+        return f"cannot be opened for {purpose}: {error.strerror}."
+    return ""
+
+
 def _other_paths(number: int) -> tuple[bool, str]:
-    """What is asked of a device is asked of all that are the same disk."""
-    twins = sorted(device_aliases.of(number))
+    """What is asked of a device is asked of all that are the same disk, or the same as one that it
+    is made of: a path that multipath does not know of, say.
+    """
+    chain = {number} | blockdev.ancestors(number)
+    twins = sorted(
+        set().union(*map(device_aliases.of, {number} | device_aliases.bases(number))) - chain
+    )
     for twin in twins:
         name = blockdev.path_of(twin)
         family = {twin, *blockdev.descendants(twin)}
@@ -228,7 +253,7 @@ def _other_paths(number: int) -> tuple[bool, str]:
             _swap(family),
             _holders(twin),
             _openers(twin, family),
-            _exclusive(name, os.O_RDONLY),
+            _exclusive(twin, name, os.O_RDONLY),
         ):
             if not is_free:
                 return False, f"{name} is the same disk by another path. {why}"

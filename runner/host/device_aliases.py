@@ -1,17 +1,28 @@
-"""The same disk by another path, which the kernel takes for another device. Erased by the one, it
-is erased under whoever has the other mounted.
+"""The same blocks by another way, which the kernel takes for another device. Erased by the one,
+they are erased under whoever has the other mounted.
 
 Two SCSI or NVMe devices with one worldwide name are one LUN that is reached over two ports, where
 no multipath puts them together (Documentation/ABI/testing/sysfs-block: wwid). Two loop devices may
 stand on one file, at whatever offset (losetup(8)).
+
+What a stacked device is made of (a loop device on a disk, an array, a multipath device, a volume)
+may be used beside it: every mapping may have what another one stands on, and a loop device claims
+nothing of the disk below it (drivers/md/dm.c, _dm_claim_ptr; drivers/block/loop.c).
 """
 
+import contextlib
 import json
+import re
 from pathlib import Path
 
 from runner.host import blockdev
 
 DISKS = Path("/sys/block")
+# How LVM, and kpartx for partitions, name mappings that share devices and no block of them: LVM-
+# and 32 characters of the volume group (lvm2, dev_manager.c), part1- and the disk (kpartx.c).
+_GROUP, _PARTITION = re.compile(r"LVM-.{32}"), re.compile(r"part\d+-")
+# Arrays of one container, bcache devices of one cache set: their own drivers keep them apart.
+_OWN_DRIVER = ("md", "bcache")
 
 
 def of(number: int) -> set[int]:
@@ -95,3 +106,86 @@ def _on_the_same_file(disk: int) -> set[int]:
         if file == own_file and name != f"/dev/{folder.name}"
     }
     return {number for number in numbers if number is not None}
+
+
+def bases(number: int) -> set[int]:
+    """What the device is made of, without the disks of partitions, which others may have too."""
+    numbers: set[int] = set()
+    waiting = [number]
+    while waiting:
+        current = waiting.pop()
+        disk = blockdev.whole_disk(current)
+        below = (blockdev.made_of(current) | blockdev.made_of(disk)) - numbers
+        numbers |= below
+        waiting += below
+    return numbers - {number}
+
+
+def used_below(number: int) -> set[int]:
+    """What the device is made of, with the partitions there: one that is mounted, swap space or
+    open for writing is written to under the device.
+    """
+    below = blockdev.ancestors(number)
+    return below.union(*map(blockdev.partitions, bases(number))) - {number}
+
+
+def written_by_others(number: int) -> set[int]:
+    """Of these the ones that nobody writes to as long as the device is whole. mdmon(8) keeps open
+    the members of an array whose metadata is a controller's own, to write there what it does.
+    """
+    arrays = {number} | blockdev.ancestors(number)
+    members: set[int] = set()
+    for array in {*arrays, *map(blockdev.whole_disk, arrays)}:
+        if _line(array, "md/metadata_version").startswith("external:"):
+            members |= blockdev.ancestors(array)
+    return used_below(number) - members
+
+
+def claimed_by_none(number: int) -> set[int]:
+    """What loop devices stand on, the device's own and those under it: they do not claim it, so
+    that whoever has it exclusively is somebody else.
+    """
+    chain = {number, blockdev.whole_disk(number)} | blockdev.ancestors(number)
+    backings = {blockdev.loop_backing(device) for device in chain}
+    return {backing for backing in backings if backing is not None}
+
+
+def sharers(number: int) -> dict[int, set[int]]:
+    """What stands on the same devices beside it and may have the same blocks, by the device: a
+    second loop device or mapping, LVM on one path of a multipath device.
+    """
+    chain = {number, blockdev.whole_disk(number)} | blockdev.ancestors(number)
+    found = {}
+    for base in bases(number):
+        stacked = blockdev.stacked_on(base)
+        own = stacked & chain
+        others = {
+            other
+            for other in stacked - chain
+            if not own or not all(_are_apart(one, other) for one in own)
+        }
+        if others:
+            found[base] = others
+    return found
+
+
+def _are_apart(one: int, other: int) -> bool:
+    """Whether who made both keeps them apart."""
+    if (family := _family(one)) and family == _family(other):
+        return True
+    names = [blockdev.kernel_name(device) for device in (one, other)]
+    return any(all(re.fullmatch(rf"{driver}\d+", name) for name in names) for driver in _OWN_DRIVER)
+
+
+def _family(number: int) -> str:
+    """The volume group, or the disk of partitions that kpartx made; "" of all others."""
+    uuid = _line(number, "dm/uuid")
+    if group := _GROUP.match(uuid):
+        return group[0]
+    return _PARTITION.sub("part-", uuid) if _PARTITION.match(uuid) else ""
+
+
+def _line(number: int, name: str) -> str:
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        return (blockdev.sys_folder(number) / name).read_text().strip()
+    return ""
