@@ -32,7 +32,14 @@ _OWN_NAMES = (
 )
 # Not partuuid: machines made of one template share it.
 _NAMES_OF_A_DISK = {"serial", "wwn", "uuid", "inode", "export"}
-_MULTIPATH = re.compile(r"(?:part\d+-)?mpath-3([0-9a-f]{16,32})")
+# dm-multipath: "mpath-" and the name of the disk; before it, of a partition that kpartx made, which
+# one. Of SCSI that is what scsi_id says, a digit for the kind of name and the name (3: NAA, 2:
+# EUI-64, 8: a name string); of NVMe what the kernel says (eui., uuid., nvme.). The other kinds are
+# numbers of a maker, and of hypervisors the same for all.
+_MULTIPATH = re.compile(
+    r"(?:part\d+-)?mpath-(?:3(?P<naa>[0-9a-f]{16,32})|(?P<other>2[0-9a-f]{16,32}|8\S+"
+    r"|(?:eui|uuid|nvme)\.\S+))"
+)
 _LABELS = {
     "serial": "serial",
     "wwn": "WWN",
@@ -75,10 +82,9 @@ def shared_disk(fingerprint: Fingerprint) -> str:
     its partitions, and partitions that are measured at once measure each other. Serial numbers are
     no such names: hypervisors give all their machines the same.
     """
-    # dm-multipath: "mpath-" and what scsi_id says, a digit for the kind of name and the name;
-    # before it, of a partition that kpartx made, which one.
-    path = _MULTIPATH.fullmatch(str(fingerprint.get("uuid", "")))
-    wwn = f"0x{path[1]}" if path else str(fingerprint.get("wwn", ""))
+    wwn = str(fingerprint.get("wwn", ""))
+    if path := _MULTIPATH.fullmatch(str(fingerprint.get("uuid", ""))):
+        wwn = f"0x{path['naa']}" if path["naa"] else path["other"]
     if not wwn or fingerprint.get("kind") != "device":
         return ""
     return f"WWN {wwn.lower()}"[:200]
