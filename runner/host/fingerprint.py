@@ -8,11 +8,15 @@ import re
 from pathlib import Path
 from typing import Any
 
-from runner.host import blockdev, mounts, sparse
+from runner.host import blockdev, device_aliases, mounts, sparse
 from runner.host.blockdev import ToolError, run_tool
 from runner.host.extended_stat import ExtendedStat
 from runner.host.luns import LunEntry
 
+# UUIDs of the device mapper that say whose blocks these are: of LVM, of multipath (also of its
+# partitions, by kpartx), of a LUKS header. Others say the mapping's own name again, whatever is
+# below it (cryptsetup, lib/libdevmapper.c: CRYPT-PLAIN-NAME), or what somebody made up (dmsetup).
+_OF_CONTENT = re.compile(r"(part\d+-)?(LVM-|mpath-)|CRYPT-LUKS\d-[0-9a-f]{32}-")
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 # A disk's place: its own names (vda, 0:0:0:0, virtio3) may be others after a reboot.
 _PASSING = re.compile(r"^(virtio\d+|host\d+|target[\d:]+|nvme\d+(c\d+)?(n\d+)?|block)$")
@@ -77,10 +81,11 @@ def _of_device(number: int) -> dict[str, str]:
     facts = {
         "serial": identity.get("serial", ""),
         "wwn": identity.get("wwn", ""),
-        "uuid": _line(folder / "dm/uuid") or _line(folder / "md/uuid"),
+        "uuid": _uuid(folder),
+        "offset": _line(folder / "loop/offset"),
         "slot": _slot(folder),
         "boot": boot_id(),
-        "disk": disk_of(disk),
+        "disk": _disks(disk),
     }
     if disk != number:
         part = blockdev.sys_folder(number)
@@ -93,6 +98,18 @@ def _of_device(number: int) -> dict[str, str]:
     if backing and Path(backing).is_file():
         facts |= _of_file(Path(backing))
     return {key: value for key, value in facts.items() if value}
+
+
+def _uuid(folder: Path) -> str:
+    uuid = _line(folder / "dm/uuid")
+    return uuid if _OF_CONTENT.match(uuid) else _line(folder / "md/uuid")
+
+
+def _disks(number: int) -> str:
+    """That of the disk, and those of what it stands on: a mapping may be given another one."""
+    below = {blockdev.whole_disk(base) for base in device_aliases.bases(number)}
+    below_numbers = sorted(map(disk_of, below))
+    return " on ".join(filter(None, [disk_of(number), ", ".join(below_numbers)]))
 
 
 def _slot(folder: Path) -> str:

@@ -5,16 +5,17 @@ the other, as far as the host can know it (``runner.host.fingerprint``)::
 
     {"kind": "device", "size_bytes": 500107862016, "serial": "S3Z", "wwn": "0x5002",
      "partition": "1 at 2048", "partuuid": "…", "uuid": "of LVM or RAID",
-     "inode": "12", "born": "1795325001.004711000", "mark": "…",
+     "inode": "12", "offset": "0", "born": "1795325001.004711000", "mark": "…",
      "slot": "pci0000:00/0000:00:05.0", "boot": "…", "disk": "17"}
     {"kind": "mount", "filesystem": "nfs4", "server": "nas", "export": "/vol1",
      "address": "10.0.0.1", "mark": "…"}
 
 What is not known is left out. ``inode``, ``born`` and ``mark`` are of the file under a loop device
-or of a folder; ``mark`` is an id that fsbench wrote when it made the file, or its own folder on a
-mount, of which ``server``, ``export`` and ``address`` say whose it is. ``slot``, ``boot`` and
-``disk`` are for disks that have no name of their own: where it is plugged in, and what the kernel
-counted it as since it was booted.
+or of a folder, ``offset`` is where in it the loop device begins; ``mark`` is an id that
+fsbench wrote when it made the file, or its own folder on a mount, of which ``server``, ``export``
+and ``address`` say whose it is. ``slot``, ``boot`` and ``disk`` are for disks that have no name of
+their own: where it is plugged in, and what the kernel counted it as since it was booted, with the
+disks that it stands on ("17 on 5, 6").
 """
 
 import hashlib
@@ -27,7 +28,7 @@ from typing import Any
 Fingerprint = Mapping[str, Any]
 
 _OWN_NAMES = (
-    *("serial", "wwn", "partition", "partuuid", "uuid", "inode", "born"),
+    *("serial", "wwn", "partition", "partuuid", "uuid", "inode", "offset", "born"),
     *("filesystem", "server", "export", "address", "mark"),
 )
 # Not partuuid: machines made of one template share it.
@@ -47,6 +48,7 @@ _LABELS = {
     "partuuid": "partition UUID",
     "uuid": "UUID",
     "inode": "inode",
+    "offset": "from byte",
     "born": "made",
     "filesystem": "file system",
     "server": "server",
@@ -105,7 +107,7 @@ def in_words(fingerprint: Fingerprint) -> str:
     parts = [
         f"{_LABELS[key]} {_value_in_words(key, fingerprint[key])}"
         for key in _OWN_NAMES
-        if key in fingerprint
+        if key in fingerprint and (key, fingerprint[key]) != ("offset", "0")
     ]
     if not _NAMES_OF_A_DISK & set(fingerprint) and "disk" in fingerprint:
         location = f" at {fingerprint['slot']}" if "slot" in fingerprint else ""
