@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +12,13 @@ from fsbench_web.catalog.configurations.ownership_marks import (
     OWN_CACHE_UUID,
     OWN_LABEL,
 )
-from runner.host.blockdev import run_tool
+from runner.host.blockdev import ToolError, run_tool
 
 BCACHEFS = "bcachefs"
+# Signatures stand at the begin and the end of a device.
+_ENDS_BYTES = 2**20
+# A backslash, with what it may escape in JSON where that follows.
+_BACKSLASH = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})?')
 _BCACHEFS_MAGIC = bytes.fromhex("c68573f666ce90a9d96a60cf803df7ef")
 
 
@@ -28,8 +33,9 @@ class Signature:
 
 def of(path: str) -> list[Signature]:
     """All signatures on the device. Raises ToolError."""
+    _read_ends(path)
     output = run_tool("wipefs", "--no-act", "--json", path)
-    entries = json.loads(output)["signatures"] if output.strip() else []
+    entries = _parsed(output)["signatures"] if output.strip() else []
     entries = [entry for entry in entries if not _is_end_of_boot_sector(path, entry, entries)]
     signatures = [
         Signature(
@@ -44,6 +50,29 @@ def of(path: str) -> list[Signature]:
     return signatures + [
         signature for signature in beyond if not has_bcachefs or signature.type != BCACHEFS
     ]
+
+
+def _read_ends(path: str) -> None:
+    """wipefs(8) says nothing of what it cannot read, as if nothing were there. Raises ToolError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.lseek(descriptor, 0, os.SEEK_END)
+        for place in {0, max(size - _ENDS_BYTES, 0)}:
+            wanted = min(_ENDS_BYTES, size)
+            if len(os.pread(descriptor, wanted, place)) < wanted:
+                raise OSError("a part is missing")
+    except OSError as error:
+        raise ToolError(
+            f"the first and last MiB of {path} cannot be read ({error.strerror or error}), so that "
+            "nobody knows what is on it. See the kernel's log, and replace the disk."
+        ) from None
+    finally:
+        os.close(descriptor)
+
+
+def _parsed(output: str) -> Any:
+    """Labels may hold any bytes, and those that are no text are written as ``\\xfc`` (run_tool)."""
+    return json.loads(_BACKSLASH.sub(lambda found: found[0] if found[1] else r"\\", output))
 
 
 def _is_end_of_boot_sector(path: str, entry: dict[str, Any], entries: list[dict[str, Any]]) -> bool:
