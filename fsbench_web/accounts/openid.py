@@ -179,6 +179,9 @@ def _keep(request: HttpRequest, state: dict[str, str]) -> str:
     }
     latest = sorted(attempts.items(), key=lambda pair: pair[1]["at"])[1 - MOST_BEGUN :]
     request.session[_BEGUN] = dict(latest) | {name: state | {"at": now}}
+    if not request.user.is_authenticated:
+        # A stranger's session holds nothing else, and anybody can have any number of them.
+        request.session.set_expiry(BEGUN_LASTS_S)
     return name
 
 

@@ -3,7 +3,6 @@
 import logging
 
 from django.conf import settings
-from django.contrib.auth import login
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, resolve_url
@@ -14,6 +13,7 @@ from django.views.decorators.http import require_GET
 from fsbench_web.accounts import audit, openid, passwords
 from fsbench_web.accounts.people import identities
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.accounts.sign_in import sessions
 from fsbench_web.accounts.sign_in.forms import SignInForm
 from fsbench_web.accounts.sign_in.views import next_page, safe_page, sign_in_page
 from fsbench_web.platform.openid_settings import SignOn
@@ -58,7 +58,7 @@ def callback(request: HttpRequest) -> HttpResponse:
     except openid.SignInRefused as refused:
         return _refused(request, refused, "")
     with transaction.atomic():
-        login(request, user, backend=_BACKEND)
+        sessions.open_session(request, user, _BACKEND)
         passwords.open_up(request)  # where the same session began with a given password
         openid.remember(request, sign_out)
         audit.note(

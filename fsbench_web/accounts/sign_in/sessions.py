@@ -1,10 +1,28 @@
-"""Sessions that are over."""
+"""How long sessions last."""
 
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib.auth import login
+from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
+from django.http import HttpRequest
+from django.utils import timezone
 
 from fsbench_web.platform import clock
 
 _AT_ONCE = 10_000
+
+
+def open_session(request: HttpRequest, user: User, backend: str | None = None) -> None:
+    """Sign this person in, until ``FSBENCH_SESSION_HOURS`` from now.
+
+    A time and not a number of seconds: those are counted anew whenever anything is kept in the
+    session, so that who goes on using it would never have to sign in again.
+    """
+    login(request, user, backend=backend)
+    end = timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE)
+    request.session.set_expiry(end)
 
 
 def remove_ended() -> int:

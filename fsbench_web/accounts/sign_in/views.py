@@ -2,7 +2,7 @@
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login, logout, update_session_auth_hash
+from django.contrib.auth import logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
@@ -18,7 +18,7 @@ from fsbench_web.accounts import audit, openid, passwords, rights, tokens
 from fsbench_web.accounts.models import ApiToken
 from fsbench_web.accounts.people import identities
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.accounts.sign_in import known_browsers, throttle
+from fsbench_web.accounts.sign_in import known_browsers, sessions, throttle
 from fsbench_web.accounts.sign_in.forms import EmailForm, PasswordForm, SignInForm, TokenForm
 
 _TOO_MANY = {
@@ -77,7 +77,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         elif form.is_valid():
             throttle.forget(name, address, browser)
             user = form.get_user()
-            login(request, user)
+            sessions.open_session(request, user)
             detail = {"with": "a given password"} if passwords.signed_in(request, user) else {}
             audit.note(user, "signed in", f"account {user}", **detail)
             response = redirect(page or resolve_url("home"))

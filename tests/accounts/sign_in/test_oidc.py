@@ -75,7 +75,7 @@ def test_a_new_person_gets_an_account_with_the_default_role(
     row = SocialAccount.objects.get()
     assert (row.provider, row.uid, row.extra_data) == (service.issuer, "248289761001", {})
     assert not SocialToken.objects.exists()
-    assert client.session.get_expiry_age() == settings.SESSION_COOKIE_AGE
+    assert client.session.get_expiry_age() == pytest.approx(settings.SESSION_COOKIE_AGE, abs=600)
     entries = AuditEntry.objects.order_by("pk")
     assert [(entry.who, entry.what, entry.detail["subject"]) for entry in entries] == [
         ("fsbench", "account made", "248289761001"),
