@@ -53,11 +53,16 @@ def end_all(user: User, by: User | str, because: str) -> None:
     """
     for row in ApiToken.objects.filter(user=user):
         tokens.revoke(row, by, because=because)
+    end_sessions(user)
+    _pause_watches(user, by, because)
+
+
+def end_sessions(user: User) -> None:
+    """Every browser in which this account is signed in is signed out."""
     # Whose a session is stands in its data alone.
     live = Session.objects.filter(expire_date__gt=clock.now()).iterator()
     keys = [row.pk for row in live if row.get_decoded().get(SESSION_KEY) == str(user.pk)]
     Session.objects.filter(pk__in=keys).delete()
-    _pause_watches(user, by, because)
 
 
 def permalinks_of(user: User) -> QuerySet[Any]:

@@ -20,7 +20,7 @@ from django.db import IntegrityError, transaction
 from fsbench_web.accounts import audit, names
 from fsbench_web.accounts.models import Role, Team
 from fsbench_web.accounts.openid import Claims, SignInRefused
-from fsbench_web.accounts.people import accounts
+from fsbench_web.accounts.people import accounts, closing
 from fsbench_web.platform.openid_settings import SUBJECT_LENGTH, SignOn
 
 _NAME_LENGTH = 60
@@ -179,14 +179,16 @@ def link(user: User, issuer: str, subject: str, by: User) -> None:
 
 @transaction.atomic
 def unlink(user: User, identity_id: int, by: User) -> bool:
-    """The subject opens this account no more, nor do sessions that it opened. False: not there."""
+    """The subject opens this account no more, and all sessions of it end. False: not there."""
     row = SocialAccount.objects.filter(pk=identity_id, user=user).first()
     if row is None:
         return False
     audit.note(by, "identity unlinked", f"account {user}", issuer=row.provider, subject=row.uid)
     row.delete()
+    # Nothing says which of them the subject opened, and it may have been a stranger's.
+    closing.end_sessions(user)
     if not user.has_usable_password():
-        # A new random mark: sessions hold a digest of the old one, and end.
+        # A new random mark: a session that is made at this moment holds a digest of the old one.
         user.set_unusable_password()
         user.save(update_fields=["password"])
     return True

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth import logout
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
@@ -113,9 +114,17 @@ def person(request: HttpRequest, user_id: int) -> HttpResponse:
             fresh_form = PersonForm(user=user)
             return _person_page(request, user, fresh_form, 409, refused=_OUTDATED)
         if _change(user, form, _user(request)):
+            if not form.cleaned_data["is_active"]:
+                _leave_own(request, user)
             messages.success(request, f"The account {user} is changed.")
             return redirect("people:people")
         return _person_page(request, user, form, 422)
+
+
+def _leave_own(request: HttpRequest, user: User) -> None:
+    """Sign out whoever just ended the sessions of the own account: this one is gone, too."""
+    if user.pk == _user(request).pk:
+        logout(request)
 
 
 def _change(user: User, form: PersonForm, by: User) -> bool:
@@ -235,7 +244,8 @@ def unlink_identity(request: HttpRequest, user_id: int, identity_id: int) -> Htt
     user = _account(user_id)
     if not identities.unlink(user, identity_id, _user(request)):
         raise Http404("This account has no such link. Its page lists those it has.")
-    messages.success(request, f"The subject opens {user} no more.")
+    _leave_own(request, user)
+    messages.success(request, f"The subject opens {user} no more. Its browsers are signed out.")
     return redirect("people:person", user_id=user.pk)
 
 
