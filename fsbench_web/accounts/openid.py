@@ -1,9 +1,9 @@
 """The way to an OpenID provider and back: what the provider says of somebody, or why it counts not.
 
-The state of an attempt is kept in the session; allauth makes the PKCE pair and exchanges the code.
-What it takes on trust is checked here: the issuer of the provider's description, signature,
-algorithm, nonce and times of the ID token, and that the user information is of the same person.
-No account is touched here (accounts.people.identities).
+The state of an attempt is kept in the session; allauth makes the PKCE pair. Everything that comes
+back is checked here: the issuer of the provider's description, signature, algorithm, nonce and
+times of the ID token, and that the user information is of the same person. No account is touched
+here (accounts.people.identities).
 """
 
 import io
@@ -12,18 +12,17 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 
 import jwt
 import requests
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
-from allauth.socialaccount.models import SocialApp
-from allauth.socialaccount.providers.oauth2.client import OAuth2Client, OAuth2Error
 from allauth.socialaccount.providers.oauth2.utils import generate_code_challenge
 from django.http import HttpRequest
 from django.urls import reverse
 from urllib3.exceptions import HTTPError
 
+from fsbench_web.platform import plain_text
 from fsbench_web.platform.openid_settings import SUBJECT_LENGTH, SignOn, is_safe
 
 LIMIT_S = 10
@@ -33,8 +32,8 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 CLOCK_SKEW_S = 60
 BEGUN_LASTS_S = 600
 MOST_BEGUN = 10
-# What allauth says of an answer that is no JSON object, or one of thousands of brackets.
-_NO_OBJECT = (ValueError, KeyError, TypeError, RecursionError)
+# OAuth 2.0 (RFC 6749, 5.2): what is wrong with the client's settings, and not with this sign-in.
+_CLIENT_ERRORS = ("invalid_client", "unauthorized_client")
 _BEGUN = "oidc_begun"
 _WAY_OUT = "oidc_way_out"
 
@@ -77,23 +76,25 @@ class _Session(requests.Session):
         if not is_safe(str(url)):
             raise requests.RequestException(f"{url} is no https:// address")
         kwargs |= {"timeout": LIMIT_S, "allow_redirects": False, "stream": True}
+        end, body = time.monotonic() + LIMIT_S, bytearray()
         response = super().request(method, url, *args, **kwargs)
         with response.raw as answer:
             try:
-                body = answer.read(MAX_BYTES + 1, decode_content=True)
+                while part := answer.read1(MAX_BYTES, decode_content=True):
+                    body += part
+                    if len(body) > MAX_BYTES:
+                        raise requests.RequestException(f"{url} has more than {MAX_BYTES} bytes")
+                    # Each wait has its limit, but one that drips could go on for ever.
+                    if time.monotonic() > end:
+                        raise requests.RequestException(f"{url} took more than {LIMIT_S} s")
             except HTTPError as error:
                 raise requests.RequestException(f"{url} cannot be read: {error}") from None
-        if len(body) > MAX_BYTES:
-            raise requests.RequestException(f"{url} answers with more than {MAX_BYTES} bytes")
         response.raw = io.BytesIO(body)
         return response
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):
-    """What allauth asks when it talks to the provider (settings.SOCIALACCOUNT_ADAPTER)."""
-
-    def get_requests_session(self) -> requests.Session:
-        return _Session()
+    """What allauth asks (settings.SOCIALACCOUNT_ADAPTER)."""
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
         return False  # accounts.people.identities makes accounts, and nothing of allauth's
@@ -105,12 +106,16 @@ def begin(request: HttpRequest, sign_on: SignOn, next_page: str) -> str:
     pkce = generate_code_challenge()
     nonce = secrets.token_urlsafe(24)
     state = {"next": next_page, "nonce": nonce, "verifier": pkce.pop("code_verifier")}
-    client = _client(request, sign_on, metadata)
-    client.state = _keep(request, state)
-    address: str = client.get_redirect_url(
-        metadata["authorization_endpoint"], sign_on.scopes, {"nonce": nonce, **pkce}
-    )
-    return address
+    asked = {
+        "client_id": sign_on.client_id,
+        "redirect_uri": _callback_address(request),
+        "scope": " ".join(sign_on.scopes),
+        "response_type": "code",
+        "state": _keep(request, state),
+        "nonce": nonce,
+        **pkce,
+    }
+    return _with_query(metadata["authorization_endpoint"], asked)
 
 
 @dataclass(frozen=True)
@@ -151,17 +156,8 @@ def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, Provider
             "The answer of the sign-in service is incomplete. Begin again.", "no code"
         )
     metadata = _description(sign_on)
-    client = _client(request, sign_on, metadata)
-    try:
-        claimed = client.get_access_token(request.GET["code"], pkce_code_verifier=state["verifier"])
-    except OAuth2Error:
-        # Its text repeats the whole answer, which may hold what is secret.
-        raise SignInRefused(
-            "The sign-in service did not confirm this sign-in. Begin again.", "code refused"
-        ) from None
-    except (requests.RequestException, *_NO_OBJECT) as error:
-        raise Unreachable(f"token endpoint: {error}") from None
-    token = claimed.get("id_token") if isinstance(claimed, dict) else None
+    claimed = _exchange(request, sign_on, metadata, state["verifier"])
+    token = claimed.get("id_token")
     if not isinstance(token, str):
         raise Unreachable("no ID token beside the access token")
     result = _checked(token, sign_on, metadata, state["nonce"])
@@ -219,45 +215,78 @@ def sign_out_address(request: HttpRequest, sign_on: SignOn | None) -> str:
     way_out = request.session.get(_WAY_OUT)
     if sign_on is None or not way_out:
         return ""
-    return_url = request.build_absolute_uri(reverse("accounts:sign_in"))
-    query = urlencode(
-        {
-            "id_token_hint": way_out["id_token"],
-            "client_id": sign_on.client_id,
-            "post_logout_redirect_uri": return_url,
-        }
-    )
-    return f"{way_out['endpoint']}{'&' if '?' in way_out['endpoint'] else '?'}{query}"
+    asked = {
+        "id_token_hint": way_out["id_token"],
+        "client_id": sign_on.client_id,
+        "post_logout_redirect_uri": request.build_absolute_uri(reverse("accounts:sign_in")),
+    }
+    return _with_query(way_out["endpoint"], asked)
 
 
-def _client(request: HttpRequest, sign_on: SignOn, metadata: Mapping[str, Any]) -> OAuth2Client:
-    app = SocialApp(provider="openid_connect", client_id=sign_on.client_id, secret=sign_on.secret)
-    methods = metadata.get("token_endpoint_auth_methods_supported")
-    if not isinstance(methods, list):
-        methods = ["client_secret_basic"]
-    return OAuth2Client(
-        request,
-        app.client_id,
-        app.secret,
-        "POST",
-        metadata["token_endpoint"],
-        request.build_absolute_uri(reverse("accounts:oidc_callback")),
-        basic_auth="client_secret_post" not in methods,
-    )
+def _with_query(endpoint: str, asked: Mapping[str, str]) -> str:
+    """Beside what the endpoint asks already: a provider may tell its realms apart by that."""
+    return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}"
+
+
+def _callback_address(request: HttpRequest) -> str:
+    return request.build_absolute_uri(reverse("accounts:oidc_callback"))
+
+
+def _exchange(
+    request: HttpRequest, sign_on: SignOn, metadata: Mapping[str, Any], verifier: str
+) -> dict[str, Any]:
+    """What the token endpoint gives for the code. No reason repeats it: it may hold secrets."""
+    sent = {
+        "grant_type": "authorization_code",
+        "code": request.GET["code"],
+        "redirect_uri": _callback_address(request),
+        "code_verifier": verifier,
+    }
+    methods, basic = metadata.get("token_endpoint_auth_methods_supported"), None
+    if isinstance(methods, list) and "client_secret_post" in methods:
+        sent |= {"client_id": sign_on.client_id, "client_secret": sign_on.secret}
+    else:  # each is encoded for itself, RFC 6749, 2.3.1
+        basic = (quote_plus(sign_on.client_id), quote_plus(sign_on.secret))
+    status, answer = _asked("POST", metadata["token_endpoint"], data=sent, auth=basic)
+    error = str(answer.get("error", ""))[:60]
+    if error in _CLIENT_ERRORS or (status == 401 and not error):
+        raise Unreachable(
+            f"the token endpoint answers {status} {error!r}: it does not know "
+            "FSBENCH_OIDC_CLIENT_ID with FSBENCH_OIDC_CLIENT_SECRET"
+        )
+    if status == 400 or error == "invalid_grant":
+        raise SignInRefused(
+            "The sign-in service did not confirm this sign-in. Begin again.",
+            f"code refused: {error!r}",
+        )
+    if status != 200 or not isinstance(answer.get("access_token"), str):
+        raise Unreachable(f"the token endpoint answers {status} without an access token")
+    return answer
+
+
+def _asked(method: str, address: str, **kwargs: Any) -> tuple[int, dict[str, Any]]:
+    """Status and JSON object of an answer; empty where an error has none. Raises Unreachable."""
+    try:
+        with _Session() as session:
+            response = session.request(method, address, **kwargs)
+    except (requests.RequestException, ValueError) as error:
+        raise Unreachable(f"{address}: {error}") from None
+    try:
+        document = response.json()
+    except (ValueError, RecursionError):
+        document = None
+    if isinstance(document, dict):
+        return response.status_code, document
+    if response.status_code == 200:
+        raise Unreachable(f"{address} answers with no JSON object")
+    return response.status_code, {}
 
 
 def _read(address: object, **kwargs: Any) -> dict[str, Any]:
     """A JSON object of the provider. Raises Unreachable."""
-    try:
-        with _Session() as session:
-            response = session.get(str(address), **kwargs)
-            if response.status_code != 200:
-                raise Unreachable(f"{address} answers {response.status_code}")
-            document = response.json()
-    except (requests.RequestException, ValueError, RecursionError) as error:
-        raise Unreachable(f"{address}: {error}") from None
-    if not isinstance(document, dict):
-        raise Unreachable(f"{address} answers with no JSON object")
+    status, document = _asked("GET", str(address), **kwargs)
+    if status != 200:
+        raise Unreachable(f"{address} answers {status}")
     return document
 
 
@@ -270,7 +299,7 @@ def _description(sign_on: SignOn) -> dict[str, Any]:
             "exactly that"
         )
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-        if not is_safe(str(metadata.get(name, ""))):
+        if not is_safe(str(metadata.get(name, ""))) or "#" in metadata[name]:
             raise Unreachable(f"its {name} is {str(metadata.get(name))[:200]!r}")
     return metadata
 
@@ -300,7 +329,7 @@ def _checked(
         party = data.get("azp")
         if (party is not None or len(audiences) > 1) and party != sign_on.client_id:
             raise jwt.InvalidTokenError("authorised party")
-    except (jwt.PyJWTError, TypeError, ValueError) as error:
+    except (jwt.PyJWTError, NotImplementedError, TypeError, ValueError) as error:
         raise SignInRefused(
             "What the sign-in service said of you does not hold. Begin again; if it stays so, an "
             "administrator finds the reason in the log of the web process.",
@@ -340,10 +369,14 @@ def _information(
 
 def _claims(data: Mapping[str, Any], sign_on: SignOn) -> Claims:
     subject = data["sub"]
-    if not isinstance(subject, str) or not 0 < len(subject) <= SUBJECT_LENGTH or "\0" in subject:
+    if not isinstance(subject, str) or not 0 < len(subject) <= SUBJECT_LENGTH:
         raise SignInRefused(
             f"The sign-in service names you with more than {SUBJECT_LENGTH} characters, or none.",
             "subject",
+        )
+    if plain_text.problem(subject):
+        raise SignInRefused(
+            "The sign-in service names you with signs that cannot be seen.", "subject"
         )
     email = data.get("email")
     is_verified = data.get("email_verified") is True

@@ -43,7 +43,9 @@ def is_safe(address: str) -> bool:
     except ValueError:
         return False
     del port
-    if not host or parts.username or parts.password:
+    # As addresses are written; a letter of another script, or a line break, is none of one.
+    is_plain = address.isascii() and address.isprintable() and " " not in address
+    if not is_plain or not host or parts.username or parts.password:
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and host in _LOOPBACK)
 

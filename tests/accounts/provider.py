@@ -11,9 +11,9 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import jwt
@@ -45,6 +45,8 @@ class Provider:
         self.codes: dict[str, dict[str, str]] = {}
         self.asked: list[str] = []
         self.ended: list[str] = []  # the subjects whose sessions were ended
+        self.instead: dict[str, tuple[int, bytes]] = {}  # what an address answers, whatever is sent
+        self.drips_every_s = 0.0  # between two bytes of a body
 
     def metadata(self) -> Claims:
         return {
@@ -74,8 +76,10 @@ class Provider:
 
     def token(self, sent: dict[str, str], authorisation: str) -> Claims | None:
         expected = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
+        if authorisation != f"Basic {expected}":
+            raise PermissionError
         request = self.codes.pop(sent.get("code", ""), None)
-        if request is None or authorisation != f"Basic {expected}":
+        if request is None:
             return None
         digest = hashlib.sha256(sent.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
@@ -95,6 +99,21 @@ class Provider:
         }
         token = self.spoil(claims) or self.signed(claims)
         return {"access_token": "access", "token_type": "Bearer", "id_token": token}
+
+    def exchange(self, sent: dict[str, str], authorisation: str) -> tuple[int, Claims]:
+        """Status and answer of the token endpoint."""
+        try:
+            tokens = self.token(sent, authorisation)
+        except PermissionError:
+            return 401, {"error": "invalid_client"}
+        return (200, tokens) if tokens else (400, {"error": "invalid_grant"})
+
+    def write(self, answer: BinaryIO, content: bytes) -> None:
+        """All at once, or byte by byte until whoever asked goes away."""
+        with suppress(OSError):
+            for part in [bytes([byte]) for byte in content] if self.drips_every_s else [content]:
+                answer.write(part)
+                time.sleep(self.drips_every_s)
 
     def end(self, request: dict[str, str], registered: str) -> str | None:
         """Where the browser goes after its session ended (RP-Initiated Logout 1.0); None: nowhere.
@@ -132,16 +151,17 @@ def provider() -> Iterator[Provider]:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            self.wfile.write(content)
+            here.write(self.wfile, content)
 
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
+            documents = {"/.well-known/openid-configuration": here.metadata, "/keys": here.keys}
             here.asked.append(parts.path)
             query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-            if parts.path == "/.well-known/openid-configuration":
-                self.answer(200, here.metadata())
-            elif parts.path == "/keys":
-                self.answer(200, here.keys())
+            if parts.path in here.instead:
+                self.answer(*here.instead[parts.path])
+            elif parts.path in documents:
+                self.answer(200, documents[parts.path]())
             elif parts.path == "/authorize":
                 self.answer(302, {}, Location=here.authorise(query))
             elif parts.path == "/userinfo" and self.headers["Authorization"] == "Bearer access":
@@ -158,8 +178,8 @@ def provider() -> Iterator[Provider]:
             here.asked.append(self.path)
             text = self.rfile.read(int(self.headers["Content-Length"])).decode()
             sent = {name: values[0] for name, values in parse_qs(text).items()}
-            tokens = here.token(sent, self.headers.get("Authorization", ""))
-            self.answer(200 if tokens else 400, tokens or {"error": "invalid_grant"})
+            prepared = here.instead.get(self.path)
+            self.answer(*prepared or here.exchange(sent, self.headers.get("Authorization", "")))
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     here = Provider(f"http://127.0.0.1:{server.server_address[1]}")

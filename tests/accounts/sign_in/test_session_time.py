@@ -1,6 +1,5 @@
 """How long sessions last: to the hour from sign-in, however much they are used."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import pytest
@@ -9,25 +8,11 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from fsbench_web.platform.openid_settings import SignOn
 from tests.accounts.conftest import PASSWORD
-from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider, provider
+from tests.accounts.provider import Provider
 from tests.accounts.sign_in.test_oidc import BEGIN, sign_in
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Provider]:
-    with provider() as started:
-        yield started
-
-
-@pytest.fixture
-def service(running: Provider, settings) -> Provider:
-    running.begin()
-    settings.SIGN_ON = SignOn(running.issuer, CLIENT_ID, CLIENT_SECRET)
-    return running
 
 
 def with_a_password(client: Client) -> None:
