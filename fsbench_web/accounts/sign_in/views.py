@@ -5,6 +5,7 @@ from django.contrib import messages
 from django.contrib.auth import logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
@@ -186,6 +187,10 @@ def change_password(request: HttpRequest) -> HttpResponse:
     if request.method != "POST" and not was_given:
         return redirect(f"{resolve_url('accounts:account')}#password")
     if not _has_password(user):
+        if was_given:
+            # Passwords were switched off since: the session can choose none, and do nothing else.
+            logout(request)
+            return redirect_to_login(next_page(request) or resolve_url("accounts:account"))
         raise PermissionDenied("Your account opens without a password: there is none to change.")
     if request.method != "POST":
         return _choose_page(request, PasswordForm(user))
