@@ -147,11 +147,16 @@ def _follow_groups(user: User, claims: Claims, sign_on: SignOn) -> None:
         current = set(user.teams.values_list("name", flat=True))
         if wanted - current or (mapped - wanted) & current:
             teams = [*user.teams.exclude(name__in=mapped - wanted)]
-            for name in sorted(wanted - current):
-                teams.append(
-                    Team.objects.filter(name=name).first() or accounts.create_team(name, None)
-                )
+            teams += [_team(name) for name in sorted(wanted - current)]
             accounts.set_teams(user, teams, None)
+
+
+def _team(name: str) -> Team:
+    """The team of this name, made if need be; two first sign-ins at once make one."""
+    try:
+        return Team.objects.filter(name=name).first() or accounts.create_team(name, None)
+    except accounts.NameTaken:
+        return Team.objects.get(name=name)
 
 
 def of_account(user: User) -> Any:
