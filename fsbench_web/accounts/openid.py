@@ -7,6 +7,7 @@ here (accounts.people.identities).
 """
 
 import io
+import logging
 import secrets
 import time
 from collections.abc import Mapping
@@ -25,6 +26,7 @@ from urllib3.exceptions import HTTPError
 from fsbench_web.platform import plain_text
 from fsbench_web.platform.openid_settings import SUBJECT_LENGTH, SignOn, is_safe
 
+logger = logging.getLogger("fsbench.sign_in")
 LIMIT_S = 10
 MAX_BYTES = 1024 * 1024
 # Only what needs the provider's private key: "none" and secrets shared with us prove nothing.
@@ -383,6 +385,12 @@ def _claims(data: Mapping[str, Any], sign_on: SignOn) -> Claims:
     names = [data.get("preferred_username"), data.get("name"), data.get("nickname")]
     if isinstance(email, str) and is_verified:
         names.insert(1, email.partition("@")[0])
+    if sign_on.groups_claim and sign_on.groups_claim not in data:
+        logger.warning(
+            "the sign-in service says no groups of somebody: there is no claim %r in the ID token "
+            "or the user information (FSBENCH_OIDC_GROUPS_CLAIM, FSBENCH_OIDC_SCOPES)",
+            sign_on.groups_claim,
+        )
     groups = data.get(sign_on.groups_claim) if sign_on.groups_claim else None
     groups = [groups] if isinstance(groups, str) else groups
     return Claims(

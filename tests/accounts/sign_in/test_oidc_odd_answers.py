@@ -137,3 +137,20 @@ def test_an_answer_that_drips_has_an_end(
     begun = time.monotonic()
     assert client.get(BEGIN).status_code == 502
     assert time.monotonic() - begun < 60
+
+
+@pytest.mark.parametrize(("groups", "is_said"), [({}, True), ({"groups": []}, False)])
+def test_a_claim_of_groups_that_nobody_sends_is_said_in_the_log(
+    service: Provider,
+    client: Client,
+    settings,
+    caplog: pytest.LogCaptureFixture,
+    groups: Claims,
+    is_said: bool,
+) -> None:
+    """Everybody has the default role then, and whoever set it up wonders why."""
+    set_up(settings, groups_claim="groups", roles=(("ops", "operator"),))
+    service.person |= groups
+    with caplog.at_level(logging.WARNING, LOGGER):
+        assert sign_in(client).status_code == 302
+    assert ("no claim 'groups'" in caplog.text) is is_said
