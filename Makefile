@@ -22,7 +22,7 @@ digest = $(shell cat $(1) | cksum | cut -d' ' -f1)
 INSTALLED := .venv/.installed-$(call digest,requirements.txt)
 INSTALLED_DEV := .venv/.installed-dev-$(call digest,requirements.txt requirements-dev.txt)
 
-.PHONY: help run test test-quick test-beside test-contenders test-packages test-prepared lint format lock image tools docs audit clean
+.PHONY: help run test test-quick test-beside test-contenders test-packages python test-prepared lint format lock image tools docs audit clean
 
 help:
 	@sed -n 's/^# \(make .*\)/  \1/p' Makefile
@@ -79,8 +79,12 @@ test-contenders: test-prepared
 test-packages:
 	@tests/services/install.sh
 
+# Before anything is downloaded for it.
+python:
+	@[ -n "$(PYTHON)" ] || sh deploy/environment.sh ""
+
 # Packages and environment beside each other, where this Python can make one already.
-test-prepared:
+test-prepared: python
 	@if "$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null; then \
 		$(MAKE) $(INSTALLED_DEV) & there=$$!; $(MAKE) test-packages; wait $$there; \
 	else $(MAKE) test-packages; $(MAKE) $(INSTALLED_DEV); fi
@@ -107,7 +111,7 @@ image:
 	@PYTHON="$(PYTHON)" runner/image/build
 
 # Without the virtual environment, and without leaving files of root in the checkout.
-tools:
+tools: python
 	@"$(PYTHON)" -B deploy/install_tools.py
 
 docs: $(INSTALLED_DEV)

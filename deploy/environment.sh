@@ -6,7 +6,13 @@ python=$1
 shift
 if [ -z "$python" ]; then
   echo "fsbench needs Python 3.11 or newer, and found none (looked for python3, python3.11 to python3.14)." >&2
-  echo "Install it (Debian, Ubuntu: apt install python3 python3-venv), or name it: make run PYTHON=/path/to/python3" >&2
+  if there=$(python3 --version 2>/dev/null); then
+    echo "The python3 of this machine is $there. Debian 12 and Ubuntu 24.04 are the first with a newer one;" >&2
+    echo "on Ubuntu 22.04: apt install python3.11 python3.11-venv tzdata" >&2
+  else
+    echo "Install it (Debian, Ubuntu: apt install python3 python3-venv)." >&2
+  fi
+  echo "Another one is named so: make run PYTHON=/path/to/python3" >&2
   exit 1
 fi
 version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')

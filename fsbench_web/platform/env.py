@@ -13,7 +13,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
@@ -291,6 +291,10 @@ def time_zone(name: str, default: str) -> str:
     try:
         ZoneInfo(value)
     except (ZoneInfoNotFoundError, ValueError, OSError):
+        if not available_timezones():
+            raise ImproperlyConfigured(
+                "no time zones are installed: install tzdata (Debian, Ubuntu: apt install tzdata)."
+            ) from None
         raise ImproperlyConfigured(
             f'{name} is "{value}"; it must be a time zone such as Europe/Berlin.'
         ) from None
