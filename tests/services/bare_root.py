@@ -194,16 +194,21 @@ def kept_root(with_packages: Sequence[str] = ()) -> Path:
     made_of = "\n".join((suite, components, mirror.address, machine, *packages, *UNREAD))
     cache = cache_folder()
     tar = cache / f"bare-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.tar"
+    if tar.exists():
+        return tar
     with (cache / "bare.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if tar.exists():
             return tar
         print(f"Making a bare {suite} from {mirror.address} (about a minute)", flush=True)
         unfinished = tar.with_suffix(".part")
-        options = ("--variant=minbase", f"--components={components}")
+        options = ["--variant=minbase", f"--components={components}"]
+        if keyring := registries.bare_keyring():
+            options.append(f"--keyring={keyring}")
         _run_alone(
             *("sh", "-ec", _MAKE, str(unfinished), _debootstrap(), *options),
             *(f"--include={','.join(packages)}", suite, "/mnt/root", mirror.address),
+            *_script(distribution, suite),
         )
         unfinished.rename(tar)
         for old in sorted(cache.glob("bare-*.tar"), key=lambda path: path.stat().st_mtime)[:-6]:
@@ -219,6 +224,14 @@ def _debootstrap() -> str:
         for command in ("update", "install --yes --no-install-recommends debootstrap"):
             _run(["apt-get", *command.split()], env)
         return program("debootstrap", "debootstrap")
+
+
+def _script(distribution: str, suite: str) -> list[str]:
+    """debootstrap's for all releases of a distribution, where it does not know this one by name."""
+    scripts = Path("/usr/share/debootstrap/scripts")
+    if (scripts / suite).exists():
+        return []
+    return [str(scripts / ("gutsy" if distribution == "ubuntu" else "sid"))]
 
 
 def _run_alone(*argv: str) -> None:

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from playwright.sync_api import (
     Browser,
@@ -14,7 +15,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.services.process import program
+from tests.services.process import ServiceFailed
 
 WIDE: ViewportSize = {"width": 1440, "height": 900}
 FLAGS = [
@@ -29,8 +30,20 @@ FLAGS = [
 
 
 def chromium_path() -> str:
-    """That of Chromium as users have it. Raises ServiceFailed."""
-    return program("chromium", "chromium")
+    """That of Chromium as users have it, else of Playwright's own: Ubuntu has no package of it but
+    a snap, which sees no folder of the tests. Raises ServiceFailed.
+    """
+    found = shutil.which("chromium")
+    if found and "/snap/" not in found:
+        return found
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path(cache, "ms-playwright"))
+    for path in sorted(folder.glob("chromium-*/chrome-linux*/chrome")):
+        return str(path)
+    raise ServiceFailed(
+        "there is no Chromium: run tests/services/install.sh, on Ubuntu "
+        ".venv/bin/python -m playwright install --with-deps chromium"
+    )
 
 
 def headless_path() -> str:

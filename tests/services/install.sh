@@ -6,6 +6,7 @@ set -euo pipefail
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=${PYTHON:-python3}
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 missing=()
 
 need() { # need PACKAGE TEST...: note the package unless the test succeeds
@@ -16,6 +17,20 @@ need() { # need PACKAGE TEST...: note the package unless the test succeeds
 have() { command -v "$1"; }
 there() { have "$1" || test -e "$1"; }
 matches() { compgen -G "$1"; }
+is_ubuntu() { (. /etc/os-release && [[ " $ID ${ID_LIKE:-} " = *" ubuntu "* ]]); }
+has_chromium() { # Ubuntu's is a snap, which sees no folder of the tests
+  local playwright=${PLAYWRIGHT_BROWSERS_PATH:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/ms-playwright}
+  case $(command -v chromium) in
+    "" | */snap/*) matches "$playwright/chromium-*/chrome-linux*/chrome" ;;
+  esac
+}
+finish() { # all is there, but perhaps what apt has not
+  has_chromium >/dev/null && exit 0
+  echo "Pages are looked at in Chromium, of which Ubuntu has no package but a snap, which sees no folder of the" \
+    "tests. Get Playwright's (.venv/bin/python -m playwright install --with-deps chromium), or put another one" \
+    "into PATH as chromium, and start again. 'make test-quick' needs none." >&2
+  exit 1
+}
 
 # What workloads and file systems need is declared once; every file system is tested, also those that
 # this kernel cannot mount (guests can).
@@ -27,11 +42,14 @@ done < <("$python" -I "$root/fsbench_web/core/requirements.py" programs)
 need postgresql matches '/usr/lib/postgresql/*/bin/initdb'
 need redis-server have redis-server
 need docker.io have dockerd
-compose() { docker compose version || have docker-compose; }
-need docker-compose compose
+compose() { docker compose version || docker-compose version; }
+# Ubuntu's docker-compose does not start with its Python (it needs distutils).
+if is_ubuntu; then need docker-compose-v2 compose; else need docker-compose compose; fi
 need debootstrap have debootstrap
 need systemd have systemd-analyze
-need chromium have chromium
+is_ubuntu || need chromium has_chromium
+# The base of the images is Debian's, and so is the kernel of guests.
+need debian-archive-keyring test -e "$keyring"
 need xz-utils have xz
 # Kernels of newer Debian releases are packed with it.
 need zstd have zstd
@@ -59,10 +77,10 @@ kernel=
 matches "$kernels/linux-image-*.deb" >/dev/null || kernel=linux-image-amd64
 
 if [ ${#missing[@]} -eq 0 ] && [ ${#if_known[@]} -eq 0 ] && [ -z "$kernel" ]; then
-  exit 0
+  finish
 fi
 if [ "$(id -u)" != 0 ] || ! have apt-get >/dev/null; then
-  [ ${#missing[@]} -gt 0 ] || [ -n "$kernel" ] || exit 0
+  [ ${#missing[@]} -gt 0 ] || [ -n "$kernel" ] || finish
   echo "The tests need these packages: ${missing[*]} $kernel" >&2
   echo "Install them, or run 'make test' as root on Debian. 'make test-quick' needs none of them." >&2
   exit 1
@@ -83,13 +101,23 @@ run() { # run COMMAND...: quiet unless it fails
 if [ -n "$kernel" ]; then
   # The package of this name depends on the one that holds the kernel.
   echo "Downloading for the tests: $kernel"
-  run apt-get update
-  package=$(apt-cache depends "$kernel" | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
+  options=()
+  if is_ubuntu; then # from Debian itself, with lists that go with this program
+    mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
+    chmod 755 "$work" # apt reads as a user without rights
+    echo "deb [signed-by=$keyring] http://deb.debian.org/debian bookworm main" >"$work/sources.list"
+    options=(-o "Dir::Etc::sourcelist=$work/sources.list" -o "Dir::Etc::sourceparts=-"
+      -o "Dir::State::lists=$work/lists" -o "Dir::Cache=$work/cache")
+  fi
+  run apt-get "${options[@]}" update
+  depends=$(apt-cache "${options[@]}" depends "$kernel" || true)
+  package=$(sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' <<<"$depends" | head -n 1)
   if [ -z "$package" ]; then
     echo "apt knows no $kernel: put Debian's package of a kernel into $kernels by hand." >&2
     exit 1
   fi
   mkdir -p "$kernels"
-  (cd "$work" && run apt-get download "$package")
+  (cd "$work" && run apt-get "${options[@]}" download "$package")
   mv "$work"/linux-image-*.deb "$kernels/"
 fi
+finish

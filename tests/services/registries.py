@@ -16,6 +16,22 @@ from tests.services.process import ServiceFailed
 
 OWN_CERTIFICATES = Path("/usr/local/share/ca-certificates")
 PIP_FILES = ("/etc/pip.conf", "/etc/xdg/pip/pip.conf", "~/.config/pip/pip.conf", "~/.pip/pip.conf")
+# Where distributions are had: their components, and the archive of each part of a release.
+ARCHIVES = {
+    "debian": (
+        "main",
+        {
+            "": "http://deb.debian.org/debian",
+            "-updates": "http://deb.debian.org/debian",
+            "-security": "http://deb.debian.org/debian-security",
+        },
+    ),
+    # Ubuntu has python3-venv in universe.
+    "ubuntu": (
+        "main universe",
+        dict.fromkeys(("", "-updates", "-security"), "http://archive.ubuntu.com/ubuntu"),
+    ),
+}
 _CERTIFICATES = re.compile(
     r"(SSL_CERT_FILE|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|GIT_SSL_CAINFO|NODE_EXTRA_CA_CERTS|PIP_CERT)"
 )
@@ -48,15 +64,48 @@ def release() -> tuple[str, str]:
 
 
 def bare_release() -> tuple[str, str]:
-    """Distribution and code name of bare roots: this host's, or ``FSBENCH_BARE_SUITE`` of it."""
+    """Distribution and code name of bare roots: this host's, or ``FSBENCH_BARE_SUITE``, which is
+    another release of the same distribution (``trixie``) or of another one (``ubuntu/noble``).
+    """
     distribution, name = release()
-    return distribution, os.environ.get("FSBENCH_BARE_SUITE") or name
+    other, _, wanted = os.environ.get("FSBENCH_BARE_SUITE", "").rpartition("/")
+    return other or distribution, wanted or name
 
 
 def bare_sources() -> list[Source]:
-    """The same mirrors with the release of bare roots. Raises ServiceFailed."""
-    (_, own), (_, suite) = release(), bare_release()
-    return [replace(source, suite=suite + source.suite.removeprefix(own)) for source in sources()]
+    """The same mirrors with the release of bare roots, or the archives of another distribution.
+    Raises ServiceFailed.
+    """
+    (distribution, own), (wanted_distribution, wanted) = release(), bare_release()
+    if wanted_distribution == distribution:
+        return [replace(one, suite=wanted + source.suite.removeprefix(own)) for source in sources()]
+    if wanted_distribution not in ARCHIVES:
+        raise ServiceFailed(
+            f"FSBENCH_BARE_SUITE names the distribution {wanted_distribution}: there are "
+            f"{' and '.join(ARCHIVES)}"
+        )
+    components, archives = ARCHIVES[wanted_distribution]
+    return [
+        Source("", address, wanted + suffix, components) for suffix, address in archives.items()
+    ]
+
+
+def bare_keyring() -> Path | None:
+    """What the packages of another distribution are signed with; None for this host's own, whose
+    keys debootstrap knows. Raises ServiceFailed.
+    """
+    distribution, _ = bare_release()
+    if distribution == release()[0]:
+        return None
+    usual = f"/usr/share/keyrings/{distribution}-archive-keyring.gpg"
+    keyring = Path(os.environ.get("FSBENCH_BARE_KEYRING") or usual)
+    if not keyring.is_file():
+        raise ServiceFailed(
+            f"There is no {keyring} with what {distribution} signs with: install {distribution}-"
+            f"keyring or {distribution}-archive-keyring, or take that file out of such a package "
+            "and name it in FSBENCH_BARE_KEYRING."
+        )
+    return keyring
 
 
 def sources() -> list[Source]:
