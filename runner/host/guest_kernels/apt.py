@@ -174,8 +174,17 @@ class Apt:
         """Those that apt has of these names, with what each is split into."""
         stanzas = self._stanzas_of(names)
         parts = {stanza["Package"]: _parts(stanza.get("Depends", "")) for stanza in stanzas}
-        below = list(dict.fromkeys(name for part_names in parts.values() for name in part_names))
-        sizes = {stanza["Package"]: int(stanza["Size"]) for stanza in self._stanzas_of(below)}
+        extra = {_extra(name) for part_names in parts.values() for name in part_names} - {""}
+        below = {name for part_names in parts.values() for name in part_names} | extra
+        sizes = {
+            stanza["Package"]: int(stanza["Size"]) for stanza in self._stanzas_of(sorted(below))
+        }
+        parts = {
+            kernel: tuple(
+                dict.fromkeys((*names, *(_extra(name) for name in names if _extra(name) in sizes)))
+            )
+            for kernel, names in parts.items()
+        }
         return [
             KernelPackage(
                 stanza["Package"],
@@ -296,6 +305,14 @@ def _parts(depends: str) -> tuple[str, ...]:
         for dependency in depends.split(",")
     ]
     return tuple(dict.fromkeys(word for word in words if _PART.fullmatch(word)))
+
+
+def _extra(part: str) -> str:
+    """Ubuntu's other half of a kernel's modules, JFS, F2FS and ReiserFS among them: the kernel's
+    package does not depend on it, and newer kernels have none.
+    """
+    modules = re.fullmatch(r"linux-modules-([0-9]\S*)", part)
+    return f"linux-modules-extra-{modules[1]}" if modules else ""
 
 
 def _stanzas(text: str) -> list[dict[str, str]]:

@@ -34,7 +34,7 @@ elif what == "show":
         if name == "{name}":
             print("Package: %s\\nVersion: {version}\\nSize: %s" % (name, said["size"]))
             print("Depends: %s\\n" % said["depends"])
-        elif name in said["depends"]:
+        elif name in said["depends"] or name in said.get("has", []):
             print("Package: %s\\nVersion: {version}\\nSize: 1048576\\n" % name)
 elif what == "search":
     print("{name} - Linux 6.1\\n{name}-dbg - its symbols")
