@@ -21,21 +21,21 @@ def root() -> Client:
     return client
 
 
-def shown(client: Client, path: str) -> dict[str, Any]:
+def shown_digest(client: Client, path: str) -> dict[str, Any]:
     (digest,) = re.findall(r'name="shown" value="([0-9a-f]+)"', client.get(path).content.decode())
     return {"shown": digest}
 
 
 def test_an_account_that_was_closed_meanwhile_is_not_opened(root: Client, alice: User) -> None:
     path = f"/people/{alice.pk}/"
-    sent = {"role": "viewer", "email": "", "is_active": "on", **shown(root, path)}
+    sent = {"role": "viewer", "email": "", "is_active": "on", **shown_digest(root, path)}
     accounts.close(alice, by="host: root")
     answer = root.post(path, sent)
     assert answer.status_code == 409
     assert b"Somebody else changed this" in answer.content
     alice.refresh_from_db()
     assert not alice.is_active
-    assert root.post(path, {**sent, **shown(root, path)}).status_code == 302
+    assert root.post(path, {**sent, **shown_digest(root, path)}).status_code == 302
     alice.refresh_from_db()
     assert alice.is_active
 
@@ -44,11 +44,11 @@ def test_a_member_who_left_a_team_meanwhile_stays_away(root: Client, alice: User
     team = Team.objects.create(name="lab")
     team.members.add(alice)
     path = f"/people/teams/{team.pk}/"
-    sent = {"name": "lab", "members": [str(alice.pk)], **shown(root, path)}
+    sent = {"name": "lab", "members": [str(alice.pk)], **shown_digest(root, path)}
     accounts.set_teams(alice, [], None)
     assert root.post(path, sent).status_code == 409
     assert not team.members.exists()
-    assert root.post(path, {**sent, **shown(root, path)}).status_code == 302
+    assert root.post(path, {**sent, **shown_digest(root, path)}).status_code == 302
     assert team.members.exists()
 
 

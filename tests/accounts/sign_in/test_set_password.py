@@ -22,7 +22,7 @@ def root() -> Client:
     return client
 
 
-def shown(page: bytes) -> str:
+def shown_password(page: bytes) -> str:
     passwords = re.findall(r'<pre class="cmd">([^<]+)</pre>', page.decode())
     assert len(passwords) == 1
     return str(passwords[0])
@@ -38,14 +38,14 @@ def test_the_new_password_opens_the_account_and_the_old_one_does_not(
     answer = root.post(f"/people/{alice.pk}/password/")
     assert answer.status_code == 201
     assert "no-store" in answer["Cache-Control"]
-    password = shown(answer.content)
+    password = shown_password(answer.content)
     assert len(password) >= 16
     assert sign_in("alice", PASSWORD) == 422
     assert sign_in("alice", password) == 302
 
 
 def test_it_is_shown_once_and_kept_nowhere_readable(root: Client, alice: User) -> None:
-    password = shown(root.post(f"/people/{alice.pk}/password/").content)
+    password = shown_password(root.post(f"/people/{alice.pk}/password/").content)
     assert password not in root.get(f"/people/{alice.pk}/").content.decode()
     assert password not in root.get("/audit/").content.decode()
     entry = AuditEntry.objects.get(what="password set")
