@@ -18,10 +18,10 @@ from tests.client.conftest import CLIENT
 def module(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
     monkeypatch.syspath_prepend(str(CLIENT))
 
-    def named(name: str) -> ModuleType:
+    def client_module(name: str) -> ModuleType:
         return importlib.import_module(f"fsbench.{name}")
 
-    return named
+    return client_module
 
 
 P_VALUES = (0.0, 1e-7, 0.0001, 0.034, 0.0497, 0.0499, 0.049997, 0.05, 0.0500001, 0.0501, 0.5, 1.0)

@@ -22,7 +22,7 @@ from tests.studies.conftest import complete
 Measured = Callable[..., None]
 
 
-def kept(run: Run, name: str, content: bytes) -> Artefact:
+def make_artefact(run: Run, name: str, content: bytes) -> Artefact:
     return Artefact.objects.create(
         run=run,
         name=name,
@@ -32,7 +32,7 @@ def kept(run: Run, name: str, content: bytes) -> Artefact:
     )
 
 
-def said(run: Run, *texts: str) -> None:
+def write_log(run: Run, *texts: str) -> None:
     for text in texts:
         LogLine.objects.create(run=run, at=timezone.now(), stream="stdout", text=text)
 
@@ -77,7 +77,7 @@ def test_a_job_is_shown_with_its_runs(fsbench: Command, tmp_path: Path) -> None:
 
 
 def test_a_log_is_printed_and_followed_to_the_end(fsbench: Command, run: Run) -> None:
-    said(run, "one", "", "evil \x1b]0;owned\x07\x9b31m text")
+    write_log(run, "one", "", "evil \x1b]0;owned\x07\x9b31m text")
     done = fsbench("log", run.pk)
     assert done.returncode == 0, done.stderr
     first, empty, evil = done.stdout.splitlines()
@@ -98,10 +98,10 @@ def test_a_log_is_printed_and_followed_to_the_end(fsbench: Command, run: Run) ->
     )
     assert following.stdout is not None
     assert following.stdout.readline().endswith(" one\n")
-    said(run, "later")
+    write_log(run, "later")
     lines = [following.stdout.readline() for _ in range(3)]
     assert lines[-1].endswith(" later\n")
-    said(run, "last")
+    write_log(run, "last")
     Run.objects.filter(pk=run.pk).update(state=RunState.FAILED)
     rest, _ = following.communicate(timeout=60)
     assert rest.endswith(" last\n")
@@ -113,9 +113,9 @@ def test_raw_output_is_downloaded_byte_by_byte_into_a_folder_of_its_own(
 ) -> None:
     Artefact.objects.all().delete()
     evil = b"\x1b[2J\x00\xff raw"
-    first = kept(run, "../../.bashrc", evil)
-    second = kept(run, "iozone.txt", b"write 4")
-    third = kept(run, "iozone.txt", b"read 5")
+    first = make_artefact(run, "../../.bashrc", evil)
+    second = make_artefact(run, "iozone.txt", b"write 4")
+    third = make_artefact(run, "iozone.txt", b"read 5")
     folder = tmp_path / "there"
     done = fsbench("download", run.pk, "-o", folder)
     assert done.returncode == 0, done.stderr
