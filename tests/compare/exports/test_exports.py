@@ -92,15 +92,15 @@ def test_a_leader_without_a_verdict_is_marked_as_one_in_papers_and_wikis():
 
 @pytest.mark.parametrize("suffix", ["md", "tex", "xlsx"])
 def test_files_say_where_scores_are_of_different_data_points(suffix):
-    def said(*cells):
+    def exported_text(*cells):
         rows = [row(f"c{place}", cells=count) for place, count in enumerate(cells)]
         written = FORMATS[suffix].write(document(*rows))
         if suffix == "xlsx":
             return str([list(line) for line in workbook(written).worksheets[2].values])
         return written.decode()
 
-    assert "different numbers of data points" in said(3, 2)
-    assert "different numbers of data points" not in said(3, 3)
+    assert "different numbers of data points" in exported_text(3, 2)
+    assert "different numbers of data points" not in exported_text(3, 3)
 
 
 @pytest.mark.django_db

@@ -31,7 +31,7 @@ def half(workload: str, test: str, kernel: str, *speeds: float, blocks: bool = F
     return series
 
 
-def both(kernel: str, *speeds: float, blocks: bool = False) -> tuple[Series, Series]:
+def both_halves(kernel: str, *speeds: float, blocks: bool = False) -> tuple[Series, Series]:
     return (
         half("reads", READ, kernel, *speeds, blocks=blocks),
         half("writes", WRITE, kernel, *speeds, blocks=blocks),
@@ -42,9 +42,9 @@ def both(kernel: str, *speeds: float, blocks: bool = False) -> tuple[Series, Ser
 def test_parts_of_two_workloads_are_one_line_as_they_are_one_contender(
     client: Client, blocks: bool
 ) -> None:
-    reads, writes = both("6.1", 99, 101, blocks=blocks)
-    both("6.2", 199, 201, blocks=blocks)
-    both("6.3", 99, 101, blocks=blocks)
+    reads, writes = both_halves("6.1", 99, 101, blocks=blocks)
+    both_halves("6.2", 199, 201, blocks=blocks)
+    both_halves("6.3", 99, 101, blocks=blocks)
     for series in (reads, writes):
         assert OLTP in dict(choices.choices(series))["work"]
         history = lines.history(series, "work", OLTP, "kernel", 10)
@@ -96,8 +96,8 @@ def test_what_is_no_line_is_refused_and_never_another(client: Client) -> None:
 
 def test_a_watch_of_two_workloads_looks_when_either_has_news() -> None:
     ada = person(Role.CONTRIBUTOR, "ada")
-    both("6.0", 99, 101)
-    series, _ = both("6.1", 99, 101)
+    both_halves("6.0", 99, 101)
+    series, _ = both_halves("6.1", 99, 101)
     watch = watching.watch(
         ada,
         series,

@@ -32,14 +32,14 @@ def run_of(series: Series, repeat: int, some: LatencySeries, state: str = RunSta
 
 
 @pytest.fixture
-def both(db: None) -> list[Series]:
+def two_series(db: None) -> list[Series]:
     return [
         make_score(name, 5000.0, test=MEAN, category="mean", unit="ns").series
         for name in ("ext4", "xfs")
     ]
 
 
-def asked(series: Series, **more: str) -> dict[str, str]:
+def query_of(series: Series, **more: str) -> dict[str, str]:
     return {"study": series.study.slug, "picture": "latency-time", "of": MEAN, **more}
 
 
@@ -50,14 +50,14 @@ def rows(client: Client, address: str, query: dict[str, str]) -> list[dict[str, 
 
 
 def test_the_newest_run_of_each_contender_is_drawn_and_exported(
-    both: list[Series], client: Client
+    two_series: list[Series], client: Client
 ) -> None:
-    run_of(both[0], 1, logged(1e6))
-    newest = run_of(both[0], 2, logged(8e6, (1000, 2000, 3000)))
-    run_of(both[0], 3, logged(9e9), RunState.FAILED)
-    run_of(both[1], 1, logged(2e6))
-    Run.objects.filter(pk=run_of(both[1], 2, logged(9e9)).pk).update(tracing=REQUESTS)
-    page = client.get("/compare/pictures/", asked(both[0]))
+    run_of(two_series[0], 1, logged(1e6))
+    newest = run_of(two_series[0], 2, logged(8e6, (1000, 2000, 3000)))
+    run_of(two_series[0], 3, logged(9e9), RunState.FAILED)
+    run_of(two_series[1], 1, logged(2e6))
+    Run.objects.filter(pk=run_of(two_series[1], 2, logged(9e9)).pk).update(tracing=REQUESTS)
+    page = client.get("/compare/pictures/", query_of(two_series[0]))
     assert page.status_code == 200
     text = page.content.decode()
     assert "Latency over time" in text
@@ -65,7 +65,7 @@ def test_the_newest_run_of_each_contender_is_drawn_and_exported(
     assert "p99 of each interval" in text
     assert "9 s" not in text
     for address in ("/compare/pictures.csv", "/api/v1/exports/pictures.csv"):
-        table = rows(client, address, asked(both[0]))
+        table = rows(client, address, query_of(two_series[0]))
         assert [row["Until, s"] for row in table if row["Contender"].startswith("ext4")] == [
             *("1.0", "2.0", "3.0")
         ]
@@ -73,41 +73,43 @@ def test_the_newest_run_of_each_contender_is_drawn_and_exported(
         assert {row["p99.9, ns"] for row in table} == {"4000000.0", "1000000.0"}
         assert {row["Completions"] for row in table} == {"60.0"}
     assert f'href="/runs/{newest.pk}/"' in text
-    largest = client.get("/compare/pictures/", asked(both[0], percent="max")).content.decode()
+    largest = client.get(
+        "/compare/pictures/", query_of(two_series[0], percent="max")
+    ).content.decode()
     assert "Maximum of each interval" in largest
-    wrong = asked(both[0], percent="98")
+    wrong = query_of(two_series[0], percent="98")
     assert client.get("/compare/pictures/", wrong).status_code == 400
     assert client.get("/api/v1/exports/pictures.csv", wrong).status_code == 422
 
 
-def test_the_latencies_of_a_study_lead_to_it(both: list[Series], client: Client) -> None:
-    study = both[0].study.slug
+def test_the_latencies_of_a_study_lead_to_it(two_series: list[Series], client: Client) -> None:
+    study = two_series[0].study.slug
     page = client.get(f"/studies/{study}/", {"tab": "latency"}).content.decode()
     assert f"?study={study}&amp;picture=latency-time" in page
     assert "latency-time" not in client.get(f"/studies/{study}/?tab=tests").content.decode()
 
 
-def test_without_any_it_says_what_keeps_them(both: list[Series], client: Client) -> None:
-    text = client.get("/compare/pictures/", asked(both[0])).content.decode()
+def test_without_any_it_says_what_keeps_them(two_series: list[Series], client: Client) -> None:
+    text = client.get("/compare/pictures/", query_of(two_series[0])).content.decode()
     assert "Nothing is kept over time of these runs" in text
-    run = run_of(both[0], 1, logged(1e6))
-    text = client.get("/compare/pictures/", asked(both[0])).content.decode()
+    run = run_of(two_series[0], 1, logged(1e6))
+    text = client.get("/compare/pictures/", query_of(two_series[0])).content.decode()
     assert "1 of the contenders kept nothing of this latency over time." in text
     LatencySeriesBlock.objects.filter(run=run).update(content=b"no block")
-    response = client.get("/compare/pictures/", asked(both[0]))
+    response = client.get("/compare/pictures/", query_of(two_series[0]))
     assert response.status_code == 200
     assert "latency-time" in response.content.decode()
 
 
 def test_a_run_is_read_with_as_many_queries_as_several(
-    both: list[Series], django_assert_num_queries: object
+    two_series: list[Series], django_assert_num_queries: object
 ) -> None:
-    for series in both:
+    for series in two_series:
         for repeat in (1, 2, 3):
             run_of(series, repeat, logged(1e6))
     with django_assert_num_queries(2):  # type: ignore[operator]
         newest = latencies.newest_over_time(
-            [series.pk for series in both], "randread_read_clat", "iodepth=4"
+            [series.pk for series in two_series], "randread_read_clat", "iodepth=4"
         )
     assert len(newest) == 2
 

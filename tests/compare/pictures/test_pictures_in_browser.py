@@ -40,14 +40,14 @@ def lab(site: str) -> Any:
     return first
 
 
-def drawn(page: Page, query: str) -> None:
+def open_picture(page: Page, query: str) -> None:
     page.goto(f"/compare/pictures/?study=lab&{query}")
     expect(page.locator("figure[data-drawn=yes]")).to_have_count(1)
     at_rest(page)
 
 
 def test_a_click_on_a_cell_leads_to_its_run(page: Page, lab: Any) -> None:
-    drawn(page, f"picture=matrix&of=write&a={lab.series_id}")
+    open_picture(page, f"picture=matrix&of=write&a={lab.series_id}")
     box = page.locator("#picture .draglayer .nsewdrag").bounding_box()
     assert box is not None
     # The cell in the middle, of three by three.
@@ -81,7 +81,7 @@ def test_a_picture_that_is_exchanged_before_it_is_drawn_is_left_alone(page: Page
 
 
 def test_the_keyboard_reaches_the_same_runs_in_the_table(page: Page, lab: Any) -> None:
-    drawn(page, f"picture=matrix&of=write&a={lab.series_id}")
+    open_picture(page, f"picture=matrix&of=write&a={lab.series_id}")
     page.locator("#numbers summary").focus()
     page.keyboard.press("Enter")
     links = page.locator("#numbers tbody a")
@@ -94,7 +94,7 @@ def test_the_keyboard_reaches_the_same_runs_in_the_table(page: Page, lab: Any) -
 
 
 def test_a_picture_is_saved_with_a_name_that_tells_what_it_is(page: Page, lab: Any) -> None:
-    drawn(page, f"picture=matrix&of=write&a={lab.series_id}")
+    open_picture(page, f"picture=matrix&of=write&a={lab.series_id}")
     for name, head in (("PNG", b"\x89PNG\r\n"), ("SVG", b"<svg")):
         with page.expect_download() as saved:
             page.get_by_role("button", name=f"{name} of this chart").click()
@@ -105,7 +105,7 @@ def test_a_picture_is_saved_with_a_name_that_tells_what_it_is(page: Page, lab: A
 
 
 def test_the_table_the_csv_and_the_picture_have_the_same_numbers(page: Page, lab: Any) -> None:
-    drawn(page, f"picture=matrix&of=write&a={lab.series_id}")
+    open_picture(page, f"picture=matrix&of=write&a={lab.series_id}")
     means = page.evaluate(
         "JSON.parse(document.getElementById('picture-data').textContent)[0].data[0].z.flat()"
     )
@@ -126,7 +126,7 @@ def test_only_a_surface_fetches_the_bundle_of_surfaces(
 ) -> None:
     fetched: list[str] = []
     page.on("request", lambda request: fetched.append(request.url))
-    drawn(page, "picture=ratio&of=write")
+    open_picture(page, "picture=ratio&of=write")
     assert any("plotly-cartesian" in url for url in fetched)
     assert not any("plotly-gl3d" in url for url in fetched)
     fetched.clear()
@@ -159,7 +159,7 @@ def test_without_webgl_a_surface_is_words(browser: Browser, site: str, lab: Any)
 
 
 def test_another_choice_is_another_address(page: Page, lab: Any) -> None:
-    drawn(page, "picture=profile&of=write")
+    open_picture(page, "picture=profile&of=write")
     page.get_by_label("Block size").select_option("16 KB")
     expect(page.locator("#picture .gtitle")).to_have_text("Write at block 16 KB")
     expect(page).to_have_url(re.compile(r"[?&]record=16(&|$)"))
@@ -195,7 +195,7 @@ def test_words_below_an_axis_are_not_cut_off(page: Page, lab: Any) -> None:
         for label in ("ext4_noatime", "xfs"):
             finished(label, loaded(number, ""), study="single")
     page.set_viewport_size({"width": 390, "height": 800})
-    drawn(page, "picture=repeats&of=write")
+    open_picture(page, "picture=repeats&of=write")
     in_sight(page.locator("#picture"))
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto("/compare/?study=single&tab=charts")
@@ -234,7 +234,7 @@ def test_the_compare_page_is_light_on_a_cold_cache(client: Client) -> None:
 
 
 def test_words_stand_below_a_bar_and_the_axis_zooms(page: Page, lab: Any) -> None:
-    drawn(page, "of=write&in=maximum")
+    open_picture(page, "of=write&in=maximum")
     bar = page.locator("#picture .barlayer .point").first.bounding_box()
     assert bar is not None
     page.mouse.move(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2)
@@ -252,7 +252,7 @@ def test_words_stand_below_a_bar_and_the_axis_zooms(page: Page, lab: Any) -> Non
 
 
 def test_what_the_legend_puts_out_and_the_axis_are_in_the_address(page: Page, lab: Any) -> None:
-    drawn(page, "picture=profile&of=write&record=4")
+    open_picture(page, "picture=profile&of=write&record=4")
     page.locator("#picture .legendtoggle").first.click()
     page.wait_for_url(re.compile(r"[?&]hide=ext4_wb(&|$)"))
     page.get_by_label("Axis of values").select_option("log")
@@ -280,9 +280,9 @@ def test_words_of_small_charts_do_not_run_into_each_other_on_a_narrow_screen(
         finished(label, *of_depths)
     page.set_viewport_size({"width": 390, "height": 800})
     for kind in ("queue", "multiples", "repeats"):
-        drawn(page, f"picture={kind}")
+        open_picture(page, f"picture={kind}")
         assert page.evaluate(RUN_INTO_EACH_OTHER) == [], kind
     # Out of all panels at once, and kept in the address once.
-    drawn(page, "picture=queue")
+    open_picture(page, "picture=queue")
     page.locator("#picture .legend .legendtoggle").first.click()
     expect(page).to_have_url(re.compile(r"picture=queue&hide=(ext4|xfs)$"))

@@ -12,7 +12,7 @@ from tests.studies.scores.test_cells import finished
 pytestmark = pytest.mark.django_db
 
 
-def shown(client: Client, query: str):
+def picture_and_page(client: Client, query: str):
     answer = client.get(f"/compare/pictures/?{query}")
     assert answer.status_code == 200, answer.content.decode()[:500]
     return answer.context["shown"], answer.content.decode()
@@ -21,7 +21,7 @@ def shown(client: Client, query: str):
 def test_a_work_profile_is_chosen_like_a_category_and_drawn_with_its_intervals(client):
     database("ext4", 200, 100, repeats=3)
     database("xfs", 400, 400, repeats=3)
-    picture, page = shown(client, "of=random_write&in=profile:oltp")
+    picture, page = picture_and_page(client, "of=random_write&in=profile:oltp")
     [bar, *others] = picture.picture.figure.data
     assert list(bar.y) == ["xfs", "ext4"]
     [interval] = [trace for trace in others if (trace.meta or {}).get("role") == "interval"]
@@ -33,18 +33,18 @@ def test_a_work_profile_is_chosen_like_a_category_and_drawn_with_its_intervals(c
     csv = client.get("/compare/pictures.csv?of=random_write&in=profile:oltp").content.decode()
     assert "×" in csv.splitlines()[0]
     # A comparison that ranks by it draws it at once, and any category that is chosen after all.
-    by_address, _ = shown(client, "profile=oltp")
+    by_address, _ = picture_and_page(client, "profile=oltp")
     assert list(by_address.picture.figure.data[0].y) == ["xfs", "ext4"]
-    other, _ = shown(client, "profile=oltp&in=total_average&of=random_write")
+    other, _ = picture_and_page(client, "profile=oltp&in=total_average&of=random_write")
     assert other.picture.figure.data[0].x[0] > 300
-    heat, _ = shown(client, "profile=oltp&picture=matrix&of=random_write")
+    heat, _ = picture_and_page(client, "profile=oltp&picture=matrix&of=random_write")
     assert heat.picture.figure is not None
 
 
 def test_a_range_of_sizes_is_drawn_too(client):
     database("ext4", 200, 100)
     database("xfs", 400, 400)
-    picture, page = shown(client, RANGE)
+    picture, page = picture_and_page(client, RANGE)
     assert list(picture.picture.figure.data[0].y) == ["xfs", "ext4"]
     assert '<option value="range" selected>' in page
 
@@ -52,7 +52,7 @@ def test_a_range_of_sizes_is_drawn_too(client):
 def test_what_was_not_measured_is_said_instead_of_a_chart(client):
     finished(make("ext4"), *[])
     database("xfs", 400, 400)
-    picture, _ = shown(client, "of=random_write&in=profile:mail")
+    picture, _ = picture_and_page(client, "of=random_write&in=profile:mail")
     assert picture.picture.figure is None
     assert "0 of" in picture.picture.notes[0]
 
@@ -83,7 +83,7 @@ INSTEAD = "Random read has no mean here; shown is its total average."
 def test_what_is_shown_instead_is_said_and_no_file_is_of_another(client, query, words):
     database("ext4", 200, 100)
     database("xfs", 400, 400)
-    picture, page = shown(client, query)
+    picture, page = picture_and_page(client, query)
     assert any(words in notice for notice in picture.notices), picture.notices
     refused = client.get(f"/compare/pictures.csv?{query}")
     assert refused.status_code == 400

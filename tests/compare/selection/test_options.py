@@ -43,7 +43,7 @@ def make_known(value: float, study: str = "lab", **options: str) -> None:
     )
 
 
-def shown(query: str) -> set[str]:
+def shown_names(query: str) -> set[str]:
     """Which of NAMES a comparison of single configurations shows; what is not known is "hand"."""
     tables = delta_tables(ComparisonSpec.from_query(f"by=configuration&{query}"))
     names = [*NAMES, *["-"] * 3, "hand"]
@@ -71,7 +71,7 @@ def shown(query: str) -> set[str]:
     ],
 )
 def test_a_configuration_passes_with_every_option_asked_for(query: str, expected: set[str]) -> None:
-    assert shown(query) == expected
+    assert shown_names(query) == expected
 
 
 def test_one_option_may_be_of_mount_here_and_of_mkfs_there() -> None:

@@ -219,13 +219,13 @@ def test_what_is_chosen_of_a_hidden_study_is_shown_to_nobody_else(client, by):
     make_score("xfs", 50, study="secret", kernel="5.9")
     Study.objects.filter(slug="secret").update(visibility="private", created_by=ada)
 
-    def shown() -> list[tuple[float, int]]:
+    def page_rows() -> list[tuple[float, int]]:
         page = client.get(f"/compare/?by={by}")
         assert ("5.9" in page.content.decode()) == ("xfs" in page.content.decode())
         tables = [table for section in page.context["sections"] for table in section.tables]
         return [(row.score, row.configurations) for table in tables for row in table.rows]
 
-    assert shown() == [(100, 1)]
+    assert page_rows() == [(100, 1)]
     client.force_login(ada)
     expected = [(50, 1), (900, 2)] if by == "filesystem" else [(50, 1), (100, 1), (900, 1)]
-    assert shown() == expected
+    assert page_rows() == expected

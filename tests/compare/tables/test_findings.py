@@ -25,22 +25,27 @@ from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.significance import FREENIX
 from tests.compare.conftest import make_run, make_score, make_series
 from tests.compare.tables.verdicts.test_ratio_verdicts import in_blocks
-from tests.compare.tables.verdicts.test_significance import around, judged, row, table
+from tests.compare.tables.verdicts.test_significance import (
+    interval_around,
+    judged_tables,
+    row,
+    table,
+)
 
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 NAMES = ["ext", "jfs", "xfs", "reiser", "btrfs"]
 
 
 def sentence(*rows: DeltaRow, **more: Any) -> str:
-    [finding] = findings(judged([table(*rows, **more)]))
+    [finding] = findings(judged_tables([table(*rows, **more)]))
     return finding.text
 
 
 def test_a_significant_winner() -> None:
     text = sentence(
-        row("ext3", 50, around(50)),
-        row("xfs", 80, around(80), configuration="xfs_noatime"),
-        row("jfs", 100, around(100), configuration="jfs_noatime"),
+        row("ext3", 50, interval_around(50)),
+        row("xfs", 80, interval_around(80), configuration="xfs_noatime"),
+        row("jfs", 100, interval_around(100), configuration="jfs_noatime"),
     )
     assert text == (
         "Write, overall: jfs (jfs_noatime) is first with 100.00 KB/s, 25.00% faster than "
@@ -50,7 +55,7 @@ def test_a_significant_winner() -> None:
 
 
 def test_a_winner_that_is_not_significant_is_a_tie_in_words() -> None:
-    text = sentence(row("xfs", 95, around(95)), row("jfs", 100, around(100)))
+    text = sentence(row("xfs", 95, interval_around(95)), row("jfs", 100, interval_around(100)))
     assert "is first" not in text
     assert text.startswith(
         "Write, overall: jfs has the best score, 100.00 KB/s, 5.26% faster than xfs, the second "
@@ -74,8 +79,8 @@ def test_several_that_are_best_share_the_score() -> None:
 
 def test_of_times_the_shortest_is_first_and_faster_is_of_speed() -> None:
     text = sentence(
-        row("slow", 20, around(20)),
-        row("fast", 10, around(10)),
+        row("slow", 20, interval_around(20)),
+        row("fast", 10, interval_around(10)),
         lower=True,
         unit="s",
         test="mkfs",
@@ -85,7 +90,7 @@ def test_of_times_the_shortest_is_first_and_faster_is_of_speed() -> None:
 
 
 def test_an_only_contender_beats_nobody() -> None:
-    assert "nothing to compare it with" in sentence(row("jfs", 100, around(100)))
+    assert "nothing to compare it with" in sentence(row("jfs", 100, interval_around(100)))
 
 
 def test_a_unit_without_a_direction_is_not_ranked() -> None:
@@ -135,10 +140,14 @@ def test_the_overall_score_is_the_headline_of_its_test() -> None:
 
 
 def test_the_summary_counts_tables_by_what_is_known() -> None:
-    sure = table(row("a", 50, around(50)), row("b", 100, around(100)), test="write")
-    close = table(row("a", 99, around(99)), row("b", 100, around(100)), test="read")
+    sure = table(
+        row("a", 50, interval_around(50)), row("b", 100, interval_around(100)), test="write"
+    )
+    close = table(
+        row("a", 99, interval_around(99)), row("b", 100, interval_around(100)), test="read"
+    )
     lone = table(row("a", 100), row("b", 10), test="reread")
-    texts = [finding.text for finding in summary(judged([sure, close, lone]))]
+    texts = [finding.text for finding in summary(judged_tables([sure, close, lone]))]
     assert texts[0] == (
         "b has the best score in 2 of the 3 tables: significant in 1 and a tie in 1."
     )
@@ -149,19 +158,19 @@ def test_the_summary_counts_tables_by_what_is_known() -> None:
 
 def test_nothing_is_furthest_apart_where_all_are_level() -> None:
     level = [table(row("a", 5), row("b", 5), test=test) for test in ("write", "read")]
-    assert not any("furthest" in finding.text for finding in summary(judged(level)))
+    assert not any("furthest" in finding.text for finding in summary(judged_tables(level)))
 
 
 def test_what_is_as_far_apart_everywhere_is_furthest_nowhere() -> None:
     """Not *furthest in Read: 50%; and closest in Read: 50%*."""
     alike = [table(row("a", 5), row("b", 10), test=test) for test in ("read", "write")]
-    assert not any("furthest" in finding.text for finding in summary(judged(alike)))
+    assert not any("furthest" in finding.text for finding in summary(judged_tables(alike)))
 
 
 def test_a_best_time_of_zero_has_no_ratio_and_a_whole_sentence() -> None:
     text = sentence(
-        row("btrfs", 1.0, around(1.0, 1.0)),
-        row("ext4", 0.0, around(0.0, 1.0)),
+        row("btrfs", 1.0, interval_around(1.0, 1.0)),
+        row("ext4", 0.0, interval_around(0.0, 1.0)),
         unit="s",
         lower=True,
     )
@@ -190,12 +199,12 @@ def test_a_table_of_another_unit_is_no_further_category() -> None:
         table(row("a", 1.0), row("b", 2.0), unit=unit, category=category)
         for unit, category in (("MiB/s", "mean"), ("MB/s", "mean"))
     ]
-    assert findings_by_test(judged(tables)).tests[0].others_in_words == "1 more table"
+    assert findings_by_test(judged_tables(tables)).tests[0].others_in_words == "1 more table"
     tables = [
         table(row("a", 1.0), row("b", 2.0), category=category)
         for category in ("overall", "maximum", "minimum")
     ]
-    assert findings_by_test(judged(tables)).tests[0].others_in_words == "2 more categories"
+    assert findings_by_test(judged_tables(tables)).tests[0].others_in_words == "2 more categories"
 
 
 def test_a_single_table_needs_no_summary() -> None:
@@ -203,9 +212,9 @@ def test_a_single_table_needs_no_summary() -> None:
 
 
 def test_how_many_were_tested_is_told() -> None:
-    delta_table = table(row("a", 50, around(50)), row("b", 100, around(100)))
-    assert pairs_tested(judged([delta_table] * 3)) == 1, "of a table"
-    assert pairs_tested(judged([table(row("a", 50), row("b", 100))])) == 0
+    delta_table = table(row("a", 50, interval_around(50)), row("b", 100, interval_around(100)))
+    assert pairs_tested(judged_tables([delta_table] * 3)) == 1, "of a table"
+    assert pairs_tested(judged_tables([table(row("a", 50), row("b", 100))])) == 0
 
 
 # --- never beyond the numbers -------------------------------------------------------------------
@@ -241,7 +250,7 @@ def shown_tables(draw: st.DrawFn) -> list[DeltaTable]:
     return significance.with_verdicts(tables, Rule(name, margin, margin))
 
 
-def written(tables: list[DeltaTable]) -> set[str]:
+def numbers_of(tables: list[DeltaTable]) -> set[str]:
     """Every number of the tables, as pages write them."""
     written_numbers = {"0.05", "95", "0.0001", "0.01"}
     for delta_table in tables:
@@ -279,7 +288,7 @@ def written(tables: list[DeltaTable]) -> set[str]:
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(shown_tables())
 def test_every_number_in_a_sentence_is_in_the_tables(tables: list[DeltaTable]) -> None:
-    written_numbers = written(tables)
+    written_numbers = numbers_of(tables)
     for finding in [*findings(tables), *summary(tables)]:
         for number in NUMBER.findall(finding.text):
             assert number.rstrip(",") in written_numbers, finding.text
@@ -311,7 +320,11 @@ def test_no_sentence_claims_what_its_table_does_not(tables: list[DeltaTable]) ->
 
 
 def test_the_same_sentence_for_the_same_numbers_in_any_order() -> None:
-    rows = [row("a", 50, around(50)), row("b", 80, around(80)), row("c", 100, around(100))]
+    rows = [
+        row("a", 50, interval_around(50)),
+        row("b", 80, interval_around(80)),
+        row("c", 100, interval_around(100)),
+    ]
     assert sentence(*rows) == sentence(*rows[::-1])
 
 

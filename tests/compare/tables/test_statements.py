@@ -23,7 +23,7 @@ STATED = next(
 SCORE = {"kind": "score", "test": "write", "category": "overall", "filesystem": "jfs"}
 
 
-def one(check: dict[str, object], *tables: object) -> CheckedStatement:
+def checked_statement(check: dict[str, object], *tables: object) -> CheckedStatement:
     [statement] = statements.check(
         [{"text": "T", "place": "P", "check": check}],
         tables,  # type: ignore[arg-type]
@@ -31,7 +31,7 @@ def one(check: dict[str, object], *tables: object) -> CheckedStatement:
     return statement
 
 
-def said(statement: CheckedStatement) -> str:
+def text_of(statement: CheckedStatement) -> str:
     return "".join(part.text for part in statement.parts)
 
 
@@ -40,22 +40,24 @@ def said(statement: CheckedStatement) -> str:
     [("100.00", CONFIRMED), ("100.01", DIFFERS), ("99.99", DIFFERS)],
 )
 def test_a_stated_score_is_right_to_the_printed_digit(stated: str, verdict: str) -> None:
-    statement = one({**SCORE, "score": stated}, table(row("xfs", 80), row("jfs", 100)))
+    statement = checked_statement(
+        {**SCORE, "score": stated}, table(row("xfs", 80), row("jfs", 100))
+    )
     assert statement.verdict == verdict
-    assert "100.00" in said(statement) or verdict == CONFIRMED
+    assert "100.00" in text_of(statement) or verdict == CONFIRMED
 
 
 def test_a_score_that_no_table_has_cannot_be_checked() -> None:
-    assert one({**SCORE, "score": "1"}, table(row("xfs", 80))).verdict == UNCHECKED
+    assert checked_statement({**SCORE, "score": "1"}, table(row("xfs", 80))).verdict == UNCHECKED
 
 
 def test_a_configuration_behind_the_best_cannot_be_checked_and_one_ahead_differs() -> None:
     check = {**SCORE, "kind": "other_configuration"}
     delta_table = table(row("jfs", 100))
-    assert one({**check, "score": "90"}, delta_table).verdict == UNCHECKED
-    assert one({**check, "score": "110"}, delta_table).verdict == DIFFERS
+    assert checked_statement({**check, "score": "90"}, delta_table).verdict == UNCHECKED
+    assert checked_statement({**check, "score": "110"}, delta_table).verdict == DIFFERS
     times = table(row("jfs", 100), lower=True, unit="s")
-    assert one({**check, "score": "90"}, times).verdict == DIFFERS
+    assert checked_statement({**check, "score": "90"}, times).verdict == DIFFERS
 
 
 @pytest.mark.django_db
@@ -66,7 +68,7 @@ def test_the_statements_of_the_paper(published_studies: None) -> None:
     assert [item.text for item in checked_statements if item.verdict == DIFFERS] == [
         "The overall score is the sum of “the five above mentioned categories”."
     ]
-    by_text = {item.text: said(item) for item in checked_statements}
+    by_text = {item.text: text_of(item) for item in checked_statements}
     # By hand: 1,147,056.63 / 1,145,665.21 - 1 = 0.1215%.
     first = by_text["jfs_noatime has an overall score of 1,147,056.63 in write."]
     assert "the best of its table, 0.12% faster than xfs" in first
@@ -75,7 +77,7 @@ def test_the_statements_of_the_paper(published_studies: None) -> None:
     assert "with ext2 ahead: it is 0.40% slower than the best" in second
     assert "646,027.27" in by_text["jfs_xj_dl has an overall score of 639,206.53 in rewrite."]
     assert "30 of the 30 overall scores are above" in next(
-        said(item) for item in checked_statements if item.verdict == DIFFERS
+        text_of(item) for item in checked_statements if item.verdict == DIFFERS
     )
     assert any("29 of the 30 overall scores are below" in words for words in by_text.values())
     assert all(item.place for item in checked_statements)

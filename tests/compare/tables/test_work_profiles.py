@@ -43,7 +43,7 @@ def database(filesystem: str, read: float, write: float, *, repeats: int = 1, **
     return series
 
 
-def shown(query: str):
+def comparison_of(query: str):
     return comparison(ComparisonSpec.from_query(query))
 
 
@@ -63,7 +63,7 @@ def test_the_question_of_the_database_is_answered_by_what_was_not_measured():
     """8 to 16 KB random writes in files of 1 to 4 GB: Ora-ta would say ext2."""
     for filesystem, write in (("xfs", 2.24e6), ("ext4", 2.15e6), ("ext2", 0.52e6), ("ext3", 3e5)):
         without_z(filesystem, write)
-    work_comparison = shown(RANGE)
+    work_comparison = comparison_of(RANGE)
     assert work_comparison.tables == []
     [answer] = work_comparison.work
     assert answer.headline == "0 of 6 cells of this range measured"
@@ -82,7 +82,7 @@ def test_the_question_of_the_database_is_answered_by_what_was_not_measured():
 
 def test_of_several_operations_without_anything_one_answer_says_it_all():
     without_z("xfs", 2.24e6)
-    [answer] = shown(f"{RANGE}&operation=random_read").work
+    [answer] = comparison_of(f"{RANGE}&operation=random_read").work
     assert answer.headline == "0 of 12 cells of this range measured"
     assert [(near.operation, near.cell) for near in answer.nearest] == [
         ("Random write", "64 KB in files of 4 GB"),
@@ -93,13 +93,13 @@ def test_of_several_operations_without_anything_one_answer_says_it_all():
 def test_a_profile_ranks_in_ratios_to_the_slowest_unless_a_baseline_is_chosen():
     database("ext4", 200, 100)
     database("xfs", 400, 400)
-    [table] = shown("profile=oltp").tables
+    [table] = comparison_of("profile=oltp").tables
     assert (table.test, table.category, table.unit) == ("work", "profile:oltp@1", "×")
     scores = {row.contender: row.score for row in table.rows}
     assert scores == {"ext4": 1, "xfs": pytest.approx(2**0.65 * 4**0.35)}
     assert table.work.baseline == "ext4"
     assert not table.work.is_baseline_chosen
-    [against] = shown("profile=oltp&baseline=xfs").tables
+    [against] = comparison_of("profile=oltp&baseline=xfs").tables
     row = {row.contender: row for row in against.rows}
     assert row["xfs"].score == 1
     assert row["ext4"].score == pytest.approx(1 / scores["xfs"])
@@ -112,7 +112,7 @@ def test_a_profile_ranks_in_ratios_to_the_slowest_unless_a_baseline_is_chosen():
 def test_a_contender_that_lacks_a_cell_has_no_score_and_is_told():
     database("ext4", 200, 100)
     finished(make("xfs"), *[at("random_read", *cell, 400) for cell in SIZES])
-    work_comparison = shown("profile=oltp")
+    work_comparison = comparison_of("profile=oltp")
     [table] = work_comparison.tables
     assert [row.contender for row in table.rows] == ["ext4"]
     [answer] = work_comparison.work
@@ -130,7 +130,7 @@ def test_parts_may_be_measured_by_two_workloads_of_one_configuration():
     database("ext4", 200, 100)
     finished(make("xfs", "reads"), *[at("random_read", *cell, 400) for cell in SIZES])
     finished(make("xfs", "writes"), *[at("random_write", *cell, 400) for cell in SIZES])
-    [table] = shown("profile=oltp").tables
+    [table] = comparison_of("profile=oltp").tables
     row = {row.contender: row for row in table.rows}["xfs"]
     assert row.score == pytest.approx(2**0.65 * 4**0.35)
     assert row.workload == "reads; writes"
@@ -143,7 +143,7 @@ def test_a_difference_of_repeats_in_shared_blocks_has_a_paired_verdict():
         database(filesystem, speed, speed, repeats=4)
     for place, run in enumerate(Run.objects.order_by("pk")):
         Run.objects.filter(pk=run.pk).update(block=f"b{place % 4}")
-    [table] = shown("profile=oltp").tables
+    [table] = comparison_of("profile=oltp").tables
     best = next(row for row in table.rows if row.best)
     assert best.contender == "xfs"
     assert best.verdict.method == "paired"
@@ -164,19 +164,19 @@ def test_the_best_configuration_of_a_contender_is_the_one_that_is_best_at_this_w
         quick,
         *[at(test, *cell, 500) for cell in SIZES for test in ("random_read", "random_write")],
     )
-    [table] = shown("profile=oltp").tables
+    [table] = comparison_of("profile=oltp").tables
     [row] = table.rows
     assert row.series_id == quick.pk
     assert row.configurations == 2
-    [single] = shown("profile=oltp&by=configuration").tables
+    [single] = comparison_of("profile=oltp&by=configuration").tables
     assert len(single.rows) == 2
 
 
 def test_sound_takes_flagged_numbers_away_and_what_is_left_is_missing():
     series = database("ext4", 200, 100, repeats=2)
     Run.objects.filter(series=series).update(is_contended=True)
-    assert shown("profile=oltp").tables[0].rows[0].flags == ("contended",)
-    work_comparison = shown("profile=oltp&cells=sound")
+    assert comparison_of("profile=oltp").tables[0].rows[0].flags == ("contended",)
+    work_comparison = comparison_of("profile=oltp&cells=sound")
     assert work_comparison.tables == []
     assert work_comparison.work[0].measured == 0
 
@@ -185,9 +185,11 @@ def test_flushed_and_cached_count_only_where_it_is_known():
     for name, flushed in (("plain", False), ("synced", True)):
         series = make(f"{'ext4' if flushed else 'xfs'}", name, include_flush=flushed)
         finished(series, *[at("random_write", *cell, 100) for cell in SIZES])
-    assert [row.contender for row in shown(f"{RANGE}&flushed=yes").tables[0].rows] == ["ext4"]
-    assert [row.contender for row in shown(f"{RANGE}&flushed=no").tables[0].rows] == ["xfs"]
-    [answer] = shown(f"{RANGE}&cached=no").work
+    assert [row.contender for row in comparison_of(f"{RANGE}&flushed=yes").tables[0].rows] == [
+        "ext4"
+    ]
+    assert [row.contender for row in comparison_of(f"{RANGE}&flushed=no").tables[0].rows] == ["xfs"]
+    [answer] = comparison_of(f"{RANGE}&cached=no").work
     assert answer.measured == 0
     Series.objects.filter(workload__slug="plain").update(
         quality={
@@ -199,16 +201,16 @@ def test_flushed_and_cached_count_only_where_it_is_known():
             }
         }
     )
-    assert [row.contender for row in shown(f"{RANGE}&cached=no").tables[0].rows] == ["xfs"]
-    assert shown(f"{RANGE}&cached=yes").tables == []
+    assert [row.contender for row in comparison_of(f"{RANGE}&cached=no").tables[0].rows] == ["xfs"]
+    assert comparison_of(f"{RANGE}&cached=yes").tables == []
 
 
 def test_a_range_of_one_operation_is_in_its_own_unit_and_of_several_a_table_each():
     database("ext4", 200, 100)
-    [table] = shown(RANGE).tables
+    [table] = comparison_of(RANGE).tables
     assert (table.test, table.category, table.unit) == ("random_write", "range", "KB/s")
     assert table.rows[0].score == pytest.approx(100)
-    several = shown(f"{RANGE}&operation=random_read").tables
+    several = comparison_of(f"{RANGE}&operation=random_read").tables
     assert [(table.test, table.unit) for table in several] == [
         ("work", "×"),
         ("random_write", "KB/s"),
@@ -218,7 +220,7 @@ def test_a_range_of_one_operation_is_in_its_own_unit_and_of_several_a_table_each
 
 def test_what_a_paper_printed_has_no_cells_and_that_is_said():
     make_score("jfs", 50, test="random_write", category="maximum")
-    [answer] = shown(RANGE).work
+    [answer] = comparison_of(RANGE).work
     assert answer.only_printed == 1
     assert answer.headline == "0 of 6 cells of this range measured"
     assert [(coverage.contender, coverage.measured) for coverage in answer.coverage] == [("jfs", 0)]
@@ -237,7 +239,7 @@ def test_what_a_paper_printed_has_no_cells_and_that_is_said():
 )
 def test_what_cannot_be_ranked_by_is_refused(query, problem):
     with pytest.raises(SpecError, match=problem):
-        shown(query)
+        comparison_of(query)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +265,7 @@ def test_too_many_numbers_are_refused_and_not_waited_for(monkeypatch):
     database("ext4", 200, 100)
     monkeypatch.setattr(profile_values, "MOST_READ", 11)
     with pytest.raises(SpecError, match="too many numbers"):
-        shown("profile=oltp")
+        comparison_of("profile=oltp")
 
 
 def test_what_it_asks_does_not_grow_with_the_contenders(django_assert_max_num_queries):
@@ -271,19 +273,19 @@ def test_what_it_asks_does_not_grow_with_the_contenders(django_assert_max_num_qu
         database(name, 200, 100)
     assert MeasurementBlock.objects.count() == 5
     with django_assert_max_num_queries(14):
-        shown("profile=oltp")
+        comparison_of("profile=oltp")
 
 
 def test_a_profile_in_the_place_of_a_category_is_what_is_ranked_by():
     """It was a comparison without tables, and without a word."""
     database("ext4", 200, 100)
     database("xfs", 400, 400)
-    [table] = shown("category=profile:oltp").tables
+    [table] = comparison_of("category=profile:oltp").tables
     assert table.category == "profile:oltp@1"
     spec = ComparisonSpec.from_query("category=profile:oltp@1&study=lab")
     assert ComparisonSpec.from_query(spec.to_query()) == spec
     assert (spec.profile, spec.categories) == ("oltp@1", ())
-    [table] = shown(f"{RANGE}&category=range").tables
+    [table] = comparison_of(f"{RANGE}&category=range").tables
     assert table.category == "range"
     for query in (
         "category=range",
@@ -293,7 +295,7 @@ def test_a_profile_in_the_place_of_a_category_is_what_is_ranked_by():
         "category=profile:nope",
     ):
         with pytest.raises(SpecError):
-            shown(query)
+            comparison_of(query)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def measured(
     return series
 
 
-def shown(query: str = "profile=duo"):
+def comparison_of(query: str = "profile=duo"):
     return comparison(ComparisonSpec.from_query(query))
 
 
@@ -106,7 +106,7 @@ def test_two_jobs_of_one_matrix_complete_a_profile(client: Client, blocks: str) 
         ]
     if blocks:
         in_blocks(*serieses, shared=blocks == "shared")
-    work_comparison = shown()
+    work_comparison = comparison_of()
     [table], [answer] = work_comparison.tables, work_comparison.work
     assert answer.headline == "2 of 2 cells of your work measured"
     rows = {row.contender: row for row in table.rows}
@@ -144,14 +144,14 @@ def test_what_both_measured_is_of_the_workload_with_more_cells() -> None:
         ParsedValue("write", *LARGE_CELL, 100, "KB/s", 1),
     )
     measured("ext4", single(), LARGE_CELL, 9000)
-    [row] = shown().tables[0].rows
+    [row] = comparison_of().tables[0].rows
     assert row.workload.startswith("IOzone, records 4–128 KB")
 
 
 def test_cells_of_other_parameters_stay_apart_and_it_is_said(client: Client, lun: Lun) -> None:
     series = measured("ext4", small(include_close=True), SMALL_CELL, 100, lun=lun)
     measured("ext4", single(), LARGE_CELL, 100, lun=lun)
-    work_comparison = shown()
+    work_comparison = comparison_of()
     assert work_comparison.tables == []
     [answer] = work_comparison.work
     assert answer.headline == (
@@ -212,7 +212,7 @@ def test_what_is_ordered_completes_the_profile(
             series,
             *[ParsedValue("write", *cell, 100, "KB/s", 1) for cell in (SMALL_CELL, LARGE_CELL)],
         )
-    [answer] = shown().work
+    [answer] = comparison_of().work
     assert answer.is_complete
     assert find_missing(ComparisonSpec.from_query("profile=duo")).demands == ()
 
@@ -232,15 +232,15 @@ def test_with_and_without_flush_is_measured_by_two_workloads_each_in_its_way() -
     profile = {"title": "Both", "together": "ratio", "parts": parts}
     records.create(from_dict(profile), person(Role.CONTRIBUTOR, "bob"))
     measured("ext4", single(SMALL_CELL), SMALL_CELL, 100)
-    assert shown("profile=both").work[0].coverage[0].measured == 1
+    assert comparison_of("profile=both").work[0].coverage[0].measured == 1
     measured("ext4", single(SMALL_CELL, include_flush=True), SMALL_CELL, 50)
-    assert shown("profile=both").work[0].is_complete
+    assert comparison_of("profile=both").work[0].is_complete
 
 
 def test_what_was_measured_under_another_kernel_is_said() -> None:
     measured("ext4", small(), SMALL_CELL, 100, kernel="5.10")
     measured("ext4", single(), LARGE_CELL, 100)
-    [answer] = shown().work
+    [answer] = comparison_of().work
     assert answer.coverage[0].missing == (
         "write, 64 KB in 4 MB, measured under other circumstances",
     )

@@ -9,7 +9,7 @@ from fsbench_web.core.workloads import presets
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import LunProbe, Run, Series
 from tests.compare.tables.test_contenders import make_lun
-from tests.compare.tables.test_work_profiles import GB, at, database, make, shown
+from tests.compare.tables.test_work_profiles import GB, at, comparison_of, database, make
 from tests.core.scoring.test_ceilings import KIB, document, point
 from tests.studies.scores.test_cells import finished
 
@@ -34,7 +34,7 @@ def probed(*series: Series, blocks: tuple[int, ...] = (8, 16)) -> None:
 
 def test_the_share_is_put_together_as_the_score_is(client: Client) -> None:
     probed(database("ext4", 200, 100), database("xfs", 400, 400))
-    [table] = shown("profile=oltp").tables
+    [table] = comparison_of("profile=oltp").tables
     rows = {row.contender: row for row in table.rows}
     assert rows["ext4"].share.percent == pytest.approx(25)
     percent = 100 * 0.5**0.65 * 1**0.35
@@ -50,7 +50,7 @@ def test_the_share_is_put_together_as_the_score_is(client: Client) -> None:
     chart = client.get("/compare/pictures/?in=profile:oltp").context["shown"].picture.figure
     assert [line.x0 for line in chart.layout.shapes] == [pytest.approx(4)]
     # Another baseline changes no share.
-    [against] = shown("profile=oltp&baseline=xfs").tables
+    [against] = comparison_of("profile=oltp&baseline=xfs").tables
     assert {row.contender: row.share.percent for row in against.rows} == pytest.approx(
         {name: row.share.percent for name, row in rows.items()}
     )
@@ -59,7 +59,7 @@ def test_the_share_is_put_together_as_the_score_is(client: Client) -> None:
 def test_the_work_of_a_range_is_the_harmonic_mean_of_both() -> None:
     probed(database("ext4", 200, 100))
     query = "operation=random_write&block=8k-16k&file=1g-4g"
-    [table] = shown(query).tables
+    [table] = comparison_of(query).tables
     [row] = table.rows
     assert (row.score, row.share.percent) == (pytest.approx(100), pytest.approx(25))
     assert row.share.ceiling == pytest.approx(WRITES)
@@ -69,7 +69,7 @@ def test_a_cell_without_a_ceiling_leaves_no_share_and_is_counted(client: Client)
     # 16 KB lie further from 4 KB than twice as much.
     probed(database("ext4", 200, 100), blocks=(4,))
     database("xfs", 400, 400)  # nobody measured its LUN: nothing is said of it
-    [table] = shown("profile=oltp").tables
+    [table] = comparison_of("profile=oltp").tables
     assert [row.share for row in table.rows] == [None, None]
     assert table.work.unceiled == ("6 of 12 cells of ext4",)
     sentence = "No share of the LUN, for want of a ceiling: 6 of 12 cells of ext4."
@@ -85,9 +85,9 @@ def test_parts_of_two_workloads_have_the_ceilings_of_each() -> None:
     finished(read, *[at("random_read", *cell, 400) for cell in cells])
     finished(write, *[at("random_write", *cell, 400) for cell in cells])
     probed(read)
-    [table] = shown("profile=oltp").tables
+    [table] = comparison_of("profile=oltp").tables
     assert table.rows[0].share is None
     assert table.work.unceiled == ("6 of 12 cells of ext4",)
     probed(write)
-    [table] = shown("profile=oltp").tables
+    [table] = comparison_of("profile=oltp").tables
     assert table.rows[0].share.percent == pytest.approx(100 * 0.5**0.65)

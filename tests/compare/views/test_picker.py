@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def both() -> None:
+def two_studies() -> None:
     make_study("paper", title="A paper", is_published=True, published_on="2005-12")
     make_score("jfs", 300, study="paper", test="read")
     make_score("xfs", 200, study="paper")
@@ -27,7 +27,7 @@ def contenders(answer: Any) -> set[str]:
     return {row.contender for table in tables for row in table.rows}
 
 
-@pytest.mark.usefixtures("both")
+@pytest.mark.usefixtures("two_studies")
 def test_it_begins_with_a_choice_of_studies(client: Client, django_assert_num_queries: Any) -> None:
     for number in range(5):
         make_score(f"ext4_{number}", study=f"lab-{number}")
@@ -42,7 +42,7 @@ def test_it_begins_with_a_choice_of_studies(client: Client, django_assert_num_qu
     assert contenders(client.get("/compare/?study=lab")) == {"ext4"}
 
 
-@pytest.mark.usefixtures("both")
+@pytest.mark.usefixtures("two_studies")
 def test_the_picker_hides_what_one_must_not_see(client: Client) -> None:
     Study.objects.filter(slug="lab").update(visibility="private")
     page = client.get("/compare/").content.decode()
@@ -59,7 +59,7 @@ def test_of_many_studies_the_newest_are_listed(client: Client, monkeypatch: Any)
     assert '3 more: <a href="/studies/">' in page
 
 
-@pytest.mark.usefixtures("both")
+@pytest.mark.usefixtures("two_studies")
 @pytest.mark.parametrize("query", ["by=filesystem&baseline=", "sort=-score", "min_runs=1"])
 def test_papers_are_left_out_unless_asked_for(client: Client, query: str) -> None:
     answer = client.get(f"/compare/?{query}")
@@ -73,7 +73,7 @@ def test_papers_are_left_out_unless_asked_for(client: Client, query: str) -> Non
     assert "tables of published papers" not in answer.content.decode()
 
 
-@pytest.mark.usefixtures("both")
+@pytest.mark.usefixtures("two_studies")
 def test_only_tables_that_pass_the_filters_are_said_to_be_left_out(client: Client) -> None:
     assert "1 table of published papers is left out." in (
         client.get("/compare/?test=write").content.decode()
@@ -82,7 +82,7 @@ def test_only_tables_that_pass_the_filters_are_said_to_be_left_out(client: Clien
     assert "of published papers" not in page
 
 
-@pytest.mark.usefixtures("both")
+@pytest.mark.usefixtures("two_studies")
 @pytest.mark.parametrize("by", ["filesystem", "configuration", "kernel"])
 def test_who_names_a_paper_gets_it(client: Client, by: str) -> None:
     tables = client.get(f"/compare/?study=paper&papers=no&by={by}").context["tables"]
@@ -92,7 +92,7 @@ def test_who_names_a_paper_gets_it(client: Client, by: str) -> None:
     assert client.get(f"/compare/?papers=yes&by={by}").context["tables"] == 3
 
 
-@pytest.mark.usefixtures("both")
+@pytest.mark.usefixtures("two_studies")
 def test_files_of_the_page_hold_what_it_shows_and_the_api_answers_as_ever(client: Client) -> None:
     page = client.get("/compare/?by=filesystem").content.decode()
     csv = re.search(r'href="(/compare/deltas.csv[^"]*)"', page)[1].replace("&amp;", "&")

@@ -27,7 +27,7 @@ from fsbench_web.compare.watches.webhook import signature
 from fsbench_web.studies.models import Series, Study
 from tests.accounts.people import person
 from tests.compare.history.test_history import measured
-from tests.compare.watches.test_webhook import receiver, says
+from tests.compare.watches.test_webhook import answer_with, receiver
 
 pytestmark = pytest.mark.django_db
 give_owners = import_module("fsbench_web.compare.migrations.0008_watches_of_owners").give_owners
@@ -256,7 +256,7 @@ class TestWhatIsTold:
         assert len(watching.run_maintenance()) == 1
 
     def test_what_waited_when_it_was_paused_is_not_sent_when_it_is_resumed(self, hers, ada, line):
-        with receiver(says(500)) as (address, received):
+        with receiver(answer_with(500)) as (address, received):
             watch = watched(ada, line, webhook_url=address)
             kernel("6.3", 80)
             watching.run_maintenance()
@@ -393,7 +393,7 @@ class TestAtTheSameMoment:
         def another_housekeeper(handler: BaseHTTPRequestHandler) -> None:
             counts.append(deliveries.send_due())
             connection.close()
-            says(200)(handler)
+            answer_with(200)(handler)
 
         with receiver(another_housekeeper) as (address, received):
             watched(ada, line, email="", webhook_url=address)
@@ -416,7 +416,7 @@ class TestAtTheSameMoment:
             else:
                 Person.objects.filter(user=other).update(role=Role.VIEWER)
             connection.close()
-            says(200)(handler)
+            answer_with(200)(handler)
 
         other = person(Role.CONTRIBUTOR, "eve")
         with receiver(end) as (address, received):
@@ -436,7 +436,7 @@ class TestAtTheSameMoment:
 
 class TestDelivery:
     def test_a_webhook_gets_the_change_in_numbers_signed(self, ada, line):
-        with receiver(says(200)) as (address, received):
+        with receiver(answer_with(200)) as (address, received):
             watch = watched(ada, line, email="", webhook_url=f"{address}/hook")
             kernel("6.3", 80)
             watching.run_maintenance()
@@ -455,7 +455,7 @@ class TestDelivery:
 
     def test_500_is_tried_again_and_200_ends_it(self, ada, line):
         answers = [500, 200]
-        with receiver(lambda handler: says(answers.pop(0))(handler)) as (address, received):
+        with receiver(lambda handler: answer_with(answers.pop(0))(handler)) as (address, received):
             watched(ada, line, email="", webhook_url=address)
             kernel("6.3", 80)
             now = timezone.now()
@@ -471,7 +471,7 @@ class TestDelivery:
         assert received[0][2] == received[1][2]
 
     def test_it_gives_up_behind_five_tries(self, ada, line):
-        with receiver(says(500)) as (address, received):
+        with receiver(answer_with(500)) as (address, received):
             watched(ada, line, email="", webhook_url=address)
             kernel("6.3", 80)
             for _ in range(8):
@@ -481,7 +481,7 @@ class TestDelivery:
 
     def test_a_private_address_gets_nothing(self, ada, line, settings):
         settings.WEBHOOK_PRIVATE = False
-        with receiver(says(200)) as (address, received):
+        with receiver(answer_with(200)) as (address, received):
             watched(ada, line, email="", webhook_url=address)
             kernel("6.3", 80)
             watching.run_maintenance()
@@ -489,7 +489,7 @@ class TestDelivery:
         assert "private network" in WatchDelivery.objects.get().last_error
 
     def test_one_channel_that_fails_does_not_repeat_the_other(self, ada, line):
-        with receiver(says(503)) as (address, _):
+        with receiver(answer_with(503)) as (address, _):
             watched(ada, line, webhook_url=address)
             kernel("6.3", 80)
             for _ in range(3):
@@ -675,7 +675,7 @@ class TestPages:
 
     def test_a_webhook_needs_a_contributor_when_made_and_when_sent(self, hers, ada, line):
         Person.objects.create(user=ada, role=Role.VIEWER)
-        with receiver(says(204)) as (address, received):
+        with receiver(answer_with(204)) as (address, received):
             answer = hers.post("/watches/new/", form_of(line, webhook_url=address))
             assert answer.status_code == 422
             assert "A webhook needs the role contributor" in answer.content.decode()
@@ -691,7 +691,7 @@ class TestPages:
             assert not received
 
     def test_a_test_is_sent_and_says_what_became_of_it(self, hers, ada, line):
-        with receiver(says(404)) as (address, received):
+        with receiver(answer_with(404)) as (address, received):
             watch = watched(ada, line, webhook_url=address)
             answer = hers.post(f"/watches/{watch.pk}/test/", follow=True).content.decode()
             again = hers.post(f"/watches/{watch.pk}/test/", follow=True).content.decode()
@@ -728,7 +728,7 @@ class TestPages:
         assert "4711" not in str(list(entries.values()))
 
     def test_retries_and_what_went_wrong_are_on_the_pages(self, hers, ada, line):
-        with receiver(says(500)) as (address, _):
+        with receiver(answer_with(500)) as (address, _):
             watch = watched(ada, line, email="", webhook_url=address)
             kernel("6.3", 80)
             watching.run_maintenance()

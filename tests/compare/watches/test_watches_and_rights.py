@@ -53,7 +53,7 @@ def hide(slug: str) -> None:
     Study.objects.filter(slug=slug).update(visibility=Visibility.PRIVATE)
 
 
-def told(client: Client, watch: Watch) -> str:
+def pages_of(client: Client, watch: Watch) -> str:
     pages = ("/watches/", f"/watches/{watch.pk}/", f"/watches/{watch.pk}/delete/")
     return html.unescape("".join(client.get(page).content.decode() for page in pages))
 
@@ -78,11 +78,11 @@ def test_a_message_of_a_study_that_was_hidden_since_is_not_shown(eve, hers, line
     watch = watched(eve, line)
     kernel("6.3", 80, study="weekly")
     (message,) = watching.run_maintenance()
-    assert message.sentence in told(hers, watch)
+    assert message.sentence in pages_of(hers, watch)
     hide("weekly")
-    assert "6.3" not in told(hers, watch)
-    assert "100.33" not in told(hers, watch)
-    assert "Write, total average" in told(hers, watch)  # the line itself is still there
+    assert "6.3" not in pages_of(hers, watch)
+    assert "100.33" not in pages_of(hers, watch)
+    assert "Write, total average" in pages_of(hers, watch)  # the line itself is still there
 
 
 def test_a_message_compared_with_a_hidden_study_is_not_shown(eve, hers, line):
@@ -90,7 +90,7 @@ def test_a_message_compared_with_a_hidden_study_is_not_shown(eve, hers, line):
     kernel("6.3", 80, study="weekly")
     watching.run_maintenance()
     hide("nightly")
-    assert "100.33" not in told(hers, watch)
+    assert "100.33" not in pages_of(hers, watch)
 
 
 def test_a_line_that_is_hidden_altogether_has_no_name_and_no_message(eve, hers, line):
@@ -98,7 +98,7 @@ def test_a_line_that_is_hidden_altogether_has_no_name_and_no_message(eve, hers, 
     kernel("6.3", 80)
     watching.run_maintenance()
     hide("nightly")
-    pages = told(hers, watch)
+    pages = pages_of(hers, watch)
     for secret in ("ext4", "Write", "Array", "6.3", "100.33"):
         assert secret not in pages, secret
     assert "not yours to see" in pages

@@ -55,7 +55,7 @@ def receiver(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[tuple
         server.server_close()
 
 
-def says(status: int, **headers: str) -> Callable[[BaseHTTPRequestHandler], None]:
+def answer_with(status: int, **headers: str) -> Callable[[BaseHTTPRequestHandler], None]:
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(status)
         for name, value in headers.items():
@@ -73,7 +73,7 @@ def here(settings):
 
 def test_the_receiver_can_check_the_signature(here):
     body = '{"sentence": "−20%"}'.encode()
-    with receiver(says(204)) as (address, received):
+    with receiver(answer_with(204)) as (address, received):
         post(f"{address}/hook?a=b", body, "secret", "7")
     ((path, headers, received_body),) = received
     assert (path, received_body) == ("/hook?a=b", body)
@@ -86,8 +86,8 @@ def test_the_receiver_can_check_the_signature(here):
 
 def test_a_redirect_is_not_followed(here):
     with (
-        receiver(says(200)) as (elsewhere, redirected),
-        receiver(says(307, Location=f"{elsewhere}/")) as (address, received),
+        receiver(answer_with(200)) as (elsewhere, redirected),
+        receiver(answer_with(307, Location=f"{elsewhere}/")) as (address, received),
         pytest.raises(WebhookProblem, match="answered 307: redirects are not followed"),
     ):
         post(address, b"{}", "secret", "1")
@@ -98,7 +98,7 @@ def test_a_redirect_is_not_followed(here):
 @pytest.mark.parametrize("status", [400, 404, 500, 503])
 def test_an_error_is_a_problem_and_its_page_is_not_repeated(here, status):
     def answer(handler: BaseHTTPRequestHandler) -> None:
-        says(status)(handler)
+        answer_with(status)(handler)
         handler.wfile.write(b"internal words")
 
     with receiver(answer) as (address, _), pytest.raises(WebhookProblem) as problem:
@@ -153,7 +153,7 @@ def test_nobody_listens(here):
 
 
 def test_what_speaks_no_tls_is_a_problem(here):
-    with receiver(says(200)) as (address, received), pytest.raises(WebhookProblem):
+    with receiver(answer_with(200)) as (address, received), pytest.raises(WebhookProblem):
         post(address.replace("http:", "https:"), b"{}", "secret", "1")
     assert received == []
 
@@ -161,7 +161,7 @@ def test_what_speaks_no_tls_is_a_problem(here):
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "0.0.0.0"])
 def test_this_machine_is_refused_and_not_even_asked(settings, host):
     settings.WEBHOOK_PRIVATE = False
-    with receiver(says(200)) as (address, received):
+    with receiver(answer_with(200)) as (address, received):
         port = address.rpartition(":")[2]
         with pytest.raises(WebhookProblem, match="private network"):
             post(f"http://{host}:{port}/", b"{}", "secret", "1")
@@ -197,7 +197,7 @@ def test_absent_and_private_names_are_told_in_one_sentence(settings, monkeypatch
     assert messages[0] == messages[1]
 
 
-def named(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
+def play_name_server(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
     """A name server that says one address after the other; gives what it is asked for."""
     hosts: list[str] = []
 
@@ -221,8 +221,8 @@ def test_the_name_is_resolved_once_and_the_checked_address_connected_to(settings
         connected.append(address)
         raise ConnectionRefusedError(111, "Connection refused")
 
-    hosts = named(monkeypatch, "93.184.215.14", "127.0.0.1")
-    with receiver(says(200)) as (address, received):
+    hosts = play_name_server(monkeypatch, "93.184.215.14", "127.0.0.1")
+    with receiver(answer_with(200)) as (address, received):
         port = int(address.rpartition(":")[2])
         monkeypatch.setattr(socket.socket, "connect", connect)
         with pytest.raises(WebhookProblem, match="Connection refused"):
@@ -234,7 +234,7 @@ def test_the_name_is_resolved_once_and_the_checked_address_connected_to(settings
 
 
 def test_the_next_address_is_tried_where_nobody_listens(here, monkeypatch):
-    with receiver(says(200)) as (address, received):
+    with receiver(answer_with(200)) as (address, received):
         port = int(address.rpartition(":")[2])
         both = [
             (socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port))
@@ -253,7 +253,10 @@ def test_the_next_address_is_tried_where_nobody_listens(here, monkeypatch):
 
 
 def test_no_proxy_of_the_environment_is_asked(here, monkeypatch):
-    with receiver(says(200)) as (proxy, proxied), receiver(says(200)) as (address, received):
+    with (
+        receiver(answer_with(200)) as (proxy, proxied),
+        receiver(answer_with(200)) as (address, received),
+    ):
         for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy)
         post(address, b"{}", "secret", "1")
@@ -306,7 +309,7 @@ def test_the_certificate_is_of_the_name_and_not_of_the_address(
 ):
     with over_tls(tmp_path, certified) as (port, called):
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
-        named(monkeypatch, "127.0.0.1")
+        play_name_server(monkeypatch, "127.0.0.1")
         url = f"https://hook.example:{port}/"
         if certified == "hook.example":
             post(url, b"{}", "secret", "1")

@@ -26,7 +26,7 @@ from fsbench_web.studies.models import Score
 from tests.compare.conftest import make_run, make_score, make_series
 
 
-def judged(tables: list[DeltaTable], margin_percent: float = 10.0) -> list[DeltaTable]:
+def judged_tables(tables: list[DeltaTable], margin_percent: float = 10.0) -> list[DeltaTable]:
     return subject.with_verdicts(tables, Rule(FREENIX, margin_percent))
 
 
@@ -51,7 +51,7 @@ def row(name: str, score: float, score_interval: Interval | None = None, **more:
     )
 
 
-def around(mean: float, half_width: float = 1.0, count: int = 5) -> Interval:
+def interval_around(mean: float, half_width: float = 1.0, count: int = 5) -> Interval:
     return Interval(mean, half_width, count)
 
 
@@ -74,8 +74,14 @@ def verdicts(table: DeltaTable) -> dict[str, tuple[str, tuple[str, ...]]]:
 
 
 def test_a_winner_ahead_of_all_is_significant() -> None:
-    [judged_table] = judged(
-        [table(row("a", 50, around(50)), row("b", 80, around(80)), row("c", 100, around(100)))]
+    [judged_table] = judged_tables(
+        [
+            table(
+                row("a", 50, interval_around(50)),
+                row("b", 80, interval_around(80)),
+                row("c", 100, interval_around(100)),
+            )
+        ]
     )
     assert verdicts(judged_table) == {
         "a": ("significant", ("c",)),
@@ -91,12 +97,12 @@ def test_a_winner_ahead_of_all_is_significant() -> None:
 
 def test_a_winner_ties_with_each_that_it_is_not_ahead_of() -> None:
     """Also with one further behind whose interval is wide, while the second is clearly behind."""
-    [judged_table] = judged(
+    [judged_table] = judged_tables(
         [
             table(
-                row("wide", 70, around(70, 60, 2)),
-                row("second", 80, around(80)),
-                row("best", 100, around(100)),
+                row("wide", 70, interval_around(70, 60, 2)),
+                row("second", 80, interval_around(80)),
+                row("best", 100, interval_around(100)),
             )
         ]
     )
@@ -115,7 +121,7 @@ def test_a_winner_ties_with_each_that_it_is_not_ahead_of() -> None:
     ],
 )
 def test_without_an_interval_nothing_is_claimed(other: DeltaRow, reason: str) -> None:
-    [judged_table] = judged([table(other, row("b", 100, around(100, 0.01, 50)))])
+    [judged_table] = judged_tables([table(other, row("b", 100, interval_around(100, 0.01, 50)))])
     for each in judged_table.rows:
         assert each.verdict is not None
         assert (each.verdict.status, each.verdict.reasons) == ("unknown", (reason,))
@@ -123,7 +129,9 @@ def test_without_an_interval_nothing_is_claimed(other: DeltaRow, reason: str) ->
 
 
 def test_equal_scores_tie_whatever_is_known_of_them() -> None:
-    [judged_table] = judged([table(row("a", 100), row("b", 100, around(100)), row("c", 10))])
+    [judged_table] = judged_tables(
+        [table(row("a", 100), row("b", 100, interval_around(100)), row("c", 10))]
+    )
     assert verdicts(judged_table) == {
         "a": ("tie", ("b",)),
         "b": ("tie", ("a",)),
@@ -132,7 +140,7 @@ def test_equal_scores_tie_whatever_is_known_of_them() -> None:
 
 
 def test_means_of_the_same_decimals_are_the_same_score() -> None:
-    [judged_table] = judged([table(row("a", (0.1 + 0.2 + 0.3) / 3), row("b", 0.2))])
+    [judged_table] = judged_tables([table(row("a", (0.1 + 0.2 + 0.3) / 3), row("b", 0.2))])
     [first, second] = [each.verdict for each in judged_table.rows]
     assert first is not None
     assert second is not None
@@ -161,39 +169,49 @@ def test_a_probability_reads_on_its_side_of_the_limit(p: float, words: str) -> N
 
 def test_a_difference_below_the_margin_reads_as_below() -> None:
     # 9.9991 of 99.9991 to 90: 9.99919%, which two decimals would make "10.00%, less than the 10%".
-    [judged_table] = judged([table(row("a", 90, around(90)), row("b", 99.9991, around(99.9991)))])
+    [judged_table] = judged_tables(
+        [table(row("a", 90, interval_around(90)), row("b", 99.9991, interval_around(99.9991)))]
+    )
     [verdict] = [each.verdict for each in judged_table.rows if each.best]
     assert verdict is not None
     assert "The means differ by 9.999%, less than the 10% of the rule." in reasons.reason_sentences(
         verdict
     )
-    [judged_table] = judged([table(row("a", 95, around(95)), row("b", 100, around(100)))])
+    [judged_table] = judged_tables(
+        [table(row("a", 95, interval_around(95)), row("b", 100, interval_around(100)))]
+    )
     assert judged_table.rows[0].verdict is not None
     assert "differ by 5.00%, less than" in reasons.reason_sentences(judged_table.rows[0].verdict)
 
 
 def test_of_times_the_shortest_is_ahead() -> None:
-    [judged_table] = judged(
-        [table(row("slow", 20, around(20)), row("fast", 10, around(10)), lower=True)]
+    [judged_table] = judged_tables(
+        [
+            table(
+                row("slow", 20, interval_around(20)),
+                row("fast", 10, interval_around(10)),
+                lower=True,
+            )
+        ]
     )
     assert verdicts(judged_table)["fast"] == ("significant", ("slow",))
 
 
 def test_a_single_contender_and_an_unranked_table_have_no_verdict() -> None:
     unranked = DeltaTable("x", "mean", "widgets", False, (row("a", 1), row("b", 2)))
-    for each in judged([table(row("a", 1, around(1))), unranked]):
+    for each in judged_tables([table(row("a", 1, interval_around(1))), unranked]):
         assert verdicts(each) == {}
 
 
 def test_the_pairs_of_a_table_are_tested_at_once_and_no_others() -> None:
     close = [row("a", 60, Interval(60, 12, 2)), row("b", 100, Interval(100, 12, 2))]
-    [alone] = judged([table(*close)])
+    [alone] = judged_tables([table(*close)])
     assert verdicts(alone)["b"] == ("significant", ("a",))
-    assert {verdicts(each)["b"] for each in judged([table(*close)] * 90)} == {
+    assert {verdicts(each)["b"] for each in judged_tables([table(*close)] * 90)} == {
         ("significant", ("a",))
     }
-    more = [row(str(number), 95 + number / 100, around(95)) for number in range(90)]
-    [among] = judged([table(*close, *more)])
+    more = [row(str(number), 95 + number / 100, interval_around(95)) for number in range(90)]
+    [among] = judged_tables([table(*close, *more)])
     verdict = next(each.verdict for each in among.rows if each.contender == "a")
     assert verdict is not None
     assert (verdict.status, verdict.reasons, verdict.tested) == ("tie", ("holm",), 92 * 91 // 2)
@@ -225,10 +243,15 @@ def test_a_best_that_was_picked_by_its_numbers_is_tested_among_all_pairs() -> No
 
 
 def test_what_is_said_of_all_tables_is_not_the_number_of_one() -> None:
-    two = table(row("a", 60, around(60)), row("b", 100, around(100)))
-    three = table(row("a", 60, around(60)), row("b", 80, around(80)), row("c", 100, around(100)))
+    two = table(row("a", 60, interval_around(60)), row("b", 100, interval_around(100)))
+    three = table(
+        row("a", 60, interval_around(60)),
+        row("b", 80, interval_around(80)),
+        row("c", 100, interval_around(100)),
+    )
     all_findings = [
-        findings.findings_by_test(judged(some)) for some in ([three, three], [two, three], [two])
+        findings.findings_by_test(judged_tables(some))
+        for some in ([three, three], [two, three], [two])
     ]
     assert [by_test.tested for by_test in all_findings] == [3, 3, 1]
     assert "over 3 pairs;" in all_findings[0].rule
@@ -237,35 +260,44 @@ def test_what_is_said_of_all_tables_is_not_the_number_of_one() -> None:
 
 
 def test_without_repeats_a_row_is_in_no_pair() -> None:
-    delta_table = table(row("a", 60, around(60)), row("b", 100, around(100)), row("c", 80))
-    by_contender = {r.contender: r.verdict for r in judged([delta_table])[0].rows}
+    delta_table = table(
+        row("a", 60, interval_around(60)), row("b", 100, interval_around(100)), row("c", 80)
+    )
+    by_contender = {r.contender: r.verdict for r in judged_tables([delta_table])[0].rows}
     assert by_contender["a"] is not None
     assert by_contender["c"] is not None
     assert (by_contender["a"].tested, by_contender["c"].tested) == (1, None)
 
 
 def test_the_margin_is_that_of_the_comparison() -> None:
-    delta_table = table(row("a", 95, around(95, 0.1)), row("b", 100, around(100, 0.1)))
-    assert verdicts(judged([delta_table])[0])["b"][0] == "tie"
-    assert verdicts(judged([delta_table], 5.0)[0])["b"][0] == "significant"
+    delta_table = table(
+        row("a", 95, interval_around(95, 0.1)), row("b", 100, interval_around(100, 0.1))
+    )
+    assert verdicts(judged_tables([delta_table])[0])["b"][0] == "tie"
+    assert verdicts(judged_tables([delta_table], 5.0)[0])["b"][0] == "significant"
 
 
 def test_the_order_of_the_rows_on_the_page_does_not_matter() -> None:
-    rows = [row("a", 50, around(50)), row("b", 80, around(80)), row("c", 100, around(100))]
+    rows = [
+        row("a", 50, interval_around(50)),
+        row("b", 80, interval_around(80)),
+        row("c", 100, interval_around(100)),
+    ]
     outcomes = {
-        tuple(sorted(verdicts(judged([table(*each)])[0]).items())) for each in (rows, rows[::-1])
+        tuple(sorted(verdicts(judged_tables([table(*each)])[0]).items()))
+        for each in (rows, rows[::-1])
     }
     assert len(outcomes) == 1
 
 
 def test_against_a_baseline_each_row_is_judged_in_its_own_direction() -> None:
-    [judged_table] = judged(
+    [judged_table] = judged_tables(
         [
             table(
-                row("slow", 50, around(50)),
-                row("base", 80, around(80), is_baseline=True),
-                row("fast", 100, around(100)),
-                row("near", 81, around(81)),
+                row("slow", 50, interval_around(50)),
+                row("base", 80, interval_around(80), is_baseline=True),
+                row("fast", 100, interval_around(100)),
+                row("near", 81, interval_around(81)),
             )
         ]
     )
@@ -277,28 +309,30 @@ def test_against_a_baseline_each_row_is_judged_in_its_own_direction() -> None:
 
 def test_a_pair_of_the_best_and_the_baseline_is_tested_once() -> None:
     """Whoever is the baseline: of two contenders there is one question, with one p."""
-    slow, fast = row("slow", 80, around(80, 9)), row("fast", 100, around(100, 9))
-    [alone] = judged([table(slow, fast)], 0.1)
+    slow, fast = row("slow", 80, interval_around(80, 9)), row("fast", 100, interval_around(100, 9))
+    [alone] = judged_tables([table(slow, fast)], 0.1)
     verdict = alone.rows[0].verdict
     assert verdict is not None
     assert verdict.p_value is not None
     assert (verdict.tested, verdict.p_holm) == (1, verdict.p_value)
     for of_slow, of_fast in ((True, False), (False, True)):
-        [judged_table] = judged(
+        [judged_table] = judged_tables(
             [table(slow._replace(is_baseline=of_slow), fast._replace(is_baseline=of_fast))], 0.1
         )
         pair_verdicts = [v for r in judged_table.rows for v in (r.verdict, r.change_verdict) if v]
         assert len(pair_verdicts) == 3
         assert {(v.tested, v.p_holm) for v in pair_verdicts} == {(1, verdict.p_value)}
 
-    third = row("third", 60, around(60, 9))
-    [judged_table] = judged([table(third, slow, fast._replace(is_baseline=True))])
+    third = row("third", 60, interval_around(60, 9))
+    [judged_table] = judged_tables([table(third, slow, fast._replace(is_baseline=True))])
     assert {r.change_verdict.tested for r in judged_table.rows if r.change_verdict} == {3}
 
 
 def test_rows_survive_the_way_through_json() -> None:
     samples = sample_interval([79.0, 80.0, 81.0])
-    [judged_table] = judged([table(row("a", 80, samples), row("b", 100, around(100)))])
+    [judged_table] = judged_tables(
+        [table(row("a", 80, samples), row("b", 100, interval_around(100)))]
+    )
     assert DeltaTable.from_dict(json.loads(json.dumps(judged_table.as_dict()))) == judged_table
 
 
@@ -310,17 +344,19 @@ def test_a_row_kept_before_there_were_verdicts_has_none() -> None:
 
 
 def test_an_interval_says_around_what_it_is_and_of_what() -> None:
-    assert intervals.interval_sentence(around(50, 2.5, 3), "KB/s") == (
+    assert intervals.interval_sentence(interval_around(50, 2.5, 3), "KB/s") == (
         "95% interval 47.50 to 52.50 KB/s, around 50.00 KB/s, the mean of the scores of 3 repeats, "
         "each scored by itself."
     )
     samples = sample_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0])
     assert samples is not None
-    wide = around(50, 60, 3)
+    wide = interval_around(50, 60, 3)
     sentence = intervals.interval_sentence(wide, "KB/s")
     assert "95% interval \N{MINUS SIGN}10.00 to 110.00 KB/s, around 50.00 KB/s" in sentence
     assert sentence.endswith(intervals.BELOW_ZERO)
-    assert intervals.BELOW_ZERO not in intervals.interval_sentence(around(50, 50, 3), "KB/s")
+    assert intervals.BELOW_ZERO not in intervals.interval_sentence(
+        interval_around(50, 50, 3), "KB/s"
+    )
     sentence = intervals.interval_sentence(samples, "KB/s")
     assert "12 interval samples of one run, taken as quasi-independent" in sentence
     assert "correlate by 0.75 (lag 1), more than chance" in sentence
@@ -334,10 +370,10 @@ def test_an_interval_says_around_what_it_is_and_of_what() -> None:
 @pytest.mark.parametrize(
     ("interval", "words"),
     [
-        (around(100, 2.48), "± 2.5%"),
-        (around(100, 0.001), "± < 0.1%"),
-        (around(100, 0.0), "± 0.0%"),
-        (around(0.0, 3.0), "± 3.00 KB/s"),
+        (interval_around(100, 2.48), "± 2.5%"),
+        (interval_around(100, 0.001), "± < 0.1%"),
+        (interval_around(100, 0.0), "± 0.0%"),
+        (interval_around(0.0, 3.0), "± 3.00 KB/s"),
     ],
 )
 def test_a_half_width_is_short_and_never_hidden(interval: Interval, words: str) -> None:
@@ -352,16 +388,16 @@ def measured(label: str, value: float, interval: Interval, **more: Any) -> None:
 @pytest.mark.django_db
 class TestPages:
     def test_scores_bring_their_intervals(self) -> None:
-        measured("ext4", 100, around(98, 1, 3))
+        measured("ext4", 100, interval_around(98, 1, 3))
         make_score("xfs", 50)
         [table] = delta_tables(ComparisonSpec())
-        assert table.rows[1].interval == around(98, 1, 3)
+        assert table.rows[1].interval == interval_around(98, 1, 3)
         assert table.rows[0].verdict is not None
         assert table.rows[0].verdict.status == "unknown"
 
     def test_the_page_says_tie_and_why(self, client: Client) -> None:
-        measured("ext4", 100, around(100))
-        measured("xfs", 95, around(95, 0.5))
+        measured("ext4", 100, interval_around(100))
+        measured("xfs", 95, interval_around(95, 0.5))
         html = client.get("/compare/?rule=freenix").content.decode()
         assert "tie with xfs" in html
         assert "The means differ by 5.00%, less than the 10% of the rule." in html
@@ -369,21 +405,21 @@ class TestPages:
         assert "99.00 to 101.00 KB/s" in html
 
     def test_the_margin_is_in_the_address(self, client: Client) -> None:
-        measured("ext4", 100, around(100))
-        measured("xfs", 95, around(95, 0.5))
+        measured("ext4", 100, interval_around(100))
+        measured("xfs", 95, interval_around(95, 0.5))
         html = client.get("/compare/?margin=2").content.decode()
         assert "significant against it" in html
         assert "at least 2%" in html
 
     def test_a_study_page_calls_what_is_not_known_inconclusive(self, client: Client) -> None:
-        measured("ext4", 100, around(100, 9))
-        measured("xfs", 95, around(95, 9))
+        measured("ext4", 100, interval_around(100, 9))
+        measured("xfs", 95, interval_around(95, 9))
         overview = client.get("/studies/lab/?tab=tests").content.decode()
         assert "inconclusive against xfs" in overview
 
     def test_a_permalink_keeps_its_verdicts(self, admin_client: Client) -> None:
-        measured("ext4", 100, around(100))
-        measured("xfs", 95, around(95, 0.5))
+        measured("ext4", 100, interval_around(100))
+        measured("xfs", 95, interval_around(95, 0.5))
         make_run(make_series("ext4"))
         link = records.pin(ComparisonSpec(margin=2.0), User.objects.get(username="admin"))
         Score.objects.update(interval=None)
@@ -393,8 +429,8 @@ class TestPages:
 
 def test_without_any_scatter_it_is_said_that_there_was_none_to_judge_by() -> None:
     """The rule holds for two repeats that are the same: p is 0. So much is said beside it."""
-    still = [row("a", 100, around(100, 0.0)), row("b", 50, around(50, 0.0))]
-    [judged_table] = judged([table(*still)])
+    still = [row("a", 100, interval_around(100, 0.0)), row("b", 50, interval_around(50, 0.0))]
+    [judged_table] = judged_tables([table(*still)])
     best, other = judged_table.rows
     assert [each.verdict and each.verdict.status for each in judged_table.rows] == [
         "significant"
@@ -411,7 +447,9 @@ def test_without_any_scatter_it_is_said_that_there_was_none_to_judge_by() -> Non
 
 
 def test_where_one_side_scatters_nothing_is_said_of_it() -> None:
-    [judged_table] = judged([table(row("a", 100, around(100, 0.0)), row("b", 50, around(50, 1.0)))])
+    [judged_table] = judged_tables(
+        [table(row("a", 100, interval_around(100, 0.0)), row("b", 50, interval_around(50, 1.0)))]
+    )
     verdict = judged_table.rows[1].verdict
     assert verdict is not None
     assert verdict.status == "significant"
