@@ -68,7 +68,7 @@ def judged_again() -> Judged:
     return judged_now()
 
 
-def one(run: Run, **values: Any) -> Measured:
+def measurement_of(run: Run, **values: Any) -> Measured:
     """The one that there is."""
     (measurement,) = measured(run, **values)
     return measurement

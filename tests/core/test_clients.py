@@ -22,7 +22,7 @@ def result(*values: tuple[str, float, str], of: tuple[int, ...] = ()) -> ParsedR
     return parsed
 
 
-def told(*clients: ParsedResult) -> dict[str, float]:
+def combined_by_test(*clients: ParsedResult) -> dict[str, float]:
     return {
         value.test: value.value
         for value in combined_values([[client] for client in clients]).values
@@ -32,7 +32,7 @@ def told(*clients: ParsedResult) -> dict[str, float]:
 def test_rates_are_summed_and_whole_times_are_of_the_last() -> None:
     first = result(("read_bw", 100.5, "KB/s"), ("iops", 10, "ops/s"), ("took", 3, "s"))
     second = result(("read_bw", 50.25, "KB/s"), ("iops", 5, "ops/s"), ("took", 4.5, "s"))
-    assert told(first, second) == {"read_bw": 150.75, "iops": 15, "took": 4.5}
+    assert combined_by_test(first, second) == {"read_bw": 150.75, "iops": 15, "took": 4.5}
 
 
 def test_the_least_of_several_rates_is_no_sum() -> None:
@@ -58,9 +58,9 @@ def test_what_one_client_lacks_is_no_sum_of_all() -> None:
 
 
 def test_other_units_and_what_is_there_twice_are_no_sum() -> None:
-    assert told(result(("bw", 1, "KB/s")), result(("bw", 1, "MB/s"))) == {}
+    assert combined_by_test(result(("bw", 1, "KB/s")), result(("bw", 1, "MB/s"))) == {}
     twice = result(("bw", 1, "KB/s"), ("bw", 2, "KB/s"))
-    assert told(twice, result(("bw", 1, "KB/s"))) == {}
+    assert combined_by_test(twice, result(("bw", 1, "KB/s"))) == {}
 
 
 def test_latencies_are_of_all_requests_and_never_an_average_of_percentiles() -> None:
@@ -110,7 +110,7 @@ def test_it_agrees_with_what_fio_says_of_all_its_clients() -> None:
         entry = {**entry, "jobname": "work"}
         return formats.parse("x", json.dumps({"fio version": "3.33", "jobs": [entry]}).encode())
 
-    values = told(*map(parsed, each))
+    values = combined_by_test(*map(parsed, each))
     expected = {value.test: value.value for value in parsed(of_all).values}
     for test in ("work_read_clat_mean", "work_write_clat_mean", "work_sync_lat_mean"):
         # fio prints six digits behind the point of means that it weighed itself.

@@ -21,7 +21,7 @@ from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import Target, safe_path, unpack
 from fsbench_web.studies.models import Artefact, Run, Study
 from tests.importing import import_files
-from tests.measured import one
+from tests.measured import measurement_of
 
 pytestmark = pytest.mark.django_db
 Sample = Callable[[str], bytes]
@@ -63,7 +63,7 @@ def stored() -> list[tuple[str, int, float]]:
         (
             run.series.configuration.label,
             run.repeat,
-            one(
+            measurement_of(
                 run,
             ).value,
         )

@@ -102,7 +102,7 @@ def test_text_that_is_nearly_a_table(text: str) -> None:
     check(("test,value,unit\n" + text).encode())
 
 
-def written(rows: list[tuple[str, int, int, float, int]]) -> bytes:
+def long_table(rows: list[tuple[str, int, int, float, int]]) -> bytes:
     """A long table as spreadsheets write it."""
     lines = ["test;record_size_kb;file_size_kb;value;unit;repeat"]
     lines += [f"{t};{r};{f};{v!r};KB/s;{n}" for t, r, f, v, n in rows]
@@ -131,7 +131,7 @@ def cell_of(row: tuple[str, int, int, float, int]) -> tuple[object, ...]:
 def test_a_table_that_is_written_is_read_again(
     rows: list[tuple[str, int, int, float, int]],
 ) -> None:
-    values = parse("x", written(rows)).values
+    values = parse("x", long_table(rows)).values
     read = [(v.test, v.record_size_kb, v.file_size_kb, v.value, v.repeat) for v in values]
     assert read == rows
 

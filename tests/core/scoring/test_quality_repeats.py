@@ -11,13 +11,13 @@ from fsbench_web.core.scoring import quality_repeats as repeats
 from fsbench_web.core.scoring.quality_cells import Mask
 
 
-def whole(values: list[int]) -> repeats.Whole:
+def integers(values: list[int]) -> repeats.Whole:
     return np.array(values, dtype=np.int64)
 
 
 def outliers_of_cell(*values: float) -> list[bool]:
     n = len(values)
-    return repeats.outliers(whole([4] * n), whole([64] * n), np.array(values)).tolist()
+    return repeats.outliers(integers([4] * n), integers([64] * n), np.array(values)).tolist()
 
 
 def test_one_repeat_far_from_the_others_is_an_outlier() -> None:
@@ -40,7 +40,7 @@ def test_equal_repeats_leave_no_median_deviation() -> None:
 
 
 def test_cells_are_judged_each_by_its_own_repeats() -> None:
-    records, files = whole([4, 8] * 5), whole([64, 64] * 5)
+    records, files = integers([4, 8] * 5), integers([64, 64] * 5)
     values = np.array([100, 1000, 101, 1001, 99, 999, 100, 1000, 50, 1002], dtype=float)
     outliers = repeats.outliers(records, files, values)
     assert np.flatnonzero(outliers).tolist() == [8]
@@ -57,27 +57,31 @@ def test_outliers_follow_neither_order_nor_scale(
     order = list(range(len(values)))
     random.shuffle(order)
 
-    def found(places: list[int], times: float = 1) -> Mask:
-        of = whole([cells[place] for place in places])
+    def outliers_at(places: list[int], times: float = 1) -> Mask:
+        of = integers([cells[place] for place in places])
         return repeats.outliers(of, of, np.array([values[place] * times for place in places]))
 
-    straight = found(list(range(len(values))))
-    assert found(order).tolist() == [bool(straight[place]) for place in order]
+    straight = outliers_at(list(range(len(values))))
+    assert outliers_at(order).tolist() == [bool(straight[place]) for place in order]
     # Exactly at a limit, rounding decides.
-    assert np.count_nonzero(found(list(range(len(values))), factor) != straight) <= 1
+    assert np.count_nonzero(outliers_at(list(range(len(values))), factor) != straight) <= 1
 
 
 @given(VALUES)
 def test_what_was_not_measured_is_no_outlier_and_counts_for_nothing(values: list[float]) -> None:
     with_gaps = [*values, 0.0, float("nan"), float("inf"), -1.0]
     n = len(with_gaps)
-    outliers = repeats.outliers(whole([4] * n), whole([64] * n), np.array(with_gaps))
+    outliers = repeats.outliers(integers([4] * n), integers([64] * n), np.array(with_gaps))
     assert outliers.tolist() == [*outliers_of_cell(*values), False, False, False, False]
 
 
 def matrix(rows: list[list[float]]) -> tuple[repeats.Whole, ...]:
     sizes = [(2**r, 2**f) for r in range(len(rows)) for f in range(len(rows[0]))]
-    return whole([1] * len(sizes)), whole([r for r, _ in sizes]), whole([f for _, f in sizes])
+    return (
+        integers([1] * len(sizes)),
+        integers([r for r, _ in sizes]),
+        integers([f for _, f in sizes]),
+    )
 
 
 def spikes_of(rows: list[list[float]], lower: bool = False) -> list[float]:
@@ -187,7 +191,7 @@ SPEED = st.sampled_from([float("nan"), float("inf"), -1.0, 0.0, 1.0, 1.5, 2.0, 3
 def test_spikes_of_many_runs_are_those_of_each_by_itself(
     measured: dict[tuple[int, int, int], float], lower: bool
 ) -> None:
-    columns = [whole(list(column)) for column in zip(*measured, strict=True)]
+    columns = [integers(list(column)) for column in zip(*measured, strict=True)]
     spikes = repeats.spikes(*columns, np.array(list(measured.values())), lower)
     expected = spikes_by_definition(list(measured), list(measured.values()), lower)
     assert set(np.flatnonzero(spikes).tolist()) == expected
@@ -195,7 +199,7 @@ def test_spikes_of_many_runs_are_those_of_each_by_itself(
 
 @given(st.lists(st.tuples(SIZE, SIZE, st.floats(0, 1e6)), min_size=1, max_size=40))
 def test_cells_that_are_known_are_not_found_again(rows: list[tuple[int, int, float]]) -> None:
-    records, files = whole([row[0] for row in rows]), whole([row[1] for row in rows])
+    records, files = integers([row[0] for row in rows]), integers([row[1] for row in rows])
     values = np.array([row[2] for row in rows])
     cells, _ = repeats.cells_of(records, files)
     for judge in (repeats.outliers, repeats.cell_medians):
@@ -205,6 +209,8 @@ def test_cells_that_are_known_are_not_found_again(rows: list[tuple[int, int, flo
 
 def test_medians_of_cells() -> None:
     medians = repeats.cell_medians(
-        whole([4, 4, 4, 8, 8, -1]), whole([64, 64, 64, 64, 64, -1]), np.array([3, 1, 2, 5, 7, 9.0])
+        integers([4, 4, 4, 8, 8, -1]),
+        integers([64, 64, 64, 64, 64, -1]),
+        np.array([3, 1, 2, 5, 7, 9.0]),
     )
     assert medians == {(4, 64): 2, (8, 64): pytest.approx(6)}

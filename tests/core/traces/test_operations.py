@@ -35,7 +35,7 @@ BEGIN = (
 END = '{"type": "printf", "data": "ended\\n"}\n\n'
 
 
-def said(**maps: object) -> str:
+def output_of(**maps: object) -> str:
     """What it prints of these maps, ``ns`` as a histogram."""
     lines = [
         json.dumps({"type": "hist" if name == "ns" else "map", "data": {f"@{name}": value}})
@@ -82,7 +82,7 @@ def test_bins_are_powers_of_two_nanoseconds() -> None:
     # As bpftrace names them: below 0, 0, 1, and from 2 to 3 and on.
     edges = ((-1, -1), (0, 0), (1, 1), (2, 3), (4, 7), (2**62, 2**63 - 1))
     bins = [{"min": low, "max": high, "count": 1} for low, high in edges]
-    trace = read(said(begun={"read": 6}, ns={"read": bins}, time={"read": 5}), CALLS, 1)
+    trace = read(output_of(begun={"read": 6}, ns={"read": bins}, time={"read": 5}), CALLS, 1)
     assert trace is not None
     low = [("read", 0, 2, 3), ("read", 2, 4, 1), ("read", 4, 8, 1)]
     assert list(trace.latency_rows()) == [*low, ("read", 2**62, 2**63, 1)]
@@ -90,7 +90,7 @@ def test_bins_are_powers_of_two_nanoseconds() -> None:
 
 
 def test_what_has_no_latency_is_said() -> None:
-    text = said(
+    text = output_of(
         begun={"write": 10, "sync": 1},
         queued={"write": 6},
         failed={"sync": 1},
@@ -107,10 +107,10 @@ def test_what_has_no_latency_is_said() -> None:
     assert trace is not None
     assert (trace.without_end, trace.lost, trace.is_cut) == (1, 12, True)
     assert list(trace.summary_rows()) == [("write", 3, 30, 0, 0, 6), ("sync", 1, 2, "", 1, 0)]
-    only_queued = read(said(begun={"read": 2}, queued={"read": 2}), FUNCTIONS, 1)
+    only_queued = read(output_of(begun={"read": 2}, queued={"read": 2}), FUNCTIONS, 1)
     assert only_queued is not None
     assert list(only_queued.summary_rows()) == [("read", 0, 0, 0, 0, 2)]
-    assert read(said(is_on=1, begun={}), CALLS, 1) is None
+    assert read(output_of(is_on=1, begun={}), CALLS, 1) is None
 
 
 @pytest.mark.parametrize(
@@ -121,11 +121,11 @@ def test_what_has_no_latency_is_said() -> None:
         (CALLED[:-400], "no JSON"),
         ("[" * 100_000, "no JSON"),
         ("7", "no JSON"),
-        (said(begun={"read\x1b": 1}), "was not asked"),
-        (said(begun={"read": "many"}), "no whole number"),
-        (said(begun={"read": True}), "no whole number"),
-        (said(ns={"read": [{"min": 1}]}), "not made as it should be"),
-        (said(ns={"read": 7}), "not made as it should be"),
+        (output_of(begun={"read\x1b": 1}), "was not asked"),
+        (output_of(begun={"read": "many"}), "no whole number"),
+        (output_of(begun={"read": True}), "no whole number"),
+        (output_of(ns={"read": [{"min": 1}]}), "not made as it should be"),
+        (output_of(ns={"read": 7}), "not made as it should be"),
         (BEGIN + END + '{"type": "map", "data": 7}', "not made as it should be"),
     ],
 )

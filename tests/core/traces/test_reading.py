@@ -21,14 +21,14 @@ def sample(name: str) -> bytes:
     return (SAMPLES / name).read_bytes()
 
 
-def said(read_parts: ReadParts) -> list[tuple[str, float]]:
+def words_and_weights(read_parts: ReadParts) -> list[tuple[str, float]]:
     return [(part.words, part.weight) for part in read_parts.parts]
 
 
 def test_an_iolog_of_fio_is_the_job_that_wrote_it():
     """rw=randrw, rwmixread=70, bs=8k, size=4m, fsync=8, number_ios=60."""
     read_parts = parts_of(observed(sample("db.v3.iolog")))
-    assert said(read_parts) == [
+    assert words_and_weights(read_parts) == [
         ("Random read, 8 KB in files of 4 MB", 66.7),
         ("Random write, 8 KB in files of 4 MB, flushed", 33.3),
     ]
@@ -50,7 +50,7 @@ def test_strace_follows_files_over_threads_and_interrupted_calls():
     read_parts = parts_of(trace)
     # Two writes of 64 KB, then 8 reads and 8 writes of 8 KB at places, then 8 KB from the start.
     assert trace.count == 2 + 16 + 2
-    assert dict(said(read_parts)) == {
+    assert dict(words_and_weights(read_parts)) == {
         "Random read, 8 KB in files of 128 KB": 40,
         "Random write, 8 KB in files of 128 KB, flushed": 40,
         "Write, 64 KB in files of 128 KB, flushed": 10,
@@ -58,7 +58,7 @@ def test_strace_follows_files_over_threads_and_interrupted_calls():
     }
     by_time = parts_of(trace, "time")
     assert by_time.notes[0].endswith("weighed by time.")
-    assert said(by_time) != said(read_parts)
+    assert words_and_weights(by_time) != words_and_weights(read_parts)
 
 
 def test_what_strace_read_is_kept_nowhere():
@@ -70,7 +70,7 @@ def test_what_strace_read_is_kept_nowhere():
 def test_blkparse_counts_what_was_issued_to_the_device():
     read_parts = parts_of(observed(sample("sda.blkparse")), file_kb=4 * 1024 * 1024)
     # 56 sectors from 223490, and 8 from where these end.
-    assert said(read_parts) == [
+    assert words_and_weights(read_parts) == [
         ("Random write, 32 KB in files of 4 GB, beyond the cache", 50),
         ("Write, 4 KB in files of 4 GB, beyond the cache", 50),
     ]
@@ -92,7 +92,7 @@ def test_biosnoop_with_and_without_queue_times(name, count):
 def test_a_histogram():
     text = "operation,block,file,count\nrandom_read,8k,4g,3000\nwrite,65536,1m,1000\n"
     read_parts = parts_of(observed(text.encode()))
-    assert said(read_parts) == [
+    assert words_and_weights(read_parts) == [
         ("Random read, 8 KB in files of 4 GB", 75),
         ("Write, 64 KB in files of 1 MB", 25),
     ]

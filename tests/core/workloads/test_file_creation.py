@@ -9,7 +9,7 @@ from fsbench_web.core.workloads.file_creation import OUTPUT
 from fsbench_web.studies.models import MeasurementBlock, RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
 from tests.core.workloads.conftest import Measure
-from tests.measured import one
+from tests.measured import measurement_of
 
 REPORT = b"""
 #  fs_mark  -k  -S  0  -n  50000  -s  0  -t  1  -L  1  -l  /m/fsbench.work.log  -d  /m/fsbench.work
@@ -86,12 +86,12 @@ def test_a_report_without_a_row_is_refused() -> None:
 def test_it_measures_rate_and_load(measure: Measure, filesystem: str) -> None:
     run = measure(filesystem, "file-creation-small")
     assert run.state == RunState.DONE, run.reason
-    rate = one(run, test="file_creation")
+    rate = measurement_of(run, test="file_creation")
     assert rate.artefact is not None
     assert rate.line is not None
     line = artefact_bytes(rate.artefact).decode().splitlines()[rate.line - 1]
     assert f" {rate.value:.1f} " in line
-    load = one(run, test="file_creation_cpu_load")
+    load = measurement_of(run, test="file_creation_cpu_load")
     assert (load.unit, 0 < load.value <= 110) == ("% CPU", True)
 
 

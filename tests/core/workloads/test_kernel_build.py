@@ -9,7 +9,7 @@ from fsbench_web.studies.models import MeasurementBlock, RunState
 from fsbench_web.studies.published.data import published_studies
 from fsbench_web.studies.scores.ingest import artefact_bytes
 from tests.core.workloads.conftest import Measure
-from tests.measured import one
+from tests.measured import measurement_of
 
 
 @pytest.fixture(autouse=True)
@@ -66,14 +66,14 @@ def test_it_times_each_step(measure: Measure, filesystem: str, changes: dict[str
     run = measure(filesystem, "kernel-build-small", **changes)
     assert run.state == RunState.DONE, run.reason
     for test in ("copy", "make_all", "make_clean", "remove"):
-        real = one(run, test=f"{test}_real")
+        real = measurement_of(run, test=f"{test}_real")
         assert real.load == f"files={changes.get('files', 20)}"
         assert real.unit == "s"
         assert real.artefact is not None
         assert real.line is not None
         line = artefact_bytes(real.artefact).decode().splitlines()[real.line - 1]
         assert f'"{real.value:.6f}"' in line
-    assert one(run, test="make_all_cpu").value > 0
+    assert measurement_of(run, test="make_all_cpu").value > 0
 
 
 @pytest.mark.django_db

@@ -20,7 +20,7 @@ from runner.executors.local import LocalExecutor
 from runner.host import blockdev, checks, signatures
 from runner.host.luns import read_luns
 from runner.worker import Host
-from tests.measured import one
+from tests.measured import measurement_of
 from tests.runner.conftest import SMALL, sparse_lun, tool, write_luns, write_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
@@ -112,7 +112,7 @@ def test_the_whole_device_is_written_once_and_told_on_the_way(
     assert run.state == RunState.DONE, run.reason
     assert phases(run) == ["precondition", "mkfs", "mount", "benchmark", "sync", "unmount"]
     assert allocated(tmp_path) >= 63 * MIB
-    (dd,) = [line for line in kept(run) if line["phase"] == "precondition"]
+    (dd,) = [line for line in commands_of(run) if line["phase"] == "precondition"]
     assert f"{63 * MIB} bytes" in dd["stderr"]
     assert "\r" not in dd["stderr"]
 
@@ -123,7 +123,7 @@ def test_the_file_system_is_filled_with_files(
     run = carry_out(prepared(fill_percent=50), host)
     assert run.state == RunState.DONE, run.reason
     assert phases(run) == ["mkfs", "mount", "fill", "benchmark", "sync", "unmount"]
-    (fill,) = [line for line in kept(run) if line["phase"] == "fill"]
+    (fill,) = [line for line in commands_of(run) if line["phase"] == "fill"]
     assert fill["argv"] == ["fsbench-agent", "--fill", "50", "/mnt/fsbench/fsbench.fill"]
     words = fill["stdout"].split()
     assert words[1] == "files"
@@ -143,7 +143,7 @@ def test_a_file_system_without_room_left_is_said_so(
     assert not MeasurementBlock.objects.exists()
 
 
-def kept(run: Run) -> list[dict[str, object]]:
+def commands_of(run: Run) -> list[dict[str, object]]:
     text = ingest.artefact_bytes(run.artefacts.get(name="commands.jsonl")).decode()
     return [json.loads(line) for line in text.splitlines()]
 
@@ -154,9 +154,9 @@ def test_mkfs_and_mount_are_measured_and_lead_back_to_their_line(
 ) -> None:
     run = carry_out(prepared(filesystem, fill_percent=1), host)
     assert run.state == RunState.DONE, run.reason
-    lines = kept(run)
+    lines = commands_of(run)
     for test in ("mkfs", "mount"):
-        measured = one(run, test=test)
+        measured = measurement_of(run, test=test)
         assert measured.unit == "s"
         assert measured.record_size_kb is None
         assert 0.0005 < measured.value < 20
@@ -303,7 +303,7 @@ def test_it_is_aged_and_what_that_did_is_kept(
         *("mkfs", "mount", "fill", "layout", "unmount", "mount", "benchmark", "sync", "layout"),
         "unmount",
     ]
-    (fill,) = [line for line in kept(run) if line["phase"] == "fill"]
+    (fill,) = [line for line in commands_of(run) if line["phase"] == "fill"]
     assert "% of the file system in use" in fill["stdout"]
     before, after = run.conditions["layout"]["before"], run.conditions["layout"]["after"]
     assert before["files"] > 10

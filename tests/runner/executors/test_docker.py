@@ -34,7 +34,7 @@ from runner.host.luns import read_luns
 from runner.host.tuning import processors
 from runner.plan import RunPlan, plan_run
 from runner.worker import Host
-from tests.measured import measured, one
+from tests.measured import measured, measurement_of
 from tests.runner.conftest import LONG, write_luns, written_on
 from tests.runner.executors.silence import SILENT_AFTER_S, Connection
 from tests.services.dockerd import Dockerd, docker_daemon
@@ -693,7 +693,7 @@ def test_a_lun_is_prepared_inside_the_container_too(
     assert [command["phase"] for command in run.commands] == [
         *("discard", "precondition", "mkfs", "mount", "fill", "benchmark", "sync", "unmount")
     ]
-    assert one(run, test="mkfs").value > 0
+    assert measurement_of(run, test="mkfs").value > 0
 
 
 def test_the_image_is_named_with_its_digest(

@@ -11,7 +11,7 @@ from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.models import Run, Series, Study
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
-from tests.measured import finished_run, measured, one
+from tests.measured import finished_run, measured, measurement_of
 
 
 def value(number: float, load: str, *, sizes: tuple[int, int] | None = None) -> ParsedValue:
@@ -63,8 +63,8 @@ def test_the_same_cell_at_two_loads_is_two_measurements(series: Series) -> None:
 def test_interval_samples_are_kept(series: Series) -> None:
     sampled = ParsedValue("tput", None, None, 3.0, "MB/s", 1, samples=(1.5, 4.5))
     run = finished(series, sampled, value(1, "jobs=1"))
-    assert one(run, test="tput").samples == [1.5, 4.5]
-    assert one(run, load="jobs=1").samples is None
+    assert measurement_of(run, test="tput").samples == [1.5, 4.5]
+    assert measurement_of(run, load="jobs=1").samples is None
 
 
 def test_loads_are_in_the_order_of_their_numbers() -> None:
