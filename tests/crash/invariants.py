@@ -46,12 +46,12 @@ def _assert_nothing_is_left(lab: Lab) -> None:
     number = blockdev.device_number(devices[0])
     deadline = time.monotonic() + SETTLE_S
 
-    def left() -> list[str]:
+    def leftovers() -> list[str]:
         mounts = [mount.point for mount in blockdev.all_mounts() if number in mount.numbers]
         return lab.containers() + lab.agents() + mounts
 
-    while not holds(lambda: not left()):
-        assert time.monotonic() < deadline, left()
+    while not holds(lambda: not leftovers()):
+        assert time.monotonic() < deadline, leftovers()
 
 
 def _assert_its_numbers_are_whole(run: Run) -> None:

@@ -62,7 +62,7 @@ def new_site(
             connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-class Kept:
+class BackedUpSite:
     """A site with data and runs that are not over, and its backup."""
 
     def __init__(self, site: Site, folder: Path) -> None:
@@ -83,8 +83,8 @@ class Kept:
 
 
 @pytest.fixture(scope="module")
-def backup(new_site: Callable[[], Site], tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    return Kept(new_site(), tmp_path_factory.mktemp("kept") / "backup")
+def backup(new_site: Callable[[], Site], tmp_path_factory: pytest.TempPathFactory) -> BackedUpSite:
+    return BackedUpSite(new_site(), tmp_path_factory.mktemp("kept") / "backup")
 
 
 def manifest_of(folder: Path) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def manifest_of(folder: Path) -> dict[str, Any]:
 
 
 def test_what_was_backed_up_comes_back(
-    backup: Kept, new_site: Callable[[], Site], tmp_path: Path
+    backup: BackedUpSite, new_site: Callable[[], Site], tmp_path: Path
 ) -> None:
     assert backup.content["scores"]
     assert backup.content["raw"]
@@ -151,7 +151,7 @@ def test_what_was_backed_up_comes_back(
 
 
 def test_nothing_is_begun_after_a_restore_that_broke_off(
-    backup: Kept, new_site: Callable[[], Site], tmp_path: Path
+    backup: BackedUpSite, new_site: Callable[[], Site], tmp_path: Path
 ) -> None:
     """The database is there, with runs that wait; whoever starts the worker then erases no disk."""
     folder = backup.copy(tmp_path / "broken-off")
@@ -168,7 +168,7 @@ def test_nothing_is_begun_after_a_restore_that_broke_off(
 
 
 def test_a_restore_that_is_killed_behind_its_commit_leaves_no_queue(
-    backup: Kept, new_site: Callable[[], Site]
+    backup: BackedUpSite, new_site: Callable[[], Site]
 ) -> None:
     other = new_site()
     done = other.try_steps(f"killed_behind_loading {backup.folder}")
@@ -179,7 +179,7 @@ def test_a_restore_that_is_killed_behind_its_commit_leaves_no_queue(
 
 
 @pytest.mark.parametrize("new_site", ["sqlite"], indirect=True)
-def test_who_has_sqlites_file_open_is_noticed(backup: Kept) -> None:
+def test_who_has_sqlites_file_open_is_noticed(backup: BackedUpSite) -> None:
     """As a worker has that nobody stopped, whatever its user and container."""
     (file,) = backup.site.folder.glob("*.sqlite3")
     with closing(sqlite3.connect(file)) as worker:
@@ -194,7 +194,7 @@ def test_who_has_sqlites_file_open_is_noticed(backup: Kept) -> None:
 @pytest.mark.parametrize(
     "new_site", [pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
 )
-def test_who_is_connected_as_another_role_is_noticed(backup: Kept) -> None:
+def test_who_is_connected_as_another_role_is_noticed(backup: BackedUpSite) -> None:
     """PostgreSQL tells a role little of the connections of others, and not what they are."""
     url = backup.site.environment["DATABASE_URL"]
     variables = backup.site.environment
@@ -221,7 +221,7 @@ read _ <{1}/joined
     "new_site", [pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
 )
 def test_who_connects_while_it_loads_is_noticed_before_anything_is_replaced(
-    backup: Kept, tmp_path: Path
+    backup: BackedUpSite, tmp_path: Path
 ) -> None:
     for name in ("loaded", "joined"):
         os.mkfifo(tmp_path / name)
@@ -277,7 +277,7 @@ yes 'SELECT 1;' | head -n 1000000
     ids=["no tool", "another format", "cut", "refused"],
 )
 def test_nothing_is_lost_where_the_dump_cannot_be_loaded(
-    backup: Kept, tmp_path: Path, script: str, says: str
+    backup: BackedUpSite, tmp_path: Path, script: str, says: str
 ) -> None:
     database = backup.site.try_to("restore", str(backup.folder)).stderr.strip().rpartition(" ")[2]
     variables = backup.site.environment
@@ -296,7 +296,7 @@ def test_nothing_is_lost_where_the_dump_cannot_be_loaded(
 
 
 @pytest.mark.parametrize("new_site", ["sqlite"], indirect=True)
-def test_nothing_is_lost_where_there_is_no_room(backup: Kept, tmp_path: Path) -> None:
+def test_nothing_is_lost_where_there_is_no_room(backup: BackedUpSite, tmp_path: Path) -> None:
     other = tmp_path / "large"
     (dump,) = backup.copy(other).glob("database.*")
     with sqlite3.connect(dump) as database:
@@ -350,7 +350,7 @@ on_one = pytest.mark.parametrize("new_site", ["sqlite"], indirect=True)
 
 @on_one
 def test_a_damaged_backup_is_refused_before_anything_is_lost(
-    backup: Kept, refusal: Callable[[Path], str], tmp_path: Path
+    backup: BackedUpSite, refusal: Callable[[Path], str], tmp_path: Path
 ) -> None:
     folder = backup.copy(tmp_path / "damaged")
     (dump,) = folder.glob("database.*")
@@ -366,7 +366,7 @@ def test_a_damaged_backup_is_refused_before_anything_is_lost(
 
 @on_one
 def test_a_backup_of_a_later_version_is_refused(
-    backup: Kept, refusal: Callable[[Path], str], tmp_path: Path
+    backup: BackedUpSite, refusal: Callable[[Path], str], tmp_path: Path
 ) -> None:
     folder = backup.copy(tmp_path / "later")
     manifest = manifest_of(folder)
@@ -387,7 +387,7 @@ def test_a_backup_of_a_later_version_is_refused(
     ids=str,
 )
 def test_a_manifest_that_makes_no_sense_is_refused(
-    backup: Kept, refusal: Callable[[Path], str], tmp_path: Path, change: dict[str, object]
+    backup: BackedUpSite, refusal: Callable[[Path], str], tmp_path: Path, change: dict[str, object]
 ) -> None:
     folder = backup.copy(tmp_path / "odd")
     (folder / "manifest.json").write_text(json.dumps(manifest_of(folder) | change))
@@ -397,7 +397,7 @@ def test_a_manifest_that_makes_no_sense_is_refused(
 @on_one
 @pytest.mark.parametrize("text", ['"a text"', "[]", "[" * 100_000, "nothing"], ids=len)
 def test_a_manifest_of_another_kind_is_refused(
-    backup: Kept, refusal: Callable[[Path], str], tmp_path: Path, text: str
+    backup: BackedUpSite, refusal: Callable[[Path], str], tmp_path: Path, text: str
 ) -> None:
     folder = backup.copy(tmp_path / "another")
     (folder / "manifest.json").write_text(text)
@@ -406,7 +406,7 @@ def test_a_manifest_of_another_kind_is_refused(
 
 @on_one
 def test_a_manifest_that_names_two_databases_is_refused(
-    backup: Kept, refusal: Callable[[Path], str], tmp_path: Path
+    backup: BackedUpSite, refusal: Callable[[Path], str], tmp_path: Path
 ) -> None:
     folder = backup.copy(tmp_path / "two")
     shutil.copyfile(folder / "database.sqlite3", folder / "database.dump")
@@ -438,7 +438,7 @@ def test_a_stack_whose_restore_failed_says_that_it_is_stopped(tmp_path: Path, fa
 
 @on_one
 def test_a_disk_that_is_full_behind_the_loading_is_a_sentence(
-    backup: Kept, refusal: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
+    backup: BackedUpSite, refusal: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full() -> dict[str, int]:
         raise OperationalError("database or disk is full")
@@ -454,7 +454,7 @@ def test_a_disk_that_is_full_behind_the_loading_is_a_sentence(
 
 @pytest.mark.parametrize("new_site", ["sqlite"], indirect=True)
 def test_a_backup_for_which_there_is_no_room_is_refused_and_leaves_nothing(
-    backup: Kept, tmp_path: Path
+    backup: BackedUpSite, tmp_path: Path
 ) -> None:
     done = backup.site.try_to("backup", str(tmp_path / "large"), largest_file=1 << 18)
     assert done.returncode == 1

@@ -7,7 +7,7 @@ from tests.services.bare_root import BareRoot, kept_root
 from tests.services.image import cache_folder, digest_of
 
 
-def _kept() -> Path:
+def _archive() -> Path:
     """Of these requirements, in a root of the same packages."""
     made_of = digest_of("requirements.txt", "deploy/environment.sh")
     return cache_folder() / f"environment-{made_of}-{kept_root().stem}.tar"
@@ -15,18 +15,18 @@ def _kept() -> Path:
 
 def load_environment(root: BareRoot, checkout: str) -> None:
     """Where none is kept, nothing: `make run` makes it."""
-    if _kept().exists():
-        with _kept().open() as tar:
+    if _archive().exists():
+        with _archive().open() as tar:
             root.run(["tar", "-C", checkout, "-xf", "-"], stdin=tar)
 
 
 def keep_environment(root: BareRoot, checkout: str) -> None:
-    if _kept().exists():
+    if _archive().exists():
         return
     root.run(["tar", "-C", checkout, "-cf", "/root/environment.tar", ".venv"])
-    unfinished = _kept().with_suffix(".part")
+    unfinished = _archive().with_suffix(".part")
     shutil.move(root.folder / "root/environment.tar", unfinished)
-    unfinished.rename(_kept())
+    unfinished.rename(_archive())
     archives = sorted(
         cache_folder().glob("environment-*.tar"), key=lambda path: path.stat().st_mtime
     )

@@ -15,7 +15,7 @@ from tests.services.image import RUNNER_PARTS, cache_folder, digest_of
 IMAGE, KEPT = "fsbench-runner:local", "kept-layers"
 
 
-def _kept() -> Path:
+def _stored_layers() -> Path:
     return cache_folder() / f"layers-{digest_of(*RUNNER_PARTS)}"
 
 
@@ -34,7 +34,7 @@ def environment(root: BareRoot) -> dict[str, str]:
 
 def layers() -> Path | None:
     """What a daemon begins with; None where no walk has made it."""
-    return _kept() if _kept().exists() else None
+    return _stored_layers() if _stored_layers().exists() else None
 
 
 def forget_image(root: BareRoot) -> None:
@@ -47,8 +47,8 @@ def forget_image(root: BareRoot) -> None:
 
 def keep_layers(data: Path) -> None:
     """For the next time, of a daemon that has ended and forgot its image."""
-    if _kept().exists():
+    if _stored_layers().exists():
         return
-    store_of(data, _kept())
+    store_of(data, _stored_layers())
     for old in sorted(cache_folder().glob("layers-*"), key=lambda path: path.stat().st_mtime)[:-2]:
         shutil.rmtree(old) if old.is_dir() else old.unlink()

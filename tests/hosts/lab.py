@@ -74,7 +74,7 @@ class Hosts:
         """
         deadline = time.monotonic() + timeout_s
         while Worker.objects.filter(name__in=self.names).count() < len(self.names):
-            assert time.monotonic() < deadline, self.said()
+            assert time.monotonic() < deadline, self.logs_and_states()
             for worker in self.workers:
                 if worker.process.poll() is not None and "connection timeout" in worker.tail():
                     worker.log.write_text("")
@@ -94,18 +94,20 @@ class Hosts:
         while not holds(condition):
             for worker in self.workers:
                 assert worker.process.poll() is None, worker.tail()
-            assert time.monotonic() - began < timeout_s, self.said()
+            assert time.monotonic() - began < timeout_s, self.logs_and_states()
         return time.monotonic() - began
 
     def wait_for(self, run: Run, state: RunState, timeout_s: float = 120) -> float:
         def is_there() -> bool:
             run.refresh_from_db()
-            assert not run.has_ended or run.state == state, f"{run.reason}\n{self.said()}"
+            assert not run.has_ended or run.state == state, (
+                f"{run.reason}\n{self.logs_and_states()}"
+            )
             return run.state == state
 
         return self.wait_until(is_there, timeout_s)
 
-    def said(self) -> str:
+    def logs_and_states(self) -> str:
         states = Run.objects.order_by("id").values_list("id", "state", "phase", "reason")
         return "\n".join([*(worker.tail(8) for worker in self.workers), str(list(states))])
 

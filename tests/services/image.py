@@ -50,7 +50,7 @@ def _stack_store() -> Path:
     return cache_folder() / f"stack-store-{digest_of(*RUNNER_PARTS, *STACK_PARTS)}"
 
 
-def _kept(kind: str, parts: tuple[str, ...]) -> Path:
+def _archive_of(kind: str, parts: tuple[str, ...]) -> Path:
     return cache_folder() / f"{kind}-{digest_of(*parts)}.tar"
 
 
@@ -61,7 +61,7 @@ def build_runner_image(docker_host: str) -> str:
     """
     if runner_store() is not None and _has(docker_host, IMAGE):
         return IMAGE
-    archive = _kept("runner", RUNNER_PARTS)
+    archive = _archive_of("runner", RUNNER_PARTS)
     build = [str(ROOT / "runner/image/build"), "--without-registry", IMAGE]
     _load_or_build(docker_host, archive, build, [IMAGE])
     _make_store(_runner_store(), archive)
@@ -99,9 +99,9 @@ def build_stack_images(docker_host: str) -> None:
     """
     build = [str(ROOT / "deploy/build")]
     if stack_store() is None or not _has(docker_host, *STACK_IMAGES):
-        archive = _kept("stack", STACK_PARTS)
+        archive = _archive_of("stack", STACK_PARTS)
         _load_or_build(docker_host, archive, build, STACK_IMAGES)
-        benchmark = _kept("runner", RUNNER_PARTS)
+        benchmark = _archive_of("runner", RUNNER_PARTS)
         if benchmark.exists():
             _make_store(_stack_store(), benchmark, archive)
     with _only_one() as folder:

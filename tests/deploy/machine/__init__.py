@@ -55,7 +55,7 @@ class Machine:
     def run(self, *argv: str, stdin: str = "") -> str:
         return self.docker("exec", "-i", NAME, *argv, stdin=stdin.encode())
 
-    def says(self, *argv: str) -> str:
+    def try_run(self, *argv: str) -> str:
         """The same, whether or not it succeeds: `systemctl is-active` fails to say *inactive*."""
         done = subprocess.run(
             ["docker", "exec", NAME, *argv], env=self.environment, capture_output=True, text=True
@@ -63,7 +63,7 @@ class Machine:
         return done.stdout.strip()
 
     def property(self, unit: str, name: str) -> str:
-        return self.says("systemctl", "show", "--value", "--property", name, unit)
+        return self.try_run("systemctl", "show", "--value", "--property", name, unit)
 
     def boot(self) -> None:
         self.docker("network", "create", "--subnet", self.subnet, NAME)
@@ -86,7 +86,7 @@ class Machine:
         self.wait_until(self.has_booted)
 
     def has_booted(self) -> bool:
-        return self.says("systemctl", "is-system-running") in ("running", "degraded")
+        return self.try_run("systemctl", "is-system-running") in ("running", "degraded")
 
     def install(self) -> None:
         """PostgreSQL and Redis with passwords; then fsbench, as docs/deployment.md says."""
@@ -137,20 +137,20 @@ class Machine:
         while not condition():
             if time.monotonic() > deadline:
                 raise ServiceFailed(
-                    self.says("systemctl", "--no-pager", "--failed", "status", "fsbench-*")
+                    self.try_run("systemctl", "--no-pager", "--failed", "status", "fsbench-*")
                     + self.journal("--lines", "60")
                 )
             time.sleep(0.2)
 
     def journal(self, *argv: str) -> str:
-        return self.says("journalctl", "--no-pager", "--output", "cat", *argv)
+        return self.try_run("journalctl", "--no-pager", "--output", "cat", *argv)
 
     def administrator(self) -> Person:
         """Signed in with the password that the preparation printed."""
         return first_sign_in(self.address, self.journal("--unit", "fsbench-prepare"))
 
     def remove(self) -> None:
-        self.says("systemctl", "stop", "fsbench-worker")  # it gives its loop device back
+        self.try_run("systemctl", "stop", "fsbench-worker")  # it gives its loop device back
         for argv in (("rm", "--force", "--volumes", NAME), ("network", "rm", NAME)):
             subprocess.run(["docker", *argv], env=self.environment, capture_output=True)
 
