@@ -35,12 +35,12 @@ def search(guest_spec: MakeSpec, ann: User) -> Callable[..., list[Run]]:
         announced(
             kernels=[{**NEW, "name": f"k{version}", "version": version} for version in VERSIONS]
         )
-        return submit(guest_spec(**wanted(**race)), "disk1", ann)
+        return submit(guest_spec(**spec_values(**race)), "disk1", ann)
 
     return make
 
 
-def wanted(**race: Any) -> dict[str, Any]:
+def spec_values(**race: Any) -> dict[str, Any]:
     return {
         "configurations": (ConfigurationSpec("ext4", {}, "none"),),
         "guest": GuestSpec(KERNELS),
@@ -194,7 +194,7 @@ def test_what_emulated_guests_found_never_stands_alone(
     """The sentence that may be quoted says what it is worth, and so does the page meanwhile."""
     kernels = [{**NEW, "name": f"k{version}", "version": version} for version in VERSIONS]
     announced(kernels=kernels, accelerator="emulated")
-    submit(guest_spec(**wanted()), "disk1", ann)
+    submit(guest_spec(**spec_values()), "disk1", ann)
     client.force_login(ann)
     address = f"/jobs/{Race.objects.get().job_id}/"
     assert (
@@ -213,7 +213,9 @@ def test_what_is_refused(guest_spec: MakeSpec, worker: object) -> None:
     two = (ConfigurationSpec("ext4", {}, "none"), ConfigurationSpec("xfs", {}, "none"))
     with pytest.raises(JobRefused) as refused:
         planned(
-            guest_spec(**wanted() | {"configurations": two, "guest": GuestSpec(("debian-6.1",))})
+            guest_spec(
+                **spec_values() | {"configurations": two, "guest": GuestSpec(("debian-6.1",))}
+            )
         )
     problems = refused.value.by_part["race"]
     assert problems == [
@@ -221,5 +223,5 @@ def test_what_is_refused(guest_spec: MakeSpec, worker: object) -> None:
         "A change is looked for in one configuration, not 2: choose one.",
     ]
     with pytest.raises(JobRefused) as refused:
-        planned(guest_spec(**wanted(runs=4) | {"guest": GuestSpec(("debian-6.1", "own-2.6"))}))
+        planned(guest_spec(**spec_values(runs=4) | {"guest": GuestSpec(("debian-6.1", "own-2.6"))}))
     assert "takes 6 to 2000 runs" in refused.value.by_part["race"][0]

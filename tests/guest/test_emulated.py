@@ -70,21 +70,24 @@ def mixed(four: list[Run], db: None) -> list[Run]:
     return copy.deepcopy(four)
 
 
-def shown(spec: ComparisonSpec) -> list[tuple[str, float]]:
+def scores_of(spec: ComparisonSpec) -> list[tuple[str, float]]:
     return [(row.contender, row.score) for table in delta_tables(spec) for row in table.rows]
 
 
 @pytest.mark.usefixtures("mixed")
 def test_emulated_results_are_left_out_beside_real_ones_and_counted() -> None:
-    assert shown(WRITE) == [("xfs", 900.0), ("ext4", 1000.0)]
+    assert scores_of(WRITE) == [("xfs", 900.0), ("ext4", 1000.0)]
     result = comparison(WRITE)
     assert len(result.left_out) == 2
     assert result.emulated is not None
     assert result.emulated.sentence == (
         "2 emulated series are left out: emulated results are for function, not for speed."
     )
-    assert shown(replace(WRITE, emulated="out")) == shown(WRITE)
-    assert shown(replace(WRITE, by="configuration")) == [("xfs_none", 900.0), ("ext4_none", 1000.0)]
+    assert scores_of(replace(WRITE, emulated="out")) == scores_of(WRITE)
+    assert scores_of(replace(WRITE, by="configuration")) == [
+        ("xfs_none", 900.0),
+        ("ext4_none", 1000.0),
+    ]
 
 
 @pytest.mark.usefixtures("mixed")
@@ -107,7 +110,7 @@ def test_they_are_shown_when_asked_for_and_never_silently() -> None:
     assert "emulated" in verdict.reasons
     summary = findings.findings_by_test(tables).summary
     assert "beside real ones" in summary[0].text
-    assert shown(replace(WRITE, emulated="only")) == [("jfs", 100.0), ("ext4", 5000.0)]
+    assert scores_of(replace(WRITE, emulated="only")) == [("jfs", 100.0), ("ext4", 5000.0)]
 
 
 def test_where_there_is_nothing_else_they_are_shown_flagged(measured: Callable[..., Run]) -> None:
@@ -118,15 +121,15 @@ def test_where_there_is_nothing_else_they_are_shown_flagged(measured: Callable[.
     assert result.tables[0].common_flags == ("emulated",)
     assert result.emulated is not None
     assert result.emulated.sentence.startswith("Everything shown was emulated")
-    assert shown(replace(WRITE, studies=("small",), emulated="out")) == []
+    assert scores_of(replace(WRITE, studies=("small",), emulated="out")) == []
 
 
 def test_guests_with_kvm_are_real_and_told_apart(measured: Callable[..., Run]) -> None:
     measured("ext4", 1000.0, None)
     measured("ext4", 900.0, "kvm")
     spec = replace(WRITE, by="machine")
-    assert shown(spec) == [("guest-kvm-1-gib-2-cpus", 900.0), ("own", 1000.0)]
-    assert shown(replace(WRITE, machines=("own",))) == [("ext4", 1000.0)]
+    assert scores_of(spec) == [("guest-kvm-1-gib-2-cpus", 900.0), ("own", 1000.0)]
+    assert scores_of(replace(WRITE, machines=("own",))) == [("ext4", 1000.0)]
     by_configuration = delta_tables(replace(WRITE, by="configuration"))[0].rows
     assert len({row.contender for row in by_configuration}) == 2
     assert comparison(spec).emulated is None
@@ -274,9 +277,9 @@ def test_a_choice_that_nothing_passes_is_an_empty_comparison(
 ) -> None:
     measured("ext4", 1000.0, None)
     assert client.get(path, {"emulated": "only", "by": by}).status_code == 200
-    assert shown(replace(WRITE, emulated="only", by=by)) == []
+    assert scores_of(replace(WRITE, emulated="only", by=by)) == []
 
 
 def test_what_is_emulated_alone_can_be_left_out_too(measured: Callable[..., Run]) -> None:
     measured("jfs", 100.0, "emulated")
-    assert shown(replace(WRITE, emulated="out")) == []
+    assert scores_of(replace(WRITE, emulated="out")) == []
