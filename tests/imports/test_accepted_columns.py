@@ -61,14 +61,14 @@ def file(api: Client) -> ImportFile:
     work()
     uploaded = ImportFile.objects.get()
     says = {**COLUMNS, "columns": {"test": 0, "value": 2, "unit": 3}, "name": "the third"}
-    assert say(api, uploaded, says) == 200
+    assert put_columns(api, uploaded, says) == 200
     work()
     row = Import.objects.get()
     assert (row.state, row.report["large"]) == (ImportState.PREVIEWED, True)
     return uploaded
 
 
-def say(api: Client, file: ImportFile, columns: dict[str, Any]) -> int:
+def put_columns(api: Client, file: ImportFile, columns: dict[str, Any]) -> int:
     address = f"/api/v1/imports/{file.import_of_id}/files/{file.pk}/columns"
     return api.put(address, columns, content_type="application/json").status_code
 
@@ -89,8 +89,8 @@ def test_columns_that_come_behind_accepting_change_nothing(
 
     monkeypatch.setattr(mappings, "apply", late)
     status = {
-        "program": lambda: say(api, file, {**COLUMNS, "name": "the second"}),
-        "kept by a program": lambda: say(api, file, {"kept": saved.pk}),
+        "program": lambda: put_columns(api, file, {**COLUMNS, "name": "the second"}),
+        "kept by a program": lambda: put_columns(api, file, {"kept": saved.pk}),
         "page": lambda: signed_in.post(address, {**FORM, "name": "the second"}).status_code,
         "kept by the page": lambda: signed_in.post(address, {"use": saved.pk}).status_code,
     }[way]()
@@ -105,7 +105,7 @@ def test_columns_that_come_before_accepting_are_previewed_first(
     file: ImportFile, api: Client, monkeypatch: Any
 ) -> None:
     row = Import.objects.get()
-    assert say(api, file, COLUMNS) == 200
+    assert put_columns(api, file, COLUMNS) == 200
     queue.accept(row, User.objects.get())
     work()
     assert Import.objects.get().state == ImportState.PREVIEWED
@@ -133,10 +133,10 @@ def test_a_preview_that_another_window_made_old_is_not_stored(
     work()
     file = ImportFile.objects.get()
     where = f"/imports/{file.import_of_id}/"
-    assert say(api, file, {**COLUMNS, "columns": {"test": 0, "value": 2, "unit": 3}}) == 200
+    assert put_columns(api, file, {**COLUMNS, "columns": {"test": 0, "value": 2, "unit": 3}}) == 200
     work()
     older = shown_columns(signed_in, where)
-    assert say(api, file, COLUMNS) == 200
+    assert put_columns(api, file, COLUMNS) == 200
     work()
     form = {"study": "Elsewhere", f"take-{file.pk}": "1"}
     for step in ("check", "commit"):
@@ -183,11 +183,11 @@ def test_words_for_not_measured_are_said_on_the_page_of_columns(
 
 
 def test_programs_say_them_too(file: ImportFile, api: Client) -> None:
-    assert say(api, file, {**COLUMNS, "not_measured": ["timeout"]}) == 200
+    assert put_columns(api, file, {**COLUMNS, "not_measured": ["timeout"]}) == 200
     file.refresh_from_db()
     assert file.mapping is not None
     assert file.mapping["not_measured"] == ["timeout"]
     work()
-    assert say(api, file, {**COLUMNS, "not_measured": ["3"]}) == 422
-    assert say(api, file, {**COLUMNS, "not_measured": ["x" * 61]}) == 422
-    assert say(api, file, {**COLUMNS, "not_measured": ["x"] * 21}) == 422
+    assert put_columns(api, file, {**COLUMNS, "not_measured": ["3"]}) == 422
+    assert put_columns(api, file, {**COLUMNS, "not_measured": ["x" * 61]}) == 422
+    assert put_columns(api, file, {**COLUMNS, "not_measured": ["x"] * 21}) == 422

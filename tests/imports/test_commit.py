@@ -151,7 +151,7 @@ def test_the_same_file_imported_many_times_at_once_is_stored_once(sample: Sample
 
 @pytest.mark.django_db(transaction=True)
 def test_repeats_imported_at_once_are_numbered_and_scored_together() -> None:
-    def put(number: int) -> int:
+    def import_table(number: int) -> int:
         try:
             rows = (f"write,4,{size},{100 + number},KB/s" for size in (64, 128))
             return len(do((f"{number}.csv", table(*rows))).runs)
@@ -159,7 +159,7 @@ def test_repeats_imported_at_once_are_numbered_and_scored_together() -> None:
             connection.close()
 
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(put, range(8))) == [1] * 8
+        assert list(pool.map(import_table, range(8))) == [1] * 8
     assert sorted(Run.objects.values_list("repeat", flat=True)) == list(range(1, 9))
     score = Score.objects.get(category="total_average")
     assert (score.repeats, score.value) == (8, 103.5)

@@ -20,7 +20,7 @@ SAMPLES = Path(__file__).parents[1] / "core/formats/samples"
 CELLS = [(record, size) for size in (64, 128, 256, 512) for record in (4, 8, 16, 32, 64)]
 
 
-def put(name: str, data: bytes, configuration: str = "ext4") -> int:
+def import_run(name: str, data: bytes, configuration: str = "ext4") -> int:
     """The run that a file became, or was added to."""
     result = import_files(
         [(name, data)], study="Lab", filesystem="ext4", configuration=configuration, user=None
@@ -49,11 +49,11 @@ def test_a_further_repeat_changes_the_flags_of_those_before(
     most_kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(existing_runs, "MOST_KEPT", most_kept)
-    first = put("a.csv", repeat_of(1, odd=1.15))
-    second = put("b.csv", repeat_of(1.001))
+    first = import_run("a.csv", repeat_of(1, odd=1.15))
+    second = import_run("b.csv", repeat_of(1.001))
     assert flags_of(first) == [None] * 20  # of two nobody knows which is odd
     for number in range(2, 6):
-        put(f"{number}.csv", repeat_of(1 + number / 1000))
+        import_run(f"{number}.csv", repeat_of(1 + number / 1000))
     assert flags_of(first) == [None] * 19 + [["outlier"]]
     assert flags_of(second) == [None] * 20
     at_import = judged_now()
@@ -62,10 +62,10 @@ def test_a_further_repeat_changes_the_flags_of_those_before(
 
 def test_a_further_part_of_a_run_is_judged_with_what_the_run_has() -> None:
     lines = repeat_of(1).splitlines()
-    first = put("a.csv", b"\n".join(lines[:11]))
-    second = put("b.csv", b"\n".join([lines[0], *lines[11:]]))
+    first = import_run("a.csv", b"\n".join(lines[:11]))
+    second = import_run("b.csv", b"\n".join([lines[0], *lines[11:]]))
     assert first == second
-    put("c.csv", repeat_of(1.1))
+    import_run("c.csv", repeat_of(1.1))
     at_import = judged_now()
     assert judged_again() == at_import
     assert Run.objects.count() == 2
@@ -78,13 +78,13 @@ def test_what_the_clock_of_postmark_limits_is_flagged_at_once(others: tuple[str,
         import_files(
             [(name, data)], study="Lab", filesystem="ext4", configuration="ext4", user=None
         )
-    run = put("a.txt", (SAMPLES / "postmark-1.51.txt").read_bytes())
+    run = import_run("a.txt", (SAMPLES / "postmark-1.51.txt").read_bytes())
     assert set(map(str, flags_of(run))) == {"['clock']"}
 
 
 def test_postmark_of_before_is_judged_again() -> None:
-    put("a.txt", (SAMPLES / "postmark-1.51.txt").read_bytes())
-    put("a.csv", repeat_of(1), configuration="ext4_noatime")
+    import_run("a.txt", (SAMPLES / "postmark-1.51.txt").read_bytes())
+    import_run("a.csv", repeat_of(1), configuration="ext4_noatime")
     assert not rejudging.waiting().exists()
     migration = importlib.import_module("fsbench_web.studies.migrations.0045_postmark_judged_again")
     migration.judge_again(apps, None)

@@ -29,7 +29,7 @@ def stored(client: Client, study: str) -> Import:
     return Import.objects.latest("id")
 
 
-def asked(client: Client, address: str) -> tuple[str, dict]:
+def page_and_file(client: Client, address: str) -> tuple[str, dict]:
     """The page of a preview, and its one file as the API says it."""
     page = client.get(address).content.decode()
     return page, client.get(f"/api/v1{address[:-1]}").json()["files"][0]
@@ -38,7 +38,7 @@ def asked(client: Client, address: str) -> tuple[str, dict]:
 def test_a_file_that_is_stored_is_told_and_can_be_stored_again(signed_in: Client) -> None:
     first = stored(signed_in, "Lab")
     address = upload(signed_in, "Second lab")
-    page, file = asked(signed_in, address)
+    page, file = page_and_file(signed_in, address)
     assert "This very file is stored already" in page
     assert f'href="/imports/{first.pk}/"' in page
     assert " by ada" in page
@@ -49,14 +49,14 @@ def test_a_file_that_is_stored_is_told_and_can_be_stored_again(signed_in: Client
     assert earlier["run"] == first.runs.get().pk
     signed_in.post(f"{address}commit/")
     assert Artefact.objects.count() == 2, "whoever means it stores it again"
-    page, file = asked(signed_in, upload(signed_in, "Third lab"))
+    page, file = page_and_file(signed_in, upload(signed_in, "Third lab"))
     assert (file["known"]["study"], file["known"]["times"]) == ("second-lab", 2)
     assert "it is the latest of 2 times" in page
 
 
 def test_another_file_is_not_said_to_be_known(signed_in: Client) -> None:
     stored(signed_in, "Lab")
-    page, file = asked(signed_in, upload(signed_in, "Lab", TABLE.replace("100", "101")))
+    page, file = page_and_file(signed_in, upload(signed_in, "Lab", TABLE.replace("100", "101")))
     assert (file["known"], "stored already" in page) == (None, False)
 
 
@@ -67,18 +67,20 @@ def test_what_only_a_hidden_study_has_is_not_told(signed_in: Client) -> None:
     other.force_login(eve)
     hidden = stored(signed_in, "Secret lab")
     Study.objects.filter(pk=hidden.study_id).update(visibility="private")
-    page, file = asked(other, upload(other, "Lab of eve"))
+    page, file = page_and_file(other, upload(other, "Lab of eve"))
     assert file["known"] is None
     assert "stored already" not in page
     assert "Secret" not in page
-    assert asked(signed_in, upload(signed_in, "Fourth"))[1]["known"]["study"] == "secret-lab"
+    assert (
+        page_and_file(signed_in, upload(signed_in, "Fourth"))[1]["known"]["study"] == "secret-lab"
+    )
 
 
 def test_an_output_of_a_run_leads_to_the_run(signed_in: Client) -> None:
     first = stored(signed_in, "Lab")
     first.imported_files.all().delete()
     run = first.runs.get()
-    page, file = asked(signed_in, upload(signed_in, "Second lab"))
+    page, file = page_and_file(signed_in, upload(signed_in, "Second lab"))
     assert (file["known"]["import_id"], file["known"]["page"]) == (None, f"/runs/{run.pk}/")
     assert f'href="/runs/{run.pk}/"' in page
 

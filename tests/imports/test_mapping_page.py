@@ -115,7 +115,7 @@ def test_a_kept_mapping_is_offered_for_the_same_header_and_not_applied(signed_in
 
 
 @pytest.fixture
-def others(db: None) -> tuple[Client, Client]:
+def other_clients(db: None) -> tuple[Client, Client]:
     """A member of ada's team, and somebody else."""
     team = Team.objects.create(name="Storage")
     team.members.add(User.objects.get_or_create(username="ada")[0])
@@ -129,10 +129,10 @@ def others(db: None) -> tuple[Client, Client]:
 
 
 def test_nobody_else_sees_uses_or_forgets_a_mapping(
-    signed_in: Client, others: tuple[Client, Client]
+    signed_in: Client, other_clients: tuple[Client, Client]
 ) -> None:
     saved = keep(signed_in, **{"constant-hardware": "Secret array"})
-    for other in others:
+    for other in other_clients:
         where = upload(other)
         for page in (where, page_of(where)):
             text = other.get(page).content.decode()
@@ -145,9 +145,11 @@ def test_nobody_else_sees_uses_or_forgets_a_mapping(
     assert not SavedMapping.objects.exists()
 
 
-def test_nobody_overwrites_anothers_units(signed_in: Client, others: tuple[Client, Client]) -> None:
+def test_nobody_overwrites_anothers_units(
+    signed_in: Client, other_clients: tuple[Client, Client]
+) -> None:
     keep(signed_in, team="Storage")
-    for other in others:
+    for other in other_clients:
         keep(other, **{"constant-unit": "MB/s"})
     units = SavedMapping.objects.values_list("created_by__username", "mapping__constants__unit")
     assert sorted(units) == [("ada", "kB/s"), ("eve", "MB/s"), ("mate", "MB/s")]
@@ -157,9 +159,9 @@ def test_nobody_overwrites_anothers_units(signed_in: Client, others: tuple[Clien
 
 
 def test_a_mapping_for_a_team_is_of_its_members_while_its_author_is_one(
-    signed_in: Client, others: tuple[Client, Client], client: Client
+    signed_in: Client, other_clients: tuple[Client, Client], client: Client
 ) -> None:
-    mate, eve = others
+    mate, eve = other_clients
     refused = eve.post(page_of(upload(eve)), {**FORM, "name": "Mine", "team": "Storage"})
     assert (refused.status_code, SavedMapping.objects.count()) == (422, 0)
     saved = keep(signed_in, team="Storage")
@@ -178,11 +180,11 @@ def test_a_mapping_for_a_team_is_of_its_members_while_its_author_is_one(
 
 
 def test_the_api_offers_kept_columns_to_whom_they_belong(
-    signed_in: Client, others: tuple[Client, Client]
+    signed_in: Client, other_clients: tuple[Client, Client]
 ) -> None:
     saved = keep(signed_in)
     offers = []
-    for client in (signed_in, others[1]):
+    for client in (signed_in, other_clients[1]):
         where = upload(client).replace("/imports", "/api/v1/imports").rstrip("/")
         file = client.get(where).json()["files"][0]
         token = tokens.create(client.get("/").wsgi_request.user, "t")[1]

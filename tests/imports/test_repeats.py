@@ -39,7 +39,7 @@ def columns(*cells: tuple[str, int, int]) -> MeasurementColumns:
     return of_rows((MeasuredTest(t, "", "KB/s"), r, f, 1.0, 1) for t, r, f in cells)
 
 
-def some(*cells: tuple[str, int, int]) -> Any:
+def as_cells(*cells: tuple[str, int, int]) -> Any:
     return cells_of(columns(*cells))
 
 
@@ -47,7 +47,7 @@ A, B, C = ("write", 4, 64), ("write", 8, 64), ("read", 4, 64)
 
 
 def test_cells_are_those_of_each_test_in_order() -> None:
-    cells = some(C, B, A)
+    cells = as_cells(C, B, A)
     assert {test: sizes.tolist() for test, sizes in cells.items()} == {
         "write": [4 + 64j, 8 + 64j],
         "read": [4 + 64j],
@@ -72,18 +72,18 @@ def test_cells_of_the_same_are_found_once() -> None:
 
 def test_what_is_measured_belongs_to_the_first_repeat_after_the_last_with_any_of_it() -> None:
     repeats = Repeats()
-    assert repeats.places(some(A)) == []
-    repeats.add(1, some(A))
-    assert repeats.places(some(B)) == [1]
-    assert repeats.places(some(A, B)) == []
-    repeats.add(1, some(B))
-    repeats.add(2, some(B, C))
-    assert repeats.places(some(A)) == [2]
-    assert repeats.places(some(C)) == []
+    assert repeats.places(as_cells(A)) == []
+    repeats.add(1, as_cells(A))
+    assert repeats.places(as_cells(B)) == [1]
+    assert repeats.places(as_cells(A, B)) == []
+    repeats.add(1, as_cells(B))
+    repeats.add(2, as_cells(B, C))
+    assert repeats.places(as_cells(A)) == [2]
+    assert repeats.places(as_cells(C)) == []
     assert (
-        repeats.has_any(1, some(B)),
-        repeats.has_any(1, some(C)),
-        repeats.has_any(7, some(A)),
+        repeats.has_any(1, as_cells(B)),
+        repeats.has_any(1, as_cells(C)),
+        repeats.has_any(7, as_cells(A)),
     ) == (
         *(True, False),
         False,
@@ -91,7 +91,7 @@ def test_what_is_measured_belongs_to_the_first_repeat_after_the_last_with_any_of
     assert repeats.unequal == [1, 2]
     assert repeats.missing_cells(1) == "1 of the 3 values of its repeats: read"
     assert repeats.missing_cells(2) == "1 of the 3 values of its repeats: write (1 of 2)"
-    repeats.add(0, some(A, B, C))
+    repeats.add(0, as_cells(A, B, C))
     assert repeats.unequal == [1, 2]
 
 
@@ -332,14 +332,14 @@ def test_the_command_says_a_repeat(tmp_path: Path) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_parts_that_are_imported_at_once_are_one_run(sweep: list[tuple[str, bytes]]) -> None:
-    def put(log: tuple[str, bytes]) -> list[int]:
+    def import_log(log: tuple[str, bytes]) -> list[int]:
         try:
             return do([log]).runs
         finally:
             connection.close()
 
     with ThreadPoolExecutor(3) as pool:
-        runs = list(pool.map(put, sweep[:3]))
+        runs = list(pool.map(import_log, sweep[:3]))
     assert runs == [runs[0]] * 3
     assert Run.objects.get().artefacts.count() == 3
     assert Score.objects.get(test="write", category="maximum").cells == 3

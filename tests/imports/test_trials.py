@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 SAMPLES = Path(__file__).parents[1] / "core/formats/samples"
 
 
-def put(name: str) -> list[int]:
+def import_sample(name: str) -> list[int]:
     """The runs that a file became."""
     content = (SAMPLES / name).read_bytes()
     result = import_files(
@@ -33,7 +33,7 @@ def kinds() -> set[str]:
 
 @pytest.mark.parametrize("name", ["phoronix-composite.txt", "ior-4.1-json.txt"])
 def test_what_a_tool_begins_anew_each_time_are_trials(client: Client, name: str) -> None:
-    runs = put(name)
+    runs = import_sample(name)
     assert kinds() <= {"trials"}  # of a matrix, as IOR's cells are, trials make no interval
     page = client.get(f"/runs/{runs[0]}/").content.decode()
     assert "told trial by trial" in page
@@ -41,19 +41,19 @@ def test_what_a_tool_begins_anew_each_time_are_trials(client: Client, name: str)
 
 
 def test_what_it_reports_as_it_goes_are_samples(client: Client) -> None:
-    [run] = put("pgbench-15-progress.txt")
+    [run] = import_sample("pgbench-15-progress.txt")
     assert kinds() == {"samples"}
     assert "told interval by interval" in client.get(f"/runs/{run}/").content.decode()
 
 
 def test_the_interval_of_a_single_result_is_of_its_trials() -> None:
-    put("phoronix-composite.txt")
+    import_sample("phoronix-composite.txt")
     assert kinds() == {"trials"}
 
 
 def test_trials_of_before_are_judged_again() -> None:
-    put("phoronix-composite.txt")
-    put("pgbench-15-progress.txt")
+    import_sample("phoronix-composite.txt")
+    import_sample("pgbench-15-progress.txt")
     for score in Score.objects.filter(interval__isnull=False):
         Score.objects.filter(pk=score.pk).update(interval=score.interval | {"of": "samples"})
     assert not rejudging.waiting().exists()
