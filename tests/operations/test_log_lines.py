@@ -141,7 +141,7 @@ def test_every_line_of_a_process_is_json(tmp_path: Path) -> None:
     ]
 
 
-class Kept(logging.Handler):
+class CollectingHandler(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.addFilter(log_lines.Context())
@@ -153,7 +153,7 @@ class Kept(logging.Handler):
 
 @pytest.fixture
 def access_lines() -> Any:
-    handler, logger = Kept(), logging.getLogger("fsbench.access")
+    handler, logger = CollectingHandler(), logging.getLogger("fsbench.access")
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

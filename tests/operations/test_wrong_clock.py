@@ -28,12 +28,12 @@ SetClock = Callable[[], None]
 def put_clock_ahead(monkeypatch: pytest.MonkeyPatch) -> SetClock:
     """From then on this host's clock is 60 days ahead of the database's."""
 
-    def put() -> None:
+    def put_ahead() -> None:
         right = timezone.now()
         monkeypatch.setattr(clock, "now", lambda: right)
         monkeypatch.setattr(timezone, "now", lambda: right + DAYS)
 
-    return put
+    return put_ahead
 
 
 def test_a_permalink_whose_last_day_has_not_come_stays(put_clock_ahead: SetClock) -> None:

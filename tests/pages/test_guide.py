@@ -20,7 +20,7 @@ NAMES = sorted(path.stem for path in (ROOT / "docs").glob("*.md"))
 ADDRESS = re.compile(r"/guide/(?:([a-z-]+)/)?(?:#([\w-]+))?")
 
 
-def shown(client: Client, name: str) -> str:
+def page_of(client: Client, name: str) -> str:
     answer = client.get(guide.address(name))
     assert answer.status_code == 200, name
     return answer.content.decode()
@@ -43,10 +43,10 @@ def leads_nowhere(pages: dict[str, Page], address: str) -> bool:
 
 @pytest.fixture
 def pages(client: Client) -> dict[str, Page]:
-    return {name: Page(shown(client, name)) for name in NAMES}
+    return {name: Page(page_of(client, name)) for name in NAMES}
 
 
-def written(folder: Path, text: str) -> guide.GuidePage:
+def guide_page(folder: Path, text: str) -> guide.GuidePage:
     """The text as a page of a guide that has this page and other.md."""
     path = folder / "page.md"
     path.write_text(text)
@@ -59,7 +59,7 @@ def test_every_page_of_the_site_leads_to_it(client: Client) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_markdown_is_left_over(client: Client, name: str) -> None:
-    page = shown(client, name)
+    page = page_of(client, name)
     read = text_of(page)
     assert len(read) > 500
     for rest in ("```", "|---", "| ---", "](", "**", "`", "\x02", "\x03"):
@@ -72,7 +72,7 @@ def test_no_markdown_is_left_over(client: Client, name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_in_it_needs_another_policy(client: Client, name: str) -> None:
-    page = shown(client, name)
+    page = page_of(client, name)
     assert not re.search(r"<[^>]+\s(style|on[a-z]+|align)=", page)
     assert "<style" not in page
     assert not re.search(r"<script(?![^>]*\ssrc=\"/static/)", page)
@@ -106,10 +106,10 @@ def test_no_page_names_a_file_that_a_browser_cannot_open() -> None:
 
 
 def test_its_contents_lead_to_its_headings(client: Client) -> None:
-    (contents,) = re.findall(r'<nav class="toc".*?</nav>', shown(client, "operating"), re.S)
+    (contents,) = re.findall(r'<nav class="toc".*?</nav>', page_of(client, "operating"), re.S)
     assert '<a href="#trying-it-without-a-disk">Trying it without a disk</a>' in contents
     assert '<a href="#controllers">Controllers</a>' in contents
-    assert 'class="toc"' not in shown(client, "index")
+    assert 'class="toc"' not in page_of(client, "index")
 
 
 def test_its_picture_is_shown(client: Client, pages: dict[str, Page]) -> None:
@@ -175,7 +175,7 @@ def test_it_asks_the_database_nothing(
     client: Client, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(0):
-        shown(client, "operating")
+        page_of(client, "operating")
 
 
 def test_it_is_made_once_and_sent_once(client: Client) -> None:
@@ -193,7 +193,7 @@ def test_it_is_made_once_and_sent_once(client: Client) -> None:
 
 
 def test_links_between_files_become_links_between_pages(tmp_path: Path) -> None:
-    page = written(
+    page = guide_page(
         tmp_path,
         "# A\n[o](other.md#b) [s](index.md) [h](#a) [w](https://a.example/b.md)\n"
         "[r](../README.md) [c](code.py) [other.md](other.md)\n",
@@ -205,7 +205,9 @@ def test_links_between_files_become_links_between_pages(tmp_path: Path) -> None:
 
 
 def test_columns_are_aligned_by_classes(tmp_path: Path) -> None:
-    page = written(tmp_path, "# A\n\n| | b | c |\n| --- | ---: | :---: |\n| 1 | 2 | 3 |\n\nEnd.\n")
+    page = guide_page(
+        tmp_path, "# A\n\n| | b | c |\n| --- | ---: | :---: |\n| 1 | 2 | 3 |\n\nEnd.\n"
+    )
     assert '<div class="table-wrap">' in page.body
     assert re.search(r'<tr>\s*<td></td>\s*<th class="num" scope="col">b</th>', page.body)
     assert '<td class="num">2</td>' in page.body
@@ -215,7 +217,7 @@ def test_columns_are_aligned_by_classes(tmp_path: Path) -> None:
 
 
 def test_a_title_keeps_its_words(tmp_path: Path) -> None:
-    page = written(tmp_path, "# `a` & b\n\n## c `d`\n\n### e\n")
+    page = guide_page(tmp_path, "# `a` & b\n\n## c `d`\n\n### e\n")
     assert page.title == "a & b"
     assert [heading.title for heading in page.headings] == ["c <code>d</code>"]
     assert [lower.anchor for lower in page.headings[0].subheadings] == ["e"]

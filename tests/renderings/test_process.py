@@ -13,7 +13,7 @@ from fsbench_web.renderings import worker
 from fsbench_web.renderings.process import Renderer, RendererUnavailable, RenderingFailed, TooLarge
 
 
-def told(name: str) -> bytes:
+def about_process(name: str) -> bytes:
     """About the process that it is called in."""
     print("a library prints")
     return {
@@ -62,10 +62,10 @@ def is_there(pid: int | None) -> bool:
 
 def test_it_works_in_one_process_of_its_own_behind_the_pages(new: Renderer) -> None:
     assert new.pid is None, "it is started when it is needed"
-    pid = new(told, "pid")
+    pid = new(about_process, "pid")
     assert int(pid) == new.pid != os.getpid()
-    assert new(told, "pid") == pid
-    assert int(new(told, "nice")) >= worker.NICE
+    assert new(about_process, "pid") == pid
+    assert int(new(about_process, "nice")) >= worker.NICE
     new.end()
     assert not is_there(int(pid))
 
@@ -74,7 +74,7 @@ def test_an_error_is_told_with_its_place_and_the_next_is_answered(renderer: Rend
     with pytest.raises(RenderingFailed, match=r"in broken\n.*\n*ValueError: the third table"):
         renderer(broken)
     pid = renderer.pid
-    assert int(renderer(told, "pid")) == pid
+    assert int(renderer(about_process, "pid")) == pid
 
 
 def test_one_that_takes_more_than_its_memory_is_refused(renderer: Renderer) -> None:
@@ -86,22 +86,22 @@ def test_one_that_takes_more_than_its_memory_is_refused(renderer: Renderer) -> N
 
 
 def test_one_that_kills_the_process_is_away_and_the_next_has_another(renderer: Renderer) -> None:
-    before = renderer(told, "pid")
+    before = renderer(about_process, "pid")
     with pytest.raises(RendererUnavailable):
         renderer(dies)
-    assert renderer(told, "pid") != before
+    assert renderer(about_process, "pid") != before
 
 
 def test_a_process_that_died_meanwhile_is_replaced(renderer: Renderer) -> None:
-    before = int(renderer(told, "pid"))
+    before = int(renderer(about_process, "pid"))
     os.kill(before, signal.SIGKILL)
-    assert int(renderer(told, "pid")) != before
+    assert int(renderer(about_process, "pid")) != before
 
 
 def test_one_that_takes_too_long_is_ended_and_not_tried_again(
     renderer: Renderer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pid = int(renderer(told, "pid"))
+    pid = int(renderer(about_process, "pid"))
     monkeypatch.setattr(renderer, "_longest_s", 0.1)
     monkeypatch.setattr("fsbench_web.renderings.process._start_worker", pytest.fail)
     with pytest.raises(RendererUnavailable):
@@ -111,7 +111,7 @@ def test_one_that_takes_too_long_is_ended_and_not_tried_again(
 
 
 def test_its_end_waits_for_nothing_that_is_being_drawn_up(new: Renderer) -> None:
-    pid = int(new(told, "pid"))
+    pid = int(new(about_process, "pid"))
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(new, sleeps)
         while not new._lock.locked():
@@ -121,12 +121,12 @@ def test_its_end_waits_for_nothing_that_is_being_drawn_up(new: Renderer) -> None
             waiting.result(60)
     assert not is_there(pid)
     with pytest.raises(RendererUnavailable):
-        new(told, "pid")
+        new(about_process, "pid")
 
 
 def test_it_ends_when_nobody_sends_any_more(renderer: Renderer) -> None:
     """As when the web process is killed: the kernel closes its end."""
-    renderer(told, "pid")
+    renderer(about_process, "pid")
     process = renderer._process
     assert process is not None
     assert process.stdin is not None

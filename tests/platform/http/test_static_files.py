@@ -26,13 +26,13 @@ def files(tmp_path: Path) -> Iterator[StaticFiles]:
         yield StaticFiles(page)
 
 
-def _asked(files: StaticFiles, method: str = "GET", **headers: str) -> Any:
+def _answer_of(files: StaticFiles, method: str = "GET", **headers: str) -> Any:
     request = AsyncRequestFactory().generic(method, "/static/a.js", headers=headers)
     return files(request)
 
 
 def test_a_file_comes_in_one_piece_with_its_headers(files: StaticFiles) -> None:
-    answer = _asked(files)
+    answer = _answer_of(files)
     assert answer.status_code == 200
     assert answer.content == SCRIPT
     assert answer["Content-Type"].startswith("text/javascript")
@@ -41,7 +41,7 @@ def test_a_file_comes_in_one_piece_with_its_headers(files: StaticFiles) -> None:
 
 
 def test_an_asgi_server_reads_it_without_a_warning(files: StaticFiles) -> None:
-    answer = _asked(files)
+    answer = _answer_of(files)
 
     async def read() -> bytes:
         return b"".join([part async for part in answer]) if answer.streaming else answer.content
@@ -52,12 +52,12 @@ def test_an_asgi_server_reads_it_without_a_warning(files: StaticFiles) -> None:
 
 
 def test_head_ranges_and_what_the_browser_has_already(files: StaticFiles) -> None:
-    head = _asked(files, "HEAD")
+    head = _answer_of(files, "HEAD")
     assert head.content == b""
     assert head["Content-Length"] == str(len(SCRIPT))
-    part = _asked(files, Range="bytes=0-5")
+    part = _answer_of(files, Range="bytes=0-5")
     assert (part.status_code, part.content) == (206, SCRIPT[:6])
-    unchanged = _asked(files, **{"If-Modified-Since": head["Last-Modified"]})
+    unchanged = _answer_of(files, **{"If-Modified-Since": head["Last-Modified"]})
     assert (unchanged.status_code, unchanged.content) == (304, b"")
     assert "Content-Type" not in unchanged
 
