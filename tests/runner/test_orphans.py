@@ -42,7 +42,7 @@ def config(host: Host, monkeypatch: pytest.MonkeyPatch) -> WorkerConfig:
     return host.config
 
 
-def left(config: WorkerConfig, *kinds: str) -> list[orphans.Orphan]:
+def orphans_of(config: WorkerConfig, *kinds: str) -> list[orphans.Orphan]:
     return [orphan for orphan in orphans.find(config) if not kinds or orphan.kind in kinds]
 
 
@@ -66,16 +66,16 @@ def loops(config: WorkerConfig) -> str:
 def test_a_loop_device_is_detached_unless_a_worker_lives(config: WorkerConfig) -> None:
     assert loops(config)
     with locks.worker_lock(orphans.lock_of(config.name, config.site)):
-        assert left(config, "loop device") == []
-    (orphan,) = left(config, "loop device")
+        assert orphans_of(config, "loop device") == []
+    (orphan,) = orphans_of(config, "loop device")
     assert str(config.lun_file.with_name("scratch.img")) in orphan.description
     remove([orphan])
     assert not loops(config)
-    assert left(config, "loop device") == []
+    assert orphans_of(config, "loop device") == []
 
 
 def test_processors_that_killed_runs_held_are_given_back(config: WorkerConfig) -> None:
-    assert left(config, "processors") == []
+    assert orphans_of(config, "processors") == []
     governor = config.data_folder / "scaling_governor"
     governor.parent.mkdir(parents=True, exist_ok=True)
     governor.write_text("performance")
@@ -83,18 +83,18 @@ def test_processors_that_killed_runs_held_are_given_back(config: WorkerConfig) -
     note = {"before": {str(governor): "powersave"}, "wanted": {str(governor): "performance"}}
     (config.processor_notes / "note.json").write_text(json.dumps({"boot": boot_id(), **note}))
     with locks.worker_lock(orphans.lock_of(config.name, config.site)):
-        assert left(config, "processors") == []
-    (orphan,) = left(config, "processors")
+        assert orphans_of(config, "processors") == []
+    (orphan,) = orphans_of(config, "processors")
     remove([orphan])
     assert governor.read_text() == "powersave"
-    assert left(config, "processors") == []
+    assert orphans_of(config, "processors") == []
 
 
 def test_a_loop_device_that_is_in_use_stays(config: WorkerConfig, host: Host) -> None:
     descriptor = os.open(loops(config), os.O_RDONLY | os.O_EXCL)
     try:
         with pytest.raises(ToolError, match="cannot be detached"):
-            remove(left(config, "loop device"))
+            remove(orphans_of(config, "loop device"))
         assert loops(config)
     finally:
         os.close(descriptor)
@@ -103,7 +103,7 @@ def test_a_loop_device_that_is_in_use_stays(config: WorkerConfig, host: Host) ->
 def test_a_loop_device_whose_file_was_deleted_is_detached(config: WorkerConfig) -> None:
     device = loops(config)
     config.lun_file.with_name("scratch.img").unlink()
-    (orphan,) = left(config, "loop device")
+    (orphan,) = orphans_of(config, "loop device")
     assert f"{device} on " in orphan.description
     assert "(deleted)" in orphan.description
     remove([orphan])
@@ -120,7 +120,9 @@ def test_a_deleted_file_that_was_nobodys_lun_is_left_alone(
     try:
         other.unlink()
         assert not [
-            orphan for orphan in left(elsewhere, "loop device") if device in orphan.description
+            orphan
+            for orphan in orphans_of(elsewhere, "loop device")
+            if device in orphan.description
         ]
     finally:
         tool("losetup", "--detach", device)
@@ -130,14 +132,14 @@ def test_other_peoples_loop_devices_are_not_seen(config: WorkerConfig, other_loo
     """Not even one that lies in the data folder, nor one that another site's fsbench made."""
     elsewhere = replace(config, data_folder=config.data_folder / "of-this-site")
     write_luns(config.lun_file)
-    assert [orphan.description for orphan in left(elsewhere, "loop device")] == []
+    assert [orphan.description for orphan in orphans_of(elsewhere, "loop device")] == []
     assert [
         orphan.description
-        for orphan in left(config, "loop device")
+        for orphan in orphans_of(config, "loop device")
         if other_loop in orphan.description
     ] == []
     # Made here, in the data folder, and not listed any more: that one is an orphan.
-    assert len(left(config, "loop device")) == 1
+    assert len(orphans_of(config, "loop device")) == 1
     write_luns(config.lun_file, sparse_lun(config.lun_file.with_name("scratch.img")))
 
 
@@ -163,7 +165,7 @@ def test_a_mount_of_fsbench_is_undone(config: WorkerConfig, mounted: Callable[..
     if Path(MOUNT_POINT).is_mount():
         pytest.fail(f"{MOUNT_POINT} is mounted already")
     point = mounted(Path(MOUNT_POINT), "fsbench")
-    (orphan,) = left(config, "mount")
+    (orphan,) = orphans_of(config, "mount")
     assert point in orphan.description
     remove([orphan])
     assert not Path(point).is_mount()
@@ -199,10 +201,10 @@ def test_a_mount_that_another_namespace_has_too_is_one_orphan(
     """Services and containers get copies of all mounts that there are when they are started."""
     point = mounted(Path(MOUNT_POINT), "fsbench")
     another_namespace()
-    (orphan,) = left(config, "mount")
+    (orphan,) = orphans_of(config, "mount")
     remove([orphan])
     assert not Path(point).is_mount()
-    assert left(config, "mount") == []
+    assert orphans_of(config, "mount") == []
 
 
 def test_a_mount_of_another_disk_at_the_same_point_is_not_undone(
@@ -215,7 +217,7 @@ def test_a_mount_of_another_disk_at_the_same_point_is_not_undone(
     tool("mkfs.ext4", "-q", "-F", other_loop)
     tool("mount", other_loop, MOUNT_POINT)
     try:
-        assert left(config, "mount") == []
+        assert orphans_of(config, "mount") == []
     finally:
         tool("umount", MOUNT_POINT)
 
@@ -224,13 +226,13 @@ def test_what_was_mounted_over_it_meanwhile_stays(
     config: WorkerConfig, mounted: Callable[..., str], other_loop: str
 ) -> None:
     point = mounted(Path(MOUNT_POINT), "fsbench")
-    (orphan,) = left(config, "mount")
+    (orphan,) = orphans_of(config, "mount")
     tool("mkfs.ext4", "-q", "-F", other_loop)
     tool("mount", other_loop, point)
     try:
         with pytest.raises(ToolError, match="Something else is mounted"):
             remove([orphan])
-        (remaining,) = left(config, "mount")
+        (remaining,) = orphans_of(config, "mount")
         assert remaining.remove is None
         assert tool("findmnt", "--noheadings", "--output", "SOURCE", other_loop) == other_loop
     finally:
@@ -241,7 +243,7 @@ def test_a_mount_of_somebody_else_is_only_told(
     config: WorkerConfig, mounted: Callable[..., str], tmp_path: Path
 ) -> None:
     point = mounted(tmp_path / "mine", "fsbench")
-    (orphan,) = left(config, "mount")
+    (orphan,) = orphans_of(config, "mount")
     assert orphan.remove is None
     assert "unmount it by hand" in orphan.description
     assert Path(point).is_mount()
@@ -254,13 +256,13 @@ def test_what_a_killed_guests_layers_left_is_removed_and_nobody_elses(
     device = Path(host.device(host.entry("scratch")))
     write_mark(device, "own-md")
     with locks.worker_lock(orphans.lock_of(config.name, config.site)):
-        assert left(config, "layer") == []
-    (orphan,) = left(config, "layer")
+        assert orphans_of(config, "layer") == []
+    (orphan,) = orphans_of(config, "layer")
     assert orphan.description == "linux_raid_member of LUN scratch"
     remove([orphan])
     assert signatures.of(str(device)) == []
     write_mark(device, "foreign-md")
-    assert left(config, "layer") == []
+    assert orphans_of(config, "layer") == []
 
 
 def test_leases_of_a_dead_worker_end_with_their_runs_as_lost(
@@ -270,8 +272,8 @@ def test_leases_of_a_dead_worker_end_with_their_runs_as_lost(
     worker = announce(host.announcement())
     assert lifecycle.claim(run.pk, worker) is not None
     with locks.worker_lock(orphans.lock_of(config.name, config.site)):
-        assert left(config, "lease") == []
-    (orphan,) = left(config, "lease")
+        assert orphans_of(config, "lease") == []
+    (orphan,) = orphans_of(config, "lease")
     assert f"run {run.pk}, leased" in orphan.description
     remove([orphan])
     run.refresh_from_db()
@@ -284,7 +286,7 @@ def test_leases_of_a_worker_that_came_back_meanwhile_are_its_own(
 ) -> None:
     run = submitted(host)
     assert lifecycle.claim(run.pk, announce(host.announcement())) is not None
-    leases = left(config, "lease")
+    leases = orphans_of(config, "lease")
     lock = orphans.lock_of(config.name, config.site)
     with locks.worker_lock(lock), pytest.raises(locks.LockedElsewhere):
         remove(leases)
@@ -298,10 +300,10 @@ def test_leases_of_a_worker_that_moved_to_another_host_are_left_alone(
     run = submitted(host)
     worker = announce(host.announcement())
     assert lifecycle.claim(run.pk, worker) is not None
-    assert left(config, "lease")
+    assert orphans_of(config, "lease")
     worker.capabilities["host_mark"] = "another host"
     worker.save()
-    assert left(config, "lease") == []
+    assert orphans_of(config, "lease") == []
 
 
 def test_messages_without_a_run_that_waits_are_removed_and_others_stay(
@@ -310,14 +312,14 @@ def test_messages_without_a_run_that_waits_are_removed_and_others_stay(
     waiting = submitted(host)
     for number in (4711, waiting.pk, 4712):
         send(broker, host, number)
-    messages = left(config, "message")
+    messages = orphans_of(config, "message")
     assert [message.description.split(",")[0] for message in messages] == [
         "for run 4711",
         "for run 4712",
     ]
-    assert len(left(config, "message")) == 2
+    assert len(orphans_of(config, "message")) == 2
     remove(messages)
-    assert left(config, "message") == []
+    assert orphans_of(config, "message") == []
     assert queued(broker, host) == [waiting.pk]
 
 
@@ -356,7 +358,9 @@ def test_output_of_a_run_that_has_ended_is_removed(
     (host.spool_folder / f"run-{run.pk}.jsonl").write_text("{}")
     (host.spool_folder / "run-4711.jsonl").write_text("{}")
     assert lifecycle.claim(run.pk, worker) is not None
-    by_what = {orphan.description.rpartition("/")[2]: orphan for orphan in left(config, "output")}
+    by_what = {
+        orphan.description.rpartition("/")[2]: orphan for orphan in orphans_of(config, "output")
+    }
     assert by_what[f"run-{run.pk}.jsonl: start the worker, which stores it"].remove is None
     remove([by_what["run-4711.jsonl of a run that has ended"]])
     assert [path.name for path in host.spool_folder.iterdir()] == [f"run-{run.pk}.jsonl"]
@@ -401,6 +405,6 @@ def test_an_imported_pool_is_named_and_left_to_a_person(
     (tmp_path / "kstat" / "fsbench").mkdir(parents=True)
     pools = layer_marks.leftover_pools(tmp_path / "kstat")
     monkeypatch.setattr(layer_marks, "leftover_pools", lambda: pools)
-    (orphan,) = left(config, "pool")
+    (orphan,) = orphans_of(config, "pool")
     assert orphan.remove is None
     assert "zpool destroy fsbench" in orphan.description

@@ -28,7 +28,7 @@ def ran(body: str, then: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def said(body: str, then: str) -> list[str]:
+def printed_words(body: str, then: str) -> list[str]:
     done = ran(body, then)
     assert done.stderr == ""
     return done.stdout.split()
@@ -52,19 +52,19 @@ print(agent.stdout.readline().decode())
 )  # fmt: skip
 def test_it_is_the_first_of_its_namespace_and_its_status_is_told(body: str, code: str) -> None:
     then = WRITTEN + "agent.stdin.close(); print(agent.wait(), os.getpid() == 1)"
-    assert said(body, then) == ["1", "plan", code, "False"]
+    assert printed_words(body, then) == ["1", "plan", code, "False"]
 
 
 @pytest.mark.root
 def test_it_ends_with_its_parent() -> None:
     """Its end of the pipe is closed when it is gone, and not before."""
     kill = "os.kill(agent._process, signal.SIGKILL); print(agent.stdout.read(), agent.wait())"
-    assert said("time.sleep(600)", WRITTEN + kill) == ["1", "plan", "b''", "137"]
+    assert printed_words("time.sleep(600)", WRITTEN + kill) == ["1", "plan", "b''", "137"]
 
 
 def test_without_a_plan_there_is_none() -> None:
     then = "agent.stdin.close(); print(agent.stdout.read(), agent.wait())"
-    assert said("return 5", then) == ["b''", "0"]
+    assert printed_words("return 5", then) == ["b''", "0"]
 
 
 @pytest.mark.root

@@ -76,10 +76,10 @@ def sampled(root: Path, number: str = "7:1") -> tuple[Sampler, Messages]:
     if io_stat.exists():
         io_stat.write_text(IO_STAT.replace(number, real))
 
-    def say(kind: str, **values: Any) -> None:
+    def add_message(kind: str, **values: Any) -> None:
         messages.append((kind, values))
 
-    return Sampler(say, [("data", str(root))], root=str(root)), messages
+    return Sampler(add_message, [("data", str(root))], root=str(root)), messages
 
 
 def first(messages: Messages) -> dict[str, int | None]:

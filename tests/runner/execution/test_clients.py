@@ -126,7 +126,7 @@ class Lab:
             part.result(60)
         return Run.objects.get(pk=run.pk)
 
-    def left(self) -> dict[str, list[str]]:
+    def leftovers(self) -> dict[str, list[str]]:
         """What is in the folders of fsbench beside their markers."""
         return {
             name: [
@@ -178,7 +178,7 @@ def test_two_workers_measure_at_once_and_what_both_did_is_the_result(lab: Lab) -
     assert 0.5 < conditions["overlap"] <= 1
     assert conditions["skew_s"] < 0.5
     assert Lease.objects.exclude(run=None).count() == 0
-    assert lab.left() == {"node1": [], "node2": []}
+    assert lab.leftovers() == {"node1": [], "node2": []}
     assert dict(run.clients.get(place=1).facts)["Kernel"]
     assert not run.clients.exclude(content=None).exists()
     assert run.series.scores.filter(test=rate[0]).exists()
@@ -210,7 +210,7 @@ def test_each_client_measures_in_a_container_of_its_own(
     conditions = run.conditions["clients"]
     assert conditions["skew_s"] < barrier.LATE_S
     assert conditions["overlap"] > 0.5
-    assert lab.left() == {"node1": [], "node2": []}
+    assert lab.leftovers() == {"node1": [], "node2": []}
 
 
 def test_a_client_whose_mount_is_another_takes_the_whole_run_with_it(lab: Lab) -> None:

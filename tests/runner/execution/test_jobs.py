@@ -18,7 +18,7 @@ Submit = Callable[..., Run]
 CarryOut = Callable[[Run, Host], Run]
 
 
-def under(run: Run, **values: object) -> Run:
+def put_in_job(run: Run, **values: object) -> Run:
     """The run as part of a job."""
     run.job = Job.objects.create(token=f"job of {run.pk}", **values)
     run.save()
@@ -29,7 +29,7 @@ def test_a_run_that_takes_longer_than_its_job_allows_fails_and_says_so(
     make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     host = make_host(FakeExecutor(fake.wait_to_be_stopped))
-    run = carry_out(under(submitted(host), time_limit_s=1), host)
+    run = carry_out(put_in_job(submitted(host), time_limit_s=1), host)
     assert run.state == RunState.FAILED
     assert run.reason.startswith("The run took longer than its job allows, 1 s, and was stopped")
     assert run.took_s is not None
@@ -42,14 +42,14 @@ def test_a_run_within_its_time_is_done(
     make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     host = make_host()
-    assert carry_out(under(submitted(host), time_limit_s=3600), host).state == RunState.DONE
+    assert carry_out(put_in_job(submitted(host), time_limit_s=3600), host).state == RunState.DONE
 
 
 def test_the_runs_of_a_paused_job_wait_and_others_do_not(
     make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     host = make_host()
-    paused, other = under(submitted(host), paused_at=timezone.now()), submitted(host, "xfs")
+    paused, other = put_in_job(submitted(host), paused_at=timezone.now()), submitted(host, "xfs")
     assert carry_out(paused, host).state == RunState.QUEUED
     other.refresh_from_db()
     assert other.state == RunState.DONE
@@ -60,9 +60,9 @@ def test_a_higher_priority_is_run_first(
 ) -> None:
     host = make_host()
     low, usual, high = (
-        under(submitted(host), priority=-1),
+        put_in_job(submitted(host), priority=-1),
         submitted(host, "xfs"),
-        under(submitted(host, "ext3"), priority=5),
+        put_in_job(submitted(host, "ext3"), priority=5),
     )
     carry_out(low, host)
     began = list(Run.objects.order_by("started_at").values_list("id", flat=True))

@@ -41,13 +41,16 @@ def mount(point: Path, source: str = "tmpfs", words: str = "size=64m") -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", words, source, point], check=True)
 
 
-def own(host: Host) -> Path:
+def own_folder(host: Host) -> Path:
     return Path(mounts.path_of(host.entry("share")))
 
 
 def test_workers_with_one_list_have_folders_of_their_own(make_host: MakeHost, point: Path) -> None:
     hosts = [make_host(name=name) for name in ("node1", "node2")]
-    assert [own(host).name for host in hosts] == ["fsbench-node1-share", "fsbench-node2-share"]
+    assert [own_folder(host).name for host in hosts] == [
+        "fsbench-node1-share",
+        "fsbench-node2-share",
+    ]
     assert [lun.problem for host in hosts for lun in host.announcement().luns] == ["", ""]
 
 
@@ -68,8 +71,8 @@ def test_a_folder_of_before_stays_the_workers(
     if is_of_another_name:
         monkeypatch.setattr(mounts, "_folder_of_before", lambda _: "fsbench-elsewhere-share")
     hosts = [make_host(name=name) for name in ("node1", "node2")]
-    assert own(hosts[0]) == before
-    assert own(hosts[1]).name == "fsbench-node2-share"
+    assert own_folder(hosts[0]) == before
+    assert own_folder(hosts[1]).name == "fsbench-node2-share"
     assert [lun.problem for host in hosts for lun in host.announcement().luns] == ["", ""]
 
 
@@ -89,7 +92,7 @@ def test_it_is_measured_where_it_is_mounted_and_left_clean(
     (point / "theirs").write_text("kept")
     host = make_host(LocalExecutor())
     (lun,) = host.announcement().luns
-    assert (lun.problem, lun.kind, lun.device) == ("", "mount", str(own(host)))
+    assert (lun.problem, lun.kind, lun.device) == ("", "mount", str(own_folder(host)))
     assert lun.fingerprint["export"] == "tmpfs"
     run = carry_out(submitted(host, "tmpfs", lun="share"), host)
     assert run.state == RunState.DONE, run.reason
@@ -102,7 +105,7 @@ def test_it_is_measured_where_it_is_mounted_and_left_clean(
     assert "size=65536k" in dict(facts["LUN"])["Mount options"]
     assert dict(facts["LUN"])["Source"] == "tmpfs"
     assert (point / "theirs").read_text() == "kept"
-    assert [path.name for path in own(host).iterdir()] == [mount_folder.MARKER]
+    assert [path.name for path in own_folder(host).iterdir()] == [mount_folder.MARKER]
 
 
 def test_another_mount_under_its_name_is_refused(
@@ -140,7 +143,7 @@ def test_the_agent_touches_nothing_without_the_marker(
 ) -> None:
     host = make_host(LocalExecutor())
     run = submitted(host, "tmpfs", lun="share")
-    folder, run_plan = own(host), LocalExecutor.run
+    folder, run_plan = own_folder(host), LocalExecutor.run
     leftover = folder / "fsbench.work"
 
     def swap(*arguments: object, **named: object) -> object:

@@ -51,7 +51,7 @@ def verdict(host: Host, name: str) -> str:
     return checks.problem(checks.verify(entry, host.config.lun_file, host.device(entry)))
 
 
-def written(device: str) -> int:
+def sectors_written(device: str) -> int:
     """Sectors of 512 bytes written so far (Documentation/block/stat.rst)."""
     number = blockdev.device_number(device)
     assert number is not None
@@ -63,7 +63,7 @@ def test_btrfs_raid1_is_measured_on_two_luns_that_are_leased_together(
 ) -> None:
     host = make_host(LocalExecutor())
     devices = [device_of(host, name) for name in ("scratch", "second")]
-    before = [written(device) for device in devices]
+    before = [sectors_written(device) for device in devices]
     held: list[set[str | None]] = []
     run_plan = execute._run_plan
 
@@ -80,7 +80,7 @@ def test_btrfs_raid1_is_measured_on_two_luns_that_are_leased_together(
     assert held == [{"scratch", "second"}]
     assert len(measured(run, test="write")) == 4
     # Two copies: what was written went to both, and not mkfs's few blocks alone.
-    grown = [written(device) - was for device, was in zip(devices, before, strict=True)]
+    grown = [sectors_written(device) - was for device, was in zip(devices, before, strict=True)]
     assert min(grown) > 0.8 * max(grown)
     mkfs = next(command for command in run.commands if command["phase"] == "mkfs")
     assert mkfs["argv"][-2:] == devices
@@ -122,7 +122,9 @@ def test_a_killed_agent_leaves_none_of_its_luns_in_use(make_host: MakeHost) -> N
 def counters(make_host: MakeHost) -> tuple[Host, Callable[[], list[int]]]:
     """A host that would erase (its agent is played), and how much was written to each LUN."""
     host = make_host(FakeExecutor())
-    return host, lambda: [written(device_of(host, name)) for name in ("scratch", "second", "fast")]
+    return host, lambda: [
+        sectors_written(device_of(host, name)) for name in ("scratch", "second", "fast")
+    ]
 
 
 def assert_refused(run: Run, host: Host, *words: str) -> None:

@@ -24,12 +24,12 @@ class Connection:
             self._connections.append(attach(*arguments))
             return self._connections[-1]
 
-        def say(connection: Any, data: bytes) -> None:
+        def write_unless_silent(connection: Any, data: bytes) -> None:
             if not self._is_silent.is_set():
                 write(connection, data)
 
         monkeypatch.setattr(containers, "attach", keep)
-        monkeypatch.setattr(containers, "write", say)
+        monkeypatch.setattr(containers, "write", write_unless_silent)
 
     def fall_silent(self) -> None:
         """As a process that was stopped: everything is open, and nothing comes."""

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.root
 READ = "[r]\nrw=read\nbs=64k\nsize=4m\ndirect=1\n"
 
 
-def left() -> list[Path]:
+def leftover_groups() -> list[Path]:
     groups = control_groups.Hierarchies()
     tops = {*groups.folders.values(), *([groups.unified] if groups.unified else [])}
     return [folder for top in tops for folder in top.glob(f"{control_groups.PREFIX}test_groups-*")]
@@ -45,7 +45,7 @@ def test_reads_are_as_slow_as_the_limit_and_the_group_is_gone(other_loop: str) -
     (sampling,) = [message for message in messages if message["type"] == "sampling"]
     # The run's own waiting, and not that of the machine.
     assert "group.pressure_io_some_us" in sampling["fields"]
-    assert left() == []
+    assert leftover_groups() == []
 
 
 def test_what_a_killed_worker_left_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +58,7 @@ def test_what_a_killed_worker_left_is_removed(monkeypatch: pytest.MonkeyPatch) -
         assert control_groups.remove_leftovers("test groups") == [
             f"control group fsbench-run-test_groups-8-{killed.pid}"
         ]
-        assert left() == []
+        assert leftover_groups() == []
     assert control_groups.remove_leftovers("test groups") == []
 
 
@@ -69,16 +69,16 @@ def test_what_another_process_has_made_stays(monkeypatch: pytest.MonkeyPatch) ->
         with control_groups.of_run("test groups", 8, [], {}, 64 * MIB) as folders:
             monkeypatch.undo()
             assert control_groups.remove_leftovers("test groups") == []
-            assert set(left()) == {Path(folder) for folder in folders}
+            assert set(leftover_groups()) == {Path(folder) for folder in folders}
             other.kill()
-    assert left() == []
+    assert leftover_groups() == []
 
 
 def test_a_limit_that_cannot_be_set_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     limited = control_groups.of_run("test groups", 9, [str(tmp_path)], {"read_bps": 1}, None)
     with pytest.raises(control_groups.GroupProblem, match="no block device"), limited:
         pass
-    assert left() == []
+    assert leftover_groups() == []
 
 
 def test_a_folder_is_refused_where_something_is_limited(tmp_path: Path) -> None:

@@ -45,14 +45,14 @@ class Share:
         return mounts.own_mark(self.entry, self.notes)
 
     @property
-    def own(self) -> Path:
+    def own_folder(self) -> Path:
         return Path(mounts.path_of(self.entry))
 
     def make(self) -> Path:
         return Path(mounts.make_folder(self.entry, self.notes))
 
     def problem(self, confirmed: dict[str, object] | None = None) -> str:
-        results = checks.verify(self.entry, self.file, str(self.own), confirmed, self.mark)
+        results = checks.verify(self.entry, self.file, str(self.own_folder), confirmed, self.mark)
         return checks.problem(results)
 
 
@@ -145,10 +145,10 @@ def test_what_is_not_its_own_is_refused(
 
 
 def test_a_folder_that_was_there_is_somebody_elses(share: Share) -> None:
-    share.own.mkdir(mode=0o700)
+    share.own_folder.mkdir(mode=0o700)
     with pytest.raises(mounts.MountError, match="not a folder that fsbench made"):
         share.make()
-    assert list(share.own.iterdir()) == []
+    assert list(share.own_folder.iterdir()) == []
 
 
 def test_workers_of_one_data_folder_have_notes_of_their_own(tmp_path: Path, point: Path) -> None:
@@ -170,9 +170,9 @@ def test_a_note_of_before_is_read_where_it_is_of_this_folder(share: Share, tmp_p
     share.make()
     own = tmp_path / "notes" / "node1"
     assert mounts.own_mark(share.entry, own) == share.mark
-    assert mounts.make_folder(share.entry, own) == str(share.own)
+    assert mounts.make_folder(share.entry, own) == str(share.own_folder)
     other = tmp_path / "other.toml"
-    named = {"name": "share", "kind": "mount", "path": str(share.own.parent), "folder": "b"}
+    named = {"name": "share", "kind": "mount", "path": str(share.own_folder.parent), "folder": "b"}
     write_luns(other, named)
     assert mounts.own_mark(read_luns(other)[0], own) == ""
 

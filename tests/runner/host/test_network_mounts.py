@@ -21,7 +21,7 @@ _KEPT = re.compile(r"(?P<source>\S+) (?P<point>\S+) (?P<kind>\S+) (?P<options>\S
 
 
 @dataclass(frozen=True)
-class Found:
+class MountExample:
     """A line of somebody's, and what is to be read from it. ``source`` is where it stands."""
 
     source: str
@@ -35,7 +35,7 @@ class Found:
 
 LINES = (
     # Linux 6.16 and Samba, with its POSIX extensions.
-    Found(
+    MountExample(
         "https://lore.kernel.org/linux-cifs/4d0f156024f06daf3e0c3794c3fed854@manguebit.org/",
         "//192.168.124.1/test on /mnt/1 type cifs (rw,relatime,vers=3.1.1,cache=strict,"
         "upcall_target=app,username=testuser,uid=0,noforceuid,gid=0,noforcegid,addr=192.168.124.1,"
@@ -46,7 +46,7 @@ LINES = (
         {"vers": "3.1.1"},
     ),
     # SMB 1, whose sizes are other ones.
-    Found(
+    MountExample(
         "https://github.com/openwrt/packages/issues/795",
         "//192.168.1.12/Harddisk on /mnt/ultimo type cifs (rw,relatime,vers=1.0,cache=strict,"
         "username=guest,domain=WORKGROUP,uid=0,noforceuid,gid=0,noforcegid,addr=192.168.1.12,"
@@ -55,7 +55,7 @@ LINES = (
         {"vers": "1.0", "rsize": "61440", "wsize": "65536"},
     ),
     # The name of the file system in the source: Linux 5.17 and newer.
-    Found(
+    MountExample(
         "https://lore.kernel.org/ceph-devel/20250114224514.2399813-1-antoine@lesviallon.fr/",
         "services@00000000-0000-0000-0000-000000000000.cephfs=/volumes/containers "
         "/ceph/containers ceph rw,noatime,name=services,secret=<hidden>,ms_mode=prefer-crc,"
@@ -65,13 +65,13 @@ LINES = (
         *("/volumes/containers", "[REDACTED]:3300"),
     ),
     # Monitors in the source, and the file system of several that they have.
-    Found(
+    MountExample(
         "https://github.com/ceph/ceph-csi/issues/3309",
         "192.168.21.11,192.168.21.12,192.168.21.13:/ /mnt ceph rw,relatime,name=admin,"
         "secret=<hidden>,fsid=00000000-0000-0000-0000-000000000000,acl,mds_namespace=cephfs 0 0",
         *("ceph", "cephfs on 192.168.21.11,192.168.21.12,192.168.21.13", "/"),
     ),
-    Found(
+    MountExample(
         "https://github.com/ceph/ceph-csi/pull/576",
         "10.101.233.60:6789:/volumes/csi/csi-vol-3f907a88-d06a-11e9-84b5-0242ac11000f on "
         "/var/lib/www type ceph (rw,relatime,name=admin,secret=<hidden>,dirstat,acl,"
@@ -80,7 +80,7 @@ LINES = (
         "/volumes/csi/csi-vol-3f907a88-d06a-11e9-84b5-0242ac11000f",
         options={"wsize": "16777216"},
     ),
-    Found(
+    MountExample(
         "https://github.com/kubernetes-sigs/azurelustre-csi-driver/blob/"
         "24d5ac387ed198feba4c51d15851b1bfff91bd2a/docs/csi-debug.md",
         "172.18.8.12@tcp:/lustrefs on /var/lib/kubelet/pods/6632349a-05fd-466f-bc8a-8946617089ce/"
@@ -90,7 +90,7 @@ LINES = (
         options={"locks": "flock"},
     ),
     # InfiniBand, and options of the mount itself among them.
-    Found(
+    MountExample(
         "https://github.com/spack/spack/blob/"
         "1e250a6d37e40ef41f5c30cce9da63fb3faeb7d7/lib/spack/docs/basic_usage.rst",
         "mds1-lnet0@o2ib100:/lsd on /p/lscratchd type lustre (rw,nosuid,lazystatfs,flock)",
@@ -123,7 +123,7 @@ def mount_of(folder: Path, line: str) -> Mount:
 
 @pytest.mark.parametrize("example", LINES, ids=lambda example: example.server)
 def test_it_is_known_without_asking_its_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, example: Found
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, example: MountExample
 ) -> None:
     mount = mount_of(tmp_path, example.line)
     contender = as_mounted.contender(mount.filesystem, mount.options)

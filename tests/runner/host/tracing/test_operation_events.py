@@ -98,7 +98,7 @@ def test_what_is_done_to_this_file_system_is_counted_and_nothing_else(
     assert list(operation_events.leftover_traces("fsbench.test.counted.", lambda run: False)) == []
 
 
-def gone(process: int) -> None:
+def wait_for_end(process: int) -> None:
     """Wait for its end."""
     handle = os.pidfd_open(process)
     assert select.select([handle], [], [], 30)[0], f"{process} goes on"
@@ -114,7 +114,9 @@ def test_a_trace_ends_at_its_bound(
     with count_operations(number, "ext4", "fsbench.test.bound.1") as tracer:
         tracer.begin()
         write(folder / "new", 3)
-        gone(next(operation_events.leftover_traces("fsbench.test.bound.", lambda run: False))[0])
+        wait_for_end(
+            next(operation_events.leftover_traces("fsbench.test.bound.", lambda run: False))[0]
+        )
         tracer.end()
     assert tracer.is_cut
     counts = operations.read(tracer.text, tracer.way, tracer.seconds, is_cut=True)
@@ -159,7 +161,7 @@ def test_the_kernel_ends_it_with_a_worker_that_is_killed(other_loop: str) -> Non
         program = int(process.stdout.readline())
         assert "bpftrace" in Path(f"/proc/{program}/comm").read_text()
         process.send_signal(signal.SIGKILL)
-        gone(program)
+        wait_for_end(program)
 
 
 def test_what_is_left_is_known_by_its_name_and_ended(tmp_path: Path) -> None:
