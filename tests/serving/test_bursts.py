@@ -27,7 +27,7 @@ class Begun:
         self.by.append(scope["client"][0])
 
 
-def asked(client: str, *headers: tuple[bytes, bytes]) -> dict[str, Any]:
+def scope_of(client: str, *headers: tuple[bytes, bytes]) -> dict[str, Any]:
     return {"type": "http", "client": (client, 1), "headers": list(headers), "scheme": "http"}
 
 
@@ -40,8 +40,8 @@ def test_of_others_requests_begin_at_once_and_all_are_begun() -> None:
 
     async def at_one_moment() -> None:
         application = bursts.BurstMiddleware(begun)
-        tasks = [ask(application, asked(MANY)) for _ in range(1000)]
-        tasks += [ask(application, asked(OTHER)), ask(application, asked("2001:db8::1"))]
+        tasks = [ask(application, scope_of(MANY)) for _ in range(1000)]
+        tasks += [ask(application, scope_of(OTHER)), ask(application, scope_of("2001:db8::1"))]
         await asyncio.gather(*tasks)
         # Nothing is kept of who has gone.
         while application._senders:
@@ -58,7 +58,7 @@ def test_requests_that_come_one_after_the_other_do_not_wait() -> None:
     async def one_by_one() -> None:
         application = bursts.BurstMiddleware(begun)
         for count in range(1, 10):
-            task = ask(application, asked(MANY))
+            task = ask(application, scope_of(MANY))
             await asyncio.sleep(0)
             assert len(begun.by) == count
             await task
@@ -78,7 +78,7 @@ def test_while_they_keep_coming_some_are_begun_all_the_same(
         application = bursts.BurstMiddleware(begun)
         tasks = []
         for _ in range(100):
-            tasks.append(ask(application, asked(MANY)))
+            tasks.append(ask(application, scope_of(MANY)))
             await asyncio.sleep(0)
         assert 8 <= len(begun.by) <= 12
         await asyncio.gather(*tasks)
@@ -92,7 +92,7 @@ def test_who_gives_up_is_not_begun() -> None:
 
     async def some_give_up() -> None:
         application = bursts.BurstMiddleware(begun)
-        tasks = [ask(application, asked(MANY)) for _ in range(9)]
+        tasks = [ask(application, scope_of(MANY)) for _ in range(9)]
         await asyncio.sleep(0)
         for task in tasks[1:-1]:
             task.cancel()
@@ -108,7 +108,7 @@ def test_clients_of_one_trusted_proxy_are_told_apart() -> None:
     async def through_it() -> None:
         application = TrustedProxies(bursts.BurstMiddleware(begun), [ip_network("127.0.0.1/32")])
         for_many, for_other = (
-            asked(MANY, (b"x-forwarded-for", client))
+            scope_of(MANY, (b"x-forwarded-for", client))
             for client in (b"198.51.100.1", b"198.51.100.2")
         )
         tasks = [ask(application, for_many) for _ in range(100)]

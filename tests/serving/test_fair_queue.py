@@ -32,7 +32,7 @@ def test_senders_have_their_turns_one_after_the_other() -> None:
 
 
 def test_a_turn_that_is_given_away_needs_a_free_thread() -> None:
-    async def both() -> None:
+    async def two_senders() -> None:
         turns = Turns(1, 2)
         await turns.take("a")
         turns.give()  # it takes long, and goes on
@@ -50,7 +50,7 @@ def test_a_turn_that_is_given_away_needs_a_free_thread() -> None:
         turns.leave()
         await other
 
-    asyncio.run(both())
+    asyncio.run(two_senders())
 
 
 def test_who_goes_away_leaves_no_turn_behind() -> None:

@@ -9,7 +9,7 @@ HIDDEN = b"GET /glossary/ HTTP/1.1\r\nHost: localhost\r\n\r\n"
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 
 
-def said(site: str, request: bytes) -> bytes:
+def answer_to(site: str, request: bytes) -> bytes:
     """All that the server says until it closes the connection."""
     host, port = site.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=60) as connection:
@@ -40,7 +40,7 @@ def test_a_request_with_two_lengths_is_refused_and_ends_the_connection(
     site: str, path: bytes, headers: bytes, body: bytes
 ) -> None:
     head = b"POST " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n"
-    answer = said(site, head + headers + b"\r\n" + body + HIDDEN)
+    answer = answer_to(site, head + headers + b"\r\n" + body + HIDDEN)
     assert answer.startswith(b"HTTP/1.1 400 "), answer[:200]
     assert answer.count(b"HTTP/1.1 ") == 1, "the hidden request was answered"
     assert b"\r\nconnection: close\r\n" in answer.lower()
@@ -48,7 +48,7 @@ def test_a_request_with_two_lengths_is_refused_and_ends_the_connection(
 
 def test_http_1_0_has_no_transfer_coding(site: str) -> None:
     head = b"POST /api/v1/runs HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n"
-    answer = said(site, head + CHUNKED + b"\r\n0\r\n\r\n" + HIDDEN)
+    answer = answer_to(site, head + CHUNKED + b"\r\n0\r\n\r\n" + HIDDEN)
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert b"problem+json" in answer
     assert answer.count(b"HTTP/1.1 ") == 1
@@ -62,5 +62,5 @@ def test_one_length_is_taken_and_the_next_request_answered(
 ) -> None:
     head = b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\n"
     last = HIDDEN.replace(b"Host", b"Connection: close\r\nHost")
-    answer = said(site, head + headers + b"\r\n" + body + last)
+    answer = answer_to(site, head + headers + b"\r\n" + body + last)
     assert [part[:3] for part in answer.split(b"HTTP/1.1 ")[1:]] == [b"401", b"200"]

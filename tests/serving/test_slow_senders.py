@@ -39,7 +39,7 @@ def ends(connection: socket.socket) -> bool:
     return connection.recv(1000) == b"" and time.monotonic() - began > LIMIT_S / 2
 
 
-def said(connection: socket.socket, request: bytes) -> bytes:
+def answer_to(connection: socket.socket, request: bytes) -> bytes:
     connection.sendall(request)
     received = b""
     while b"here" not in received and (part := connection.recv(1000)):
@@ -58,7 +58,7 @@ def test_half_a_head_ends_and_whole_ones_are_answered() -> None:
             slow.sendall(HALF)
             assert ends(slow)
         with socket.create_connection(listening.getsockname(), timeout=20) as quick:
-            assert said(quick, REQUEST).startswith(b"HTTP/1.1 200")
+            assert answer_to(quick, REQUEST).startswith(b"HTTP/1.1 200")
 
 
 def test_a_byte_now_and_then_is_half_a_head_still() -> None:
@@ -75,7 +75,7 @@ def test_a_byte_now_and_then_is_half_a_head_still() -> None:
 
 def test_half_a_second_request_ends_too() -> None:
     with connected() as slow:
-        assert said(slow, REQUEST).startswith(b"HTTP/1.1 200")
+        assert answer_to(slow, REQUEST).startswith(b"HTTP/1.1 200")
         slow.sendall(HALF)
         assert ends(slow)
 
@@ -86,7 +86,7 @@ def test_a_request_under_way_takes_as_long_as_it_takes() -> None:
         await answer(scope, receive, send)
 
     with connected(slow_page) as patient:
-        assert said(patient, REQUEST).startswith(b"HTTP/1.1 200")
+        assert answer_to(patient, REQUEST).startswith(b"HTTP/1.1 200")
 
 
 def test_a_body_takes_as_long_as_it_takes() -> None:
@@ -101,7 +101,7 @@ def test_a_body_takes_as_long_as_it_takes() -> None:
 def test_a_connection_that_is_used_now_and_then_stays() -> None:
     with connected() as busy:
         for _ in range(6):
-            assert said(busy, REQUEST).startswith(b"HTTP/1.1 200")
+            assert answer_to(busy, REQUEST).startswith(b"HTTP/1.1 200")
             time.sleep(LIMIT_S / 3)
 
 

@@ -287,14 +287,14 @@ def file_ends_before_page(size: int) -> bool:
         (b"content-length", str(size).encode()),
     ]
 
-    async def both() -> None:
+    async def file_then_page() -> None:
         first = asyncio.create_task(ask(application, "POST", "/slow/", b"", head))
         while not under_way:
             await asyncio.sleep(0.001)
         answers = await asyncio.gather(first, ask(application, "GET", "/sees/"))
         assert [status for status, _ in answers] == [200, 200]
 
-    asyncio.run(both())
+    asyncio.run(file_then_page())
     return order == ["POST ends", "page begins"]
 
 
@@ -319,12 +319,12 @@ async def never(self: thread_pools.ThreadPoolHandler) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_pages_wait_for_files_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thread_pools, "FILES_FIRST_S", 0.01)
-    monkeypatch.setattr(thread_pools.ThreadPoolHandler, "_answer", held)
+    monkeypatch.setattr(thread_pools.ThreadPoolHandler, "_answer", answer_once_released)
     release.clear()
     application = thread_pools.application()
     head = [(b"content-type", b"multipart/form-data; boundary=x"), (b"content-length", b"1")]
 
-    async def both() -> None:
+    async def page_during_file() -> None:
         file = asyncio.create_task(ask(application, "POST", "/slow/", b"", head))
         while not application._small_files:
             await asyncio.sleep(0.001)
@@ -333,13 +333,15 @@ def test_pages_wait_for_files_only_so_long(monkeypatch: pytest.MonkeyPatch) -> N
         release.set()
         assert (await file)[1] == b"file"
 
-    asyncio.run(both())
+    asyncio.run(page_during_file())
 
 
 release = threading.Event()
 
 
-def held(self: thread_pools.ThreadPoolHandler, request: HttpRequest) -> HttpResponse:
+def answer_once_released(
+    self: thread_pools.ThreadPoolHandler, request: HttpRequest
+) -> HttpResponse:
     """Files wait until the test lets them go."""
     if request.method == "POST":
         assert release.wait(20)
@@ -364,11 +366,11 @@ def test_health_checks_and_static_files_do_not_wait_for_pages(
         is_answered.set()
         return answer
 
-    async def both() -> list[tuple[int, bytes]]:
+    async def pages_and_check() -> list[tuple[int, bytes]]:
         pages = (ask(application, "GET", "/slow/") for _ in range(5 * thread_pools.PAGES))
         return await all_of(*pages, health_check())
 
-    assert {status for status, _ in asyncio.run(both())} == {200}
+    assert {status for status, _ in asyncio.run(pages_and_check())} == {200}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -416,7 +418,7 @@ def test_nobody_sees_what_the_one_before_in_the_thread_saw(monkeypatch: pytest.M
         sessions[user] = client
     application, seen_in = thread_pools.application(), set()
 
-    def seen(user: User | None) -> list[str]:
+    def seen_slugs(user: User | None) -> list[str]:
         headers = []
         if user is not None:
             headers = [(b"cookie", sessions[user].cookies.output(header="", sep=";").encode())]
@@ -427,15 +429,15 @@ def test_nobody_sees_what_the_one_before_in_the_thread_saw(monkeypatch: pytest.M
         return list(answer["slugs"])
 
     for _ in range(2):
-        assert seen(owner) == ["open", "secret"]
-        assert seen(other) == ["open"]
-        assert seen(owner) == ["open", "secret"]
-        assert seen(None) == ["open"]
-    assert seen(owner) == ["open", "secret"]
+        assert seen_slugs(owner) == ["open", "secret"]
+        assert seen_slugs(other) == ["open"]
+        assert seen_slugs(owner) == ["open", "secret"]
+        assert seen_slugs(None) == ["open"]
+    assert seen_slugs(owner) == ["open", "secret"]
     cookies = dict(sessions[owner].cookies)
     sessions[owner].logout()
     sessions[owner].cookies.update(cookies)  # the cookie as a thief would send it again
-    assert seen(owner) == ["open"]
+    assert seen_slugs(owner) == ["open"]
     assert len(seen_in) == 1, "all of this was to happen in one thread"
     connections.close_all()
 
@@ -544,7 +546,7 @@ def test_what_is_drawn_up_waits_for_pages_but_not_for_ever(monkeypatch: pytest.M
     monkeypatch.setattr(f"{__name__}.pause", wait)
     application = thread_pools.application()
 
-    async def both() -> None:
+    async def page_then_report() -> None:
         page = asyncio.create_task(ask(application, "GET", "/slow/"))
         while not order:
             await asyncio.sleep(0.001)
@@ -562,7 +564,7 @@ def test_what_is_drawn_up_waits_for_pages_but_not_for_ever(monkeypatch: pytest.M
         goes_on.set()
         await page
 
-    asyncio.run(both())
+    asyncio.run(page_then_report())
 
 
 def test_a_lane_that_rests_begins_the_next_after_it() -> None:

@@ -30,16 +30,18 @@ def test_processes_that_rest_share_what_comes_at_once(listening: socket.socket) 
     """One that took all that waits would work on twenty uploads while the other rests."""
     answered: list[str] = []
 
-    def named(name: str) -> Any:
+    def named_application(name: str) -> Any:
         async def tell(scope: Any, receive: Any, send: Any) -> None:
             answered.append(name)
             await answer(scope, receive, send)
 
         return tell
 
-    async def both() -> None:
+    async def two_servers() -> None:
         # In one loop, so that no scheduler has a say in it.
-        servers = [Server(settings_of(named(name)), listening) for name in ("one", "other")]
+        servers = [
+            Server(settings_of(named_application(name)), listening) for name in ("one", "other")
+        ]
         running = [asyncio.create_task(server.serve()) for server in servers]
         while not all(server.started for server in servers):
             await asyncio.sleep(0.001)
@@ -52,7 +54,7 @@ def test_processes_that_rest_share_what_comes_at_once(listening: socket.socket) 
         for connection in connections:
             connection.close()
 
-    thread = threading.Thread(target=lambda: asyncio.run(both()))
+    thread = threading.Thread(target=lambda: asyncio.run(two_servers()))
     thread.start()
     thread.join(60)
     assert answered.count("one") == answered.count("other") == 5
