@@ -50,7 +50,7 @@ def nas(disk: Lun) -> Lun:
     return mounted("lab1")
 
 
-def wanted(spec: MakeSpec, nas: Lun, *clients: str, **changes: Any) -> JobSpec:
+def client_spec(spec: MakeSpec, nas: Lun, *clients: str, **changes: Any) -> JobSpec:
     return spec(lun_id=nas.pk, configurations=NFS, clients=clients, **changes)
 
 
@@ -63,7 +63,7 @@ def refused(job: JobSpec) -> str:
 
 
 def test_all_take_part_and_each_mount_is_confirmed(nas: Lun, spec: MakeSpec, ann: User) -> None:
-    job = wanted(spec, nas, "lab3", "lab2")
+    job = client_spec(spec, nas, "lab3", "lab2")
     (first, *_) = planned(job).runs
     assert first.machine.clients == (("lab2", "nas"), ("lab3", "share"))
     assert not first.erases
@@ -75,7 +75,7 @@ def test_all_take_part_and_each_mount_is_confirmed(nas: Lun, spec: MakeSpec, ann
         "client lab2 nas": FOUND | {"mark": "lab2"},
         "client lab3 share": FOUND | {"mark": "lab3"},
     }
-    alone = submit(wanted(spec, nas, new_study="Alone"), "nas", ann)[0]
+    alone = submit(client_spec(spec, nas, new_study="Alone"), "nas", ann)[0]
     assert alone.series_id != run.series_id
     assert alone.series.machine == {}
 
@@ -85,12 +85,12 @@ def test_only_who_has_the_same_export_can(nas: Lun, spec: MakeSpec) -> None:
     announce(worker_announcement(name="lab5"))
     assert [lun.worker.name for lun in client_checks.offered_luns(nas)] == ["lab2", "lab3"]
     for other in ("lab4", "lab5", "nobody", "lab1", "lab2/disk1"):
-        reason = refused(wanted(spec, nas, other))
+        reason = refused(client_spec(spec, nas, other))
         assert (
             f'"{other}" is no worker that lists a mount of the export of nas: choose of' in reason
         )
         assert "lab2, lab3." in reason
-    assert "lab2 is named twice" in refused(wanted(spec, nas, "lab2", "lab2/nas"))
+    assert "lab2 is named twice" in refused(client_spec(spec, nas, "lab2", "lab2/nas"))
 
 
 def test_a_disk_has_no_clients(nas: Lun, spec: MakeSpec) -> None:
@@ -115,14 +115,14 @@ def test_a_client_that_cannot_is_told_before(
     nas: Lun, spec: MakeSpec, changes: dict[str, Any], why: str
 ) -> None:
     mounted("lab2", **changes)
-    assert why in refused(wanted(spec, nas, "lab2"))
+    assert why in refused(client_spec(spec, nas, "lab2"))
 
 
 def test_a_client_without_the_program_is_told_before(nas: Lun, spec: MakeSpec) -> None:
     worker = mounted("lab2").worker
     worker.capabilities = worker.capabilities | {"tools": {}}
     worker.save()
-    assert "lab2" in refused(wanted(spec, nas, "lab2"))
+    assert "lab2" in refused(client_spec(spec, nas, "lab2"))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_it_goes_with_neither_guests_nor_tracing(
     nas: Lun, spec: MakeSpec, changes: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(JobRefused) as refusal:
-        planned(wanted(spec, nas, "lab2", **changes))
+        planned(client_spec(spec, nas, "lab2", **changes))
     assert why in " ".join(refusal.value.problems)
 
 
@@ -171,7 +171,7 @@ def test_form_review_and_pages_say_it(nas: Lun, client: Client, ann: User, spec:
     form = client.get("/runs/new/", {"lun": nas.pk}).content.decode()
     assert 'name="clients" value="lab2"' in form
     assert "lab1 alone" in form
-    run = submit(wanted(spec, nas, "lab2"), "nas", ann)[0]
+    run = submit(client_spec(spec, nas, "lab2"), "nas", ann)[0]
     handle = lifecycle.claim(run.pk, nas.worker)
     assert handle is not None
     page = client.get(f"/runs/{run.pk}/").content.decode()
@@ -242,11 +242,11 @@ def test_workers_of_one_machine_are_said_to_be(
         announced.capabilities = announced.capabilities | {"host_mark": mark}
         announced.save()
     nas.refresh_from_db()
-    assert submit_warnings.of_clients(planned(wanted(spec, nas, "lab3")).runs) == []
-    (warning,) = submit_warnings.of_clients(planned(wanted(spec, nas, "lab2", "lab3")).runs)
+    assert submit_warnings.of_clients(planned(client_spec(spec, nas, "lab3")).runs) == []
+    (warning,) = submit_warnings.of_clients(planned(client_spec(spec, nas, "lab2", "lab3")).runs)
     assert warning.startswith("lab1, lab2 are workers of one machine")
     client.force_login(ann)
-    run = submit(wanted(spec, nas, "lab2"), "nas", ann)[0]
+    run = submit(client_spec(spec, nas, "lab2"), "nas", ann)[0]
     assert lifecycle.claim(run.pk, nas.worker)
     assert warning in client.get(f"/runs/{run.pk}/").content.decode()
     # A result keeps what held when it was measured.
@@ -255,7 +255,7 @@ def test_workers_of_one_machine_are_said_to_be(
 
 
 def test_it_is_submitted_again_as_it_was(nas: Lun, spec: MakeSpec, ann: User) -> None:
-    run = submit(wanted(spec, nas, "lab2"), "nas", ann)[0]
+    run = submit(client_spec(spec, nas, "lab2"), "nas", ann)[0]
     lifecycle.cancel(run.pk, "ann")
     assert control.run_confirmation(run) == "nas"
     assert [lun.worker.name for lun, _ in control.confirmed_by([run])] == ["lab1", "lab2"]

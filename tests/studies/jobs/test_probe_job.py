@@ -155,14 +155,14 @@ def test_what_stands_on_layers_is_set_against_their_device_and_no_ledger_has_it(
     lun = plain.series.lun
     assert lun is not None
 
-    def kept(run: Run, target: str) -> LunProbe:
+    def make_probe(run: Run, target: str) -> LunProbe:
         return LunProbe.objects.create(run=run, lun=lun, target=target, at=clock.now(), result=DISK)
 
     assert probes.due_s(on_layers) == 30
-    of_layers = kept(on_layers, probes.target_of(on_layers.series) or "")
+    of_layers = make_probe(on_layers, probes.target_of(on_layers.series) or "")
     assert of_layers.target == "disk2 md-raid1"
     assert [probes.due_s(run) for run in (on_layers, plain)] == [0, 30]
     assert probes.probe_of_block(plain) is None
-    of_lun = kept(plain, "")
+    of_lun = make_probe(plain, "")
     assert [probes.probe_of_block(run) for run in (on_layers, plain)] == [of_layers, of_lun]
     assert [row.key for row in ledger.ledger(lun).probes] == [of_lun.pk]

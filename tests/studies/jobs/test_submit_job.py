@@ -20,14 +20,14 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def said(*arguments: object) -> str:
+def call_submit_job(*arguments: object) -> str:
     out = StringIO()
     call_command("submit_job", *map(str, arguments), stdout=out)
     return out.getvalue()
 
 
 def test_without_a_confirmation_it_shows_what_would_be_done(file, worker):
-    text = said(file)
+    text = call_submit_job(file)
     assert len([line for line in text.splitlines() if "  repeat " in line]) == 16
     assert text.count(" reference\n") == 4
     assert "left out  configurations[0]: ext2 journal_mode=writeback scheduler=none" in text
@@ -38,7 +38,7 @@ def test_without_a_confirmation_it_shows_what_would_be_done(file, worker):
 
 
 def test_it_submits(file, worker, ann):
-    assert said(file, "--confirm", "disk1", "--user", "ann") == (
+    assert call_submit_job(file, "--confirm", "disk1", "--user", "ann") == (
         f"Job {Job.objects.get().pk}: 16 runs are queued.\n"
     )
     assert Run.objects.filter(created_by=ann).count() == 16
@@ -62,21 +62,21 @@ def test_it_submits(file, worker, ann):
 def test_it_refuses(file, worker, ann, text, arguments, error):
     file.write_text(text)
     with pytest.raises(CommandError, match=error):
-        said(file, *arguments)
+        call_submit_job(file, *arguments)
     assert not Run.objects.exists()
 
 
 def test_a_file_that_is_not_there(tmp_path, db):
     with pytest.raises(CommandError, match="No such file"):
-        said(tmp_path / "nothing.yaml")
+        call_submit_job(tmp_path / "nothing.yaml")
 
 
 def test_without_schedulers_the_one_in_effect_on_the_lun_is_taken_and_named(file, worker, ann):
     Lun.objects.filter(name="disk1").update(scheduler="mq-deadline")
     file.write_text("study: Lab\nlun: disk1\nconfigurations: [ext4]\nworkloads: [iozone-small]")
     note = "names no I/O scheduler: mq-deadline is used, which is in effect on disk1 now."
-    assert note in said(file)
-    said(file, "--confirm", "disk1", "--user", "ann")
+    assert note in call_submit_job(file)
+    call_submit_job(file, "--confirm", "disk1", "--user", "ann")
     run = Run.objects.order_by("id")[0]
     assert run.series.configuration.scheduler == "mq-deadline"
     # The job's document is the same job on another day too.
@@ -95,7 +95,7 @@ def test_a_scheduler_that_is_not_known_has_to_be_named(file, worker, scheduler, 
     Lun.objects.filter(name="disk1").update(scheduler=scheduler)
     file.write_text(f"study: Lab\nworkloads: [iozone-small]\n{document}")
     with pytest.raises(CommandError, match="Choose an I/O scheduler for disk1"):
-        said(file)
+        call_submit_job(file)
 
 
 def test_a_scheduler_that_is_named_stays(file, worker):
@@ -104,13 +104,13 @@ def test_a_scheduler_that_is_named_stays(file, worker):
         "study: Lab\nlun: disk1\nworkloads: [iozone-small]\n"
         "configurations: [{filesystem: ext4, schedulers: none}]"
     )
-    assert "names no I/O scheduler" not in said(file)
+    assert "names no I/O scheduler" not in call_submit_job(file)
 
 
 def test_what_its_worker_would_refuse_is_not_submitted(file, worker):
     person(Role.OPERATOR, "eve")
     with pytest.raises(CommandError, match="disk1 is not granted to you"):
-        said(file, "--confirm", "disk1", "--user", "eve")
+        call_submit_job(file, "--confirm", "disk1", "--user", "eve")
     assert not Run.objects.exists()
 
 

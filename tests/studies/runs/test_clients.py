@@ -48,7 +48,7 @@ def submitted(nodes: dict[str, Worker], leader: str, others: Iterable[str] = ())
         return new_runs.create_queued(series, next_repeat(series), by=None, job=None)
 
 
-def held() -> set[tuple[str, int]]:
+def held_leases() -> set[tuple[str, int]]:
     rows = Lease.objects.exclude(run=None).values_list("lun__worker__name", "run")
     return {(name, run) for name, run in rows}
 
@@ -69,11 +69,11 @@ def test_all_are_leased_or_none(nodes: dict[str, Worker]) -> None:
     assert handle is not None
     run = submitted(nodes, "node1", ["node2", "node3"])
     assert lifecycle.claim(run.pk, nodes["node1"]) is None
-    assert held() == {("node3", busy.pk)}
+    assert held_leases() == {("node3", busy.pk)}
     assert not run.clients.exists()
     lifecycle.finish(handle, RunState.FAILED, "x")
     assert lifecycle.claim(run.pk, nodes["node1"])
-    assert held() == {(name, run.pk) for name in NAMES}
+    assert held_leases() == {(name, run.pk) for name in NAMES}
     assert list(run.clients.values_list("worker", "state")) == [
         ("node1", "preparing"),
         ("node2", "asked"),
@@ -260,7 +260,7 @@ def test_of_runs_that_want_the_same_workers_one_gets_all(nodes: dict[str, Worker
             )
         )
         (won,) = [handle for handle in handles if handle is not None]
-        assert held() == {(name, won.run_id) for name in NAMES}
+        assert held_leases() == {(name, won.run_id) for name in NAMES}
         lifecycle.finish(won, RunState.FAILED, "x")
         for run in runs:
             if not fresh(run).has_ended:

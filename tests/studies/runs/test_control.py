@@ -305,7 +305,7 @@ class TestAtTheSameMoment:
     def test_the_same_job_submitted_by_several_in_other_orders(
         self, spec: MakeSpec, ann: User, runs: list[Run]
     ) -> None:
-        def wanted(seed: int) -> JobSpec:
+        def seeded_spec(seed: int) -> JobSpec:
             configurations = tuple(
                 ConfigurationSpec("ext4", {"journal_size_mb": str(size)}, "none")
                 for size in range(16, 28)
@@ -318,6 +318,6 @@ class TestAtTheSameMoment:
                 seed=seed,
             )
 
-        at_once(*[lambda seed=seed: submit(wanted(seed), "disk1", ann) for seed in range(4)])  # type: ignore[misc]
+        at_once(*[lambda seed=seed: submit(seeded_spec(seed), "disk1", ann) for seed in range(4)])  # type: ignore[misc]
         assert Run.objects.count() == 4 + 4 * 24
         assert len({(run.series_id, run.repeat) for run in Run.objects.all()}) == 4 + 4 * 24

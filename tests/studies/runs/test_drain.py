@@ -14,27 +14,27 @@ from fsbench_web.studies.runs import lifecycle
 pytestmark = pytest.mark.django_db
 
 
-def said(*arguments: str, **options: Any) -> str:
+def call_drain(*arguments: str, **options: Any) -> str:
     out = StringIO()
     call_command("drain", *arguments, stdout=out, **options)
     return out.getvalue()
 
 
 def test_it_drains_and_resumes(worker: Worker) -> None:
-    assert "is drained" in said(worker.name, wait=True)
+    assert "is drained" in call_drain(worker.name, wait=True)
     worker.refresh_from_db()
     assert worker.is_drained
     assert worker.drained_by == "manage.py drain"
-    assert "takes runs." in said(worker.name, resume=True)
+    assert "takes runs." in call_drain(worker.name, resume=True)
     worker.refresh_from_db()
     assert not worker.is_drained
-    assert "as it did before" in said(worker.name, resume=True)
+    assert "as it did before" in call_drain(worker.name, resume=True)
 
 
 def test_it_says_that_somebody_else_did(worker: Worker) -> None:
-    said(worker.name)
+    call_drain(worker.name)
     Worker.objects.filter(pk=worker.pk).update(drained_by="ada")
-    assert "was drained by ada before" in said(worker.name, wait=True)
+    assert "was drained by ada before" in call_drain(worker.name, wait=True)
 
 
 def test_it_waits_for_the_run_that_is_under_way(
@@ -51,7 +51,7 @@ def test_it_waits_for_the_run_that_is_under_way(
             lifecycle.finish(handle, RunState.FAILED, "enough")
 
     monkeypatch.setattr(drain.time, "sleep", nap)
-    text = said(worker.name, wait=True)
+    text = call_drain(worker.name, wait=True)
     assert f"Still running: {run.pk}\n" in text
     assert len(naps) == 3
     waiting.refresh_from_db()
@@ -61,9 +61,9 @@ def test_it_waits_for_the_run_that_is_under_way(
 def test_it_does_not_wait_for_ever(worker: Worker, runs: list[Run]) -> None:
     assert lifecycle.claim(runs[0].pk, worker)
     with pytest.raises(CommandError, match=r"did not end within 0 s. It stays drained"):
-        said(worker.name, wait=True, timeout=0)
+        call_drain(worker.name, wait=True, timeout=0)
 
 
 def test_an_unknown_worker_is_named(worker: Worker) -> None:
     with pytest.raises(CommandError, match=f"no worker “nobody”. Known: {worker.name}"):
-        said("nobody")
+        call_drain("nobody")

@@ -81,7 +81,7 @@ def claim(run: Run, worker: Worker) -> LeaseHandle:
     return handle
 
 
-def held() -> set[tuple[str, int]]:
+def held_leases() -> set[tuple[str, int]]:
     """(LUN or controller, run) of all that is leased."""
     return {
         (lease.lun.name if lease.lun else lease.controller, lease.run_id or 0)
@@ -93,14 +93,14 @@ class TestAllOrNothing:
     def test_a_run_holds_its_lun_its_journal_and_their_controllers(self, lab: Worker) -> None:
         run = submitted(lab, "a", "hba-log")
         handle = claim(run, lab)
-        assert held() == {("a", run.pk), ("hba-log", run.pk), (HBA, run.pk)}
+        assert held_leases() == {("a", run.pk), ("hba-log", run.pk), (HBA, run.pk)}
         assert len(handle.others) == 2
         lifecycle.finish(handle, RunState.DONE, "x")
-        assert held() == set()
+        assert held_leases() == set()
 
     def test_the_controller_of_both_is_leased_once(self, lab: Worker) -> None:
         claim(submitted(lab, "hba-a", "hba-log"), lab)
-        assert len(held()) == 3
+        assert len(held_leases()) == 3
 
     @pytest.mark.parametrize(
         ("first", "second"),
@@ -116,9 +116,9 @@ class TestAllOrNothing:
     ) -> None:
         handle = claim(submitted(lab, *first), lab)
         waiting = submitted(lab, *second)
-        before = held()
+        before = held_leases()
         assert lifecycle.claim(waiting.pk, lab) is None
-        assert held() == before
+        assert held_leases() == before
         assert fresh(waiting).state == RunState.QUEUED
         lifecycle.finish(handle, RunState.FAILED, "x")
         claim(waiting, lab)
@@ -184,7 +184,7 @@ class TestFencing:
             run = submitted(lab, "hba-a", "log")
             claim(run, lab)
             assert end() == [run.pk]
-            assert held() == set()
+            assert held_leases() == set()
             assert run.changes.filter(state=RunState.LOST).count() == 1
 
 
@@ -345,7 +345,7 @@ def run_all(worker: Worker, runs: list[Run], reaps: bool = False) -> None:
     assert {fresh(run).state for run in runs} == {RunState.DONE}
     for run in runs:
         assert run.changes.filter(state=RunState.LEASED).count() == 1
-    assert held() == set()
+    assert held_leases() == set()
 
 
 def watch(act: Callable[[], object], stop: threading.Event) -> None:

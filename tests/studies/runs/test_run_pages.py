@@ -246,17 +246,17 @@ def test_the_list_filters_by_its_address(client, runs):
     complete(runs[0])
     start(runs[1])
 
-    def listed(query: str) -> set[int]:
+    def listed_runs(query: str) -> set[int]:
         page = client.get(f"/runs/?{query}").context["page"]
         return {run.pk for run in page}
 
     ids = [run.pk for run in runs]
-    assert listed("") == set(ids)
-    assert listed("state=done") == {ids[0]}
-    assert listed("state=unfinished") == set(ids[1:])
-    assert listed("filesystem=xfs") == {ids[1], ids[3]}
-    assert listed("study=first-look&state=running") == {ids[1]}
-    assert listed("study=elsewhere") == set()
+    assert listed_runs("") == set(ids)
+    assert listed_runs("state=done") == {ids[0]}
+    assert listed_runs("state=unfinished") == set(ids[1:])
+    assert listed_runs("filesystem=xfs") == {ids[1], ids[3]}
+    assert listed_runs("study=first-look&state=running") == {ids[1]}
+    assert listed_runs("study=elsewhere") == set()
 
 
 def test_the_list_refreshes_itself_only_while_something_is_unfinished(client, runs):

@@ -68,7 +68,7 @@ def states(job: Job | None = None) -> list[str]:
     return list(runs.order_by("id").values_list("state", flat=True))
 
 
-def left(job: Job) -> list[str]:
+def reasons_of(job: Job) -> list[str]:
     runs = job.runs.filter(cause=Cause.OUT_OF_TIME).order_by("id")
     return list(runs.values_list("reason", flat=True))
 
@@ -167,7 +167,7 @@ class TestStop:
             f"Left out: its job stops before {words.time(night.now + 15 * MINUTE)}, and this block "
             "of 2 runs would take about 20 min of the 15 min that were left."
         )
-        assert left(job) == [reason] * 2
+        assert reasons_of(job) == [reason] * 2
 
     def test_a_block_that_was_begun_goes_on_as_far_as_it_fits(
         self, spec: MakeSpec, ann: User, timed_runs: list[Run], worker: Worker, night: Night
@@ -178,10 +178,10 @@ class TestStop:
         handle = lifecycle.claim(second.pk, worker)
         assert handle is not None
         lifecycle.finish(handle, RunState.FAILED, "x")
-        assert left(job) == []
+        assert reasons_of(job) == []
         third = job.runs.order_by("id")[2]
         assert lifecycle.claim(third.pk, worker) is None
-        assert len(left(job)) == 2
+        assert len(reasons_of(job)) == 2
 
     def test_one_that_took_longer_leaves_the_rest_of_its_block(
         self, spec: MakeSpec, ann: User, timed_runs: list[Run], worker: Worker, night: Night
@@ -190,7 +190,7 @@ class TestStop:
         first, second, *_ = job.runs.order_by("id")
         done(first, night, 18)
         assert lifecycle.claim(second.pk, worker) is None
-        assert "this run would take about" in left(job)[0]
+        assert "this run would take about" in reasons_of(job)[0]
         assert states(job)[:2] == ["done", "cancelled"]
 
     def test_what_runs_at_that_time_is_let_end(
@@ -202,7 +202,7 @@ class TestStop:
         assert lifecycle.end_expired_runs() == [job.pk]
         assert states(job) == ["running"] + ["cancelled"] * 5
         assert lifecycle.heartbeat(handle) is False
-        assert set(left(job)) == {
+        assert set(reasons_of(job)) == {
             f"Left out: its job stops before {words.time(night.now - 5 * MINUTE)}, and that time "
             "is over."
         }
@@ -228,7 +228,7 @@ class TestStop:
         first, second, third, *_ = job.runs.order_by("id")
         done(first, night, 4)
         assert lifecycle.claim(second.pk, worker) is None  # it is known now what one takes
-        assert "about 4 min of the 1 min" in left(job)[0]
+        assert "about 4 min of the 1 min" in reasons_of(job)[0]
         assert lifecycle.claim(third.pk, worker) is None
 
     def test_a_lost_run_is_run_again_where_there_is_time(
@@ -253,7 +253,7 @@ class TestStop:
         lifecycle.finish(handle, RunState.FAILED, "killed", Cause.KILLED)
         again = job.runs.get(rerun=1)
         assert lifecycle.claim(again.pk, worker) is None
-        assert left(job) == [Run.objects.get(pk=again.pk).reason]
+        assert reasons_of(job) == [Run.objects.get(pk=again.pk).reason]
 
     def test_nothing_is_run_again_once_it_is_over(
         self, spec: MakeSpec, ann: User, timed_runs: list[Run], night: Night

@@ -45,7 +45,7 @@ def expected(value: ParsedValue) -> tuple[Any, ...]:
     return (value.test, value.load, value.value, value.line, list(value.samples) or None)
 
 
-def found(run: Run) -> list[tuple[Any, ...]]:
+def measurements_of(run: Run) -> list[tuple[Any, ...]]:
     return [(row.test, row.load, row.value, row.line, row.samples) for row in measured(run)]
 
 
@@ -56,7 +56,7 @@ def test_blocks_are_cut_and_read_in_order(cut: Run) -> None:
         ["write", "", "KB/s", 1, 1],
         ["read", "threads=2", "KB/s", 2, 2],
     ]
-    assert found(cut) == [expected(value) for value in VALUES]
+    assert measurements_of(cut) == [expected(value) for value in VALUES]
     assert digest_of(cut.pk) == digests.digest_of(measurements.of_values(VALUES)[0])
 
 
@@ -121,7 +121,7 @@ def test_flags_are_changed_without_the_numbers(cut: Run) -> None:
 def test_a_block_without_numbers_goes(cut: Run) -> None:
     change(lambda measurement: None if measurement.test == "write" else measurement)
     assert list(MeasurementBlock.objects.values_list("count", flat=True)) == [2, 3, 1]
-    assert found(cut) == [expected(value) for value in VALUES if value.test != "write"]
+    assert measurements_of(cut) == [expected(value) for value in VALUES if value.test != "write"]
 
 
 def test_numbers_stay_when_their_output_goes(run: Run) -> None:

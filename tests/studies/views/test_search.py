@@ -10,25 +10,25 @@ from tests.studies.conftest import complete
 pytestmark = pytest.mark.django_db
 
 
-def found(kind: str, text: str) -> list[str]:
+def matches(kind: str, text: str) -> list[str]:
     return [str(row) for row in search_query.find(search_query.Query.of(text), kind)[:]]
 
 
 def test_every_word_must_be_found(runs):
-    assert found("configurations", "EXT4 writeback") == ["ext4_wb_none"]
-    assert found("configurations", "ext4 noatime") == []
-    assert found("configurations", "noop") == ["ext4_wb_none", "xfs_none"]
-    assert found("studies", "look first") == ["First look"]
+    assert matches("configurations", "EXT4 writeback") == ["ext4_wb_none"]
+    assert matches("configurations", "ext4 noatime") == []
+    assert matches("configurations", "noop") == ["ext4_wb_none", "xfs_none"]
+    assert matches("studies", "look first") == ["First look"]
     # A word of the study and one of the configuration.
-    assert found("runs", "first xfs") == [f"run {run.pk}" for run in reversed(runs[1::2])]
+    assert matches("runs", "first xfs") == [f"run {run.pk}" for run in reversed(runs[1::2])]
 
 
 def test_runs_are_found_by_number_state_host_and_workload(runs):
     complete(runs[0])
-    assert found("runs", f"#{runs[2].pk}") == [f"run {runs[2].pk}"]
-    assert found("runs", "done") == [f"run {runs[0].pk}"]
-    assert len(found("runs", "lab1 disk1 iozone")) == 4
-    assert found("runs", "lab1 disk9") == []
+    assert matches("runs", f"#{runs[2].pk}") == [f"run {runs[2].pk}"]
+    assert matches("runs", "done") == [f"run {runs[0].pk}"]
+    assert len(matches("runs", "lab1 disk1 iozone")) == 4
+    assert matches("runs", "lab1 disk9") == []
 
 
 @pytest.mark.parametrize(
@@ -36,15 +36,15 @@ def test_runs_are_found_by_number_state_host_and_workload(runs):
 )
 def test_odd_words_find_nothing_and_break_nothing(client, runs, text):
     for kind in search_query.KINDS:
-        assert isinstance(found(kind, text), list)
+        assert isinstance(matches(kind, text), list)
     for kind in ("", "runs", "nonsense"):
         response = client.get("/search/", {"q": text, "kind": kind, "page": "x"})
         assert response.status_code == 200
 
 
 def test_signs_of_patterns_are_letters(runs):
-    assert found("studies", "%") == []
-    assert found("studies", "F_rst") == []
+    assert matches("studies", "%") == []
+    assert matches("studies", "F_rst") == []
 
 
 def test_the_page_escapes_and_says_what_to_do(client, runs):
@@ -98,7 +98,7 @@ def test_of_many_series_the_newest_runs_are_found(
                 for word in words
             )
         ]
-        assert found("runs", text) == expected[:most], text
+        assert matches("runs", text) == expected[:most], text
 
 
 def test_it_takes_the_same_queries_for_much_and_for_little(client, runs, django_assert_num_queries):
