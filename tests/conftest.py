@@ -30,7 +30,7 @@ from tests.services.image import build_runner_image, runner_store
 from tests.services.postgres import postgres
 from tests.services.redis import redis
 from tests.services.server import asgi_server
-from tests.statements import listed
+from tests.statements import listed_tests
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -100,7 +100,7 @@ def pytest_collection_modifyitems(
 ) -> Generator[None, None, None]:
     """Mark by fixture, choose by what touches the database, and order by lane."""
     is_recorded = config.pluginmanager.hasplugin("tests.statements")
-    asked_by_others = frozenset() if is_recorded else listed()
+    asked_by_others = frozenset() if is_recorded else listed_tests()
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         for fixture, marker in _MARKED_BY_FIXTURE.items():

@@ -47,7 +47,7 @@ DIFFERS = re.compile(
 _sent: set[str] = set()
 
 
-def listed() -> frozenset[str]:
+def listed_tests() -> frozenset[str]:
     """The tests of the list."""
     return frozenset(LIST.read_text().split("\n")[:-1])
 

@@ -101,7 +101,7 @@ def classes_in(body: list[ast.stmt]) -> dict[str, list[ast.ClassDef]]:
     return by_name
 
 
-def written(body: list[ast.ClassDef]) -> set[str]:
+def names_in(body: list[ast.ClassDef]) -> set[str]:
     """The names of attributes and methods in the text of a class."""
     nodes = [node for cls in body for node in ast.walk(cls)]
     return {node.attr for node in nodes if isinstance(node, ast.Attribute)} | {
@@ -117,7 +117,7 @@ def test_classes_use_nothing_private_of_those_they_stand_on() -> None:
         for cls in vars(module).values():
             if inspect.isclass(cls) and cls.__module__ == module.__name__:
                 text = texts.get(cls.__name__, [])  # none of one that a library made
-                uses[f"{module.__name__}.{cls.__qualname__}"] = written(text) & inherited(cls)
+                uses[f"{module.__name__}.{cls.__qualname__}"] = names_in(text) & inherited(cls)
                 count += bool(text)
     assert count > 500
     assert {name: names for name, names in uses.items() if names} == {}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.statements import chosen, kind_of, listed, stays
+from tests.statements import chosen, kind_of, listed_tests, stays
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,6 @@ def test_what_is_for_both_databases_is_never_left_out() -> None:
     assert stays("tests/api/protocol/test_hostile.py::test_nul")
     assert stays("tests/studies/views/test_search.py::test_words")
     assert not stays("tests/studies/jobs/test_priority.py::test_it_is_kept")
-    names = listed()
+    names = listed_tests()
     assert names
     assert not [name for name in names if stays(name)]
