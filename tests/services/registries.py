@@ -78,7 +78,9 @@ def bare_sources() -> list[Source]:
     """
     (distribution, own), (wanted_distribution, wanted) = release(), bare_release()
     if wanted_distribution == distribution:
-        return [replace(one, suite=wanted + source.suite.removeprefix(own)) for source in sources()]
+        return [
+            replace(source, suite=wanted + source.suite.removeprefix(own)) for source in sources()
+        ]
     if wanted_distribution not in ARCHIVES:
         raise ServiceFailed(
             f"FSBENCH_BARE_SUITE names the distribution {wanted_distribution}: there are "
