@@ -128,8 +128,8 @@ class ProviderSignOut:
     id_token: str
 
 
-def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, ProviderSignOut | None]:
-    """What the provider says, the page that was wanted, and the way out if it has one.
+def begun(request: HttpRequest) -> dict[str, Any]:
+    """What was begun in this browser and is answered now; ``next`` is the page that was wanted.
 
     Raises SignInRefused.
     """
@@ -140,6 +140,13 @@ def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, Provider
             "minutes. Begin again.",
             "unknown state",
         )
+    return state
+
+
+def finish(
+    request: HttpRequest, sign_on: SignOn, state: Mapping[str, Any]
+) -> tuple[Claims, ProviderSignOut | None]:
+    """What the provider says, and the way out if it has one. Raises SignInRefused."""
     if request.GET.get("iss", sign_on.issuer) != sign_on.issuer:
         raise SignInRefused(
             "Another sign-in service answered. Begin again.", "wrong iss in the answer"
@@ -164,7 +171,7 @@ def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, Provider
         raise Unreachable("no ID token beside the access token")
     result = _checked(token, sign_on, metadata, state["nonce"])
     claims = _claims(result | _information(claimed, result, metadata), sign_on)
-    return claims, str(state["next"]), _provider_sign_out(metadata, token)
+    return claims, _provider_sign_out(metadata, token)
 
 
 def _keep(request: HttpRequest, state: dict[str, str]) -> str:

@@ -51,12 +51,14 @@ def begin(request: HttpRequest) -> HttpResponse:
 @requires(Action.OPEN)
 def callback(request: HttpRequest) -> HttpResponse:
     """Who comes back from the provider is signed in, or told why not."""
-    sign_on = _sign_on()
+    sign_on, page = _sign_on(), ""
     try:
-        claims, page, sign_out = openid.finish(request, sign_on)
+        state = openid.begun(request)
+        page = safe_page(request, state["next"])
+        claims, sign_out = openid.finish(request, sign_on, state)
         user = identities.account_of(claims, sign_on)
     except openid.SignInRefused as refused:
-        return _refused(request, refused, "")
+        return _refused(request, refused, page)
     with transaction.atomic():
         sessions.open_session(request, user, _BACKEND)
         passwords.open_up(request)  # where the same session began with a given password
@@ -64,7 +66,7 @@ def callback(request: HttpRequest) -> HttpResponse:
         audit.note(
             user, "signed in", f"account {user}", issuer=claims.issuer, subject=claims.subject
         )
-    return redirect(safe_page(request, page) or resolve_url("home"))
+    return redirect(page or resolve_url("home"))
 
 
 def _refused(request: HttpRequest, refused: openid.SignInRefused, page: str) -> HttpResponse:

@@ -127,6 +127,16 @@ def test_what_is_no_answer_is_said_and_the_page_stays(
     assert name_of(client) is None
 
 
+def test_who_begins_again_still_gets_to_the_page_that_was_wanted(
+    service: Provider, client: Client
+) -> None:
+    way = way_back(client, "/luns/")
+    service.instead["/token"] = (500, b"")
+    response = client.get(way)
+    assert response.status_code == 502
+    assert "/account/sign-in/service/?next=%2Fluns%2F" in response.content.decode()
+
+
 def test_an_answer_that_drips_has_an_end(
     service: Provider, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
