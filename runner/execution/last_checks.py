@@ -11,7 +11,7 @@ from fsbench_web.studies.runs import authority
 from runner.execution import places
 from runner.execution.places import RunRefused, RunStopped, UsedLun
 from runner.execution.record import Recorder, reconnect
-from runner.host import blockdev
+from runner.host import blockdev, device_aliases
 from runner.worker import Host
 
 
@@ -60,7 +60,7 @@ def note_erasures(run: Run, host: Host, luns: Sequence[UsedLun], recorder: Recor
                 if lun.number is None:
                     continue  # a folder: files are written, nothing is erased
                 try:
-                    identity = blockdev.identity(lun.number)
+                    identity = device_aliases.disk_identity(lun.number)
                 except blockdev.ToolError:
                     identity = {}
                 audit.note(

@@ -153,7 +153,7 @@ def _identity(entry: LunEntry, number: int) -> tuple[bool, str]:
             f"The device has {size} bytes ({size / 2**30:.2f} GiB), the list says "
             f"{entry.size_bytes}: this may be another disk."
         )
-    identity = blockdev.identity(number) if entry.serial or entry.wwn else {}
+    identity = device_aliases.disk_identity(number) if entry.serial or entry.wwn else {}
     for key, expected in (("serial", entry.serial), ("wwn", entry.wwn)):
         if expected and identity.get(key) != expected:
             return False, (

@@ -121,6 +121,17 @@ def bases(number: int) -> set[int]:
     return numbers - {number}
 
 
+def disk_identity(number: int) -> dict[str, str]:
+    """serial, wwn, model and transport; of a multipath device those of the disk that its paths lead
+    to, which lsblk(8) does not say of it. Raises ToolError.
+    """
+    found = blockdev.identity(number)
+    if "mpath-" in _line(number, "dm/uuid"):
+        for base in sorted(bases(number)):
+            found = blockdev.identity(base) | found
+    return found
+
+
 def used_below(number: int) -> set[int]:
     """What the device is made of, with the partitions there: one that is mounted, swap space or
     open for writing is written to under the device.

@@ -77,7 +77,7 @@ def birth_time(path: Path) -> str:
 def _of_device(number: int) -> dict[str, str]:
     disk = blockdev.whole_disk(number)
     folder = blockdev.sys_folder(disk)
-    identity = blockdev.identity(disk)
+    identity = device_aliases.disk_identity(disk)
     facts = {
         "serial": identity.get("serial", ""),
         "wwn": identity.get("wwn", ""),

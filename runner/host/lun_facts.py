@@ -4,7 +4,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-from runner.host import blockdev, checks, mounts
+from runner.host import blockdev, checks, device_aliases, mounts
 from runner.host.blockdev import ToolError
 from runner.host.luns import LunEntry
 
@@ -44,7 +44,7 @@ def identity(entry: LunEntry, number: int | None) -> list[list[str]]:
 
 def _identity_of_device(number: int) -> Iterator[tuple[str, str]]:
     labels = {"model": "Model", "serial": "Serial", "wwn": "WWN", "tran": "Transport"}
-    identity = blockdev.identity(number)
+    identity = device_aliases.disk_identity(number)
     for key, label in labels.items():
         if identity.get(key):
             yield label, identity[key]

@@ -36,7 +36,7 @@ _NAMES_OF_A_DISK = {"serial", "wwn", "uuid", "inode", "export"}
 # dm-multipath: "mpath-" and the name of the disk; before it, of a partition that kpartx made, which
 # one. Of SCSI that is what scsi_id says, a digit for the kind of name and the name (3: NAA, 2:
 # EUI-64, 8: a name string); of NVMe what the kernel says (eui., uuid., nvme.). The other kinds are
-# numbers of a maker, and of hypervisors the same for all.
+# numbers of a maker, and of hypervisors the same for all. Asked where the paths say no WWN.
 _MULTIPATH = re.compile(
     r"(?:part\d+-)?mpath-(?:3(?P<naa>[0-9a-f]{16,32})|(?P<other>2[0-9a-f]{16,32}|8\S+"
     r"|(?:eui|uuid|nvme)\.\S+))"
@@ -85,7 +85,8 @@ def shared_disk(fingerprint: Fingerprint) -> str:
     no such names: hypervisors give all their machines the same.
     """
     wwn = str(fingerprint.get("wwn", ""))
-    if path := _MULTIPATH.fullmatch(str(fingerprint.get("uuid", ""))):
+    path = _MULTIPATH.fullmatch(str(fingerprint.get("uuid", "")))
+    if path and not wwn:
         wwn = f"0x{path['naa']}" if path["naa"] else path["other"]
     if not wwn or fingerprint.get("kind") != "device":
         return ""

@@ -20,3 +20,8 @@ from fsbench_web.catalog.workers import lun_identity
 def test_the_disk_of_a_multipath_device_is_named_as_on_other_hosts(uuid: str, disk: str) -> None:
     """lsblk(8) calls an NVMe namespace without multipath eui.0025385b01404c6d as well."""
     assert lun_identity.shared_disk({"kind": "device", "uuid": uuid}) == disk
+
+
+def test_what_the_paths_say_goes_first() -> None:
+    found = {"kind": "device", "uuid": "mpath-1Linux_scsi_debug_2000", "wwn": "0x33333330000007d0"}
+    assert lun_identity.shared_disk(found) == "WWN 0x33333330000007d0"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.host import blockdev, checks, device_aliases, locks
+from runner.host import blockdev, checks, device_aliases, fingerprint, locks
 from runner.host.luns import read_luns
 from tests.runner.conftest import MIB, tool, write_luns
 
@@ -286,3 +286,19 @@ def test_bcache_devices_share_a_cache(make_device: Callable[..., int]) -> None:
     one = make_device("bcache0", (make_device("sdc"), cache))
     make_device("bcache1", (make_device("sdd"), cache))
     assert device_aliases.sharers(one) == {}
+
+
+def test_a_multipath_device_is_recognised_by_the_disk_that_its_paths_lead_to(
+    make_device: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another host lists that disk without multipath, whose own name of it may be another one."""
+    paths = (make_device("sda"), make_device("sdb"))
+    disk = make_device("dm-0", paths, dm_uuid="mpath-1Linux_scsi_debug_2000")
+    part = make_device("dm-1", (disk,), dm_uuid="part1-mpath-1Linux_scsi_debug_2000")
+    volume = make_device("dm-2", (disk,), dm_uuid=f"{GROUP}one")
+    known = {"serial": "2000", "wwn": "0x33333330000007d0"}
+    monkeypatch.setattr(blockdev, "identity", lambda number: known if number in paths else {})
+    for number in (disk, part):
+        assert device_aliases.disk_identity(number) == known
+        assert fingerprint._of_device(number)["wwn"] == "0x33333330000007d0"
+    assert device_aliases.disk_identity(volume) == {}
