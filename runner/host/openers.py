@@ -20,12 +20,14 @@ CONFIGURED = Path("/sys/kernel/config")
 
 @dataclass(frozen=True)
 class _Sought:
-    """``written``: devices that count where they are open for writing. ``file`` by its file system
-    and inode: it has other names in a container, or by another link; ``path`` is its real one.
+    """``written``: devices that count where they are open for writing, and so do ``generic``, the
+    character devices that pass commands to the same disk. ``file`` by its file system and inode: it
+    has other names in a container, or by another link; ``path`` is its real one.
     """
 
     devices: frozenset[int]
     written: frozenset[int]
+    generic: frozenset[int]
     file: tuple[int, int] | None
     path: str
     has_statx: bool
@@ -43,6 +45,7 @@ def openers(
     sought = _Sought(
         frozenset(devices),
         frozenset(written),
+        frozenset().union(*map(_generic, {*devices, *written})),
         _inode(file) if file is not None else None,
         os.path.realpath(file) if file is not None else "",
         # An old C library has none, and a container may forbid it.
@@ -55,6 +58,17 @@ def openers(
         if process != own_pid and _has_open(process, sought)
     ]
     return processes + sorted(_targets(sought))
+
+
+def _generic(number: int) -> set[int]:
+    """By which a virtual machine has a disk that is passed to it: SCSI generic (sg, bsg) and the
+    NVMe generic device, beside the block device in sysfs (ng0n1 beside nvme0n1).
+    """
+    disk = blockdev.sys_folder(blockdev.whole_disk(number))
+    folders = [*disk.glob("device/scsi_generic/*"), *disk.glob("device/bsg/*")]
+    if disk.name.startswith("nvme"):
+        folders.append(disk.parent / disk.name.replace("nvme", "ng", 1))
+    return {node for folder in folders if (node := blockdev.number_in(folder)) is not None}
 
 
 def _inode(file: Path) -> tuple[int, int]:
@@ -82,37 +96,37 @@ def _has_open(process: str, sought: _Sought) -> bool:
     try:
         for handle in handles:
             if not sought.has_statx:
-                node, inode = _by_stat(folder, handle)
+                mode, node, inode = _by_stat(folder, handle)
             elif not status.read(handle.encode(), _DONT_SYNC, _TYPE_AND_INODE, folder):
                 continue  # closed meanwhile, which says nothing of others
-            elif stat.S_ISBLK(status.mode):
-                node, inode = status.node, None
             else:
-                node, inode = None, sought.file and (status.device, status.inode)
-            if _is_one(node, inode, sought, f"{blockdev.PROC}/{process}/fdinfo/{handle}"):
+                mode, node = status.mode, status.node
+                inode = (status.device, status.inode)
+            information = f"{blockdev.PROC}/{process}/fdinfo/{handle}"
+            if _is_one(mode, node, inode, sought, information):
                 return True
     finally:
         os.close(folder)
     return False
 
 
-def _by_stat(folder: int, handle: str) -> tuple[int | None, tuple[int, int] | None]:
-    """The device that is open there, or the file system and inode of a file."""
+def _by_stat(folder: int, handle: str) -> tuple[int, int, tuple[int, int]]:
+    """The mode, the device that is open there, and the file system and inode."""
     try:
         status = os.stat(handle, dir_fd=folder)
     except OSError:
-        return None, None
-    if stat.S_ISBLK(status.st_mode):
-        return status.st_rdev, None
-    return None, (status.st_dev, status.st_ino)
+        return 0, 0, (0, 0)
+    return status.st_mode, status.st_rdev, (status.st_dev, status.st_ino)
 
 
 def _is_one(
-    node: int | None, inode: tuple[int, int] | None, sought: _Sought, information: str
+    mode: int, node: int, inode: tuple[int, int], sought: _Sought, information: str
 ) -> bool:
-    if node is None:
-        return inode is not None and inode == sought.file
-    return node in sought.devices or (node in sought.written and _is_for_writing(information))
+    if stat.S_ISBLK(mode):
+        return node in sought.devices or (node in sought.written and _is_for_writing(information))
+    if stat.S_ISCHR(mode):
+        return node in sought.generic and _is_for_writing(information)
+    return inode == sought.file
 
 
 def _is_for_writing(information: str) -> bool:
