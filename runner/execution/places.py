@@ -127,7 +127,7 @@ def reserve(
 ) -> Iterator[list[UsedLun]]:
     """While a run has these LUNs, nobody else checks or detaches them.
 
-    Raises LunUnusable, and RunRefused where two of them are one device.
+    Raises LunUnusable, and RunRefused where two of them are one device, or one is on the other.
     """
     with contextlib.ExitStack() as stack:
         for _, entry in entries:
@@ -142,7 +142,19 @@ def reserve(
         if len(luns) > 1 and len({*map(_disk, luns)}) < len(luns):
             names = ", ".join(lun.name for lun in luns)
             raise RunRefused(f"Two of {names} are one device: correct the host's list of LUNs.")
+        _check_apart(luns)
         yield luns
+
+
+def _check_apart(luns: Sequence[UsedLun]) -> None:
+    """No LUN of a run is a partition of another one, or stands on it. Raises RunRefused."""
+    numbers = {number: lun.name for lun in luns if (number := lun.number) is not None}
+    for number, name in numbers.items():
+        for below in blockdev.ancestors(number) & set(numbers) if len(numbers) > 1 else ():
+            raise RunRefused(
+                f"{name} is a part of {numbers[below]}, or stands on it: one run cannot use both. "
+                "Choose another LUN, or correct the host's list."
+            )
 
 
 def _disk(lun: UsedLun) -> str | int:

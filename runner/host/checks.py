@@ -197,8 +197,8 @@ def _holders(number: int) -> tuple[bool, str]:
     for base, others in device_aliases.sharers(number).items():
         named = ", ".join(sorted(map(blockdev.path_of, others)))
         return False, (
-            f"It stands on {blockdev.path_of(base)}, and so does {named}, where the same blocks "
-            f"may be in use: take {named} down, or remove the LUN from the list."
+            f"It shares {blockdev.path_of(base)} with {named}, where the same blocks may be in "
+            f"use: take {named} down, or remove the LUN from the list."
         )
     return True, "no RAID, LVM, encryption or loop device on it"
 

@@ -152,7 +152,7 @@ def test_what_it_stands_on_is_under_another_loop_device(
     part = attach(f"{disk}p1")
     with mounted(part, tmp_path):
         found = failed(lun_file, upper)["holders"]
-        assert f"It stands on {disk}, and so does {part}" in found
+        assert f"It shares {disk} with {part}, where" in found
         assert f"take {part} down" in found
     other = attach(disk)
     for lun, twin in ((upper, other), (other, upper)):
