@@ -21,7 +21,7 @@ from docker.models.containers import Container
 
 from runner.executors.containers import ERRORS, KEPT_LOGS, error_line
 from runner.host.guest_kernels import kernel_packages
-from runner.host.guest_kernels.apt import Apt, FetchError, OnProgress
+from runner.host.guest_kernels.apt import Apt, FetchError, OnProgress, distribution
 from runner.image.inputs import SUITE_LABEL
 
 ARCHIVE = "zfs-modules.tar"
@@ -91,6 +91,11 @@ def _sources(work: Path, suite: str) -> list[str]:
     apt = Apt(work)
     apt.update()
     sources = apt.sources(suite, "main contrib") if suite else []
+    if not sources and distribution() != "debian":
+        raise FetchError(
+            "ZFS is built out of Debian's packages, for a kernel of Debian, and this host is none: "
+            "do it on a host with Debian, and copy the kernel's folder from there."
+        )
     if not sources:
         raise FetchError(
             f"The benchmark image is of Debian {suite or 'of a release it does not name'}, and "

@@ -136,7 +136,7 @@ class Apt:
 
     def current(self) -> KernelPackage:
         """The distribution's kernel of today."""
-        name = _CURRENT.get(_distribution(), _CURRENT["debian"])
+        name = _CURRENT.get(distribution(), _CURRENT["debian"])
         return self.package(name)
 
     def package(self, name: str) -> KernelPackage:
@@ -274,7 +274,7 @@ class Apt:
             return output.read()
 
 
-def _distribution() -> str:
+def distribution() -> str:
     """``ID`` of os-release(5), or that of what it is like."""
     try:
         text = Path("/etc/os-release").read_text(encoding="utf-8")
