@@ -119,6 +119,7 @@ def test_what_is_no_zfs_for_it_leaves_the_package_as_it_was(
 def test_a_mirror_of_another_release_than_the_images_is_not_used(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(guest_modules, "distribution", lambda: "debian")
     fake = daemon(monkeypatch, FakeDocker(b"", suite="trixie"))
     with pytest.raises(FetchError, match=r"is of Debian trixie, .*FSBENCH_IMAGE_SUITE"):
         guest_modules.build("image:tag", package)

@@ -27,7 +27,7 @@ if what == "indextargets":
     for origin, uri in said["sources"]:
         print("Origin: %s\\nComponent: main\\nRepo-URI: %s" % (origin, uri))
         print("Release: bookworm\\nSigned-By: /k.gpg\\n")
-elif what == "depends" and words[-1] == "linux-image-amd64":
+elif what == "depends" and words[-1] in ("linux-image-amd64", "linux-image-generic"):
     print("linux-image-amd64\\n  Depends: {name}\\n")
 elif what == "show":
     for name in words[words.index("--") + 1:]:

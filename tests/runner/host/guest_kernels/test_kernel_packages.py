@@ -309,10 +309,11 @@ def fetched(tmp_path: Path) -> Fetched:
         kernel = kernels.unpacked_kernel(package, tmp_path / "cache")
         result = Fetched(
             path.name,
-            path.stat().st_size,
+            # A kernel that is split is a folder.
+            sum(file.stat().st_size for file in (path, *path.glob("*.deb"))),
             sorted(left_in(folder)),
             sorted(_state_of_apt() ^ before),
-            sorted({"jfs", "reiserfs", "virtio_blk"} & set(kernel.needs)),
+            [name for name in ("jfs", "reiserfs", "virtio_blk") if kernel.has(name)],
         )
         shutil.rmtree(folder)
         if result.host_changed:
