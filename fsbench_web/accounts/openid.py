@@ -108,7 +108,7 @@ def begin(request: HttpRequest, sign_on: SignOn, next_page: str) -> str:
     pkce = generate_code_challenge()
     nonce = secrets.token_urlsafe(24)
     state = {"next": next_page, "nonce": nonce, "verifier": pkce.pop("code_verifier")}
-    asked = {
+    parameters = {
         "client_id": sign_on.client_id,
         "redirect_uri": _callback_address(request),
         "scope": " ".join(sign_on.scopes),
@@ -117,7 +117,7 @@ def begin(request: HttpRequest, sign_on: SignOn, next_page: str) -> str:
         "nonce": nonce,
         **pkce,
     }
-    return _with_query(metadata["authorization_endpoint"], asked)
+    return _with_query(metadata["authorization_endpoint"], parameters)
 
 
 @dataclass(frozen=True)
@@ -224,17 +224,17 @@ def sign_out_address(request: HttpRequest, sign_on: SignOn | None) -> str:
     way_out = request.session.get(_WAY_OUT)
     if sign_on is None or not way_out:
         return ""
-    asked = {
+    parameters = {
         "id_token_hint": way_out["id_token"],
         "client_id": sign_on.client_id,
         "post_logout_redirect_uri": request.build_absolute_uri(reverse("accounts:sign_in")),
     }
-    return _with_query(way_out["endpoint"], asked)
+    return _with_query(way_out["endpoint"], parameters)
 
 
-def _with_query(endpoint: str, asked: Mapping[str, str]) -> str:
+def _with_query(endpoint: str, parameters: Mapping[str, str]) -> str:
     """Beside what the endpoint asks already: a provider may tell its realms apart by that."""
-    return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}"
+    return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(parameters)}"
 
 
 def _callback_address(request: HttpRequest) -> str:

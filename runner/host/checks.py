@@ -176,17 +176,17 @@ def _root_disk(number: int, family: set[int]) -> tuple[bool, str]:
 
 def _mounts(family: Set[int], below: Set[int] = frozenset()) -> tuple[bool, str]:
     mounts = blockdev.all_mounts()
-    for what, numbers in (("It", family), ("What it stands on", below)):
+    for subject, numbers in (("It", family), ("What it stands on", below)):
         if points := sorted({mount.point for mount in mounts if mount.numbers & numbers}):
-            return False, f"{what} is mounted on {', '.join(points)}: unmount it first."
+            return False, f"{subject} is mounted on {', '.join(points)}: unmount it first."
     return True, "not mounted anywhere"
 
 
 def _swap(family: Set[int], below: Set[int] = frozenset()) -> tuple[bool, str]:
     swap = blockdev.swap_numbers()
-    for what, numbers in (("It", family), ("What it stands on", below)):
+    for subject, numbers in (("It", family), ("What it stands on", below)):
         if swap & numbers:
-            return False, f"{what} is in use as swap space: run swapoff first."
+            return False, f"{subject} is in use as swap space: run swapoff first."
     return True, "no swap space"
 
 
@@ -211,8 +211,8 @@ def _openers(number: int, family: set[int], file: Path | None = None) -> tuple[b
     below = device_aliases.written_by_others(number)
     names = openers.openers(family, written=below, file=file)
     if names:
-        what = "It, or what it stands on," if below else "It"
-        return False, f"{what} is opened by {', '.join(names)}."
+        subject = "It, or what it stands on," if below else "It"
+        return False, f"{subject} is opened by {', '.join(names)}."
     return True, f"no process has it{' or its file' if file else ''} open"
 
 

@@ -125,11 +125,11 @@ def disk_identity(number: int) -> dict[str, str]:
     """serial, wwn, model and transport; of a multipath device those of the disk that its paths lead
     to, which lsblk(8) does not say of it. Raises ToolError.
     """
-    found = blockdev.identity(number)
+    identity = blockdev.identity(number)
     if "mpath-" in _line(number, "dm/uuid"):
         for base in sorted(bases(number)):
-            found = blockdev.identity(base) | found
-    return found
+            identity = blockdev.identity(base) | identity
+    return identity
 
 
 def used_below(number: int) -> set[int]:
@@ -166,25 +166,25 @@ def sharers(number: int) -> dict[int, set[int]]:
     second loop device or mapping, LVM on one path of a multipath device.
     """
     chain = {number, blockdev.whole_disk(number)} | blockdev.ancestors(number)
-    found = {}
+    sharers_by_base = {}
     for base in bases(number):
         stacked = blockdev.stacked_on(base)
         own = stacked & chain
         others = {
             other
             for other in stacked - chain
-            if not own or not all(_are_apart(one, other) for one in own)
+            if not own or not all(_are_apart(device, other) for device in own)
         }
         if others:
-            found[base] = others
-    return found
+            sharers_by_base[base] = others
+    return sharers_by_base
 
 
-def _are_apart(one: int, other: int) -> bool:
+def _are_apart(first: int, second: int) -> bool:
     """Whether who made both keeps them apart."""
-    if (family := _family(one)) and family == _family(other):
+    if (family := _family(first)) and family == _family(second):
         return True
-    names = [blockdev.kernel_name(device) for device in (one, other)]
+    names = [blockdev.kernel_name(device) for device in (first, second)]
     return any(all(re.fullmatch(rf"{driver}\d+", name) for name in names) for driver in _OWN_DRIVER)
 
 

@@ -58,8 +58,8 @@ def _read_ends(path: str) -> None:
     try:
         size = os.lseek(descriptor, 0, os.SEEK_END)
         for place in {0, max(size - _ENDS_BYTES, 0)}:
-            wanted = min(_ENDS_BYTES, size)
-            if len(os.pread(descriptor, wanted, place)) < wanted:
+            length = min(_ENDS_BYTES, size)
+            if len(os.pread(descriptor, length, place)) < length:
                 raise OSError("a part is missing")
     except OSError as error:
         raise ToolError(
@@ -72,7 +72,7 @@ def _read_ends(path: str) -> None:
 
 def _parsed(output: str) -> Any:
     """Labels may hold any bytes, and those that are no text are written as ``\\xfc`` (run_tool)."""
-    return json.loads(_BACKSLASH.sub(lambda found: found[0] if found[1] else r"\\", output))
+    return json.loads(_BACKSLASH.sub(lambda match: match[0] if match[1] else r"\\", output))
 
 
 def _is_end_of_boot_sector(path: str, entry: dict[str, Any], entries: list[dict[str, Any]]) -> bool:
