@@ -163,7 +163,7 @@ class ContenderOut(Schema):
     ``ratio`` is of its speed to the leader's in the blocks that both have, between ``ratio_low``
     and ``ratio_high`` (95%, whenever one looks); null where nothing can be said. Where a change is
     looked for ``state`` is before or after (the change), left or out, and ``ratio`` is to the
-    oldest kernel of each of its blocks.
+    oldest kernel of each of its blocks. ``flags`` are those of its score that decides.
     """
 
     series: int
@@ -172,6 +172,7 @@ class ContenderOut(Schema):
     why: str
     reason: str
     blocks: int
+    flags: list[str]
     ratio: float | None
     ratio_low: float | None
     ratio_high: float | None
@@ -179,8 +180,9 @@ class ContenderOut(Schema):
 
 class RaceOut(Schema):
     """Where a race stands. ``phase`` is halving, confirming, ended, held (it waits for a person) or
-    stopped; ``conclusion`` is one sentence or two, once it has ended. ``status`` is then that of
-    the two finalists, *faster*, *equivalent* or *inconclusive*, from ``fresh_blocks`` alone.
+    stopped; ``conclusion`` is a sentence or more, once it has ended, with the flags of the scores
+    that it compares. ``status`` is then that of the two finalists, *faster*, *equivalent* or
+    *inconclusive*, from ``fresh_blocks`` alone.
 
     ``find`` is best, or change: then ``before`` and ``after`` are the contenders (series) between
     which it is as far as is known, ``phase`` begins with ends, and ``status`` and ``ratio`` are of

@@ -17,6 +17,7 @@ def race_out(job: Job) -> dict[str, Any] | None:
     race, of_race = report.race, report.of_race
     return {
         **{name: getattr(race, name) for name in _KEPT},
+        "conclusion": report.conclusion,
         "spent_s": report.standing.spent_s,
         "spent_runs": report.standing.runs,
         "phase": report.phase,
@@ -38,6 +39,7 @@ def race_out(job: Job) -> dict[str, Any] | None:
                 "why": row.why,
                 "reason": row.reason,
                 "blocks": row.blocks,
+                "flags": row.flags,
                 "ratio": row.place.ratio,
                 "ratio_low": _finite(row.place.low, row.place.high),
                 "ratio_high": _finite(row.place.high, row.place.high),
@@ -49,7 +51,7 @@ def race_out(job: Job) -> dict[str, Any] | None:
 
 _KEPT = (
     *("find", "test", "category", "unit", "margin_percent", "budget_s", "budget_runs"),
-    *("ended_at", "conclusion"),
+    "ended_at",
 )
 
 

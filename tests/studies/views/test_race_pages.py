@@ -10,6 +10,7 @@ from django.test import Client
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Run
+from fsbench_web.studies.scores import ingest
 from tests.studies.runs.test_races import (
     THREE,
     fail,
@@ -53,11 +54,43 @@ def test_it_ends_with_a_sentence_and_a_word(
     runs = submitted(THREE[:2], runs=40)
     run_to_its_end()
     html = part(client, runs[0].job_id)
-    assert f'<p id="race-conclusion">{race().conclusion}</p>' in html
+    assert f'<p id="race-conclusion">{race().conclusion}' in html
     assert '<span class="badge is-best">best</span>' in html
     assert ">next best</span>" in html
     assert "data-live-every" not in html
     assert "<progress" not in html
+
+
+def test_its_sentence_says_what_the_scores_are_flagged_with(
+    submitted: Callable[..., list[Run]], client: Client
+) -> None:
+    runs = submitted(runs=40)
+    run_to_its_end()
+    job, quoted = runs[0].job_id, race().conclusion
+    Run.objects.update(is_contended=False)  # which they are here: each began before the last ended
+    for run in runs:
+        ingest.rescore(run.series)
+    html, answer = part(client, job), client.get(f"/api/v1/sweeps/{job}").json()["race"]
+    assert 'class="flag"' not in html
+    assert answer["conclusion"] == quoted
+    of_slowest = Run.objects.filter(series=runs[2].series)
+    Run.objects.filter(
+        pk__in=[runs[0].pk, runs[1].pk, *of_slowest.values_list("pk", flat=True)]
+    ).update(is_contended=True)
+    Run.objects.filter(pk=runs[1].pk).update(drift_percent=7.5)
+    for run in runs:
+        ingest.rescore(run.series)
+    html, answer = part(client, job), client.get(f"/api/v1/sweeps/{job}").json()["race"]
+    # Of the two that it is about; the third is out, and has its flag in the table.
+    sentence = "Flagged: ext4_none (contended); xfs_none (contended, drifted)."
+    assert f'<p id="race-conclusion">{quoted} {sentence}</p>' in html
+    assert answer["conclusion"] == f"{quoted} {sentence}"
+    assert {row["configuration"]: row["flags"] for row in answer["contenders"]} == {
+        "ext4_none": ["contended"],
+        "xfs_none": ["contended", "drifted"],
+        "ext2_none": ["contended"],
+    }
+    assert html.count('<span class="flag" title="Another run was active on the same host') == 3
 
 
 def test_one_that_waits_for_somebody_says_so(

@@ -1,5 +1,6 @@
 """A race as its page and the API show it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 
@@ -8,6 +9,7 @@ from fsbench_web.core.scoring.blocks.bisecting import AFTER, BEFORE, Bisection
 from fsbench_web.core.scoring.blocks.bisecting import FAILED as NOT_MEASURED
 from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER, INCONCLUSIVE
 from fsbench_web.core.scoring.blocks.racing import ENDED, RacePlace
+from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.studies.models import Job, Race
 from fsbench_web.studies.runs.races import changes, words
 from fsbench_web.studies.runs.races.standing import Standing, labels_of, standing
@@ -20,8 +22,8 @@ HELD, STOPPED = "held", "stopped"
 class Row:
     """A contender: ``state`` is leading, left, or out (``why``, in words ``reason``, after
     ``blocks`` blocks), ``word`` what a page says of it. ``place`` is how it stands against the
-    leader. Where a change is looked for ``state`` is before, after, left or out, and ``place`` is
-    against the oldest kernel of each of its blocks.
+    leader, ``flags`` are those of its score that decides. Where a change is looked for ``state`` is
+    before, after, left or out, and ``place`` is against the oldest kernel of each of its blocks.
     """
 
     series_id: int
@@ -32,6 +34,12 @@ class Row:
     blocks: int
     why: str = ""
     reason: str = ""
+    flags: Sequence[str] = ()
+
+    @property
+    def flag_labels(self) -> list[tuple[str, str]]:
+        """Each flag of the score that decides, as a page has it: (label, what it means)."""
+        return [(FLAGS[flag].label, FLAGS[flag].sentence) for flag in self.flags if flag in FLAGS]
 
     @property
     def badge(self) -> str:
@@ -90,6 +98,24 @@ class RaceReport:
         return self.phase == ENDED and self.of_race.status != INCONCLUSIVE
 
     @property
+    def conclusion(self) -> str:
+        """How it ended, with the flags of the scores that it compares; "" of one that goes on."""
+        if not self.race.conclusion:
+            return ""
+        compared = {row.label: row.flags for row in self.rows if row.series_id in self._compared}
+        return f"{self.race.conclusion} {words.flagged(compared)}".rstrip()
+
+    @property
+    def _compared(self) -> set[int]:
+        """The series between which the conclusion is."""
+        of_race = self.of_race
+        if isinstance(of_race, Bisection):
+            return {int(of_race.before), int(of_race.after)}
+        left = {row.series_id for row in self.rows if row.state != OUT}
+        leading = {row.series_id for row in self.rows if row.state == LEADING}
+        return left if len(left) <= racing.FINALISTS else leading
+
+    @property
     def share(self) -> float:
         """Of the budget that is spent, 0 to 1; all of it once it ended."""
         if self.race.ended_at is not None:
@@ -143,7 +169,7 @@ class RaceReport:
 
 
 def report_of(job: Job) -> RaceReport | None:
-    """Where the race of a job stands; None for a job without one. Four queries."""
+    """Where the race of a job stands; None for a job without one. Five queries."""
     race = Race.objects.filter(job=job).first()
     if race is None:
         return None
@@ -172,6 +198,7 @@ def report_of(job: Job) -> RaceReport | None:
                 out.blocks if out else len(race_standing.speeds),
                 out.why if out else "",
                 words.why_eliminated(out, race, name) if out else "",
+                race_standing.flags.get(name, ()),
             )
         )
     # Who is left by speed, then who came furthest.
@@ -206,7 +233,8 @@ def _of_change(race_standing: Standing) -> RaceReport:
         place = places[name]
         word = changes.word(NOT_MEASURED if has_failed else side, place.blocks)
         label = labels.get(name, name)
-        rows.append(Row(int(name), label, state, word, place, place.blocks, why, reason))
+        flags = race_standing.flags.get(name, ())
+        rows.append(Row(int(name), label, state, word, place, place.blocks, why, reason, flags))
     return RaceReport(
         race,
         race_standing,

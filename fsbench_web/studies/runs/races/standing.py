@@ -5,7 +5,7 @@ unless a change is looked for, whose blocks are of a few of them; a run that rep
 (``retry_of``) is in the block of that one.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,7 +16,7 @@ from fsbench_web.core import units
 from fsbench_web.core.scoring.blocks import bisecting, racing
 from fsbench_web.core.scoring.blocks.bisecting import Bisection
 from fsbench_web.core.scoring.blocks.racing import RacePlace
-from fsbench_web.core.scoring.quality import CLOCK
+from fsbench_web.core.scoring.quality import CLOCK, ordered
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Race, RunState, Series
 from fsbench_web.studies.scores.score_filter import ScoreFilter
@@ -167,10 +167,17 @@ class Standing:
         """
         if course.status == racing.INCONCLUSIVE or not _is_still(course):
             return False
-        race = self.race
+        return any(CLOCK in self.flags.get(name, ()) for name in pair)
+
+    @cached_property
+    def flags(self) -> dict[str, list[str]]:
+        """What the score of each contender that decides is flagged with, where it is. One query."""
+        race, flags = self.race, defaultdict[str, set[str]](set)
         wanted = ScoreFilter(tests=(race.test,), categories=(race.category,)).scores
-        flags = wanted.filter(series__in=list(map(int, pair))).values_list("flags", flat=True)
-        return any(CLOCK in score_flags for score_flags in flags)
+        scores = wanted.filter(series__in=list(map(int, race.contenders)))
+        for series_id, score_flags in scores.values_list("series_id", "flags"):
+            flags[str(series_id)].update(score_flags)
+        return {name: ordered(slugs) for name, slugs in flags.items() if slugs}
 
     @property
     def course(self) -> racing.Race | Bisection:

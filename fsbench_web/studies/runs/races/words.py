@@ -1,5 +1,6 @@
 """What is said of a race: one sentence that may be quoted, and why somebody is out."""
 
+from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from fsbench_web.catalog.workers.machines import Machine
@@ -9,6 +10,7 @@ from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.blocks import racing
 from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER, MOST_BLOCKS
 from fsbench_web.core.scoring.blocks.racing import FAILED, FINALISTS, Elimination
+from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.studies.models import Race, Series
 from fsbench_web.studies.runs.races.standing import Standing, labels_of
 
@@ -46,6 +48,18 @@ def is_emulated(race: Race) -> bool:
 def with_emulated(race: Race, text: str) -> str:
     """A sentence that may be quoted never stands without what its numbers are worth."""
     return f"{text} {EMULATED_WORDS}" if is_emulated(race) else text
+
+
+def flagged(flags: Mapping[str, Sequence[str]]) -> str:
+    """What the scores behind a conclusion are flagged with, by what each contender is called, a
+    sentence: "Flagged: xfs (contended, drifted); ext4 (contended)."; "" of sound ones.
+    """
+    parts = [
+        f"{label} ({', '.join(FLAGS[slug].label if slug in FLAGS else slug for slug in slugs)})"
+        for label, slugs in flags.items()
+        if slugs
+    ]
+    return f"Flagged: {'; '.join(parts)}." if parts else ""
 
 
 def leader_so_far(standing: Standing) -> str:
