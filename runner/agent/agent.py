@@ -37,6 +37,7 @@ from runner.agent import (
     machine,
     messages,
     mounted,
+    own_mount,
     sampler,
 )
 
@@ -128,6 +129,9 @@ def unmount_while(plan: dict[str, Any], is_there: "Callable[[], bool]", spared: 
             # Alone in its process namespace: whatever else is left was started by a step.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
+        if messages.must_stop():
+            # Each time: what was above it is unmounted first.
+            own_mount.give_up()
         time.sleep(0.1 * attempt)
         try:
             run_step(
@@ -262,6 +266,7 @@ def run(plan: dict[str, Any]) -> int:
         status, reason = 1, str(error)
     except messages.Cancelled:
         status, reason = messages.why_stopped()
+        own_mount.give_up()
     except Exception as error:
         status, reason = 1, f"The agent failed: {type(error).__name__}: {error}."
     if SAMPLER is not None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from runner.agent import messages
+from runner.agent import messages, own_mount
 
 OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
 LOG_LINES_PER_STEP = 20_000
@@ -129,6 +129,9 @@ class Step:
         try:
             self._follow(process, started + self.timeout_s, is_cleanup)
         finally:
+            if self.stopped_by == "cancel":
+                # A tool that waits for a slow disk cannot be killed before that has answered.
+                own_mount.give_up()
             _kill_group(process, signal.SIGKILL)
             self.exit_code = process.wait()
             self.duration_s = time.monotonic() - started

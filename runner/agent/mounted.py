@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from runner.agent import commands, counters, machine, messages
+from runner.agent import commands, counters, machine, messages, own_mount
 from runner.agent.preparation import zpool
 
 # Of the benchmark's files on a file system that is unmounted anyway, so many seconds are removed.
@@ -49,6 +49,7 @@ def check_step(plan: dict[str, Any], planned: dict[str, Any]) -> None:
     phase, is_mount = planned["phase"], planned["argv"][0] == "mount"
     if phase == "mount":
         check_mounted(plan)
+        own_mount.note(plan, planned["argv"])
     elif phase == "overlay" and is_mount:
         check_overlay(plan, is_mounted=True)
     elif phase in NETWORKS and is_mount:
