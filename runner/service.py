@@ -12,10 +12,12 @@ import time
 import warnings
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from celery.apps.worker import install_worker_term_handler  # type: ignore[attr-defined]
 from celery.signals import worker_ready, worker_shutting_down
+from celery.worker import state as celery_state
 from django.conf import settings
 from django.db import close_old_connections, connection
 
@@ -29,7 +31,6 @@ from fsbench_web.studies.runs.clients import parts
 from runner import leftovers
 from runner.execution import finish
 from runner.executors.base import ExecutorAway
-from runner.host.hardware import host_mark
 from runner.setup.setup import Setup
 from runner.worker import Host
 
@@ -43,6 +44,8 @@ HEARTBEAT_FILE = "heartbeat"
 LOOK_AT_KERNELS_EVERY_S = 5.0
 # How far an installation is changes quickly, and nothing but that is told so often.
 SET_UP_EVERY_S = 1.0
+# Of a living worker so many heartbeats are not missing, one after another.
+MISSED = 3
 _host: Host | None = None
 _setup: Setup | None = None
 
@@ -62,22 +65,26 @@ def _wait_for_namesake(host: Host) -> None:
     """Two hosts under one name would end each other's runs; people would confirm the disk of one
     while the other erases its own. One that is gone has been silent for long enough soon: a worker
     that moved to another host waits for that. Raises NameTaken.
+
+    What its last heartbeat says is not enough: where the database's clock was set forward, that of
+    a living one is long past. Where it was set back, that of a dead one is to come.
     """
     silent_after = timedelta(seconds=settings.WORKER_SILENT_AFTER_S)
-    deadline = time.monotonic() + 1.5 * silent_after.total_seconds()
+    whole_silence_s = silent_after.total_seconds()
+    deadline = time.monotonic() + 1.5 * whole_silence_s
+    heartbeats = clock.ChangeWatch()
     is_reported = False
     while True:
         namesake = Worker.objects.filter(name=host.name).first()
-        mark = namesake.capabilities.get("host_mark") if namesake else None
-        if namesake is None or mark in (None, host_mark()):
+        if namesake is None or not _is_elsewhere(namesake, host):
             return
-        if namesake.seen_at < clock.now() - silent_after:
+        seen_at = namesake.seen_at
+        [silent_s] = heartbeats.unchanged_s(partial(dict, [(namesake.pk, seen_at)])).values()
+        is_long_ago = seen_at < clock.now() - silent_after
+        if silent_s > (MISSED * settings.WORKER_HEARTBEAT_S if is_long_ago else whole_silence_s):
             return
         if time.monotonic() > deadline:
-            raise NameTaken(
-                f"A worker with the name {host.name} lives on another host: give this one a name "
-                "of its own with FSBENCH_WORKER."
-            )
+            raise NameTaken(_name_taken(host))
         if not is_reported:
             logger.warning(
                 "a worker with the name %s sent a heartbeat on another host: waiting for %s s "
@@ -87,6 +94,34 @@ def _wait_for_namesake(host: Host) -> None:
             )
             is_reported = True
         time.sleep(0.5)
+
+
+def _is_elsewhere(namesake: Worker, host: Host) -> bool:
+    """Whether the last who announced a worker of this name was another host."""
+    return namesake.capabilities.get("host_mark") not in (None, host.mark)
+
+
+def _name_taken(host: Host) -> str:
+    return (
+        f"A worker with the name {host.name} lives on another host: give this one a name of its "
+        "own with FSBENCH_WORKER."
+    )
+
+
+def _yield_name(host: Host) -> bool:
+    """End this worker where one of its name began on another host: whoever began last goes on, and
+    has ended the runs of this one. However it came to that, there is never more than one for long.
+    """
+    namesake = Worker.objects.filter(name=host.name).first()
+    if namesake is None or not _is_elsewhere(namesake, host):
+        return False
+    if not host.stopping.is_set():
+        logger.critical("this worker ends. %s", _name_taken(host))
+    host.has_lost_name = True
+    host.stopping.set()
+    # As Celery's handler of SIGTERM does, with the status of a failure.
+    celery_state.should_stop = 1  # type: ignore[assignment]
+    return True
 
 
 def begin(host: Host) -> Worker:
@@ -136,6 +171,8 @@ def _recover_runs(host: Host, worker: Worker, removed: list[str]) -> None:
 
 def send_heartbeat(host: Host) -> None:
     """Announce the host, end what other workers lost, repeat messages that may be lost."""
+    if _yield_name(host):
+        return
     host.check_executor()
     host.recheck_luns()
     worker = announce(host.announcement())
@@ -264,4 +301,6 @@ def serve(host: Host, echo: Callable[[str], None] = logger.info) -> int:
         for beat in beats:
             beat.join(timeout=5)
         host.stop()
+    if host.has_lost_name:
+        raise NameTaken(_name_taken(host))
     return int(celery_worker.exitcode or 0)

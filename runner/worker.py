@@ -48,8 +48,12 @@ class Host:
         # Beside the worker's own executor: for the runs that ask for a guest.
         self.guests = guests
         self.executor_reason = executor_reason
+        # Kept, because a host without a machine-id(5) may be given another name meanwhile.
+        self.mark = host_mark()
         self.capabilities = Capabilities(is_usable=False, reason="The worker is starting.")
         self.stopping = threading.Event()
+        # Another host has a worker of this name, which began later: this one ends.
+        self.has_lost_name = False
         # False while what an earlier worker left could not be removed: then nothing is claimed.
         self.has_taken_over = True
         # What this process has seen of all workers' leases.
@@ -337,7 +341,7 @@ class Host:
                     ["Python", platform.python_version()],
                     *([program, version] for program, version in capabilities.versions.items()),
                 ],
-                "host_mark": host_mark(),
+                "host_mark": self.mark,
                 "limits": self.executor.limit_problems(),
                 "is_usable": capabilities.is_usable,
                 "reason": capabilities.reason,

@@ -7,6 +7,7 @@ itself, it takes its own (``AT_DATABASE``).
 
 import threading
 import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from django.db import DatabaseError, connection
@@ -66,6 +67,39 @@ def forget() -> None:
     global _known
     with _lock:
         _known = None
+
+
+def ask_soon() -> None:
+    """Ask the database with the next ``now``, however lately that was done: its clock may have been
+    set since. One that is away then keeps the time that it told before.
+    """
+    global _asked
+    with _lock:
+        _asked = -ASK_EVERY_S
+
+
+class ChangeWatch:
+    """For how long it is that somebody wrote, who writes another value with every sign of life.
+
+    By a clock of this process that nobody can set: neither the writer's nor the database's has a
+    say. It stands still while this host is suspended, when nothing is seen of anybody.
+    """
+
+    def __init__(self, ticks: Callable[[], float] = time.monotonic) -> None:
+        self._ticks = ticks
+        self._seen: dict[int, tuple[object, float]] = {}
+
+    def unchanged_s(self, read: Callable[[], Mapping[int, object]]) -> dict[int, float]:
+        """Look once: how many seconds each value that ``read`` returns was seen to be the same."""
+        asked_at = self._ticks()
+        values = read()
+        answered_at = self._ticks()
+        seen = {}
+        for key, value in values.items():
+            known = self._seen.get(key)
+            seen[key] = known if known and known[0] == value else (value, answered_at)
+        self._seen = seen
+        return {key: max(0.0, asked_at - since) for key, (_, since) in seen.items()}
 
 
 def _ticks() -> float:

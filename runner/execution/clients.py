@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from fsbench_web.platform import clock
+from fsbench_web.platform.clock import ChangeWatch
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import ClientState, Run
 from fsbench_web.studies.runs import nudges
@@ -44,6 +45,7 @@ class Clients:
     cause: Cause = Cause.BENCHMARK
     are_done: bool = False
     _looked: float = field(default=0.0)
+    _heartbeats: ChangeWatch = field(default_factory=ChangeWatch)
 
     @property
     def are_any(self) -> bool:
@@ -68,7 +70,7 @@ class Clients:
         parts.lead(self.recorder.handle, ClientState.READY)
         began = time.monotonic()
         last_asked = -ASK_AGAIN_S
-        while missing := parts.progress_of(self.run.pk).missing:
+        while missing := parts.progress_of(self.run.pk, self._heartbeats).missing:
             now = time.monotonic()
             if has_to_end():
                 return None
@@ -83,6 +85,8 @@ class Clients:
                     if lun.worker.name in missing:
                         nudges.notify_client(self.run.pk, lun.worker)
             time.sleep(0.1)
+        # As the others will: one who knew the time from before a step would begin elsewhen.
+        clock.ask_soon()
         start_at = clock.now() + timedelta(seconds=START_AHEAD_S)
         parts.start(self.recorder.handle, start_at)
         parts.lead(self.recorder.handle, ClientState.MEASURING)
@@ -97,7 +101,7 @@ class Clients:
             return
         self._looked = now
         try:
-            self.are_done = parts.progress_of(self.run.pk).are_done
+            self.are_done = parts.progress_of(self.run.pk, self._heartbeats).are_done
         except ClientsCannotContinue as error:
             self.problem, self.cause = str(error), error.cause
 

@@ -23,14 +23,14 @@ from fsbench_web.catalog.models import Worker
 from fsbench_web.core.numbers import size
 from fsbench_web.core.workloads import workload_of
 from fsbench_web.platform import clock, log_lines
+from fsbench_web.platform.clock import ChangeWatch
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import ClientState, Run, RunClient
 from fsbench_web.studies.runs.clients import parts
 from fsbench_web.studies.runs.clients.parts import ClientsCannotContinue, Part
 from fsbench_web.studies.runs.leases import LeaseLost
 from fsbench_web.studies.runs.new_runs import client_confirmed_as
-from runner.execution import places
-from runner.execution.clients import host_time
+from runner.execution import clients, places
 from runner.execution.finish import persist
 from runner.execution.mount_watch import MountWatch
 from runner.execution.places import RUN_ON, LunUse, RunRefused, RunStopped, UsedLun
@@ -46,6 +46,8 @@ logger = logging.getLogger("fsbench.worker")
 
 _Result = TypeVar("_Result")
 HEARTBEAT_EVERY_S = 1.0
+# By how much two that ask the database for its time at once may differ.
+ASKED_WITHIN_S = 1.0
 _LAST_LINES = 200
 LOG_NAME = "log.txt"
 
@@ -110,10 +112,11 @@ class _ClientMessages:
     lines: list[str] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     facts: list[list[str]] = field(default_factory=list)
-    late_s: float | None = None
+    began_s: float | None = None
     ended_s: float | None = None
     is_ok: bool = False
     reason: str = ""
+    _leader: ChangeWatch = field(default_factory=ChangeWatch)
     _last_heartbeat: float = field(default_factory=lease_clock)
 
     def take(self, message: Message) -> None:
@@ -147,7 +150,7 @@ class _ClientMessages:
         self.facts.append(["Swap", f"not limited with the memory; the host has {space} of it"])
 
     def _on_began(self, message: Message) -> None:
-        self.late_s = float(message["late_s"])
+        self.began_s = float(message["at"])
 
     def _on_error(self, message: Message) -> None:
         self.reason = str(message["reason"])
@@ -173,7 +176,7 @@ class _ClientMessages:
         if now - self._last_heartbeat < HEARTBEAT_EVERY_S:
             return
         try:
-            self.start_at = parts.heartbeat(self.part)
+            self.start_at = parts.heartbeat(self.part, self._leader)
             self._last_heartbeat = now
         except DatabaseError as error:
             logger.warning("run %s: the database does not answer: %s", self.part.run_id, error)
@@ -192,10 +195,11 @@ class _ClientMessages:
 
     def times(self) -> dict[str, Any]:
         """When its benchmark began and ended, by the database's clock."""
-        if self.start_at is None or self.late_s is None or self.ended_s is None:
+        if self.began_s is None or self.ended_s is None:
             return {}
-        began = clock.database_time(host_time(self.start_at.timestamp()) + self.late_s)
-        return {"began_at": began, "ended_at": clock.database_time(self.ended_s)}
+        clock.ask_soon()
+        began, ended = self.began_s, self.ended_s
+        return {"began_at": clock.database_time(began), "ended_at": clock.database_time(ended)}
 
 
 def _measure(messages: _ClientMessages) -> None:
@@ -283,11 +287,21 @@ def _check_same_server(messages: _ClientMessages, run: Run, lun: UsedLun) -> Non
 
 
 def _begin_at(messages: _ClientMessages) -> float:
-    """When all begin, by this host's clock."""
+    """When all begin, by this host's clock. Raises ClientsCannotContinue where that is later than
+    the leader can have said: one who waited for it would measure when the others are done.
+    """
     while messages.start_at is None:
         messages.heartbeat()
         time.sleep(0.1)
-    return host_time(messages.start_at.timestamp())
+    clock.ask_soon()
+    ahead_s = (messages.start_at - clock.now()).total_seconds()
+    if ahead_s > clients.START_AHEAD_S + ASKED_WITHIN_S:
+        raise ClientsCannotContinue(
+            f"All were to begin in {ahead_s:.0f} s, which nobody said: the database's clock was "
+            "set back. Nothing was measured together.",
+            Cause.DATABASE,
+        )
+    return clients.host_time(messages.start_at.timestamp())
 
 
 def _run(messages: _ClientMessages, plan: RunPlan, target: Target, watch: MountWatch) -> Outcome:

@@ -193,6 +193,7 @@ class Recorder:
         """When the benchmark of one of several clients began and ended, by the database's clock."""
         if self._began_together_s is None or self._benchmark_ended_s is None:
             return {}
+        clock.ask_soon()
         began, ended = self._began_together_s, self._benchmark_ended_s
         return {"began_at": clock.database_time(began), "ended_at": clock.database_time(ended)}
 

@@ -367,31 +367,90 @@ def test_a_drained_worker_finishes_its_run_and_claims_the_next_when_it_is_resume
     worker.wait_until(lambda: state_of(following) == RunState.DONE)
 
 
-def test_a_worker_of_the_same_name_on_another_host_is_refused_while_it_lives(
+@pytest.fixture
+def elsewhere(
     make_host: Callable[..., Host], settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.WORKER_SILENT_AFTER_S = 1
+) -> Iterator[tuple[Host, Run, Callable[[timedelta | None], None]]]:
+    """A host whose name a worker of another host has that runs something, and how to have that beat
+    while it is waited for: by a clock that far from this one's. None: it is dead.
+    """
+    settings.WORKER_SILENT_AFTER_S, settings.WORKER_HEARTBEAT_S = 3, 1
     host = make_host()
     worker = service.begin(host)
     run = write_run(worker)
     assert lifecycle.claim(run.pk, worker) is not None
-    monkeypatch.setattr(service, "host_mark", lambda: "another host")
-    # Far from now on either side, so that it does not matter how long this process is held up.
-    ahead = timedelta(hours=1)
-
-    def beat_then_sleep(_: float) -> None:
-        Worker.objects.update(seen_at=timezone.now() + ahead)
-        sleep(0.1)
-
+    host.mark = "another host"
     sleep = time.sleep
-    Worker.objects.update(seen_at=timezone.now() + ahead)
-    monkeypatch.setattr(service.time, "sleep", beat_then_sleep)
+
+    def beat_by(ahead: timedelta | None) -> None:
+        def beat_then_sleep(_: float) -> None:
+            if ahead is not None:
+                Worker.objects.update(seen_at=timezone.now() + ahead)
+            sleep(0.1)
+
+        beat_then_sleep(0)
+        monkeypatch.setattr(service.time, "sleep", beat_then_sleep)
+
+    yield host, run, beat_by
+    service.celery_state.should_stop = None
+
+
+HOUR = timedelta(hours=1)
+Elsewhere = tuple[Host, Run, Callable[[timedelta | None], None]]
+
+
+@pytest.mark.parametrize("ahead", [timedelta(), HOUR, -HOUR], ids=["", "set-back", "set-on"])
+def test_a_worker_of_the_same_name_on_another_host_is_refused_while_it_lives(
+    elsewhere: Elsewhere, ahead: timedelta
+) -> None:
+    """Also in the seconds after the database's clock was set: its last heartbeat is an hour old."""
+    host, run, beat_by = elsewhere
+    beat_by(ahead)
     with pytest.raises(RuntimeError, match="lives on another host"):
         service.begin(host)
     assert state_of(run) == RunState.LEASED
-    ahead = -ahead
+
+
+@pytest.mark.parametrize("ahead", [timedelta(), HOUR, -HOUR], ids=["", "set-back", "set-on"])
+def test_a_name_is_taken_over_from_who_is_gone(elsewhere: Elsewhere, ahead: timedelta) -> None:
+    """Also where its last heartbeat is an hour ahead, because the clock was set back since."""
+    host, run, beat_by = elsewhere
+    beat_by(ahead)
+    beat_by(None)
     service.begin(host)
     assert state_of(run) == RunState.LOST
+
+
+def test_of_two_workers_of_one_name_the_first_ends_itself(elsewhere: Elsewhere) -> None:
+    """However they came to be two: on two hosts in one moment, say."""
+    host, _, beat_by = elsewhere
+    beat_by(-HOUR)
+    beat_by(None)
+    seen_at = Worker.objects.get(name=host.name).seen_at
+    service.send_heartbeat(host)
+    assert host.stopping.is_set()
+    assert host.has_lost_name
+    assert service.celery_state.should_stop == 1
+    assert Worker.objects.get(name=host.name).seen_at == seen_at
+
+
+def test_a_worker_whose_name_another_host_has_stops_with_a_reason(worker: WorkerProcess) -> None:
+    process = worker.start().process
+    assert process is not None
+    run = run_on(worker, parameters=LONG)
+    worker.wait_until(is_measuring(run))
+    row = Worker.objects.get(name=worker.name)
+    lifecycle.recover(row)
+    deadline = time.monotonic() + SOON_S
+    while process.poll() is None:
+        # Again and again: its own announcement may be under way.
+        Worker.objects.update(capabilities=row.capabilities | {"host_mark": "another host"})
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert process.returncode == 1
+    assert "CommandError: A worker with the name" in worker.log.read_text()
+    assert state_of(run) == RunState.LOST
+    assert tool("losetup", "-j", str(read_luns(worker.lun_file)[0].path)) == ""
 
 
 def test_a_second_worker_of_the_same_name_is_refused(worker: WorkerProcess, tmp_path: Path) -> None:

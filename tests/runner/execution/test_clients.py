@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from django.conf import settings
 from django.db import connection
 
 from fsbench_web.catalog.models import Worker
@@ -197,6 +199,18 @@ def test_a_client_ends_when_its_agent_says_so_and_not_when_that_is_read() -> Non
     )
 
 
+def test_a_begin_that_nobody_named_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database's clock was set back after the leader had asked it: the others would begin when
+    it has ended, and what both did would be summed.
+    """
+    messages = participant._ClientMessages(Mock(), Mock(), start_at=clock.now())
+    participant._begin_at(messages)
+    now = clock.now()
+    monkeypatch.setattr(clock, "now", lambda: now - timedelta(minutes=5))
+    with pytest.raises(parts.ClientsCannotContinue, match="clock was set back"):
+        participant._begin_at(messages)
+
+
 def test_each_client_measures_in_a_container_of_its_own(
     lab: Lab, docker_host: str, runner_image: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,8 +304,9 @@ def test_a_client_that_breaks_off_ends_the_others(lab: Lab) -> None:
     assert states(run)["node1"] == "failed"
 
 
-def test_without_its_leader_a_client_ends(lab: Lab) -> None:
+def test_without_its_leader_a_client_ends(lab: Lab, settings: Any) -> None:
     """As after kill -9 of the leader: nobody prolongs the leases, and that is enough."""
+    settings.WORKER_SILENT_AFTER_S = 4
     lab.host("node1", FakeExecutor(fake.wait_to_be_stopped))
     second = lab.host("node2", FakeExecutor(fake.wait_to_be_stopped))
     run = lab.submitted()
@@ -301,7 +316,6 @@ def test_without_its_leader_a_client_ends(lab: Lab) -> None:
     wait_for(lambda: states(run)["node2"] == ClientState.READY)
     parts.start(handle, clock.now())
     wait_for(lambda: bool(second.executor.plans))  # type: ignore[attr-defined]
-    Lease.objects.exclude(run=None).update(expires_at="2020-01-01T00:00:00Z")
     for part in lab.parts:
         part.result(30)
     assert lifecycle.reap_lost(after_silence()) == [run.pk]
@@ -316,9 +330,12 @@ def test_a_client_that_falls_silent_is_told_from_one_that_failed(lab: Lab) -> No
     assert parts.accept(run.pk, "node2")
     assert parts.accept(run.pk, "node2") is None
     assert parts.accept(run.pk, "node1") is None
-    run.clients.filter(place=1).update(seen_at="2020-01-01T00:00:00Z")
+    ticks = [0.0]
+    heartbeats = clock.ChangeWatch(lambda: ticks[0])
+    parts.progress_of(run.pk, heartbeats)
+    ticks[0] += settings.WORKER_SILENT_AFTER_S + 1
     with pytest.raises(parts.ClientsCannotContinue, match="node2 sent no heartbeat"):
-        parts.progress_of(run.pk)
+        parts.progress_of(run.pk, heartbeats)
 
 
 def test_a_client_that_has_much_to_write_back_is_not_silent(
@@ -349,7 +366,7 @@ def test_a_client_ends_in_time_while_the_database_hangs(
         has_ended.set()
         return outcome
 
-    def hang(part: parts.Part) -> None:
+    def hang(part: parts.Part, leader: clock.ChangeWatch) -> None:
         in_time.append(has_ended.wait(15))
         raise parts.LeaseLost("as another run has it")
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import transaction
@@ -16,10 +17,11 @@ from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.catalog.workers.maintenance import set_drained
 from fsbench_web.catalog.workers.states import worker_state
-from fsbench_web.studies.models import ClientState, Lease, Run, RunState, Study
+from fsbench_web.platform.clock import ChangeWatch
+from fsbench_web.studies.models import ClientState, Lease, Run, RunClient, RunState, Study
 from fsbench_web.studies.runs import authority, lifecycle, new_runs, queue
 from fsbench_web.studies.runs.clients import parts
-from fsbench_web.studies.runs.lifecycle import LeaseLost
+from fsbench_web.studies.runs.lifecycle import LeaseHandle, LeaseLost
 from fsbench_web.studies.series import next_repeat, series_for
 from tests.accounts.people import person
 from tests.studies.conftest import after_silence, worker_announcement
@@ -115,12 +117,12 @@ def test_a_client_writes_only_while_the_run_holds_its_lun(nodes: dict[str, Worke
     assert handle is not None
     assert part is not None
     parts.move(part, ClientState.READY)
-    assert parts.progress_of(run.pk).missing == ()
+    assert parts.progress_of(run.pk, ChangeWatch()).missing == ()
     parts.start(handle, timezone.now())
-    assert parts.heartbeat(part) is not None
+    assert parts.heartbeat(part, ChangeWatch()) is not None
     assert lifecycle.reap_lost(after_silence()) == [run.pk]
     for write in (
-        lambda: parts.heartbeat(part),
+        lambda: parts.heartbeat(part, ChangeWatch()),
         lambda: parts.move(part, ClientState.DONE),
         lambda: parts.give_up(part, "x", lifecycle.Cause.BENCHMARK),
         lambda: parts.start(handle, timezone.now()),
@@ -133,6 +135,53 @@ def test_a_client_writes_only_while_the_run_holds_its_lun(nodes: dict[str, Worke
         "The run ended: Its worker node1, which l",
     )
     assert parts.accept(run.pk, "node2") is None
+
+
+def accepted(nodes: dict[str, Worker]) -> tuple[Run, LeaseHandle, parts.Part]:
+    run = submitted(nodes, "node1", ["node2"])
+    handle, part = lifecycle.claim(run.pk, nodes["node1"]), parts.accept(run.pk, "node2")
+    assert handle is not None
+    assert part is not None
+    return run, handle, part
+
+
+@pytest.mark.parametrize("step", [timedelta(hours=1), timedelta(hours=-1)], ids=["on", "back"])
+def test_a_step_of_the_databases_clock_ends_no_part(
+    nodes: dict[str, Worker], step: timedelta
+) -> None:
+    """Every heartbeat is an hour old at once, and every lease over, or none ever is."""
+    run, handle, part = accepted(nodes)
+    heartbeats, leader = ChangeWatch(), ChangeWatch()
+    parts.heartbeat(part, leader)
+    parts.progress_of(run.pk, heartbeats)
+    RunClient.objects.filter(run=run).update(seen_at=timezone.now() - step)
+    Lease.objects.exclude(run=None).update(expires_at=timezone.now() - step)
+    assert parts.progress_of(run.pk, heartbeats).missing == ("node2",)
+    parts.heartbeat(part, leader)
+    parts.move(part, ClientState.READY)
+    assert parts.progress_of(run.pk, heartbeats).missing == ()
+    lifecycle.heartbeat(handle)
+
+
+def test_who_is_silent_is_seen_by_a_clock_that_nobody_sets(nodes: dict[str, Worker]) -> None:
+    run, handle, part = accepted(nodes)
+    ticks = [0.0]
+    heartbeats, leader = ChangeWatch(lambda: ticks[0]), ChangeWatch(lambda: ticks[0])
+    for _ in range(2):
+        parts.heartbeat(part, leader)
+        lifecycle.heartbeat(handle)
+        parts.progress_of(run.pk, heartbeats)
+        ticks[0] += settings.WORKER_SILENT_AFTER_S
+    parts.heartbeat(part, leader)
+    ticks[0] += settings.WORKER_SILENT_AFTER_S + 1
+    with pytest.raises(LeaseLost, match="no leader"):
+        parts.heartbeat(part, leader)
+    # Its last heartbeat is new to the leader.
+    assert parts.progress_of(run.pk, heartbeats).missing == ("node2",)
+    ticks[0] += settings.WORKER_SILENT_AFTER_S + 1
+    with pytest.raises(parts.ClientsCannotContinue, match="node2 sent no heartbeat") as problem:
+        parts.progress_of(run.pk, heartbeats)
+    assert problem.value.cause == lifecycle.Cause.SILENT
 
 
 def test_the_lost_lun_of_a_client_is_the_loss_of_the_run(nodes: dict[str, Worker]) -> None:
@@ -154,7 +203,7 @@ def test_somebody_who_cancels_is_heard_by_all(nodes: dict[str, Worker]) -> None:
     assert part is not None
     lifecycle.cancel(run.pk, "ann")
     with pytest.raises(LeaseLost):
-        parts.heartbeat(part)
+        parts.heartbeat(part, ChangeWatch())
 
 
 def test_a_worker_that_was_started_anew_takes_part_no_more(nodes: dict[str, Worker]) -> None:
@@ -166,7 +215,7 @@ def test_a_worker_that_was_started_anew_takes_part_no_more(nodes: dict[str, Work
     with pytest.raises(
         parts.ClientsCannotContinue, match="node2 could not go on: Its worker was started"
     ):
-        parts.progress_of(run.pk)
+        parts.progress_of(run.pk, ChangeWatch())
 
 
 def test_it_has_its_turn_on_the_luns_of_the_others(nodes: dict[str, Worker]) -> None:

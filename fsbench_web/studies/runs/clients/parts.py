@@ -3,7 +3,8 @@
 The run has one owner as ever, its leader, who alone writes the run's state and holds its leases,
 those of the other clients' LUNs with them (``leases``: all or nothing). A client writes its own row
 and nothing else, and only while the run holds the lease of its LUN under the token that it was
-asked with, and that lease lives: a leader that died takes everybody with it.
+asked with, and its leader prolongs that: a leader that died takes everybody with it. Who is silent
+each sees by a clock of its own, so that setting the database's ends nothing.
 """
 
 import json
@@ -18,7 +19,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from fsbench_web.core.formats.result import ParsedValue
-from fsbench_web.platform.clock import AT_DATABASE
+from fsbench_web.platform.clock import AT_DATABASE, ChangeWatch
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import ACTIVE_STATES, ClientState, Lease, Run, RunClient
 from fsbench_web.studies.runs import leases
@@ -84,7 +85,7 @@ def accept(run_id: int, worker: str) -> Part | None:
         return None
     part = Part(client.pk, run_id, client.lun_id, client.token)
     try:
-        _hold(part)
+        _lease_end(part)
     except LeaseLost:
         return None
     accepted = RunClient.objects.filter(pk=client.pk, state=ClientState.ASKED).update(
@@ -94,9 +95,15 @@ def accept(run_id: int, worker: str) -> Part | None:
 
 
 @transaction.atomic
-def heartbeat(part: Part) -> datetime | None:
-    """Tell that the client lives. Returns when all begin; None: not known yet. Raises LeaseLost."""
-    _hold(part)
+def heartbeat(part: Part, leader: ChangeWatch) -> datetime | None:
+    """Tell that the client lives. Returns when all begin; None: not known yet.
+
+    Raises LeaseLost, also where the ``leader`` was not seen to prolong the lease for as long as
+    one lives.
+    """
+    [silent_s] = leader.unchanged_s(lambda: {part.lun_id: _lease_end(part)}).values()
+    if silent_s > settings.WORKER_SILENT_AFTER_S:
+        raise LeaseLost(f"run {part.run_id} has no leader any more")
     _open_client(part).update(seen_at=AT_DATABASE)
     return RunClient.objects.values_list("start_at", flat=True).get(pk=part.client_id)
 
@@ -104,14 +111,14 @@ def heartbeat(part: Part) -> datetime | None:
 @transaction.atomic
 def move(part: Part, state: ClientState, **changes: Any) -> None:
     """Write where the client is. Raises LeaseLost."""
-    _hold(part)
+    _lease_end(part)
     _open_client(part).update(state=state, seen_at=AT_DATABASE, **changes)
 
 
 @transaction.atomic
 def give_up(part: Part, reason: str, cause: Cause, content: bytes | None = None) -> None:
     """The client cannot take part, or not to the end. Raises LeaseLost."""
-    _hold(part)
+    _lease_end(part)
     _open_client(part).update(
         state=ClientState.FAILED, reason=reason[:2000], cause=cause, content=content
     )
@@ -143,17 +150,20 @@ def _open_client(part: Part) -> QuerySet[RunClient]:
     return RunClient.objects.filter(pk=part.client_id, state__in=_OPEN)
 
 
-def _hold(part: Part) -> None:
-    """Lock the lease of the client's LUN, if it lives for this run. Raises LeaseLost."""
+def _lease_end(part: Part) -> datetime | None:
+    """Lock the lease of the client's LUN, if it is that of this run, which goes on, and say until
+    when it is. Raises LeaseLost.
+    """
     rows = Lease.objects.select_for_update(of=("self",)).filter(
         Q(run__state__in=ACTIVE_STATES, run__cancel_requested_at=None),
         lun=part.lun_id,
         token=part.token,
         run=part.run_id,
-        expires_at__gte=AT_DATABASE,
     )
-    if not rows.values_list("pk"):
+    ends = list(rows.values_list("expires_at", flat=True))
+    if not ends:
         raise LeaseLost(f"run {part.run_id} is over for this client")
+    return ends[0]
 
 
 # --- The leader ---
@@ -167,26 +177,26 @@ class ClientProgress:
     are_done: bool
 
 
-def progress_of(run_id: int) -> ClientProgress:
-    """Raises ClientsCannotContinue where one has failed or is silent."""
-    rows = list(
-        RunClient.objects.filter(run=run_id, place__gt=0).defer("content", "results", "facts")
-    )
-    silent = set(
-        RunClient.objects.filter(
-            run=run_id,
-            place__gt=0,
-            state__in=_OPEN,
-            seen_at__lt=AT_DATABASE - leases.lease_duration(),
-        ).values_list("pk", flat=True)
-    )
+def progress_of(run_id: int, heartbeats: ChangeWatch) -> ClientProgress:
+    """How far they are; ``heartbeats`` is what the leader has seen of theirs, from look to look.
+
+    Raises ClientsCannotContinue where one has failed or is silent.
+    """
+    rows: list[RunClient] = []
+
+    def heartbeats_now() -> dict[int, datetime | None]:
+        clients = RunClient.objects.filter(run=run_id, place__gt=0)
+        rows.extend(clients.defer("content", "results", "facts"))
+        return {client.pk: client.seen_at for client in rows if client.state in _OPEN}
+
+    silent_s = heartbeats.unchanged_s(heartbeats_now)
     for client in rows:
         if client.state == ClientState.FAILED:
             raise ClientsCannotContinue(
                 f"The client {client.worker} could not go on: {client.reason}",
                 Cause(client.cause or Cause.BENCHMARK),
             )
-        if client.pk in silent:
+        if silent_s.get(client.pk, 0.0) > settings.WORKER_SILENT_AFTER_S:
             raise ClientsCannotContinue(
                 f"The client {client.worker} sent no heartbeat for "
                 f"{settings.WORKER_SILENT_AFTER_S} s.",
