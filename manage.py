@@ -3,7 +3,12 @@
 
 import gc
 import os
+import select
 import sys
+
+READER_HAS_LEFT = 141
+"""The exit status of what whoever read it has seen enough of (``| head``), as of other programs
+that SIGPIPE ends: its work may not be done."""
 
 
 def main() -> None:
@@ -19,6 +24,13 @@ def main() -> None:
     try:
         _ = settings.INSTALLED_APPS  # reads the settings, which refuse what makes no sense
         execute_from_command_line(sys.argv)  # and so do commands with settings of their own
+        sys.stdout.flush()
+    except BrokenPipeError:
+        if not _has_reader_left():
+            raise
+        # At its end Python writes what is left, and would complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(READER_HAS_LEFT)
     except ImproperlyConfigured as problem:
         from fsbench_web.platform import log_lines
 
@@ -35,6 +47,13 @@ def main() -> None:
         )
     finally:
         gc.freeze()
+
+
+def _has_reader_left() -> bool:
+    """Whether it is standard output that nobody reads, and no connection of the command."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 if __name__ == "__main__":
