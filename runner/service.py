@@ -26,7 +26,7 @@ from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.celery import app
 from fsbench_web.operations import chores
 from fsbench_web.platform import clock, table_version
-from fsbench_web.studies.runs import lifecycle, logs
+from fsbench_web.studies.runs import leases, lifecycle, logs
 from fsbench_web.studies.runs.clients import parts
 from runner import leftovers
 from runner.execution import finish
@@ -156,9 +156,9 @@ def _clean_up(host: Host) -> list[str] | None:
 
 def _recover_runs(host: Host, worker: Worker, removed: list[str]) -> None:
     """Store what an earlier worker had measured, and end as lost what it was running."""
-    if removed:
-        # A LUN is free only when the last block of what was mounted is written back.
-        host.wait_until_free()
+    # A LUN is free only when the last block of what was mounted is written back, also where that
+    # ended by itself: with its lease another host may have the disk.
+    host.wait_until_free(None if removed else leases.held_luns(worker))
     finished = finish.finish_spooled(host.spool_folder)
     if finished:
         logger.warning("runs measured by an earlier worker and stored now: %s", finished)

@@ -6,7 +6,7 @@ import os
 import platform
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -310,10 +310,12 @@ class Host:
             with self._lock:
                 self._busy.discard(name)
 
-    def wait_until_free(self) -> None:
-        """Until no LUN is mounted any more, of those that can be looked at."""
+    def wait_until_free(self, names: Container[str] | None = None) -> None:
+        """Until no LUN of these names, or of all, is mounted any more, of those that can be looked
+        at.
+        """
         for entry in list(self._entries.values()):
-            if not entry.is_directory:
+            if not entry.is_directory and (names is None or entry.name in names):
                 with contextlib.suppress(LunUnusable):
                     blockdev.wait_until_free(
                         self.device(entry), blockdev.FREE_AGAIN_S, self.stopping.is_set

@@ -24,7 +24,7 @@ from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Lease, MeasurementBlock, Race, Run, RunState
 from fsbench_web.studies.runs import lifecycle, logs, nudges
 from runner import service
-from runner.host import checks
+from runner.host import blockdev, checks
 from runner.host.luns import read_luns
 from runner.worker import Host
 from tests.measured import measured
@@ -451,6 +451,29 @@ def test_a_worker_whose_name_another_host_has_stops_with_a_reason(worker: Worker
     assert "CommandError: A worker with the name" in worker.log.read_text()
     assert state_of(run) == RunState.LOST
     assert tool("losetup", "-j", str(read_luns(worker.lun_file)[0].path)) == ""
+
+
+@pytest.mark.parametrize("has_run", [True, False])
+def test_a_worker_gives_a_lun_back_when_nothing_of_its_run_uses_it(
+    make_host: Callable[..., Host], monkeypatch: pytest.MonkeyPatch, has_run: bool
+) -> None:
+    """What ran on it ended by itself after the worker was killed, and may be ending still."""
+    host = make_host()
+    worker = service.begin(host)
+    run = write_run(worker)
+    if has_run:
+        assert lifecycle.claim(run.pk, worker) is not None
+    waited_for: list[tuple[str, str]] = []
+
+    def wait(device: str, *_: Any) -> bool:
+        waited_for.append((device, state_of(run)))
+        return True
+
+    monkeypatch.setattr(blockdev, "wait_until_free", wait)
+    service.begin(host)
+    lun = host.entry("scratch")
+    assert waited_for == ([(host.device(lun), RunState.LEASED)] if has_run else [])
+    assert state_of(run) == (RunState.LOST if has_run else RunState.QUEUED)
 
 
 def test_a_second_worker_of_the_same_name_is_refused(worker: WorkerProcess, tmp_path: Path) -> None:
