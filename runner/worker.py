@@ -13,6 +13,7 @@ from typing import Any
 
 from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnouncement
 from fsbench_web.core.traces.tracers import OPERATIONS, REQUESTS
+from fsbench_web.platform import disk_room
 from fsbench_web.platform.version import VERSION
 from fsbench_web.studies.runs.leases import LeaseWatch
 from runner.config import WorkerConfig
@@ -343,6 +344,7 @@ class Host:
                     ["Python", platform.python_version()],
                     *([program, version] for program, version in capabilities.versions.items()),
                 ],
+                "full_disks": list(map(str, disk_room.short_folders(self._written_folders()))),
                 "host_mark": self.mark,
                 "limits": self.executor.limit_problems(),
                 "is_usable": capabilities.is_usable,
@@ -357,6 +359,13 @@ class Host:
             hardware=host_facts(),
             has_started=has_started,
         )
+
+    def _written_folders(self) -> list[Path]:
+        """What fills while runs are carried out: outputs, sparse files, images and containers."""
+        with self._lock:
+            files = [entry.path for entry in self._entries.values() if entry.kind == "sparse-file"]
+        docker = [Path(folder)] if (folder := self.capabilities.folder) else []
+        return [self.config.data_folder, *(file.parent for file in files), *docker]
 
     def stop(self, only_own: bool = False) -> None:
         """Detach the loop devices; with ``only_own`` those that were found attached stay.

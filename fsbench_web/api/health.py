@@ -73,7 +73,7 @@ def _database() -> tuple[str, int]:
         logger.warning("the database does not answer: %s", error)
         return (
             "The database does not answer, or has no tables yet: see the web process's log, "
-            "DATABASE_URL and `manage.py migrate`."
+            "DATABASE_URL and `manage.py prepare`."
         ), 0
 
 

@@ -3,6 +3,7 @@
 import os
 import platform
 import shutil
+import tempfile
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,13 +20,10 @@ from fsbench_web.api.health import broker_state
 from fsbench_web.catalog.workers.states import WorkerState, luns_with_use, worker_states
 from fsbench_web.operations.gauges import DAY, Gauges, read_gauges
 from fsbench_web.operations.models import Chore
-from fsbench_web.platform import clock, program_files
+from fsbench_web.platform import clock, disk_room, program_files
 from fsbench_web.platform.version import VERSION
 from fsbench_web.studies.models import Run, RunState
 
-# Below either of them the disk of the data folder is a problem.
-FEW_FREE_BYTES = 2 * 1024**3
-SMALL_FREE_SHARE = 0.05
 LATEST = 20
 
 
@@ -40,10 +38,7 @@ class Disk:
 
     @property
     def is_short(self) -> bool:
-        return (
-            self.free_bytes < FEW_FREE_BYTES
-            or self.free_bytes < SMALL_FREE_SHARE * self.total_bytes
-        )
+        return disk_room.is_short(self.free_bytes, self.total_bytes)
 
 
 @dataclass(frozen=True)
@@ -173,7 +168,7 @@ def _problems(installation: Installation) -> "list[str]":
         problems.append(program_files.NEEDS_A_RESTART)
     if installation.unapplied:
         problems.append(
-            f"{len(installation.unapplied)} migrations are not applied: run `manage.py migrate`, "
+            f"{len(installation.unapplied)} migrations are not applied: run `manage.py prepare`, "
             "then restart web and workers."
         )
     if installation.broker != "ok":
@@ -183,9 +178,21 @@ def _problems(installation: Installation) -> "list[str]":
             f"The disk of {installation.disk.folder} is nearly full: make room, or uploads and "
             "(with SQLite) every write will fail."
         )
+    else:
+        # Where uploads arrive that do not fit into memory.
+        problems.extend(
+            f"The disk of {folder} is nearly full: make room, or large uploads will fail."
+            for folder in disk_room.short_folders([Path(tempfile.gettempdir())])
+        )
     if not installation.workers:
         problems.append("No worker has announced itself: start one on the host with the disks.")
     for entry in installation.workers:
+        problems.extend(
+            f"The disk of {folder} on {entry.worker.name} is nearly full: make room, or its runs "
+            "will fail."
+            for folder in entry.worker.capabilities.get("full_disks", [])
+            if entry.is_alive
+        )
         # A drained one that was stopped is meant to be silent.
         if not entry.is_alive and not entry.worker.is_drained:
             problems.append(

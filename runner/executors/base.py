@@ -84,7 +84,8 @@ class Outcome:
 class Capabilities:
     """What can be run here; see catalog.workers.announce for the shape it is announced in.
 
-    ``versions`` are those of the executor itself, by program.
+    ``versions`` are those of the executor itself, by program; ``folder`` is where it keeps images
+    and containers on this host, if it has one.
     """
 
     kernel: str = ""
@@ -94,6 +95,7 @@ class Capabilities:
     is_usable: bool = True
     reason: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    folder: str = ""
 
     def refusal(self, filesystem: str, makes_filesystem: bool, programs: Iterable[str]) -> str:
         """Why a run cannot be carried out here, or nothing. Asked before anything is erased."""

@@ -136,7 +136,8 @@ class DockerExecutor:
             load_modules()
             message = self._environment()
             version = str(self.client.version()["Version"])
-            self._limit_problems = containers.limit_problems(containers.info_of(self.client))
+            information = containers.info_of(self.client)
+            self._limit_problems = containers.limit_problems(information)
             capabilities = capabilities_from(message, where=f"in the image {self.image}")
         except (*ERRORS, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             # Of another image than ours under this name nothing is certain.
@@ -144,7 +145,8 @@ class DockerExecutor:
                 is_usable=False,
                 reason=f"The image {self.image} cannot be run: {error_line(error)}",
             )
-        return replace(capabilities, versions={"Docker": version})
+        folder = str(information.get("DockerRootDir") or "")
+        return replace(capabilities, versions={"Docker": version}, folder=folder)
 
     def problem(self) -> str:
         return self.setup_problem() or self._remote_daemon_problem

@@ -81,6 +81,24 @@ def test_the_disk_is_measured(tmp_path: Path) -> None:
     assert not installation.Disk(tmp_path, 10**12, 10**11, 0).is_short
 
 
+def test_a_disk_of_a_worker_that_is_nearly_full_is_a_problem(admin: Client) -> None:
+    worker = announce(worker_announcement())
+    Worker.objects.update(capabilities=worker.capabilities | {"full_disks": ["/var/lib/docker"]})
+    sentence = f"The disk of /var/lib/docker on {worker.name} is nearly full"
+    assert sentence in admin.get("/operations/").content.decode()
+    Worker.objects.update(seen_at=timezone.now() - timedelta(minutes=5))
+    assert sentence not in admin.get("/operations/").content.decode()
+
+
+def test_so_is_that_of_temporary_files(
+    admin: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(installation.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(installation.disk_room, "short_folders", list)
+    sentence = f"The disk of {tmp_path} is nearly full"
+    assert sentence in admin.get("/operations/").content.decode()
+
+
 def test_work_that_fails_keeps_when_it_last_succeeded() -> None:
     chores.run_chore("Work", lambda: None, by="lab1")
     with pytest.raises(ValueError, match="x"):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from django.utils import timezone
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import guest_kernels, maintenance
 from fsbench_web.celery import app
+from fsbench_web.platform import disk_room
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, RaceSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Lease, MeasurementBlock, Race, Run, RunState
@@ -451,6 +453,19 @@ def test_a_worker_whose_name_another_host_has_stops_with_a_reason(worker: Worker
     assert "CommandError: A worker with the name" in worker.log.read_text()
     assert state_of(run) == RunState.LOST
     assert tool("losetup", "-j", str(read_luns(worker.lun_file)[0].path)) == ""
+
+
+def test_a_worker_says_which_of_its_disks_are_nearly_full(
+    make_host: Callable[..., Host], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    host = make_host()
+    host.capabilities = replace(host.capabilities, folder="/var/lib/docker")
+    looked_at: list[Path] = []
+    monkeypatch.setattr(disk_room, "short_folders", lambda folders: looked_at.extend(folders) or [])
+    assert host.announcement().capabilities["full_disks"] == []
+    assert looked_at == [tmp_path, tmp_path, Path("/var/lib/docker")]
+    monkeypatch.setattr(disk_room, "short_folders", lambda _: [tmp_path])
+    assert host.announcement().capabilities["full_disks"] == [str(tmp_path)]
 
 
 @pytest.mark.parametrize("has_run", [True, False])

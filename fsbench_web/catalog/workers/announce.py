@@ -62,6 +62,7 @@ class WorkerAnnouncement:
          "versions": [["fsbench", "0.1.0"], ["Docker", "20.10.24"], ...],
          "limits": {"rates": "why runs cannot be limited so, or empty", "memory": "likewise",
                     "swap": "why a limit of memory is none of swap, which refuses no run"},
+         "full_disks": ["a folder whose disk is nearly full", ...],
          "host_mark": "what tells this host from another one of the same name",
          "guest": {"usable": true, "accelerator": "kvm", "kernels": [{"name": "debian-6.1", ...}]},
          "setup": {"kind": "image" | "packages", "state": "running" | "failed" | "missing",
