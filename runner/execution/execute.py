@@ -239,7 +239,8 @@ def _erase_and_measure(
                         outcome = _run_with_clients(
                             run, plan, target, executor, recorder, spool, watch
                         )
-            places.wait_until_free(luns, recorder)
+            is_whole = has_succeeded(outcome, recorder)
+            places.wait_until_free(luns, recorder, is_whole=is_whole)
             if plan.layers or plan.is_pool:
                 places.wipe_layers(luns, recorder, is_over=True)
     return plan, outcome

@@ -33,6 +33,8 @@ from runner.worker import Host
 # A file system that is being unmounted, or udev looking at a device, is over after this time.
 SETTLE_S = 10.0
 LOCK_WAIT_S = 10.0
+# So many times FREE_AGAIN_S: of a large memory before a slow disk.
+WRITTEN_BACK_WITHIN = 15
 _PASSING = {"mounts", "openers", "exclusive", "other paths"}
 
 
@@ -338,13 +340,32 @@ def wipe_layers(luns: Sequence[UsedLun], recorder: Recorder, is_over: bool = Fal
             recorder.log(text)
 
 
-def wait_until_free(luns: Sequence[UsedLun], recorder: Recorder) -> None:
-    """A file system is gone only when its last block is written back."""
+def wait_until_free(luns: Sequence[UsedLun], recorder: Recorder, *, is_whole: bool = True) -> None:
+    """A file system is gone only when its last block is written back.
+
+    Of a run that is not ``is_whole`` that takes longer: of what was killed the kernel unmounts what
+    was mounted, and another host may have the disk once the run has ended.
+    """
     for lun in luns:
-        if not lun.entry.is_directory and not blockdev.wait_until_free(
-            lun.device, blockdev.FREE_AGAIN_S, recorder.should_stop
-        ):
-            recorder.log(f"{lun.device} is still in use {blockdev.FREE_AGAIN_S:.0f} s later.")
+        number = lun.number
+        if number is None or _becomes_free(lun, recorder):
+            continue
+        recorder.log(f"{lun.device} is still in use {blockdev.FREE_AGAIN_S:.0f} s later.")
+        for _ in range(0 if is_whole else WRITTEN_BACK_WITHIN):
+            if recorder.is_worker_stopping() or _is_used_by_somebody(number):
+                break
+            if _becomes_free(lun, recorder):
+                break
+
+
+def _becomes_free(lun: UsedLun, recorder: Recorder) -> bool:
+    return blockdev.wait_until_free(lun.device, blockdev.FREE_AGAIN_S, recorder.should_stop)
+
+
+def _is_used_by_somebody(number: int) -> bool:
+    """Not only by the kernel, which unmounts what no process sees any more."""
+    is_mounted = any(number in mount.numbers for mount in blockdev.all_mounts())
+    return is_mounted or bool(blockdev.holders(number))
 
 
 def uses_of(lun: Lun, series: Series) -> list[tuple[LunUse, str]]:
