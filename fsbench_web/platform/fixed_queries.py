@@ -1,4 +1,5 @@
-"""SELECTs whose text is made once in a process, for what a site is asked many times a second.
+"""SELECTs whose text is made once in a process, for what a site is asked many times a second, and
+which PostgreSQL keeps prepared.
 
 Django makes the text of a query anew each time: of a lookup by key that is four fifths of its work
 in Python. Here values come through the same converters as Django's, and rows become the same
@@ -11,6 +12,8 @@ from functools import cache, cached_property
 from typing import Any, TypeVar
 
 from django.db import connection, models
+
+from fsbench_web.platform.prepared_statements import prepared
 
 _Row = TypeVar("_Row", bound=models.Model)
 Values = Sequence[Any]
@@ -54,7 +57,9 @@ class FixedQuery:
         if many:
             text = text.replace("{many}", ", ".join(["%s"] * len(many)))
         with connection.cursor() as cursor:
-            cursor.execute(text, [*values, *many])
+            # Of several values there are as many forms as numbers of them.
+            asked = text if len(many) > 1 else prepared(cursor, text)
+            cursor.execute(asked, [*values, *many])
             rows: list[Values] = cursor.fetchall()
         return [self._as_django(row) for row in rows] if self._converted else rows
 

@@ -16,6 +16,8 @@ from typing import Any
 
 from django.db import connection, connections, models
 
+from fsbench_web.platform.prepared_statements import prepared
+
 _AT_ONCE = 200
 """Objects in one visit: each is some hundred bytes of text, or a whole compressed file."""
 _LARGE_BYTES = 64 * 1024
@@ -90,7 +92,7 @@ def execute_together(*statements: tuple[str, Sequence[Any]]) -> None:
     """
     with connection.cursor() as cursor:
         if _takes_several_at_once():
-            text = "; ".join(text for text, _ in statements)
+            text = "; ".join(prepared(cursor, text) for text, _ in statements)
             cursor.execute(text, [value for _, values in statements for value in values])
         else:
             for text, values in statements:
@@ -147,7 +149,7 @@ def _takes_several_at_once() -> bool:
 def _insert_at_once(rows: Sequence[tuple[models.Model, str, list[Any]]]) -> None:
     with connection.cursor() as cursor:
         if rows:
-            text = "; ".join(text for _, text, _ in rows)
+            text = "; ".join(prepared(cursor, text) for _, text, _ in rows)
             cursor.execute(text, [value for *_, values in rows for value in values])
         for row, *_ in rows:
             _has_key(row, cursor.fetchone()[0])
