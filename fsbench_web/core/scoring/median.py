@@ -25,6 +25,8 @@ MOST = 1000
 """Of more repeats no number of repeats is estimated: its time grows with their square."""
 PERCENTS = (5.0, 1.0)
 """Half-widths for which repeats are estimated: what is usual here, and what CONFIRM asks for."""
+_ROUNDING = 1e-12
+"""What binary rounding adds to a half-width, as a share of the median: 19 to 21 is 20 ± 5%."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,10 @@ def repeats_for(ordered: Sequence[float], percent: float) -> int | None:
     """
     largest = max(map(abs, ordered))
     shares = [value / largest for value in ordered]  # sums of the largest numbers are none
+    limit = percent / 100 + _ROUNDING
     for size in range(LEAST, len(ordered) + 1):
         low, middle, high = _mean_ends(shares, size)
-        if max(middle - low, high - middle) <= percent / 100 * abs(middle):
+        if max(middle - low, high - middle) <= limit * abs(middle):
             return size
     return None
 

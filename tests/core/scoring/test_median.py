@@ -65,6 +65,22 @@ def test_the_estimate_is_the_smallest_size_that_is_enough() -> None:
     assert repeats_for(ordered, 0.1) is None
 
 
+@pytest.mark.parametrize(
+    ("values", "enough"),
+    [
+        ([17, 19, 20, 20, 20, 20, 20, 21, 21, 21, 22], 9),
+        ([18, 19, 20, 20, 20, 20, 20, 21, 21, 21, 22, 22], 12),
+        ([9, *[10] * 14, 11, 11, 11], 9),
+        ([1.7] * 2 + [1.8] * 2 + [1.9] * 5 + [2.0] * 3 + [2.1] * 5 + [2.2] * 3, 19),
+    ],
+)
+def test_a_half_width_of_just_the_percents_is_enough(values: list[float], enough: int) -> None:
+    """19 to 21 around 20 is ± 5%, whatever these are as binary numbers (by exact fractions)."""
+    interval = median_interval(values)
+    assert interval is not None
+    assert interval.repeats_for[0].repeats == enough
+
+
 def test_repeats_that_are_all_alike_need_six() -> None:
     interval = median_interval([89.999] * 12)
     assert interval is not None
