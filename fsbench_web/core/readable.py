@@ -115,11 +115,15 @@ def decimals(value: float, half_width: float | None = None) -> int:
 
     With the interval's half width these are the Particle Data Group's (Review of Particle Physics,
     Introduction, rounding): two of its digits where they are 10 to 35, else one, and the value as
-    far. A width of zero says nothing of digits.
+    far, but for one digit of the value at least: what is measured is never written as zero. A width
+    of zero says nothing of digits.
     """
     if half_width is not None and math.isfinite(half_width) and half_width > 0:
         first, power = _leading(half_width)
-        return _bounded((1 if 100 <= first <= 354 else 0) - power)
+        if first >= 950:  # the next 100
+            first, power = 100, power + 1
+        count = (1 if 100 <= first <= 354 else 0) - power
+        return _bounded(max(count, -_leading(abs(value))[1]) if value else count)
     if value == round(value):
         return 0
     _, power = _leading(abs(value))
@@ -127,10 +131,9 @@ def decimals(value: float, half_width: float | None = None) -> int:
 
 
 def _leading(size: float) -> tuple[int, int]:
-    """Its first three digits, and the power of ten of the first; 950 to 999 are the next 100."""
+    """Its first three digits, and the power of ten of the first."""
     text = f"{size:.2e}"  # 1.23e+04
-    first, power = int(text[0] + text[2:4]), int(text[5:])
-    return (100, power + 1) if first >= 950 else (first, power)
+    return int(text[0] + text[2:4]), int(text[5:])
 
 
 def _bounded(count: int) -> int:

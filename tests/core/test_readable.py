@@ -56,6 +56,22 @@ def test_digits_are_those_that_the_interval_leaves(value, half_width, text) -> N
     assert written(value, half_width) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(95.0413, "95.0"), (9.678, "9.68"), (0.9612, "0.961"), (9.996, "10.0"), (949.6, "950")],
+)
+def test_three_digits_are_three_whatever_the_first_is(value, text) -> None:
+    assert written(value) == written(value, 0.0) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "half_width", "text"),
+    [(0.355, 4.6, "0.4"), (2.8e-5, 3.6e-4, "0.00003"), (0.96, 40.0, "1.0"), (0.0, 4.6, "0")],
+)
+def test_no_interval_is_so_wide_that_what_was_measured_is_zero(value, half_width, text) -> None:
+    assert written(value, half_width) == text
+
+
 def test_what_is_no_number_is_missing_and_what_is_tiny_is_not_zero() -> None:
     assert written(None) == written(float("nan")) == written(float("inf")) == "–"
     assert written(3e-12) == "3e-12"
