@@ -1,8 +1,10 @@
 """Where a line of measurements over kernels or dates changes its level. Pure.
 
 Binary segmentation: of all places where a line can be parted in two, the one with the smallest
-p-value of Student's t-test between the means of the two sides is a change if it is significant and
-the means differ by at least ``margin_percent``; both sides are then looked at in the same way.
+p-value of Student's t-test between the means of the two sides is a step if it is significant, and a
+change if the means differ by at least ``margin_percent`` as well; both sides of a step are then
+looked at in the same way. A step below the margin is no change, but it parts the line: else a rise
+of 9% would be noise around the level from which a later fall begins, and hide that for many points.
 
 The mean of a side is that of its points, each the mean of its repeats, however many these are. It
 is tested twice: with the error that repeats scatter by within their points, and with that which
@@ -18,7 +20,7 @@ level of zero has no percentages: there no change begins. ``benchmarks/simulatio
 how often noise alone makes a step, looked at once, and after each new point.
 
 The two sides decide whether the margin is reached. What a Change says is of the levels between it
-and the changes next to it, which may differ by less.
+and the steps next to it, which may differ by less.
 """
 
 from collections.abc import Sequence
@@ -36,7 +38,7 @@ LEAST_OF_A_PART = 3
 
 @dataclass(frozen=True)
 class Change:
-    """The level before point ``place`` (counted from 0) and from it on, up to the next change.
+    """The level before point ``place`` (counted from 0) and from it on, up to the next step.
 
     ``change_percent`` is of the level before. ``p_value`` is already times the places tried.
     """
@@ -58,19 +60,21 @@ def changes(
     """
     if not all(points) or not all(isfinite(value) for point in points for value in point):
         raise ValueError("a point without values, or a value that is not a finite number")
-    detected: list[Change] = []
+    steps: list[Change] = []
     if len(points) > 1:
-        _part(points, 0, margin_percent, level, detected)
-    return _with_levels(points, sorted(detected, key=lambda change: change.place))
+        _part(points, 0, level, steps)
+    steps.sort(key=lambda step: step.place)
+    return [
+        with_levels
+        for step, with_levels in zip(steps, _with_levels(points, steps), strict=True)
+        if abs(step.change_percent) >= margin_percent
+    ]
 
 
 def _part(
-    points: Sequence[Sequence[float]],
-    offset: int,
-    margin_percent: float,
-    level: float,
-    detected: list[Change],
+    points: Sequence[Sequence[float]], offset: int, level: float, steps: list[Change]
 ) -> None:
+    """Add the steps of a part of a line, which begins at point ``offset``."""
     if sum(map(len, points)) < LEAST_VALUES:
         return
     best: Change | None = None
@@ -85,14 +89,12 @@ def _part(
     if best is None:
         return
     p_value = min(1.0, best.p_value * (len(points) - 1))
-    if p_value >= level or abs(best.change_percent) < margin_percent:
+    if p_value >= level:
         return
-    detected.append(
-        Change(offset + best.place, best.before, best.after, best.change_percent, p_value)
-    )
+    steps.append(Change(offset + best.place, best.before, best.after, best.change_percent, p_value))
     for start, part in ((0, points[: best.place]), (best.place, points[best.place :])):
         if len(part) >= LEAST_OF_A_PART:
-            _part(part, offset + start, margin_percent, level, detected)
+            _part(part, offset + start, level, steps)
 
 
 def _tested(
@@ -138,17 +140,17 @@ def _mean(points: Sequence[Sequence[float]]) -> float:
     return fsum(fsum(point) / len(point) for point in points) / len(points)
 
 
-def _with_levels(points: Sequence[Sequence[float]], detected: Sequence[Change]) -> list[Change]:
-    """The changes with the levels between neighbouring changes, not those of whole sides."""
-    bounds = [0, *(change.place for change in detected), len(points)]
+def _with_levels(points: Sequence[Sequence[float]], steps: Sequence[Change]) -> list[Change]:
+    """The steps with the levels between neighbouring steps, not those of whole sides."""
+    bounds = [0, *(step.place for step in steps), len(points)]
     levels = [_mean(points[start:end]) for start, end in pairwise(bounds) if start < end]
     return [
         Change(
-            change.place,
+            step.place,
             before,
             after,
-            100.0 * (after - before) / abs(before) if before else change.change_percent,
-            change.p_value,
+            100.0 * (after - before) / abs(before) if before else step.change_percent,
+            step.p_value,
         )
-        for change, before, after in zip(detected, levels, levels[1:], strict=False)
+        for step, before, after in zip(steps, levels, levels[1:], strict=False)
     ]

@@ -59,6 +59,17 @@ def test_a_change_below_the_margin_is_none():
     assert len(changes(points, margin_percent=5)) == 1
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_step_below_the_margin_hides_no_change_behind_it(sign: int) -> None:
+    """Else a rise of 9% is the noise that a fall of 15% has to rise above, for six points."""
+    levels = [100.0] * 30 + [100.0 + sign * 9] * 30
+    points = line([*levels, levels[-1] * 0.85, levels[-1] * 0.85], 1, 0.01, seed=7)
+    (change,) = changes(points)
+    assert change.place == 60
+    assert change.before == pytest.approx(levels[-1], rel=0.01)
+    assert change.change_percent == pytest.approx(-15, abs=1.5)
+
+
 def test_the_last_point_alone_can_be_a_change():
     points = [*line([100] * 9, 3, 0.01, seed=5), [70, 71, 69]]
     assert [change.place for change in changes(points)] == [9]
