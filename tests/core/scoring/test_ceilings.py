@@ -106,6 +106,17 @@ def test_outside_it_is_the_nearest_up_to_a_factor_of_two_and_then_nothing() -> N
     assert ceiling(PROBE, Request(SEQUENTIAL, WRITE, MIB, 1)) is None
 
 
+def test_half_of_a_large_request_takes_half_its_time() -> None:
+    """Of 1 MiB alone at that depth: operation for operation a disk would do twice what it does."""
+    half = of(SEQUENTIAL, READ, 512 * KIB, 32)
+    assert (half.iops, half.kb_s) == (400, 200 * KIB)
+    assert half.latency_ns == 1e9 * 32 / 400
+    assert half.is_between
+    assert ceiling(PROBE, Request(SEQUENTIAL, READ, 256 * KIB, 32)) is None
+    twice = of(SEQUENTIAL, READ, 2 * MIB, 32)
+    assert (twice.iops, twice.latency_ns) == (200, 1e9 * 32 / 200)
+
+
 def test_what_the_kernel_writes_back_and_reads_ahead_has_the_best_of_the_lun() -> None:
     ahead = Request(SEQUENTIAL, READ, 4 * KIB, 1).by_the_kernel()
     assert of(SEQUENTIAL, READ).kb_s == 200 * KIB
