@@ -162,6 +162,6 @@
   // Back from another page the browser may show this one as it was left.
   window.addEventListener("pageshow", (event) => { if (event.persisted && everyS() !== null) ask(); });
   document.addEventListener("htmx:afterSettle", () => schedule());
-  window.fsbenchLive = { ask, put, read };
+  window.fsbenchLive = { ask, nameOf, put, read };
   schedule();
 }

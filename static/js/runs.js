@@ -83,6 +83,22 @@ document.addEventListener("change", (event) => {
   if (filters) filters.requestSubmit();
 });
 document.addEventListener("htmx:afterSettle", () => setUpForm());
+// htmx finds what had the focus by its id alone: without one the Tab key would begin at the page's end.
+let used = null;
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const field = event.detail.target.contains(document.activeElement) ? document.activeElement : null;
+  used = field && { name: window.fsbenchLive.nameOf(field), place: field.closest("[id]")?.id };
+});
+document.addEventListener("htmx:afterSettle", () => {
+  const form = find("[data-job-form]");
+  if (!used || !form || document.activeElement !== document.body) return;
+  const fields = findAll("input:not([type=hidden]), select, button", form).filter((field) => !field.disabled);
+  // A variant that was removed took its button along: on with its file system.
+  const to = fields.find((field) => window.fsbenchLive.nameOf(field) === used.name)
+    || fields.find((field) => field.closest(`#${CSS.escape(used.place)}`));
+  to?.focus({ preventScroll: true });
+  used = null;
+});
 // The form is fetched anew for another LUN: what is ticked on the old one meanwhile would be lost.
 const waits = (isLoading) => () => document.getElementById("job-form")?.classList.toggle("is-loading", isLoading);
 document.addEventListener("htmx:beforeRequest", waits(true));

@@ -240,3 +240,23 @@ def test_a_time_of_the_site_is_said_as_the_reader_has_it_too(browser, site, sign
         expect(field).to_contain_text("Where you are (America/New_York) that is 11/23/2026, 5:00")
     finally:
         context.close()
+
+
+def test_the_keyboard_stays_where_it_was_when_the_form_is_fetched_anew(watcher: Page) -> None:
+    page = watcher
+    page.goto("/runs/new/")
+    lun = page.get_by_role("radio", name=re.compile("disk1"))
+    lun.focus()
+    page.keyboard.press("Space")
+    expect(page.get_by_label("mq-deadline")).to_be_visible()
+    expect(lun).to_be_focused()
+    add = page.get_by_role("button", name="Add another ext4 configuration")
+    add.focus()
+    page.keyboard.press("Enter")
+    remove = page.get_by_role("button", name="Remove")
+    expect(remove).to_be_visible()
+    expect(add).to_be_focused()
+    remove.focus()
+    page.keyboard.press("Enter")
+    expect(remove).to_have_count(0)
+    expect(page.locator("input[name=fs][value='ext4.1']")).to_be_focused()

@@ -343,8 +343,8 @@ def read(query: QueryDict) -> JobForm:
             form.parameters.setdefault(head, {})[last] = value.strip()
     if "add" in query:
         form.add_variant(str(query["add"]))
-    if "remove" in query:
-        form.remove_variant(str(query["remove"]))
+    if "remove_variant" in query:
+        form.remove_variant(str(query["remove_variant"]))
     return form
 
 
