@@ -74,7 +74,7 @@ MEANT_BY = {
     "postmark": UnitBase(1024, "PostMark 1.51's report, and TR3022 (Katcher, 1997)"),
     "bonnie++": UnitBase(1024, "bonnie++'s readme: K are of 1024 bytes"),
     **dict.fromkeys(
-        ("fio", "own-fio", "random-access"),
+        ("fio", "own-fio", "fio-depths", "pgmeter", "random-access"),
         UnitBase(1024, "fio's HOWTO, kb_base; what fio 3 calls KiB is kept as KB"),
     ),
     "hdparm": UnitBase(1024, "hdparm.c 9.65, time_device: kB/sec is of blocks of 1024 bytes"),

@@ -201,7 +201,8 @@ def test_every_entry_is_of_a_tool_that_is_read_and_names_its_source() -> None:
         *("dbench-4.00", "dd-9.1", "hdparm-9.65", "elbencho-3.1", "crystaldiskmark-8.0.1"),
     )
     read = {parse(name, (samples / f"{name}.txt").read_bytes()).tool for name in names}
-    assert read | {"own-fio", "random-access", "source-copy", "study:unisys-2005"} == set(MEANT_BY)
+    by_fio = {"own-fio", "fio-depths", "pgmeter", "random-access"}
+    assert read | by_fio | {"source-copy", "study:unisys-2005"} == set(MEANT_BY)
     for unit_base in MEANT_BY.values():
         assert unit_base.base in (1000, 1024)
         assert len(unit_base.source) > 20

@@ -1,7 +1,11 @@
 """Plain fio by queue depth: what is asked of it, and a real run on a disk that is a file."""
 
+import json
+from fractions import Fraction
+
 import pytest
 
+from fsbench_web.core.conversion import RATE, UnitFactor, unit_factor
 from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import RunState
@@ -95,3 +99,16 @@ def test_a_window_that_does_not_fit_into_the_measured_time_is_refused(tool: str)
     parameters = {"steady_state": "bw", "steady_window_s": 60, "runtime_s": 60}
     with pytest.raises(ParameterError, match="does not fit into a measured time of 60 s"):
         workload_of(tool, parameters)
+
+
+@pytest.mark.parametrize("tool", ["fio-depths", "pgmeter"])
+def test_what_fio_printed_for_a_workload_is_known_to_be_of_1024(tool: str) -> None:
+    entry = {"jobname": "x", "error": 0, "read": {"bw": 10, "iops": 2.5, "total_ios": 9}}
+    printed = json.dumps({"fio version": "fio-3.33", "jobs": [entry]}, indent=2).encode()
+    workload = workload_of(tool, {})
+    commands = workload.commands(Place("/m"))
+    outputs = {name: printed for name in (command.output for command in commands) if name}
+    results = workload.parse({name: data for name, data in outputs.items() if "json" in name})
+    rates = {value.unit for result in results.values() for value in result.values} - {"ops/s"}
+    assert rates == {"KB/s"}
+    assert unit_factor("KB/s", workload.tool) == UnitFactor(RATE, Fraction(1024))
