@@ -190,3 +190,22 @@ def test_nothing_moves_when_a_chart_arrives(page: Page, measured: list[Run]):
     assert before is not None
     assert after is not None
     assert abs(after["height"] - before["height"]) < 4
+
+
+def test_tests_that_differ_in_their_load_are_told_apart_on_a_telephone(
+    page: Page, site: str
+) -> None:
+    rows = [
+        f"random_4k_read_clat_p99_99,{depth},{filesystem},{value},ms"
+        for depth in (1, 8)
+        for filesystem, value in (("ext4", 2), ("xfs", 3))
+    ]
+    text = "\n".join(["test,iodepth,filesystem,value,unit", *rows])
+    import_files([("t.csv", text.encode())], study="Lab", user=None)
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.goto("/studies/lab/?tab=tests")
+    at_rest(page)
+    names = page.locator(".test-line:not(.is-head) > :first-child")
+    assert len(set(names.all_inner_texts())) == 2
+    cut = "all => all.filter(one => one.scrollHeight > one.clientHeight).length"
+    assert names.evaluate_all(cut) == 0
