@@ -124,7 +124,7 @@ def test_the_form_keeps_what_was_typed(signed_in, query):
 
 
 def test_a_variant_can_be_removed(signed_in, query):
-    page = text(signed_in.get("/runs/new/?" + urlencode([*query, ("remove", "ext4.2")])))
+    page = text(signed_in.get("/runs/new/?" + urlencode([*query, ("remove_variant", "ext4.2")])))
     assert "ext4.2" not in page
 
 
@@ -302,6 +302,13 @@ def test_a_queued_run_shows_what_will_follow(client, runs):
     assert "These commands will follow" in page
     assert "data=writeback" in page
     assert "Cancel this run" not in page
+
+
+def test_commands_of_a_run_under_way_are_not_said_to_be_still_to_come(client, runs):
+    start(runs[0])
+    page = text(client.get(f"/runs/{runs[0].pk}/"))
+    assert "As planned; how each was run stands here when the run has ended." in page
+    assert "Nothing has been run yet" not in page
 
 
 def test_a_finished_run_shows_scores_measurements_commands_and_output(client, runs):
