@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.answers import charts_answer, in_folds, refused_form
+from fsbench_web.compare.drawings.speedup import speedup
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.permalinks import embed, picture, records, sharing
 from fsbench_web.compare.permalinks.sharing import SharingForm
@@ -29,6 +30,8 @@ from fsbench_web.compare.selection.slide import place_of
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, joined, without_view
 from fsbench_web.compare.selection.wording import describe
+from fsbench_web.compare.tables.answer import answer as overall_answer
+from fsbench_web.core.scoring import testnames
 from fsbench_web.renderings import answers
 from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
 
@@ -188,6 +191,7 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
         else [],
         "pinned": pinned,
         "heading": records.title_of(link),
+        **_answer_of(link, pinned),
         **in_folds(shown_sections, QueryDict(link.query).getlist("test")),
         "table_view": view,
         "differences": pinned.differences,
@@ -203,6 +207,18 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
         "embed_origins": embed.origins(),
     }
     return render(request, "compare/permalink.html", context)
+
+
+def _answer_of(link: Permalink, pinned: records.PinnedComparison) -> dict[str, Any]:
+    """Who comes first in the pinned numbers, as the page says that was shared (answer.html)."""
+    overall = overall_answer(pinned.tables, QueryDict(link.query).get("baseline", ""))
+    if overall is None or not pinned.is_intact:
+        return {}
+    return {
+        "answer": overall,
+        "speedup": speedup(overall),
+        "behind": [testnames.in_sentence(test) for test in overall.slower_tests],
+    }
 
 
 @require_safe

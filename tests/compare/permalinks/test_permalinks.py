@@ -46,6 +46,23 @@ def test_new_runs_change_nothing_and_are_told(client, jo):
     assert changes(link) == records.Changes(newer_runs=1, changed_rows=1)
 
 
+def test_it_begins_with_the_answer_of_the_page_that_was_shared(client, jo):
+    series = [make_score(name, value).series for name, value in (("ext4", 100), ("xfs", 150))]
+    for measured in series:
+        make_run(measured)
+    spec = ComparisonSpec(studies=(series[0].study.slug,))
+    live = client.get(f"/compare/?{spec.to_query()}").content.decode()
+    link = records.pin(spec, jo)
+    make_score("ext4", 900, repeats=2)
+    page = client.get(f"/p/{link.key}/").content.decode()
+    said = "<strong>xfs</strong> comes first"
+    assert said in live
+    assert said in page
+    assert page.index(said) < page.index('id="findings"')
+    Permalink.objects.update(snapshot=link.snapshot.replace("100.0", "900.0"))
+    assert "comes first" not in client.get(f"/p/{link.key}/").content.decode()
+
+
 def test_a_newer_run_is_told_even_where_it_does_not_win(jo):
     make_score("ext4_fast", 100)
     link = records.pin(ComparisonSpec(), jo)
