@@ -383,6 +383,13 @@ def test_the_first_screens_answer_and_the_tabs_have_addresses(
     assert client.get("/studies/mine/?tab=moon&baseline=moon&categories=x").status_code == 200
 
 
+def test_compare_shows_the_categories_that_the_study_shows(client: Client, published: None) -> None:
+    off = client.get("/studies/unisys-2005/?categories=off").content.decode()
+    assert 'href="/compare/?study=unisys-2005&amp;categories=off">Compare</a>' in off
+    on = client.get("/studies/unisys-2005/").content.decode()
+    assert 'href="/compare/?study=unisys-2005">Compare</a>' in on
+
+
 def test_the_categories_of_a_paper_are_a_switch(client: Client, published: None) -> None:
     tables = 'class="table is-dense deltas'
     on = client.get("/studies/unisys-2005/").content.decode()
