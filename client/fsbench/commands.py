@@ -190,7 +190,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         help="with --along: how likely noise may be called a change (0.05); 0.01 for a check that "
         "runs every night",
     )
-    _add_filters(parser)
+    _add_filters(parser, margin="what falls by less than so many percent does not fail (10)")
 
 
 def _group(commands: _Commands, common: argparse.ArgumentParser, name: str, help_text: str) -> _Add:
@@ -252,13 +252,17 @@ def _add_watches(commands: _Commands, common: argparse.ArgumentParser) -> None:
         parser.add_argument("number", type=int, help="of the watch (fsbench watches list)")
 
 
-def _add_filters(parser: argparse.ArgumentParser) -> None:
+def _add_filters(
+    parser: argparse.ArgumentParser,
+    margin: str = "with --rule freenix: percent by which means must differ (10)",
+) -> None:
     group = parser.add_argument_group("what is compared (each may be repeated; none: all)")
     for name in comparing.FILTERS:
         group.add_argument(f"--{name}", action="append", metavar=name.upper())
+    group = parser.add_argument_group("how it is compared")
     group.add_argument("--by", default="filesystem", help="what is ranked: filesystem, study, ...")
     group.add_argument("--rule", choices=["freenix"], help="the rule of FREENIX 2002")
-    group.add_argument("--margin", help="percent of that rule by which means must differ (10)")
+    group.add_argument("--margin", help=margin)
     group.add_argument("--equivalence", help="percent below which a difference is none (2)")
     group.add_argument("--min-runs", help="runs behind a score, at least")
     group.add_argument("--cells", choices=["sound", "cached", "uncached"])
