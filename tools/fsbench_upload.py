@@ -34,7 +34,7 @@ from typing import IO, Any
 STORED, REFUSED, WRONG_USE, NOT_ALLOWED, UNREACHABLE = 0, 1, 2, 3, 4
 FIELDS = (
     *("study", "filesystem", "configuration", "hardware", "kernel", "repeat"),
-    *("source", "licence"),
+    *("source", "licence", "blocks", "kilobyte"),
 )
 PIECE_BYTES = 256 * 1024
 POLL_S = 1.0
@@ -89,6 +89,16 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--source", default="", help="who measured it, or where it is from")
     parser.add_argument("--licence", default="", help="what others may do with it")
     parser.add_argument("--repeat", default="", help="which repeat the files are; else the next")
+    parser.add_argument(
+        "--blocks",
+        choices=("folders",),
+        help="files in folders of the same name were measured beside each other",
+    )
+    parser.add_argument(
+        "--kilobyte",
+        choices=("1000", "1024"),
+        help="bytes of a KB where neither unit nor tool says it; MB and GB likewise",
+    )
     parser.add_argument(
         "--ignore-columns", metavar="NAMES", help="of tables, by commas: not to be read"
     )

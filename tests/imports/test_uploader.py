@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 
 from fsbench_web.accounts import tokens
 from fsbench_web.studies.models import Run
+from tests.measured import measured
 
 UPLOADER = Path(settings.BASE_DIR) / "tools" / "fsbench_upload.py"
 DOCUMENT = Path(settings.BASE_DIR) / "docs" / "importing.md"
@@ -63,6 +64,21 @@ def test_files_are_repeats(site: str, token: str, results: Path) -> None:
     done = upload("--url", f"{site}/", *options, *files, token=token)
     assert done.returncode == 0, done.stderr
     assert stored() == [("xfs", 1), ("xfs", 2)]
+
+
+def test_blocks_and_kilobytes_are_said(site: str, token: str, tmp_path: Path) -> None:
+    for place in ("ext4/round-1", "ext4/round-2", "xfs/round-1"):
+        path = tmp_path / "lab" / place / "run.csv"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"test,value,unit\nuntar,{len(str(path))}.{place[-1]},KB/s\n")
+    options = ["--study", "Lab", "--blocks", "folders", "--kilobyte", "1024"]
+    done = upload("--url", site, *options, str(tmp_path / "lab"), token=token)
+    assert done.returncode == 0, done.stderr
+    runs = Run.objects.order_by("series__configuration__label", "repeat")
+    assert [(run.series.configuration.label, run.block) for run in runs] == [
+        *(("ext4", "round-1"), ("ext4", "round-2"), ("xfs", "round-1"))
+    ]
+    assert {row.unit for run in runs for row in measured(run)} == {"KiB/s"}
 
 
 def test_problems_are_printed_with_their_places(site: str, token: str, tmp_path: Path) -> None:
