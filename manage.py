@@ -5,6 +5,16 @@ import gc
 import os
 import select
 import sys
+from pathlib import Path
+
+
+def use_environment() -> None:
+    """Start anew with the Python of .venv where this one, a shell's ``python3``, has no Django."""
+    environment = Path(__file__).resolve().parent / ".venv"
+    python = environment / "bin" / "python"
+    if sys.prefix == str(environment) or not python.exists():
+        sys.exit(f"fsbench is not installed: {environment} has no Django. `make run` makes it.")
+    os.execv(python, [str(python), *sys.argv])
 
 READER_HAS_LEFT = 141
 """The exit status of what whoever read it has seen enough of (``| head``), as of other programs
@@ -16,7 +26,13 @@ def main() -> None:
     # What is loaded stays: looking through it for garbage again and again, and once more at the
     # end, was a tenth of a worker's start and end, and a fifth of `check`.
     gc.set_threshold(50_000)
-    from django.conf import settings
+    try:
+        from django.conf import settings
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] != "django":
+            raise
+        use_environment()
+        return
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
     from django.db import InterfaceError, OperationalError

@@ -39,6 +39,14 @@ def _commands(
                 yield from _commands(action.choices[entry.dest], name)
 
 
+def test_every_exit_code_is_named(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(CLIENT))
+    from fsbench import exits
+
+    codes = [str(code) for name, code in vars(exits).items() if name.isupper()]
+    assert re.findall(r"^\| (\d+) \|", page, re.MULTILINE) == codes
+
+
 def test_every_command_is_named(page: str, shown: dict[str, argparse.ArgumentParser]) -> None:
     assert len(shown) > 25
     words = set(re.findall(r"[a-z]+", " ".join(re.findall(r"`([^`\n]+)`", page))))
