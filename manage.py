@@ -54,13 +54,9 @@ def main() -> None:
     except (InterfaceError, OperationalError) as away:
         if "--traceback" in sys.argv or settings.DEBUG:
             raise
-        from fsbench_web.platform import log_lines
+        from fsbench_web.platform import database_problems, log_lines
 
-        said = log_lines.hide_secrets(" ".join(str(away).split()), [])
-        log_lines.refuse(
-            f"The database cannot be used: {said} Check DATABASE_URL and that the database runs; "
-            "`manage.py prepare` makes the tables of this version."
-        )
+        log_lines.refuse(database_problems.sentences(away))
     finally:
         gc.freeze()
 

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
+from fsbench_web.platform.database_problems import is_disk_full
 from fsbench_web.platform.http import error_pages, problems
 
 logger = logging.getLogger("fsbench.imports")
@@ -134,7 +135,7 @@ class BodyLimit:
             if not answered:
                 await _refuse(scope, send, 413, too_large_sentence())
         except OSError as error:
-            if answered or not error_pages.is_disk_full(error):
+            if answered or not is_disk_full(error):
                 raise
             logger.error("%s: the folder of temporary files: %s", scope["path"], error)
             sentence = error_pages.DISK_FULL.format(where="the folder of temporary files")

@@ -174,6 +174,7 @@ def test_a_database_that_is_away_or_empty_is_one_sentence(tmp_path: Path, url: s
     done = _start(tmp_path, "create_token", "admin", DATABASE_URL=url)
     assert done.returncode == 1
     assert "The database cannot be used" in done.stderr
+    assert re.search(r"[.?] Check DATABASE_URL", done.stderr)
     assert len(done.stderr.splitlines()) == 1
     assert "hushhush" not in done.stderr
     done = _start(tmp_path, "create_token", "admin", "--traceback", DATABASE_URL=url)

@@ -16,6 +16,7 @@ from ninja import NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from fsbench_web.api.protocol import text
+from fsbench_web.platform.database_problems import is_disk_full
 from fsbench_web.platform.http import error_pages
 from fsbench_web.platform.http import problems as problem_documents
 
@@ -177,7 +178,7 @@ def answer_in_one_shape(api: NinjaAPI) -> None:
     def busy(request: HttpRequest, exc: OperationalError) -> HttpResponse:
         logger.error("%s %s: the database: %s", request.method, request.path, exc)
         full = error_pages.DISK_FULL.format(where="the database")
-        sentence = full if error_pages.is_disk_full(exc) else BUSY
+        sentence = full if is_disk_full(exc) else BUSY
         response = answer(request, 503, [(None, sentence)])
         response["Retry-After"] = "30"
         return response

@@ -1,18 +1,17 @@
 """What is answered when a request comes to nothing: pages for people, JSON under /api/."""
 
-import errno
 import logging
-import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from django.conf import settings
 from django.core.exceptions import TooManyFieldsSent
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve
 
+from fsbench_web.platform.database_problems import is_disk_full
 from fsbench_web.platform.http import problems
 
 logger = logging.getLogger("fsbench.errors")
@@ -186,19 +185,6 @@ def _remove_arrived(request: HttpRequest) -> None:
         with suppress(OSError):  # what is not written yet finds no room either
             if hasattr(handler, "file"):
                 handler.file.close()
-
-
-def is_disk_full(exception: Exception) -> bool:
-    """Whether the database, or a file, found no room: PostgreSQL's error 53100, SQLite's
-    SQLITE_FULL, ENOSPC and EDQUOT.
-    """
-    match exception.__cause__ if isinstance(exception, DatabaseError) else exception:
-        case sqlite3.Error() as cause:
-            return getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-        case OSError() as cause:
-            return cause.errno in (errno.ENOSPC, errno.EDQUOT)
-        case cause:
-            return getattr(cause, "sqlstate", None) == "53100"
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -6,7 +6,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
 from django.db import DatabaseError, InterfaceError
 
-from fsbench_web.platform import log_lines
+from fsbench_web.platform import database_problems, log_lines
 from fsbench_web.platform.commands import SiteCommand
 from runner.config import choose_executor, guests_of, read_config
 from runner.host.locks import LockedElsewhere, worker_lock
@@ -33,11 +33,7 @@ class Command(SiteCommand):
             self._refuse(str(error))
         except (DatabaseError, InterfaceError) as error:
             # Once it serves, it outlasts a database that is away: this is its start.
-            self._refuse(
-                f"The database cannot be used: {str(error).strip()}\n"
-                "Check DATABASE_URL and that the database runs; `manage.py prepare` makes the "
-                "tables of this version."
-            )
+            self._refuse(database_problems.sentences(error))
         if status:
             raise SystemExit(status)
 

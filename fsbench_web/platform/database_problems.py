@@ -1,0 +1,37 @@
+"""Why the database did not do what was asked of it, for whoever started a command."""
+
+import errno
+import sqlite3
+
+from django.db import DatabaseError
+
+from fsbench_web.platform import log_lines
+
+
+def is_disk_full(exception: Exception) -> bool:
+    """Whether the database, or a file, found no room: PostgreSQL's error 53100, SQLite's
+    SQLITE_FULL, ENOSPC and EDQUOT.
+    """
+    match exception.__cause__ if isinstance(exception, DatabaseError) else exception:
+        case sqlite3.Error() as cause:
+            return getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        case OSError() as cause:
+            return cause.errno in (errno.ENOSPC, errno.EDQUOT)
+        case cause:
+            return getattr(cause, "sqlstate", None) == "53100"
+
+
+def sentences(error: Exception) -> str:
+    """What the database said, on one line and without secrets, and what can be done."""
+    said = log_lines.hide_secrets(" ".join(str(error).split()), [])
+    if not said.endswith((".", "!", "?")):
+        said += "."
+    if is_disk_full(error):
+        return (
+            f"The disk of the database is full: {said} Make room, then start this again: nothing "
+            "was left half done, and `manage.py prepare` goes on where it was."
+        )
+    return (
+        f"The database cannot be used: {said} Check DATABASE_URL and that the database runs; "
+        "`manage.py prepare` makes the tables of this version."
+    )
