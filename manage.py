@@ -16,6 +16,7 @@ def use_environment() -> None:
         sys.exit(f"fsbench is not installed: {environment} has no Django. `make run` makes it.")
     os.execv(python, [str(python), *sys.argv])
 
+
 READER_HAS_LEFT = 141
 """The exit status of what whoever read it has seen enough of (``| head``), as of other programs
 that SIGPIPE ends: its work may not be done."""
