@@ -6,13 +6,14 @@ the LUN changes with it, it is what stands on the disk; where the share stays, i
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import fsum
 
 from fsbench_web.compare.models import Watch
 from fsbench_web.core.scoring.changes import changes
 from fsbench_web.core.scoring.scores import mean
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.studies.models import Series
-from fsbench_web.studies.scores.shares import SeriesCeilings, read_probes
+from fsbench_web.studies.scores.shares import SeriesCeilings, is_of_time, read_probes
 
 Values = tuple[float, ...]
 
@@ -23,13 +24,14 @@ class LunLine:
 
     ``points`` and ``shares`` (scores in percent of it) have the values of each point's runs; a
     point none of whose runs has a probe is empty. ``of`` says of which requests. ``why`` says in a
-    sentence why there is none, where that is asked.
+    sentence why there is none, where that is asked. ``is_of_time``: less is better of both.
     """
 
     of: str = ""
     points: tuple[Values, ...] = ()
     shares: tuple[Values, ...] = ()
     why: str = ""
+    is_of_time: bool = False
 
     def in_multiples_of(self, base: float) -> "LunLine":
         """In multiples of ``base``: shares stay."""
@@ -45,8 +47,15 @@ class LunLine:
         return mean(self.points[place]) if self.is_known and self.points[place] else None
 
     def share_at(self, place: int) -> float | None:
-        """The scores of a point in percent of that."""
-        return mean(self.shares[place]) if self.is_known and self.shares[place] else None
+        """The mean score of a point in percent of that, as tables have it: a mean of the shares of
+        its runs would be that of the run whose probe was the slowest.
+        """
+        if not self.is_known or not self.shares[place]:
+            return None
+        pairs = list(zip(self.points[place], self.shares[place], strict=True))
+        if self.is_of_time:
+            return fsum(level for level, _ in pairs) / fsum(level / share for level, share in pairs)
+        return fsum(level * share for level, share in pairs) / fsum(level for level, _ in pairs)
 
     def explanation_of(self, place: int, margin_percent: float) -> str:
         """Whether a change of the score at this point is of the disk; "" where nobody knows."""
@@ -117,4 +126,5 @@ def read_lun_line(
         of,
         tuple(tuple(by_run[run][0] for run in runs if run in by_run) for runs in points),
         tuple(tuple(by_run[run][1] for run in runs if run in by_run) for runs in points),
+        is_of_time=is_of_time(unit),
     )

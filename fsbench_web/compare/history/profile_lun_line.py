@@ -40,6 +40,7 @@ def lun_line_of_work(line: WorkLine, names: Sequence[Any], probe_of: Mapping[int
         of,
         tuple(tuple(lun_level for lun_level, _ in pairs) for pairs in levels),
         tuple(tuple(percent for _, percent in pairs) for pairs in levels),
+        is_of_time=ceilings.is_of_time,
     )
 
 
@@ -63,6 +64,10 @@ class _Ceilings:
     kinds: Mapping[int | None, Kind]
     missing: set[RequiredCell] = field(default_factory=set)
     _series_ceilings: dict[tuple[int | None, int], SeriesCeilings] = field(default_factory=dict)
+
+    @property
+    def is_of_time(self) -> bool:
+        return self.line.profile.together != RATIO and set(self.line.lower.values()) == {True}
 
     def levels(self, score: ProfileScore) -> list[tuple[float, float]]:
         """(the LUN's own, the score in percent of it) of each repeat, of all together where none
@@ -95,8 +100,7 @@ class _Ceilings:
             lun_level = level_of(self.line.profile, ceilings, lower)
         except ScoreUnavailable:
             return None
-        is_of_time = self.line.profile.together != RATIO and set(lower.values()) == {True}
-        return lun_level, 100 * (lun_level / score if is_of_time else score / lun_level)
+        return lun_level, 100 * (lun_level / score if self.is_of_time else score / lun_level)
 
     def _ceiling(self, demand: RequiredCell, run: int) -> float | None:
         """In the dimension's own unit."""

@@ -31,6 +31,17 @@ def test_where_neither_is_sure_nothing_is_claimed() -> None:
     assert line.explanation_of(3, 10).startswith("Whether it is the disk cannot be told")
 
 
+@pytest.mark.parametrize("is_of_time", [False, True])
+def test_the_share_of_a_point_is_of_the_means_that_stand_beside_it(is_of_time: bool) -> None:
+    """A slow probe makes the share of its run a large one, and that of the mean little larger."""
+    levels, scores = (7000.0, 500.0, 4000.0), (6000.0, 9000.0, 12000.0)
+    pairs = list(zip(levels, scores, strict=True))
+    shares = tuple(100 * (level / score if is_of_time else score / level) for level, score in pairs)
+    line = LunLine("random read", (levels,), (shares,), is_of_time=is_of_time)
+    ratio = sum(levels) / sum(scores) if is_of_time else sum(scores) / sum(levels)
+    assert line.share_at(0) == pytest.approx(100 * ratio)
+
+
 def test_points_that_nobody_measured_are_gaps_and_not_zeros() -> None:
     line = LunLine("random read", ((), *STEP[1:]), ((), *SHARES[1:]))
     assert line.mean_at(0) is None
