@@ -41,7 +41,9 @@ def more_blocks(request: HttpRequest) -> HttpResponse:
     by_id = Series.objects.select_related(*related).in_bulk(ids)
     serieses = [by_id[key] for key in dict.fromkeys(ids) if key in by_id]
     repeats = min(int(blocks), MAXIMUM_REPEATS) if _is_key(blocks) else LEAST_BLOCKS
-    query = run_details.submit_together(serieses, max(repeats, 1)) if serieses else ""
+    jobs = Job.objects.filter(runs__series__in=serieses).order_by("-pk")
+    probe_s = jobs.values_list("probe_s", flat=True).first() or 0
+    query = run_details.submit_together(serieses, max(repeats, 1), probe_s) if serieses else ""
     if query and _is_key(blocks) and int(blocks) > repeats:
         messages.info(
             request,

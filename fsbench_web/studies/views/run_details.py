@@ -223,7 +223,7 @@ def submit_again(run: Run) -> str:
     return "" if run.origin != Run.Origin.MEASURED else submit_together([run.series], 1)
 
 
-def submit_together(serieses: Sequence[Series], repeats: int) -> str:
+def submit_together(serieses: Sequence[Series], repeats: int, probe_s: int = 0) -> str:
     """Query string of the form that runs these configurations in so many blocks, or "" where that
     cannot be: they must be of one study, LUN, workload, preparation and machine.
     """
@@ -257,6 +257,9 @@ def submit_together(serieses: Sequence[Series], repeats: int) -> str:
     machine = series.runs_on
     spec = JobSpec(
         lun_id=series.lun_id,
+        # Always one before the other would be part of what is compared.
+        order=RANDOM,
+        probe_s=probe_s,
         configurations=configurations,
         workload=preset,
         parameters=workload.parameters,

@@ -1,5 +1,6 @@
 """Finding the best: who writes the next block, who is out, how it ends, what cannot break it."""
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
@@ -442,7 +443,7 @@ def test_an_interval_below_zero_has_a_minus_sign() -> None:
 
 
 def test_an_inconclusive_end_says_how_many_more_blocks_would_decide(
-    submitted: Callable[..., list[Run]],
+    submitted: Callable[..., list[Run]], ann: User, client: Client
 ) -> None:
     submitted(THREE[:2], runs=8)
     run_to_its_end({"ext4": 1000.0, "xfs": 1000.0 * 1.0195})
@@ -454,3 +455,12 @@ def test_an_inconclusive_end_says_how_many_more_blocks_would_decide(
     assert more is not None
     assert f"About {more} more block" in conclusion
     assert " of the two would decide. It took 8 runs of 8" in conclusion
+    address = f"/jobs/{race().job_id}/"
+    assert "Measure more" not in client.get(address).content.decode()
+    client.force_login(ann)
+    link = re.search(r'href="(/runs/new/blocks/[^"]+)"', client.get(address).content.decode())
+    assert link is not None
+    form = client.get(link[1].replace("&amp;", "&"))["Location"]
+    assert "fs=ext4.1" in form
+    assert "fs=xfs.1" in form
+    assert f"repeats={min(more, 20)}" in form

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
+from urllib.parse import urlencode
 
 from fsbench_web.core.scoring.blocks import racing
 from fsbench_web.core.scoring.blocks.bisecting import AFTER, BEFORE, Bisection
@@ -114,6 +115,18 @@ class RaceReport:
         left = {row.series_id for row in self.rows if row.state != OUT}
         leading = {row.series_id for row in self.rows if row.state == LEADING}
         return left if len(left) <= racing.FINALISTS else leading
+
+    @property
+    def deciding_query(self) -> str:
+        """What the form of more blocks needs to decide between the finalists; "" where the race
+        decided, or nobody knows what would.
+        """
+        race = self.of_race
+        if self.phase != ENDED or self.is_known or isinstance(race, Bisection):
+            return ""
+        if not race.more_blocks or race.fresh < racing.LEAST_LOOK:
+            return ""
+        return urlencode({"series": race.remaining, "blocks": race.more_blocks}, doseq=True)
 
     @property
     def share(self) -> float:

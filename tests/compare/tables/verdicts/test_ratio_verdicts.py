@@ -26,7 +26,7 @@ from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS, Interval, inter
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
 from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.submitting import submit
-from fsbench_web.studies.models import Run
+from fsbench_web.studies.models import Job, Run
 from tests.compare.tables.verdicts.test_significance import row, table
 from tests.importing import import_files
 from tests.studies.conftest import ann, complete, disk, spec, worker
@@ -360,6 +360,7 @@ def test_what_is_not_decided_can_be_ordered(client: Client, spec: Any, ann: User
     runs = submit(spec(), "disk1", ann)
     for run, value in zip(runs, (1000.0, 1010.0, 1090.0, 1060.0), strict=True):
         complete(run, value)
+    Job.objects.update(probe_s=30)
     address = "/studies/first-look/"
     stranger = client.get(address).content.decode()
     assert "inconclusive" in stranger
@@ -373,6 +374,8 @@ def test_what_is_not_decided_can_be_ordered(client: Client, spec: Any, ann: User
     location = form["Location"]
     assert "fs=ext4.1&fs=xfs.1" in location
     assert "workload=iozone-small" in location
+    assert "probe_s=30" in location
+    assert "as-written" not in location, "one configuration would always be the first of a block"
     assert re.search(r"repeats=(\d+)", location)
     page = client.get(location)
     assert page.status_code == 200
