@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any, TypeVar
 
-from django.db import connection, models
+from django.db import NotSupportedError, connection, models
 
-from fsbench_web.platform.prepared_statements import prepared
+from fsbench_web.platform.prepared_statements import forget_prepared, prepared
 
 _Row = TypeVar("_Row", bound=models.Model)
 Values = Sequence[Any]
@@ -59,7 +59,11 @@ class FixedQuery:
         with connection.cursor() as cursor:
             # Of several values there are as many forms as numbers of them.
             asked = text if len(many) > 1 else prepared(cursor, text)
-            cursor.execute(asked, [*values, *many])
+            try:
+                cursor.execute(asked, [*values, *many])
+            except NotSupportedError:  # and without end, as long as the connection lasts
+                forget_prepared(cursor)
+                raise
             rows: list[Values] = cursor.fetchall()
         return [self._as_django(row) for row in rows] if self._converted else rows
 

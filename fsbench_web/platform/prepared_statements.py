@@ -36,3 +36,8 @@ def prepared(cursor: Any, text: str) -> str:
         marks = ", ".join(["%s"] * len(others))
         executions[text] = f"EXECUTE {name}({marks})" if marks else f"EXECUTE {name}"
     return executions[text]
+
+
+def forget_prepared(cursor: Any) -> None:
+    """Prepare all anew on this connection: a column that a SELECT gives has another type since."""
+    _EXECUTIONS.pop(cursor.connection, None)

@@ -1,8 +1,11 @@
 """Statements that PostgreSQL keeps prepared give what they give by themselves."""
 
-import pytest
-from django.db import DatabaseError, connection, transaction
+from contextlib import suppress
 
+import pytest
+from django.db import DatabaseError, NotSupportedError, connection, transaction
+
+from fsbench_web.platform.fixed_queries import FixedQuery
 from fsbench_web.platform.prepared_statements import prepared
 from fsbench_web.studies.models import Study
 
@@ -54,3 +57,19 @@ def test_what_cannot_be_prepared_raises_as_djangos_queries_do() -> None:
     for _ in range(2):
         with pytest.raises(DatabaseError), connection.cursor() as cursor:
             cursor.execute(prepared(cursor, "SELECT nothing FROM nowhere WHERE a = %s"), ["a"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_columns_that_change_beneath_a_process_fail_once_at_most() -> None:
+    query = FixedQuery(["*"], "FROM changing WHERE a = %s")
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE changing (a integer)")
+        cursor.execute("INSERT INTO changing VALUES (1)")
+        try:
+            assert [tuple(row) for row in query.rows(1)] == [(1,)]
+            cursor.execute("ALTER TABLE changing ADD COLUMN b integer")
+            with suppress(NotSupportedError):
+                query.rows(1)
+            assert [tuple(row) for row in query.rows(1)] == [(1, None)]
+        finally:
+            cursor.execute("DROP TABLE changing")
