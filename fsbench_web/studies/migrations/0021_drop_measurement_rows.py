@@ -12,6 +12,7 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
+from django.core.management.base import CommandError
 from django.db import migrations
 
 from fsbench_web.core import measurement_columns as columns_of
@@ -21,8 +22,8 @@ _CELL = struct.Struct(">qqd")
 _SHOWN = 20
 
 
-class MeasurementsDiffer(Exception):
-    """Runs whose blocks do not hold what their rows do."""
+class MeasurementsDiffer(CommandError):
+    """Runs whose blocks do not hold what their rows do. Whoever migrates reads this alone."""
 
 
 def rows_of_blocks(apps: Any, run_id: int) -> Iterator[tuple[Any, ...]]:

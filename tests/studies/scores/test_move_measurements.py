@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+from django.core.management.base import CommandError
 from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import StateApps
@@ -134,4 +135,13 @@ def test_a_damaged_block_is_a_difference(old: StateApps) -> None:
     moving.move(old, None)
     MeasurementBlock.objects.update(content=b"fsbm\x02 of another version")
     with pytest.raises(dropping.MeasurementsDiffer):
+        compare(old)
+
+
+def test_a_difference_is_told_without_a_traceback(old: StateApps) -> None:
+    """Of the errors of a command, `migrate`, `prepare` and `serve` show the sentence alone."""
+    store_old_rows(old, runs=1)
+    moving.move(old, None)
+    old.get_model("studies", "Measurement").objects.last().delete()
+    with pytest.raises(CommandError, match="Nothing was dropped"):
         compare(old)
