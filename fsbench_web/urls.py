@@ -45,6 +45,8 @@ def _moved(address: str) -> Callable[..., HttpResponseBase]:
 
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    # First, because addresses are looked for in this order, and programs ask most often.
+    path("api/v1/", api_urls),
     path("", home, name="home"),
     path("favicon.ico", icon, name="icon"),
     path("glossary/", glossary, name="glossary"),
@@ -66,7 +68,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("imports/", include("fsbench_web.imports.urls")),
     path("", include("fsbench_web.accounts.people.urls")),
     path("account/", include("fsbench_web.accounts.urls")),
-    path("api/v1/", api_urls),
 ]
 
 handler400 = "fsbench_web.platform.http.error_pages.bad_request"
