@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from fsbench_web.core.formats.iozone.header import TESTS
 from fsbench_web.core.formats.result import (
@@ -99,6 +100,8 @@ _MAYBE_BITS = re.compile("[KMGT]i?b/s(?:ec)?")
 """A small b behind a capital letter: whoever tells them apart means bits."""
 
 
+# Remembered, because each row of a table names test, sizes and unit anew, and they hardly differ.
+@lru_cache(maxsize=512)
 def unit_of(text: str) -> str:
     """A unit as fsbench writes it, where it is certain that both are one.
 
@@ -112,6 +115,7 @@ def unit_of(text: str) -> str:
     return _UNITS.get(text.lower(), text)
 
 
+@lru_cache(maxsize=512)
 def test_of(text: str) -> str | None:
     """The name of a test as fsbench writes it, or None for what is none."""
     plain = re.sub("[ _-]", "", text.strip().lower())
@@ -130,6 +134,7 @@ def other_name(test: str) -> str:
     return OTHER_NAMES.get(re.sub("[ _-]", "", test.strip().lower()), "")
 
 
+@lru_cache(maxsize=512)
 def size_kb(text: str, unit_bytes: int = 1024) -> int | None:
     """A size in KB, or None for what is no whole number of KB from 1.
 
