@@ -35,7 +35,7 @@ from runner.host.tuning import processors
 from runner.plan import RunPlan, plan_run
 from runner.worker import Host
 from tests.measured import measured, measurement_of
-from tests.runner.conftest import LONG, write_luns, written_on
+from tests.runner.conftest import LONG, tool, write_luns, written_on
 from tests.runner.executors.silence import SILENT_AFTER_S, Connection
 from tests.services.dockerd import Dockerd, docker_daemon
 from tests.services.image import runner_store
@@ -262,6 +262,8 @@ def test_a_container_that_hears_nothing_of_its_worker_ends(
     assert run.cause == Cause.SILENT
     assert "The worker gave no sign of life for 4 s" in run.reason
     assert client.containers.list(all=True) == []
+    # What was in memory of its file system is not written any more (agent.own_mount).
+    assert "needs_recovery" in tool("dumpe2fs", "-h", host.device(host.entry("scratch")))
 
 
 def test_a_container_whose_worker_is_gone_ends(
