@@ -111,3 +111,14 @@ def test_what_has_another_mount_on_top_is_given_up_below_it(
     assert finish(process)[0] == 3
     assert not os.path.ismount(point)
     assert was_given_up(other_loop)
+
+
+def test_a_guest_unmounts_as_ever(tmp_path: Path, point: Path, other_loop: str) -> None:
+    """Its kernel says of what is given up that it shuts down, which is read as an I/O error."""
+    content = mounting(tmp_path, point, other_loop, left_in_memory(tmp_path, point, ""), "ext4")
+    process = start(content | {"guest": {"kernel": "debian-6.1"}})
+    await_file(tmp_path / "written")
+    process.send_signal(signal.SIGTERM)
+    assert finish(process)[0] == 3
+    assert not os.path.ismount(point)
+    assert not was_given_up(other_loop)
