@@ -92,7 +92,7 @@ def with_verdicts(tables: Sequence[DeltaTable], rule: Rule | None = None) -> lis
 def _table_with_verdicts(table: DeltaTable, rule: Rule) -> DeltaTable:
     blocks = [_Repeats(_by_block(row), _rounding(row)) for row in table.rows]
     pairs = list(_pairs(table, blocks, rule))
-    contenders = _count_tested(pairs)
+    contenders = _count_tested(table, pairs)
     all_pairs = significance.pairs_of(contenders)
     factor = paired.equivalence_factor_of(contenders)
     # What is asked of the best is corrected by itself: no baseline changes what is said of it.
@@ -125,10 +125,23 @@ def _table_with_verdicts(table: DeltaTable, rule: Rule) -> DeltaTable:
     )
 
 
-def _count_tested(pairs: Sequence[_Pair]) -> int:
+def _count_tested(table: DeltaTable, pairs: Sequence[_Pair]) -> int:
     """How many rows were tested against any other."""
-    tested = [pair.places for pair in pairs if pair.verdict.p_value is not None]
+    tested = [pair.places for pair in pairs if _is_tested(table, pair)]
     return len({place for places in tested for place in places})
+
+
+def _is_tested(table: DeltaTable, pair: _Pair) -> bool:
+    """Whether it was, or would have been had the two not the same score."""
+    verdict = pair.verdict
+    if verdict.p_value is not None:
+        return True
+    if not isinstance(verdict, Verdict) or verdict.reasons != (EQUAL,):
+        return False
+    rows = [table.rows[place] for place in pair.places]
+    return all(row.interval is not None for row in rows) and not (
+        verdict.method != FREENIX and any(map(_is_within_one, rows))
+    )
 
 
 def _adjusted_p_values(pairs: Sequence[_Pair], all_pairs: int) -> dict[tuple[int, int], float]:

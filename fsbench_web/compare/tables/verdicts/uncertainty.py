@@ -136,8 +136,8 @@ def what_would_decide(verdict: Verdict) -> str:
     """What would decide an inconclusive verdict, as a clause; "" where nothing is known of it."""
     if verdict.method == FREENIX or not verdict.is_inconclusive:
         return ""
-    if {significance.EQUAL, significance.TICKS} & set(verdict.reasons):
-        return ""  # nothing was tested, or could be
+    if {significance.EQUAL, significance.TICKS, significance.ORDER} & set(verdict.reasons):
+        return ""  # nothing was tested, or could be; or it is decided, and not as the scores stand
     if verdict.status == UNKNOWN:
         if {significance.EMULATED, significance.PUBLISHED} & set(verdict.reasons):
             return ""

@@ -248,8 +248,11 @@ def test_a_better_score_that_is_slower_where_both_were_measured_is_no_winner() -
     """xfs has a sixth repeat, of a fast day: its mean is the better one, in each block it loses."""
     slower = [value * 0.97 for value in EXT4]
     delta_table = table(in_blocks("ext4", EXT4), in_blocks("xfs", [*slower, 5000.0]))
-    lead = verdict_of(with_verdicts([delta_table])[0], "xfs")
+    [judged_table] = with_verdicts([delta_table])
+    lead = verdict_of(judged_table, "xfs")
     assert (lead.status, lead.reasons[:1]) == ("tie", ("order",))
+    # It is decided, and not as the scores stand: no blocks are wanted.
+    assert "would decide" not in error_text(judged_table) + reasons.reason_sentences(lead)
 
 
 @pytest.mark.parametrize("faster", [64_000_000.0, 55_857_768.0])

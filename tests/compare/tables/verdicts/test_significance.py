@@ -269,6 +269,19 @@ def test_without_repeats_a_row_is_in_no_pair() -> None:
     assert (by_contender["a"].tested, by_contender["c"].tested) == (1, None)
 
 
+def test_whoever_has_the_score_of_the_best_is_in_the_pairs_of_the_table() -> None:
+    """Two that are equally good made one pair of three, and no correction of the third's."""
+    rows = [row(name, 100, interval_around(100)) for name in "bc"]
+    [judged_table] = judged_tables([table(row("a", 60, interval_around(60)), *rows)])
+    by_contender = {r.contender: r.verdict for r in judged_table.rows}
+    assert by_contender["a"] is not None
+    assert by_contender["a"].tested == 3
+    alone = table(row("a", 60, interval_around(60)), rows[0], row("c", 100))
+    verdict = next(r.verdict for r in judged_tables([alone])[0].rows if r.contender == "a")
+    assert verdict is not None
+    assert verdict.tested == 1
+
+
 def test_the_margin_is_that_of_the_comparison() -> None:
     delta_table = table(
         row("a", 95, interval_around(95, 0.1)), row("b", 100, interval_around(100, 0.1))
