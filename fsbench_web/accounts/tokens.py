@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit, command_line
 from fsbench_web.accounts.models import ApiToken
-from fsbench_web.platform.fixed_queries import FixedQuery, fields_of, object_of
+from fsbench_web.platform.statements.fixed_queries import FixedQuery, fields_of, object_of
 
 PREFIX = "fsb_"
 REFUSED = (

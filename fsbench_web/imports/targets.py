@@ -16,8 +16,8 @@ from fsbench_web.imports.problems import (
     WarningRow,
 )
 from fsbench_web.imports.sources import SourceFile, Target
-from fsbench_web.platform import fixed_queries
 from fsbench_web.platform.names import is_called, slug_of
+from fsbench_web.platform.statements import fixed_queries
 from fsbench_web.studies.jobs.new_study import new_study_columns
 from fsbench_web.studies.models import Artefact, Study
 

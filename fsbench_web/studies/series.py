@@ -11,7 +11,7 @@ from django.db.models import Max
 
 from fsbench_web.catalog.configurations.stacks import in_words
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
-from fsbench_web.platform import fixed_queries
+from fsbench_web.platform.statements import fixed_queries
 from fsbench_web.studies.models import Run, Series, StackLun, Study
 
 

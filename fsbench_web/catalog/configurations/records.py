@@ -8,7 +8,7 @@ from typing import Any
 from fsbench_web.catalog.configurations import filesystems, labels
 from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts
 from fsbench_web.catalog.models import FilesystemConfiguration
-from fsbench_web.platform import fixed_queries
+from fsbench_web.platform.statements import fixed_queries
 
 
 def configuration_for(

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.imports.models import RunContent
 from fsbench_web.imports.storing.repeats import KnownCells, Repeats
-from fsbench_web.platform.fixed_queries import FixedQuery, fields_of, object_of
+from fsbench_web.platform.statements.fixed_queries import FixedQuery, fields_of, object_of
 from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.scores import digests, measurements, quality
 from fsbench_web.studies.scores.measurements import StoredBlock

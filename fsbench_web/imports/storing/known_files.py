@@ -10,7 +10,7 @@ from django.urls import reverse
 from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.problems import ImportProblem, merged_warnings
 from fsbench_web.imports.sources import SourceFile
-from fsbench_web.platform.fixed_queries import FixedQuery
+from fsbench_web.platform.statements.fixed_queries import FixedQuery
 from fsbench_web.studies.models import Artefact, Study
 
 _AT_ONCE = 500

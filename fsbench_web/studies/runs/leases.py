@@ -23,9 +23,10 @@ from django.db.models.expressions import CombinedExpression
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.shared_disks import disk_of
-from fsbench_web.platform import clock, fixed_queries
+from fsbench_web.platform import clock
 from fsbench_web.platform.clock import AT_DATABASE
-from fsbench_web.platform.fixed_queries import FixedQuery
+from fsbench_web.platform.statements import fixed_queries
+from fsbench_web.platform.statements.fixed_queries import FixedQuery
 from fsbench_web.studies.models import Lease, Run, Series
 
 Resource = tuple[str, int, str]

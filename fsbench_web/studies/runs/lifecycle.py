@@ -18,7 +18,7 @@ from django.db import transaction
 from fsbench_web.accounts import audit
 from fsbench_web.catalog.models import Environment, Worker
 from fsbench_web.platform import clock
-from fsbench_web.platform.fixed_queries import FixedQuery
+from fsbench_web.platform.statements.fixed_queries import FixedQuery
 from fsbench_web.studies.causes import INTERRUPTED, Cause
 from fsbench_web.studies.models import (
     END_STATES,

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection, connections, models
 
-from fsbench_web.platform.prepared_statements import prepared
+from fsbench_web.platform.statements.prepared_statements import prepared
 
 _AT_ONCE = 200
 """Objects in one visit: each is some hundred bytes of text, or a whole compressed file."""

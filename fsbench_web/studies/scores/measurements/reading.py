@@ -11,7 +11,7 @@ from django.db.models import Case, QuerySet, Sum, When
 
 from fsbench_web.core import measurement_columns as columns_of
 from fsbench_web.core.measurement_columns import UnreadableBlock
-from fsbench_web.platform.fixed_queries import FixedQuery, fields_of
+from fsbench_web.platform.statements.fixed_queries import FixedQuery, fields_of
 from fsbench_web.studies.models import UNTRACED, MeasurementBlock, RunState
 from fsbench_web.studies.scores.measurements.numbers import IsWanted, Measurement, Numbers
 

@@ -7,7 +7,7 @@ from django.db import connection, models, transaction
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import ApiToken
 from fsbench_web.catalog.models import FilesystemConfiguration
-from fsbench_web.platform.fixed_queries import FixedQuery, fields_of, find, object_of
+from fsbench_web.platform.statements.fixed_queries import FixedQuery, fields_of, find, object_of
 from fsbench_web.studies.models import Run, Series, Study
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from django.db import NotSupportedError, connection, models
 
-from fsbench_web.platform.prepared_statements import forget_prepared, prepared
+from fsbench_web.platform.statements.prepared_statements import forget_prepared, prepared
 
 _Row = TypeVar("_Row", bound=models.Model)
 Values = Sequence[Any]

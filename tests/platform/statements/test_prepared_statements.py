@@ -5,8 +5,8 @@ from contextlib import suppress
 import pytest
 from django.db import DatabaseError, NotSupportedError, connection, transaction
 
-from fsbench_web.platform.fixed_queries import FixedQuery
-from fsbench_web.platform.prepared_statements import prepared
+from fsbench_web.platform.statements.fixed_queries import FixedQuery
+from fsbench_web.platform.statements.prepared_statements import prepared
 from fsbench_web.studies.models import Study
 
 TEXT = "SELECT slug, is_published FROM studies_study WHERE slug = %s OR slug = %s ORDER BY slug"

@@ -1,0 +1,1 @@
+"""SQL whose text is made once in a process, and planned once a connection."""
