@@ -20,6 +20,7 @@ from fsbench_web.compare.report.methodology import methodology
 from fsbench_web.compare.report.recorded_series import Method
 from fsbench_web.compare.report.summary import summary
 from fsbench_web.compare.tables import findings
+from fsbench_web.compare.tables.answer import headline_tables
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.conversion import BINARY
 from fsbench_web.studies.models import Study
@@ -55,7 +56,9 @@ def report_of(
     def place(table: DeltaTable) -> str:
         return f"#{places[id(table)]}"
 
-    collected = findings.findings_by_test(tables, place)
+    # As its page has it: all categories are what a paper's tables are read by.
+    answering = tables if study.is_published else headline_tables(tables)
+    collected = findings.findings_by_test(answering, place)
     pairs = [("study", study.slug), *([("by", by)] if by != "filesystem" else [])]
     if not units and any(table.has_printed_units for table in tables):
         units = BINARY  # the API answers as printed, unless it is asked

@@ -125,6 +125,21 @@ def test_a_measured_study_says_how_and_how_again(client):
     assert f'href="http://testserver/runs/{run.pk}/"' in text
 
 
+def test_its_sentences_are_of_the_category_that_the_page_of_the_study_shows(client):
+    """Of a matrix another can come first in the sum of all categories."""
+    make_study("lab")
+    for category, ext4, xfs in (("total_average", 100.0, 140.0), ("overall", 900.0, 700.0)):
+        make_score("ext4", ext4, test="reread", category=category)
+        make_score("xfs", xfs, test="reread", category=category)
+    report = client.get("/studies/lab/report/").content.decode()
+    summary_text = words(report.split('id="summary"')[1].split('id="methodology"')[0])
+    sentences = re.findall(r"<li>(.*?)</li>", summary_text)
+    assert any("Reread" in sentence and "xfs" in sentence for sentence in sentences)
+    assert not any("overall" in sentence for sentence in sentences)
+    # Each table is there as before.
+    assert len(re.findall(r'id="table-\d+"', report)) == 2
+
+
 def test_a_study_without_runs_says_so(client):
     make_study("empty")
     paper = words(" ".join(pages(client.get("/studies/empty/report.pdf").content)))
