@@ -100,7 +100,7 @@ class CategoryPicture(PictureKind):
         slugs = self.drawable_categories
         if spec.comparison.categories:
             slugs = [slug for slug in slugs if slug in spec.comparison.categories] or slugs
-        self.category = category_of(spec, slugs)
+        self.category = category_of(spec.category, slugs)
 
     @property
     def substitutions(self) -> list[str]:

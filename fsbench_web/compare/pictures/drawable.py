@@ -99,12 +99,12 @@ def offer(spec: ComparisonSpec) -> DrawableTests:
     )
 
 
-def category_of(spec: PictureSpec, slugs: Iterable[str]) -> str:
-    """The category that is asked for, else overall, else the total average, by which contenders
+def category_of(requested: str, slugs: Iterable[str]) -> str:
+    """The category that is ``requested``, else overall, else the total average, by which contenders
     are ranked, else the last there is.
     """
     listed = list(slugs)
-    wanted = (spec.category, "overall", "total_average", *listed[-1:])
+    wanted = (requested, "overall", "total_average", *listed[-1:])
     return next((slug for slug in wanted if slug in listed), "")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from django.http import QueryDict
 
-from fsbench_web.compare.pictures.drawable import category_of, offer, tables
+from fsbench_web.compare.pictures.drawable import PUBLISHED, category_of, offer, tables
 from fsbench_web.compare.pictures.sections import contenders_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.selection import profiles
@@ -16,6 +16,7 @@ from fsbench_web.compare.selection.set_aside import FiltersSetAside, set_aside, 
 from fsbench_web.compare.selection.slide import rest_of, without_parameters
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.values import shortened
+from fsbench_web.compare.tables.answer import headline_of
 from fsbench_web.compare.tables.delta_tables import comparison, refuse_unknown_parts
 from fsbench_web.compare.tables.field import field_of
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -73,9 +74,8 @@ def of_tables(delta_tables: Sequence[DeltaTable], query: QueryDict) -> SlideTabl
     by_test = _by_test(delta_tables)
     test = requested_or_first(query.get("of"), list(by_test), "test")
     by_category = by_test[test]
-    category = requested_or_first(
-        query.get("in"), list(by_category), "category", testnames.label(test)
-    )
+    is_printed = any(table.has_published_rows for table in by_category.values())
+    category = _requested_or_leading(query, test, list(by_category), is_printed=is_printed)
     return SlideTable(
         by_category[category], list(by_test), list(by_category), contenders_of(delta_tables)
     )
@@ -111,13 +111,8 @@ def _of_scores(spec: ComparisonSpec, query: QueryDict) -> SlideTable:
     if not tests:
         raise SpecError([NOTHING])
     test = requested_or_first(query.get("of"), tests, "test")
-    requested_category, label = query.get("in"), testnames.label(test)
-    category = (
-        requested_or_first(requested_category, slugs_of[test], "category", label)
-        if requested_category
-        else ""
-    )
-    category = category or category_of(PictureSpec(spec), slugs_of[test])
+    is_printed = any(kind.origin == PUBLISHED for kind in offered.scored[test])
+    category = _requested_or_leading(query, test, slugs_of[test], is_printed=is_printed)
     delta_tables, _ = tables(PictureSpec(spec), [test], category)
     if not delta_tables:
         raise SpecError([NOTHING])
@@ -138,6 +133,19 @@ def requested_or_first(
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         raise SpecError([f'{whose} has no {noun} "{shortened(requested)}"; it has {named}{more}.'])
     return requested
+
+
+def _requested_or_leading(
+    query: QueryDict, test: str, slugs: Sequence[str], *, is_printed: bool
+) -> str:
+    """The category that the address says, else the one that page and report lead with.
+
+    A paper's is overall, its own sum; of what was measured it is one number a test. Raises
+    SpecError for what is not there.
+    """
+    if requested := query.get("in"):
+        return requested_or_first(requested, slugs, "category", testnames.label(test))
+    return category_of("", slugs) if is_printed else headline_of(slugs)
 
 
 def _by_test(delta_tables: Iterable[DeltaTable]) -> Mapping[str, Mapping[str, DeltaTable]]:

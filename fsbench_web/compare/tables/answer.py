@@ -214,8 +214,13 @@ def headlines(tables: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
             pairs.add((test, category))
     for test, slugs in of_matrix.items():
         slugs.sort(key=categories.place)
-        pairs.add((test, min(slugs, key=_preference)))
+        pairs.add((test, headline_of(slugs)))
     return pairs
+
+
+def headline_of(slugs: Iterable[str]) -> str:
+    """The category of them that a headline is of."""
+    return min(slugs, key=_preference)
 
 
 def _preference(category: str) -> int:

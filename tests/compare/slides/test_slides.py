@@ -29,7 +29,8 @@ from fsbench_web.compare.slides.sentence import LONGEST, sentence
 from fsbench_web.core.scoring.deltas import Published
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
 from fsbench_web.renderings.addresses import is_rendered
-from tests.compare.conftest import make_score
+from fsbench_web.studies.models import Score
+from tests.compare.conftest import make_score, printed
 from tests.compare.tables.test_table_view import TABLE
 
 FASTER = Verdict(
@@ -271,3 +272,33 @@ def test_the_slide_of_a_permalink_is_for_whom_the_permalink_is(client: Client, j
     assert client.get(f"{address}slide/").status_code == 200
     type(link).objects.update(snapshot=link.snapshot.replace("200", "300"))
     assert client.get(f"{address}slide.svg").status_code == 409
+
+
+@pytest.mark.django_db
+def test_it_leads_with_the_category_that_the_page_of_the_study_leads_with(
+    client: Client, jo
+) -> None:
+    """Of a matrix another can come first in the sum of all categories."""
+    for category, ext4, xfs in (
+        ("maximum", 300.0, 200.0),
+        ("total_average", 100.0, 140.0),
+        ("overall", 900.0, 700.0),
+    ):
+        make_score("ext4", ext4, category=category)
+        make_score("xfs", xfs, category=category)
+    link = records.pin(ComparisonSpec.from_query("study=lab"), jo)
+    for address in ("/compare/slide/?study=lab", f"/p/{link.key}/slide/"):
+        page = client.get(address)
+        assert page.context["slide"].table.category == "total_average"
+        assert "xfs" in page.context["said"]
+        assert ("overall", "Overall", False) in page.context["categories"]
+
+
+@pytest.mark.django_db
+def test_of_a_paper_it_leads_with_overall(client: Client, jo) -> None:
+    for category in ("maximum", "total_average", "overall"):
+        make_score("xfs", 140.0, category=category, published=printed(True, "0.00", "0.00"))
+    Score.objects.update(origin="published")
+    link = records.pin(ComparisonSpec.from_query("study=lab"), jo)
+    for address in ("/compare/slide/?study=lab", f"/p/{link.key}/slide/"):
+        assert client.get(address).context["slide"].table.category == "overall"
