@@ -120,7 +120,7 @@ def _verdict(verdict: dict[str, Any] | None) -> Cell:
     if verdict["status"] == "significant" and isinstance(ratio, int | float):
         word = "faster" if ratio > 1 else "slower"
         method = terminal.clean(str(verdict.get("method", "")))
-        return Cell(f"{abs(100 * (ratio - 1)):.1f}% {word}, {method}", "green")
+        return Cell(f"{terminal.percent_size(100 * (ratio - 1))} {word}, {method}", "green")
     return _VERDICTS.get(verdict["status"], Cell("–"))
 
 

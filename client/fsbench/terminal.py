@@ -169,9 +169,21 @@ def percent(value: float | None) -> str:
     """With its sign: +12.3%, −4.0%; 0.0% has none."""
     if value is None:
         return "–"
-    if value == 0:
-        return "0.0%"
-    return f"{value:+.1f}%".replace("-", "−")
+    return f"{'+' if value > 0 else '−' if value < 0 else ''}{percent_size(value)}"
+
+
+def percent_size(value: float) -> str:
+    """Without its sign: 12.3%. With as many decimals as it takes, as on the site's pages: what is
+    not 0 is not written as that, and what leaves anything of a speed not as 100%.
+    """
+    size, decimals = abs(value), 1
+    text = f"{size:.{decimals}f}"
+    if size > 0 and not text.strip("0."):
+        return f"{Decimal(f'{size:.1g}'):f}%"
+    while 99 < size < 100 and text.startswith("100"):
+        decimals += 1
+        text = f"{size:.{decimals}f}"
+    return f"{text}%"
 
 
 def probability(p: float | None) -> str:

@@ -133,13 +133,41 @@ def compact(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A percentage with two decimals, as the paper prints deltas, without the sign for percent."""
-    return number(value)
+    """A percentage with two decimals, as the paper prints deltas, without the sign for percent.
+
+    More where these would say that there is no difference, or that nothing is left of a speed.
+    """
+    if value is None or not (0 < abs(value) < 0.005 or 99.99 < abs(value) < 100):
+        return number(value)
+    return f"{'-' if value < 0 else ''}{percent_size(abs(value), 2)}"
+
+
+def percent_size(size: float, decimals: int) -> str:
+    """How large a difference in percent is, with so many decimals, or as many as it takes.
+
+    What is not 0 is not written as 0, and what is less than 100 not as 100: 99.97% slower is not
+    without any speed.
+    """
+    if 0 < size < _TINY:
+        return f"{size:.1g}"
+    text = f"{size:,.{decimals}f}"
+    if size > 0 and not text.strip("0."):
+        return f"{Decimal(f'{size:.1g}'):f}"
+    while 99 < size < 100 and text.startswith("100"):
+        decimals += 1
+        text = f"{size:.{decimals}f}"
+    return text
+
+
+def signed_percent(value: float, decimals: int = 1) -> str:
+    """A change in percent: ``+12.3``, ``\N{MINUS SIGN}99.97``; none at all has no sign."""
+    sign = "+" if value > 0 else "\N{MINUS SIGN}" if value < 0 else ""
+    return sign + percent_size(abs(value), decimals)
 
 
 def ratio(value: float) -> str:
-    """How many times: ``9.37``, and from a hundred on without decimals: ``6,872``."""
-    return number(value, 0 if value >= 100 else 2)
+    """How many times: ``9.37``, from a hundred on without decimals: ``6,872``, and never zero."""
+    return _small(value, 2) if 0 < value < 0.005 else number(value, 0 if value >= 100 else 2)
 
 
 def half_width(percent: float) -> str:

@@ -9,7 +9,6 @@ say it: GiB of 1024, GB of 1000 (IEC 80000-13). Operations and scores are counte
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
 
 from fsbench_web.core import numbers
 
@@ -143,7 +142,8 @@ def _bounded(count: int) -> int:
 def percent(value: float | None, half_width: float | None = None) -> str:
     """A difference in percent with its sign, the sign for percent left out.
 
-    One decimal where no interval is known, more only where none of the difference would be left.
+    One decimal where no interval is known; more only where none of the difference would be left, or
+    it would be one of 100% and is not.
     """
     if value is None or not math.isfinite(value):
         return numbers.MISSING
@@ -153,9 +153,5 @@ def percent(value: float | None, half_width: float | None = None) -> str:
         text = f"{abs(value):.2e}"
     else:
         count = 1 if half_width is None or half_width <= 0 else min(2, decimals(0, half_width))
-        text = f"{abs(value):,.{count}f}"
-        if not text.strip("0.,"):
-            text = (
-                f"{Decimal(f'{abs(value):.1g}'):f}" if abs(value) >= 1e-9 else f"{abs(value):.1g}"
-            )
+        text = numbers.percent_size(abs(value), count)
     return ("+" if value > 0 else "\u2212") + text

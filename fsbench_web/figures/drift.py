@@ -5,7 +5,7 @@ from datetime import datetime
 
 import plotly.graph_objects as go
 
-from fsbench_web.core.numbers import with_minus
+from fsbench_web.core import numbers
 from fsbench_web.figures import palette
 from fsbench_web.figures.frame import figure, heading, plain_text
 
@@ -64,4 +64,4 @@ def reference_drift(
 def _in_words(change_percent: float | None) -> str:
     if change_percent is None:
         return "no value"
-    return with_minus(f"{change_percent:+.2f}%")
+    return f"{numbers.signed_percent(change_percent, 2)}%"

@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 
 from fsbench_web.compare.tables.verdicts import uncertainty
+from fsbench_web.core import numbers
 from fsbench_web.core.scoring import changes, significance
 from fsbench_web.studies.runs.races import words
 from fsbench_web.studies.runs.races.standing import Standing
@@ -69,3 +70,13 @@ def test_what_was_measured_is_never_written_as_zero(module, value, text) -> None
     number = module("terminal").number
     assert number(value) == text
     assert number(value, "s") == (text if value is None else f"{text} s")
+
+
+@pytest.mark.parametrize("value", [12.34, -4.0, -99.97, 99.99996, 0.04, -0.0006, 150.0, -250.0])
+def test_percentages_are_written_as_on_the_pages(module, value: float) -> None:  # type: ignore[no-untyped-def]
+    assert module("terminal").percent(value) == f"{numbers.signed_percent(value)}%"
+
+
+def test_no_difference_has_no_sign(module) -> None:  # type: ignore[no-untyped-def]
+    assert module("terminal").percent(0.0) == "0.0%"
+    assert module("terminal").delta(-0.04) == "−0.04%"

@@ -87,6 +87,11 @@ def test_what_is_no_number_is_missing_and_what_is_tiny_is_not_zero() -> None:
         (3.3333, 0.012, "+3.33"),
         (-17.3, 4.0, "−17"),
         (0.004, None, "+0.004"),
+        # A hundredth of a speed is a speed.
+        (-99.7, 4.0, "−99.7"),
+        (-99.97, None, "−99.97"),
+        (-99.99, 0.012, "−99.99"),
+        (-100.0, 4.0, "−100"),
         (0.0, None, "0"),
         (None, None, "–"),
     ],

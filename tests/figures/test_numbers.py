@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from fsbench_web.core import numbers
 
@@ -63,8 +65,8 @@ def test_a_missing_number_is_a_dash_and_never_a_zero(value: float | None) -> Non
     assert numbers.compact(value) == ""
 
 
-def test_a_percentage_that_rounds_to_zero_has_no_sign() -> None:
-    assert numbers.percent(-0.001) == "0.00"
+def test_a_percentage_of_zero_has_no_sign() -> None:
+    assert numbers.percent(-0.0) == "0.00"
     assert numbers.percent(-107.8) == "-107.80"
 
 
@@ -156,3 +158,42 @@ def test_nanoseconds_are_read_as_micro_and_milliseconds() -> None:
     assert numbers.span(999_000, 1_234_567, "ns") == "0.999 to 1.235 ms"
     assert numbers.span(99_000, 234_567, "ns") == "99 to 234.567 µs"
     assert numbers.span(1.5, 2, "s") == "1.5 to 2 s"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (99.994, "99.99"),
+        (99.997, "99.997"),
+        (-99.9999999, "-99.9999999"),
+        (100.0, "100.00"),
+        (100.001, "100.00"),
+        (0.004, "0.004"),
+        (-0.0006, "-0.0006"),
+        (2e-12, "2e-12"),
+    ],
+)
+def test_two_decimals_say_neither_that_all_of_a_speed_is_gone_nor_nothing(value, text) -> None:
+    assert numbers.percent(value) == text
+
+
+@given(st.floats(0, 1e6), st.integers(0, 3))
+@example(99.7, 0)
+@example(99.99999999999999, 0)
+@example(5e-324, 2)
+def test_only_all_is_written_as_all_and_nothing_as_nothing(size: float, decimals: int) -> None:
+    written = float(numbers.percent_size(size, decimals).replace(",", ""))
+    assert (written == 0) == (size == 0)
+    assert size >= 100 or written < 100
+    assert abs(written - size) <= 0.5001 * 10**-decimals
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(12.34, "+12.3"), (-99.97, "−99.97"), (-0.04, "−0.04"), (0, "0.0")]
+)
+def test_a_change_that_is_none_has_no_sign_and_one_that_is_keeps_it(value, text) -> None:
+    assert numbers.signed_percent(value) == text
+
+
+def test_how_many_times_is_never_zero() -> None:
+    assert [numbers.ratio(value) for value in (0.003, 0.05, 9.371)] == ["0.003", "0.05", "9.37"]

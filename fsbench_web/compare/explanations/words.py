@@ -104,7 +104,10 @@ def sentence(
     elif behind_percent == 0:
         head = f"{slower} is as fast as {faster}"
     else:
-        head = f"{slower} is {abs(behind_percent):.3g}% slower than {faster}"
+        size = f"{abs(behind_percent):.3g}"
+        if size == "100":
+            size = numbers.percent_size(abs(behind_percent), 0)
+        head = f"{slower} is {size}% slower than {faster}"
     if not explanation.work and not explanation.waits:
         return f"{head}: of one of the two nothing was sampled."
     differing = explanation.differing[:MOST_SAID]

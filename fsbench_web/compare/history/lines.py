@@ -18,8 +18,9 @@ from fsbench_web.compare.history import profile_line
 from fsbench_web.compare.history.line_series import same_line
 from fsbench_web.compare.history.lun_line import LunLine, read_lun_line
 from fsbench_web.compare.history.profile_lun_line import lun_line_of_work
-from fsbench_web.compare.history.words import MINUS, ShownChange, shown_change
+from fsbench_web.compare.history.words import ShownChange, shown_change
 from fsbench_web.compare.models import Watch
+from fsbench_web.core import numbers
 from fsbench_web.core.conversion import DisplayUnit, Printed, converted, shown_units
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.changes import changes
@@ -88,7 +89,7 @@ class History:
         """Where the LUN itself changed, in sentences."""
         return [
             f"From {self.points[place - 1].name} to {self.points[place].name}: "
-            f"{f'{percent:+.1f}%'.replace('-', MINUS)}"
+            f"{numbers.signed_percent(percent)}%"
             for place, percent in self.lun_line.changes(self.margin_percent)
         ]
 

@@ -10,7 +10,6 @@ from fsbench_web.compare.tables.verdicts.uncertainty import probability
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.changes import Change
 
-MINUS = "\u2212"
 EMULATED_LINE = "This line was emulated: for function, not for speed."
 NO_FLAGS: Mapping[str, int] = MappingProxyType({})
 OF_TWO = (
@@ -46,7 +45,7 @@ def shown_change(
     is_slower = (change.change_percent > 0) == lower
     # Zero is also what vanishes: of very many points that scatter by very little.
     is_still = change.p_value == 0 and len(set(before)) == len(set(after)) == 1
-    size = f"{change.change_percent:+.1f}%".replace("-", MINUS)
+    size = f"{numbers.signed_percent(change.change_percent)}%"
     return ShownChange(
         change,
         f"From {old} to {new}: {size}, from {numbers.with_unit(change.before, unit)} to "

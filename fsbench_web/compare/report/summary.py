@@ -149,4 +149,4 @@ def _winner(table: DeltaTable) -> str:
         return f"{', '.join(names)}, leading"
     if len(names) > 1 or second is None or second.delta2_percent is None:
         return ", ".join(names)
-    return f"{names[0]} +{numbers.number(abs(second.delta2_percent))}"
+    return f"{names[0]} +{numbers.percent(abs(second.delta2_percent))}"

@@ -76,8 +76,8 @@ class Drift:
 
     @property
     def sentence(self) -> str:
-        size = f"{self.change.change_percent:+.1f}%".replace("-", "\u2212")
-        return f"{self.label}: {size} from {self.at:%Y-%m-%d %H:%M} on"
+        size = numbers.signed_percent(self.change.change_percent)
+        return f"{self.label}: {size}% from {self.at:%Y-%m-%d %H:%M} on"
 
 
 @dataclass(frozen=True)

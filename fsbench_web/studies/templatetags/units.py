@@ -71,11 +71,9 @@ def percent(value: object) -> str:
 
 @register.filter
 def signed(value: object, decimals: int = 2) -> str:
-    """A change in percent with its sign: ``+1.25``, ``\N{MINUS SIGN}0.40``."""
+    """A change in percent with its sign: ``+1.25``, ``\N{MINUS SIGN}0.40``; none has none."""
     number = _float(value)
-    if number is None:
-        return numbers.MISSING
-    return f"{number:+,.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+    return numbers.MISSING if number is None else numbers.signed_percent(number, decimals)
 
 
 @register.filter

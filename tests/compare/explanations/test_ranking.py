@@ -114,6 +114,7 @@ def test_the_same_is_alike_and_nothing_is_first() -> None:
     assert explanation.first is None
     sentence = words.sentence("a", "b", 0.4, explanation)
     assert "in nothing that was counted do they differ by more than chance; " in sentence
+    assert words.sentence("a", "b", 99.97, explanation).startswith("a is 99.97% slower than b")
 
 
 def test_a_little_against_nothing_is_no_large_ratio() -> None:

@@ -431,6 +431,8 @@ class TestAtTheSameMoment:
         (1.25, "25% faster"),
         (41.2327, "4,023% faster"),
         (1.0, "0.0% faster"),
+        (1 - 1e-16, "0.0% slower"),
+        (0.003, "99.7% slower"),
     ],
 )
 def test_ratios_are_said_without_powers_of_ten(ratio: float, phrase: str) -> None:
@@ -439,7 +441,8 @@ def test_ratios_are_said_without_powers_of_ten(ratio: float, phrase: str) -> Non
 
 def test_an_interval_below_zero_has_a_minus_sign() -> None:
     assert words.span(0.996, 1.0118) == "\N{MINUS SIGN}0.4 to 1.2%"
-    assert words.span(0.9, 0.9999) == "\N{MINUS SIGN}10.0 to 0.0%"
+    assert words.span(0.9, 0.9999) == "\N{MINUS SIGN}10.0 to \N{MINUS SIGN}0.01%"
+    assert words.span(0.0003, 1 - 1e-16) == "\N{MINUS SIGN}99.97 to 0.0%"
 
 
 def test_an_inconclusive_end_says_how_many_more_blocks_would_decide(

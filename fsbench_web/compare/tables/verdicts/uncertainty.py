@@ -151,14 +151,14 @@ def what_would_decide(verdict: Verdict) -> str:
 
 
 def tenths(percent: float) -> str:
-    """With one decimal and a minus sign; with more where none of it would be left, and with none
-    from a thousand on.
+    """With one decimal and a minus sign; with more where none of it would be left, or it would be
+    100 and is not, and with none from a thousand on.
     """
-    decimals = 1 if abs(percent) < 1000 else 0
-    text = f"{percent:,.{decimals}f}" if abs(percent) < 1e9 else f"{percent:.2e}"
-    if abs(percent) < 0.1 and float(text) == 0:
-        text = f"{percent:.1g}" if abs(percent) >= 0.001 else "0"
-    return text.replace("-", "\u2212")
+    size = abs(percent)
+    if size < 0.001:
+        return "0"
+    text = numbers.percent_size(size, 1 if size < 1000 else 0) if size < 1e9 else f"{size:.2e}"
+    return f"\u2212{text}" if percent < 0 else text
 
 
 def _qualifiers(verdict: Verdict) -> str:

@@ -77,8 +77,7 @@ def leader_so_far(standing: Standing) -> str:
 def faster(ratio: float) -> str:
     """A ratio of speeds: "6.1% faster", "0.4% slower"."""
     percent = abs(100 * (ratio - 1))
-    number = f"{percent:,.0f}" if percent >= 10 else f"{percent:.1f}"
-    return f"{number}% {'faster' if ratio >= 1 else 'slower'}"
+    return f"{_percent_size(percent, 0 if percent >= 10 else 1)}% {'faster' if ratio >= 1 else 'slower'}"
 
 
 def span(low: float, high: float) -> str:
@@ -184,8 +183,14 @@ def probability(standing: Standing) -> str:
 
 
 def _percent(ratio: float) -> str:
-    percent = round(100 * (ratio - 1), 1) or 0.0  # and not -0.0
-    return numbers.with_minus(f"{percent:,.1f}")
+    percent = 100 * (ratio - 1)
+    size = _percent_size(abs(percent), 1)
+    return f"\N{MINUS SIGN}{size}" if percent < 0 and size != "0.0" else size
+
+
+def _percent_size(size: float, decimals: int) -> str:
+    """What binary rounding leaves of no difference is none."""
+    return "0.0" if size < 0.001 else numbers.percent_size(size, decimals)
 
 
 def counted(count: int, noun: str) -> str:

@@ -590,3 +590,13 @@ def test_a_difference_by_trials_of_single_runs_says_that_it_is_within_them() -> 
     whole = [in_blocks("ext4", EXT4), in_blocks("xfs", XFS, first=9)]
     [judged_table] = with_verdicts([table(*whole)])
     assert "within one run" not in "".join(map(uncertainty.verdict_words, judged_table.rows))
+
+
+def test_who_has_some_speed_left_is_never_said_to_be_100_percent_slower() -> None:
+    verdict = Verdict(
+        "significant", method="paired", blocks=5, ratio=3e-4, ratio_low=2e-7, ratio_high=0.9
+    )
+    assert uncertainty.effect(verdict) == ("99.97% slower, 10.0 to 99.99998%, paired in 5 blocks")
+    assert uncertainty.interval_of(verdict) == "\u221299.99998% to \u221210.0%"
+    assert uncertainty.percents(99.998) == "99.998%"
+    assert uncertainty.percents(100.0) == "100.00%"
