@@ -92,12 +92,16 @@ def table_lines(table: dict[str, Any], by: str, has_baseline: bool) -> Iterator[
         Column("against the best"),
         Column("flags", may_shrink=True),
     ]
-    yield terminal.table(columns, [list(_row(row, has_baseline)) for row in table["rows"]])
+    is_alone = len(table["rows"]) == 1
+    yield terminal.table(
+        columns, [list(_row(row, has_baseline, is_alone)) for row in table["rows"]]
+    )
 
 
-def _row(row: dict[str, Any], has_baseline: bool) -> Iterator[Any]:
-    colour = "green" if row["best"] else ""
-    yield Cell(f"{row['contender']}{' *' if row['best'] else ''}", colour)
+def _row(row: dict[str, Any], has_baseline: bool, is_alone: bool) -> Iterator[Any]:
+    is_best = row["best"] and not is_alone  # the best of one says nothing
+    colour = "green" if is_best else ""
+    yield Cell(f"{row['contender']}{' *' if is_best else ''}", colour)
     yield row["configuration"]
     yield Cell(terminal.number(row["score"]), colour)
     yield terminal.delta(row["delta1_percent"])
@@ -109,7 +113,7 @@ def _row(row: dict[str, Any], has_baseline: bool) -> Iterator[Any]:
         yield "" if is_baseline else _verdict(row["change_verdict"])
     yield row["runs"]
     is_open = (row["verdict"] or {}).get("status") in ("tie", "unknown")
-    yield "best" if row["best"] and not is_open else _verdict(row["verdict"])
+    yield "best" if is_best and not is_open else _verdict(row["verdict"])
     yield " ".join(row["flags"]) or " "
 
 

@@ -185,3 +185,16 @@ def test_tests_that_are_not_named_leave_no_verdict(module: Module, capsys: Any) 
     assert "Nothing of what was looked at" in output.out
     assert _checked(over_time, Listing(1, tests=200, fell=0)) == 1
     assert _checked(over_time, Listing(1, tests=200), test=["t0"]) == 0
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_best_of_one_is_not_called_the_best(module: Module, count: int) -> None:
+    rows = [
+        dict.fromkeys(("configuration", "delta1_percent", "delta2_percent", "verdict"))
+        | {"contender": name, "flags": [], "best": name == "ext4", "score": 1.0, "runs": 2}
+        for name in ("ext4", "xfs")[:count]
+    ]
+    table = {"test": "write", "category": "mean", "unit": "s", "lower_is_better": True}
+    lines = list(module("comparing").table_lines(table | {"rows": rows}, "filesystem", False))
+    assert ("ext4 *" in lines[1]) == (count == 2)
+    assert ("  best" in lines[1].splitlines()[1]) == (count == 2)

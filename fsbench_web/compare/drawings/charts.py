@@ -51,7 +51,7 @@ def chart(
                 value=value / scale.divisor,
                 text=table.amount(value, row.interval.half_width if row.interval else None),
                 series=number,
-                is_best=row.mark == "best",
+                is_best=table.mark_of(row) == "best",
                 interval=(
                     row.interval.low / scale.divisor,
                     row.interval.high / scale.divisor,

@@ -95,10 +95,11 @@ def _table(document: Document, table: DeltaTable, number: int) -> list[str]:
     rows = []
     for row in table.rows:
         cells = [_cell(column, column.text(row)) for column in table_columns]
-        if row.mark == "best":
+        mark = table.mark_of(row)
+        if mark == "best":
             cells[0] = rf"\textbf{{{cells[0]}}}"
-        elif row.mark:
-            cells[0] += f" ({row.mark})"
+        elif mark:
+            cells[0] += f" ({mark})"
         if row_marks := marks(row, notes):
             cells[0] += rf"\textsuperscript{{{','.join(row_marks)}}}"
         rows.append(" & ".join(cells) + r" \\")

@@ -45,10 +45,11 @@ def _table(table: DeltaTable) -> list[str]:
     ]
     for row in table.rows:
         cells = [escaped(column.text(row)) for column in table_columns]
-        if row.mark == "best":
+        mark = table.mark_of(row)
+        if mark == "best":
             cells[0] = f"**{cells[0]}**"
-        if row.mark:
-            cells[0] += f" ({row.mark})"
+        if mark:
+            cells[0] += f" ({mark})"
         if row_marks := marks(row, notes):
             cells[0] += f" ({', '.join(row_marks)})"
         lines.append(_row(cells))

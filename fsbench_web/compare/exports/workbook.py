@@ -172,7 +172,7 @@ def _table(sheet: Any, document: Document, table: DeltaTable, bold: Any) -> None
     ):
         _put(sheet, 3, number, heading, bold)
     for place, row in enumerate(table.rows, start=4):
-        mark = row.mark
+        mark = table.mark_of(row)
         for number, value in enumerate(
             [
                 *(column.value_of(row) for column in table_columns),

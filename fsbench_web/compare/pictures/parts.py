@@ -56,7 +56,7 @@ def bars_of(table: DeltaTable) -> dict[str, Any]:
         "values": [table.bar_of(row) / times for row in rows],
         "unit": scale.unit,
         "lower_is_better": table.lower_is_better,
-        "best": [row.mark == "best" for row in rows],
+        "best": [table.mark_of(row) == "best" for row in rows],
         "errors": [ends and (ends[0] / times, ends[1] / times) for ends in map(ends_of, rows)],
         "links": [link_of(row) for row in rows],
         "repeats": [tuple(repeat / times for repeat in row.repeats) for row in rows],

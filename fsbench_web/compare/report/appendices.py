@@ -60,7 +60,7 @@ def tables_of(
             rows=tuple(
                 (
                     table_columns[0].text(row)
-                    + (f" ({row.mark})" if row.mark else "")
+                    + (f" ({table_mark})" if (table_mark := table.mark_of(row)) else "")
                     + "".join(f" ({mark})" for mark in marks(row, notes)),
                     *(column.text(row) for column in table_columns[1:]),
                 )
@@ -68,7 +68,9 @@ def tables_of(
             ),
             title=f"{table_title(table)} ({unit_line(table)})",
             anchor=places[id(table)],
-            strong=frozenset(place for place, row in enumerate(table.rows) if row.mark == "best"),
+            strong=frozenset(
+                place for place, row in enumerate(table.rows) if table.mark_of(row) == "best"
+            ),
             notes=(
                 *remarks(table),
                 *(f"({note.mark}) {note.label}: {note.sentence}" for note in notes),

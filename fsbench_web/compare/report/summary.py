@@ -145,8 +145,10 @@ def _winner(table: DeltaTable) -> str:
     second = next((row for row in order if not row.best), None)
     if not names:
         return "not ranked"
-    if any(row.mark == "leading" for row in table.rows):
-        return f"{', '.join(names)}, leading"
+    if len(table.rows) == 1:
+        return f"{names[0]}, the only one"
+    if undecided := {table.mark_of(row) for row in table.rows} & {"leading", "tied"}:
+        return f"{', '.join(names)}, {undecided.pop()}"
     if len(names) > 1 or second is None or second.delta2_percent is None:
         return ", ".join(names)
     return f"{names[0]} +{numbers.percent(abs(second.delta2_percent))}"

@@ -378,6 +378,12 @@ class TestLine:
     verdict: Verdict | None = None
 
     @property
+    def best_names(self) -> list[str]:
+        """The best, and whoever has just its score, in the order of names."""
+        order = [self.table.rows[place] for place in self.table.nearest_first]
+        return [row.contender for row in order if row.best]
+
+    @property
     def ratio(self) -> float | None:
         """How many times as fast the best is: as it was tested, else of the two scores."""
         if self.verdict is not None and self.verdict.ratio is not None:

@@ -102,18 +102,6 @@ class DeltaRow(NamedTuple):
         return median_interval(self.repeats) if is_of_repeats else None
 
     @property
-    def mark(self) -> str:
-        """*best*, or *leading* where no verdict says so yet; "" of any other row.
-
-        The rule of FREENIX 2002 calls the better score best, whatever its verdict is.
-        """
-        verdict = self.verdict
-        if not self.best:
-            return ""
-        is_open = verdict is not None and verdict.method != FREENIX and verdict.is_inconclusive
-        return "leading" if is_open else "best"
-
-    @property
     def left_out_words(self) -> str:
         """What the selection is without, and why; "" where it is without nothing."""
         return left_out_in_words(self.left_out) if self.left_out else ""
@@ -245,6 +233,24 @@ class DeltaTable:
                 ),
             )
         )
+
+    def mark_of(self, row: DeltaRow) -> str:
+        """*best*; where no verdict says so yet *leading*, or *tied* with others that have the same
+        score; "" of any other row, and of one alone, which is the best of nothing.
+
+        The rule of FREENIX 2002 calls the better score best, whatever its verdict is.
+        """
+        verdict = row.verdict
+        if not row.best or len(self.rows) == 1:
+            return ""
+        if verdict is None or verdict.method == FREENIX or not verdict.is_inconclusive:
+            return "best"
+        return "tied" if self.is_shared_best else "leading"
+
+    @cached_property
+    def is_shared_best(self) -> bool:
+        """Whether several have the best score."""
+        return sum(row.best for row in self.rows) > 1
 
     @cached_property
     def least_decimals(self) -> int:

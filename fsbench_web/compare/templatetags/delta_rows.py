@@ -37,6 +37,7 @@ BADGES = {
     "": "",
     "best": ' <span class="badge is-best">best</span>',
     "leading": ' <span class="badge">leading</span>',
+    "tied": ' <span class="badge" title="The same score as another">tied</span>',
 }
 """*Best* belongs to a verdict."""
 
@@ -57,7 +58,7 @@ def delta_rows(
         left_out = row.left_out_words
         return "".join(
             [
-                f"<span>{_name(row, spec, addresses)}{BADGES[row.mark]}</span>",
+                f"<span>{_name(row, spec, addresses)}{BADGES[table.mark_of(row)]}</span>",
                 _subline(row, has_several_studies, addresses),
                 _folded_words(row, has_coverage, has_runs),
                 _flags(row, common),
@@ -77,7 +78,7 @@ def study_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeStrin
         is_more = row.configuration and row.configuration != row.contender and by == "filesystem"
         return "".join(
             [
-                f"{escaped(row.contender)}{BADGES[row.mark]}",
+                f"{escaped(row.contender)}{BADGES[table.mark_of(row)]}",
                 f'<span class="sub">{escaped(row.configuration)}</span>' if is_more else "",
                 _flags(row, common),
             ]
@@ -93,7 +94,7 @@ def _rows(table: DeltaTable, view: TableView, name: Callable[[DeltaRow], str]) -
     lines = []
     for place, row in enumerate(table.rows):
         cells = [
-            f"<tr{_class(row)}{_sortable(row)}{_verdict_attribute(row, has_baseline)}",
+            f"<tr{_class(table, row)}{_sortable(row)}{_verdict_attribute(row, has_baseline)}",
             " hidden>" if place in hidden else ">",
             f'<th scope="row">{name(row)}</th>',
             *(f"{begin}{cell(row)}</td>" for begin, cell in columns),
@@ -115,8 +116,8 @@ def paper_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeStrin
         is_more = row.configuration and row.configuration != row.contender and by == "filesystem"
         score = repr(row.score) if view.is_exact else numbers.amount(row.score, table.unit, least)
         lines += [
-            f"<tr{_class(row)}{' hidden' if place in hidden else ''}>",
-            f'<th scope="row">{escaped(row.contender)}{BADGES[row.mark]}',
+            f"<tr{_class(table, row)}{' hidden' if place in hidden else ''}>",
+            f'<th scope="row">{escaped(row.contender)}{BADGES[table.mark_of(row)]}',
             f" {text}" if text else "",
             f'<span class="sub">{escaped(row.configuration)}</span>' if is_more else "",
             _flags(row, (*common, "published_differs")),
@@ -130,8 +131,8 @@ def paper_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeStrin
     return SafeString("".join(lines))  # each part of it is escaped above
 
 
-def _class(row: DeltaRow) -> str:
-    return ' class="is-best"' if row.mark == "best" else ""
+def _class(table: DeltaTable, row: DeltaRow) -> str:
+    return ' class="is-best"' if table.mark_of(row) == "best" else ""
 
 
 @lru_cache(maxsize=256)

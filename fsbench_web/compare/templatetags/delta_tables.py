@@ -289,7 +289,7 @@ def line_of_test(context: Context, row: TestRow, baseline: str, has_cpu: bool) -
     name = f"{other.contender} " if other is not None and other.contender != baseline else ""
     cells = [
         row.first.label,
-        "–" if best is None else best.contender,
+        uncertainty.names_in_words(line.best_names) or "–",
         _amount(line.table, best, view),
         name + _amount(line.table, other, view),
         "–" if ratio is None else uncertainty.signed_percent(ratio),

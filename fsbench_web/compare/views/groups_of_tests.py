@@ -142,12 +142,14 @@ def _winner(anchor: str, table: DeltaTable, looks: Mapping[str, palette.Style]) 
     names = tuple(row.contender for row in table.rows if row.best)
     # Worst first: the last row that is not best is the runner-up.
     second = next((row for row in reversed(table.rows) if not row.best), None)
-    is_leading = any(row.mark == "leading" for row in table.rows)
+    is_leading = any(table.mark_of(row) in ("leading", "tied") for row in table.rows)
     # A difference that may be chance is none to be told.
     is_open = second is None or len(names) > 1 or is_leading
     margin = None if second is None or is_open else second.delta2_percent
     series = looks[names[0]].series if len(names) == 1 else None
     standing = next((uncertainty.verdict_words(row) for row in table.rows if row.best), "")
+    if names and len(table.rows) == 1:
+        return Winner(anchor, names, None, series, "the only one")
     return Winner(
         anchor,
         names,

@@ -267,6 +267,9 @@ def test_one_that_is_left_is_the_best_there_is(submitted: Callable[..., list[Run
     fail(waiting()[0])
     assert waiting() == []
     assert "ext4_none is the only one of 2 configurations" in race().conclusion
+    report = report_of(race().job)
+    assert report is not None
+    assert [row.word for row in report.rows] == ["the only one left", "out"]
 
 
 @pytest.mark.parametrize("comes_back", [False, True])

@@ -21,6 +21,7 @@ from fsbench_web.core.scoring.significance import (
 NAMED_AT_MOST = 3
 NOT_KNOWN = "not known"
 EQUIVALENT_WORD, INCONCLUSIVE = "equivalent", "inconclusive"
+SAME_SCORE = "same score"
 _OPEN = {EQUIVALENT: EQUIVALENT_WORD, TIE: INCONCLUSIVE, UNKNOWN: NOT_KNOWN}
 """What is said of who is not told to be faster."""
 
@@ -47,6 +48,8 @@ def verdict_with_effect(row: DeltaRow) -> str:
         return verdict_words(row)
     if verdict.status == UNKNOWN:
         return NOT_KNOWN
+    if _is_same_score(verdict):
+        return verdict_words(row)
     size = effect(verdict)
     if verdict.status == SIGNIFICANT and size:
         return size + _qualifiers(verdict)
@@ -62,6 +65,8 @@ def pair_verdict(verdict: Verdict | None) -> str:
         return words.get(verdict.status, NOT_KNOWN) + _qualifiers(verdict)
     if verdict.status == UNKNOWN:
         return NOT_KNOWN
+    if _is_same_score(verdict):
+        return SAME_SCORE
     word = EQUIVALENT_WORD if verdict.status == EQUIVALENT else INCONCLUSIVE
     word = "faster" if verdict.status == SIGNIFICANT else word
     return f"{word}, {basis_words(verdict)}{_qualifiers(verdict)}"
@@ -105,11 +110,17 @@ def _word(verdict: Verdict, different: str, *, names_others: bool = False) -> st
     """One of the three words: *faster* (or slower), *equivalent*, *inconclusive*."""
     if verdict.status == SIGNIFICANT:
         return f"{different}, {verdict.method}{_qualifiers(verdict)}"
-    word = _OPEN[verdict.status]
+    is_same = _is_same_score(verdict)
+    word = SAME_SCORE if is_same else _OPEN[verdict.status]
     if not names_others or not verdict.against:
         return word
-    preposition = "to" if verdict.status == EQUIVALENT else "against"
+    preposition = "as" if is_same else "to" if verdict.status == EQUIVALENT else "against"
     return f"{word} {preposition} {names_in_words(verdict.against)}"
+
+
+def _is_same_score(verdict: Verdict) -> bool:
+    """Whether the two have just the same score, and nothing else is known of them."""
+    return verdict.reasons == (significance.EQUAL,)
 
 
 def effect(verdict: Verdict) -> str:

@@ -15,7 +15,7 @@ from fsbench_web.studies.models import Job, Race
 from fsbench_web.studies.runs.races import changes, words
 from fsbench_web.studies.runs.races.standing import Standing, labels_of, standing
 
-LEADING, LEFT, OUT, BEST = "leading", "left", "out", "best"
+LEADING, LEFT, OUT, BEST, ALONE = "leading", "left", "out", "best", "the only one left"
 HELD, STOPPED = "held", "stopped"
 
 
@@ -206,7 +206,7 @@ def report_of(job: Job) -> RaceReport | None:
                 int(name),
                 labels.get(name, name),
                 state,
-                _word(state, of_race.status if phase == ENDED else ""),
+                _word(state, of_race.status if phase == ENDED else "", len(of_race.remaining)),
                 places[name],
                 out.blocks if out else len(race_standing.speeds),
                 out.why if out else "",
@@ -266,10 +266,12 @@ def _phase(race_standing: Standing, phase: str) -> str:
     return HELD if race_standing.is_held else phase
 
 
-def _word(state: str, status: str) -> str:
-    """Best and equivalent belong to a verdict: a leader without one leads."""
+def _word(state: str, status: str, remaining: int) -> str:
+    """Best and equivalent belong to a verdict: a leader without one leads, if others are left."""
     if state == OUT:
         return OUT
+    if remaining == 1:
+        return ALONE
     if status == EQUIVALENT:
         return EQUIVALENT
     if state == LEADING:

@@ -77,7 +77,8 @@ def leader_so_far(standing: Standing) -> str:
 def faster(ratio: float) -> str:
     """A ratio of speeds: "6.1% faster", "0.4% slower"."""
     percent = abs(100 * (ratio - 1))
-    return f"{_percent_size(percent, 0 if percent >= 10 else 1)}% {'faster' if ratio >= 1 else 'slower'}"
+    size = _percent_size(percent, 0 if percent >= 10 else 1)
+    return f"{size}% {'faster' if ratio >= 1 else 'slower'}"
 
 
 def span(low: float, high: float) -> str:

@@ -17,10 +17,12 @@ from fsbench_web.compare.drawings.charts import chart
 from fsbench_web.compare.drawings.shapes import Rect
 from fsbench_web.compare.pictures.sections import charts
 from fsbench_web.compare.tables import findings
+from fsbench_web.compare.tables.answer import line_against
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import reasons, uncertainty
 from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts
 from fsbench_web.compare.templatetags.delta_rows import study_rows
+from fsbench_web.compare.views import groups_of_tests
 from fsbench_web.core.scoring.blocks.paired import unpaired
 from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS, Interval, interval, sample_interval
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
@@ -221,6 +223,37 @@ def test_nothing_is_wanted_of_what_was_not_tested() -> None:
     assert reasons.reason_sentences(verdict_of(judged_table, "ext4")) == "The scores are the same."
 
 
+def test_who_has_the_same_score_is_tied_and_not_one_of_them_the_best() -> None:
+    [judged_table] = with_verdicts([table(row("ext4", 100.0), row("xfs", 100.0))])
+    page = str(study_rows(judged_table, "filesystem"))
+    assert page.count(">tied</span>") == 2
+    assert "best</span>" not in page
+    assert [uncertainty.verdict_words(each) for each in judged_table.rows] == [
+        "same score as xfs",
+        "same score as ext4",
+    ]
+    line = line_against(judged_table, "")
+    assert line.best_names == ["ext4", "xfs"]
+    assert uncertainty.pair_verdict(line.verdict) == "same score"
+    # Of runs that scatter the verdict stays, and neither leads.
+    same = [EXT4[place] for place in (1, 2, 3, 4, 0)]
+    [judged_table] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", same))])
+    assert [judged_table.mark_of(each) for each in judged_table.rows] == ["tied", "tied"]
+    assert uncertainty.verdict_words(judged_table.rows[0]) == "inconclusive against xfs"
+    # By the rule of FREENIX 2002 all of them are best, as papers mark them.
+    [judged_table] = with_verdicts([table(*judged_table.rows)], Rule(FREENIX))
+    assert [judged_table.mark_of(each) for each in judged_table.rows] == ["best", "best"]
+
+
+def test_one_alone_is_the_best_of_nothing() -> None:
+    [judged_table] = with_verdicts([table(in_blocks("ext4", EXT4))])
+    assert "badge" not in str(study_rows(judged_table, "filesystem"))
+    assert "best" not in chart(judged_table).summary.removesuffix("more is better")
+    [group] = groups_of_tests.test_groups([judged_table], {})
+    [winner] = group.winners.values()
+    assert (winner.names, winner.standing) == (("ext4",), "the only one")
+
+
 def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -> None:
     same = [value * own for value, own in zip(EXT4, (1.002, 1.001, 1.0, 1.001, 1.002), strict=True)]
     [judged_table] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", same))])
@@ -237,7 +270,7 @@ def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -
     [judged_table] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", noisy))])
     lead = verdict_of(judged_table, "xfs")
     assert (lead.status, lead.reasons) == ("tie", ("scatter",))
-    assert [each.mark for each in judged_table.rows] == ["", "leading"]
+    assert [judged_table.mark_of(each) for each in judged_table.rows] == ["", "leading"]
     [finding] = findings.findings([judged_table])
     assert "xfs leads with" in finding.text
     assert "faster" not in finding.text, "what is not known is no difference"
@@ -304,7 +337,7 @@ def test_a_permalink_of_before_reads_as_it_did() -> None:
     old = Verdict.from_dict(stored_verdict | {"against": ["xfs"], "margin_percent": 10.0})
     best_row = row("ext4", 100, best=True, verdict=old)
     assert uncertainty.verdict_words(best_row) == "tie with xfs"
-    assert best_row.mark == "best"
+    assert table(best_row, row("xfs", 95)).mark_of(best_row) == "best"
     assert "The means differ by 5.00%" in reasons.reason_sentences(old)
 
 
@@ -523,7 +556,7 @@ def test_samples_of_single_runs_call_nobody_faster() -> None:
     rows = [single("ext4", 1000.0, SAMPLES), single("xfs", 1100.0, SAMPLES)]
     [judged_table] = with_verdicts([table(*rows, single("btrfs", 1000.0, SAMPLES))])
     best = judged_table.rows[1]
-    assert best.mark == "leading"
+    assert judged_table.mark_of(best) == "leading"
     for delta_row in judged_table.rows:
         assert delta_row.verdict is not None
         assert (delta_row.verdict.status, delta_row.verdict.reasons) == ("unknown", ("samples",))
