@@ -90,6 +90,7 @@ def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
                 f" {place}: {first.mean:.2f} times the speed of {overall.against}{second} "
                 f"({overall.rests_on}). "
                 f"It is the best by more than chance in {overall.sure} of {tests}{level}{behind}."
+                f"{f' {overall.of_few_blocks}' if overall.of_few_blocks else ''}"
                 f"{f' {overall.of_a_cache}' if overall.of_a_cache else ''}"
                 f"{f' {overall.dominant_workload.sentence}' if overall.dominant_workload else ''}"
             ),

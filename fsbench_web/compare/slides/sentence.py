@@ -33,10 +33,14 @@ def _comparison_words(best: DeltaRow, second: DeltaRow) -> str:
         return f"{leader} and {second.contender} are equivalent"
     if verdict is not None and verdict.status == SIGNIFICANT:
         # What the second is told against the best, turned round.
-        effect = uncertainty.effect(verdict.turned()).rsplit(", ", 1)[0]
+        effect = uncertainty.size_words(verdict.turned())
+        few = f"{verdict.blocks} blocks, few for {uncertainty.contenders_in(verdict)} contenders"
+        few = few if uncertainty.blocks_wanted(verdict) else ""
         if "% faster, " not in effect:
-            return f"{leader} is {_faster_by(second)}faster than {second.contender}"
-        return f"{leader} is {effect.replace('% faster, ', f'% faster than {second.contender} (')})"
+            faster = f"{leader} is {_faster_by(second)}faster than {second.contender}"
+            return f"{faster} ({few})" if few else faster
+        words = effect.replace("% faster, ", f"% faster than {second.contender} (")
+        return f"{leader} is {words}{f'; {few}' if few else ''})"
     if verdict is not None and verdict.is_inconclusive and verdict.ratio is not None:
         return f"{leader} leads; whether it is faster than {second.contender} is open"
     faster = _faster_by(second)

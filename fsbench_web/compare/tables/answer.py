@@ -18,7 +18,7 @@ from statistics import median
 
 from fsbench_web.compare.selection.folds import folded_tests
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.verdicts.uncertainty import names_in_words
+from fsbench_web.compare.tables.verdicts.uncertainty import blocks_wanted, names_in_words
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.blocks.paired import ratio_of
@@ -69,8 +69,9 @@ class Answer:
     """``standings`` fastest first. ``tests`` are those counted, ``uncounted_tests`` the others.
 
     Of the first: in how many tests it is ``sure`` (faster than every other by more than chance),
-    ``equivalent`` to another, ``open`` (best score alone, undecided), ``shared`` (the best score is
-    another's too, undecided), and ``slower_tests`` (tests in which another has the better score).
+    ``few_blocks`` of these in few blocks for so many contenders; ``equivalent`` to another,
+    ``open`` (best score alone, undecided), ``shared`` (the best score is another's too, undecided),
+    and ``slower_tests`` (tests in which another has the better score).
     ``more_blocks`` would decide what is undecided; None where nobody knows. ``runs`` stand behind
     all, ``repeats`` is of a row, least and most. ``by`` is the work profile or range that is ranked
     by, "" for none; ``dominant_workload`` the workload that most tests are of. ``not_of_the_disk``
@@ -93,6 +94,7 @@ class Answer:
     scores: int = 0
     not_of_the_disk: int = 0
     shared: int = 0
+    few_blocks: int = 0
 
     @property
     def rests_on(self) -> str:
@@ -117,6 +119,15 @@ class Answer:
             f"{count} of the {self.scores} scores in it {verb} not of the disk: {they_are} more "
             "than the LUN does by itself, so that a cache answered."
         )
+
+    @property
+    def of_few_blocks(self) -> str:
+        """Of how many tests in which it is sure the blocks are few; "" for none."""
+        count = self.few_blocks
+        if not count:
+            return ""
+        rest = "1 of these rests" if count == 1 else f"{count} of these rest"
+        return f"{rest} on few blocks for so many contenders: the verdicts say how many would tell."
 
     @property
     def first(self) -> ContenderStanding:
@@ -288,6 +299,7 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
         len(everything),
         sum(row.share is not None and row.share.is_not_of_the_disk for row in everything),
         shared_scores,
+        sum(_status(row) == "sure" and _has_few_blocks(row) for row in rows),
     )
 
 
@@ -360,6 +372,10 @@ def _status(row: DeltaRow) -> str:
     if verdict is None or verdict.status not in (SIGNIFICANT, EQUIVALENT):
         return "open"
     return "sure" if verdict.status == SIGNIFICANT else "equivalent"
+
+
+def _has_few_blocks(row: DeltaRow) -> bool:
+    return row.verdict is not None and blocks_wanted(row.verdict) > 0
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.uncertainty import (
+    blocks_wanted,
+    contenders_in,
     effect,
     percents,
     probability,
@@ -13,7 +15,6 @@ from fsbench_web.compare.tables.verdicts.uncertainty import (
 )
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import significance
-from fsbench_web.core.scoring.blocks.among_many import contenders_of, least_blocks
 from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT
 from fsbench_web.core.scoring.blocks.racing import ratio_at_every_look
 from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS
@@ -182,16 +183,13 @@ def _at_every_look(verdict: Verdict) -> Iterator[str]:
 
 def _few_among_many(verdict: Verdict) -> str:
     """What a difference of few blocks among many contenders is to be taken with."""
-    if verdict.status != SIGNIFICANT or verdict.blocks is None or verdict.method != PAIRED:
-        return ""
-    contenders = contenders_of(verdict.tested or 1)
-    needed = least_blocks(contenders)
-    if verdict.blocks >= needed:
+    needed = blocks_wanted(verdict)
+    if not needed:
         return ""
     return (
-        f"{verdict.blocks} blocks are few for {contenders} contenders: where runs are now and then "
-        f"of another speed, for no reason of the contender's, a difference may be chance. {needed} "
-        "blocks tell."
+        f"{verdict.blocks} blocks are few for {contenders_in(verdict)} contenders: where runs are "
+        "now and then of another speed, for no reason of the contender's, a difference may be "
+        f"chance. {needed} blocks tell."
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import significance
+from fsbench_web.core.scoring.blocks.among_many import contenders_of, least_blocks
 from fsbench_web.core.scoring.blocks.paired import LEAST_BLOCKS, MOST_BLOCKS
 from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS
 from fsbench_web.core.scoring.significance import (
@@ -109,7 +110,8 @@ def change_standing(row: DeltaRow) -> str:
 def _word(verdict: Verdict, different: str, *, names_others: bool = False) -> str:
     """One of the three words: *faster* (or slower), *equivalent*, *inconclusive*."""
     if verdict.status == SIGNIFICANT:
-        return f"{different}, {verdict.method}{_qualifiers(verdict)}"
+        few = ", few blocks" if blocks_wanted(verdict) else ""
+        return f"{different}, {verdict.method}{few}{_qualifiers(verdict)}"
     is_same = _is_same_score(verdict)
     word = SAME_SCORE if is_same else _OPEN[verdict.status]
     if not names_others or not verdict.against:
@@ -125,6 +127,12 @@ def _is_same_score(verdict: Verdict) -> bool:
 
 def effect(verdict: Verdict) -> str:
     """``6.1% faster, 4.8 to 7.3%, paired in 5 blocks``; "" where no ratio was judged."""
+    size = size_words(verdict)
+    return f"{size}, {basis_words(verdict)}" if size else ""
+
+
+def size_words(verdict: Verdict) -> str:
+    """The same without what it rests on."""
     ratio, low, high = verdict.ratio, verdict.ratio_low, verdict.ratio_high
     if ratio is None or low is None or high is None:
         return ""
@@ -132,15 +140,34 @@ def effect(verdict: Verdict) -> str:
     if ratio < 1:
         ends, word = (1 - ratio, 1 - high, 1 - low), "slower"
     percent, lowest, highest = (tenths(100 * end) for end in ends)
-    return f"{percent}% {word}, {lowest} to {highest}%, {basis_words(verdict)}"
+    return f"{percent}% {word}, {lowest} to {highest}%"
 
 
 def basis_words(verdict: Verdict) -> str:
-    """``paired in 5 blocks``, ``paired`` against several, ``unpaired``."""
+    """``paired in 5 blocks``, ``paired`` against several, ``unpaired``; of a difference among many
+    also that its blocks are few: ``paired in 3 blocks, few for 8 contenders``.
+    """
     if verdict.method != PAIRED:
         return "unpaired"
-    # Against several at once: each pair has its own blocks.
-    return "paired" if verdict.blocks is None else f"paired in {verdict.blocks} blocks"
+    if verdict.blocks is None:  # against several at once: each pair has its own blocks
+        return "paired"
+    few = f", few for {contenders_in(verdict)} contenders" if blocks_wanted(verdict) else ""
+    return f"paired in {verdict.blocks} blocks{few}"
+
+
+def blocks_wanted(verdict: Verdict) -> int:
+    """How many blocks a difference among so many contenders takes, where it has fewer: with these
+    it may be chance where runs are now and then of another speed. 0 where it has enough.
+    """
+    if verdict.status != SIGNIFICANT or verdict.blocks is None or verdict.method != PAIRED:
+        return 0
+    needed = least_blocks(contenders_in(verdict))
+    return needed if verdict.blocks < needed else 0
+
+
+def contenders_in(verdict: Verdict) -> int:
+    """Whose pairs were tested together."""
+    return contenders_of(verdict.tested or 1)
 
 
 def what_would_decide(verdict: Verdict) -> str:

@@ -16,8 +16,9 @@ from fsbench_web.api.results.comparison import table_of
 from fsbench_web.compare.drawings.charts import chart
 from fsbench_web.compare.drawings.shapes import Rect
 from fsbench_web.compare.pictures.sections import charts
+from fsbench_web.compare.slides.sentence import sentence as slide_sentence
 from fsbench_web.compare.tables import findings
-from fsbench_web.compare.tables.answer import line_against
+from fsbench_web.compare.tables.answer import answer, line_against
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import reasons, uncertainty
 from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts
@@ -544,6 +545,19 @@ def test_a_difference_of_few_blocks_among_many_says_so(
     few = f"{blocks} blocks are few for {contenders} contenders"
     assert (few in sentences) == (needed is not None)
     assert needed is None or f"{needed} blocks tell." in sentences
+    # Where the verdict is read, and not in its reasons alone.
+    is_few = needed is not None
+    assert (uncertainty.verdict_words(judged_table.rows[0]).endswith(", few blocks")) == is_few
+    for text in (
+        uncertainty.pair_verdict(verdict),
+        uncertainty.effect(verdict),
+        findings.findings([judged_table])[0].text,
+        slide_sentence(judged_table),
+    ):
+        assert (f"{blocks} blocks, few for {contenders} contenders" in text) == is_few
+    ranking = answer([judged_table])
+    assert ranking is not None
+    assert bool(ranking.of_few_blocks) == is_few
 
 
 def single(name: str, level: float, of: str) -> DeltaRow:
