@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import emulation, published_values
@@ -20,6 +20,7 @@ from fsbench_web.compare.tables.contenders import (
 )
 from fsbench_web.compare.tables.field import Facts, Field, direction, field_of
 from fsbench_web.compare.tables.work.ranking import rank
+from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.studies.models import Score
 from fsbench_web.studies.scores.best_score_query import (
@@ -31,6 +32,7 @@ from fsbench_web.studies.scores.best_score_query import (
     configurations_of_each,
     printed_in,
     rows_of,
+    workload_of_all,
 )
 from fsbench_web.studies.scores.kept_best_scores import kept_of
 from fsbench_web.studies.scores.queries import (
@@ -236,6 +238,8 @@ def _best_of_contenders(
     printed = printed_in(spec.score_filter.tables.scores) if is_printed else []
     series = _series_behind(field, [*candidates, *printed], spec.studies)
     ranked = _best_by_table(field, candidates, series, spec.units)
+    if spec.by != "workload":
+        ranked, series = _of_one_workload(field, ranked, series, spec)
     wanted_tables = _shown_tables(
         spec, (key[:2] for key, _ in ranked), headlines_only=headlines_only
     )
@@ -291,7 +295,7 @@ def _series_behind(
 
 def _best_by_table(
     field: Field, candidates: Sequence[Candidate], series: Mapping[int, SeriesFacts], units: str
-) -> list[tuple[TableKey, list[BestPerValue]]]:
+) -> "_Ranked":
     """The best score of each contender, by table."""
     values = {
         score.series_id: field.values[
@@ -311,6 +315,39 @@ def _best_by_table(
         (key, best_of_each(scores, values, series, bool(direction(key.unit))))
         for key, scores in tables
     ]
+
+
+_Ranked = list[tuple[TableKey, list[BestPerValue]]]
+
+
+def _of_one_workload(
+    field: Field, ranked: _Ranked, series: Mapping[int, SeriesFacts], spec: ComparisonSpec
+) -> tuple[_Ranked, Mapping[int, SeriesFacts]]:
+    """The same, with making and mounting a file system told by runs of one workload for all, where
+    all contenders have such runs, and the series behind it.
+
+    Every run makes and mounts its file system, whatever it measures then. The best of each may be
+    of another workload, with which it shares no block. Three queries, where that is so.
+    """
+    mixed = {
+        key.test
+        for key, winners in ranked
+        if key.test in testnames.CREATION_TESTS
+        and len({series[winner.score.series_id].workload for winner in winners}) > 1
+    }
+    chosen = workload_of_all(field.considered, field.names, field.by, mixed) if mixed else {}
+    if not chosen:
+        return ranked, series
+    of_chosen = Q()
+    for test, workload in chosen.items():
+        of_chosen |= Q(test=test, series__workload__slug=workload)
+    candidates, _ = best_candidates(field.considered.filter(of_chosen), field.names, field.by)
+    of_candidates = _series_behind(field, candidates, spec.studies)
+    instead = dict(_best_by_table(field, candidates, of_candidates, spec.units))
+    return (
+        [(key, instead.get(key, winners)) for key, winners in ranked],
+        {**series, **of_candidates},
+    )
 
 
 def _configurations(

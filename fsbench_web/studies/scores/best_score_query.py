@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import F, Q, QuerySet, Value
+from django.db.models import F, Max, Q, QuerySet, Value
 
 from fsbench_web.catalog.models import FilesystemConfiguration
 from fsbench_web.catalog.workers.machines import EMULATED
@@ -252,6 +252,36 @@ def configurations_of_each(
         if member in contenders:
             configurations[test, slug, contenders[member]].add(configuration)
     return {key: len(ids) for key, ids in configurations.items()}
+
+
+def workload_of_all(
+    scores: QuerySet[Score], contenders: Mapping[int, str], by: str, tests: Collection[str]
+) -> dict[str, str]:
+    """Of each test the workload that every contender of it has scores of, where there is one.
+
+    Of several the one with most repeats of whoever has the fewest, then the first by name.
+    ``contenders`` as for ``best_candidates``. One query.
+    """
+    repeats: dict[str, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+    wanted = scores.order_by().filter(test__in=list(tests))
+    for test, member, workload, count in wanted.values_list(
+        *("test", F(by), "series__workload__slug")
+    ).annotate(Max("repeats")):
+        if member in contenders:
+            of_workload = repeats[test][workload or ""]
+            name = contenders[member]
+            of_workload[name] = max(count or 0, of_workload.get(name, 0))
+    chosen = {}
+    for test, by_workload in repeats.items():
+        everyone = {name for names in by_workload.values() for name in names}
+        of_all = [
+            (-min(counts.values()), workload)
+            for workload, counts in by_workload.items()
+            if workload and counts.keys() == everyone
+        ]
+        if of_all:
+            chosen[test] = min(of_all)[1]
+    return chosen
 
 
 @dataclass(frozen=True)

@@ -199,3 +199,70 @@ def test_the_runs_considered_are_counted_without_being_read():
     assert ext4_comparison.run_count == 3
     assert len(ext4_comparison.run_ids) == 3
     assert len(ext4_comparison.tables[0].rows[0].run_ids) == 2
+
+
+def made(label: str, workload: str, seconds: float, repeats: int = 3) -> None:
+    make_score(
+        label, seconds, test="mkfs", category="mean", unit="s", workload=workload, repeats=repeats
+    )
+
+
+@database
+@pytest.mark.parametrize("by", ["filesystem", "kernel"])
+def test_making_a_file_system_is_compared_between_runs_of_one_workload(by, client):
+    """The best of each was of another workload, with which it shares no block."""
+    for workload, ext4, xfs in (("fio", 1.0, 0.9), ("iozone", 1.2, 0.7), ("postmark", 0.5, 2.0)):
+        for name, seconds in (("ext4", ext4), ("xfs", xfs)):
+            repeats = 5 if workload == "fio" else 3
+            make_score(
+                *(name, seconds),
+                **{"test": "mkfs", "category": "mean", "unit": "s", "workload": workload},
+                **{"repeats": repeats, "kernel": f"6.{len(name)}"},
+            )
+    [table] = delta_tables(ComparisonSpec(by=by))
+    # Of fio there are most repeats.
+    assert [(row.workload, row.score, row.runs) for row in table.rows] == [
+        ("fio", 1.0, 5),
+        ("fio", 0.9, 5),
+    ]
+    by_workload = delta_tables(ComparisonSpec(by="workload"))[0]
+    assert {row.workload: row.score for row in by_workload.rows} == {
+        "fio": 0.9,
+        "iozone": 0.7,
+        "postmark": 0.5,
+    }
+    page = client.get(f"/compare/?by={by}&tab=setup").content.decode()
+    assert "in workload" not in page
+
+
+@database
+def test_without_a_workload_that_all_have_the_best_of_each_stays_and_the_page_warns(client):
+    made("ext4", "fio", 1.0)
+    made("ext4", "iozone", 1.2)
+    made("xfs", "iozone", 0.7)
+    made("btrfs", "fio", 0.8)
+    [table] = delta_tables(ComparisonSpec())
+    assert [(row.contender, row.workload) for row in table.rows] == [
+        ("ext4", "fio"),
+        ("btrfs", "fio"),
+        ("xfs", "iozone"),
+    ]
+    assert "in workload" in client.get("/compare/?tab=setup").content.decode()
+    # Without who was measured by another one it is of that which is left.
+    [table] = delta_tables(ComparisonSpec(filesystems=("ext4", "xfs")))
+    assert {row.workload for row in table.rows} == {"iozone"}
+
+
+@database
+def test_nothing_more_is_asked_where_all_are_of_one_workload(django_assert_num_queries):
+    for name, seconds in (("ext4", 1.0), ("xfs", 0.9)):
+        made(name, "fio", seconds)
+    with django_assert_num_queries(5):
+        delta_tables(ComparisonSpec(studies=("lab",)))
+    made("xfs", "iozone", 0.5)
+    made("ext4", "iozone", 0.6)
+    with django_assert_num_queries(5):
+        delta_tables(ComparisonSpec(studies=("lab",)))
+    made("xfs", "fio", 0.4)
+    with django_assert_num_queries(8):
+        delta_tables(ComparisonSpec(studies=("lab",)))
