@@ -110,7 +110,7 @@ def _picture(table: DeltaTable) -> Picture:
         Column("Mean of repeats", VALUE, table.unit),
         Column("95% low", VALUE, table.unit),
         Column("95% high", VALUE, table.unit),
-        Column("Runs", COUNT),
+        Column("Number of runs", COUNT, stored_title="Runs"),
     ]
     listed = [
         Row(

@@ -392,3 +392,13 @@ def test_a_published_compilation_has_its_phases_too(client: Client) -> None:
 def test_without_phases_nobody_offers_them(client: Client, lab: Any) -> None:
     assert ">Phases<" not in page(client, EVERY)
     assert "No test of this comparison is a phase" in page(client, f"{EVERY}&picture=phases")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_two_columns_of_its_numbers_have_one_name(client: Client, lab: Any, kind: str) -> None:
+    html = page(client, f"{EVERY}&picture={kind}")
+    if "picture-table" in html:
+        head = html.split("picture-table", 1)[1].split("<thead>")[1].split("</thead>")[0]
+        headings = re.findall(r"<th[^>]*>(.*?)</th>", head)
+        assert headings[-1] == "Runs"
+        assert len(set(headings)) == len(headings)
