@@ -19,7 +19,7 @@ def race_out(job: Job) -> dict[str, Any] | None:
         **{name: getattr(race, name) for name in _KEPT},
         "conclusion": report.conclusion,
         "spent_s": report.standing.spent_s,
-        "spent_runs": report.standing.runs,
+        "spent_runs": report.standing.spent_runs,
         "phase": report.phase,
         "blocks": report.blocks,
         "leader": report.leader or None,

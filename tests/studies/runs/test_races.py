@@ -200,10 +200,34 @@ def test_time_that_is_over_ends_it_inconclusive(submitted: Callable[..., list[Ru
     assert blocks == [3, 3, 2]  # 56 minutes
     assert race().conclusion == (
         "ext4_none leads 3 configurations for IOzone, small by write, total average, inconclusive: "
-        "25% faster than xfs_none (no interval can be told, in 1 fresh block); it is the best of "
-        "those left with a probability of over 99%. It took 8 runs in 56 min of 1 h; everything "
-        "in each of its 3 blocks would have taken 9."
+        "25% faster than xfs_none (in 1 fresh block; an interval takes 5); it is the best of those "
+        "left with a probability of over 99%. To tell, measure the two in 5 more blocks, or give "
+        "the race a larger budget. It took 8 runs in 56 min of 1 h; everything in each of its 3 "
+        "blocks would have taken 9."
     )
+
+
+def test_too_few_blocks_lead_to_so_many_that_tell(submitted: Callable[..., list[Run]]) -> None:
+    submitted(hours=1)
+    while following := waiting():
+        for run in following:
+            measure(run, took=timedelta(minutes=7))
+    report = report_of(race().job)
+    assert report is not None
+    assert report.deciding_query.endswith("&blocks=5")
+
+
+def test_what_waits_is_not_spent(submitted: Callable[..., list[Run]]) -> None:
+    runs = submitted(runs=20)
+    Run.objects.filter(pk=runs[1].pk).update(state=RunState.RUNNING)
+    fail(runs[0])
+    stands = standing(race())
+    assert (stands.runs, stands.spent_runs, stands.active_runs, stands.queued_runs) == (3, 1, 1, 1)
+    Run.objects.filter(pk=runs[1].pk).update(state=RunState.QUEUED)
+    measure(runs[1])
+    measure(runs[2])
+    stands = standing(race())
+    assert (stands.runs, stands.spent_runs, stands.active_runs, stands.queued_runs) == (4, 3, 0, 1)
 
 
 def test_who_fails_is_tried_again_once_and_then_out(submitted: Callable[..., list[Run]]) -> None:

@@ -61,6 +61,19 @@ def test_it_ends_with_a_sentence_and_a_word(
     assert "<progress" not in html
 
 
+def test_a_budget_of_runs_says_what_of_it_only_waits(
+    submitted: Callable[..., list[Run]], client: Client
+) -> None:
+    runs = submitted(THREE[:2], runs=40)
+    assert "<dd>40 runs: 0 spent, 2 queued, 38 left</dd>" in part(client, runs[0].job_id)
+    measure(runs[0])
+    html = part(client, runs[0].job_id)
+    assert "<dd>40 runs: 1 spent, 1 queued, 38 left</dd>" in html
+    assert 'value="0.025"' in html
+    answer = client.get(f"/api/v1/sweeps/{runs[0].job_id}").json()["race"]
+    assert answer["spent_runs"] == 1
+
+
 def test_its_sentence_says_what_the_scores_are_flagged_with(
     submitted: Callable[..., list[Run]], client: Client
 ) -> None:

@@ -19,6 +19,7 @@ Everything follows from the blocks alone: whoever was killed asks again and is t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from math import ceil, exp, fsum, inf, log, log2, sqrt
 
 import numpy as np
@@ -242,6 +243,13 @@ def _errors_within(count: int, level: float) -> float:
     weight = 1 + count * EFFECT_VARIANCE
     bound = (sqrt(weight) / level) ** (2 / count)
     return inf if bound >= weight else sqrt((bound - 1) / (1 - bound / weight) * (count - 1))
+
+
+@cache
+def least_for_interval() -> int:
+    """From how many blocks on there is an ``interval`` at its usual level."""
+    counts = range(LEAST_LOOK, MOST_BLOCKS)
+    return next(blocks for blocks in counts if _errors_within(blocks, FALSE_ALARM) < inf)
 
 
 @dataclass

@@ -85,7 +85,7 @@ def _result(standing: Standing) -> str:
     seen = words.counted(bisection.fresh, "block" if len(race.contenders) == 2 else "fresh block")
     if bisection.status == FASTER:
         return _change_found(standing, bisection, kernels, subject, seen)
-    inside = f"within {race.margin_percent:g}%, {_interval(bisection)}, in {seen}"
+    inside = f"within {race.margin_percent:g}%, {_interval(bisection, seen)}"
     if bisection.status == EQUIVALENT and not bisection.is_neighbours:
         return (
             f"{after} is as fast as {before} with {subject} ({inside}): nothing between them was "
@@ -104,9 +104,11 @@ def _result(standing: Standing) -> str:
         )
     more = "" if not bisection.more_blocks else words.counted(bisection.more_blocks, "more block")
     needed = f" About {more} of the two would decide." if more else ""
+    if bisection.fresh < racing.LEAST_LOOK:
+        needed = " To tell, give the search a larger budget."
     return (
         f"Inconclusive: {after} is {words.faster(bisection.ratio)} than {before} with {subject} "
-        f"({_interval(bisection)}, in {seen}).{needed}"
+        f"({_interval(bisection, seen)}).{needed}"
     )
 
 
@@ -120,7 +122,7 @@ def _change_found(
 ) -> str:
     assert bisection.ratio is not None
     before, after = kernels[bisection.before], kernels[bisection.after]
-    interval = f"{_interval(bisection)}, in {seen}"
+    interval = _interval(bisection, seen)
     if len(standing.race.contenders) == 2:
         return (
             f"{after} is {words.faster(bisection.ratio)} than {before} with {subject} ({interval})."
@@ -151,10 +153,10 @@ def _newest_beside_oldest(
     return f"{newest} is {words.faster(ratio)} than {oldest}{reach}."
 
 
-def _interval(bisection: Bisection) -> str:
+def _interval(bisection: Bisection, seen: str) -> str:
     if bisection.low is None or bisection.high is None or not isfinite(bisection.high):
-        return "no interval can be told"
-    return f"95% interval {_span(bisection.low, bisection.high)}"
+        return words.no_interval(seen)
+    return f"95% interval {_span(bisection.low, bisection.high)}, in {seen}"
 
 
 def _span(low: float, high: float) -> str:

@@ -124,9 +124,12 @@ class RaceReport:
         race = self.of_race
         if self.phase != ENDED or self.is_known or isinstance(race, Bisection):
             return ""
-        if not race.more_blocks or race.fresh < racing.LEAST_LOOK:
+        blocks = race.more_blocks
+        if race.ratio is not None and race.fresh < racing.LEAST_LOOK:
+            blocks = racing.least_for_interval()
+        if not blocks:
             return ""
-        return urlencode({"series": race.remaining, "blocks": race.more_blocks}, doseq=True)
+        return urlencode({"series": race.remaining, "blocks": blocks}, doseq=True)
 
     @property
     def share(self) -> float:
@@ -135,7 +138,7 @@ class RaceReport:
             return 1.0
         spent, budget = self.standing.spent_s, float(self.race.budget_s or 0)
         if self.race.budget_runs is not None:
-            spent, budget = self.standing.runs, self.race.budget_runs
+            spent, budget = self.standing.spent_runs, self.race.budget_runs
         return min(1.0, spent / budget)
 
     @property
@@ -174,6 +177,11 @@ class RaceReport:
     def remaining_runs(self) -> int | None:
         budget_runs = self.race.budget_runs
         return None if budget_runs is None else max(0, budget_runs - self.standing.runs)
+
+    @property
+    def least_for_interval(self) -> int:
+        """From how many blocks on a row has an interval."""
+        return racing.least_for_interval()
 
     @property
     def remaining_count(self) -> int:

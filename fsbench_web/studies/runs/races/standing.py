@@ -219,12 +219,33 @@ class Standing:
 
     @property
     def runs(self) -> int:
-        """How many there were, those that fsbench itself ran again left out."""
+        """How many there were and are, those that wait among them; those that fsbench itself ran
+        again are left out.
+        """
         return sum(turn.counted for block in self.blocks for turn in block.values())
 
     @property
+    def queued_runs(self) -> int:
+        """How many of these wait."""
+        return len([run for run in self._last_runs if run.state == RunState.QUEUED])
+
+    @property
+    def active_runs(self) -> int:
+        """How many of these are carried out now."""
+        return len([run for run in self._last_runs if not run.has_ended]) - self.queued_runs
+
+    @property
+    def spent_runs(self) -> int:
+        """How many of these have ended: what a budget of runs is less."""
+        return self.runs - self.queued_runs - self.active_runs
+
+    @property
+    def _last_runs(self) -> list[_Row]:
+        return [turn.last for block in self.blocks for turn in block.values()]
+
+    @property
     def finished_count(self) -> int:
-        """How many measured something; ``runs`` has those that wait, too."""
+        """How many measured something."""
         return sum(
             turn.finished_run is not None for block in self.blocks for turn in block.values()
         )

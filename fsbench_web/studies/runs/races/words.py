@@ -123,18 +123,18 @@ def _result(standing: Standing) -> str:
         )
     other = labels[next(name for name in of_race.remaining if name != of_race.leader)]
     seen = f"{counted(of_race.fresh, 'fresh block')}"
-    interval = "no interval can be told"
+    interval = no_interval(seen)
     if isfinite(of_race.high):
-        interval = f"95% interval {span(of_race.low, of_race.high)}"
+        interval = f"95% interval {span(of_race.low, of_race.high)}, in {seen}"
     if of_race.status == FASTER:
         return (
             f"{leader} came out best of {subject}: {faster(of_race.ratio)} than {other}, the other "
-            f"finalist ({interval}, in {seen} that did not choose the two)."
+            f"finalist ({interval} that did not choose the two)."
         )
     if of_race.status == EQUIVALENT:
         return (
             f"{leader} and {other} came out best of {subject}, and are practically equal: within "
-            f"{race.margin_percent:g}% of each other ({interval}, in {seen})."
+            f"{race.margin_percent:g}% of each other ({interval})."
         )
     if standing.is_of_ticks:
         return (
@@ -143,14 +143,20 @@ def _result(standing: Standing) -> str:
         )
     return (
         f"{leader} leads {subject}, inconclusive: {faster(of_race.ratio)} than {other} "
-        f"({interval}, in {seen}); {certainty}.{_deciding_blocks(of_race)}"
+        f"({interval}); {certainty}.{_deciding_blocks(of_race)}"
     )
 
 
+def no_interval(seen: str) -> str:
+    """Why there is no interval of so many blocks: "in 1 fresh block; an interval takes 5"."""
+    return f"in {seen}; an interval takes {racing.least_for_interval()}"
+
+
 def _deciding_blocks(of_race: racing.Race) -> str:
-    """What would decide between the finalists; "" where too few blocks tell it."""
+    """What would decide between the finalists."""
     if of_race.fresh < racing.LEAST_LOOK:
-        return ""
+        blocks = counted(racing.least_for_interval(), "more block")
+        return f" To tell, measure the two in {blocks}, or give the race a larger budget."
     if of_race.more_blocks is None:
         return f" More than {MOST_BLOCKS:,} further blocks of the two would be needed to decide."
     return f" About {counted(of_race.more_blocks, 'more block')} of the two would decide."
