@@ -53,6 +53,22 @@ def scale_of(unit: str, values: Iterable[float], base: int | None = None) -> Sca
     return Scale(*ladder[place])
 
 
+def with_unit(written: str, unit: str, scale: Scale) -> str:
+    """What was written of a value in ``unit`` by ``scale``, with its unit: ``1.20 s``."""
+    if unit in {"", "score"}:
+        return written
+    return f"{written}{'' if unit.startswith('%') else ' '}{scale.unit}"
+
+
+def exact_words(value: float, unit: str, shown: str) -> str:
+    """The number as it is stored, with its unit, where ``shown`` has other digits; else ""."""
+    if not math.isfinite(value) or shown.replace(",", "") == f"{value:.12f}".rstrip("0").rstrip(
+        "."
+    ):
+        return ""
+    return f"{value!r} {unit}".removesuffix(" score").rstrip()
+
+
 def _ladder(unit: str, base: int | None) -> list[tuple[str, float]]:
     """Units of its kind with how many of ``unit`` they are, smallest first; [] of any other."""
     if unit in _TIMES:

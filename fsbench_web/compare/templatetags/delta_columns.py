@@ -165,9 +165,11 @@ def _delta(value: float | None, view: TableView) -> str:
 
 
 def _of_best(table: DeltaTable, view: TableView) -> Callable[[DeltaRow], str]:
-    has_standing = uncertainty.has_standing(table)
+    has_standing, is_alone = uncertainty.has_standing(table), len(table.rows) == 1
 
     def cell(row: DeltaRow) -> str:
+        if is_alone:
+            return numbers.MISSING
         percent = row.delta1_percent
         text = _signed(None if percent is None else -percent, row.verdict, view)
         return text + (

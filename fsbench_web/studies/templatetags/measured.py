@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.html import escape, format_html_join
 from django.utils.safestring import SafeString
 
-from fsbench_web.core import numbers
+from fsbench_web.core import numbers, readable
 from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.figures.sizes import size_name
 from fsbench_web.studies.scores.measurements import Measurement
@@ -26,32 +26,44 @@ register = template.Library()
 @register.simple_tag
 def measured(measurement: Measurement, with_unit: bool = False) -> SafeString:
     """The value, led to its line where that is known; ``with_unit`` where no heading says it."""
-    write = numbers.with_unit if with_unit else numbers.amount
-    markup = escape(write(measurement.value, measurement.unit))
-    return SafeString(_linked(measurement, _exact_on_demand(markup, measurement)))
+    unit, value = measurement.unit, measurement.value
+    scale = readable.scale_of(unit, [value]) if with_unit else _scale(unit)
+    written = _written(measurement, scale)
+    return SafeString(
+        _linked(measurement, _with_unit(written, unit, scale) if with_unit else written)
+    )
 
 
 @register.simple_tag
 def measured_rows(matrix: TestMatrix) -> SafeString:
     """A ``tr`` for each file size; an en dash where nothing was measured."""
-    parts = []
+    parts, scale = [], _scale(matrix.unit)
     for file_kb, measurements in matrix.rows:
         parts.append(f'<tr><th scope="row" class="nowrap">{escape(size_name(file_kb))}</th>')
         for measurement in measurements:
             # An amount is digits, commas, a point and a sign, or the dash: nothing to escape.
             number = numbers.MISSING
             if measurement:
-                shown_as = numbers.amount(measurement.value, measurement.unit)
-                number = _linked(measurement, _exact_on_demand(shown_as, measurement))
+                number = _linked(measurement, _written(measurement, scale))
             parts.append(f'<td class="num">{number}</td>')
         parts.append("</tr>")
     return SafeString("".join(parts))  # each part is escaped, or a number
 
 
-def _exact_on_demand(markup: str, measurement: Measurement) -> str:
-    """``markup``, which is HTML, with the number as it is stored where that is another."""
-    exact = numbers.exact_amount(measurement.value, measurement.unit)
-    return f'<span title="{escape(exact)}">{markup}</span>' if exact else markup
+def _with_unit(markup: str, unit: str, scale: readable.Scale) -> str:
+    return markup + escape(readable.with_unit("", unit, scale))
+
+
+def _scale(unit: str) -> readable.Scale:
+    """What numbers of a table are written in: the unit that they were printed in."""
+    return readable.Scale(numbers.unit_name(unit), 1000.0 if unit == "ns" else 1.0)
+
+
+def _written(measurement: Measurement, scale: readable.Scale) -> str:
+    """The number with as many digits as tables have, in HTML: all of them on demand."""
+    written = scale.amount(measurement.value)
+    exact = readable.exact_words(measurement.value, measurement.unit, written)
+    return f'<span title="{escape(exact)}">{written}</span>' if exact else written
 
 
 def _linked(measurement: Measurement, markup: str) -> str:

@@ -319,7 +319,11 @@ def test_a_finished_run_shows_scores_measurements_commands_and_output(client, ru
     assert page.index(">Random write<") < page.index(">Random read<")
     assert page.index("Random write: the numbers") < page.index("Random read: the numbers")
     assert "1,234.50" in page
-    assert "7,407.00" in page  # overall: the sum of six
+    # Rounded as in tables of comparisons, with all digits in the title.
+    assert '<span title="1234.5 KB/s">1.21</span>' in page
+    assert ">7,407<" in page  # overall: the sum of six
+    assert 'raw output" href="' in page
+    assert '><span title="1234.5 KB/s">1,234</span></a>' in page
     assert "mkfs.ext4 &#x27;a b&#x27;" in page
     assert 'id="matrix-0-data"' in page
     assert page.count("data-figure=") == 6

@@ -248,7 +248,9 @@ def test_who_has_the_same_score_is_tied_and_not_one_of_them_the_best() -> None:
 
 def test_one_alone_is_the_best_of_nothing() -> None:
     [judged_table] = with_verdicts([table(in_blocks("ext4", EXT4))])
-    assert "badge" not in str(study_rows(judged_table, "filesystem"))
+    page = str(study_rows(judged_table, "filesystem"))
+    assert "badge" not in page
+    assert '<td class="num">–</td>' in page
     assert "best" not in chart(judged_table).summary.removesuffix("more is better")
     [group] = groups_of_tests.test_groups([judged_table], {})
     [winner] = group.winners.values()
