@@ -13,7 +13,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, TextIO
 
 LEFT, RIGHT = "left", "right"
@@ -176,14 +176,22 @@ def percent_size(value: float) -> str:
     """Without its sign: 12.3%. With as many decimals as it takes, as on the site's pages: what is
     not 0 is not written as that, and what leaves anything of a speed not as 100%.
     """
-    size, decimals = abs(value), 1
-    text = f"{size:.{decimals}f}"
-    if size > 0 and not text.strip("0."):
-        return f"{Decimal(f'{size:.1g}'):f}%"
-    while 99 < size < 100 and text.startswith("100"):
-        decimals += 1
-        text = f"{size:.{decimals}f}"
-    return f"{text}%"
+    size = abs(value)
+    if not size < 1e15:
+        return f"{size:.6g}%"
+    exact, place = Decimal(repr(size)), -1
+    rounded = _rounded(exact, place)
+    if size > 0 and not rounded:
+        rounded = _rounded(exact, exact.adjusted())
+    while 99 < size < 100 and rounded >= 100:
+        place -= 1
+        rounded = _rounded(exact, place)
+    return f"{rounded:f}%"
+
+
+def _rounded(exact: Decimal, place: int) -> Decimal:
+    """The decimals that people see, half away from zero, as the site rounds."""
+    return exact.quantize(Decimal(1).scaleb(place), ROUND_HALF_UP)
 
 
 def probability(p: float | None) -> str:

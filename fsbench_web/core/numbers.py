@@ -5,12 +5,16 @@ the Unisys paper; seconds have as many as they need, up to three, so that no dig
 Where values stand under each other, those with decimals have two at least, so that they align.
 What is measured is never written as zero: below 0.1 a value has three significant digits instead,
 and beyond the whole numbers that a float can tell apart it is a power of ten.
+
+Rounded are the decimals that people see (``repr``, the shortest that are the number), half away
+from zero, as printed deltas are judged (``scoring.deltas``) and templates round (``floatformat``):
+5.05 is 5.1, whatever its binary digits are, which lie below it.
 """
 
 import math
 import re
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 MISSING = "–"
 KB = 1024
@@ -24,6 +28,8 @@ _SMALL = 0.1
 _NEGATIVE = re.compile(r"(?<![\w.])-(?=\d)")
 _TINY, _HUGE = 1e-9, 1e15
 """Beyond these nobody counts the zeros, and digits would be invented."""
+_EXACT = 1e14
+"""From as many units of the last place on the digits of a float are fewer than those written."""
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _TEST_UNITS = tuple(unit.replace("i", "") for unit in _BINARY_UNITS)
 
@@ -34,11 +40,31 @@ def number(value: float | None, decimals: int = 2) -> str:
         return MISSING
     if abs(value) >= _HUGE:
         return f"{value:.6g}"
-    if decimals == 2:  # a page writes thousands of these
-        text = f"{value:,.2f}"
-        return text if text != "-0.00" else "0.00"
-    # Adding zero turns a negative zero, which rounding can leave, into a plain one.
-    return f"{round(value, decimals) + 0:,.{decimals}f}"
+    return fixed(value, decimals)
+
+
+def fixed(value: float, decimals: int) -> str:
+    """A finite number below 1e15 with so many decimals, and no sign before a zero."""
+    shown = repr(float(value))
+    # Only halves, and digits that a float has not, are written otherwise by Python, and a page
+    # writes thousands of these.
+    if shown[-1] == "5" or "e" in shown or abs(value) * 10**decimals >= _EXACT:
+        exact = Decimal(shown).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+        text = f"{exact:,.{decimals}f}"
+    else:
+        text = f"{value:,.{decimals}f}"
+    return text[1:] if text[0] == "-" and not text.strip("-0.,") else text
+
+
+def scientific(value: float, digits: int) -> str:
+    """A finite number with so many digits as a power of ten: ``1.23e+04``."""
+    shown = repr(float(value))
+    if value and (shown.removesuffix(".0").rstrip("0")[-1:] == "5" or "e" in shown):
+        exact = Decimal(shown)
+        place = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+        rounded = float(exact.quantize(place, ROUND_HALF_UP))
+        value = rounded if math.isfinite(rounded) else value  # the largest of all floats
+    return f"{value:.{digits - 1}e}"
 
 
 def unit_name(unit: str) -> str:
@@ -71,8 +97,7 @@ def amount(value: float | None, unit: str, least: int = 0) -> str:
         return _small(value, 2 if unit in _WITH_TWO_DECIMALS else least)
     if unit in _WITH_TWO_DECIMALS or abs(value) >= _HUGE:
         return number(value)
-    text = f"{round(value, 3) + 0:,.3f}"
-    whole, decimals = text.split(".")
+    whole, decimals = fixed(value, 3).split(".")
     decimals = decimals.rstrip("0").ljust(least, "0")
     return f"{whole}.{decimals}" if decimals else whole
 
@@ -81,7 +106,7 @@ def _small(value: float, least: int) -> str:
     """Three significant digits, and a power of ten only where nobody counts the zeros."""
     if abs(value) < _TINY:
         return f"{value:.3g}"
-    whole, decimals = f"{Decimal(f'{value:.2e}'):f}".split(".")
+    whole, decimals = f"{Decimal(scientific(value, 3)):f}".split(".")
     return f"{whole}.{decimals.rstrip('0').ljust(least, '0')}"
 
 
@@ -150,12 +175,14 @@ def percent_size(size: float, decimals: int) -> str:
     """
     if 0 < size < _TINY:
         return f"{size:.1g}"
-    text = f"{size:,.{decimals}f}"
+    if size >= _HUGE:
+        return f"{size:.6g}"
+    text = fixed(size, decimals)
     if size > 0 and not text.strip("0."):
-        return f"{Decimal(f'{size:.1g}'):f}"
+        return f"{Decimal(scientific(size, 1)):f}"
     while 99 < size < 100 and text.startswith("100"):
         decimals += 1
-        text = f"{size:.{decimals}f}"
+        text = fixed(size, decimals)
     return text
 
 
@@ -172,7 +199,7 @@ def ratio(value: float) -> str:
 
 def half_width(percent: float) -> str:
     """``± 2.5%``: half of an interval, in percent of its mean. A small one is not written as 0."""
-    return f"± {percent:.1f}%" if percent >= 0.05 or percent == 0 else "± < 0.1%"
+    return f"± {number(percent, 1)}%" if percent >= 0.05 or percent == 0 else "± < 0.1%"
 
 
 def size(value_bytes: float | None) -> str:
@@ -197,7 +224,7 @@ def _size(value_bytes: float | None, units: tuple[str, ...]) -> str:
     value, unit = float(value_bytes), 0
     while abs(value) >= KB and unit < len(units) - 1:
         value, unit = value / KB, unit + 1
-    text = f"{value:.1f}".removesuffix(".0")
+    text = fixed(value, 1).replace(",", "").removesuffix(".0")
     return f"{text} {units[unit]}"
 
 

@@ -122,7 +122,7 @@ def written(value: float | None, half_width: float | None = None) -> str:
         return numbers.MISSING
     if value and not 1e-9 <= abs(value) < 1e15:
         return f"{value:.3g}"
-    return f"{value + 0:,.{decimals(value, half_width)}f}"
+    return numbers.fixed(value, decimals(value, half_width))
 
 
 def decimals(value: float, half_width: float | None = None) -> int:
@@ -147,7 +147,7 @@ def decimals(value: float, half_width: float | None = None) -> int:
 
 def _leading(size: float) -> tuple[int, int]:
     """Its first three digits, and the power of ten of the first."""
-    text = f"{size:.2e}"  # 1.23e+04
+    text = numbers.scientific(size, 3)  # 1.23e+04
     return int(text[0] + text[2:4]), int(text[5:])
 
 

@@ -30,7 +30,8 @@ def reference_drift(
             y=list(values),
             mode="lines+markers",
             connectgaps=False,
-            hovertemplate="%{x}<br>%{y:+.2f}%<extra>" + plain_text(test) + "</extra>",
+            customdata=list(map(_in_words, values)),  # browsers round binary digits
+            hovertemplate="%{x}<br>%{customdata}<extra>" + plain_text(test) + "</extra>",
             marker={"color": palette.colour(number), "size": 7},
             meta={"series": number},
         )

@@ -72,7 +72,9 @@ def test_what_was_measured_is_never_written_as_zero(module, value, text) -> None
     assert number(value, "s") == (text if value is None else f"{text} s")
 
 
-@pytest.mark.parametrize("value", [12.34, -4.0, -99.97, 99.99996, 0.04, -0.0006, 150.0, -250.0])
+@pytest.mark.parametrize(
+    "value", [12.34, -4.0, -99.97, 99.99996, 0.04, -0.0006, 150.0, -5.05, 0.00045, 99.95]
+)
 def test_percentages_are_written_as_on_the_pages(module, value: float) -> None:  # type: ignore[no-untyped-def]
     assert module("terminal").percent(value) == f"{numbers.signed_percent(value)}%"
 

@@ -1,8 +1,11 @@
+from decimal import ROUND_HALF_UP, Decimal
+
 import pytest
+from django.template.defaultfilters import floatformat
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fsbench_web.core import numbers
+from fsbench_web.core import numbers, readable
 
 
 @pytest.mark.parametrize(
@@ -197,3 +200,53 @@ def test_a_change_that_is_none_has_no_sign_and_one_that_is_keeps_it(value, text)
 
 def test_how_many_times_is_never_zero() -> None:
     assert [numbers.ratio(value) for value in (0.003, 0.05, 9.371)] == ["0.003", "0.05", "9.37"]
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (5.05, 1, "5.1"),  # in binary 5.04999...
+        (2.675, 2, "2.68"),
+        (1234.5, 0, "1,235"),
+        (0.5, 0, "1"),
+        (-0.05, 1, "-0.1"),
+        (-0.04, 1, "0.0"),
+        (5e-05, 4, "0.0001"),
+        (999999.995, 2, "1,000,000.00"),
+    ],
+)
+def test_rounded_are_the_decimals_that_people_see(value: float, decimals: int, text: str) -> None:
+    assert numbers.fixed(value, decimals) == numbers.number(value, decimals) == text
+
+
+HALVES = st.integers(-(10**9), 10**9).map(lambda count: count / 1000) | st.floats(-1e12, 1e12)
+
+
+@given(HALVES, st.integers(0, 5))
+@example(5.05, 1)
+@example(0.125, 2)
+def test_all_round_alike(value: float, decimals: int) -> None:
+    """Python and templates, which write numbers beside each other."""
+    exact = Decimal(repr(value)).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    text = numbers.fixed(value, decimals)
+    assert Decimal(text.replace(",", "")) == exact
+    if abs(value) >= 1e-6:  # of less a template writes a power of ten
+        assert text == floatformat(value, f"{decimals}g")
+
+
+@given(st.floats(1e-300, 1e300), st.integers(1, 6))
+@example(0.01235, 3)
+@example(9.995, 3)
+@example(12350.0, 3)
+def test_significant_digits_are_of_these_decimals_too(value: float, digits: int) -> None:
+    exact = Decimal(repr(value))
+    place = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    rounded = exact.quantize(place, ROUND_HALF_UP)
+    assert Decimal(numbers.scientific(value, digits)) == rounded
+
+
+def test_tables_and_sentences_round_alike() -> None:
+    assert readable.written(5.05, 1.2) == numbers.fixed(5.05, 1) == "5.1"
+    assert readable.written(9.995) == "10.0"
+    assert readable.percent(-17.25) == "\u221217.3"
+    assert numbers.percent(4.305) == "4.31"  # as published deltas are judged

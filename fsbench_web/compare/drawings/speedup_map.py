@@ -10,6 +10,7 @@ from math import ceil, log, sqrt
 
 from fsbench_web.compare.drawings.bars import shortened
 from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text
+from fsbench_web.core import numbers
 from fsbench_web.figures.sizes import size_name
 
 Cell = tuple[int, int]
@@ -74,7 +75,8 @@ def speedup_map(
     faster = sum(ratio > 1 for ratio in ratios.values())
     words = (
         f"{title}, file size rightwards by {block} size upwards: faster in {faster} of "
-        f"{len(ratios)} data points, {min(ratios.values()):.2f} to {max(ratios.values()):.2f} "
+        f"{len(ratios)} data points, {numbers.ratio(min(ratios.values()))} to "
+        f"{numbers.ratio(max(ratios.values()))} "
         "times as fast."
     )
     return Drawing(WIDTH, bottom + FOOT, words, tuple(shapes))

@@ -76,7 +76,7 @@ def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
         return
     first, tests = overall.compared, _number(len(overall.tests), "test")
     second = (
-        f", {overall.lead:.2f} times that of {overall.others[0].contender}, the next"
+        f", {numbers.number(overall.lead)} times that of {overall.others[0].contender}, the next"
         if overall.has_third
         else ""
     )
@@ -87,8 +87,8 @@ def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
         (
             Part(first.contender, is_name=True),
             Part(
-                f" {place}: {first.mean:.2f} times the speed of {overall.against}{second} "
-                f"({overall.rests_on}). "
+                f" {place}: {numbers.number(first.mean)} times the speed of "
+                f"{overall.against}{second} ({overall.rests_on}). "
                 f"It is the best by more than chance in {overall.sure} of {tests}{level}{behind}."
                 f"{f' {overall.of_few_blocks}' if overall.of_few_blocks else ''}"
                 f"{f' {overall.of_a_cache}' if overall.of_a_cache else ''}"

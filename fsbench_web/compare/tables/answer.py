@@ -175,7 +175,7 @@ class Answer:
             [
                 standing.contender
                 for standing in self.others
-                if f"{first / standing.mean:.2f}" == "1.00"
+                if numbers.number(first / standing.mean) == "1.00"
             ]
         )
 
