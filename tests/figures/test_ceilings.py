@@ -8,7 +8,7 @@ from fsbench_web.compare.drawings.shapes import Line
 from fsbench_web.figures import bars
 from fsbench_web.figures.ceilings import Ceilings, extra_px
 
-OF = "random read of 4 KiB, 8 outstanding"
+OF = "random read of 4 KiB, queue depth 8"
 
 
 def figure(values, ceilings, **more):

@@ -56,7 +56,7 @@ def test_the_axis_of_values_is_as_it_is_asked_for() -> None:
 def test_rate_and_latency_stand_over_one_axis_and_a_contender_looks_alike_in_both() -> None:
     rate = Panel("Rate", "IOPS", False, [Line("xfs", [Point(1, 10), Point(16, 90)])])
     late = Panel("Latency", "ns", True, [Line("xfs", [Point(1, 1e5), Point(16, 2e5)])])
-    figure = panels.stacked([rate, late], "outstanding I/O", "T")
+    figure = panels.stacked([rate, late], "queue depth", "T")
     above, below = figure.data
     assert (above.yaxis, below.yaxis) == ("y", "y2")
     assert list(above.x) == list(below.x) == [1, 16]

@@ -11,8 +11,14 @@ from fsbench_web.compare.pictures.contender_pictures import (
     sizes_in_words,
 )
 from fsbench_web.compare.pictures.drawable import RUNS, Need, ScoredTests, is_measured
-from fsbench_web.compare.pictures.parts import is_lower, repeats_columns, repeats_row, unknown_unit
-from fsbench_web.compare.pictures.table import COUNT, Column, PictureTable
+from fsbench_web.compare.pictures.parts import (
+    is_lower,
+    load_column,
+    repeats_columns,
+    repeats_row,
+    unknown_unit,
+)
+from fsbench_web.compare.pictures.table import Column, PictureTable
 from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.figures import lines
 from fsbench_web.figures.lines import Line
@@ -125,7 +131,7 @@ class LoadCurves(SeveralContendersPicture):
 
 
 def _table(drawn: Curves, unit: str, axis: str) -> PictureTable:
-    number = Column(loads.label(axis).capitalize(), COUNT)
+    number = load_column(axis)
     rows = [
         repeats_row((name, loads.words(load_point.load), load_point.number), load_point.repeats)
         for name, points in drawn.items()

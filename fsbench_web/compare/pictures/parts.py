@@ -6,10 +6,10 @@ from typing import Any
 from django.urls import reverse
 
 from fsbench_web.compare.drawings.ceilings import ceilings_of
-from fsbench_web.compare.pictures.table import SIZE, VALUE, Column, Content, Row
+from fsbench_web.compare.pictures.table import COUNT, SIZE, VALUE, Column, Content, Row
 from fsbench_web.compare.selection.wording import flag_label
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.core.scoring.confidence import SAMPLES, Interval
 from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.studies.runs.listing import address_of
@@ -80,6 +80,12 @@ def note(repeats: Repeats) -> str:
     count = len(repeats.values)
     words = [f"mean of {count} runs" if count > 1 else f"run {repeats.run_ids[0]}"]
     return ", ".join([*words, *(flag_label(flag) for flag in repeats.flags)])
+
+
+def load_column(axis: str) -> Column:
+    """The number of what a load varies; files call a queue depth as they always did."""
+    stored_title = "Outstanding I/O" if axis in loads.DEPTHS else ""
+    return Column(loads.label(axis).capitalize(), COUNT, stored_title=stored_title)
 
 
 def repeats_columns(unit: str) -> list[Column]:

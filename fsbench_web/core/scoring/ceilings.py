@@ -173,13 +173,13 @@ class Request:
         return replace(self, block_bytes=None, depth=None)
 
     def words(self) -> str:
-        """What the LUN did: "random read of 4 KiB, 8 outstanding"."""
+        """What the LUN did: "random read of 4 KiB, queue depth 8"."""
         if self.is_flushed:
             return f"write and flush of {_size(self.block_bytes or FLUSH_BYTES)}"
         block = f" of {_size(self.block_bytes)}" if self.block_bytes else ""
         if self.sizes is not None:
             block = f" of {_size(self.sizes[0])} to {_size(self.sizes[1])}"
-        depth = "" if self.depth is None else f", {self.depth:g} outstanding"
+        depth = "" if self.depth is None else f", queue depth {self.depth:g}"
         return f"{self.pattern} {self.direction}{block}{depth or ', at its best depth'}"
 
 

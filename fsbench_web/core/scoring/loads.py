@@ -3,12 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-_OUTSTANDING = ("outstanding I/O", "outstanding I/Os")
+QUEUE_DEPTH = "queue depth"
+DEPTHS = ("iodepth", "qd", "outstanding")
+"""What tools call it."""
 # One of them, and several: "1 job", "8 jobs".
 _COUNTED = {
-    "iodepth": _OUTSTANDING,
-    "qd": _OUTSTANDING,
-    "outstanding": _OUTSTANDING,
     "jobs": ("job", "jobs"),
     "threads": ("thread", "threads"),
     "processes": ("process", "processes"),
@@ -23,9 +22,7 @@ _COUNTED = {
 }
 _ABOUT = {"bytes"}
 _AXES = {
-    "iodepth": "outstanding I/O",
-    "qd": "outstanding I/O",
-    "outstanding": "outstanding I/O",
+    **dict.fromkeys(DEPTHS, QUEUE_DEPTH),
     "cpus": "processors",
     "mb": "file size in MB",
     "bytes": "base file size in bytes",
@@ -52,7 +49,7 @@ def split(load: str, name: str) -> tuple[float | None, str]:
 
 
 def words(load: str) -> str:
-    """What people read: ``iodepth=4,jobs=1`` is "4 outstanding I/Os, 1 job"; what is no load stays.
+    """What people read: ``iodepth=4,jobs=1`` is "queue depth 4, 1 job"; what is no load stays.
 
     A name that fsbench does not know stands before its number: "queues 8".
     """
@@ -66,6 +63,8 @@ def label(name: str) -> str:
 
 
 def _counted(name: str, number: float) -> str:
+    if name in DEPTHS:
+        return f"{QUEUE_DEPTH} {number:,.0f}"
     if name not in _COUNTED:
         return f"{name} {number:,.0f}"
     about = "about " if name in _ABOUT else ""

@@ -1,5 +1,6 @@
 """A score in percent of what the LUN itself did of the same requests. Pure."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -15,6 +16,9 @@ NOT_OF_THE_DISK_PERCENT = 103.0
 def most_percent(spread_percent: float) -> float:
     """The largest share that may be of the disk, where the ceiling is known to so many percent."""
     return NOT_OF_THE_DISK_PERCENT * (1 + spread_percent / 100)
+
+
+_OUTSTANDING = re.compile(r"([\d.e+]+) outstanding$")
 
 
 @dataclass(frozen=True)
@@ -72,8 +76,11 @@ class Share:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Share":
-        """The inverse; what another version wrote besides is left out."""
-        return cls(**{name: data[name] for name in cls.__dataclass_fields__ if name in data})
+        """The inverse; what another version wrote besides is left out, and what it called the
+        queue depth ("8 outstanding") has today's word.
+        """
+        fields = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
+        return cls(**fields | {"of": _OUTSTANDING.sub(r"queue depth \1", fields["of"])})
 
 
 def share_of(value: float, unit: str, test: str, ceiling: Ceiling, probes: int) -> Share | None:

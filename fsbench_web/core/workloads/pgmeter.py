@@ -84,13 +84,13 @@ TESTS = (
 
 
 class Pgmeter(Workload):
-    """One command of fio for each test and number of outstanding requests."""
+    """One command of fio for each test and queue depth."""
 
     tool = "pgmeter"
     name = "pgmeter by fio"
     about = (
         "The five access patterns of pgmeter (sequential read and write, Web Server, File Server, "
-        "8K OLTP) at rising numbers of outstanding requests, as the FREENIX paper of 2002 "
+        "8K OLTP) at rising queue depths, as the FREENIX paper of 2002 "
         "measured them. It is fio that works, with pgmeter's request sizes and shares."
     )
     paper = "FREENIX 2002"
@@ -103,7 +103,7 @@ class Pgmeter(Workload):
         ),
         Parameter(
             "outstanding",
-            "Outstanding requests for each file",
+            "Queue depth of each file",
             Kind.WHOLES,
             default=[1, 4, 16, 64],
             minimum=1,
@@ -199,7 +199,7 @@ class Pgmeter(Workload):
         Preset(
             "pgmeter-small",
             "pgmeter by fio, small",
-            "Five tests at 1 and 4 outstanding requests on a file of 32 MB, 6 seconds each in "
+            "Five tests at queue depths of 1 and 4 on a file of 32 MB, 6 seconds each in "
             "intervals of one, enough to tell a steady state. A bit more than a minute. The file "
             "fits into memory, so the cache is measured.",
             {
@@ -215,8 +215,8 @@ class Pgmeter(Workload):
         Preset(
             "pgmeter-freenix",
             "pgmeter by fio, FREENIX 2002",
-            "The paper's small system: a file of 1 GB with 512 MB of memory, five tests at 1, 4, "
-            "16 and 64 outstanding requests, 300 seconds each after 30 of warm-up. Two hours.",
+            "The paper's small system: a file of 1 GB with 512 MB of memory, five tests at queue "
+            "depths of 1, 4, 16 and 64, 300 seconds each after 30 of warm-up. Two hours.",
             {},
         ),
         Preset(
@@ -249,7 +249,7 @@ class Pgmeter(Workload):
         total = self.files * max(self.outstanding)
         if total > 16384:
             raise ParameterError(
-                f"{self.files} files with {max(self.outstanding)} outstanding requests are "
+                f"{self.files} files at a queue depth of {max(self.outstanding)} are "
                 f"{total:,} requests at once, and 16,384 is the most."
             )
 
@@ -263,7 +263,7 @@ class Pgmeter(Workload):
         limit = f", memory limit {self.memory_mb:,} MiB" if self.memory_mb else ""
         return (
             f"pgmeter by fio, {names}, {self.files} × {self.file_mb:,} MB, "
-            f"{', '.join(map(str, self.outstanding))} outstanding, {self.runtime_s} s"
+            f"queue depth {', '.join(map(str, self.outstanding))}, {self.runtime_s} s"
             f"{steady_title(self)}, {self.access}{limit}{fio_data_title(self)}"
         )[:200]
 

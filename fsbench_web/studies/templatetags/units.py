@@ -134,7 +134,7 @@ def test_name(value: object) -> str:
 
 @register.filter
 def load_words(value: object) -> str:
-    """A load as people read it: iodepth=4 is "4 outstanding I/Os"."""
+    """A load as people read it: iodepth=4 is "queue depth 4"."""
     return loads.words(str(value or ""))
 
 

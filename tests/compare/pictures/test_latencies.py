@@ -23,7 +23,7 @@ from tests.measured import finished_run
 
 TEST = "oltp_8k_clat_mean"
 AT = f"{TEST}@iodepth=4,jobs=1"
-NAME = "8K OLTP, mean completion latency at 4 outstanding I/Os, 1 job"
+NAME = "8K OLTP, mean completion latency at queue depth 4, 1 job"
 ASKED = f"study=lab&test={AT}"
 READABLE = '<span title="1234567.0 ns">1.23</span>'
 
@@ -62,10 +62,10 @@ def test_pages_write_them_in_microseconds(client: Client, runs: list[Run]) -> No
 def test_curves_have_an_axis_in_microseconds(client: Client, runs: list[Run]) -> None:
     query = f"study=lab&picture=load&of={TEST}"
     page = client.get(f"/compare/pictures/?{query}").content.decode()
-    assert "over outstanding I/O" in page
+    assert "over queue depth" in page
     assert "Mean, µs" in page
     assert "1,234.567" in page
-    assert "4 outstanding I/Os, 1 job" in page
+    assert "queue depth 4, 1 job" in page
     rows = list(
         csv.reader(io.StringIO(client.get(f"/compare/pictures.csv?{query}").content.decode()))
     )

@@ -16,7 +16,7 @@ from tests.compare.conftest import make_score
 
 pytestmark = pytest.mark.django_db
 
-EXT4 = Share(83.2, 120.2, "random read of 4 KiB, 8 outstanding", 5, 2.5)
+EXT4 = Share(83.2, 120.2, "random read of 4 KiB, queue depth 8", 5, 2.5)
 XFS = Share(340.0, 29.4, "sequential read, at its best depth", 1, 20.0, is_between=True)
 
 
@@ -42,7 +42,7 @@ def test_a_row_has_the_share_of_its_score_and_comes_back_from_a_permalink() -> N
 def test_in_words_with_what_it_rests_on() -> None:
     assert EXT4.short == "83% of the LUN"
     assert EXT4.sentence() == (
-        "83% of the LUN's own random read of 4 KiB, 8 outstanding (the mean of 5 blocks; ± 2.5%)."
+        "83% of the LUN's own random read of 4 KiB, queue depth 8 (the mean of 5 blocks; ± 2.5%)."
     )
     assert XFS.sentence() == (
         "340% of the LUN's own sequential read, at its best depth (in its block; ± 20.0%; "
@@ -79,7 +79,7 @@ def test_pages_files_and_api_have_them(client: Client) -> None:
     [head, *lines] = csv.write([table()]).splitlines()
     assert head.endswith("flags,share_percent,ceiling,ceiling_of")
     assert {line.split(",")[2]: line.split(",", 12)[12] for line in lines} == {
-        "ext4": '83.2,120.2,"random read of 4 KiB, 8 outstanding"',
+        "ext4": '83.2,120.2,"random read of 4 KiB, queue depth 8"',
         "xfs": '340.0,29.4,"sequential read, at its best depth"',
         "ext2": ",,",
     }

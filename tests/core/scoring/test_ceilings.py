@@ -17,7 +17,7 @@ from fsbench_web.core.scoring.ceilings import (
     ceiling,
     read_probe,
 )
-from fsbench_web.core.scoring.shares import share_percent
+from fsbench_web.core.scoring.shares import Share, share_percent
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -175,7 +175,7 @@ def test_a_matrix_is_set_against_its_cells_ceilings() -> None:
     assert ceilings.of_cells(cells, "minimum").kb_s == 4000
     average = ceilings.of_cells(cells, "total_average")
     assert average.kb_s == pytest.approx(sum(rates) / 3)
-    assert average.request.words() == "random read of 4 KiB to 16 KiB, 1 outstanding"
+    assert average.request.words() == "random read of 4 KiB to 16 KiB, queue depth 1"
     assert ceilings.of_cells(cells[:1], "minimum") == cells[0]
     assert share_percent(3000, "KB/s", "write", average) == pytest.approx(45)
     # Their ceiling is of bytes: operations of 4 and of 8 KiB are not added up, nor their times.
@@ -189,7 +189,7 @@ def test_several_blocks_are_set_against_their_mean() -> None:
 
 
 def test_requests_in_words() -> None:
-    assert Request(RANDOM, READ, 4 * KIB, 8).words() == "random read of 4 KiB, 8 outstanding"
+    assert Request(RANDOM, READ, 4 * KIB, 8).words() == "random read of 4 KiB, queue depth 8"
     assert Request(SEQUENTIAL, WRITE).words() == "sequential write, at its best depth"
     flushed = Request(RANDOM, WRITE, 4 * KIB, 1, is_flushed=True)
     assert flushed.words() == "write and flush of 4 KiB"
@@ -213,3 +213,10 @@ def test_requests_in_words() -> None:
 def test_what_is_no_probe_is_refused(wrong: Any) -> None:
     with pytest.raises(ValueError, match=r".+"):
         read_probe(wrong)
+
+
+def test_a_share_that_was_kept_has_the_word_of_today() -> None:
+    kept = {"percent": 80.0, "ceiling": 1.0, "of": "random read of 4 KiB, 8 outstanding"}
+    share = Share.from_dict(kept | {"probes": 5})
+    assert share.of == "random read of 4 KiB, queue depth 8"
+    assert Share.from_dict(share.as_dict()) == share

@@ -15,14 +15,14 @@ def test_a_load_is_its_number_and_the_rest() -> None:
     assert loads.split("threads=8", "iodepth") == (None, "8 threads")
 
 
-def test_outstanding_requests_are_called_so() -> None:
-    assert loads.label("iodepth") == "outstanding I/O"
+def test_a_queue_depth_is_called_so() -> None:
+    assert loads.label("iodepth") == "queue depth"
     assert loads.label("threads") == "threads"
 
 
 def test_a_load_is_written_in_words() -> None:
-    assert loads.words("iodepth=1,jobs=1") == "1 outstanding I/O, 1 job"
-    assert loads.words("iodepth=64,jobs=28") == "64 outstanding I/Os, 28 jobs"
+    assert loads.words("iodepth=1,jobs=1") == "queue depth 1, 1 job"
+    assert loads.words("iodepth=64,jobs=28") == "queue depth 64, 28 jobs"
     assert loads.words("transactions=25000") == "25,000 transactions"
     assert loads.words("cpus=1") == "1 processor"
     assert loads.words("bytes=100") == "about 100 bytes a file"

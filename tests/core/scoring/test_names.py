@@ -13,14 +13,14 @@ from fsbench_web.core.scoring import categories, testnames
         ("random_io_real@mb=10", "Random I/O, real time at 10 MB a file"),
         (
             "sequential_read_bw@iodepth=16,jobs=4",
-            "Sequential read, throughput at 16 outstanding I/Os, 4 jobs",
+            "Sequential read, throughput at queue depth 16, 4 jobs",
         ),
         ("sequential_write_clat_mean", "Sequential write, mean completion latency"),
         ("web_server_lat_mean", "Web Server, mean latency"),
         ("file_server_bw", "File Server, throughput"),
         (
             "oltp_8k_iops@iodepth=1,jobs=1",
-            "8K OLTP, operations per second at 1 outstanding I/O, 1 job",
+            "8K OLTP, operations per second at queue depth 1, 1 job",
         ),
         ("mail_read_clat_p99.9", "Mail read, 99.9th percentile of completion latency"),
         ("mail_read_clat_p1", "Mail read, 1st percentile of completion latency"),

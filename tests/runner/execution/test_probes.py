@@ -73,7 +73,7 @@ def test_the_first_run_of_a_block_measures_the_lun_and_all_are_set_against_it(
     score = second.series.scores.get(test="random_read", category="total_average")
     assert score.share["percent"] > 0
     assert score.share["probes"] == 1
-    assert score.share["of"] == "random read of 4 KiB to 8 KiB, 1 outstanding"
+    assert score.share["of"] == "random read of 4 KiB to 8 KiB, queue depth 1"
     assert score.value / score.share["ceiling"] * 100 == pytest.approx(score.share["percent"])
     assert second.series.quality["limit_from"] == "probe"
     assert second.series.scores.get(test="mkfs").share is None

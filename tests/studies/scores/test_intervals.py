@@ -165,7 +165,7 @@ def test_the_page_of_a_single_run_shows_the_half_width_of_its_samples(
     html = response.content.decode()
     assert html.count("± 11.8%") >= 3
     assert "mean of its interval samples" in html
-    assert "16 outstanding I/Os, 2 jobs</th>" in html
+    assert "queue depth 16, 2 jobs</th>" in html
 
 
 def test_of_several_repeats_the_page_shows_the_half_width_of_these(

@@ -76,8 +76,7 @@ def test_loads_are_in_the_order_of_their_numbers() -> None:
         "randread@threads=16",
     ]
     assert (
-        testnames.label("random_write@iodepth=4,jobs=8")
-        == "Random write at 4 outstanding I/Os, 8 jobs"
+        testnames.label("random_write@iodepth=4,jobs=8") == "Random write at queue depth 4, 8 jobs"
     )
     assert testnames.label("mail@home") == "Mail@home"
 

@@ -11,16 +11,16 @@ from fsbench_web.compare.pictures.parts import (
     interval_columns,
     link_of,
     links_of,
+    load_column,
 )
 from fsbench_web.compare.pictures.spec import PictureSpec
-from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
+from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable, Row
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import categories, loads, testnames
 from fsbench_web.figures import panels
 from fsbench_web.figures.lines import MOST_LINES, Line, Point
 from fsbench_web.figures.panels import Panel
 
-_DEPTHS = ("iodepth", "qd", "outstanding")
 Place = tuple[float, str]
 """A queue depth, and the rest of the load in words."""
 
@@ -28,7 +28,7 @@ Place = tuple[float, str]
 def depth_of(test: str) -> Place | None:
     """The queue depth of a test, None where its load names none."""
     load = testnames.parts(test)[1]
-    for name in _DEPTHS:
+    for name in loads.DEPTHS:
         number, rest = loads.split(load, name)
         if number is not None:
             return number, rest
@@ -69,7 +69,7 @@ def _works(scored: ScoredTests) -> list[str]:
 class QueueDepth(PictureKind):
     slug = "queue"
     label = "Queue depth"
-    words = "What more outstanding I/O brings, and what it costs: throughput above latency."
+    words = "What a deeper queue brings, and what it costs: throughput above latency."
     needs = Need(
         _works,
         "No test of this comparison has a rate and a mean latency at two queue depths, as fio "
@@ -131,9 +131,9 @@ class QueueDepth(PictureKind):
         if not drawn:
             return Picture(None, notes=["No contender has numbers at several queue depths."])
         title = f"{self.label_of(self.test)} over queue depth"
-        figure = panels.stacked(drawn, "outstanding I/O", title, among=every, scale=self.spec.scale)
+        figure = panels.stacked(drawn, loads.QUEUE_DEPTH, title, among=every, scale=self.spec.scale)
         columns = [
-            *(Column("Contender"), Column("Test"), Column("Outstanding I/O", COUNT)),
+            *(Column("Contender"), Column("Test"), load_column("iodepth")),
             *(Column("Value", VALUE), Column("Unit"), *interval_columns("")),
         ]
         more = len(every) - len(chosen)
