@@ -323,7 +323,7 @@ def test_a_finished_run_shows_scores_measurements_commands_and_output(client, ru
     assert '<span title="1234.5 KB/s">1.21</span>' in page
     assert ">7,407<" in page  # overall: the sum of six
     assert 'raw output" href="' in page
-    assert '><span title="1234.5 KB/s">1,234</span></a>' in page
+    assert '><span title="1234.5 KB/s">1,235</span></a>' in page
     assert "mkfs.ext4 &#x27;a b&#x27;" in page
     assert 'id="matrix-0-data"' in page
     assert page.count("data-figure=") == 6
