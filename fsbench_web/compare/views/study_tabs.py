@@ -12,13 +12,12 @@ from fsbench_web.compare.drawings.speedup import speedup
 from fsbench_web.compare.selection.folds import Entry, FoldedEntry
 from fsbench_web.compare.selection.spec import RANGES, WORK_PARAMETERS
 from fsbench_web.compare.tables.answer import (
-    TestLine,
     answer,
     caveats_of,
     headline_tables,
-    line_against,
     why_unanswered,
 )
+from fsbench_web.compare.tables.lines_of_tests import TestLine, line_against
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 

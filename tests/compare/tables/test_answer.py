@@ -9,9 +9,9 @@ from fsbench_web.compare.tables.answer import (
     answer,
     caveats_of,
     headline_tables,
-    line_against,
     why_unanswered,
 )
+from fsbench_web.compare.tables.lines_of_tests import line_against
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.tables.verdicts.significance import with_verdicts

@@ -18,7 +18,8 @@ from fsbench_web.compare.drawings.shapes import Rect
 from fsbench_web.compare.pictures.sections import charts
 from fsbench_web.compare.slides.sentence import sentence as slide_sentence
 from fsbench_web.compare.tables import findings
-from fsbench_web.compare.tables.answer import answer, line_against
+from fsbench_web.compare.tables.answer import answer
+from fsbench_web.compare.tables.lines_of_tests import line_against
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import reasons, uncertainty
 from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts
