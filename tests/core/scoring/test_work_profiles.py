@@ -124,6 +124,13 @@ def test_what_has_no_logarithm_has_no_score(value):
         combined(MIXED, values(100, value, 1), LOWER)
 
 
+def test_a_zero_counts_in_a_repeat_that_lacks_another_cell_too():
+    some = values(100, 200, 1)
+    some[LARGE]["2"] = 0.0
+    with pytest.raises(ScoreUnavailable, match="is 0, of which there is no ratio"):
+        combined(MIXED, some, LOWER)
+
+
 def test_rates_and_times_are_no_amount_of_work():
     with pytest.raises(ScoreUnavailable, match="rates and times"):
         combined(replace(MIXED, together=WORK), values(1, 1, 1), LOWER)

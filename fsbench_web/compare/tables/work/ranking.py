@@ -228,14 +228,23 @@ def _rank_profile(
 
 
 def _common_measures(entries: Iterable[Entry], profile: Profile) -> dict[str, Measure]:
-    """What each test is measured in by most: of several dimensions none can be compared."""
-    seen: dict[str, Counter[Measure]] = defaultdict(Counter)
+    """What each test is measured in by most: of several dimensions none can be compared, but units
+    of one dimension are, so that it is dimensions that are counted.
+    """
+    seen: dict[str, list[Measure]] = defaultdict(list)
     for entry in entries:
         for test in profile.tests:
             measure = entry.measure(test)
             if measure is not None:
-                seen[test][measure] += 1
-    return {test: counts.most_common(1)[0][0] for test, counts in seen.items()}
+                seen[test].append(measure)
+    return {test: _most_common(measures) for test, measures in seen.items()}
+
+
+def _most_common(measures: Sequence[Measure]) -> Measure:
+    """The unit that most print, of the dimension that most are of."""
+    [(dimension, _)] = Counter(measure.dimension for measure in measures).most_common(1)
+    of_dimension = Counter(measure for measure in measures if measure.dimension == dimension)
+    return of_dimension.most_common(1)[0][0]
 
 
 def _refuse_units(entry: Entry, measures: Mapping[str, Measure], profile: Profile) -> None:

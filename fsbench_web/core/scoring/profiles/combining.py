@@ -58,6 +58,9 @@ def combined(profile: Profile, values: Values, lower_is_better: Mapping[str, boo
     missing = [demand for demand in profile.demands if not values.get(demand)]
     if missing:
         raise ScoreUnavailable(f"{len(missing)} of {len(profile.demands)} cells were not measured")
+    for demand in profile.demands:
+        for value in values[demand].values():
+            _refuse_no_speed(demand, value)  # Also of a repeat that lacks another cell.
     repeats = set.intersection(*(set(values[demand]) for demand in profile.demands))
     means = {demand: mean(list(values[demand].values())) for demand in profile.demands}
     order = dict.fromkeys(repeat for by_repeat in values.values() for repeat in by_repeat)
@@ -78,8 +81,7 @@ def level_of(
     ScoreUnavailable.
     """
     for demand, value in values.items():
-        if not isfinite(value) or value <= 0:
-            raise ScoreUnavailable(f"{demand.words} is {value:g}, of which there is no ratio")
+        _refuse_no_speed(demand, value)
     shares = profile.shares
     if profile.together == RATIO:
         return exp(
@@ -94,6 +96,11 @@ def level_of(
     if lower == {True}:
         return fsum(share * values[demand] for demand, share in shares.items())
     return 1 / fsum(share / values[demand] for demand, share in shares.items())
+
+
+def _refuse_no_speed(demand: RequiredCell, value: float) -> None:
+    if not isfinite(value) or value <= 0:
+        raise ScoreUnavailable(f"{demand.words} is {value:g}, of which there is no ratio")
 
 
 Source = TypeVar("Source", bound=Hashable)
