@@ -19,7 +19,10 @@ _EVENT = re.compile(r"\s*\d{1,4},\d{1,7}\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+[A-Za-z]
 _SUMMARY = re.compile(
     r"\s*(CPU\d+ \(|Total \(|Events \(|Throughput \(|Skips:|(Reads?|Writes?|IO|PC|Timer) )"
 )
+_OTHER = re.compile(r"\s*(Input file .* added|\.\.\.)?\s*")
+"""What blkparse prints first, of each processor's file; and lines that somebody left out."""
 _ACTIONS = "DQC"
+_MOST = 10**18
 _BIOSNOOP = re.compile(r"\s*TIME\(s\)\s+COMM\s+PID\s+DISK\s+T\s+SECTOR\s+BYTES\b")
 
 
@@ -43,7 +46,7 @@ def read_blkparse(lines: Iterable[str]) -> ObservedWorkload:
         if match is None:
             if _SUMMARY.match(line):
                 is_over = True
-            elif line.strip() and not (is_over or _EVENT.match(line) or line.strip() == "..."):
+            elif not (is_over or _EVENT.match(line) or _OTHER.fullmatch(line)):
                 raise TraceError(number, "it is no event of blkparse's default format.")
             continue
         action, rwbs = match["action"], match["rwbs"]
@@ -87,8 +90,11 @@ def read_biosnoop(lines: Iterable[str]) -> ObservedWorkload:
         try:
             sector, octets = int(row["SECTOR"]), int(row["BYTES"])
             seconds = float(row.get("LAT(ms)", "0")) / 1000
+            is_possible = abs(sector) < _MOST and abs(octets) < _MOST and 0 <= seconds < _MOST
         except ValueError:
-            raise TraceError(number, "sector, bytes or latency is no number.") from None
+            is_possible = False
+        if not is_possible:
+            raise TraceError(number, "sector, bytes or latency is no number.")
         if row["T"] not in ("R", "W"):
             observed.skipped["requests that are neither read nor write"] += 1
             continue

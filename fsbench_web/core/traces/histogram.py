@@ -55,8 +55,8 @@ def _row(observed: ObservedWorkload, number: int, columns: list[str], cells: lis
     key = (size, operation)
     observed.file(key, number).size = size
     place = (key, operation, max(1, 1 << (max(1, -(-block // 1024)) - 1).bit_length()))
-    observed.operations[place] += round(count)
-    observed.octets[place] += round(count * block)
+    observed.operations[place] += count
+    observed.octets[place] += count * block
 
 
 def _size(number: int, text: str) -> int:

@@ -43,16 +43,17 @@ class ObservedWorkload:
     """Counts of what was seen. ``tool`` names the format; ``skipped`` says what was not counted,
     by reason.
 
-    ``has_times``: each access says how long it took. ``is_device``: accesses are of a device, so
-    that the sizes of files are not known and nothing came from the page cache.
+    Counts are shares where a histogram says shares. ``has_times``: each access says how long it
+    took. ``is_device``: accesses are of a device, so that the sizes of files are not known and
+    nothing came from the page cache.
     """
 
     tool: str
     has_times: bool = False
     is_device: bool = False
     files: dict[Hashable, File] = field(default_factory=dict)
-    operations: Counter[_Key] = field(default_factory=Counter)
-    octets: Counter[_Key] = field(default_factory=Counter)
+    operations: dict[_Key, float] = field(default_factory=lambda: defaultdict(int))
+    octets: dict[_Key, float] = field(default_factory=lambda: defaultdict(int))
     seconds: dict[_Key, float] = field(default_factory=lambda: defaultdict(float))
     skipped: Counter[str] = field(default_factory=Counter)
 
@@ -92,8 +93,8 @@ class ObservedWorkload:
         self.seconds[place] += seconds
 
     @property
-    def count(self) -> int:
-        return self.operations.total()
+    def count(self) -> float:
+        return sum(self.operations.values())
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def parts_of(
         if weight > 0
     )
     notes = [
-        f"{observed.tool}: {observed.count:,} reads and writes of {len(observed.files):,} "
+        f"{observed.tool}: {observed.count:,.12g} reads and writes of {len(observed.files):,} "
         f"{'places' if observed.is_device else 'files'}, weighed by {by}."
     ]
     if rest:

@@ -49,7 +49,7 @@ def observed(data: bytes) -> ObservedWorkload:
 
 
 def _lines(data: bytes) -> Iterator[str]:
-    text = data.decode("utf-8", "replace")
+    text = data.decode("utf-8-sig", "replace")
     for number, line in enumerate(text.split("\n"), start=1):
         if number > MOST_LINES:
             raise TraceError(number, f"a trace has {MOST_LINES:,} lines at most: cut it.")

@@ -17,10 +17,16 @@ _HEAD = (
 )
 _CALL = re.compile(_HEAD + r"(?P<call>[a-z_0-9]+)\((?P<rest>.*)$")
 _RESUMED = re.compile(_HEAD + r"<\.\.\. (?P<call>[a-z_0-9]+) resumed>(?P<rest>.*)$")
-_RESULT = re.compile(r"(-?\d+)(?:<[^>]*>)?[^<]*(?:<(\d+\.\d+)>)?\s*$")
-_FD = re.compile(r"(\d+)(?:<[^>]*>)?")
-_SIZE = re.compile(r"st_mode=(S_IF[A-Z]+).*?st_size=(\d+)")
-_OFFSET = re.compile(r", (\d+)(?:, [A-Z0-9_|]+)?$")
+_EXIT = re.compile(_HEAD + r"\+\+\+ (?:exited|killed)\b")
+_ATTACHED = re.compile(r"strace: Process (\d+) attached")
+_RESULT = re.compile(
+    r"(-?\d{1,18})(?!\d)(?:<(?P<path>[^>]*)>)?[^<]*(?:<(?P<seconds>\d{1,12}\.\d{1,12})>)?\s*$"
+)
+_FD = re.compile(r"(\d{1,9})(?:<[^>]*>)?")
+_SIZE = re.compile(r"st_mode=(S_IF[A-Z]+).*?st_size=(\d{1,18})(?!\d)")
+_OFFSET = re.compile(r", (\d{1,18})$")
+_OFFSET_AND_FLAGS = re.compile(r", (\d{1,18}), [^,]+$")
+"""preadv2(2) and pwritev2(2) have flags behind the offset, and no other call has anything."""
 _UNFINISHED = " <unfinished ...>"
 _READS = frozenset(("read", "readv", "pread64", "preadv", "preadv2", "pread"))
 _WRITES = frozenset(("write", "writev", "pwrite64", "pwritev", "pwritev2", "pwrite"))
@@ -29,19 +35,28 @@ _SYNCS = frozenset(("fsync", "fdatasync"))
 _FORKS = frozenset(("clone", "clone3", "fork", "vfork"))
 _COPIES = frozenset(("dup", "dup2", "dup3"))
 _STATS = frozenset(("fstat", "newfstatat"))
-_CALLS = _READS | _WRITES | _OPENS | _SYNCS | _FORKS | _COPIES | _STATS | {"close", "lseek"}
+_OTHERS = frozenset(("close", "lseek", "fcntl"))
+_CALLS = _READS | _WRITES | _OPENS | _SYNCS | _FORKS | _COPIES | _STATS | _OTHERS
 _TAIL = 600
 """Letters at the end of a call in which its numbers stand: what was read may be long."""
 _NO_FILES = ("/proc/", "/sys/", "/dev/")
-_NAME = re.compile(r'^(?:AT_FDCWD(?:<[^>]*>)?, |\d+(?:<[^>]*>)?, )?"(?P<name>(?:[^"\\]|\\.)*)"')
+_NAME = re.compile(
+    r'^(?:AT_FDCWD(?:<[^>]*>)?, |(?P<folder>\d{1,9})(?:<[^>]*>)?, )?"(?P<name>(?:[^"\\]|\\.)*)"'
+)
 
 
 @dataclass
 class _Open:
-    """An open file: the key of the file, and where the next read or write begins."""
+    """An open file: the key of the file, and where the next read or write begins. Of a folder it
+    is kept for the names that are told from there.
+    """
 
     key: int
     place: int = 0
+    is_folder: bool = False
+
+
+_Table = dict[int, _Open]
 
 
 def recognises(head: list[str]) -> bool:
@@ -53,56 +68,162 @@ def recognises(head: list[str]) -> bool:
     return count >= 1
 
 
+class Processes:
+    """Whose line it is, and what that process has open.
+
+    Without -o strace names no process where there is one alone: the first is named once there is
+    a second, and the last loses its name when the others have ended. What a fork or a new thread
+    does may stand before the call that made it returns, and then inherits from whoever is in one.
+    ``unnamed`` is whose lines without a name are once the first was named.
+    """
+
+    def __init__(self) -> None:
+        self.tables: dict[str, _Table] = {}
+        self.numbers: dict[str, int] = {}
+        self.is_over: set[str] = set()
+        self.forking: dict[str, bool] = {}
+        self.unnamed = ""
+
+    def table(self, pid: str, *, returns_from_fork: bool = False) -> _Table:
+        """What ``pid`` ("" where the line has none) has open."""
+        pid = self._known(pid)
+        if pid not in self.tables:
+            if pid and self.forking and not (returns_from_fork and "" in self.tables):
+                self._inherit(pid, *self._oldest_fork())
+            elif pid and "" in self.tables:
+                self._name_the_first(pid)
+            else:
+                self._start(pid, {})
+        return self.tables[pid]
+
+    def attached(self, pid: str) -> None:
+        """strace says that it follows ``pid`` from here on."""
+        if pid not in self.tables and self.forking:
+            self._inherit(pid, *self._oldest_fork())
+        elif pid not in self.tables:
+            self._start(pid, {})
+            self.unnamed = self.unnamed or pid
+
+    def number(self, pid: str) -> int:
+        """Of the thread, the same by whatever name."""
+        return self.numbers[self._known(pid)]
+
+    def ended(self, pid: str) -> None:
+        self.table(pid)
+        self.is_over.add(self._known(pid))
+
+    def forks(self, pid: str, *, shares: bool) -> None:
+        """It is in a call that makes another."""
+        self.forking[self._known(pid)] = shares
+
+    def forked(self, pid: str, child: int, *, shares: bool, was_interrupted: bool) -> None:
+        """The call returned: ``child``, which may have run and ended where the call was
+        interrupted; else what had its number before is another. Below 1 there is none.
+        """
+        pid = self._known(pid)
+        self.forking.pop(pid, None)
+        name = str(child)
+        is_new = name not in self.tables or (name in self.is_over and not was_interrupted)
+        if child > 0 and is_new:
+            self._inherit(name, pid, shares)
+
+    def _known(self, pid: str) -> str:
+        if pid or "" in self.tables:
+            return pid
+        if self.unnamed in self.is_over:
+            left = [name for name in self.tables if name not in self.is_over]
+            self.unnamed = left[0] if len(left) == 1 else ""
+        return self.unnamed
+
+    def _oldest_fork(self) -> tuple[str, bool]:
+        parent = next(iter(self.forking))
+        return parent, self.forking.pop(parent)
+
+    def _inherit(self, pid: str, parent: str, shares: bool) -> None:
+        table = self.tables[parent]
+        self._start(pid, table if shares else dict(table))
+
+    def _name_the_first(self, pid: str) -> None:
+        self.tables[pid] = self.tables.pop("")
+        self.numbers[pid] = self.numbers.pop("")
+        self.unnamed = pid
+        if "" in self.forking:
+            self.forking[pid] = self.forking.pop("")
+
+    def _start(self, pid: str, table: _Table) -> None:
+        self.tables[pid] = table
+        self.numbers[pid] = len(self.numbers) + 1
+        self.is_over.discard(pid)
+
+
 class _Reader:
     def __init__(self) -> None:
         self.found = ObservedWorkload("strace")
-        self.tables: dict[str, dict[int, _Open]] = {}
-        self.keys: dict[str, int] = {}
-        self.unfinished: dict[tuple[str, str], str] = {}
+        self.processes = Processes()
+        self.keys: dict[tuple[int | None, str], int] = {}
+        self.unfinished: dict[tuple[int, str], str] = {}
         self.timed = 0
 
     def line(self, number: int, line: str) -> None:
+        if attached := _ATTACHED.search(line):
+            # It cuts the call in the middle of which it is told.
+            line = line[: attached.start()].rstrip() + _UNFINISHED
         resumed = _RESUMED.match(line)
-        match = resumed or _CALL.match(line)
-        if match is None or match["call"] not in _CALLS:
-            return
-        pid, call, rest = match["pid1"] or match["pid2"] or "", match["call"], match["rest"]
-        if resumed:
-            before = self.unfinished.pop((pid, call), None)
+        if match := resumed or _CALL.match(line):
+            if match["call"] in _CALLS:
+                self.match(number, match, is_resumed=resumed is not None)
+        elif match := _EXIT.match(line):
+            self.processes.ended(_pid(match))
+        if attached:
+            self.processes.attached(attached[1])
+
+    def match(self, number: int, match: re.Match[str], *, is_resumed: bool) -> None:
+        pid, call, rest = _pid(match), match["call"], match["rest"]
+        table = self.processes.table(pid, returns_from_fork=is_resumed and call in _FORKS)
+        thread = self.processes.number(pid)
+        if is_resumed:
+            before = self.unfinished.pop((thread, call), None)
             if before is None:
                 self.found.skipped["calls that began before the trace"] += 1
                 return
             rest = before + rest
         elif rest.endswith(_UNFINISHED):
-            self.unfinished[pid, call] = rest.removesuffix(_UNFINISHED)
+            rest = rest.removesuffix(_UNFINISHED)
+            self.unfinished[thread, call] = rest
+            if call in _FORKS:
+                self.processes.forks(pid, shares="CLONE_FILES" in rest)
             return
         arguments, _, tail = rest.rpartition(" = ")
         result = _RESULT.match(tail)
+        if call in _FORKS:
+            child = int(result[1]) if result else -1
+            shares = "CLONE_FILES" in arguments
+            self.processes.forked(pid, child, shares=shares, was_interrupted=is_resumed)
+            return
         if result is None or int(result[1]) < 0:
             return
-        self.timed += result[2] is not None
+        self.timed += result["seconds"] is not None
         arguments = arguments.rstrip().removesuffix(")")
-        self.call(number, pid, call, arguments, int(result[1]), float(result[2] or 0))
+        self.call(number, table, call, arguments, result)
 
     def call(
-        self, number: int, pid: str, call: str, arguments: str, result: int, seconds: float
+        self, number: int, table: _Table, call: str, arguments: str, result: re.Match[str]
     ) -> None:
-        table = self.tables.setdefault(pid, {})
-        if call in _FORKS:
-            shares = "CLONE_FILES" in arguments
-            if result:
-                self.tables.setdefault(str(result), table if shares else dict(table))
-        elif call in _OPENS:
-            self.open(number, table, arguments, result)
+        value = int(result[1])
+        if call in _OPENS:
+            self.open(number, table, arguments, value, result["path"])
         elif call == "close":
             table.pop(_fd(arguments), None)
-        elif call in _COPIES:
+        elif call in _COPIES or (call == "fcntl" and ", F_DUPFD" in arguments):
             duplicate = table.get(_fd(arguments))
-            table.pop(result, None)
+            table.pop(value, None)
             if duplicate is not None:
-                table[result] = duplicate
-        elif (file := table.get(_fd(arguments))) is not None:
-            self.of_file(number, file, call, arguments, result, seconds)
+                table[value] = duplicate
+        elif call == "fcntl":
+            return
+        elif (file := table.get(_fd(arguments))) is not None and not file.is_folder:
+            seconds = float(result["seconds"] or 0)
+            self.of_file(number, file, call, arguments, value, seconds)
         elif call in _READS or call in _WRITES:
             text = "reads and writes of sockets, pipes, devices and files opened before"
             self.found.skipped[text] += 1
@@ -130,7 +251,8 @@ class _Reader:
     ) -> None:
         offset = file.place
         if call.startswith(("pread", "pwrite")):
-            match = _OFFSET.search(arguments[-_TAIL:])
+            has_flags = call.endswith("v2")
+            match = (_OFFSET_AND_FLAGS if has_flags else _OFFSET).search(arguments[-_TAIL:])
             if match is None:
                 self.found.skipped["calls whose offset cannot be read"] += 1
                 return
@@ -149,17 +271,31 @@ class _Reader:
             seconds=seconds,
         )
 
-    def open(self, number: int, table: dict[int, _Open], arguments: str, result: int) -> None:
+    def open(
+        self, number: int, table: _Table, arguments: str, result: int, path: str | None
+    ) -> None:
         name = _NAME.match(arguments)
         table.pop(result, None)
-        if name is None or name["name"].startswith(_NO_FILES) or "O_DIRECTORY" in arguments:
+        if name is None or (path or name["name"]).startswith(_NO_FILES):
             return
-        # The name is a number from here on: it is kept nowhere.
-        key = self.keys.setdefault(name["name"], len(self.keys))
+        # The name is a number from here on: it is kept nowhere. -y says all of it, and else it
+        # may be told from a folder that is open.
+        place = None
+        if path is None and name["folder"] and not name["name"].startswith("/"):
+            folder = table.get(int(name["folder"]))
+            place = folder.key if folder else -1 - int(name["folder"])
+        key = self.keys.setdefault((place, path or name["name"]), len(self.keys))
+        if "O_DIRECTORY" in arguments:
+            table[result] = _Open(key, is_folder=True)
+            return
         file = self.found.file(key, number)
         file.is_flushed |= "O_SYNC" in arguments or "O_DSYNC" in arguments
         file.is_direct |= "O_DIRECT" in arguments
         table[result] = _Open(key)
+
+
+def _pid(match: re.Match[str]) -> str:
+    return match["pid1"] or match["pid2"] or ""
 
 
 def _fd(arguments: str) -> int:
