@@ -24,7 +24,7 @@ OF_RUNS = (CONTENDED, DRIFTED, BUSY, SWAPPED)
 CACHED = "cached"
 UNCACHED = "uncached"
 
-RULES = 3
+RULES = 4
 """Grows when a rule changes, so that what was judged by an older one can be found and redone."""
 
 

@@ -141,8 +141,43 @@ def is_buffered(test: str, is_direct: bool) -> bool:
 
 
 def requests_direct_io(modes: Collection[object]) -> bool:
-    """Whether settings as IOzone prints them ask for direct I/O ("O_DIRECT feature enabled")."""
-    return any("DIRECT" in str(mode).upper() for mode in modes)
+    """Whether settings as tools print them ask for direct I/O: "O_DIRECT feature enabled" of
+    IOzone, "direct=1" of fio, "direct IO true" of elbencho. Of several jobs every one must.
+    """
+    return _says(_DIRECT, modes) is True
+
+
+def includes_flush(modes: Collection[object]) -> bool | None:
+    """Whether settings as tools print them have fsync or its like within the times: "Include fsync
+    in write timing" of IOzone, "fsync=8" and "sync=1" of fio. None where there are no settings, and
+    where some jobs of several do alone: of which tests it holds nobody says then.
+    """
+    return _says(_FLUSH, modes) if modes else None
+
+
+_DIRECT = re.compile(r"(?<![a-z])(?:use)?(?:o_?)?direct(?:[ _]?io)?(?![a-z])", re.IGNORECASE)
+"""Not GPUDirect, nor the directories that are counted."""
+_FLUSH = re.compile(
+    r"(?<!create_)fsync|fdatasync|flush|o_d?sync|(?<![a-z_])sync=(?:1|d?sync)\b", re.IGNORECASE
+)
+"""fio syncs the files that it lays out (create_fsync) before it measures anything."""
+_IS_OFF = re.compile(r"[=:\s](?:0|false|no|none|off|disabled)\s*$", re.IGNORECASE)
+_OF_JOB = re.compile(r"(?P<job>.+): (?P<setting>[a-z][a-z0-9_]*(?:=.*)?)")
+"""How a setting of one of fio's several jobs is written."""
+
+
+def _says(words: re.Pattern[str], modes: Collection[object]) -> bool | None:
+    """Whether the settings of every job say so; None where those of some do."""
+    jobs: dict[str, bool] = {}
+    for mode in map(str, modes):
+        of_job = _OF_JOB.fullmatch(mode)
+        job, setting = (of_job["job"], of_job["setting"]) if of_job else ("", mode)
+        said = words.search(setting) is not None and _IS_OFF.search(setting) is None
+        jobs[job] = jobs.get(job, False) or said
+    # What is said of no job is said of all.
+    if jobs.pop("", False):
+        return True
+    return None if len(set(jobs.values())) > 1 else any(jobs.values())
 
 
 def _measured(values: Numbers) -> Mask:

@@ -17,6 +17,7 @@ from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.cache_boundary import Boundary
 from fsbench_web.core.scoring.categories import Cell
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
+from fsbench_web.core.scoring.quality_cells import includes_flush
 from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.core.workloads import ParameterError
 from fsbench_web.core.workloads.registry import workload_types
@@ -30,7 +31,6 @@ MOST_READ = 1_500_000
 """Numbers of the wanted tests that are looked at for one page."""
 MOST_SERIES = 900
 _NO_CELL: Cell = (-1, -1)
-_FLUSHES = ("FSYNC", "FLUSH", "SYNC=1", "O_SYNC", "O_DSYNC")
 
 
 @dataclass(frozen=True)
@@ -208,10 +208,7 @@ def is_flushed(parameters: Mapping[str, Any]) -> bool | None:
     """Whether fsync is within the time of writes, by a workload's parameters; None: not known."""
     if "include_flush" in parameters:
         return bool(parameters["include_flush"])
-    modes = parameters.get("modes")
-    if not modes:
-        return None
-    return any(word in str(mode).upper() for mode in modes for word in _FLUSHES)
+    return includes_flush(parameters.get("modes") or ())
 
 
 def _only_reads(test: str) -> bool:

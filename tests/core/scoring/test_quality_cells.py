@@ -118,3 +118,52 @@ def test_other_tests_are_reached(test: str) -> None:
 def test_iozone_says_itself_that_it_was_asked_for_direct_io() -> None:
     assert cells.requests_direct_io(["O_DIRECT feature enabled"])
     assert not cells.requests_direct_io(["Include fsync in write timing"])
+
+
+@pytest.mark.parametrize(
+    ("modes", "is_direct"),
+    [
+        (["bs=4k", "direct=1"], True),
+        (["bs=4k", "direct"], True),
+        (["bs=4k", "direct=0"], False),
+        (["a: direct=1", "b: direct=1", "b: bs=4k"], True),
+        (["a: direct=1", "b: bs=4k"], False),
+        (["direct-0: bs=4k", "direct-1: bs=8k"], False),
+        (["direct IO true"], True),
+        (["direct IO 1"], True),
+        (["direct IO false"], False),
+        (["direct IO 0", "--sync"], False),
+        (["Extra file open flags: directio"], True),
+        (["GPUDirect 0", "fsync 0"], False),
+        (["8000 files/directories"], False),
+        (["useO_DIRECT 1"], True),
+        (["useO_DIRECT 0"], False),
+        ([], False),
+    ],
+)
+def test_direct_io_is_what_a_setting_says_and_not_that_it_is_named(modes, is_direct) -> None:
+    """As the samples of formats have them: fio, elbencho, sysbench, IOR, mdtest."""
+    assert cells.requests_direct_io(modes) is is_direct
+
+
+@pytest.mark.parametrize(
+    ("modes", "is_flushed"),
+    [
+        (["Include fsync in write timing"], True),
+        (["Include close in write timing"], False),
+        (["Sync method: INBAND FSYNC"], True),
+        (["Periodic FSYNC enabled, calling fsync() each 100 requests."], True),
+        (["fsync 0", "fsyncperwrite 0", "GPUDirect 0"], False),
+        (["fsync 0", "fsyncperwrite 1"], True),
+        *((["bs=4k", setting], True) for setting in ("fsync=8", "fdatasync=32", "end_fsync=1")),
+        *((["bs=4k", setting], True) for setting in ("sync=1", "sync=sync", "sync=dsync")),
+        *((["bs=4k", setting], False) for setting in ("fsync=0", "create_fsync=1", "sync=none")),
+        *((["bs=4k", setting], False) for setting in ("ioengine=sync", "ioengine=psync")),
+        (["with-fsync: bs=4k", "without: bs=4k"], False),
+        (["a: fsync=1", "b: fsync=8"], True),
+        (["a: fsync=1", "b: bs=4k"], None),
+        ([], None),
+    ],
+)
+def test_a_flush_is_what_a_setting_says_and_not_that_it_is_named(modes, is_flushed) -> None:
+    assert cells.includes_flush(modes) is is_flushed
