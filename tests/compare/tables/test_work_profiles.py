@@ -219,7 +219,7 @@ def test_a_range_of_one_operation_is_in_its_own_unit_and_of_several_a_table_each
 
 
 def test_who_prints_other_units_of_what_most_measured_is_ranked():
-    """Two of five print KB that nobody explained; the others are bytes, each in a unit of its own."""
+    """Two of five print KB that nobody explained; the others each another unit of bytes."""
     for filesystem, unit, speed in (
         *(("ext2", "KB/s", 1.0), ("ext3", "KB/s", 2.0)),
         *(("ext4", "KiB/s", 2048.0), ("xfs", "MiB/s", 1.0), ("btrfs", "GiB/s", 1.0)),
@@ -230,9 +230,9 @@ def test_who_prints_other_units_of_what_most_measured_is_ranked():
     [table] = made.tables
     assert {row.contender: row.score for row in table.rows} == {"ext4": 2, "xfs": 1, "btrfs": 1024}
     assert table.unit == "MiB/s"
-    assert {of.contender: of.why for of in made.work[0].coverage if of.why} == {
-        name: "it was measured in KB/s, the others in KiB/s" for name in ("ext2", "ext3")
-    }
+    why = {coverage.contender: coverage.why for coverage in made.work[0].coverage if coverage.why}
+    reason = "it was measured in KB/s, the others in KiB/s"
+    assert why == {"ext2": reason, "ext3": reason}
 
 
 def test_what_a_paper_printed_has_no_cells_and_that_is_said():
