@@ -19,6 +19,8 @@ from math import fsum, isfinite
 WINDOW = 5
 MOST_RANGE_PERCENT = 20.0
 MOST_SLOPE_PERCENT = 10.0
+_ROUNDING = 1 + 1e-12
+"""What is just at a limit is within it: 1.8 to 2.2 around 2 is more than 20% by binary rounding."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,8 @@ class Window:
         return (
             self.range_percent is not None
             and self.slope_percent is not None
-            and self.range_percent <= MOST_RANGE_PERCENT
-            and self.slope_percent <= MOST_SLOPE_PERCENT
+            and self.range_percent <= MOST_RANGE_PERCENT * _ROUNDING
+            and self.slope_percent <= MOST_SLOPE_PERCENT * _ROUNDING
         )
 
 

@@ -27,6 +27,7 @@ def test_the_window_by_hand() -> None:
     ("samples", "start"),
     [
         ([100] * 5, 0),
+        ([2, 1.8, 2.2, 2, 2], 0),  # just 20%, and a little more by binary rounding
         ([10, 50, 90, 100, 101, 99, 100, 102], 2),
         ([100] * 10 + [50], None),  # it was steady, and is not in the end
         ([100, 100, 20, 100, 100, 100, 100, 100], 3),
