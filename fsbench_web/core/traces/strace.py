@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fsbench_web.core.traces.observed import ObservedWorkload
+from fsbench_web.core.traces.observed import ObservedWorkload, TraceError
 
 _HEAD = (
     r"(?:\[pid\s+(?P<pid1>\d+)\]\s+|(?P<pid2>\d+)\s+)?"
@@ -39,6 +39,8 @@ _OTHERS = frozenset(("close", "lseek", "fcntl"))
 _CALLS = _READS | _WRITES | _OPENS | _SYNCS | _FORKS | _COPIES | _STATS | _OTHERS
 _TAIL = 600
 """Letters at the end of a call in which its numbers stand: what was read may be long."""
+MOST_INHERITED = 5_000_000
+"""Each is kept: a file of many forks behind many opened files would take all memory."""
 _NO_FILES = ("/proc/", "/sys/", "/dev/")
 _NAME = re.compile(
     r'^(?:AT_FDCWD(?:<[^>]*>)?, |(?P<folder>\d{1,9})(?:<[^>]*>)?, )?"(?P<name>(?:[^"\\]|\\.)*)"'
@@ -83,6 +85,7 @@ class Processes:
         self.is_over: set[str] = set()
         self.forking: dict[str, bool] = {}
         self.unnamed = ""
+        self.inherited = 0
 
     def table(self, pid: str, *, returns_from_fork: bool = False) -> _Table:
         """What ``pid`` ("" where the line has none) has open."""
@@ -110,7 +113,9 @@ class Processes:
 
     def ended(self, pid: str) -> None:
         self.table(pid)
-        self.is_over.add(self._known(pid))
+        name = self._known(pid)
+        self.is_over.add(name)
+        self.tables[name] = {}  # Its own no more; whoever shares it keeps it.
 
     def forks(self, pid: str, *, shares: bool) -> None:
         """It is in a call that makes another."""
@@ -141,6 +146,13 @@ class Processes:
 
     def _inherit(self, pid: str, parent: str, shares: bool) -> None:
         table = self.tables[parent]
+        self.inherited += 0 if shares else len(table)
+        if self.inherited > MOST_INHERITED:
+            raise TraceError(
+                0,
+                f"Its processes inherit more than {MOST_INHERITED:,} open files of each other: "
+                "cut the trace.",
+            )
         self._start(pid, table if shares else dict(table))
 
     def _name_the_first(self, pid: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.core.traces import observed as limits
+from fsbench_web.core.traces import strace
 from fsbench_web.core.traces.observed import ReadParts, TraceError, parts_of, power_kb
 from fsbench_web.core.traces.reading import observed
 
@@ -136,6 +137,15 @@ def test_the_same_name_in_two_folders_is_two_files_of_strace():
     ]
     assert counts(*named) == {("read", 4, 4): 2}
     assert len(observed("\n".join(named).encode()).files) == 2
+
+
+def test_what_processes_of_strace_inherit_is_bounded(monkeypatch):
+    monkeypatch.setattr(strace, "MOST_INHERITED", 100)
+    lines = [f'1 openat(AT_FDCWD, "/f", O_RDONLY) = {fd}' for fd in range(3, 13)]
+    lines += ["1 " + READ, *(f"1 fork() = {pid}" for pid in range(2, 12))]
+    assert observed("\n".join(lines).encode()).count == 1
+    with pytest.raises(TraceError, match="inherit more than 100 open files of each other: cut"):
+        observed("\n".join([*lines, "1 fork() = 12"]).encode())
 
 
 def test_what_strace_read_is_kept_nowhere():
