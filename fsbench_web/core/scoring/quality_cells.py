@@ -149,10 +149,13 @@ def requests_direct_io(modes: Collection[object]) -> bool:
 
 def includes_flush(modes: Collection[object]) -> bool | None:
     """Whether settings as tools print them have fsync or its like within the times: "Include fsync
-    in write timing" of IOzone, "fsync=8" and "sync=1" of fio. None where there are no settings, and
-    where some jobs of several do alone: of which tests it holds nobody says then.
+    in write timing" of IOzone, "fsync=8" and "sync=1" of fio. None where nobody knows: without
+    settings, of fio's ordinary report, which names three of them and not this one, and where some
+    jobs of several do alone, because of which tests it holds nobody says then.
     """
-    return _says(_FLUSH, modes) if modes else None
+    if all(_OF_REPORT.fullmatch(str(mode)) for mode in modes):
+        return None
+    return _says(_FLUSH, modes)
 
 
 _DIRECT = re.compile(r"(?<![a-z])(?:use)?(?:o_?)?direct(?:[ _]?io)?(?![a-z])", re.IGNORECASE)
@@ -161,6 +164,7 @@ _FLUSH = re.compile(
     r"(?<!create_)fsync|fdatasync|flush|o_d?sync|(?<![a-z_])sync=(?:1|d?sync)\b", re.IGNORECASE
 )
 """fio syncs the files that it lays out (create_fsync) before it measures anything."""
+_OF_REPORT = re.compile(r"(?:.+: )?(?:rw|bs|ioengine)=.*")
 _IS_OFF = re.compile(r"[=:\s](?:0|false|no|none|off|disabled)\s*$", re.IGNORECASE)
 _OF_JOB = re.compile(r"(?P<job>.+): (?P<setting>[a-z][a-z0-9_]*(?:=.*)?)")
 """How a setting of one of fio's several jobs is written."""
