@@ -235,6 +235,17 @@ def test_who_prints_other_units_of_what_most_measured_is_ranked():
     assert why == {"ext2": reason, "ext3": reason}
 
 
+def test_of_the_nearest_those_stand_together_that_can_be_compared():
+    """900,000,000 KB/s that nobody explained are neither more nor less than 1 MiB/s and 500 KiB/s."""
+    speeds = (("ext2", "KB/s", 9e8), ("ext4", "KiB/s", 500.0), ("xfs", "MiB/s", 1.0))
+    for filesystem, unit, speed in speeds:
+        series = make(filesystem, "table", "")
+        finished(series, ParsedValue("random_write", 8, 1024, speed, unit, 1))
+    [answer] = comparison_of("operation=random_write&block=16k&file=1m").work
+    [near] = answer.nearest
+    assert [value.contender for value in near.values] == ["xfs", "ext4", "ext2"]
+
+
 def test_what_a_paper_printed_has_no_cells_and_that_is_said():
     make_score("jfs", 50, test="random_write", category="maximum")
     [answer] = comparison_of(RANGE).work

@@ -1,6 +1,6 @@
 """The measured cell nearest to those that were not, and who leads there."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import log2
@@ -76,6 +76,7 @@ def _cell_with_values(
     if wanted is None or wanted.record_kb is None or wanted.file_kb is None:
         return NearestCell(text, "", ())
     best: dict[str, tuple[float, NearestValue]] = {}
+    dimensions: dict[str, str] = {}
     for entry in entries:
         for source in entry.series:
             series = series_values.get(source.series_id)
@@ -88,7 +89,16 @@ def _cell_with_values(
             previous = best.get(entry.value.slug)
             if previous is None or rank > previous[0]:
                 best[entry.value.slug] = rank, _value(entry, value, measure, numbers)
-    ranked = sorted(best.values(), key=lambda pair: (-pair[0], pair[1].contender))
+                dimensions[entry.value.slug] = measure.dimension
+    # Between dimensions (KB that nobody explained, KiB) nobody knows who leads: each by itself,
+    # first that of most.
+    counts = Counter(dimensions.values())
+
+    def place(pair: tuple[float, NearestValue]) -> tuple[int, str, float, str]:
+        dimension = dimensions[pair[1].contender]
+        return -counts[dimension], dimension, -pair[0], pair[1].contender
+
+    ranked = sorted(best.values(), key=place)
     cell = f"{size_words(wanted.record_kb)} in files of {size_words(wanted.file_kb)}"
     return NearestCell(
         text, cell, tuple(value for _, value in ranked), wanted.record_kb, wanted.file_kb

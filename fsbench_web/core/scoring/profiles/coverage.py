@@ -50,7 +50,9 @@ class NearestValue:
 
 @dataclass(frozen=True)
 class NearestCell:
-    """The measured cell nearest to those of an operation that were not; ``values`` best first."""
+    """The measured cell nearest to those of an operation that were not; ``values`` best first, of
+    units that nobody can convert to each other each kind by itself.
+    """
 
     operation: str
     cell: str
