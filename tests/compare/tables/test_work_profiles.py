@@ -236,7 +236,7 @@ def test_who_prints_other_units_of_what_most_measured_is_ranked():
 
 
 def test_of_the_nearest_those_stand_together_that_can_be_compared():
-    """900,000,000 KB/s that nobody explained are neither more nor less than 1 MiB/s and 500 KiB/s."""
+    """KB/s that nobody explained are neither more nor less than MiB/s, however many."""
     speeds = (("ext2", "KB/s", 9e8), ("ext4", "KiB/s", 500.0), ("xfs", "MiB/s", 1.0))
     for filesystem, unit, speed in speeds:
         series = make(filesystem, "table", "")
