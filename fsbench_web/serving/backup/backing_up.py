@@ -5,13 +5,14 @@ import hashlib
 import io
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 from django.conf import settings
 from django.contrib.sessions.models import Session
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 
 from fsbench_web.catalog.models import Worker
@@ -76,17 +77,45 @@ def restore(folder: Path, *, overwrite: str, echo: Callable[[str], None]) -> Man
     echo(f"Restoring {backup.dump} of {backup.taken_at} ...")
     drained_at = clock.now()
     databases.load(folder / backup.dump, drained_at=drained_at, drained_by=BY)
-    try:
+    with _saying_that_it_was_replaced(echo):
         _make_fit(backup, drained_at, echo)
-    except DatabaseError as error:
-        raise BackupError(
-            f"The database does not take what follows: {error}. {_REPLACED}"
-        ) from None
-    _refuse_damaged_content(echo)
+        _refuse_damaged_content(echo)
     return backup
 
 
-_REPLACED = "The database was replaced all the same; all its workers are drained."
+@contextmanager
+def _saying_that_it_was_replaced(echo: Callable[[str], None]) -> Iterator[None]:
+    """Whatever goes wrong behind the loading, nobody takes what is there for what was there."""
+    said = "The database was replaced all the same; all its workers are drained."
+    again = (
+        "Not all of what follows was done (tables of this version, runs that were under way, "
+        "sessions). Put right what stopped it, then restore again, with --overwrite "
+        f"{_database_name()}."
+    )
+    try:
+        yield
+    except _DamagedContentError as error:
+        raise BackupError(
+            f"{error} {said} All else was done: restore an older backup, with --overwrite "
+            f"{_database_name()}, or go on without what is damaged."
+        ) from None
+    except DatabaseError as error:
+        raise BackupError(
+            f"The database does not take what follows: {error}. {said} {again}"
+        ) from None
+    except (BackupError, CommandError) as error:
+        raise BackupError(f"{error}\n{said} {again}") from None
+    except BaseException:
+        echo(f"{said} {again}")
+        raise
+
+
+class _DamagedContentError(BackupError):
+    """What the backup itself has is not what it was."""
+
+
+def _database_name() -> str:
+    return Path(str(connection.settings_dict["NAME"])).name
 
 
 def _make_fit(backup: Manifest, drained_at: datetime, echo: Callable[[str], None]) -> None:
@@ -96,9 +125,7 @@ def _make_fit(backup: Manifest, drained_at: datetime, echo: Callable[[str], None
         table for table in backup.counts if backup.counts[table] != counts.get(table, -1)
     )
     if differing:
-        raise BackupError(
-            f"What was restored is not what was backed up: {', '.join(differing)}. {_REPLACED}"
-        )
+        raise BackupError(f"What was restored is not what was backed up: {', '.join(differing)}.")
     echo("Bringing the tables to this version ...")
     with table_version.changing():
         call_command("migrate", interactive=False, verbosity=0)
@@ -112,14 +139,14 @@ def _refuse_damaged_content(echo: Callable[[str], None]) -> None:
     echo("Reading all raw output ...")
     damaged = damaged_artefacts()
     if damaged:
-        raise BackupError(
-            f"Raw output does not have its digest any more: artefacts {damaged}. {_REPLACED}"
+        raise _DamagedContentError(
+            f"Raw output does not have its digest any more: artefacts {damaged}."
         )
     echo("Reading all measurements ...")
     unreadable = measurements.unreadable()
     if unreadable:
-        raise BackupError(
-            f"Measurements cannot be read: {unreadable[0]} Of {len(unreadable)}. {_REPLACED}"
+        raise _DamagedContentError(
+            f"Measurements cannot be read: {unreadable[0]} Of {len(unreadable)}."
         )
 
 
@@ -141,7 +168,7 @@ def _refuse_to_overwrite(overwrite: str) -> None:
         raise BackupError(
             f"Somebody is connected to the database: {', '.join(users)}. Stop web and workers."
         )
-    name = Path(str(connection.settings_dict["NAME"])).name
+    name = _database_name()
     if not databases.is_empty() and overwrite != name:
         raise BackupError(
             f"The database {name} is not empty, and all in it would be lost. If that is meant: "
