@@ -11,6 +11,7 @@ from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.shared_disks import note_other_use
 from fsbench_web.catalog.workers.states import WorkerState
 from fsbench_web.imports.models import Import, ImportState
+from fsbench_web.operations.backups import Backups, read_backups
 from fsbench_web.operations.models import Chore
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import ACTIVE_STATES, END_STATES, Run, RunState
@@ -50,11 +51,12 @@ class Gauges:
     luns: list[LunGauges]
     imports_waiting: int
     chore_ages_s: dict[str, float]
+    backups: Backups
 
 
 def read_gauges() -> Gauges:
-    """Everything as it is now. Eight queries, or ten where LUNs have worldwide names, however much
-    there is.
+    """Everything as it is now. Ten queries, or twelve where LUNs have worldwide names, however
+    much there is.
     """
     now = clock.now()
     return Gauges(
@@ -68,6 +70,7 @@ def read_gauges() -> Gauges:
             for chore in Chore.objects.exclude(done_at=None)
             if chore.done_at is not None
         },
+        backups=read_backups(now),
     )
 
 

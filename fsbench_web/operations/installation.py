@@ -204,4 +204,5 @@ def _problems(installation: Installation) -> "list[str]":
         for chore in installation.chores
         if chore.problem
     )
+    problems.extend(installation.gauges.backups.problems)
     return problems

@@ -13,6 +13,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from fsbench_web.operations.backups import Backups
 from fsbench_web.operations.gauges import Gauges, read_gauges
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -129,3 +130,22 @@ def families(gauges: Gauges) -> Iterator[Metric]:
     for name, seconds in gauges.chore_ages_s.items():
         age.add_metric([name], seconds)
     yield age
+    yield from _of_backups(gauges.backups)
+
+
+def _of_backups(backups: Backups) -> Iterator[Metric]:
+    """What is not known is left out, as elsewhere."""
+    failed = GaugeMetricFamily(
+        "fsbench_backup_failed", "1 where the last backup failed or ended without a word, else 0."
+    )
+    failed.add_metric([], float(backups.failed is not None))
+    yield failed
+    age = GaugeMetricFamily(
+        "fsbench_backup_age_seconds", "Age of what is in the last backup that is whole."
+    )
+    size = GaugeMetricFamily("fsbench_backup_size_bytes", "Size of the last backup that is whole.")
+    if backups.age is not None:
+        age.add_metric([], backups.age.total_seconds())
+    if backups.whole and backups.whole.size_bytes is not None:
+        size.add_metric([], backups.whole.size_bytes)
+    yield from (age, size)

@@ -125,12 +125,14 @@ def _states() -> object:
 
     from fsbench_web.accounts.models import AuditEntry
     from fsbench_web.catalog.models import Worker
+    from fsbench_web.operations.models import Backup
     from fsbench_web.studies.models import Lease, Run
 
     of_runs = Run.objects.filter(series__study__slug="under-way").order_by("pk")
     return {
         "runs": {run.pk: [run.state, run.reason] for run in of_runs},
         "leases": Lease.objects.filter(run__isnull=False).count(),
+        "backups": Backup.objects.count(),
         "drained": list(Worker.objects.values_list("name", "drained_by")),
         "noted": AuditEntry.objects.filter(what="worker drained").count(),
         "sessions": Session.objects.count(),

@@ -13,6 +13,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,15 @@ from django.db import OperationalError
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from fsbench_web.operations import backups
 from fsbench_web.platform import clock
 from fsbench_web.serving.backup import backing_up, databases
 from fsbench_web.serving.backup.manifest import describe
 from tests.deploy.site import ROOT, Site
 
+MeasurementsDiffer = import_module(
+    "fsbench_web.studies.migrations.0021_drop_measurement_rows"
+).MeasurementsDiffer
 SAMPLE = ROOT / "tests/core/formats/samples/iozone-3.489-tests-0-1-2.txt"
 _numbers = count()
 
@@ -124,6 +129,9 @@ def test_what_was_backed_up_comes_back(
     assert states["drained"] == [["lab", "manage.py restore"]]
     assert states["noted"] == 1
     assert states["sessions"] == 0
+    # It has made none of its own.
+    assert states["backups"] == 0
+    assert backup.site.step("states")["backups"] == 1
 
     # What is there now is not lost without its name.
     assert "is not empty" in unnamed
@@ -135,6 +143,7 @@ def test_what_was_backed_up_comes_back(
     done = third.try_to("restore", str(tmp_path / "spoiled"))
     assert done.returncode == 1
     assert "Raw output does not have its digest" in done.stderr
+    assert "restore an older backup" in done.stderr
     assert "all its workers are drained" in done.stderr
     assert third.step("states")["drained"] == [["lab", "manage.py restore"]]
     other.manage("restore", str(backup.folder), "--overwrite", database)
@@ -436,6 +445,44 @@ def test_a_stack_whose_restore_failed_says_that_it_is_stopped(tmp_path: Path, fa
     assert ("are stopped" in done.stderr) == fails
 
 
+@pytest.mark.parametrize(
+    ("fails_at", "asked", "said"),
+    [
+        ("", ["made"], ""),
+        ("taking", ["failed"], ""),
+        ("noting", ["made"], "is whole, but the page of operations could not be told"),
+    ],
+)
+def test_a_backup_of_the_stack_is_noted_when_its_file_is_there(
+    tmp_path: Path, fails_at: str, asked: list[str], said: str
+) -> None:
+    (tmp_path / "compose").write_text(
+        f"""#!/bin/sh
+        case "$*" in
+            *--note*) echo "$9 $7" >>{tmp_path}/asked; [ "{fails_at}" != noting ];;
+            *) for place; do :; done; echo "$place" >{tmp_path}/place
+               echo tar; [ "{fails_at}" != taking ];;
+        esac
+        """
+    )
+    (tmp_path / "compose").chmod(0o755)
+    done = subprocess.run(
+        [str(ROOT / "deploy/backup"), "b.tar"],
+        cwd=tmp_path,
+        env=os.environ | {"COMPOSE": str(tmp_path / "compose")},
+        capture_output=True,
+        text=True,
+    )
+    is_there = fails_at != "taking"
+    assert (done.returncode == 0) == is_there
+    assert (tmp_path / "b.tar").exists() == is_there
+    assert not (tmp_path / "b.tar.part").exists()
+    place = (tmp_path / "place").read_text().strip()
+    assert place.endswith(f":{tmp_path}/b.tar")
+    assert (tmp_path / "asked").read_text().split("\n")[:-1] == [f"{asked[0]} {place}"]
+    assert said in done.stderr
+
+
 @on_one
 def test_a_disk_that_is_full_behind_the_loading_is_a_sentence(
     backup: BackedUpSite, refusal: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
@@ -450,6 +497,35 @@ def test_a_disk_that_is_full_behind_the_loading_is_a_sentence(
     message = refusal(backup.folder)
     assert "disk is full" in message
     assert "all its workers are drained" in message
+    assert "restore again, with --overwrite" in message
+
+
+@on_one
+@pytest.mark.parametrize("why", [MeasurementsDiffer("Runs [1] are not the same"), KeyError("x")])
+def test_whatever_ends_it_behind_the_loading_the_database_is_said_to_be_replaced(
+    backup: BackedUpSite,
+    refusal: Callable[[Path], str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    why: Exception,
+) -> None:
+    def fails(*names: object, **options: object) -> None:
+        raise why
+
+    monkeypatch.setattr(backing_up, "_refuse_to_overwrite", lambda overwrite: None)
+    monkeypatch.setattr(clock, "now", timezone.now)
+    monkeypatch.setattr(databases, "load", lambda file, **drained: None)
+    monkeypatch.setattr(databases, "counts", lambda: manifest_of(backup.folder)["counts"])
+    monkeypatch.setattr(backing_up, "call_command", fails)
+    if isinstance(why, CommandError):
+        said = refusal(backup.folder)
+        assert str(why) in said
+    else:
+        with pytest.raises(KeyError):
+            call_command("restore", str(backup.folder))
+        said = capsys.readouterr().out
+    assert "The database was replaced all the same; all its workers are drained." in said
+    assert "restore again, with --overwrite" in said
 
 
 @pytest.mark.parametrize("new_site", ["sqlite"], indirect=True)
@@ -463,7 +539,10 @@ def test_a_backup_for_which_there_is_no_room_is_refused_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_there_is_not_written_to(tmp_path: Path) -> None:
+def test_a_folder_that_is_there_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backups, "begin", lambda place: None)
     with pytest.raises(CommandError, match="is there already"):
         call_command("backup", str(tmp_path))
     assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ The tests use one stack, in this order.
 
 import http.client
 import json
+import socket
 import subprocess
 import threading
 import time
@@ -225,7 +226,14 @@ def test_the_stack_is_backed_up_and_brought_back(
     file = tmp_path / "backup.tar"
     before = admin.read("/deltas?study=stack")
     assert before["tables"]
-    script(the_stack, "backup", str(file))
+    # Named as whoever called it can open it; what is said of it is in the database by then.
+    assert f":{file}: " in script(the_stack, "backup", str(file))
+    noted = (
+        "from fsbench_web.operations.models import Backup as b; made = b.objects.get();"
+        "print(made.is_whole, made.place)"
+    )
+    ask = the_stack.inside("web", "python", "manage.py", "shell", "--no-imports", "-c", noted)
+    assert f"True {socket.gethostname()}:{file}" in the_stack.run(*ask)
     assert file.stat().st_mode & 0o777 == 0o600
     (later,) = submit(admin, study="Later")
     wait_for(the_stack, admin, later, "done")

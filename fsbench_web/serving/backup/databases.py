@@ -14,10 +14,11 @@ from typing import Any
 from django.db import connection, transaction
 
 from fsbench_web.catalog.workers import maintenance
+from fsbench_web.operations.models import Backup
 from fsbench_web.serving.backup.manifest import BackupError
 
 # Sessions are not worth keeping count of: they come and go, and end with another secret key.
-_NOT_COUNTED = ("django_session", "django_migrations")
+_NOT_COUNTED = ("django_session", "django_migrations", Backup._meta.db_table)
 
 
 def kind() -> str:
@@ -37,7 +38,9 @@ def dump(folder: Path) -> tuple[Path, dict[str, int], list[str]]:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         cursor.execute("SELECT pg_export_snapshot()")
         snapshot = str(cursor.fetchone()[0])
-        _tool("pg_dump", "--format=custom", f"--snapshot={snapshot}", f"--file={file}")
+        # A site that is made from it has made no backups of its own.
+        left_out = f"--exclude-table-data=public.{Backup._meta.db_table}"
+        _tool("pg_dump", "--format=custom", f"--snapshot={snapshot}", left_out, f"--file={file}")
         return file, counts(), migrations()
 
 
@@ -48,6 +51,8 @@ def _dump_sqlite(folder: Path) -> tuple[Path, dict[str, int], list[str]]:
         connection.connection.backup(copy)
         # One file, whatever the mode of the original: no log lies beside it.
         copy.execute("PRAGMA journal_mode=DELETE")
+        if Backup._meta.db_table in connection.introspection.table_names():
+            copy.execute(f"DELETE FROM {Backup._meta.db_table}")  # noqa: S608 - name of a table
     of_copy = {}
     with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as copy:
         for table in _counted_tables(connection.introspection.table_names()):
