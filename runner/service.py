@@ -159,7 +159,7 @@ def _recover_runs(host: Host, worker: Worker, removed: list[str]) -> None:
     # A LUN is free only when the last block of what was mounted is written back, also where that
     # ended by itself: with its lease another host may have the disk.
     host.wait_until_free(None if removed else leases.held_luns(worker))
-    finished = finish.finish_spooled(host.spool_folder)
+    finished = finish.finish_spooled(host.spool_folder, host.stopping.is_set)
     if finished:
         logger.warning("runs measured by an earlier worker and stored now: %s", finished)
     parts.abandon(host.name)

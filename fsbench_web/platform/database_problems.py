@@ -3,7 +3,7 @@
 import errno
 import sqlite3
 
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError, OperationalError
 
 from fsbench_web.platform import log_lines
 
@@ -19,6 +19,22 @@ def is_disk_full(exception: Exception) -> bool:
             return cause.errno in (errno.ENOSPC, errno.EDQUOT)
         case cause:
             return getattr(cause, "sqlstate", None) == "53100"
+
+
+def will_pass(exception: Exception) -> bool:
+    """Whether what was asked is not the cause: nobody answers, or the disk has no room. To ask
+    again helps once that is over, however long it takes.
+    """
+    if is_disk_full(exception) or isinstance(exception, InterfaceError):
+        return True
+    if not isinstance(exception, OperationalError) or isinstance(
+        exception.__cause__, sqlite3.Error
+    ):
+        return False
+    state = getattr(exception.__cause__, "sqlstate", None)
+    # PostgreSQL's classes 08 (connections) and 57P (it is stopped or starts); None: it was not
+    # reached, or went away.
+    return state is None or state.startswith(("08", "57P"))
 
 
 def sentences(error: Exception) -> str:

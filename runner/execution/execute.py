@@ -19,6 +19,7 @@ from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.workloads import Workload as BenchmarkWorkload
 from fsbench_web.core.workloads.base import TimedProgress
 from fsbench_web.platform import log_lines, table_version
+from fsbench_web.platform.database_problems import will_pass
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Run, RunState
 from fsbench_web.studies.runs import lifecycle, queue
@@ -148,12 +149,18 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
         spool.remove()
         logger.warning("run %s lost its lease and was stopped; nothing was written", run_id)
     except (OperationalError, InterfaceError):
-        logger.exception("run %s: its end cannot be written; it will count as lost", run_id)
+        kept = f"; what it measured is in {spool.path}, for when this worker starts again"
+        logger.exception(
+            "run %s: its end cannot be written; it counts as lost when its lease runs out%s",
+            *(run_id, kept if spool.is_complete else ""),
+        )
     return True
 
 
 def _carry_out(run: Run, host: Host, recorder: Recorder, spool: Spool) -> Ending:
-    """How the run ends, and what was measured. Raises LeaseLost and nothing else."""
+    """How the run ends, and what was measured. Raises LeaseLost, and the database's error where
+    all was measured, and else nothing.
+    """
     try:
         persist(lambda: lifecycle.advance(recorder.handle, RunState.PREPARING))
         plan, outcome = _erase_and_measure(run, host, recorder, spool)
@@ -172,6 +179,8 @@ def _carry_out(run: Run, host: Host, recorder: Recorder, spool: Spool) -> Ending
     except AgentMismatch as error:
         return Ending(RunState.FAILED, f"{error} {NOT_MEASURED}", Cause.WORKER_ERROR)
     except Exception as error:
+        if spool.is_complete and will_pass(error):
+            raise
         logger.exception("run %s broke off", run.pk)
         text = f"The worker broke off: {type(error).__name__}: {error}"
         return Ending(RunState.FAILED, text, Cause.WORKER_ERROR)

@@ -7,6 +7,7 @@ that ends the run as done, and only when every cell of the matrix was printed.
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -16,6 +17,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from fsbench_web.catalog.configurations.commands.preparation import PROBE_OUTPUT
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, UnreadableFile
 from fsbench_web.core.workloads.base import TimedProgress, Workload
+from fsbench_web.platform.database_problems import will_pass
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Run, RunState
@@ -37,6 +39,9 @@ from runner.plan import RunPlan
 logger = logging.getLogger("fsbench.worker")
 
 _Result = TypeVar("_Result")
+
+# The lease is prolonged in between, and what is back is found before others have looked at all.
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 2.0
 
 NOT_MEASURED = "Nothing of it enters a score."
 
@@ -67,8 +72,11 @@ def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
     """What the run was worth, and what each of its outputs says."""
     if not has_succeeded(outcome, recorder):
         return interrupted_ending(outcome, recorder)
-    persist(recorder.write)
-    persist(lambda: lifecycle.advance(recorder.handle, RunState.COLLECTING))
+    persist(recorder.write, measured=recorder)
+    persist(
+        lambda: lifecycle.advance(recorder.handle, RunState.COLLECTING),
+        measured=recorder,
+    )
     artefacts = recorder.artefacts()
     raw = {name: artefacts[name] for name in plan.outputs if name in artefacts}
     if len(raw) < len(set(plan.outputs)):
@@ -86,7 +94,8 @@ def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
         return _failed("Its output holds no value.")
     try:
         all_clients = persist(
-            lambda: client_results.collect_results(recorder.handle.run_id, plan, parsed)
+            lambda: client_results.collect_results(recorder.handle.run_id, plan, parsed),
+            measured=recorder,
         )
     except ClientsCannotContinue as error:
         return _failed(str(error), error.cause)
@@ -147,9 +156,10 @@ def _missing_values(workload: Workload, values: list[ParsedValue]) -> str:
 
 def end(recorder: Recorder, ending: Ending) -> None:
     """Write the end of the run, with as much of it as can be written. Raises LeaseLost."""
+    has_measured = ending.state == RunState.DONE
     try:
-        persist(lambda: _write_all(recorder, ending))
-        if ending.state == RunState.DONE:
+        persist(lambda: _write_all(recorder, ending), measured=recorder if has_measured else None)
+        if has_measured:
             _note_drift(recorder.handle.run_id)
         return
     except (LeaseLost, OperationalError, InterfaceError):
@@ -190,39 +200,56 @@ def _note_drift(run_id: int) -> None:
         logger.exception("run %s: the drift of its job cannot be written", run_id)
 
 
-def persist(ask: Callable[[], _Result]) -> _Result:
+def persist(ask: Callable[[], _Result], *, measured: Recorder | None = None) -> _Result:
     """Write or read, again and again while the database is away, as long as the lease may live.
 
-    Raises LeaseLost, and the database's error in the end.
+    Of a run that has ``measured`` all it was to, as long as its worker lives: nothing of it touches
+    its LUN any more, and its numbers are had again by measuring for hours alone. Raises LeaseLost,
+    and the database's error in the end.
     """
-    deadline = time.monotonic() + lifecycle.lease_duration().total_seconds()
+    lease_s = lifecycle.lease_duration().total_seconds()
+    deadline = time.monotonic() + lease_s
+    pause_s = FIRST_PAUSE_S
     while True:
         try:
             return ask()
         except (OperationalError, InterfaceError) as error:
             reconnect()
             logger.warning("the database does not answer: %s", error)
-            if time.monotonic() > deadline:
+            is_patient = (
+                measured is not None and will_pass(error) and not measured.is_worker_stopping()
+            )
+            if time.monotonic() > deadline and not is_patient:
                 raise
-            time.sleep(0.5)
+            if measured is not None:
+                with suppress(OperationalError, InterfaceError):
+                    lifecycle.heartbeat(measured.handle)
+                reconnect()
+            time.sleep(pause_s)
+            if is_patient:
+                pause_s = min(1.5 * pause_s, LONGEST_PAUSE_S, lease_s / 5)
 
 
-def finish_spooled(folder: Path) -> list[int]:
+def finish_spooled(folder: Path, is_stopping: Callable[[], bool]) -> list[int]:
     """End as done what a killed worker had measured but not written. Returns the runs.
 
     Call it before ``lifecycle.recover``, which ends as lost what this worker still holds. A run
-    whose lease ran out meanwhile stays lost: others may have acted on that.
+    whose lease ran out meanwhile stays lost: others may have acted on that. Raises the database's
+    error where it is away, or has no room: nothing is dropped for that.
     """
     finished = []
     for spooled in leftover_files(folder):
         try:
             if spooled.conditions is None:
                 _store_activity(spooled)
-            elif _finish(spooled):
+            elif _finish(spooled, is_stopping):
                 finished.append(spooled.handle.run_id)
         except LeaseLost:
             logger.warning("run %s had lost its lease; its output is dropped", spooled.path.name)
-        except Exception:
+        except Exception as error:
+            if will_pass(error):
+                logger.error("%s is kept until the database takes it: %s", spooled.path, error)
+                raise
             logger.exception("%s cannot be used; its run will count as lost", spooled.path)
         spooled.path.unlink(missing_ok=True)
     return finished
@@ -243,13 +270,13 @@ def _store_activity(spooled: Spooled) -> None:
         activity.store(run, recorder, {}, {})
 
 
-def _finish(spooled: Spooled) -> bool:
+def _finish(spooled: Spooled, is_stopping: Callable[[], bool]) -> bool:
     run = Run.objects.filter(pk=spooled.handle.run_id).first()
     # Before it was running nobody had written what it ran on.
     if run is None or run.state not in (RunState.RUNNING, RunState.COLLECTING):
         return False
     recorder = Recorder(
-        spooled.handle, TimedProgress(), lambda: False, conditions=spooled.conditions or {}
+        spooled.handle, TimedProgress(), is_stopping, conditions=spooled.conditions or {}
     )
     recorder.resume_running(len(run.commands))
     for message in spooled.messages:

@@ -23,6 +23,7 @@ from fsbench_web.core.activity.series import ActivityBuilder, Step
 from fsbench_web.core.numbers import size
 from fsbench_web.core.workloads.base import Progress
 from fsbench_web.platform import clock
+from fsbench_web.platform.database_problems import is_disk_full
 from fsbench_web.studies.models import RunState
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.runs.lifecycle import LeaseHandle
@@ -286,7 +287,18 @@ class Recorder:
         return False
 
     def write(self, now: float | None = None) -> None:
-        """Write everything that is new; nothing is forgotten before it is written."""
+        """Write everything that is new; nothing is forgotten before it is written. With ``now`` a
+        heartbeat too, when it is due: also where the database has no room for the rest.
+        """
+        try:
+            self._write_new()
+        except DatabaseError as error:
+            if is_disk_full(error):
+                self._beat_when_due(now)
+            raise
+        self._beat_when_due(now)
+
+    def _write_new(self) -> None:
         if self._benchmark_began is not None and not self._is_running:
             self.write_environment()
             lifecycle.advance(self.handle, RunState.RUNNING, "The benchmark began.")
@@ -299,6 +311,8 @@ class Recorder:
             count = len(self.commands)
             lifecycle.record_commands(self.handle, self.commands)
             self._commands_written = count
+
+    def _beat_when_due(self, now: float | None) -> None:
         if now is not None and now - self._last_heartbeat >= HEARTBEAT_EVERY_S:
             self.ask_now()
             self.on_heartbeat()
@@ -310,7 +324,13 @@ class Recorder:
         """
         # From before it is asked: the database prolongs the lease a little later than that.
         asked_at, prolonged_at = time.monotonic(), lease_clock()
-        is_cancelled = self._heartbeat(asked_at)
+        try:
+            is_cancelled = self._heartbeat(asked_at)
+        except DatabaseError as error:
+            if not is_disk_full(error):
+                raise
+            # The lease's own row fits into its place where the run's, with its progress, does not.
+            is_cancelled = lifecycle.heartbeat(self.handle)
         self._last_heartbeat, self._prolonged = asked_at, prolonged_at
         if is_cancelled and not self.stop_reason:
             self.stop_reason = "cancelled"

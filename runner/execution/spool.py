@@ -37,6 +37,7 @@ class Spool:
         self._handle = handle
         self._file: IO[str] | None = None
         self._lock = threading.Lock()
+        self.is_complete = False
 
     def begin(self, plan: RunPlan) -> None:
         """Open the file with what is known before the first message."""
@@ -55,6 +56,7 @@ class Spool:
     def complete(self, conditions: dict[str, Any]) -> None:
         """All is said and the benchmark's output is whole."""
         self._write({"conditions": conditions})
+        self.is_complete = self._file is not None
 
     def _write(self, entry: dict[str, Any]) -> None:
         with self._lock:

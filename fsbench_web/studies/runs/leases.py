@@ -268,6 +268,10 @@ class LeaseWatch:
         self._seen = seen
         return {key: one.stamp for key, one in seen.items() if one.over_at < asked_at}
 
+    def forget(self) -> None:
+        """Begin anew: the database took nothing from anybody, or did not answer."""
+        self._seen = {}
+
 
 def _unprolonged_s(left_s: float) -> float:
     """For how long a lease must be seen unchanged that had ``left_s`` by the database's clock."""

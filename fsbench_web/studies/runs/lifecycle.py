@@ -7,13 +7,13 @@ heartbeat) can write nothing more. Messages only nudge: losing or repeating one 
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from fsbench_web.accounts import audit
 from fsbench_web.catalog.models import Environment, Worker
@@ -313,8 +313,18 @@ def cancel(run_id: int, by: str) -> RunState:
 def reap_lost(watch: LeaseWatch) -> list[int]:
     """End as lost every active run whose lease is over for whoever watches (``LeaseWatch``), and
     free its LUN. Returns their ids.
+
+    Where the database does not answer, or takes nothing (its disk is full), nobody's heartbeat can
+    be seen: whoever holds a lease has one more life of it when that is over.
     """
-    over = watch.over()
+    try:
+        return _reap(watch.over())
+    except DatabaseError:
+        watch.forget()
+        raise
+
+
+def _reap(over: Mapping[int, leases.Stamp]) -> list[int]:
     if not over:
         return []
     lost = []

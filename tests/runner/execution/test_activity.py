@@ -129,7 +129,7 @@ def test_a_killed_worker_keeps_what_was_sampled_until_then(
     (spool,) = host.spool_folder.iterdir()
     with spool.open("a") as file:
         file.write('{"message": {"type": "sam')
-    assert finish.finish_spooled(host.spool_folder) == []
+    assert finish.finish_spooled(host.spool_folder, lambda: False) == []
     run_activity = records.of_run(run.pk)
     assert run_activity is not None
     assert (run_activity.is_whole, run_activity.samples) == (False, 2)

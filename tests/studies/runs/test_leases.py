@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -563,6 +563,23 @@ class TestAStepOfTheDatabasesClock:
         ticks[0] = float(settings.WORKER_SILENT_AFTER_S)
         assert lifecycle.reap_lost(watch) == []
         ticks[0] += 1
+        assert lifecycle.reap_lost(watch) == [run.pk]
+
+    def test_who_could_write_nothing_has_seen_no_silence(self, lab: Worker) -> None:
+        """The database was away, or its disk was full: nobody could send a heartbeat either."""
+        run = submitted(lab, "a")
+        claim(run, lab)
+        ticks = [0.0]
+        watch = leases.LeaseWatch(lambda: ticks[0])
+        assert lifecycle.reap_lost(watch) == []
+        ticks[0] = settings.WORKER_SILENT_AFTER_S + 1
+        with (
+            patch.object(leases, "runs_of", side_effect=OperationalError("full")),
+            pytest.raises(OperationalError),
+        ):
+            lifecycle.reap_lost(watch)
+        assert lifecycle.reap_lost(watch) == []
+        ticks[0] += settings.WORKER_SILENT_AFTER_S + 1
         assert lifecycle.reap_lost(watch) == [run.pk]
 
     def test_a_lease_lives_as_long_as_its_own_host_says(self, lab: Worker) -> None:
