@@ -6,7 +6,6 @@ times of the ID token, and that the user information is of the same person. No a
 here (accounts.people.identities).
 """
 
-import io
 import logging
 import secrets
 import time
@@ -21,14 +20,12 @@ from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.providers.oauth2.utils import generate_code_challenge
 from django.http import HttpRequest
 from django.urls import reverse
-from urllib3.exceptions import HTTPError
 
+from fsbench_web.accounts.openid_session import ProviderSession
 from fsbench_web.platform import plain_text
 from fsbench_web.platform.openid_settings import SUBJECT_LENGTH, SignOn, is_safe
 
 logger = logging.getLogger("fsbench.sign_in")
-LIMIT_S = 10
-MAX_BYTES = 1024 * 1024
 # Only what needs the provider's private key: "none" and secrets shared with us prove nothing.
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"]
 CLOCK_SKEW_S = 60
@@ -69,30 +66,6 @@ class Claims:
     email: str = ""
     names: tuple[str, ...] = ()  # what the person might be called here, best first
     groups: frozenset[str] = field(default_factory=frozenset)
-
-
-class _Session(requests.Session):
-    """Waits and reads so much and no more, and goes nowhere else than it is told."""
-
-    def request(self, method: Any, url: Any, *args: Any, **kwargs: Any) -> requests.Response:
-        if not is_safe(str(url)):
-            raise requests.RequestException(f"{url} is no https:// address")
-        kwargs |= {"timeout": LIMIT_S, "allow_redirects": False, "stream": True}
-        end, body = time.monotonic() + LIMIT_S, bytearray()
-        response = super().request(method, url, *args, **kwargs)
-        with response.raw as answer:
-            try:
-                while part := answer.read1(MAX_BYTES, decode_content=True):
-                    body += part
-                    if len(body) > MAX_BYTES:
-                        raise requests.RequestException(f"{url} has more than {MAX_BYTES} bytes")
-                    # Each wait has its limit, but one that drips could go on for ever.
-                    if time.monotonic() > end:
-                        raise requests.RequestException(f"{url} took more than {LIMIT_S} s")
-            except HTTPError as error:
-                raise requests.RequestException(f"{url} cannot be read: {error}") from None
-        response.raw = io.BytesIO(body)
-        return response
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):
@@ -276,7 +249,7 @@ def _exchange(
 def _asked(method: str, address: str, **kwargs: Any) -> tuple[int, dict[str, Any]]:
     """Status and JSON object of an answer; empty where an error has none. Raises Unreachable."""
     try:
-        with _Session() as session:
+        with ProviderSession() as session:
             response = session.request(method, address, **kwargs)
     except (requests.RequestException, ValueError) as error:
         raise Unreachable(f"{address}: {error}") from None

@@ -47,6 +47,7 @@ class Provider:
         self.ended: list[str] = []  # the subjects whose sessions were ended
         self.instead: dict[str, tuple[int, bytes]] = {}  # what an address answers, whatever is sent
         self.drips_every_s = 0.0  # between two bytes of a body
+        self.header = b""  # if there is any, it is sent with the same pauses before all others
 
     def metadata(self) -> Claims:
         return {
@@ -147,6 +148,8 @@ def provider() -> Iterator[Provider]:
         def answer(self, status: int, body: object, **headers: str) -> None:
             content = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(status)
+            self.flush_headers()
+            here.write(self.wfile, here.header)
             for name, value in {"Content-Type": "application/json", **headers}.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(content)))

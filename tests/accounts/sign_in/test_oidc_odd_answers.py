@@ -140,13 +140,28 @@ def test_who_begins_again_still_gets_to_the_page_that_was_wanted(
 def test_an_answer_that_drips_has_an_end(
     service: Provider, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fsbench_web.accounts.openid.LIMIT_S", 0.5)
+    monkeypatch.setattr("fsbench_web.accounts.openid_session.LIMIT_S", 0.5)
     content = json.dumps(service.metadata()) + " " * 2000
     service.instead["/.well-known/openid-configuration"] = (200, content.encode())
     service.drips_every_s = 0.05  # two minutes in all
     begun = time.monotonic()
     assert client.get(BEGIN).status_code == 502
     assert time.monotonic() - begun < 60
+
+
+def test_a_header_that_drips_has_an_end(
+    service: Provider,
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("fsbench_web.accounts.openid_session.LIMIT_S", 0.5)
+    service.header = b"X-Odd: " + b"a" * 2000 + b"\r\n"
+    service.drips_every_s = 0.05
+    begun = time.monotonic()
+    assert client.get(BEGIN).status_code == 502
+    assert time.monotonic() - begun < 60
+    assert "took more than 0.5 s" in caplog.text
 
 
 @pytest.mark.parametrize(("groups", "is_said"), [({}, True), ({"groups": []}, False)])

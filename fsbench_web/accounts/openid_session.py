@@ -1,0 +1,114 @@
+"""Requests to an OpenID provider: each has so long as a whole, so many bytes, and one way to go."""
+
+import io
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection
+from urllib3.exceptions import ConnectTimeoutError, HTTPError
+
+from fsbench_web.platform.openid_settings import is_safe
+
+LIMIT_S = 10
+MAX_BYTES = 1024 * 1024
+
+
+class ProviderSession(requests.Session):
+    """Waits and reads so much and no more, and goes nowhere else than it is told."""
+
+    def request(self, method: Any, url: Any, *args: Any, **kwargs: Any) -> requests.Response:
+        if not is_safe(str(url)):
+            raise requests.RequestException(f"{url} is no https:// address")
+        kwargs |= {"timeout": LIMIT_S, "allow_redirects": False, "stream": True}
+        with _Deadline(LIMIT_S) as deadline:
+            for prefix in ("https://", "http://"):
+                self.mount(prefix, _CutOff(deadline))
+            try:
+                response = super().request(method, url, *args, **kwargs)
+                with response.raw as answer:
+                    body = self._body(answer, str(url))
+            except (requests.RequestException, HTTPError) as error:
+                # Whoever is cut off says many things.
+                why = f"it took more than {LIMIT_S} s" if deadline.is_over else str(error)
+                raise requests.RequestException(why) from None
+            # What came of an answer before it was cut off is none.
+            if deadline.is_over:
+                raise requests.RequestException(f"it took more than {LIMIT_S} s")
+        response.raw = io.BytesIO(body)
+        return response
+
+    @staticmethod
+    def _body(answer: Any, url: str) -> bytes:
+        body = bytearray()
+        while part := answer.read1(MAX_BYTES, decode_content=True):
+            body += part
+            if len(body) > MAX_BYTES:
+                raise requests.RequestException(f"{url} has more than {MAX_BYTES} bytes")
+        return bytes(body)
+
+
+class _Deadline:
+    """Ends the connections that are begun within it under whoever waits, when its time is over.
+
+    Each wait of a socket has a limit of its own, so that a provider that drips, be it the lines of
+    its header, could go on for ever.
+    """
+
+    def __init__(self, limit_s: float) -> None:
+        self._end = time.monotonic() + limit_s
+        self._timer = threading.Timer(limit_s, self._cut)
+        self._timer.daemon = True
+        self._connections: list[HTTPConnection] = []
+        self._sockets: list[socket.socket] = []
+
+    def __enter__(self) -> "_Deadline":
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() >= self._end
+
+    def _cut(self) -> None:
+        waiting = [connection.sock for connection in self._connections]
+        for one in (*waiting, *self._sockets):
+            with suppress(OSError):
+                if one is not None:
+                    one.shutdown(socket.SHUT_RDWR)
+
+    def connect(self, connection: HTTPConnection, connect: Callable[[], None]) -> None:
+        """``connect`` it. Raises urllib3's errors."""
+        self._connections.append(connection)
+        connect()
+        # Of an answer that goes on the connection itself forgets it.
+        self._sockets.append(connection.sock)
+        if self.is_over:  # it may not have been there yet to be cut off
+            raise ConnectTimeoutError(connection, "too late")
+
+
+class _CutOff(HTTPAdapter):
+    """Its connections have one deadline."""
+
+    def __init__(self, deadline: _Deadline) -> None:
+        self._deadline = deadline
+        super().__init__()
+
+    def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
+        pool = super().get_connection_with_tls_context(*args, **kwargs)
+        deadline = self._deadline
+
+        class Bounded(pool.ConnectionCls):  # type: ignore[misc, name-defined]
+            def connect(self) -> None:
+                deadline.connect(self, super().connect)
+
+        pool.ConnectionCls = Bounded
+        return pool
