@@ -9,6 +9,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from fsbench_web.platform import clock
+
 
 class Role(models.TextChoices):
     """Each may what the ones before it may (accounts.rights says what that is)."""
@@ -77,7 +79,7 @@ class LunGrant(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="lun_grants"
     )
     team = models.ForeignKey(Team, null=True, on_delete=models.CASCADE, related_name="lun_grants")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.CreatedAt()
 
     class Meta:
         ordering = ["id"]
@@ -161,7 +163,7 @@ class ApiToken(models.Model):
         default=False, db_default=False, help_text="People, teams, grants, the audit log"
     )
     expires_at = models.DateTimeField(null=True, help_text="null: it stays until it is revoked")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.CreatedAt()
     last_used_at = models.DateTimeField(null=True)
 
     class Meta:

@@ -8,6 +8,7 @@ from django.db.models import Q
 
 from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
+from fsbench_web.platform import clock
 from fsbench_web.studies.models import Series, Study
 
 
@@ -56,7 +57,7 @@ class Permalink(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.CreatedAt()
 
     class Meta:
         ordering = ["-id"]
@@ -87,7 +88,7 @@ class WorkProfile(models.Model):
     visibility = models.CharField(
         max_length=10, choices=Visibility, default=Visibility.PUBLIC, db_default=Visibility.PUBLIC
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.CreatedAt()
 
     class Meta:
         ordering = ["slug"]
@@ -113,7 +114,7 @@ class WorkProfileVersion(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.CreatedAt()
 
     class Meta:
         ordering = ["-number"]
@@ -174,7 +175,7 @@ class Watch(models.Model):
     )
     site = models.CharField(max_length=200, help_text="Begins the links of its messages")
     is_active = models.BooleanField(default=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.CreatedAt()
     checked_at = models.DateTimeField(null=True)
     seen = models.CharField(
         max_length=100, blank=True, help_text="The finished runs of the line when it was checked"
@@ -214,7 +215,7 @@ class WatchMessage(models.Model):
     )
     sentence = models.TextField()
     payload = models.JSONField(default=dict)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.CreatedAt()
 
     class Meta:
         ordering = ["-id"]

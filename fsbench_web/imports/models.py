@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 
 from fsbench_web.accounts.models import Team
+from fsbench_web.platform import clock
 from fsbench_web.studies.models import Artefact, Run, Study
 from fsbench_web.studies.visibility import Visible
 
@@ -42,7 +43,7 @@ class Import(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.CreatedAt()
 
     study_path = "study"
     objects = Visible()
@@ -124,7 +125,7 @@ class SavedMapping(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
     )
     team = models.ForeignKey(Team, null=True, on_delete=models.SET_NULL, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.CreatedAt()
 
     class Meta:
         ordering = ["name"]

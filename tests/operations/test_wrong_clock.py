@@ -17,6 +17,7 @@ from fsbench_web.imports.models import Import
 from fsbench_web.operations import chores
 from fsbench_web.operations.models import Chore
 from fsbench_web.platform import clock
+from fsbench_web.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 DAYS = timedelta(days=60)
@@ -51,6 +52,16 @@ def test_an_upload_of_this_minute_stays(put_clock_ahead: SetClock, admin_user: U
     put_clock_ahead()
     uploads.remove_expired()
     assert Import.objects.filter(pk=row.pk).exists()
+
+
+def test_an_upload_that_such_a_host_takes_is_of_this_minute(
+    put_clock_ahead: SetClock, admin_user: User
+) -> None:
+    """It stayed for two months, and its page said a day that has not come."""
+    put_clock_ahead()
+    row = Import.objects.create(target={}, created_by=admin_user)
+    assert row.created_at == clock.now()
+    assert Study.objects.create(slug="own", title="Own").created_at == clock.now()
 
 
 def test_audit_log_and_chores_have_the_time_of_all(put_clock_ahead: SetClock) -> None:

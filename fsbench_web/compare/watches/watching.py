@@ -33,6 +33,7 @@ from fsbench_web.compare.watches.rights import is_visible
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.changes import Change
 from fsbench_web.core.units import is_known
+from fsbench_web.platform import clock
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Series
 
 logger = logging.getLogger("fsbench.watches")
@@ -148,7 +149,7 @@ def run_maintenance(now: datetime | None = None) -> list[WatchMessage]:
     messages = check_all(now)
     deliveries.send_due(now)
     WatchMessage.objects.filter(
-        kind=WatchMessage.Kind.TEST, created_at__lt=(now or timezone.now()) - TESTS_KEPT
+        kind=WatchMessage.Kind.TEST, created_at__lt=(now or clock.now()) - TESTS_KEPT
     ).delete()
     return messages
 
@@ -263,7 +264,7 @@ def send_test(watch: Watch) -> WatchMessage:
         # Two that are asked for at once are looked at one after the other.
         User.objects.select_for_update(no_key=True).get(pk=watch.user_id)
         of_person = WatchMessage.objects.filter(watch__user=watch.user_id)
-        since = timezone.now() - TEST_EVERY
+        since = clock.now() - TEST_EVERY
         if of_person.filter(kind=WatchMessage.Kind.TEST, created_at__gt=since).exists():
             raise TestedLately(f"A test was sent a moment ago: wait {TEST_EVERY.seconds} seconds.")
         message = WatchMessage.objects.create(

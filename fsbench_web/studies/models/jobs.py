@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 
 from fsbench_web.catalog.models import Lun
+from fsbench_web.platform import clock
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN
 from fsbench_web.studies.models.studies import Study
 from fsbench_web.studies.visibility import Visible
@@ -53,7 +54,7 @@ class Job(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.CreatedAt()
 
     study_path = "study"
     objects = Visible()

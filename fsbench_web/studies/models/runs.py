@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from fsbench_web.catalog.models import Environment, Lun, Worker
+from fsbench_web.platform import clock
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models.jobs import Job, RepeatRule
 from fsbench_web.studies.models.probes import LunProbe
@@ -122,7 +123,7 @@ class Run(models.Model):
         on_delete=models.PROTECT,  # as of its job
         related_name="+",
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.CreatedAt()
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     measured_at = models.DateTimeField(
@@ -280,7 +281,7 @@ class Artefact(models.Model):
     sha256 = models.CharField(max_length=64)
     size_bytes = models.BigIntegerField(help_text="Before compression")
     content_gzip = models.BinaryField()
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.CreatedAt()
 
     study_path = "run__series__study"
     objects = Visible()

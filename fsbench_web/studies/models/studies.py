@@ -12,6 +12,7 @@ from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.formats.result import TOOLS_OF_TRIALS
+from fsbench_web.platform import clock
 from fsbench_web.studies.visibility import Visible
 
 
@@ -40,7 +41,7 @@ class Study(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.CreatedAt()
     team = models.ForeignKey(
         Team, null=True, blank=True, on_delete=models.PROTECT, related_name="studies"
     )
