@@ -204,7 +204,7 @@ def _print_as_json(
     )
 
 
-_PRINTED = ("test", "category", "unit", "contender", "score", "change_percent", "result")
+_PRINTED = ("test", "category", "unit", "contender", "score", "change_percent", "result", "flags")
 
 
 def _judged_rows(comparison: dict[str, Any], options: argparse.Namespace) -> list[dict[str, Any]]:

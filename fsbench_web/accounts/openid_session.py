@@ -103,10 +103,10 @@ class _CutOff(HTTPAdapter):
         super().__init__()
 
     def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
-        pool = super().get_connection_with_tls_context(*args, **kwargs)
+        pool: Any = super().get_connection_with_tls_context(*args, **kwargs)
         deadline = self._deadline
 
-        class Bounded(pool.ConnectionCls):  # type: ignore[misc, name-defined]
+        class Bounded(pool.ConnectionCls):
             def connect(self) -> None:
                 deadline.connect(self, super().connect)
 

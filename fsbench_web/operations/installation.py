@@ -193,6 +193,8 @@ def _problems(installation: Installation) -> "list[str]":
             for folder in entry.worker.capabilities.get("full_disks", [])
             if entry.is_alive
         )
+        if entry.version_problem:
+            problems.append(f"{entry.worker.name}: {entry.version_problem}")
         # A drained one that was stopped is meant to be silent.
         if not entry.is_alive and not entry.worker.is_drained:
             problems.append(

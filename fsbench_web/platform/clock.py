@@ -79,7 +79,7 @@ def ask_soon() -> None:
         _asked = -ASK_EVERY_S
 
 
-class CreatedAt(models.DateTimeField):  # type: ignore[type-arg]
+class CreatedAt(models.DateTimeField):
     """When a row was made, by ``now``: ``auto_now_add`` takes the clock of whichever host makes it.
 
     For migrations it is Django's field.

@@ -82,8 +82,22 @@ def verify(
 def _make_check(name: str, check: Callable[[], tuple[bool, str]]) -> Check:
     try:
         return Check(name, *check())
+    except PermissionError as error:
+        return Check(name, False, f"The check “{name}” cannot be made: {_refused(error)}")
     except (OSError, ToolError, mounts.MountError, ValueError, KeyError) as error:
         return Check(name, False, f"The check “{name}” cannot be made: {error}")
+
+
+def _refused(error: PermissionError) -> str:
+    """What the kernel did not let this process do, whom it would let, and how to be that."""
+    what = f"{error.filename or 'what it looks at'} may not be opened ({error.strerror})"
+    if os.geteuid() != 0:
+        return f"{what}: this user has no right to it. Run the worker, and this, as root."
+    return (
+        f"{what}, though this is root: so it is in a container that was not given the device, or "
+        "not what the worker has (capabilities, its list of devices). Ask on the host itself, or "
+        "in the worker's own container (docker compose exec worker python manage.py luns check)."
+    )
 
 
 def _device_checks(
@@ -231,6 +245,8 @@ def _not_exclusively(path: str, access: int) -> str:
     except OSError as error:
         if error.errno == errno.EBUSY:
             return "is in use: the kernel refuses to open it exclusively."
+        if isinstance(error, PermissionError):
+            return f"cannot be checked: {_refused(error)}"
         purpose = "writing" if access == os.O_RDWR else "reading"
         return f"cannot be opened for {purpose}: {error.strerror}."
     return ""

@@ -3,6 +3,7 @@
 import argparse
 import getpass
 import importlib
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -100,6 +101,9 @@ def test_a_check_says_what_is_known_of_the_numbers_that_it_judged(
     options |= {"json": False, "baseline": "ext4", "allow_mixed": False, "contender": ["xfs"]}
     assert comparing.check(Answering(comparison), argparse.Namespace(**options)) == 1
     assert capsys.readouterr().err == "xfs is flagged: contended, drifted.\n"
+    assert comparing.check(Answering(comparison), argparse.Namespace(**options | {"json": True}))
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["flags"] == ["contended", "drifted"]
 
 
 def test_the_end_of_input_is_wrong_use_and_no_fall(

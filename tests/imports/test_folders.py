@@ -347,3 +347,11 @@ def test_of_files_with_the_same_numbers_in_a_folder_the_fullest_is_read(sample: 
     # Whoever chooses files one by one gets what was chosen.
     chosen = unpack([(name, io.BytesIO(data)) for name, data in files])
     assert len(plan_files(chosen, Target("Lab", "ext4", "ext4")).files) == 3
+
+
+def test_the_choices_of_the_command_are_all_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        call_command("import_results", "--help")
+    said = capsys.readouterr().out
+    assert "{," not in said
+    assert "--kilobyte {1000,1024}" in said

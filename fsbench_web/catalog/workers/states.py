@@ -1,5 +1,6 @@
 """Workers with their LUNs, as pages and the API show them: in a constant number of queries."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from fsbench_web.catalog.workers.setup import WorkerSetup
 from fsbench_web.catalog.workers.shared_disks import note_other_use
 from fsbench_web.core.traces.tracers import TRACERS
 from fsbench_web.platform import clock
+from fsbench_web.platform.version import VERSION
 
 # How often pages look at workers again: while one sets itself up, while one is busy, and while
 # nothing is under way that anybody waits for.
@@ -105,6 +107,25 @@ class WorkerState:
     def versions(self) -> list[list[str]]:
         """[[program, version], ...] of the worker itself."""
         return list(self.worker.capabilities.get("versions", []))
+
+    @property
+    def version_problem(self) -> str:
+        """That it is of another version of fsbench than this site, and what to do; else "". Of one
+        that is silent nobody knows what it will be when it is back.
+        """
+        own = dict(map(tuple, self.versions)).get("fsbench", VERSION)
+        if own == VERSION or not self.is_alive:
+            return ""
+        who = f"This worker is of fsbench {own}, and the site of {VERSION}"
+        if _in_order(own) < _in_order(VERSION):
+            return (
+                f"{who}: it can do what its version can, and judges by its rules. Drain it, bring "
+                "its host to the site's version and start it anew (/guide/deployment/#upgrade)."
+            )
+        return (
+            f"{who}: bring the site to the worker's version (/guide/deployment/#upgrade), or the "
+            "worker back to the site's; what its version adds cannot be asked for here."
+        )
 
     @property
     def schedulers(self) -> list[str]:
@@ -264,3 +285,8 @@ def lun_use(state: WorkerState, lun: Lun) -> str:
     if lun.problem:
         return "not usable"
     return "for journals" if lun.role == Lun.Role.JOURNAL else "free"
+
+
+def _in_order(version: str) -> list[int]:
+    """The numbers of a version, for comparing: 0.10.0 is later than 0.9.1."""
+    return [int(number) for number in re.findall(r"[0-9]+", version)]

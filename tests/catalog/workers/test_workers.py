@@ -181,3 +181,25 @@ def test_versions_are_announced_and_shown(client, worker):
     capabilities = worker_announcement().capabilities | {"versions": [["Docker", "20.10.24"]]}
     announce(worker_announcement(capabilities=capabilities))
     assert "20.10.24" in client.get("/workers/lab1/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("version", "advice"),
+    [
+        (VERSION, ""),
+        ("0.9.0", "start it anew (<a href=&quot;/guide"),
+        ("99.0", "bring the site to the worker"),
+    ],
+)
+def test_a_worker_of_another_version_says_which_and_what_to_do(client, version, advice):
+    announcement = worker_announcement()
+    announcement.capabilities["versions"] = [["fsbench", version], ["Docker", "26.1"]]
+    worker = announce(announcement)
+    page = client.get(reverse("catalog:worker", args=[worker.name])).content.decode()
+    sentence = f"This worker is of fsbench {version}, and the site of {VERSION}"
+    assert (sentence in page) == bool(advice)
+    assert advice.replace("&quot;", '"') in page
+    past = timezone.now() - timedelta(minutes=5)
+    Worker.objects.update(seen_at=past)
+    page = client.get(reverse("catalog:worker", args=[worker.name])).content.decode()
+    assert sentence not in page

@@ -699,3 +699,22 @@ def test_a_loop_device_whose_file_was_replaced_is_not_forgotten(
     again = host.device(entry)
     assert dict(sparse.backing_files()).get(again) == str(entry.path)
     assert again == device or device not in dict(sparse.backing_files())
+
+
+@pytest.mark.parametrize(("user", "advice"), [(1000, "as root"), (0, "on the host itself")])
+def test_what_the_kernel_does_not_let_open_says_who_may(
+    monkeypatch: pytest.MonkeyPatch, user: int, advice: str
+) -> None:
+    """A container without the device, most often: it was "[Errno 1] Operation not permitted"."""
+
+    def refuse(*arguments: object) -> int:
+        raise PermissionError(1, "Operation not permitted", "/dev/sdx")
+
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(os, "open", refuse)
+    _, exclusive = checks._exclusive(0, "/dev/sdx")
+    check = checks._make_check("signature", lambda: (refuse() > 0, ""))
+    for message in (exclusive, check.message):
+        assert "/dev/sdx may not be opened (Operation not permitted)" in message
+        assert advice in message
+        assert "Errno" not in message

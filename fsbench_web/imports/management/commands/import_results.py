@@ -45,12 +45,14 @@ class Command(SiteCommand):
             "--blocks",
             default="",
             choices=("", FOLDERS),
+            metavar=f"{{{FOLDERS}}}",
             help="folders: files in folders of the same name were measured beside each other",
         )
         parser.add_argument(
             "--kilobyte",
             default="",
             choices=("", "1000", "1024"),
+            metavar="{1000,1024}",
             help="bytes of a KB where neither unit nor tool says it; MB and GB likewise",
         )
         parser.add_argument(
