@@ -113,7 +113,7 @@ class WorkerState:
         """That it is of another version of fsbench than this site, and what to do; else "". Of one
         that is silent nobody knows what it will be when it is back.
         """
-        own = dict(map(tuple, self.versions)).get("fsbench", VERSION)
+        own = next((str(row[-1]) for row in self.versions if row[:1] == ["fsbench"]), VERSION)
         if own == VERSION or not self.is_alive:
             return ""
         who = f"This worker is of fsbench {own}, and the site of {VERSION}"
