@@ -43,7 +43,7 @@ class Disk:
 
 @dataclass(frozen=True)
 class Installation:
-    """``database_bytes`` is None where the database does not tell."""
+    """``database_bytes`` and ``database_folder`` are None where the database does not tell."""
 
     now: datetime
     gauges: Gauges
@@ -51,6 +51,7 @@ class Installation:
     disk: Disk
     database: str
     database_bytes: int | None
+    database_folder: Path | None
     broker: str
     broker_kind: str
     ended_badly: list[Run]
@@ -78,6 +79,7 @@ def read_installation() -> Installation:
         disk=disk_of(settings.DATA_DIR),
         database=database,
         database_bytes=size,
+        database_folder=database_folder(),
         broker=broker_state(),
         broker_kind=settings.CELERY_BROKER_URL.partition(":")[0],
         ended_badly=list(ended_badly()[:LATEST]),
@@ -135,6 +137,26 @@ def _database() -> tuple[str, int | None]:
     return f"SQLite {version}", sum(sizes) if sizes else None
 
 
+def database_folder() -> Path | None:
+    """Where the database keeps its files, if that is a folder of this host and it may tell.
+
+    PostgreSQL tells whom it lets read all settings, and is here if the process that answers is.
+    """
+    if connection.vendor != "postgresql":
+        return None  # SQLite's file is in the data folder
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_backend_pid(), CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE') "
+            "THEN current_setting('data_directory') END"
+        )
+        process, folder = cursor.fetchone()
+    try:
+        is_here = Path(f"/proc/{process}/comm").read_text().startswith("postgres")
+    except OSError:
+        return None
+    return Path(folder) if folder and is_here else None
+
+
 def _migrations(*, is_of_these_files: bool) -> tuple[list[tuple[str, datetime]], list[str]]:
     """The latest that were applied, and those of this version that were not.
 
@@ -178,7 +200,16 @@ def _problems(installation: Installation) -> "list[str]":
             f"The disk of {installation.disk.folder} is nearly full: make room, or uploads and "
             "(with SQLite) every write will fail."
         )
-    else:
+    if installation.database_folder:
+        problems.extend(
+            f"The disk of the database ({folder}) is nearly full: make room, or nothing can be "
+            "stored."
+            for folder in disk_room.short_folders([installation.database_folder])
+            if not (
+                installation.disk.is_short and _are_on_one_disk(folder, installation.disk.folder)
+            )
+        )
+    if not installation.disk.is_short:
         # Where uploads arrive that do not fit into memory.
         problems.extend(
             f"The disk of {folder} is nearly full: make room, or large uploads will fail."
@@ -208,3 +239,7 @@ def _problems(installation: Installation) -> "list[str]":
     )
     problems.extend(installation.gauges.backups.problems)
     return problems
+
+
+def _are_on_one_disk(one: Path, other: Path) -> bool:
+    return one.stat().st_dev == other.stat().st_dev

@@ -90,6 +90,31 @@ def test_a_disk_of_a_worker_that_is_nearly_full_is_a_problem(admin: Client) -> N
     assert sentence not in admin.get("/operations/").content.decode()
 
 
+def test_so_is_that_of_the_database_where_it_is_here(
+    admin: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(installation, "database_folder", lambda: tmp_path)
+    monkeypatch.setattr(installation.disk_room, "short_folders", list)
+    sentence = f"The disk of the database ({tmp_path}) is nearly full"
+    assert sentence in admin.get("/operations/").content.decode()
+    # Of one that is elsewhere nobody here knows.
+    monkeypatch.setattr(installation, "database_folder", lambda: None)
+    assert "disk of the database" not in admin.get("/operations/").content.decode()
+
+
+def test_postgresql_tells_its_folder_where_it_is_here_and_may_tell() -> None:
+    if connection.vendor == "sqlite":
+        assert installation.database_folder() is None
+        return
+    assert (installation.database_folder() or Path()).name == "data"
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE of_the_web")
+        cursor.execute("SET LOCAL ROLE of_the_web")
+        assert installation.database_folder() is None
+        cursor.execute("RESET ROLE")
+        cursor.execute("DROP ROLE of_the_web")
+
+
 def test_so_is_that_of_temporary_files(
     admin: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
