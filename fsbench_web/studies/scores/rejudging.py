@@ -23,7 +23,8 @@ def waiting(study: str = "", *, everything: bool = False) -> QuerySet[Series]:
     """Series with finished runs that were not judged by the present rules; ``everything``: all.
 
     Scores that do not name their runs, or not what each repeat came to, are of before these were
-    kept, and old too.
+    kept, and old too. What a later version judged is not in it (``judged_later``): two versions on
+    one database would judge each other's results again and again.
     """
     lacks_repeats = Q(repeat_scores__isnull=True, repeats__gte=2, interval__isnull=False)
     lacks = Q(run_ids__isnull=True) | lacks_repeats
@@ -31,9 +32,16 @@ def waiting(study: str = "", *, everything: bool = False) -> QuerySet[Series]:
     # Two conditions, because a comparison with a key that is not there is neither true nor false.
     is_old = Q(quality__isnull=True) | ~Q(quality__rules=RULES) | Q(pk__in=lacking)
     series = Series.objects.filter(pk__in=Run.objects.filter(state=RunState.DONE).values("series"))
+    series = series.exclude(pk__in=judged_later().values("pk"))
     if study:
         series = series.filter(study__slug=study)
     return (series if everything else series.filter(is_old)).order_by("id")
+
+
+def judged_later(study: str = "") -> QuerySet[Series]:
+    """Series that a later version of fsbench judged, by rules that this one does not know."""
+    series = Series.objects.filter(quality__rules__gt=RULES)
+    return series.filter(study__slug=study) if study else series
 
 
 def judge(chosen_series: QuerySet[Series]) -> Iterator[Series]:

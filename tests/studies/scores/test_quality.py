@@ -290,6 +290,19 @@ def test_reflag_judges_what_never_was_and_says_so(study: Study) -> None:
     assert again.getvalue() == "Everything was judged already.\n"
 
 
+def test_what_a_later_version_judged_is_left_to_it(study: Study) -> None:
+    """Both would judge it anew in turn for as long as both are there."""
+    series = series_of(study)
+    measured(series, flat())
+    Series.objects.update(quality={"rules": RULES + 1})
+    assert rejudging.judge_waiting(60.0) == (0, True)
+    output = StringIO()
+    call_command("reflag", "--all", stdout=output)
+    assert "1 were judged by a later version of fsbench" in output.getvalue()
+    series.refresh_from_db()
+    assert facts(series)["rules"] == RULES + 1
+
+
 def test_reflag_takes_up_what_older_rules_judged(study: Study) -> None:
     series = series_of(study)
     measured(series, flat())

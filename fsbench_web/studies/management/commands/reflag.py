@@ -43,3 +43,8 @@ class Command(SiteCommand):
         except MixedMeasurements as error:
             raise CommandError(f"{error} {done} of {total} series are judged.") from None
         self.stdout.write(f"{done} series judged." if done else "Everything was judged already.")
+        if later := rejudging.judged_later(study).count():
+            self.stdout.write(
+                f"{later} were judged by a later version of fsbench, and stay as they are: only "
+                "that version judges them anew."
+            )
