@@ -199,6 +199,7 @@ def test_what_is_backed_up_comes_back(host: Machine, admin: Person) -> None:
     host.wait_until(host.is_healthy)
     assert admin.read("/deltas?study=units") == before
     assert "later" not in {study["slug"] for study in admin.read("/studies")}
+    admin.sign_in("admin", admin.password)  # a restore ends the sessions of all people
     host.run(manage, "drain", "host-a", "--resume")
 
 

@@ -42,6 +42,7 @@ class Person:
 
     def __init__(self, address: str) -> None:
         self.address = address
+        self.password = ""
         self.cookies = http.cookiejar.CookieJar()
         self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.cookies))
 
@@ -203,7 +204,8 @@ def first_sign_in(address: str, printed: str) -> Person:
     assert len(passwords) == 1, printed
     person = Person(address)
     person.sign_in("admin", passwords[0])
-    person.choose_password(passwords[0], secrets.token_urlsafe(12))
+    person.password = secrets.token_urlsafe(12)
+    person.choose_password(passwords[0], person.password)
     return person
 
 
