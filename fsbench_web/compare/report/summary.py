@@ -81,15 +81,20 @@ def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
         else ""
     )
     place = f"is level with {overall.level_with}" if overall.is_level else "comes first"
-    level = f"; it is level with another in {overall.shared}" if overall.shared else ""
-    behind = f"; it is not the best in {len(overall.slower_tests)}" if overall.slower_tests else ""
+    otherwise = (
+        ("equivalent to another", overall.equivalent),
+        ("ahead without being sure", overall.open),
+        ("level with another", overall.shared),
+        ("not the best", len(overall.slower_tests)),
+    )
+    rest = "".join(f"; it is {words} in {count}" for words, count in otherwise if count)
     yield Prose(
         (
             Part(first.contender, is_name=True),
             Part(
                 f" {place}: {numbers.number(first.mean)} times the speed of "
                 f"{overall.against}{second} ({overall.rests_on}). "
-                f"It is the best by more than chance in {overall.sure} of {tests}{level}{behind}."
+                f"It is the best by more than chance in {overall.sure} of {tests}{rest}."
                 f"{f' {overall.of_few_blocks}' if overall.of_few_blocks else ''}"
                 f"{f' {overall.of_a_cache}' if overall.of_a_cache else ''}"
                 f"{f' {overall.dominant_workload.sentence}' if overall.dominant_workload else ''}"

@@ -159,7 +159,8 @@ def _count(table: DeltaTable) -> str:
         return "n: not stated"
     runs = str(run_counts[0]) if len(run_counts) == 1 else f"{run_counts[0]} to {run_counts[-1]}"
     missing = any(row.runs is None for row in table.rows)
-    return f"n = {runs} runs of each{', of some not stated' if missing else ''}"
+    noun = "run" if runs == "1" else "runs"
+    return f"n = {runs} {noun} of each{', of some not stated' if missing else ''}"
 
 
 def _intervals(table: DeltaTable) -> str:

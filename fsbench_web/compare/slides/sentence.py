@@ -47,7 +47,7 @@ def _comparison_words(best: DeltaRow, second: DeltaRow) -> str:
     by = f", {faster}before {second.contender}" if faster else ""
     if verdict is not None and verdict.method == FREENIX and verdict.status == TIE:
         return f"{leader} has the best score{by}; a tie with {second.contender}, not significant"
-    return f"{leader} has the best score{by}; how sure that is is not known"
+    return f"{leader} has the best score{by}; whether by more than chance is not known"
 
 
 def _faster_by(second: DeltaRow) -> str:

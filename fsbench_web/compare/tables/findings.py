@@ -32,6 +32,7 @@ from fsbench_web.compare.tables.verdicts.uncertainty import (
 )
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.deltas import is_same
 from fsbench_web.core.scoring.significance import (
     EQUIVALENT,
     FREENIX,
@@ -119,7 +120,7 @@ def summary(tables: Iterable[DeltaTable], places: Places = section_place) -> lis
     is_freenix = methods_of(ranked) <= {FREENIX}
     sentences = [_leader(name, counts[name], len(ranked), is_freenix) for name in order]
     spreads = [(spread, table) for table in ranked if (spread := _spread(table)) is not None]
-    if len({spread for spread, _ in spreads}) > 1:
+    if len({percents(spread) for spread, _ in spreads}) > 1:
         widest = max(spreads, key=lambda pair: pair[0])
         narrowest = min(spreads, key=lambda pair: pair[0])
         parts = (
@@ -275,17 +276,11 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
             Part(f" has {_score(best[0], table)}; there is nothing to compare it with."),
         ]
     if len(best) > 1:
-        names = names_in_words([row.contender for row in best], 9)
         parts = [
-            Part(names, is_name=True),
+            Part(_names(best), is_name=True),
             Part(f" share the best score, {_score(best[0], table)}"),
         ]
-        return TIE, [
-            *parts,
-            *_lead_parts(table, others, "next"),
-            Part("."),
-            *_last_parts(table, others),
-        ]
+        return TIE, [*parts, *_before_next(table, others), Part("."), *_last_parts(table, others)]
     verdict = best[0].verdict
     status = UNKNOWN if verdict is None else verdict.status
     if verdict is not None and verdict.method != FREENIX:
@@ -307,6 +302,8 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
     elif status == TIE:
         parts.append(Part(f", and ties with {names_in_words(verdict.against)}: not significant. "))
         parts.append(Part(reason_sentences(verdict)))
+        if names := _names_of(others, UNKNOWN):
+            parts.append(Part(f" Against {names} nobody knows whether it is more than chance."))
     else:
         parts.append(
             Part(f"; whether by more than chance is not known ({missing_words(verdict)}).")
@@ -343,8 +340,32 @@ def _of_ratio(
     parts.append(
         Part(f" against {names_in_words(verdict.against)} ({reason})" if verdict.against else "")
     )
+    for other_status, words in ((EQUIVALENT, "equivalent to"), (UNKNOWN, "not known against")):
+        apart = _names_of(others, other_status)
+        parts += [Part(f", {words} {apart}")] if apart and other_status != verdict.status else []
     clause = what_would_decide(verdict)
     return [*parts, Part(f"; {clause}." if clause else ".")]
+
+
+def _names_of(others: Sequence[DeltaRow], status: str) -> str:
+    """Those against whom the best stands so, in words; "" for none."""
+    return names_in_words(
+        [row.contender for row in others if row.verdict and row.verdict.status == status]
+    )
+
+
+def _before_next(table: DeltaTable, others: Sequence[DeltaRow]) -> list[Part]:
+    """Who comes behind several that share the best score, and how sure that is."""
+    verdict = others[0].verdict if others else None
+    if verdict is None or verdict.method == FREENIX:
+        return _lead_parts(table, others, "next")
+    words = {SIGNIFICANT: effect(verdict.turned()), EQUIVALENT: "equivalent", TIE: "inconclusive"}
+    how = words.get(verdict.status) or "not known"
+    return [
+        Part(", before "),
+        *_contender(others[0]),
+        Part(f" with {_score(others[0], table)}: {how}"),
+    ]
 
 
 def _lead_parts(table: DeltaTable, others: Sequence[DeltaRow], word: str) -> list[Part]:
@@ -363,17 +384,23 @@ def _lead_parts(table: DeltaTable, others: Sequence[DeltaRow], word: str) -> lis
 
 
 def _last_parts(table: DeltaTable, others: Sequence[DeltaRow]) -> list[Part]:
-    """How far the last is behind the first: its delta 1."""
+    """How far the last is behind the first: its delta 1. Who has just its score is last, too."""
     if len(others) < 2 or others[-1].delta1_percent is None:
         return []
+    last = [row for row in others if is_same(row.score, others[-1].score)]
+    names = _contender(last[0]) if len(last) == 1 else [Part(_names(last), is_name=True)]
     return [
-        Part(" Last is "),
-        *_contender(others[-1]),
+        Part(f" Last {'is' if len(last) == 1 else 'are'} "),
+        *names,
         Part(
-            f" with {_score(others[-1], table)}, {percents(others[-1].delta1_percent)} slower"
+            f" with {_score(last[-1], table)}, {percents(others[-1].delta1_percent)} slower"
             " than the first."
         ),
     ]
+
+
+def _names(rows: Sequence[DeltaRow]) -> str:
+    return names_in_words([row.contender for row in rows], 9)
 
 
 def _contender(row: DeltaRow, with_runs: bool = False) -> list[Part]:

@@ -133,12 +133,17 @@ def test_the_sentence_says_no_more_than_the_verdict(status: str, expected: str) 
 def test_without_repeats_it_says_that_nobody_knows_how_sure_it_is() -> None:
     rows = tuple(row._replace(verdict=None, interval=None, runs=None) for row in OF_TWO.rows)
     table = replace(OF_TWO, rows=rows)
-    assert sentence(table).endswith("how sure that is is not known")
+    assert sentence(table).endswith("whether by more than chance is not known")
     assert foot_of(Slide("", table, ""))[1] == (
         "n: not stated; no interval: single runs, or published without their repeats"
     )
     assert sentence(replace(table, rows=rows[1:])) == "Write: xfs 2.24 GiB/s"
     assert sentence(replace(table, rows=())) == "Write: nothing measured"
+
+
+def test_one_run_is_one() -> None:
+    rows = tuple(row._replace(runs=1) for row in OF_TWO.rows)
+    assert foot_of(Slide("", replace(OF_TWO, rows=rows), ""))[1].startswith("n = 1 run of each;")
 
 
 def test_kernels_stand_in_the_order_of_their_versions() -> None:
@@ -155,7 +160,10 @@ def test_kernels_stand_in_the_order_of_their_versions() -> None:
     [
         ("tie", "xfs has the best score, 5.2% before ext4; a tie with ext4, not significant"),
         ("significant", "xfs is 5.2% faster than ext4"),
-        ("unknown", "xfs has the best score, 5.2% before ext4; how sure that is is not known"),
+        (
+            "unknown",
+            "xfs has the best score, 5.2% before ext4; whether by more than chance is not known",
+        ),
     ],
 )
 def test_by_the_rule_of_freenix_it_says_what_that_rule_says(status: str, expected: str) -> None:

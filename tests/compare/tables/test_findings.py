@@ -100,6 +100,73 @@ def test_a_unit_without_a_direction_is_not_ranked() -> None:
     assert not NUMBER.findall(finding.text)
 
 
+def test_several_with_the_last_score_are_all_last() -> None:
+    text = sentence(row("a", 2), row("b", 2), row("c", 4))
+    assert text.endswith(" Last are a and b with 2.00 KB/s, 50.00% slower than the first.")
+
+
+BLOCKS = [1000.0, 1090.0, 920.0, 1050.0, 960.0]
+SAME = [value * (1 + way / 1e4) for value, way in zip(BLOCKS, (1, -1, 2, -2, 0), strict=True)]
+APART = [value * way for value, way in zip(BLOCKS, (0.9, 1.08, 0.95, 1.05, 0.97), strict=True)]
+
+
+def ratio_sentence(*rows: DeltaRow) -> str:
+    [finding] = findings(significance.with_verdicts([table(*rows)]))
+    return finding.text
+
+
+def test_a_lead_that_is_open_says_against_whom_it_is_not() -> None:
+    """Who is in neither list would be taken for slower."""
+    best, same, apart = (
+        in_blocks(name, values)
+        for name, values in (
+            ("best", [v * 1.001 for v in BLOCKS]),
+            ("same", SAME),
+            ("apart", APART),
+        )
+    )
+    text = ratio_sentence(best, same, apart)
+    assert "inconclusive against apart (paired in 5 blocks), equivalent to same; " in text
+    once = row("once", 900.0)
+    assert "(paired in 5 blocks), not known against once; " in ratio_sentence(best, apart, once)
+    once = row("once", 90.0)
+    text = sentence(
+        row("xfs", 95, interval_around(95)), row("jfs", 100, interval_around(100)), once
+    )
+    assert " Against once nobody knows whether it is more than chance. Last is" in text
+
+
+def test_behind_a_shared_score_a_difference_stands_only_where_it_is_one() -> None:
+    tied = [in_blocks(name, BLOCKS) for name in ("a", "b")]
+    text = ratio_sentence(*tied, in_blocks("c", APART))
+    assert text.endswith(
+        "share the best score, 1,004.00 KB/s, before c with 996.98 KB/s: inconclusive."
+    )
+    text = ratio_sentence(*tied, in_blocks("c", [value / 2 for value in SAME]))
+    assert re.search(
+        r"before c with 502\.\S+ KB/s: 100\.0% faster, \S+ to \S+%, paired in 5 blocks\.$", text
+    )
+
+
+def test_no_scatter_is_said_where_nothing_scattered() -> None:
+    """Not of all where it is so of one."""
+    still = [in_blocks("a", [100.0] * 3), in_blocks("b", [50.0] * 3)]
+    assert "Each side came out the same every time" in ratio_sentence(*still)
+    text = ratio_sentence(*still, in_blocks("c", [10.0, 10.1, 10.2]))
+    assert "It is faster than every other." in text
+    assert "scatter" not in text
+
+
+def test_what_reads_the_same_is_no_span() -> None:
+    tables = judged_tables(
+        [
+            table(row("a", 100), row("b", 50 + part), test=test)
+            for test, part in (("write", 0), ("read", 1e-9))
+        ]
+    )
+    assert not [finding for finding in summary(tables) if "furthest apart" in finding.text]
+
+
 def test_a_difference_too_small_to_print_is_not_printed_as_none() -> None:
     text = sentence(row("a", 99_999), row("b", 100_000), row("c", 100_001))
     assert "0.00%" not in text

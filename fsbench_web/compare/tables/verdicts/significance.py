@@ -392,8 +392,11 @@ def _combined_verdict(status: str, others: Sequence[tuple[str, Verdict]], rule: 
 
 
 def _reasons(verdicts: Sequence[tuple[str, Verdict]]) -> tuple[str, ...]:
-    """Those of all together, each once."""
-    return tuple(dict.fromkeys(why for _, verdict in verdicts for why in verdict.reasons))
+    """Those of all together, each once. That nothing scattered is said where none did."""
+    reasons = dict.fromkeys(why for _, verdict in verdicts for why in verdict.reasons)
+    if not all(NO_SCATTER in verdict.reasons for _, verdict in verdicts):
+        reasons.pop(NO_SCATTER, None)
+    return tuple(reasons)
 
 
 def _verdict_against(place: int, best: int, against_best: Mapping[int, Verdict]) -> Verdict | None:
