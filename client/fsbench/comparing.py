@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ FILTERS = (
 FORMATS = ("csv", "json", "md", "tex", "xlsx")
 # Rows that measured something else, as the site flags them. Another kernel is what is often meant.
 OTHER_THINGS = ("mixed_workloads", "mixed_hardware", "mixed_luns", "mixed_preparations")
+BELOW = "below the margin"
 _OF_COMPARISONS = ("baseline", "contender", "min_runs", "cells", "matched", "allow_mixed")
 _VERDICTS = {
     "significant": Cell("significant", "green"),
@@ -175,7 +177,7 @@ def check(client: Client, options: argparse.Namespace) -> int:
                 terminal.print_line(_check_table(judged, comparison["by"]))
             terminal.complain(*problems, *_of_emulated(comparison), *_remarks(comparison, options))
             if not problems:
-                terminal.print_line(_conclusion(code, fell, unknown, options.baseline))
+                terminal.print_line(_conclusion(code, judged, options))
     return code
 
 
@@ -252,7 +254,7 @@ def _result(row: dict[str, Any], least: float) -> str:
     if verdict["status"] != "significant":
         return "equivalent" if verdict["status"] == "equal" else "inconclusive"
     if abs(change) < least:
-        return "below the margin"
+        return BELOW
     return "fell" if change < 0 else "rose"
 
 
@@ -314,14 +316,32 @@ def _result_in_words(row: dict[str, Any]) -> str:
     return f"{row['result']} ({', '.join(reasons)})" if reasons else str(row["result"])
 
 
-def _conclusion(code: int, fell: list[Any], unknown: list[Any], baseline: str) -> str:
+def _conclusion(code: int, judged: list[dict[str, Any]], options: argparse.Namespace) -> str:
+    by_result = Counter(row["result"] for row in judged)
+    below = sum(row["result"] == BELOW and row["change_percent"] < 0 for row in judged)
+    margin = f"{_margin(options):g}%"
+    baseline = terminal.clean(options.baseline)
     if code == FELL:
-        text = f"{len(fell)} fell significantly against {baseline}."
+        more = f", and {below} more by less than {margin}" if below else ""
+        text = f"{by_result['fell']} fell significantly against {baseline}{more}."
         return terminal.coloured(text, "red")
     if code == NOT_COMPARABLE:
+        reasons = {
+            reason
+            for row in judged
+            if row["result"] == "not known"
+            for reason in (row["change_verdict"] or {}).get("reasons", ["one_run"])
+        }
+        # More runs are no help to what a paper printed, or a guest in software measured.
+        needs = ": each side needs two finished runs at least" if reasons & {"one_run", "samples"} else ""
         return terminal.coloured(
-            f"{len(unknown)} cannot be judged against {baseline}, for the reasons above: each side "
-            "needs two finished runs at least.",
+            f"{by_result['not known']} cannot be judged against {baseline}, for the reasons above"
+            f"{needs}.",
             "yellow",
         )
+    if below:
+        text = (
+            f"Nothing fell significantly by {margin} or more against {baseline}; {below} by less."
+        )
+        return terminal.coloured(text, "green")
     return terminal.coloured(f"Nothing fell significantly against {baseline}.", "green")

@@ -106,6 +106,42 @@ def test_a_check_says_what_is_known_of_the_numbers_that_it_judged(
     assert row["flags"] == ["contended", "drifted"]
 
 
+@pytest.mark.parametrize(
+    ("results", "says"),
+    [
+        ([("significant", -5.0, [])], "Nothing fell significantly by 10% or more against ext4; 1"),
+        ([("significant", 5.0, [])], "Nothing fell significantly against ext4."),
+        (
+            [("significant", -50.0, []), ("significant", -5.0, [])],
+            "1 fell significantly against ext4, and 1 more by less than 10%.",
+        ),
+        ([("unknown", 5.0, ["one_run"])], "the reasons above: each side needs two finished runs"),
+        (
+            [("unknown", 5.0, ["published"])],
+            "1 cannot be judged against ext4, for the reasons above.\n",
+        ),
+    ],
+)
+def test_the_conclusion_of_a_check_is_of_what_was_judged(
+    module: Module, capsys: Any, results: list[tuple[str, float, list[str]]], says: str
+) -> None:
+    """What fell by less than the margin fell all the same, and runs decide not everything."""
+    rows = [{"contender": "ext4", "is_baseline": True, "flags": [], "score": 1.0}] + [
+        {"contender": f"c{place}", "is_baseline": False, "flags": [], "score": 1.0}
+        | {"change_percent": change, "change_verdict": {"status": status, "reasons": reasons}}
+        for place, (status, change, reasons) in enumerate(results)
+    ]
+    table = {"test": "write", "category": "mean", "unit": "s", "lower_is_better": True}
+    comparison = {"by": "filesystem", "baseline": "ext4", "tables": [table | {"rows": rows}]}
+    comparing = module("comparing")
+    options = dict.fromkeys(
+        (*comparing.FILTERS, "along", "contender", "since", "level", "rule", "margin")
+    )
+    options |= {"json": False, "baseline": "ext4", "allow_mixed": False}
+    comparing.check(Answering(comparison), argparse.Namespace(**options))
+    assert says in capsys.readouterr().out
+
+
 def test_the_end_of_input_is_wrong_use_and_no_fall(
     module: Module, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
