@@ -5,7 +5,7 @@ from math import isfinite, log
 
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring.blocks.paired import ratio_of
-from fsbench_web.core.scoring.significance import SIGNIFICANT, Verdict
+from fsbench_web.core.scoring.significance import EQUAL, SIGNIFICANT, TIE, Verdict
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,12 @@ def line_against(table: DeltaTable, baseline: str) -> TestLine:
 
 def _pair_verdict(best: DeltaRow, other: DeltaRow | None) -> Verdict | None:
     """A row that is not the best has the verdict of the best and itself; of two best ones the first
-    may have that of the other.
+    may have that of the other. So much is known of any two of them: they have the same score.
     """
     if other is None:
         return None
     if not other.best:
         return other.verdict.turned() if other.verdict else None
-    return best.verdict if best.verdict and best.verdict.against == (other.contender,) else None
+    if best.verdict is None or other.contender in best.verdict.against:
+        return best.verdict
+    return Verdict(TIE, (EQUAL,), 0.0, against=(other.contender,), method=best.verdict.method)

@@ -14,9 +14,10 @@ from fsbench_web.compare.tables.answer import (
 from fsbench_web.compare.tables.lines_of_tests import line_against
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
-from fsbench_web.compare.tables.verdicts.significance import with_verdicts
+from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts
 from fsbench_web.core.scoring.shares import Share
-from tests.compare.tables.verdicts.test_significance import row
+from fsbench_web.core.scoring.significance import FREENIX
+from tests.compare.tables.verdicts.test_significance import interval_around, row
 
 
 def table(test: str, unit: str = "KB/s", category: str = "mean", **scores: float) -> DeltaTable:
@@ -215,6 +216,30 @@ def test_a_lead_over_the_baseline_that_is_none_over_others_says_so() -> None:
     assert line.is_undecided_elsewhere
     assert uncertainty.verdict_over_others(line.best.verdict) == "inconclusive against 1 other"
     assert not line_against(judged_table, "b").is_undecided_elsewhere
+
+
+def test_by_the_rule_of_freenix_who_ties_with_others_is_known() -> None:
+    rows = (
+        row(name, score, interval_around(score), best=name == "a")
+        for name, score in (("a", 300.0), ("b", 299.0), ("c", 100.0))
+    )
+    [judged_table] = with_verdicts(
+        [DeltaTable("write", "mean", "KB/s", False, tuple(rows))], Rule(FREENIX)
+    )
+    line = line_against(judged_table, "c")
+    assert uncertainty.pair_verdict(line.verdict) == "significantly ahead"
+    assert line.is_undecided_elsewhere
+    assert uncertainty.verdict_over_others(line.best.verdict) == "tie with 1 other"
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"), [(Rule(), "same score"), (Rule(FREENIX), "tie")], ids=["ratios", "freenix"]
+)
+def test_of_three_that_share_a_score_two_have_it(rule: Rule, words: str) -> None:
+    [judged_table] = with_verdicts([table("write", a=5.0, b=5.0, c=5.0)], rule)
+    assert uncertainty.pair_verdict(line_against(judged_table, "b").verdict) == words
+    [judged_table] = with_verdicts([table("write", a=5.0, b=5.0, c=4.0)], rule)
+    assert uncertainty.pair_verdict(line_against(judged_table, "b").verdict) == words
 
 
 def test_what_is_not_known_of_noise_is_not_said() -> None:

@@ -1,5 +1,7 @@
 """Work profiles and ranges of sizes rank like a category, and say first what was not measured."""
 
+from dataclasses import replace
+
 import pytest
 
 from fsbench_web.catalog.configurations.records import configuration_for
@@ -123,6 +125,17 @@ def test_a_contender_that_lacks_a_cell_has_no_score_and_is_told():
     assert first.missing[0] == "random write, 8 KB in 1 GB"
     assert answer.headline == (
         "12 of 12 cells of your work measured, all of them by 1 of 2 contenders"
+    )
+
+
+def test_cells_that_all_have_are_not_said_to_be_nobodys():
+    """Two had the same half of it: "all of them by 0 of 2 contenders" said that neither had."""
+    for filesystem in ("ext4", "xfs"):
+        finished(make(filesystem), *[at("random_read", *cell, 400) for cell in SIZES])
+    [answer] = comparison_of("profile=oltp").work
+    assert answer.headline == "6 of 12 cells of your work measured: no contender has all of them"
+    assert replace(answer, of=1, measured=1, contenders=1).headline == (
+        "1 of 1 cell of your work measured, all of them by 0 of 1 contender"
     )
 
 

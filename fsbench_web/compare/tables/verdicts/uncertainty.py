@@ -78,8 +78,9 @@ def verdict_over_others(lead: Verdict) -> str:
     others = f"{len(lead.against)} other{'' if len(lead.against) == 1 else 's'}"
     if lead.status == EQUIVALENT:
         return f"{EQUIVALENT_WORD} to {others}"
-    is_known = lead.method != FREENIX and lead.status != UNKNOWN
-    return f"{INCONCLUSIVE if is_known else NOT_KNOWN} against {others}"
+    if lead.method == FREENIX and lead.status == TIE:
+        return f"tie with {others}"
+    return f"{NOT_KNOWN if lead.status == UNKNOWN else INCONCLUSIVE} against {others}"
 
 
 def interval_of(verdict: Verdict | None) -> str:

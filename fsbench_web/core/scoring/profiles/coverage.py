@@ -127,11 +127,16 @@ class WorkAnswer:
     @property
     def headline(self) -> str:
         """What was measured, before anything else is said."""
-        text = f"{self.measured} of {self.of} cells of {self.subject} measured"
+        cells = "cell" if self.of == 1 else "cells"
+        text = f"{self.measured} of {self.of} {cells} of {self.subject} measured"
         if not self.contenders:
             return f"{text}: there is nothing that could be compared"
+        if 0 < self.measured < self.of:
+            return f"{text}: no contender has all of them"
         if self.measured and not self.is_complete:
-            contenders = f"{self.scored} of {self.contenders} contenders"
+            contenders = (
+                f"{self.scored} of {self.contenders} contender{'s' * (self.contenders > 1)}"
+            )
             return f"{text}, all of them {'in one way ' if self.apart else ''}by {contenders}"
         return text
 
