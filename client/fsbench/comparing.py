@@ -333,7 +333,8 @@ def _conclusion(code: int, judged: list[dict[str, Any]], options: argparse.Names
             for reason in (row["change_verdict"] or {}).get("reasons", ["one_run"])
         }
         # More runs are no help to what a paper printed, or a guest in software measured.
-        needs = ": each side needs two finished runs at least" if reasons & {"one_run", "samples"} else ""
+        is_of_runs = bool(reasons & {"one_run", "samples"})
+        needs = ": each side needs two finished runs at least" if is_of_runs else ""
         return terminal.coloured(
             f"{by_result['not known']} cannot be judged against {baseline}, for the reasons above"
             f"{needs}.",

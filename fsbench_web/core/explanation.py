@@ -21,7 +21,7 @@ simulation how often nothing is called different, and by seeded runs how often t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import log
+from math import fsum, log
 
 from fsbench_web.core import setup_effects
 from fsbench_web.core.activity import price
@@ -147,7 +147,10 @@ def explained(
                 missing.append(cost)
             continue
         verdict = _verdict(first_values, second_values)
-        differences.append(_difference(cost, first_values, second_values, verdict, setups))
+        # Without the floor that was added: nothing stays nothing, whatever binary rounding leaves.
+        values = (_mean(first_runs, cost), _mean(second_runs, cost))
+        floored = (first_values, second_values)
+        differences.append(_difference(cost, values, floored, verdict, setups))
         if verdict is not None:
             verdicts.append(verdict)
     tested = [difference.cost.test for difference in differences if difference.low is not None]
@@ -174,6 +177,11 @@ def _floored_values(runs: Sequence[RunCosts], cost: Cost) -> list[tuple[str, flo
     return [
         (run.block, run.values[cost.test] + cost.floor) for run in runs if cost.test in run.values
     ]
+
+
+def _mean(runs: Sequence[RunCosts], cost: Cost) -> float:
+    values = [run.values[cost.test] for run in runs if cost.test in run.values]
+    return fsum(values) / len(values)
 
 
 def _verdict(
@@ -203,25 +211,22 @@ def _by_block(values: Sequence[tuple[str, float]]) -> dict[str, float]:
 
 def _difference(
     cost: Cost,
-    first_values: Sequence[tuple[str, float]],
-    second_values: Sequence[tuple[str, float]],
+    values: tuple[float, float],
+    floored: tuple[Sequence[tuple[str, float]], Sequence[tuple[str, float]]],
     verdict: RatioVerdict | None,
     setups: Sequence[SetupDifference],
 ) -> Difference:
-    means = [
-        sum(value for _, value in values) / len(values) for values in (first_values, second_values)
-    ]
+    means = [sum(value for _, value in side) / len(side) for side in floored]
     return Difference(
         cost,
         WAIT if cost.test in WAITS or cost.test in _CONSEQUENCES else WORK,
         UNSURE,
-        means[0] - cost.floor,
-        means[1] - cost.floor,
+        *values,
         verdict.ratio if verdict else means[0] / means[1],
         verdict.low if verdict else None,
         verdict.high if verdict else None,
         verdict.p_value if verdict else None,
-        min(len(first_values), len(second_values)),
+        min(map(len, floored)),
         verdict.blocks if verdict else 0,
         tuple(setup.label for setup in setups if cost.test in setup.fits),
     )

@@ -10,6 +10,7 @@ from fsbench_web.core import numbers
 from fsbench_web.core.explanation import ALIKE, ALIKE_PERCENT, UNSURE, Difference, Explanation
 
 MOST_SAID = 3
+MOST_DIGITS = 9
 CAUTION = (
     "These are associations: what differs together with the speed. A cause may be among them, or "
     "be something that was not counted; only a run in which nothing else is changed can tell."
@@ -65,12 +66,20 @@ _AMOUNTS = {
 }
 
 
-def times(ratio: float) -> str:
+def times(ratio: float, least_digits: int = 0) -> str:
     """A ratio in words, without digits that few runs do not give: "2.1 times", "1.15 times"."""
     if ratio < 0.1:
         return f"{ratio:.2g} times"
     digits = 0 if ratio >= 9.95 else 1 if ratio >= 1.95 else 2
-    return f"{ratio:,.{digits}f} times"
+    return f"{ratio:,.{max(digits, least_digits)}f} times"
+
+
+def _times_apart(ratio: float) -> str:
+    """The same where it is said to differ: with as many digits as it takes to do so."""
+    digits = 2
+    while ratio != 1 and abs(ratio - 1) * 10**digits < 0.5 and digits < MOST_DIGITS:
+        digits += 1
+    return times(ratio, digits if digits > 2 else 0)
 
 
 def phrase(difference: Difference) -> str:
@@ -81,7 +90,7 @@ def phrase(difference: Difference) -> str:
         count, other = (_with_unit(number, unit) for number in (difference.value, difference.other))
         return f"{text.format(count)} (the other {'never' if other == '0 times' else other})"
     value = _PHRASES.get(cost.test)
-    ratio = times(difference.ratio)
+    ratio = _times_apart(difference.ratio)
     return value.format(ratio) if value else f"had {ratio} the {cost.label}"
 
 
@@ -105,11 +114,14 @@ def sentence(
         head = f"{slower} is as fast as {faster}"
     else:
         size = f"{abs(behind_percent):.3g}"
-        if size == "100":
+        if size == "100" or "e" in size:
             size = numbers.percent_size(abs(behind_percent), 0)
         head = f"{slower} is {size}% slower than {faster}"
     if not explanation.work and not explanation.waits:
-        return f"{head}: of one of the two nothing was sampled."
+        if all(explanation.runs):
+            return f"{head}: nothing that it cost is known of both."
+        which = "one of the two" if any(explanation.runs) else "either"
+        return f"{head}: nothing was sampled of {which}."
     differing = explanation.differing[:MOST_SAID]
     alike = [
         _in_sentence(difference.cost.label)
@@ -119,8 +131,10 @@ def sentence(
     if not explanation.tested:
         if not explanation.work:
             return f"{head}: nothing that it cost is known of both."
-        largest = phrase(explanation.work[0])
-        return f"{head}: it {largest}; with one run of each nobody knows what is chance."
+        largest, of = explanation.work[0], "each" if max(explanation.runs) == 1 else "one of them"
+        if largest.ratio == 1:
+            return f"{head}: nothing that was counted differs, with one run of {of}."
+        return f"{head}: it {phrase(largest)}; with one run of {of} nobody knows what is chance."
     if differing:
         text = f"{head}: it {_joined([phrase(difference) for difference in differing])}"
     else:

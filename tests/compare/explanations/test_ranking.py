@@ -157,6 +157,39 @@ def test_one_run_of_each_says_so_and_is_sure_of_nothing() -> None:
     assert "nobody knows what is chance" in words.sentence("a", "b", 48.0, explanation)
 
 
+def test_of_whom_there_is_one_run_and_of_whom_no_sample() -> None:
+    one, five = [RunCosts("", ORDERED)], runs(blocks=False, **ORDERED | {"energy_per_gib": 4.0})
+    one_more = [RunCosts("", {name: 2 * value for name, value in ORDERED.items()})]
+    text = words.sentence("a", "b", 48.0, explained(one_more, five))
+    assert text.endswith("; with one run of one of them nobody knows what is chance.")
+    text = words.sentence("a", "b", 0.0, explained(one, one))
+    assert text == "a is as fast as b: nothing that was counted differs, with one run of each."
+    text = words.sentence("a", "b", 1e-7, explained([], one))
+    assert text == "a is 0.0000001% slower than b: nothing was sampled of one of the two."
+    assert words.sentence("a", "b", None, explained([], [])) == (
+        "a against b: nothing was sampled of either."
+    )
+    other = [RunCosts("", {"space_amplification": 1.0})]
+    assert words.sentence("a", "b", None, explained(one, other)) == (
+        "a against b: nothing that it cost is known of both."
+    )
+
+
+def test_nothing_stays_nothing_and_what_differs_differs() -> None:
+    """0.1 + 0.1 + 0.1 is not 3 times 0.1 in binary: the other read "6.9e-18 bytes"."""
+    [none, some] = [
+        [RunCosts(f"block {n}", {"read_amplification": value}) for n in range(3)]
+        for value in (0.0, 50.0)
+    ]
+    assert explained(some, none).work[0].other == 0
+    [more, less] = [
+        [RunCosts(f"block {n}", {"energy_per_gib": value}) for n in range(3)]
+        for value in (1000.4, 1000.0)
+    ]
+    said = words.phrase(explained(more, less).work[0])
+    assert said == "took 1.0004 times the energy for each GiB"
+
+
 def test_what_one_of_the_two_lacks_is_named() -> None:
     explanation = explained(runs(**ORDERED), runs(write_amplification=1.0))
     assert [cost.test for cost in explanation.missing][:1] == ["flushes_per_1000_operations"]
