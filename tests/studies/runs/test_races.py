@@ -472,6 +472,20 @@ def test_an_interval_below_zero_has_a_minus_sign() -> None:
     assert words.span(0.0003, 1 - 1e-16) == "\N{MINUS SIGN}99.97 to 0.0%"
 
 
+def test_beside_a_word_of_direction_an_interval_has_that_direction() -> None:
+    assert words.span_beside(1.01, 1.073) == "1.0 to 7.3%"
+    assert words.span_beside(0.927, 0.99) == "1.0 to 7.3%"  # slower
+    assert words.span_beside(0.996, 1.0118) == "\N{MINUS SIGN}0.4 to +1.2%"
+    assert words.span_beside(0.9, 1.0) == "0.0 to 10.0%"
+
+
+def test_what_does_not_differ_is_as_fast() -> None:
+    assert words.beside(1.0, "xfs") == "as fast as xfs"
+    assert words.beside(1 - 1e-16, "xfs") == "as fast as xfs"
+    assert words.beside(0.9999, "xfs") == "0.01% slower than xfs"
+    assert words.beside(1.061, "xfs") == "6.1% faster than xfs"
+
+
 def test_an_inconclusive_end_says_how_many_more_blocks_would_decide(
     submitted: Callable[..., list[Run]], ann: User, client: Client
 ) -> None:

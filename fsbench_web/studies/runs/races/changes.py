@@ -79,9 +79,9 @@ def _result(standing: Standing) -> str:
             text = _searched_range(bisection, kernels)
             return f"{kernels[end]} could not be measured any more: {text}"
     if bisection.ratio is None:
-        return (
-            f"The budget ended the search for what changed {subject}: {progress_in_words(standing)}"
-        )
+        so_far = progress_in_words(standing)
+        so_far = so_far[:1].lower() + so_far[1:]
+        return f"The budget ended the search for what changed {subject}: {so_far}"
     seen = words.counted(bisection.fresh, "block" if len(race.contenders) == 2 else "fresh block")
     if bisection.status == FASTER:
         return _change_found(standing, bisection, kernels, subject, seen)
@@ -99,7 +99,7 @@ def _result(standing: Standing) -> str:
         )
     if standing.is_of_ticks:
         return (
-            f"Inconclusive: {after} is {words.faster(bisection.ratio)} than {before} with "
+            f"Inconclusive: {after} is {words.beside(bisection.ratio, before)} with "
             f"{subject} in each of {seen}. {words.OF_TICKS}"
         )
     more = "" if not bisection.more_blocks else words.counted(bisection.more_blocks, "more block")
@@ -107,7 +107,7 @@ def _result(standing: Standing) -> str:
     if bisection.fresh < racing.LEAST_LOOK:
         needed = " To tell, give the search a larger budget."
     return (
-        f"Inconclusive: {after} is {words.faster(bisection.ratio)} than {before} with {subject} "
+        f"Inconclusive: {after} is {words.beside(bisection.ratio, before)} with {subject} "
         f"({_interval(bisection, seen)}).{needed}"
     )
 
@@ -124,9 +124,7 @@ def _change_found(
     before, after = kernels[bisection.before], kernels[bisection.after]
     interval = _interval(bisection, seen)
     if len(standing.race.contenders) == 2:
-        return (
-            f"{after} is {words.faster(bisection.ratio)} than {before} with {subject} ({interval})."
-        )
+        return f"{after} is {words.beside(bisection.ratio, before)} with {subject} ({interval})."
     direction = "slower" if bisection.ratio < 1 else "faster"
     first, last = (
         standing.race.contenders.index(contender)
@@ -134,9 +132,10 @@ def _change_found(
     )
     between = [kernels[contender] for contender in standing.race.contenders[first + 1 : last]]
     unmeasured = f"; {', '.join(between)} between them could not be measured" if between else ""
+    which = "the last before it that was measured" if between else "the kernel before it"
     return (
         f"{after} is where {subject} became {direction}: {words.faster(bisection.ratio)} than "
-        f"{before}, the kernel before it ({interval} that did not choose the two{unmeasured}). "
+        f"{before}, {which} ({interval} that did not choose the two{unmeasured}). "
         f"{_newest_beside_oldest(bisection, kernels, standing.race.contenders)}"
     ).strip()
 
@@ -148,25 +147,15 @@ def _newest_beside_oldest(
     if bisection.last_to_first is None:
         return ""
     ratio, low, high = bisection.last_to_first
-    reach = f" (95% interval {_span(low, high)})" if isfinite(high) else ""
+    reach = f" (95% interval {words.span_beside(low, high)})" if isfinite(high) else ""
     newest, oldest = kernels[contenders[-1]], kernels[contenders[0]]
-    return f"{newest} is {words.faster(ratio)} than {oldest}{reach}."
+    return f"{newest} is {words.beside(ratio, oldest)}{reach}."
 
 
 def _interval(bisection: Bisection, seen: str) -> str:
     if bisection.low is None or bisection.high is None or not isfinite(bisection.high):
         return words.no_interval(seen)
-    return f"95% interval {_span(bisection.low, bisection.high)}, in {seen}"
-
-
-def _span(low: float, high: float) -> str:
-    """An interval of a ratio beside *faster* or *slower*: "7.9 to 12.4%", signed around none."""
-    ends = sorted(100 * (ratio - 1) for ratio in (low, high))
-    if ends[1] < 0:
-        ends = [-end for end in reversed(ends)]
-    elif ends[0] < 0:
-        return f"{ends[0]:+,.1f} to {ends[1]:+,.1f}%"
-    return f"{ends[0]:,.1f} to {ends[1]:,.1f}%"
+    return f"95% interval {words.span_beside(bisection.low, bisection.high)}, in {seen}"
 
 
 def word(side: str, blocks: int) -> str:

@@ -14,6 +14,9 @@ from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.studies.models import Race, Series
 from fsbench_web.studies.runs.races.standing import Standing, labels_of
 
+LEAST_PERCENT = 0.001
+"""What is less is left by binary rounding."""
+
 
 def measure(test: str, category: str) -> str:
     """What decides: "write, total average"."""
@@ -81,6 +84,19 @@ def faster(ratio: float) -> str:
     return f"{size}% {'faster' if ratio >= 1 else 'slower'}"
 
 
+def beside(ratio: float, other: str) -> str:
+    """A ratio of speeds to that of another: "6.1% faster than xfs", "as fast as xfs"."""
+    is_same = 100 * abs(ratio - 1) < LEAST_PERCENT
+    return f"as fast as {other}" if is_same else f"{faster(ratio)} than {other}"
+
+
+def span_beside(low: float, high: float) -> str:
+    """An interval beside *faster* or *slower*: "7.9 to 12.4%"; around none with signs."""
+    if low < 1 < high:
+        return f"{_percent(low)} to +{_percent(high)}%"
+    return span(2 - high, 2 - low) if high <= 1 else span(low, high)
+
+
 def span(low: float, high: float) -> str:
     """An interval of a ratio of speeds, in percent: "\N{MINUS SIGN}0.4 to 7.3%"."""
     return f"{_percent(low)} to {_percent(high)}%"
@@ -91,7 +107,7 @@ def why_eliminated(out: Elimination, race: Race, contender: str) -> str:
     if out.why == FAILED:
         _, run, why = race.failed[contender]
         return f"{why} The last was run {run}."
-    distance = f"{faster(out.ratio or 1)} than the leader of that moment"
+    distance = beside(out.ratio or 1, "the leader of that moment")
     if out.why == racing.BEHIND:
         return f"Surely behind by more than {race.margin_percent:g}%: {distance}."
     return f"Of the slower half of its round: {distance}."
@@ -125,7 +141,7 @@ def _result(standing: Standing) -> str:
     seen = f"{counted(of_race.fresh, 'fresh block')}"
     interval = no_interval(seen)
     if isfinite(of_race.high):
-        interval = f"95% interval {span(of_race.low, of_race.high)}, in {seen}"
+        interval = f"95% interval {span_beside(of_race.low, of_race.high)}, in {seen}"
     if of_race.status == FASTER:
         return (
             f"{leader} came out best of {subject}: {faster(of_race.ratio)} than {other}, the other "
@@ -138,11 +154,11 @@ def _result(standing: Standing) -> str:
         )
     if standing.is_of_ticks:
         return (
-            f"{leader} leads {subject}, inconclusive: {faster(of_race.ratio)} than {other} in each "
+            f"{leader} leads {subject}, inconclusive: {beside(of_race.ratio, other)} in each "
             f"of {seen}. {OF_TICKS}"
         )
     return (
-        f"{leader} leads {subject}, inconclusive: {faster(of_race.ratio)} than {other} "
+        f"{leader} leads {subject}, inconclusive: {beside(of_race.ratio, other)} "
         f"({interval}); {certainty}.{_deciding_blocks(of_race)}"
     )
 
@@ -169,7 +185,8 @@ def cost_sentence(standing: Standing) -> str:
     spending = spent(standing)
     if whole <= standing.runs:
         return f"{spending}."
-    return f"{spending}; everything in each of its {blocks} blocks would have taken {whole}."
+    each = "its block" if blocks == 1 else f"each of its {blocks} blocks"
+    return f"{spending}; everything in {each} would have taken {whole}."
 
 
 def spent(standing: Standing) -> str:
@@ -197,7 +214,7 @@ def _percent(ratio: float) -> str:
 
 def _percent_size(size: float, decimals: int) -> str:
     """What binary rounding leaves of no difference is none."""
-    return "0.0" if size < 0.001 else numbers.percent_size(size, decimals)
+    return "0.0" if size < LEAST_PERCENT else numbers.percent_size(size, decimals)
 
 
 def counted(count: int, noun: str) -> str:
