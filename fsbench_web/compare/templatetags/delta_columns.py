@@ -227,7 +227,7 @@ def _share(table: DeltaTable, view: TableView) -> Iterable[Column]:
             return numbers.MISSING
         text = repr(share.percent) if view.is_exact else share.percent_words[:-1]
         spread = share.spread_percent
-        short = "one burst" if spread is None else f"± {numbers.number(spread, 1)}%"
+        short = "one burst" if spread is None else numbers.half_width(spread)
         return text + details(
             "not of the disk" if share.is_not_of_the_disk else short, share.sentence()
         )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from fsbench_web.core import numbers
 from fsbench_web.core.conversion import OPERATIONS, RATE, TIME, unit_factor
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.ceilings import Ceiling
@@ -57,7 +58,9 @@ class Share:
         """Everything that is known of it."""
         blocks = f"the mean of {self.probes} blocks" if self.probes != 1 else "in its block"
         spread = self.spread_percent
-        scatter = "how much it scatters is not known" if spread is None else f"± {spread:.1f}%"
+        scatter = (
+            "how much it scatters is not known" if spread is None else numbers.half_width(spread)
+        )
         origin = "; taken from the nearest that was measured" if self.is_between else ""
         text = f"{self.percent_words} of the LUN's own {self.of} ({blocks}; {scatter}{origin})."
         if self.is_not_of_the_disk:

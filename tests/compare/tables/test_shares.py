@@ -49,6 +49,7 @@ def test_in_words_with_what_it_rests_on() -> None:
         "taken from the nearest that was measured). More than the LUN does by itself: a cache "
         "answered, not the disk."
     )
+    assert "; ± < 0.1%)" in Share(90.0, 1, "x", 1, 0.03).sentence()
     assert Share(0.0512, 1, "x", 1).percent_words == "0.051%"
     assert not Share(103.0, 1, "x", 1, 0.0).is_not_of_the_disk
     assert Share(103.1, 1, "x", 1, 0.0).is_not_of_the_disk

@@ -107,7 +107,8 @@ def _before_run(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = []
     if "load" in noted:
         load = ", ".join(f"{value:.2f}" for value in noted["load"])
-        processors = f" on {noted['processors']} processors" if "processors" in noted else ""
+        count = noted.get("processors")
+        processors = "" if count is None else f" on {count} processor{'s' * (count != 1)}"
         rows.append(("Load average of 1, 5 and 15 minutes", load + processors))
     for key, label in (
         ("memory_free_bytes", "Memory free"),
@@ -165,7 +166,7 @@ def _device(before: Mapping[str, int], after: Mapping[str, int]) -> list[tuple[s
         requests, blocks = grown(count), grown(sectors)
         if requests is not None and blocks is not None:
             amount = numbers.size(blocks * SECTOR_BYTES)
-            rows.append((label, f"{requests:,} requests, {amount}"))
+            rows.append((label, f"{requests:,} request{'s' * (requests != 1)}, {amount}"))
     busy_ms = grown("busy_ms")
     if busy_ms is not None:
         rows.append(("Busy", numbers.duration(busy_ms / 1000)))

@@ -218,8 +218,9 @@ def _measured_limit(run: Run) -> str:
     if not single:
         return text
     how_many = "All" if single == len(points) else f"{single} of {len(points)}"
+    were = "was" if single == 1 < len(points) else "were"
     return (
-        f"{text} {how_many} kinds of request were measured in a single burst, which has no "
+        f"{text} {how_many} kinds of request {were} measured in a single burst, which has no "
         "interval: of numbers that are set against these nobody can say whether they are above the "
         "device. More seconds for the probe give each several bursts."
     )
@@ -231,7 +232,9 @@ def steady_words(conditions: Mapping[str, Any]) -> str:
     attained, missed = (len(values.get(key) or ()) for key in ("attained", "missed"))
     if not attained + missed:
         return ""
+    count = attained + missed
+    are = "value is of a test" if count == 1 else "values are of tests"
     return (
-        f"Steady state, as the tool judged it: {attained} of {attained + missed} values are of "
-        "tests that had become steady when they ended."
+        f"Steady state, as the tool judged it: {attained} of {count} {are} that had become steady "
+        f"when {'it' if count == 1 else 'they'} ended."
     )
