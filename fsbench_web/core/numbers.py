@@ -245,6 +245,11 @@ def duration(value_s: float | None) -> str:
     return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2] if count)
 
 
+def counted(count: int, noun: str) -> str:
+    """So many of them: ``1 run``, ``1,234 runs``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def words(slug: str) -> str:
     """``random_write`` as ``Random write``."""
     text = slug.replace("_", " ").replace("-", " ").strip()

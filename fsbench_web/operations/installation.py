@@ -18,6 +18,7 @@ from django.db.models import QuerySet
 
 from fsbench_web.api.health import broker_state
 from fsbench_web.catalog.workers.states import WorkerState, luns_with_use, worker_states
+from fsbench_web.core import numbers
 from fsbench_web.operations.gauges import DAY, Gauges, read_gauges
 from fsbench_web.operations.models import Chore
 from fsbench_web.platform import clock, disk_room, program_files
@@ -228,9 +229,10 @@ def _problems(installation: Installation) -> "list[str]":
             problems.append(f"{entry.worker.name}: {entry.version_problem}")
         # A drained one that was stopped is meant to be silent.
         if not entry.is_alive and not entry.worker.is_drained:
+            waiting = numbers.counted(entry.waiting, "run")
             problems.append(
-                f"{entry.worker.name} is silent, with {entry.waiting} runs waiting for it: start "
-                "it on its host."
+                f"{entry.worker.name} is silent, with {waiting} waiting for it: start it on its "
+                "host."
             )
     problems.extend(
         f"{chore.name} failed last time: {chore.problem}"

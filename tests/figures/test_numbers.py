@@ -250,3 +250,8 @@ def test_tables_and_sentences_round_alike() -> None:
     assert readable.written(9.995) == "10.0"
     assert readable.percent(-17.25) == "\u221217.3"
     assert numbers.percent(4.305) == "4.31"  # as published deltas are judged
+
+
+def test_one_of_a_thing_is_one() -> None:
+    counted = [numbers.counted(count, "run") for count in (0, 1, 2, 1234)]
+    assert counted == ["0 runs", "1 run", "2 runs", "1,234 runs"]

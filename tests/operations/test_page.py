@@ -53,7 +53,7 @@ def test_it_shows_what_goes_wrong(admin: Client) -> None:
     with pytest.raises(ValueError, match="disk"):
         chores.run_chore("Logs of ended runs", lambda: int("disk"))
     page = admin.get("/operations/").content.decode()
-    assert f"{worker.name} is silent, with 1 runs waiting" in page
+    assert f"{worker.name} is silent, with 1 run waiting" in page
     assert f"/runs/{run.pk}/" in page
     assert "&lt;b&gt;Its worker" in page
     assert "1 lost" in page

@@ -21,6 +21,7 @@ from django.http.response import HttpResponseBase
 
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.networks import network_of
+from fsbench_web.core import numbers
 from fsbench_web.platform.http import error_pages
 from fsbench_web.renderings.addresses import is_rendered
 
@@ -70,8 +71,8 @@ def _refusal(request: HttpRequest, caller: str, limit: int, noun: str) -> HttpRe
         return None
     wait_s = max(1, math.ceil(WINDOW_S - now % WINDOW_S))
     sentence = (
-        f"More than {limit} {noun} in a minute: wait {wait_s} seconds, then go on more slowly. "
-        "Whoever runs this site sets the limit."
+        f"More than {limit} {noun} in a minute: wait {numbers.counted(wait_s, 'second')}, then go "
+        "on more slowly. Whoever runs this site sets the limit."
     )
     return error_pages.too_many(request, sentence, wait_s)
 

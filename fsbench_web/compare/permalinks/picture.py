@@ -11,6 +11,7 @@ from fsbench_web.compare.drawings.raster import image
 from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text, place_shape
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.permalinks.records import PinnedComparison, title_of
+from fsbench_web.core import numbers
 
 SIZE_PX = (1200, 630)
 _BARS = 7
@@ -36,7 +37,7 @@ def drawing(link: Permalink, pinned: PinnedComparison) -> Drawing:
     count = len(pinned.tables)
     kept_on = f"Kept on {timezone.localtime(link.created_at):%Y-%m-%d}"
     more = f"{count} table{'s' * (count != 1)} of {len(tests)} test{'s' * (len(tests) != 1)}"
-    runs = f", {len(pinned.run_ids)} runs" if pinned.run_ids else ""
+    runs = f", {numbers.counted(len(pinned.run_ids), 'run')}" if pinned.run_ids else ""
     shapes: list[Shape] = [
         Rect(0, 0, 600, 6, "accent"),
         *_in_lines(title, 35, 38, 2),

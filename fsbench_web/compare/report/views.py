@@ -19,6 +19,7 @@ from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.confounding import order_over_time
 from fsbench_web.compare.tables.delta_tables import comparison, tables_and_notice
 from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core import numbers
 from fsbench_web.platform import limits
 from fsbench_web.renderings import answers
 from fsbench_web.studies.models import Study
@@ -120,7 +121,7 @@ def _left_out(request: HttpRequest, limited: bounds.BoundedComparison) -> str:
     alone = " What is shown is ranked by itself." if part.is_apart else ""
     return (
         f"This report shows {part.shown_rows:,} rows, those of {part.shown_tests:,} of "
-        f"{len(part.tests):,} tests: all of them are more than a report holds.{alone} The others, "
-        "part by part: "
+        f"{numbers.counted(len(part.tests), 'test')}: all of them are more than a report "
+        f"holds.{alone} The others, part by part: "
         f"{request.build_absolute_uri(page)}"
     )

@@ -16,6 +16,7 @@ from django.db.models import Count, QuerySet
 
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables.field import Facts, field_of
+from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits
 from fsbench_web.platform.limits import RowLimits
@@ -146,8 +147,9 @@ def bounded_answer(spec: ComparisonSpec, room: RowLimits | None = None) -> Bound
 def too_many(part: Part, room: RowLimits) -> str:
     """A sentence for a comparison that is more than one answer holds, and what to do."""
     rows = room.single_rows if part.whole.by == "configuration" else room.rows
+    tests = numbers.counted(len(part.tests), "test")
     return (
-        f"This comparison has {part.rows:,} rows of {len(part.tests):,} tests, and one answer "
+        f"This comparison has {part.rows:,} rows of {tests}, and one answer "
         f"holds {rows:,} rows and {room.tables:,} tables. Choose tests, categories or file "
         "systems, or take it in parts: from_test=1 gives the first tests, and names where the "
         "next begin."

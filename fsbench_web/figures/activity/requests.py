@@ -183,6 +183,6 @@ def _device_in_words(
     total = sum(cells.values())
     touched = len({device_part for _, device_part in cells})
     return (
-        f"{title}: {total:,} requests in {ends[0]:.4g} s, to {touched} of {parts[1]} equal parts "
-        f"of {numbers.size(ends[1])}."
+        f"{title}: {numbers.counted(total, 'request')} in {ends[0]:.4g} s, to {touched} of "
+        f"{parts[1]} equal parts of {numbers.size(ends[1])}."
     )

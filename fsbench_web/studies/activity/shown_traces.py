@@ -145,15 +145,24 @@ def _notes_of_operations(trace: OperationTrace) -> list[str]:
             "benchmark did behind that is not in it."
         )
     if queued := sum(trace.queued.values()):
+        were, they_were, they = _verbs(queued)
         parts.append(
-            f"{queued:,} operations were handed to the kernel to be done later (libaio, io_uring): "
-            "when they were done is not seen, and they have no latency here."
+            f"{numbers.counted(queued, 'operation')} {were} handed to the kernel to be done later "
+            f"(libaio, io_uring): when {they_were} done is not seen, and {they} no latency here."
         )
     if trace.without_end:
-        parts.append(f"Of {trace.without_end:,} operations no end was seen: they have no latency.")
+        parts.append(_without_end(trace.without_end, "operation"))
     if trace.lost:
         parts.append(f"bpftrace had no room for {trace.lost:,} of its own messages.")
     return parts
+
+
+def _verbs(count: int) -> tuple[str, str, str]:
+    return ("was", "it was", "it has") if count == 1 else ("were", "they were", "they have")
+
+
+def _without_end(count: int, noun: str) -> str:
+    return f"Of {numbers.counted(count, noun)} no end was seen: {_verbs(count)[2]} no latency."
 
 
 def _coarser(cells: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
@@ -173,11 +182,16 @@ def _notes(trace: RequestTrace) -> list[str]:
             "benchmark did behind that is not in it."
         )
     if trace.lost:
-        parts.append(f"The kernel had no room for {trace.lost:,} events, which are missing.")
+        are = "is" if trace.lost == 1 else "are"
+        events = numbers.counted(trace.lost, "event")
+        parts.append(f"The kernel had no room for {events}, which {are} missing.")
     if trace.without_end:
-        parts.append(f"Of {trace.without_end:,} requests no end was seen: they have no latency.")
+        parts.append(_without_end(trace.without_end, "request"))
     if trace.without_start:
-        parts.append(f"{trace.without_start:,} requests had begun before the trace did.")
+        earlier = numbers.counted(trace.without_start, "request")
+        parts.append(f"{earlier} had begun before the trace did.")
     if trace.outside:
-        parts.append(f"{trace.outside:,} requests began outside the LUN, and are not on the map.")
+        are = "is" if trace.outside == 1 else "are"
+        outside = numbers.counted(trace.outside, "request")
+        parts.append(f"{outside} began outside the LUN, and {are} not on the map.")
     return parts

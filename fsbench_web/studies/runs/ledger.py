@@ -130,7 +130,7 @@ def _text_of(name: str, value: Any) -> str:
     if name == "passed":
         return "passed" if value else "FAILING, says the disk itself"
     if name == "power_on_hours":
-        return f"{value:,} hours"
+        return numbers.counted(value, "hour")
     if name == "temperature_c":
         return f"{value} °C"
     if name in ("percentage_used", "available_spare"):
