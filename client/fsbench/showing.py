@@ -90,7 +90,8 @@ def _score(score: Mapping[str, Any]) -> tuple[Any, ...]:
         score["category"],
         terminal.number(score["value"], score["unit"]),
         score["repeats"],
-        None if half is None else f"{half:.1f}%",
+        # A little is not none, as on the page of the run.
+        None if half is None else "< 0.1%" if 0 < half < 0.05 else f"{half:.1f}%",
         " ".join(score["flags"]),
     )
 

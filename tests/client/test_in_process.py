@@ -142,6 +142,23 @@ def test_the_conclusion_of_a_check_is_of_what_was_judged(
     assert says in capsys.readouterr().out
 
 
+def test_a_little_scatter_is_not_none(module: Module, capsys: Any) -> None:
+    score = {"test": "write", "category": "mean", "value": 1.0, "unit": "s", "repeats": 5}
+    run = dict.fromkeys(
+        ("reason", "study", "workload", "repeat", "kernel", "distribution", "sweep", "retry_of"),
+        "",
+    ) | dict.fromkeys(("started_at", "ended_at", "lun", "journal", "cancel_requested"))
+    run |= {"id": 7, "state": "done", "created_at": "2026-03-02T00:00:00Z", "artefacts": []}
+    run |= {"configuration": {"options": {}, "label": "ext4", "scheduler": ""}}
+    run |= {"links": {"page": "/runs/7/"}, "site": "x"}
+    run["scores"] = [score | {"half_width_percent": 0.03, "flags": []}]
+    client = Answering(run)
+    client.site = argparse.Namespace(url="http://lab.example")  # type: ignore[attr-defined]
+    options = argparse.Namespace(job=False, number=7, json=False)
+    assert module("showing").show(client, options) == 0
+    assert "< 0.1%" in capsys.readouterr().out
+
+
 def test_the_end_of_input_is_wrong_use_and_no_fall(
     module: Module, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
