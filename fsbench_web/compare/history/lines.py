@@ -18,7 +18,7 @@ from fsbench_web.compare.history import profile_line
 from fsbench_web.compare.history.line_series import same_line
 from fsbench_web.compare.history.lun_line import LunLine, read_lun_line
 from fsbench_web.compare.history.profile_lun_line import lun_line_of_work
-from fsbench_web.compare.history.words import ShownChange, shown_change
+from fsbench_web.compare.history.words import ShownChange, left_out_in_words, shown_change
 from fsbench_web.compare.models import Watch
 from fsbench_web.core import numbers
 from fsbench_web.core.conversion import DisplayUnit, Printed, converted, shown_units
@@ -196,9 +196,7 @@ def history(
         lower_is_better=lower,
         left_out=count - len(latest),
         undated=frozenset(row[0] for row in latest if row[3] and row[0] in drawn_runs),
-        problem=f"{measured.unknown} of its runs do not say their {along}, and are left out."
-        if measured.unknown
-        else "",
+        problem=left_out_in_words(measured.unknown, along),
         printed_units=measured.printed_units,
         workloads=measured.workloads,
         flags=flags,

@@ -11,6 +11,7 @@ from math import fsum
 from fsbench_web.compare.models import Watch
 from fsbench_web.core.scoring.changes import changes
 from fsbench_web.core.scoring.scores import mean
+from fsbench_web.core.scoring.shares import percent_words
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores.shares import SeriesCeilings, is_of_time, read_probes
@@ -62,20 +63,21 @@ class LunLine:
         before, after = self.share_at(place - 1), self.share_at(place)
         if before is None or after is None:
             return ""
+        was, is_now = percent_words(before), percent_words(after)
         if _changes_at(self.shares, margin_percent, place):
             return (
-                f"It is not the disk: the score went from {before:.0f}% to {after:.0f}% of what "
+                f"It is not the disk: the score went from {was} to {is_now} of what "
                 "the LUN does by itself."
             )
         lun_changes = self.changes(margin_percent)
         if any(step == place for step, _ in lun_changes):
             return (
                 "It is the disk: the LUN itself changed too, and the score stayed at "
-                f"{before:.0f}% and {after:.0f}% of it."
+                f"{was} and {is_now} of it."
             )
         return (
-            f"Whether it is the disk cannot be told: the score was {before:.0f}% of the LUN's own "
-            f"before and {after:.0f}% after, and neither that nor the LUN changed for sure."
+            f"Whether it is the disk cannot be told: the score was {was} of the LUN's own "
+            f"before and {is_now} after, and neither that nor the LUN changed for sure."
         )
 
     def changes(self, margin_percent: float) -> list[tuple[int, float]]:

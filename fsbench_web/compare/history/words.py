@@ -60,6 +60,16 @@ def shown_change(
     )
 
 
+def left_out_in_words(runs: int, along: str) -> str:
+    """That runs do not say where in the line they belong; "" for none."""
+    if not runs:
+        return ""
+    words = (
+        f"does not say its {along}, and is" if runs == 1 else f"do not say their {along}, and are"
+    )
+    return f"{runs:,} of its runs {words} left out."
+
+
 def flags_in_words(point: str, flags: Mapping[str, int]) -> str:
     """What is known of the runs of a point, as a sentence behind another; "" for nothing."""
     parts = [f"{flag_label(flag)} {count}" for flag, count in flags.items()]

@@ -46,8 +46,7 @@ class Share:
 
     @property
     def percent_words(self) -> str:
-        """Whole percents from 10 on: a probe is no surer than that."""
-        return f"{self.percent:,.0f}%" if self.percent >= 10 else f"{self.percent:.2g}%"
+        return percent_words(self.percent)
 
     @property
     def short(self) -> str:
@@ -84,6 +83,11 @@ class Share:
         """
         fields = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
         return cls(**fields | {"of": _OUTSTANDING.sub(r"queue depth \1", fields["of"])})
+
+
+def percent_words(percent: float) -> str:
+    """Whole percents from 10 on: a probe is no surer than that."""
+    return f"{percent:,.0f}%" if percent >= 10 else f"{percent:.2g}%"
 
 
 def share_of(value: float, unit: str, test: str, ceiling: Ceiling, probes: int) -> Share | None:

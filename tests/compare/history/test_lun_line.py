@@ -3,6 +3,7 @@
 import pytest
 
 from fsbench_web.compare.history.lun_line import LunLine
+from fsbench_web.compare.history.words import left_out_in_words
 
 STEADY = tuple((100.0 + step, 101.0 - step) for step in (0.2, 0.1, 0.3, 0.2, 0.1, 0.3))
 STEP = tuple((level + 0.2, level - 0.1) for level in (100.0,) * 3 + (60.0,) * 3)
@@ -24,6 +25,18 @@ def test_where_the_share_changes_it_is_what_stands_on_it() -> None:
     assert line.explanation_of(3, 10) == (
         "It is not the disk: the score went from 80% to 48% of what the LUN does by itself."
     )
+
+
+def test_a_small_share_is_not_none_and_one_run_is_one() -> None:
+    small = tuple(tuple(share / 100 for share in shares) for shares in SHARES_STEP)
+    assert LunLine("random read", STEADY, small).explanation_of(3, 10) == (
+        "It is not the disk: the score went from 0.8% to 0.48% of what the LUN does by itself."
+    )
+    assert left_out_in_words(0, "kernel") == ""
+    assert left_out_in_words(1, "kernel") == (
+        "1 of its runs does not say its kernel, and is left out."
+    )
+    assert left_out_in_words(2, "date") == "2 of its runs do not say their date, and are left out."
 
 
 def test_where_neither_is_sure_nothing_is_claimed() -> None:
