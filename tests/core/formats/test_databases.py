@@ -46,6 +46,32 @@ def test_pgbench_says_what_it_lost(sample: Sample) -> None:
     assert 'line 12: pgbench says "number of transactions skipped: 169' in str(result.warnings[0])
 
 
+def test_pgbench_connecting_for_each_transaction(sample: Sample) -> None:
+    values = numbers(parse("x", sample("pgbench-15-connect-each-time")))
+    name = "pgbench_tpc-b_sort_of"
+    # It prints no rate without connecting.
+    assert values[f"{name}_tps_including_connections"] == (211.836106, "ops/s")
+    assert values[f"{name}_connection_time"] == (4.215, "ms")
+    assert f"{name}_tps" not in values
+
+
+def test_pgbench_with_failed_transactions_in_its_latency(sample: Sample) -> None:
+    result = parse("x", sample("pgbench-15-failures"))
+    assert numbers(result)["pgbench_ser.sql_latency_avg"] == (1.230, "ms")
+    assert "number of failed transactions: 10466 (80.688%)" in str(result.warnings[0])
+
+
+def test_pgbench_at_a_rate_is_no_repeat_of_one_without(sample: Sample) -> None:
+    data = sample("pgbench-15-rate")
+    assert "rate limit" in parse("x", data).modes
+    without = b"".join(
+        line for line in data.splitlines(True) if b"lag:" not in line and b"skipped" not in line
+    )
+    assert "rate limit" not in parse("x", without).modes
+    with pytest.raises(UnreadableFile, match="A run with other settings"):
+        parse("x", data + without)
+
+
 def test_pgbench_of_before_14() -> None:
     text = (
         "transaction type: <builtin: select only>\nscaling factor: 50\nnumber of clients: 8\n"

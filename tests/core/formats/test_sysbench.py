@@ -86,3 +86,19 @@ def test_a_run_that_did_not_end(sample: Sample) -> None:
     both = parse("x", data + data[: data.index(b"CPU speed")])
     assert not both.complete
     assert "line 35: This run of sysbench did not end" in str(both.warnings[0])
+
+
+def test_what_prepares_and_cleans_up_is_no_run_that_did_not_end(sample: Sample) -> None:
+    data = sample("sysbench-1.0.20-prepare-run-cleanup")
+    result = parse("x", data)
+    assert result.complete
+    assert len(result.values) == 8  # the smallest latency is printed as 0.00
+    assert not any("did not end" in str(warning) for warning in result.warnings)
+    # Killed within its run.
+    killed = parse("x", data + data[: data.index(b"File operations:")])
+    assert not killed.complete
+    assert any("did not end" in str(warning) for warning in killed.warnings)
+    table = b"sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nCreating table 'sbtest1'...\n"
+    cpu = parse("x", table + sample("sysbench-1.0.20-cpu"))
+    assert cpu.complete
+    assert not any("did not end" in str(warning) for warning in cpu.warnings)

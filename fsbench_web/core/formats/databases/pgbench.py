@@ -15,8 +15,12 @@ _VERSION = re.compile(r"^pgbench \((?:PostgreSQL\) )?([0-9][0-9A-Za-z.]*)")
 _TYPE = re.compile(r"^transaction type: (?:<builtin: )?(.+?)(?<!\s)>?\s*$")
 _SCRIPT = re.compile(r"^SQL script [0-9]+: (?:<builtin: )?(.+?)(?<!\s)>?\s*$")
 _OF_SCRIPT = re.compile(rf"^ - [0-9]+ transactions \([0-9.]+% of total, tps = {_N}\)")
-_TPS = re.compile(rf"^tps = {_N} \((without initial|excluding|including) connection")
-_LATENCY = re.compile(rf"^( - )?latency average(?: =|:) {_N} ms\s*$")
+# With -C pgbench connects for each transaction, and prints no rate without that.
+_TPS = re.compile(
+    rf"^tps = {_N} \((without initial connection|excluding connection|including connection|"
+    "including reconnection)"
+)
+_LATENCY = re.compile(rf"^( - )?latency average(?: =|:) {_N} ms(?: \(including failures\))?\s*$")
 _CONNECTION = re.compile(rf"^(?:initial|average) connection time = {_N} ms\s*$")
 _PROGRESS = re.compile(rf"^progress: [0-9.]+ s, {_N} tps, ")
 _COUNT = re.compile(r"^number of (clients|threads): ([0-9]{1,9})\s*$")
@@ -24,6 +28,8 @@ _SETTING = re.compile(
     r"^((?:scaling factor|query mode|partition method|partitions|maximum number of tries|duration|"
     r"number of transactions per client): \S.*)$"
 )
+# How many a second -R asked for, no version prints.
+_RATE_LIMIT = "rate limit"
 _LOST = re.compile(r"^number of (?:failed transactions|transactions skipped): ([1-9][0-9]*)\b.*")
 
 
@@ -105,12 +111,14 @@ def _line(run: _Run, line: str, line_number: int) -> None:
     elif (rate := _OF_SCRIPT.match(line)) is not None:
         run.values.append((f"{run.script} tps", rate[1], "ops/s", line_number))
     elif (tps := _TPS.match(line)) is not None:
-        name = "tps including connections" if tps[2] == "including" else "tps"
+        name = "tps including connections" if tps[2].startswith("including") else "tps"
         run.values.append((name, tps[1], "ops/s", line_number))
     elif (latency := _LATENCY.match(line)) is not None:
         name = f"{run.script} latency avg" if latency[1] else "latency avg"
         run.values.append((name, latency[2], "ms", line_number))
     elif (connection := _CONNECTION.match(line)) is not None:
         run.values.append(("connection time", connection[1], "ms", line_number))
+    elif line.startswith("rate limit schedule lag: "):
+        run.settings.append(_RATE_LIMIT)
     elif _LOST.match(line):
         run.lost.append((line_number, line.strip()))

@@ -53,6 +53,11 @@ LATENCY = re.compile(
 )
 END = re.compile(r"^\s*(?:sum:\s|Threads fairness)")
 """What stands behind all results of a run; of 0.x without a sum."""
+OTHER_COMMAND = re.compile(
+    r"^(?:Creating files for the test|Removing test files|Creating table '|Dropping table '|"
+    r"Inserting [0-9]+ records into|Creating a secondary index on|'\w+' test does not implement )"
+)
+"""What prepare and cleanup print of the tests, which measure nothing that is kept."""
 CUT = "The file ends before sysbench's report does: the rest is missing."
 _INTERVAL = re.compile(
     rf"^\s*\[\s*[0-9]+s\s*\]\s+reads:\s+{_NUMBER} Mi?B/s\s+writes:\s+{_NUMBER} Mi?B/s\s+"
@@ -90,6 +95,7 @@ class _Run:
     values: list[tuple[str, str, str, Decimal | int, int]] = field(default_factory=list)
     intervals: list[tuple[str, ...]] = field(default_factory=list)
     has_end: bool = False
+    is_other_command: bool = False
 
 
 def parse(lines: list[str]) -> ParsedResult:
@@ -100,7 +106,7 @@ def parse(lines: list[str]) -> ParsedResult:
     has_end = True
     for run in _runs(lines, result):
         if not run.values:
-            result.complete = False
+            result.complete = result.complete and run.is_other_command
             continue
         has_end = run.has_end
         collector.begin([*run.settings, *run.options])
@@ -143,6 +149,7 @@ def _runs(lines: list[str], result: ParsedResult) -> Iterator[_Run]:
 
 def _line(run: _Run, line: str, line_number: int) -> None:
     run.has_end = run.has_end or END.match(line) is not None
+    run.is_other_command = run.is_other_command or OTHER_COMMAND.match(line) is not None
     if (threads := THREADS.match(line)) is not None:
         run.threads = int(threads[1])
     elif (match := _DOING.match(line)) is not None:

@@ -16,6 +16,7 @@ from fsbench_web.core.formats.sysbench.fileio import (
     END,
     FILEIO,
     LATENCY,
+    OTHER_COMMAND,
     THREADS,
     TITLE,
     options_of,
@@ -85,6 +86,7 @@ class _Run:
     errors: list[tuple[int, str]] = field(default_factory=list)
     intervals: list[tuple[str | None, ...]] = field(default_factory=list)
     has_end: bool = False
+    is_other_command: bool = False
 
     @property
     def test(self) -> str:
@@ -115,7 +117,7 @@ def parse(lines: list[str]) -> ParsedResult:
     for run in _runs(whole_lines):
         title = TITLE.match(lines[run.line - 1])
         result.tool_version = result.tool_version or (title[1] if title else "")
-        if run.is_fileio:
+        if run.is_fileio or (run.is_other_command and not run.values):
             continue
         if not run.values and run.total_time is None:
             result.complete = False
@@ -159,6 +161,7 @@ def _runs(lines: list[str]) -> Iterator[_Run]:
 
 def _line(run: _Run, line: str, line_number: int) -> None:
     run.has_end = run.has_end or END.match(line) is not None
+    run.is_other_command = run.is_other_command or OTHER_COMMAND.match(line) is not None
     run.is_fileio = run.is_fileio or FILEIO.search(line) is not None
     run.has_summary = run.has_summary or _SUMMARY.match(line) is not None
     for pattern, name in _TITLES:
