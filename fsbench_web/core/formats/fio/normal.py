@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from fsbench_web.core.formats.fio.groups import several_jobs
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.values import Collector, test_name
 
 FORMAT = "fio-normal"
 _HOST = r"^(?:<([^<>]{1,80})> ?)?\s*"
 _PLAN = re.compile(
-    _HOST + r"(\S[^:]*): \(g=[0-9]+\): (rw=.*?)(?:, iodepth=([0-9]{1,9}))?(?<!\s)\s*$"
+    _HOST + r"(\S[^:]*): \(g=([0-9]+)\): (rw=.*?)(?:, iodepth=([0-9]{1,9}))?(?<!\s)\s*$"
 )
 _JOB = re.compile(
     _HOST + r"(\S[^:]*): \(groupid=([0-9]+)(?:, jobs=([0-9]{1,9}))?\): err=\s*([0-9]+)(.*)$"
@@ -49,6 +50,15 @@ _NANOSECONDS = {"nsec": 1, "usec": 1000, "msec": 10**6}
 _MICROSECONDS: dict[str, Decimal | int] = {"nsec": Decimal("0.001"), "usec": 1, "msec": 1000}
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """What fio says of a job before it begins."""
+
+    name: str
+    text: str = ""
+    iodepth: int | None = None
+
+
 @dataclass
 class _Value:
     kind: str
@@ -69,12 +79,18 @@ class _Job:
     pid: str
     line: int
     error: str
-    plan: str = ""
-    iodepth: int | None = None
+    plans: list[_Plan] = field(default_factory=list)
+    """Its own, and those of others of its group that group_reporting put into this report."""
     values: list[_Value] = field(default_factory=list)
     # Of the read, write or trim whose lines follow, and of the percentiles.
     side: str = ""
     percentiles: tuple[str, str] = ("", "")
+
+    @property
+    def iodepth(self) -> int | None:
+        """That of all its plans; None where they have several."""
+        depths = {plan.iodepth for plan in self.plans}
+        return depths.pop() if len(depths) == 1 else None
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -110,9 +126,11 @@ def parse(lines: list[str]) -> ParsedResult:
         collector.begin()
         _report(collector, report, varying)
         for job in report.jobs:
-            for setting, text in _settings(job.plan).items():
-                if setting not in varying.get(job.name, ()):
-                    modes[(f"{job.name}: " if several else "") + f"{setting}={text}"] = None
+            for plan in job.plans:
+                of_job = f"{plan.name}: " if several or len(job.plans) > 1 else ""
+                for setting, text in _settings_of_plan(job, plan).items():
+                    if setting not in varying.get(job.name, ()):
+                        modes[f"{of_job}{setting}={text}"] = None
     result.modes = tuple(modes)
     if reports and not reports[-1].ended:
         result.complete = False
@@ -125,33 +143,64 @@ def parse(lines: list[str]) -> ParsedResult:
 
 def _reports(lines: list[str], collector: Collector) -> Iterator[_Report]:
     report = _Report()
-    plans: dict[tuple[str, str], tuple[str, int | None]] = {}
+    # By host and group, in their order.
+    plans: dict[tuple[str, str], dict[str, _Plan]] = {}
+    is_planned = True
     result = collector.result
     for number, line in enumerate(lines, start=1):
         if (head := _JOB.match(line)) is not None:
             if report.ended:
-                yield report
+                yield _with_plans(report, plans)
                 report = _Report()
+            is_planned = True
             job = _job_of(head, number)
-            job.plan, job.iodepth = plans.get((job.host, job.name), ("", None))
             report.jobs.append(job)
             when = _WHEN.search(head[6])
             if when is not None and when[2] and not result.facts:
                 result.facts.append(("Run at", when[2]))
         elif (plan := _PLAN.match(line)) is not None:
-            depth = int(plan[4]) if plan[4] else None
-            plans[plan[1] or "", test_name(plan[2])] = (plan[3], depth)
+            if is_planned and report.jobs and (report.ended or not plan[1]):
+                # Of another run of fio.
+                yield _with_plans(report, plans)
+                report, plans = _Report(), {}
+            is_planned = False
+            name, depth = test_name(plan[2]), int(plan[5]) if plan[5] else None
+            plans.setdefault((plan[1] or "", plan[3]), {})[name] = _Plan(name, plan[4], depth)
         elif (version := _VERSION.match(line)) is not None:
             result.tool_version = result.tool_version or version[2]
             if report.jobs:
-                yield report
+                yield _with_plans(report, plans)
                 report = _Report()
         elif _END.match(line):
             report.ended = True
         elif report.jobs and not report.ended:
             _line(collector, report.jobs[-1], line, number)
     if report.jobs:
-        yield report
+        yield _with_plans(report, plans)
+
+
+def _with_plans(report: _Report, plans: dict[tuple[str, str], dict[str, _Plan]]) -> _Report:
+    """The report with what was said of its jobs, those of a group that stands as one included."""
+    for job in report.jobs:
+        of_group = plans.get((job.host, job.group), {})
+        reported = {
+            other.name
+            for other in report.jobs
+            if (other.host, other.group) == (job.host, job.group)
+        }
+        own = of_group.get(job.name) or next(
+            (
+                of_other[job.name]
+                for (host, _), of_other in plans.items()
+                if host == job.host and job.name in of_other
+            ),
+            None,
+        )
+        job.plans = [own] if own is not None else []
+        others = [plan for name, plan in of_group.items() if name not in reported]
+        if own is not None and len(reported) == 1 and len(others) < job.jobs:
+            job.plans += others
+    return report
 
 
 def _job_of(head: re.Match[str], line: int) -> _Job:
@@ -239,13 +288,28 @@ def _settings(plan: str) -> dict[str, str]:
     return settings
 
 
+def _settings_of_plan(job: _Job, plan: _Plan) -> dict[str, str]:
+    """Its depth is the job's load, unless others of the same report have other ones."""
+    depth = {"iodepth": str(plan.iodepth)} if job.iodepth is None and plan.iodepth else {}
+    return _settings(plan.text) | depth
+
+
+def _settings_of_job(job: _Job) -> dict[str, str]:
+    """Those of its plan; of several in one report all that differ."""
+    settings: dict[str, dict[str, None]] = {}
+    for plan in job.plans:
+        for name, text in _settings_of_plan(job, plan).items():
+            settings.setdefault(name, {})[text] = None
+    return {name: "+".join(texts) for name, texts in settings.items()}
+
+
 def _varying_settings(reports: list[_Report]) -> dict[str, set[str]]:
     """The settings that differ between reports of one job: they make different tests of it."""
     plans: dict[str, list[dict[str, str]]] = {}
     for report in reports:
         firsts = {job.name: job for job in reversed(report.jobs)}
         for name, job in firsts.items():
-            plans.setdefault(name, []).append(_settings(job.plan))
+            plans.setdefault(name, []).append(_settings_of_job(job))
     return {
         name: {
             key for key in set().union(*job_plans) if len({plan.get(key) for plan in job_plans}) > 1
@@ -264,12 +328,14 @@ def _report(collector: Collector, report: _Report, varying: dict[str, set[str]])
         name = test_name(f"{job.name}.{job.host}") if len(hosts) > 1 and job.host else job.name
         names[name] += 1
         numbered = name if names[name] == 1 else f"{name}.{names[name]}"
-        settings = _settings(job.plan)
+        settings = _settings_of_job(job)
         suffix = [f"{key}_{settings.get(key, '')}" for key in sorted(varying.get(job.name, ()))]
         test = test_name(numbered, *suffix)
         if job.error != "0":
             collector.result.complete = False
             collector.warn(job.line, f"fio says that {job.name} ended with error {job.error}.")
+        if len(job.plans) > 1:
+            collector.warn(job.line, several_jobs(job.name, [plan.name for plan in job.plans]))
         load = load_text(iodepth=job.iodepth, jobs=at_once[job.host, job.name, job.group])
         _values(collector, test, job, load)
 

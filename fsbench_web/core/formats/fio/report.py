@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fsbench_web.core.formats.fio import steady
+from fsbench_web.core.formats.fio.groups import is_sum_of_several, several_jobs
 from fsbench_web.core.formats.fio.intervals import Report, interval_rates
 from fsbench_web.core.formats.json_text import Bins, JsonError, JsonObject, JsonText, Number
 from fsbench_web.core.formats.result import ParsedResult, UnreadableFile, load_text
@@ -48,6 +49,26 @@ class _Job:
     # The same job in the reports before, oldest first: when they were printed, and what they say.
     earlier_reports: list[tuple[float, JsonObject]] = field(default_factory=list)
     printed_at_s: float | None = None
+    is_sum_of_several: bool = False
+
+    @property
+    def load(self) -> str:
+        """What worked at the same time; empty where the options are of one job of several."""
+        if self.is_sum_of_several:
+            return ""
+        counts = {
+            kind: int(text)
+            for kind, option in _LOAD_OPTIONS.items()
+            if re.fullmatch("[0-9]{1,9}", text := self.options.get(option, ""))
+        }
+        return load_text(**counts)
+
+    def is_setting(self, option: str) -> bool:
+        """Whether an option makes another workload. Of a job of several its load does, which is
+        not that of all.
+        """
+        is_load = self.is_sum_of_several and option in _LOAD_OPTIONS.values()
+        return is_load or not _NOT_SETTINGS.fullmatch(option)
 
 
 @dataclass
@@ -73,20 +94,33 @@ def parse(lines: list[str]) -> ParsedResult:
     varying = _varying_settings(documents)
     modes: dict[str, None] = {}
     several = len({job.name for document in documents for job in document.jobs}) > 1
+    loads = {tuple(job.load for job in document.jobs) for document in documents}
     for document in documents:
         collector.begin()
         names: Counter[str] = Counter()
+        # What tells the reports apart, in the order of their jobs.
+        different: dict[str, None] = {}
         for job in document.jobs:
             names[job.name] += 1
             name = job.name if names[job.name] == 1 else f"{job.name}.{names[job.name]}"
             changing = sorted(varying.get(job.name, ()))
             suffix = [f"{option}_{job.options.get(option, 'default')}" for option in changing]
+            different |= dict.fromkeys(suffix)
             _job(collector, "_".join([name, *suffix]), job)
+            if job.is_sum_of_several:
+                collector.warn(job.entry.line, several_jobs(job.name))
+            of_job = f"{job.name}: " if several else ""
+            if job.is_sum_of_several:
+                of_job = f"{job.options.get('name') or f'last job of {job.name}'}: "
             for option, text in sorted(job.options.items()):
-                if not _NOT_SETTINGS.fullmatch(option) and option not in changing:
+                if job.is_setting(option) and option not in changing:
                     setting = f"{option}={text}" if text else option
-                    modes[f"{job.name}: {setting}" if several else setting] = None
-        _disk(collector, document)
+                    modes[f"{of_job}{setting}"] = None
+        own_loads = dict.fromkeys(job.load for job in document.jobs)
+        if len(own_loads) > 1 and len(loads) > 1:
+            different |= own_loads
+        load = next(iter(own_loads)) if len(own_loads) == 1 else ""
+        _disk(collector, document, test_name("fio_disk_util", *different), load)
     result.modes = tuple(modes)
     return collector.finish("This is fio's JSON, and no job in it did any I/O.")
 
@@ -110,6 +144,9 @@ def _documents(lines: list[str]) -> Iterator[_Document]:
                     name = f"{name}.{entry.text('hostname')}"
                 options = {**shared, **_options(entry.object("job options"))}
                 job = _Job(test_name(name), entry, options, printed_at_s=_printed_at_s(root))
+                job.is_sum_of_several = key == "jobs" and is_sum_of_several(
+                    entry, job.name, options
+                )
                 document.jobs.append(job)
         if document.jobs:
             yield document
@@ -178,20 +215,20 @@ def _varying_settings(documents: list[_Document]) -> dict[str, set[str]]:
     for document in documents:
         firsts = {job.name: job for job in reversed(document.jobs)}
         for name, job in firsts.items():
-            options.setdefault(name, []).append(job.options)
+            settings = {key: text for key, text in job.options.items() if job.is_setting(key)}
+            options.setdefault(name, []).append(settings)
     return {
         name: {
             option
             for option in set().union(*choices)
-            if not _NOT_SETTINGS.fullmatch(option)
-            and len({choice.get(option) for choice in choices}) > 1
+            if len({choice.get(option) for choice in choices}) > 1
         }
         for name, choices in options.items()
     }
 
 
 def _job(collector: Collector, name: str, job: _Job) -> None:
-    load = _load_of(job)
+    load = job.load
     error = job.entry.number("error")
     if error is not None and float(error.text) != 0:
         collector.result.complete = False
@@ -232,16 +269,7 @@ def _direction(collector: Collector, name: str, direction: str, job: _Job, load:
     return True
 
 
-def _load_of(job: _Job) -> str:
-    counts = {
-        kind: int(text)
-        for kind, option in _LOAD_OPTIONS.items()
-        if re.fullmatch("[0-9]{1,9}", text := job.options.get(option, ""))
-    }
-    return load_text(**counts)
-
-
-def _disk(collector: Collector, document: _Document) -> None:
+def _disk(collector: Collector, document: _Document, test: str, load: str) -> None:
     """How busy the disk was, where it is one: of several (a RAID's members) fio's list says little.
 
     It has no name of its own here: the same LUN may be another loop device tomorrow.
@@ -249,8 +277,7 @@ def _disk(collector: Collector, document: _Document) -> None:
     disks = document.root.objects("disk_util")
     busy = disks[0].number("util") if len(disks) == 1 else None
     if busy is not None and float(busy.text) > 0:
-        load = _load_of(document.jobs[0]) if len(document.jobs) == 1 else ""
-        collector.add("fio_disk_util", busy.text, "% of time", busy.line, load=load)
+        collector.add(test, busy.text, "% of time", busy.line, load=load)
 
 
 def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:

@@ -1,0 +1,68 @@
+"""fio's jobs beside each other: what is said of all of them, of one, and of none."""
+
+from collections.abc import Callable
+
+from fsbench_web.core.formats import parse
+
+Sample = Callable[[str], bytes]
+
+
+def test_a_group_of_several_jobs_has_the_load_and_the_settings_of_none_of_them(
+    sample: Sample,
+) -> None:
+    data = sample("fio-3.33-group-of-two-jobs")
+    result = parse("x", data[: data.index(b"\n}\n") + 3])
+    # Two readers at a depth of 8 and three writers at 2; fio gives the options of the writers.
+    assert {value.load for value in result.values} == {""}
+    assert {"readers_read_iops", "readers_write_iops"} <= {value.test for value in result.values}
+    assert "last job of readers: rw=randwrite" in result.modes
+    assert "last job of readers: iodepth=2" in result.modes
+    assert "line 14: readers is the sum of several jobs" in str(result.warnings[0])
+
+
+def test_groups_of_several_jobs_at_other_depths_are_no_repeats(sample: Sample) -> None:
+    for name, tests in (
+        ("fio-3.33-group-of-two-jobs", ("readers_iodepth_2", "readers_iodepth_4")),
+        ("fio-3.33-normal-group-of-two-jobs", ("readers_iodepth_8_2", "readers_iodepth_16_2")),
+    ):
+        values = parse("x", sample(name)).values
+        assert {value.repeat for value in values} == {None}
+        assert {f"{test}_write_iops" for test in tests} <= {value.test for value in values}
+
+
+def test_the_ordinary_report_names_the_jobs_of_such_a_group(sample: Sample) -> None:
+    data = sample("fio-3.33-normal-group-of-two-jobs")
+    result = parse("x", data[: data.index(b"readers: (g=0)", 100)])
+    assert {value.load for value in result.values} == {"jobs=5"}
+    assert {"readers: rw=randread", "writers: rw=randwrite", "writers: bs=64.0KiB"} <= {
+        *result.modes
+    }
+    assert {"readers: iodepth=8", "writers: iodepth=2"} <= {*result.modes}
+    said = [str(warning) for warning in result.warnings]
+    assert any("sum of several jobs (readers, writers)" in sentence for sentence in said)
+
+
+def test_a_job_that_reads_what_it_wrote_to_verify_it_is_one() -> None:
+    text = """{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "elapsed": 2,
+    "job options": {"rw": "write", "verify": "crc32c", "iodepth": "4"}, "job_runtime": 1500,
+    "read": {"io_bytes": 4096, "bw": 4, "iops": 1.0, "total_ios": 1},
+    "write": {"io_bytes": 4096, "bw": 4, "iops": 1.0, "total_ios": 1}}]}"""
+    values = parse("x", text.encode()).values
+    assert {value.load for value in values} == {"iodepth=4"}
+    by_others = text.replace('"verify": "crc32c", ', "")
+    assert {value.load for value in parse("x", by_others.encode()).values} == {""}
+
+
+def test_how_busy_the_disk_was_makes_no_repeats_of_depths(sample: Sample) -> None:
+    values = parse("x", sample("fio-3.33-two-depths-ungrouped")).values
+    assert {value.repeat for value in values} == {None}
+    assert {value.load for value in values} == {"iodepth=1,jobs=2", "iodepth=8,jobs=2"}
+    busy = {value.load: value.value for value in values if value.test == "fio_disk_util"}
+    assert busy == {"iodepth=1,jobs=2": 56.161616, "iodepth=8,jobs=2": 56.211813}
+
+
+def test_how_busy_the_disk_was_makes_no_repeats_of_block_sizes(sample: Sample) -> None:
+    values = parse("x", sample("fio-3.33-two-block-sizes-and-disk")).values
+    assert {value.repeat for value in values} == {None}
+    busy = {value.test: value.value for value in values if value.test.startswith("fio_disk_util")}
+    assert busy == {"fio_disk_util_bs_4k": 38.842975, "fio_disk_util_bs_64k": 47.42268}
