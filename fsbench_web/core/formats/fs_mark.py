@@ -1,5 +1,7 @@
 """The report of fs_mark 3: files a second of each iteration, and what it spent outside of them.
 
+With -v the table has the shortest, mean and longest time of each system call as well.
+
 Source: fs_mark's README, and output of 3.3.
 """
 
@@ -8,7 +10,7 @@ import re
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.settings import of_command
 from fsbench_web.core.formats.text import cut_off
-from fsbench_web.core.formats.values import Collector
+from fsbench_web.core.formats.values import Collector, test_name
 
 FORMAT = "fs_mark"
 _VERSION = re.compile(r"^#\s*Version ([0-9][0-9.]*), ([0-9]{1,9}) thread\(s\)")
@@ -18,8 +20,13 @@ _MAY_DIFFER = ("-d", "-l", "-t", "-v")
 """Folders, the log, and threads, which are the load. Loops (-L) fill the file system: another
 number of them is another workload, and so are as many calls (fs_mark's README).
 """
-_TITLE = re.compile(r"^FSUse%\s+Count\s+Size\s+Files/sec\s+App Overhead\s*$")
-_ROW = re.compile(r"^\s*[0-9]{1,3}\s+[0-9]+\s+[0-9]+\s+([0-9.]+(?:e[+-]?[0-9]+)?)\s+([0-9]+)\s*$")
+_TITLE = re.compile(
+    r"^FSUse%\s+Count\s+Size\s+Files/sec\s+App Overhead((?:\s+[A-Z]+ \(Min/Avg/Max\))*)\s*$"
+)
+_KINDS = ("min", "avg", "max")
+_ROW = re.compile(
+    r"^\s*[0-9]{1,3}\s+[0-9]+\s+[0-9]+\s+([0-9.]+(?:e[+-]?[0-9]+)?)\s+([0-9]+)((?:\s+[0-9]+)*)\s*$"
+)
 
 
 def recognises(lines: list[str]) -> bool:
@@ -33,6 +40,7 @@ def parse(lines: list[str]) -> ParsedResult:
     collector = Collector(result)
     threads: int | None = None
     in_table = False
+    calls: list[str] = []
     settings: tuple[str, ...] = ()
     for number, line in enumerate(lines, start=1):
         if (version := _VERSION.match(line)) is not None:
@@ -43,14 +51,24 @@ def parse(lines: list[str]) -> ParsedResult:
         elif (command := _COMMAND.match(line)) is not None:
             result.command = result.command or " ".join(command[1].split())[:2000]
             settings = of_command(command[1], _MAY_DIFFER)
-        elif _TITLE.match(line):
-            in_table = True
+        elif (title := _TITLE.match(line)) is not None:
+            in_table, calls = True, re.findall("[A-Z]+(?= )", title[1])
         elif in_table and (row := _ROW.match(line)) is not None:
             collector.begin(settings)
             load = load_text(threads=threads)
             collector.add("fs_mark_files", row[1], "files/s", number, load=load)
+            words = [row[2], *row[3].split()]
             if number == len(lines):
-                collector.warn(number, cut_off(row[2]))
-                continue
-            collector.add("fs_mark_app_overhead", row[2], "µs", number, load=load)
+                collector.warn(number, cut_off(words.pop()))
+            elif len(words) != 1 + 3 * len(calls):
+                message = f"The row has {len(words) + 4} fields of {5 + 3 * len(calls)}."
+                collector.warn(number, message)
+            if words:
+                collector.add("fs_mark_app_overhead", words[0], "µs", number, load=load)
+            for place, call in enumerate(calls):
+                times = words[1 + 3 * place : 4 + 3 * place]
+                # 0 0 0 is a call that was not made.
+                for kind, text in zip(_KINDS, times if {*times} != {"0"} else (), strict=False):
+                    test = test_name("fs_mark", call, kind)
+                    collector.add(test, text, "µs", number, load=load)
     return collector.finish("fs_mark's table is there, and no row in it: the run did not end.", 1)

@@ -368,3 +368,12 @@ def test_histograms_are_stepped_over_and_other_numbers_bounded(
     monkeypatch.setattr(json_text, "MAX_VALUES", 1000)
     with pytest.raises(UnreadableFile, match="cut off"):
         parse("x", job.format('"bins"', many).encode()[:-200])
+
+
+def test_terse_reports_of_intervals_are_no_repeats(sample: Sample) -> None:
+    data = sample("fio-3.33-terse-status-interval")
+    lines = [line for line in data.splitlines(True) if line.startswith(b"3;")]
+    with pytest.raises(UnreadableFile, match=r"line 1: Job a is given again .* keep the last line"):
+        parse("x", data)
+    # The last report, of two processes.
+    assert {value.repeat for value in parse("x", b"".join(lines[-2:])).values} == {1, 2}

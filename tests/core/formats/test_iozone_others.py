@@ -159,3 +159,20 @@ def test_a_matrix_beside_throughput_is_not_lost_in_silence(sample: Sample) -> No
     for data in (b"".join(texts), b"".join(reversed(texts))):
         with pytest.raises(UnreadableFile, match="A matrix starts here"):
             parse("x", data)
+
+
+def test_the_kernel_that_throughput_mode_ran_on(sample: Sample) -> None:
+    data = sample("iozone-3.489-throughput-machine")
+    assert parse("x", data).printed_kernels == ("6.1.0-37-amd64",)
+    other = data.replace(b"6.1.0-37-amd64", b"6.12.3")
+    assert parse("x", data + other).printed_kernels == ("6.1.0-37-amd64", "6.12.3")
+
+
+def test_the_kernels_of_several_runs_of_the_matrix(sample: Sample) -> None:
+    machine = b"\tMachine = Linux vm 6.1 #1 SMP x86_64 GNU/Linux\n"
+    data = sample("iozone-3.489-tests-0-1-2").replace(
+        b"\tCommand line", machine + b"\tCommand line"
+    )
+    assert parse("x", data).printed_kernels == ("6.1",)
+    other = data.replace(b"Linux vm 6.1 ", b"Linux vm 6.12 ")
+    assert parse("x", data + other).printed_kernels == ("6.1", "6.12")

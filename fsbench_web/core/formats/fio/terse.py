@@ -6,13 +6,22 @@ A job that is given again is taken as a repeat: processes of one job look the sa
 """
 
 import re
+from collections.abc import Sequence
 
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.values import Collector, test_name
 
 FORMAT = "fio-terse"
 _LINE = re.compile(r"^\s*(?:([345]);(fio-[^;]*)|2);([^;]*);[0-9]+;(-?[0-9]+);(?=[0-9]+;)")
+_COUNT = re.compile("[0-9]{1,18}")
 _PERCENTILE = re.compile(r"^([0-9]{1,3}(?:[.,][0-9]+)?)%=([0-9]+)$")
+_Line = tuple[int, re.Match[str], list[str]]
+"""Its number, what begins it, and the fields behind."""
+_LEAST_GROWTH = 1.1
+"""Repeats that ran for a time differ by less in it, and those of one size did as much."""
+_NEAR = 16
+_OLDEST_BLOCK = 40
+"""Fields of a direction in fio 1, without operations a second."""
 _DIRECTIONS = ("read", "write", "trim")
 _LATENCIES = 20
 """Percentiles that each direction has room for; those not asked for are 0%=0."""
@@ -28,13 +37,22 @@ def parse(lines: list[str]) -> ParsedResult:
     result = ParsedResult(FORMAT, "fio")
     collector = Collector(result)
     seen: set[str] = set()
-    for line_number, line in enumerate(lines, start=1):
-        head = _LINE.match(line)
-        if head is None:
-            continue
+    jobs = [
+        (number, head, line[head.end() :].strip().split(";"))
+        for number, line in enumerate(lines, start=1)
+        if (head := _LINE.match(line)) is not None
+    ]
+    if (interval := _interval(jobs)) is not None:
+        collector.refuse(
+            interval[0],
+            f"Job {interval[1][3]} is given again below this line with more done in more time, "
+            "which is no repeat of it. If these are reports of --status-interval, keep the last "
+            "line of each process, which includes them; if they are several runs, make each a file "
+            "of its own.",
+        )
+    for line_number, head, fields in jobs:
         version, fio, name, error = head.groups()
         result.tool_version = result.tool_version or (fio or "").removeprefix("fio-").strip()
-        fields = line[head.end() :].strip().split(";")
         if name in seen:
             message = (
                 f"Job {name} is given again and taken as a repeat. Processes of one job look the "
@@ -48,6 +66,47 @@ def parse(lines: list[str]) -> ParsedResult:
         collector.begin()
         _job(collector, version or "2", test_name(name), fields, line_number)
     return collector.finish("No job in fio's terse output did any I/O.")
+
+
+def _interval(jobs: Sequence[_Line]) -> _Line | None:
+    """The first line that one below goes on from, as reports of --status-interval do."""
+    lines_of: dict[str, list[_Line]] = {}
+    for line in jobs:
+        lines_of.setdefault(line[1][3], []).append(line)
+    for lines in lines_of.values():
+        # A report has a line for each process of a job, which look the same.
+        for place, before in enumerate(lines):
+            if any(_goes_on(before, after) for after in lines[place + 1 : place + 1 + _NEAR]):
+                return before
+    return None
+
+
+def _goes_on(before: _Line, after: _Line) -> bool:
+    """Whether the second line counts on: more done, in clearly more time, and no latency lost."""
+    is_longer = False
+    for old, new in zip(_blocks(before), _blocks(after), strict=False):
+        time = 2 if len(old) == _OLDEST_BLOCK else 3
+        done, ran, before_ms = int(new[0]) - int(old[0]), int(new[time]), int(old[time])
+        is_longer = is_longer or (done > 0 and 0 < before_ms * _LEAST_GROWTH <= ran)
+        # The shortest and the longest latency, which end in whole microseconds.
+        pairs = [(old[time + place], new[time + place]) for place in (5, 6)]
+        if old[0] != "0" and all(_COUNT.fullmatch(text) for pair in pairs for text in pair):
+            (least, least_now), (most, most_now) = ((int(a), int(b)) for a, b in pairs)
+            if least_now > least or most_now < most:
+                return False
+        if done < 0 or ran < before_ms:
+            return False
+    return is_longer
+
+
+def _blocks(line: _Line) -> list[list[str]]:
+    """What it says of reads, writes and trims, as far as it does."""
+    _, head, fields = line
+    size = _block_size(head[1] or "2", fields)
+    if size is None:
+        return []
+    blocks = [fields[start : start + size] for start in range(0, len(_DIRECTIONS) * size, size)]
+    return [block for block in blocks if len(block) == size and _is_block(block)]
 
 
 def _job(collector: Collector, version: str, name: str, fields: list[str], line: int) -> None:
@@ -64,7 +123,7 @@ def _job(collector: Collector, version: str, name: str, fields: list[str], line:
         block = fields[start : start + size]
         if len(block) < size or not _is_block(block):
             break
-        _block(collector, test_name(name, direction), block, line, has_iops=size != 40)
+        _block(collector, test_name(name, direction), block, line, has_iops=size != _OLDEST_BLOCK)
         start += size
 
 
@@ -78,7 +137,7 @@ def _block_size(version: str, fields: list[str]) -> int | None:
 
 
 def _is_block(block: list[str]) -> bool:
-    return all(text.strip().isdigit() for text in block[:4])
+    return all(_COUNT.fullmatch(text.strip()) for text in block[:4])
 
 
 def _block(collector: Collector, name: str, block: list[str], line: int, *, has_iops: bool) -> None:

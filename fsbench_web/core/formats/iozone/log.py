@@ -131,6 +131,8 @@ def parse(lines: list[str]) -> ParsedResult:
             elif run.modes != result.modes:
                 modes = ["; ".join(compared.modes) or "none" for compared in (run, result)]
                 problems.append(Problem(start + 1, None, _OTHER_SETTINGS.format(*modes)))
+            kernels = dict.fromkeys((*result.printed_kernels, *run.printed_kernels))
+            result.printed_kernels = tuple(kernels)
             runs.append([replace(value, line=value.line + start) for value in run.values])
             result.warnings += [_shifted(problem, start) for problem in run.warnings]
             result.complete = result.complete and run.complete

@@ -95,6 +95,8 @@ def _run(collector: Collector, lines: list[str], start: int, end: int) -> None:
     result = collector.result
     result.tool_version = result.tool_version or head.tool_version
     result.command = result.command or head.command
+    kernels = dict.fromkeys((*result.printed_kernels, *head.printed_kernels))
+    result.printed_kernels = tuple(kernels)
     result.facts += [fact for fact in head.facts if fact not in result.facts]
     for problem in problems:
         collector.refuse((problem.line or 0) + start, problem.message)
