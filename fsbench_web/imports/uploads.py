@@ -115,7 +115,9 @@ def _proposal(
     filesystem = folder.filesystem or target.filesystem or guesses.filesystem_of(configuration)
     reasons: list[str] = []
     if file.parsed is not None and not (filesystem and configuration):
-        guess = guesses.from_command(file.path, file.parsed.command)
+        # Of several runs in several places the first one's path says nothing of the others.
+        command = "" if file.parsed.has_several_places else file.parsed.command
+        guess = guesses.from_command(file.path, command)
         if guess.filesystem and filesystem in ("", guess.filesystem):
             if not filesystem:
                 filesystem = guess.filesystem

@@ -316,6 +316,16 @@ def test_a_guess_is_named_as_one(signed_in: Client, sample: Sample) -> None:
     assert "ext2, repeat 1" in text
 
 
+def test_of_runs_in_several_places_nothing_is_guessed(signed_in: Client, sample: Sample) -> None:
+    data = sample(FIRST).replace(b"-f t\n", b"-f /RHTSspareLUN1/ext2/t\n")
+    data += data.replace(b"/ext2/t", b"/xfs/t")
+    file = SimpleUploadedFile("a.txt", data)
+    where = signed_in.post("/imports/new/", {"study": "Lab", "file": file})["Location"]
+    text = signed_in.get(where).content.decode()
+    assert "is guessed from" not in text
+    assert "made in several places (/RHTSspareLUN1/ext2/t, /RHTSspareLUN1/xfs/t)" in text
+
+
 @pytest.mark.parametrize(
     ("path", "label"),
     [

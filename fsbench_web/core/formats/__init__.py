@@ -17,6 +17,7 @@ from fsbench_web.core.formats import (
     io500,
     ior,
     mdtest,
+    places,
     postmark,
     unsupported,
 )
@@ -221,6 +222,10 @@ def parse(name: str, data: bytes) -> ParsedResult:
     if text_format is not None:
         result = _with_losses(text_format.parse, lines)
         result.dates |= dates.of_runs(result.format, lines, result.values)
+        runs_of = places.of_runs(result.format, lines)
+        if len(runs_of) > 1:
+            result.has_several_places = True
+            result.warnings.insert(0, Problem(None, None, places.several(runs_of)))
         result.warnings[:0] = [
             Problem(
                 None,

@@ -25,6 +25,8 @@ _MICROSECONDS = {"us": 1, "ms": 1_000, "s": 1_000_000}
 _SIZE = r"[0-9]+(?:\.[0-9]+)?[KMGTkmgt]"
 _NEW = re.compile(r'^\s*"?1\.9[678]"?,')
 # The size always has its unit, which tells the line from a row of a table of numbers.
+_REPORT = re.compile(r"^Version\s+([0-9][0-9.]*[a-z]?)\s+-+\s*Sequential Output")
+"""The head of the report in words, above a line of 1.03, which has no version."""
 _OLD = re.compile(rf"^[^,]*,{_SIZE}(?::{_SIZE})?(?:,(?:[0-9.]+|\++)?){{12}}(?:,|$)")
 
 
@@ -74,6 +76,9 @@ def parse(lines: list[str]) -> ParsedResult:
                 is_named=len(machines) > 1,
                 least=50 if is_cut else 48,
             )
+    if not result.tool_version:
+        versions = [head[1] for line in lines if (head := _REPORT.match(line)) is not None]
+        result.tool_version = versions[0] if len(set(versions)) == 1 else ""
     if len(machines) == 1 and (machine := machines.pop()):
         result.facts.append(("Machine", quoted(machine, 80).strip('"')))
     return collector.finish("bonnie++ measured nothing: every test was too short (+++++).")

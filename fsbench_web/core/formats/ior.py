@@ -23,6 +23,11 @@ _ITERATION = re.compile(r"^[\s>|]*(write|read|remove|rewrite|reread)\s+(?=[0-9-]
 _COUNTED = re.compile(r"^\W*(segments|repetitions)\s*[:=]\s*([0-9]{1,12})\s*$")
 _COMMAND = re.compile(r"Command line(?: used)?\s*:\s*(.+)")
 _TASKS = re.compile(r"^\W*(?:tasks|clients)\s*[:=]\s*([0-9]{1,9})\b")
+_NODES = re.compile(r"^\W*nodes\s*[:=]\s*([0-9]{1,9})\s*$")
+_PER_NODE = re.compile(
+    r"^\W*clients(?: per node\s*[:=]\s*|\s*[:=]\s*[0-9]{1,9} \()([1-9][0-9]{0,8})"
+    r"(?: per node\))?\s*$"
+)
 _MAY_DIFFER = (
     *("-o", "-G", "-i", "-v", "-V", "-O stoneWallingStatusFile", "-O summaryFile"),
     *("-O saveRankPerformanceDetailsCSV", "-O summaryFormat"),
@@ -64,6 +69,13 @@ class _Test:
     columns: list[str] = field(default_factory=list)
     rows: list[tuple[int, dict[str, str], int | None, int]] = field(default_factory=list)
     """Line, words by column, tasks and segments."""
+    are_nodes_known: bool = False
+
+    def on_nodes(self, count: int) -> None:
+        """As many tasks on several machines are another workload than on one."""
+        if count > 1 and not self.are_nodes_known:
+            self.settings[f"{count} nodes"] = None
+        self.are_nodes_known = True
 
 
 def recognises(lines: list[str]) -> bool:
@@ -93,22 +105,33 @@ def parse(lines: list[str]) -> ParsedResult:
             test.columns = line[line.index("access") :].split()
         elif test.columns and (row := _ITERATION.match(line)) is not None:
             _iteration(collector, test, line[row.start(1) :].split(), line_number)
-        elif (tasks_line := _TASKS.match(line)) is not None:
-            test.tasks = int(tasks_line[1])
-        elif (counted := _COUNTED.match(line)) is not None:
-            test.counts[counted[1]] = int(counted[2])
-            if counted[1] == "segments":
-                test.settings[f"{counted[1]} {counted[2]}"] = None
-        elif (setting := _SETTING.match(line)) is not None:
-            test.settings[f"{setting[1]} {setting[2]}"[:200]] = None
         elif (command := _COMMAND.search(line)) is not None:
             result.command = result.command or command[1].strip()[:2000]
             test.settings |= dict.fromkeys(of_command(command[1], _MAY_DIFFER))
+        else:
+            _option(test, line)
     _without_summary(collector, test, len(lines))
     return collector.finish(
         "Neither a summary of IOR nor a row of its results is there: the run did not end.",
         len(lines),
     )
+
+
+def _option(test: _Test, line: str) -> None:
+    """A line of the options that IOR prints before it measures."""
+    per_node = _PER_NODE.match(line)
+    if (tasks := _TASKS.match(line)) is not None:
+        test.tasks = int(tasks[1])
+    if (nodes := _NODES.match(line)) is not None:
+        test.on_nodes(int(nodes[1]))
+    elif per_node is not None and test.tasks:
+        test.on_nodes(-(-test.tasks // int(per_node[1])))
+    if (counted := _COUNTED.match(line)) is not None:
+        test.counts[counted[1]] = int(counted[2])
+        if counted[1] == "segments":
+            test.settings[f"{counted[1]} {counted[2]}"] = None
+    elif (setting := _SETTING.match(line)) is not None:
+        test.settings[f"{setting[1]} {setting[2]}"[:200]] = None
 
 
 def _without_last_word(lines: list[str]) -> list[str]:

@@ -20,7 +20,10 @@ _ROW = re.compile(
     r"^[\s>|]*((?:File|Directory|Tree)\b[A-Za-z() -]{0,60}?)\s*:?"
     r"((?:\s+[0-9][0-9.,eE+-]*){4}|(?:\s+[0-9][0-9.,eE+-]*){8})\s*$"
 )
-_VERSION = re.compile(r"mdtest-([0-9][0-9A-Za-z.+-]*) was launched with ([0-9]{1,9}) total task")
+_VERSION = re.compile(
+    r"mdtest-([0-9][0-9A-Za-z.+-]*) was launched with ([0-9]{1,9}) total task"
+    r"(?:\(?s\)? on ([0-9]{1,9}) node)?"
+)
 _TASKS = re.compile(r"^\W*([0-9]{1,9}) tasks, ([0-9]+) (files/directories|files|directories)")
 _COMMAND = re.compile(r"Command line used: (.+)")
 _MAY_DIFFER = ("-d", "-x", "-G", "-i", "-v", "-V", "--saveRankPerformanceDetails")
@@ -41,10 +44,13 @@ def parse(lines: list[str]) -> ParsedResult:
     summary: re.Match[str] | None = None
     settings: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
     for line_number, line in enumerate(lines, start=1):
         if (version := _VERSION.search(line)) is not None:
             result.tool_version = result.tool_version or version[1]
             tasks, summary, settings, counted = int(version[2]), None, (), ()
+            # As many tasks on one machine are the rule, and what files of before were kept as.
+            nodes = (f"{version[3]} nodes",) if int(version[3] or 1) > 1 else ()
         elif (tasks_line := _TASKS.match(line)) is not None:
             tasks = int(tasks_line[1])
             counted = (f"{tasks_line[2]} {tasks_line[3]}",)
@@ -53,7 +59,7 @@ def parse(lines: list[str]) -> ParsedResult:
             settings = of_command(command[1], _MAY_DIFFER)
         elif (title := _SUMMARY.match(line)) is not None:
             summary = title
-            collector.begin((*settings, *counted))
+            collector.begin((*settings, *counted, *nodes))
         elif summary is not None and (row := _ROW.match(line)) is not None:
             _row(collector, summary, row, line_number, load_text(tasks=tasks))
     return collector.finish("No summary of mdtest is there: the run did not end.", len(lines))

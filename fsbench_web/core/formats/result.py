@@ -184,6 +184,9 @@ class ParsedResult:
     printed_kernels: tuple[str, ...] = ()
     """Releases of the kernels that a tool says it ran on: a proposal, which parts no series."""
 
+    has_several_places: bool = False
+    """Its runs name other paths each: the command is that of one of them."""
+
     def without_kernels(self) -> "ParsedResult":
         """The same where the columns of kernels are some that nothing reads; empty ones stay."""
         if not any(value.kernel for value in self.values):

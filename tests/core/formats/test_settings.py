@@ -194,3 +194,20 @@ def test_a_suite_of_which_one_profile_failed_is_the_same_workload(sample: Sample
     assert without != data
     assert modes(without) == set()
     assert modes(sample("phoronix-pgbench")) == {"pts/pgbench-1.15.0"}
+
+
+def test_as_many_tasks_on_several_nodes_are_another_workload(sample: Sample) -> None:
+    for name, nodes in (
+        ("mdtest-1.9.3", "2 nodes"),
+        ("ior-2.10", "2 nodes"),  # 16 clients, 8 per node
+        ("ior-3.2-two-iterations", "184 nodes"),
+        ("ior-3.4-no-summary", "10 nodes"),
+    ):
+        assert nodes in parse("x", sample(name)).modes
+    for name in ("mdtest-4.1", "ior-4.0", "ior-4.1-json"):
+        assert not any("nodes" in mode for mode in parse("x", sample(name)).modes)
+    on_two = sample("ior-4.1-json").replace(b'"nodes": 1', b'"nodes": 2')
+    assert "2 nodes" in parse("x", on_two).modes
+    data = sample("mdtest-1.9.3")
+    with pytest.raises(UnreadableFile, match=r"other settings \(\"2 nodes\"\): it is no repeat"):
+        parse("x", data + data.replace(b"on 2 node(s)", b"on 1 node(s)"))

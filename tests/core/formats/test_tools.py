@@ -18,6 +18,12 @@ def numbers(result: ParsedResult, repeat: int | None = None) -> dict[str, tuple[
     return {test: (v.value, v.unit) for test, v in by_test(result, repeat).items()}
 
 
+def test_the_version_of_bonnie_1_03_stands_in_its_report(sample: Sample) -> None:
+    data = sample("bonnie-1.03")
+    assert parse("x", data).tool_version == "1.03"
+    assert parse("x", data[data.index(b"srv-a,4G") :]).tool_version == ""
+
+
 def test_bonnie_1_03_and_its_repeats(sample: Sample) -> None:
     result = parse("x", sample("bonnie-1.03"))
     assert result.format == "bonnie-csv"

@@ -61,9 +61,13 @@ def parse(lines: list[str]) -> ParsedResult:
         if (began := root.text("Began")) and not result.facts:
             result.facts.append(("Run at", began[:80]))
         made_with = {
-            _whole_number(test, "TestID"): [
-                text for name in ("Options", "Parameters") for text in _settings(test.object(name))
-            ]
+            _whole_number(test, "TestID"): list(
+                dict.fromkeys(
+                    text
+                    for name in ("Options", "Parameters")
+                    for text in _settings(test.object(name))
+                )
+            )
             for test in tests
         }
         if summary := root.objects("summary"):
@@ -82,11 +86,14 @@ def parse(lines: list[str]) -> ParsedResult:
 
 def _settings(options: JsonObject) -> list[str]:
     texts = [(key, v.text if isinstance(v, Number) else v) for key, v in options]
-    return [
+    settings = [
         f"{key} {text}"[:200]
         for key, text in texts
         if isinstance(text, str) and text and key not in _NO_SETTINGS
     ]
+    # As IOR's text has it: as many tasks on several machines are another workload than on one.
+    nodes = _whole_number(options, "nodes")
+    return [*settings, f"{nodes} nodes"] if nodes is not None and nodes > 1 else settings
 
 
 def _summary(collector: Collector, entry: JsonObject, tests: list[JsonObject]) -> None:
