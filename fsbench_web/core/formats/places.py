@@ -12,6 +12,7 @@ _COMMAND = re.compile(r"^\s*#?\s*(?:Command line(?: used)?|COMMAND LINE)\s*:\s*\
 _COMMANDS = {
     "elbencho": _COMMAND,
     "fs_mark": re.compile(r"^#\s+\S*fs_mark(\s.*)$"),
+    "ioping": re.compile(r"^--- (.+) ioping statistics ---"),
     "ior": _COMMAND,
     "iozone": _COMMAND,
     "iozone-throughput": _COMMAND,

@@ -66,3 +66,23 @@ def test_how_busy_the_disk_was_makes_no_repeats_of_block_sizes(sample: Sample) -
     assert {value.repeat for value in values} == {None}
     busy = {value.test: value.value for value in values if value.test.startswith("fio_disk_util")}
     assert busy == {"fio_disk_util_bs_4k": 38.842975, "fio_disk_util_bs_64k": 47.42268}
+
+
+def test_settings_of_two_jobs_of_one_name_are_said_of_each(sample: Sample) -> None:
+    data = sample("fio-3.33-two-jobs-of-one-name")
+    modes = {*parse("x", data).modes}
+    assert {"a: rw=write", "a: bs=4k", "a.2: rw=read", "a.2: bs=64k"} <= modes
+    assert not any(mode.startswith("rw=") for mode in modes)
+    # Processes of one job have the same ones.
+    alike = parse("x", data.replace(b'"read"', b'"write"').replace(b'"64k"', b'"4k"'))
+    assert {"rw=write", "bs=4k"} <= {*alike.modes}
+
+
+def test_a_job_that_did_nothing_is_said_to_be_missing(sample: Sample) -> None:
+    data = sample("fio-3.33-two-jobs-of-one-name")
+    assert not any("did no I/O" in str(warning) for warning in parse("x", data).warnings)
+    begin = data.index(b'"write" : {')
+    idle = data[:begin] + data[begin:].replace(b'"io_bytes" : ', b'"io_bytes" : 0, "was" : ', 1)
+    result = parse("x", idle)
+    assert "a_write_iops" not in {value.test for value in result.values}
+    assert any("Job a did no I/O" in str(warning) for warning in result.warnings)

@@ -36,3 +36,11 @@ def test_jobs_of_one_report_of_fio_may_have_a_file_each() -> None:
     jobs = ",\n".join(job % pair for pair in (("a", "/dev/sda"), ("b", "/dev/sdb")))
     result = parse("x", f'{{"fio version": "fio-3.33",\n"jobs": [\n{jobs}]}}\n'.encode())
     assert not result.has_several_places
+
+
+def test_the_place_that_ioping_prints(sample: Sample) -> None:
+    data = sample("ioping-1.3")
+    assert not parse("x", data + data).has_several_places
+    title = next(line for line in data.splitlines() if line.startswith(b"---"))
+    other = data.replace(title, b"--- /mnt/xfs (xfs /dev/sdb 50.0 GiB) ioping statistics ---")
+    assert parse("x", data + other).has_several_places

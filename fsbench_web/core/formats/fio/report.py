@@ -94,6 +94,7 @@ def parse(lines: list[str]) -> ParsedResult:
     varying = _varying_settings(documents)
     modes: dict[str, None] = {}
     several = len({job.name for document in documents for job in document.jobs}) > 1
+    unlike = _unlike_jobs(documents)
     loads = {tuple(job.load for job in document.jobs) for document in documents}
     for document in documents:
         collector.begin()
@@ -109,13 +110,13 @@ def parse(lines: list[str]) -> ParsedResult:
             _job(collector, "_".join([name, *suffix]), job)
             if job.is_sum_of_several:
                 collector.warn(job.entry.line, several_jobs(job.name))
-            of_job = f"{job.name}: " if several else ""
+            whose = name if job.name in unlike else job.name if several else ""
             if job.is_sum_of_several:
-                of_job = f"{job.options.get('name') or f'last job of {job.name}'}: "
+                whose = job.options.get("name") or f"last job of {job.name}"
             for option, text in sorted(job.options.items()):
                 if job.is_setting(option) and option not in changing:
                     setting = f"{option}={text}" if text else option
-                    modes[f"{of_job}{setting}"] = None
+                    modes[f"{whose}: {setting}" if whose else setting] = None
         own_loads = dict.fromkeys(job.load for job in document.jobs)
         if len(own_loads) > 1 and len(loads) > 1:
             different |= own_loads
@@ -123,6 +124,18 @@ def parse(lines: list[str]) -> ParsedResult:
         _disk(collector, document, test_name("fio_disk_util", *different), load)
     result.modes = tuple(modes)
     return collector.finish("This is fio's JSON, and no job in it did any I/O.")
+
+
+def _unlike_jobs(documents: list[_Document]) -> set[str]:
+    """Names that several jobs of one report have, with other settings each: no processes of one."""
+    first: dict[tuple[int, str], dict[str, str]] = {}
+    unlike = set()
+    for number, document in enumerate(documents):
+        for job in document.jobs:
+            settings = {key: text for key, text in job.options.items() if job.is_setting(key)}
+            if first.setdefault((number, job.name), settings) != settings:
+                unlike.add(job.name)
+    return unlike
 
 
 def _documents(lines: list[str]) -> Iterator[_Document]:
@@ -237,6 +250,8 @@ def _job(collector: Collector, name: str, job: _Job) -> None:
     directions = [
         direction for direction in _DIRECTIONS if _direction(collector, name, direction, job, load)
     ]
+    if not directions and not (error is not None and float(error.text)):
+        collector.warn(job.entry.line, f"Job {job.name} did no I/O: nothing of it is kept.")
     # Of several directions fio looks at the sum.
     window_name = test_name(name, *directions) if len(directions) == 1 else name
     steady.add_window(collector, window_name, job.entry, load)
