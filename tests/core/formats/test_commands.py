@@ -121,3 +121,15 @@ def test_compilebench_twice_and_cut_off(sample: Sample) -> None:
     cut = parse("x", data[: data.index(b"delete compiled")])
     assert not cut.complete
     assert "it is cut off" in str(cut.warnings[-1])
+
+
+def test_ioping_of_two_sizes_that_printed_no_request(sample: Sample) -> None:
+    data = sample("ioping-1.3-two-sizes-quiet")
+    with pytest.raises(UnreadableFile, match=r"size 4 KiB, size 64 KiB\) are in one file"):
+        parse("x", data)
+    first = data[: data.index(b"\n\n---", 5) + 1]
+    assert parse("x", first).modes == ("size 64 KiB",)
+    # Of 4.54 k requests and 17.7 MiB.
+    assert parse("x", sample("ioping-1.3-rate")).modes == ("size 4 KiB",)
+    odd = first.replace(b"256 KiB read", b"350 KiB read")
+    assert parse("x", odd).modes == ()

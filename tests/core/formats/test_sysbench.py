@@ -102,3 +102,11 @@ def test_what_prepares_and_cleans_up_is_no_run_that_did_not_end(sample: Sample) 
     cpu = parse("x", table + sample("sysbench-1.0.20-cpu"))
     assert cpu.complete
     assert not any("did not end" in str(warning) for warning in cpu.warnings)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"), [("sysbench-1.0.20-checkpoints", 23), ("sysbench-1.0.20-cpu-checkpoints", 15)]
+)
+def test_parts_of_a_run_are_no_repeats(sample: Sample, name: str, line: int) -> None:
+    with pytest.raises(UnreadableFile, match=f"line {line}: .* part of a run, .*checkpoints"):
+        parse("x", sample(name))

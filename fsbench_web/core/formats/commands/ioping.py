@@ -14,7 +14,8 @@ FORMAT = "ioping"
 _TITLE = re.compile(r"^--- (.+) ioping statistics ---\s*$")
 _N = r"([0-9]+(?:\.[0-9]+)?)"
 _DONE = re.compile(
-    rf"^{_N}(?: ([kMG]))? requests completed in .*?, (?:.*?, )?{_N}(?: ([kMG]))? iops, "
+    rf"^{_N}(?: ([kMG]))? requests completed in .*?, (?:{_N} ([KMGT]i)?B.*?, )?"
+    rf"{_N}(?: ([kMG]))? iops, "
     rf"{_N} ([KMG]i)?B/s"
 )
 _TIMES = re.compile(
@@ -31,12 +32,29 @@ _MEBI: dict[str, Decimal | int] = {
     "Mi": 1,
     "Gi": 1024,
 }
+_UNITS = (("MiB", 2**20), ("KiB", 2**10), ("B", 1))
+_ROUNDED = Decimal("0.02")
 _MICRO: dict[str, Decimal | int] = {"ns": Decimal("0.001"), "us": 1, "ms": 1000, "s": 10**6}
 
 
 def recognises(lines: list[str]) -> bool:
     """Whether the title of its statistics is there."""
     return any(_TITLE.match(line) for line in lines)
+
+
+def _size(summary: re.Match[str]) -> str:
+    """The size of a request by what all of them moved, where none is printed (-q, -R): both are
+    rounded to three digits, so that it is told of a power of two alone, else empty.
+    """
+    requests = Decimal(summary[1]) * _KILO[summary[2] or ""]
+    if not summary[3] or not requests or summary[4] == "Ti":
+        return ""
+    size = Decimal(summary[3]) * _MEBI[summary[4] or ""] * 1048576 / requests
+    for power in range(9, 30):
+        if abs(size / 2**power - 1) <= _ROUNDED:
+            unit, times = next((name, of) for name, of in _UNITS if 2**power >= of)
+            return f"size {2**power // times} {unit}"
+    return ""
 
 
 def parse(lines: list[str]) -> ParsedResult:
@@ -46,19 +64,24 @@ def parse(lines: list[str]) -> ParsedResult:
     samples: list[float] = []
     sizes: set[str] = set()
     kind = "read"
+    has_requests = False
     for number, line in enumerate(lines, start=1):
         if (request := _REQUEST.match(line)) is not None:
             kind = "write" if request[3] == ">>>" else "read"
             sizes.add(f"size {request[1]} {request[2] or ''}B")
+            has_requests = True
             if not request[6]:
                 samples.append(float(Decimal(request[4]) * _MICRO[request[5]]))
         elif _TITLE.match(line):
             collector.begin()
         elif (summary := _DONE.match(line)) is not None:
             kind = "write" if " written, " in line else kind
-            times, mebi = _KILO[summary[4] or ""], _MEBI[summary[6] or ""]
-            collector.add(f"ioping_{kind}_iops", summary[3], "ops/s", number, times=times)
-            collector.add(f"ioping_{kind}_throughput", summary[5], "MiB/s", number, times=mebi)
+            times, mebi = _KILO[summary[6] or ""], _MEBI[summary[8] or ""]
+            collector.add(f"ioping_{kind}_iops", summary[5], "ops/s", number, times=times)
+            collector.add(f"ioping_{kind}_throughput", summary[7], "MiB/s", number, times=mebi)
+            if not has_requests and (size := _size(summary)):
+                sizes.add(size)
+            has_requests = False
         elif (row := _TIMES.match(line)) is not None and number < len(lines):
             for place, name in enumerate(("min", "avg", "max")):
                 text, unit = row[2 * place + 1], row[2 * place + 2]

@@ -53,6 +53,11 @@ LATENCY = re.compile(
 )
 END = re.compile(r"^\s*(?:sum:\s|Threads fairness)")
 """What stands behind all results of a run; of 0.x without a sum."""
+CHECKPOINT = re.compile(r"^\[\s*[0-9]+s\s*\] Checkpoint report:")
+OF_PARTS = (
+    "sysbench reports here a part of a run, from one of --report-checkpoints to the next: what it "
+    "measured before and behind is no repeat of it. Run it without that option."
+)
 OTHER_COMMAND = re.compile(
     r"^(?:Creating files for the test|Removing test files|Creating table '|Dropping table '|"
     r"Inserting [0-9]+ records into|Creating a secondary index on|'\w+' test does not implement )"
@@ -83,8 +88,24 @@ def recognises(lines: list[str]) -> bool:
     return any(TITLE.match(line) for line in lines) and any(FILEIO.search(line) for line in lines)
 
 
+@dataclass(kw_only=True)
+class Marks:
+    """What lines of any test say of a run besides its numbers."""
+
+    has_end: bool = False
+    is_other_command: bool = False
+    checkpoint: int | None = None
+
+    def note(self, line: str, line_number: int) -> None:
+        """Take in a line."""
+        self.has_end = self.has_end or END.match(line) is not None
+        self.is_other_command = self.is_other_command or OTHER_COMMAND.match(line) is not None
+        if self.checkpoint is None and CHECKPOINT.match(line):
+            self.checkpoint = line_number
+
+
 @dataclass
-class _Run:
+class _Run(Marks):
     """One run of sysbench, as far as read."""
 
     mode: str = ""
@@ -94,8 +115,6 @@ class _Run:
     # Test, text, unit, factor, line; the load is known before, the mode maybe not.
     values: list[tuple[str, str, str, Decimal | int, int]] = field(default_factory=list)
     intervals: list[tuple[str, ...]] = field(default_factory=list)
-    has_end: bool = False
-    is_other_command: bool = False
 
 
 def parse(lines: list[str]) -> ParsedResult:
@@ -105,6 +124,8 @@ def parse(lines: list[str]) -> ParsedResult:
     cut = lines[-1] if lines and lines[-1].strip() else None
     has_end = True
     for run in _runs(lines, result):
+        if run.checkpoint is not None:
+            collector.refuse(run.checkpoint, OF_PARTS)
         if not run.values:
             result.complete = result.complete and run.is_other_command
             continue
@@ -148,8 +169,7 @@ def _runs(lines: list[str], result: ParsedResult) -> Iterator[_Run]:
 
 
 def _line(run: _Run, line: str, line_number: int) -> None:
-    run.has_end = run.has_end or END.match(line) is not None
-    run.is_other_command = run.is_other_command or OTHER_COMMAND.match(line) is not None
+    run.note(line, line_number)
     if (threads := THREADS.match(line)) is not None:
         run.threads = int(threads[1])
     elif (match := _DOING.match(line)) is not None:

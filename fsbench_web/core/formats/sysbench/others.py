@@ -13,12 +13,12 @@ from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.sysbench.fileio import (
     COMMAND,
     CUT,
-    END,
     FILEIO,
     LATENCY,
-    OTHER_COMMAND,
+    OF_PARTS,
     THREADS,
     TITLE,
+    Marks,
     options_of,
 )
 from fsbench_web.core.formats.values import Collector, number, test_name
@@ -68,7 +68,7 @@ _INTERVAL = re.compile(
 
 
 @dataclass
-class _Run:
+class _Run(Marks):
     """One run of sysbench, as far as read."""
 
     line: int
@@ -85,8 +85,6 @@ class _Run:
     total_time: tuple[str, int] | None = None
     errors: list[tuple[int, str]] = field(default_factory=list)
     intervals: list[tuple[str | None, ...]] = field(default_factory=list)
-    has_end: bool = False
-    is_other_command: bool = False
 
     @property
     def test(self) -> str:
@@ -123,6 +121,8 @@ def parse(lines: list[str]) -> ParsedResult:
             result.complete = False
             collector.warn(run.line, "This run of sysbench did not end: it has no result.")
             continue
+        if run.checkpoint is not None:
+            collector.refuse(run.checkpoint, OF_PARTS)
         if not run.is_known:
             if unknown is not None:
                 collector.refuse(
@@ -160,8 +160,7 @@ def _runs(lines: list[str]) -> Iterator[_Run]:
 
 
 def _line(run: _Run, line: str, line_number: int) -> None:
-    run.has_end = run.has_end or END.match(line) is not None
-    run.is_other_command = run.is_other_command or OTHER_COMMAND.match(line) is not None
+    run.note(line, line_number)
     run.is_fileio = run.is_fileio or FILEIO.search(line) is not None
     run.has_summary = run.has_summary or _SUMMARY.match(line) is not None
     for pattern, name in _TITLES:
