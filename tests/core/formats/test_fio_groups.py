@@ -86,3 +86,15 @@ def test_a_job_that_did_nothing_is_said_to_be_missing(sample: Sample) -> None:
     result = parse("x", idle)
     assert "a_write_iops" not in {value.test for value in result.values}
     assert any("Job a did no I/O" in str(warning) for warning in result.warnings)
+
+
+def test_the_ordinary_report_of_two_jobs_of_one_name(sample: Sample) -> None:
+    data = sample("fio-3.33-normal-two-jobs-of-one-name")
+    result = parse("x", data)
+    assert {"a: rw=write", "a: bs=4096B", "a.2: rw=read", "a.2: bs=64.0KiB"} <= {*result.modes}
+    # Each is one process, and no two of one job.
+    assert {value.load for value in result.values} == {"iodepth=1,jobs=1"}
+    assert {"a_write_iops", "a.2_read_iops"} <= {value.test for value in result.values}
+    first_plan = data[: data.index(b"\n") + 1]
+    killed = first_plan.replace(b"rw=write", b"rw=randwrite") + b"fio-3.33\n"
+    assert parse("x", killed + data).modes == result.modes

@@ -9,7 +9,7 @@ nanoseconds, of fio before 2.99 microseconds, as in its JSON: all exactly. Sourc
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from fsbench_web.core.formats.fio.groups import several_jobs
@@ -59,6 +59,10 @@ class _Plan:
     iodepth: int | None = None
 
 
+_Plans = dict[tuple[str, str], dict[str, list[_Plan]]]
+"""By host and group, and by name, in their order."""
+
+
 @dataclass
 class _Value:
     kind: str
@@ -81,6 +85,7 @@ class _Job:
     error: str
     plans: list[_Plan] = field(default_factory=list)
     """Its own, and those of others of its group that group_reporting put into this report."""
+    is_one_of_several: bool = False
     values: list[_Value] = field(default_factory=list)
     # Of the read, write or trim whose lines follow, and of the percentiles.
     side: str = ""
@@ -127,7 +132,8 @@ def parse(lines: list[str]) -> ParsedResult:
         _report(collector, report, varying)
         for job in report.jobs:
             for plan in job.plans:
-                of_job = f"{plan.name}: " if several or len(job.plans) > 1 else ""
+                is_named = several or len(job.plans) > 1 or job.is_one_of_several
+                of_job = f"{plan.name}: " if is_named else ""
                 for setting, text in _settings_of_plan(job, plan).items():
                     if setting not in varying.get(job.name, ()):
                         modes[f"{of_job}{setting}={text}"] = None
@@ -143,8 +149,7 @@ def parse(lines: list[str]) -> ParsedResult:
 
 def _reports(lines: list[str], collector: Collector) -> Iterator[_Report]:
     report = _Report()
-    # By host and group, in their order.
-    plans: dict[tuple[str, str], dict[str, _Plan]] = {}
+    plans: _Plans = {}
     is_planned = True
     result = collector.result
     for number, line in enumerate(lines, start=1):
@@ -155,19 +160,18 @@ def _reports(lines: list[str], collector: Collector) -> Iterator[_Report]:
             is_planned = True
             job = _job_of(head, number)
             report.jobs.append(job)
-            when = _WHEN.search(head[6])
-            if when is not None and when[2] and not result.facts:
-                result.facts.append(("Run at", when[2]))
+            _note_date(result, head[6])
         elif (plan := _PLAN.match(line)) is not None:
-            if is_planned and report.jobs and (report.ended or not plan[1]):
+            if is_planned and (report.ended or not plan[1]):
                 # Of another run of fio.
-                yield _with_plans(report, plans)
+                if report.jobs:
+                    yield _with_plans(report, plans)
                 report, plans = _Report(), {}
             is_planned = False
-            name, depth = test_name(plan[2]), int(plan[5]) if plan[5] else None
-            plans.setdefault((plan[1] or "", plan[3]), {})[name] = _Plan(name, plan[4], depth)
+            _add_plan(plans, plan)
         elif (version := _VERSION.match(line)) is not None:
             result.tool_version = result.tool_version or version[2]
+            is_planned = True
             if report.jobs:
                 yield _with_plans(report, plans)
                 report = _Report()
@@ -179,28 +183,48 @@ def _reports(lines: list[str], collector: Collector) -> Iterator[_Report]:
         yield _with_plans(report, plans)
 
 
-def _with_plans(report: _Report, plans: dict[tuple[str, str], dict[str, _Plan]]) -> _Report:
+def _note_date(result: ParsedResult, rest: str) -> None:
+    when = _WHEN.search(rest)
+    if when is not None and when[2] and not result.facts:
+        result.facts.append(("Run at", when[2]))
+
+
+def _add_plan(plans: _Plans, plan: re.Match[str]) -> None:
+    host, name, group, text, depth = plan.groups()
+    name = test_name(name)
+    of_group = plans.setdefault((host or "", group), {})
+    of_group.setdefault(name, []).append(_Plan(name, text, int(depth) if depth else None))
+
+
+def _with_plans(report: _Report, plans: _Plans) -> _Report:
     """The report with what was said of its jobs, those of a group that stands as one included."""
     for job in report.jobs:
         of_group = plans.get((job.host, job.group), {})
-        reported = {
-            other.name
-            for other in report.jobs
-            if (other.host, other.group) == (job.host, job.group)
-        }
-        own = of_group.get(job.name) or next(
-            (
-                of_other[job.name]
-                for (host, _), of_other in plans.items()
-                if host == job.host and job.name in of_other
-            ),
-            None,
-        )
-        job.plans = [own] if own is not None else []
-        others = [plan for name, plan in of_group.items() if name not in reported]
-        if own is not None and len(reported) == 1 and len(others) < job.jobs:
-            job.plans += others
+        beside = [
+            other for other in report.jobs if (other.host, other.group) == (job.host, job.group)
+        ]
+        job.plans = _own_plans(job, beside, plans)
+        if job.plans and len({other.name for other in beside}) == 1:
+            others = [plan for name, of in of_group.items() if name != job.name for plan in of]
+            job.plans += others if len(others) < job.jobs else []
     return report
+
+
+def _own_plans(job: _Job, beside: list[_Job], plans: _Plans) -> list[_Plan]:
+    """What was said of a job's name; of several jobs of that name each has its own."""
+    of_groups = [plans.get((job.host, job.group), {})]
+    of_groups += [of_group for (host, _), of_group in plans.items() if host == job.host]
+    own = next((of_group[job.name] for of_group in of_groups if job.name in of_group), [])
+    if len(set(own)) < 2:
+        return own[:1]
+    namesakes = [other for other in beside if other.name == job.name]
+    if len(namesakes) == 1:
+        return list(own)
+    if len(namesakes) != len(own):  # and nobody says which of them are processes of one
+        return []
+    place = next(place for place, other in enumerate(namesakes) if other is job)
+    job.is_one_of_several = True
+    return [replace(own[place], name=f"{job.name}.{place + 1}" if place else job.name)]
 
 
 def _job_of(head: re.Match[str], line: int) -> _Job:
@@ -321,9 +345,9 @@ def _varying_settings(reports: list[_Report]) -> dict[str, set[str]]:
 def _report(collector: Collector, report: _Report, varying: dict[str, set[str]]) -> None:
     names: Counter[str] = Counter()
     hosts = {job.host for job in report.jobs if job.host}
-    at_once: Counter[tuple[str, str, str]] = Counter()
+    at_once: Counter[tuple[str, str, str, str]] = Counter()
     for job in report.jobs:
-        at_once[job.host, job.name, job.group] += job.jobs
+        at_once[_processes_of(job)] += job.jobs
     for job in report.jobs:
         name = test_name(f"{job.name}.{job.host}") if len(hosts) > 1 and job.host else job.name
         names[name] += 1
@@ -336,8 +360,13 @@ def _report(collector: Collector, report: _Report, varying: dict[str, set[str]])
             collector.warn(job.line, f"fio says that {job.name} ended with error {job.error}.")
         if len(job.plans) > 1:
             collector.warn(job.line, several_jobs(job.name, [plan.name for plan in job.plans]))
-        load = load_text(iodepth=job.iodepth, jobs=at_once[job.host, job.name, job.group])
+        load = load_text(iodepth=job.iodepth, jobs=at_once[_processes_of(job)])
         _values(collector, test, job, load)
+
+
+def _processes_of(job: _Job) -> tuple[str, str, str, str]:
+    """What the processes of one job have in common."""
+    return job.host, job.name, job.group, job.plans[0].name if job.is_one_of_several else ""
 
 
 def _values(collector: Collector, test: str, job: _Job, load: str) -> None:
