@@ -4,4 +4,4 @@ from fsbench.client import Client
 from fsbench.transport import Problem, UnexpectedResponse, Unreachable
 
 __all__ = ["Client", "Problem", "UnexpectedResponse", "Unreachable", "__version__"]
-__version__ = "0.10.0"
+__version__ = "0.11.0"

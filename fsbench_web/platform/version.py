@@ -1,3 +1,3 @@
 """The version of fsbench, as pyproject.toml has it."""
 
-VERSION = "0.10.0"
+VERSION = "0.11.0"
