@@ -21,7 +21,7 @@ from django.urls import path, resolve
 from django.views.decorators.csrf import csrf_exempt
 
 from fsbench_web import urls
-from fsbench_web.accounts import openid
+from fsbench_web.accounts import openid_session
 from fsbench_web.accounts.models import Person, Role, Visibility
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.platform.http.caching import CLOSED
@@ -184,7 +184,7 @@ def test_a_sign_in_service_that_keeps_silent_holds_up_no_page(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four people sign in while it hangs: each waits for its answer, for ten seconds."""
-    monkeypatch.setattr(openid, "LIMIT_S", 60)
+    monkeypatch.setattr(openid_session, "LIMIT_S", 60)
     monkeypatch.setattr(thread_pools, "LONG_S", 0.01)
     application = thread_pools.application()
 

@@ -104,7 +104,7 @@ def test_what_is_above_the_lun_is_not_of_the_disk(runs: list[Run]) -> None:
     assert run.probe is not None
     run.probe.result["points"][1].update(iops=[1000], latency_ns=[1000], flush_ns=[])
     assert (
-        "1 of 2 kinds of request were measured in a single burst" in (run_quality(run, 6).limits[0])
+        "1 of 2 kinds of request was measured in a single burst" in (run_quality(run, 6).limits[0])
     )
 
 
