@@ -5,7 +5,6 @@ fail when it cannot be had. ``site`` is a live server on the tests' database, ``
 page that fails its test when the page complains.
 """
 
-import gc
 import signal
 import sqlite3
 from collections import Counter
@@ -24,6 +23,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.python_memory import pytest_collection, pytest_runtest_protocol
 from tests.services.browser import SharedChromium, chromium_path
 from tests.services.dockerd import Dockerd, docker_daemon
 from tests.services.image import build_runner_image, runner_store
@@ -31,6 +31,8 @@ from tests.services.postgres import postgres
 from tests.services.redis import redis
 from tests.services.server import asgi_server
 from tests.statements import listed_tests
+
+__all__ = ["pytest_collection", "pytest_runtest_protocol"]  # hooks that others define
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,22 +63,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # would inherit: `make run` and `fsbench watch` could not be interrupted.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.option.loadscopereorder = False  # xdist keeps the order that is made below
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
-    """Collect without the garbage collector: it would look again and again, a third of the work,
-    through what stays until the end.
-    """
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.freeze()
-        gc.enable()
-        # Every request and page of a test makes thousands of objects that refer to each other: a
-        # collector that looks after 700 of them, as Python has it, is 2 to 5% of the work.
-        gc.set_threshold(50_000, 10, 10)
 
 
 # Folders without tests of the database, or whose tests show the same on any: the command line asks
