@@ -1,6 +1,7 @@
 """Every name of the code that the documents of the architecture have is one that the code has."""
 
 import ast
+import os
 import re
 from collections import defaultdict
 from functools import cache
@@ -20,6 +21,7 @@ FILES = sorted(set(re.findall(r"\b\w+\.py\b", TEXT)) - {"plotly.py"})
 OTHERS = re.compile(
     r"(manage|docker|make|plotly|trace|details|static|objects|numpy|scipy|pyproject|luns|fsbench\.source|runner\.fetch_guest_kernel)\b"
 )
+MADE = (ROOT / "data", ROOT / "staticfiles")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 CALL = re.compile(r"([A-Za-z_][\w.]*)\(")
 
@@ -33,6 +35,16 @@ def modules() -> dict[str, Path]:
             parts = path.relative_to(ROOT).with_suffix("").parts
             paths[".".join(part for part in parts if part != "__init__")] = path
     return paths
+
+
+@cache
+def files() -> set[str]:
+    """Names of the files of the checkout, without what was made in it (.venv, caches, data)."""
+    names: set[str] = set()
+    for folder, folders, here in os.walk(ROOT):
+        folders[:] = [one for one in folders if one[0] != "." and Path(folder, one) not in MADE]
+        names.update(here)
+    return names
 
 
 @cache
@@ -88,7 +100,7 @@ def test_there_are_names_to_look_at() -> None:
 @pytest.mark.parametrize("name", names())
 def test_the_code_has_it(name: str) -> None:
     if name.rpartition(".")[2] in ("py", "md", "html", "js", "toml", "yml", "sh"):
-        assert list(ROOT.rglob(name)), f"there is no file {name}"
+        assert name in files(), f"there is no file {name}"
     else:
         assert not problem(name), problem(name)
 
