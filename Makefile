@@ -50,10 +50,14 @@ IN_LANES := -n 4 --dist loadgroup --after-database
 # Every process of the tests would compile them anew where the environment says to keep nothing, and
 # all of them at once where nobody did it before: on a new checkout one does, beside style and types.
 COMPILED := .venv/.compiled
+# A session has as much of the processors as each other one, whatever nice says of its processes, where
+# the kernel groups them (sched_autogroup): then its group has to give way.
+GIVES_WAY := [ ! -w /proc/self/autogroup ] || echo 8 2>/dev/null >/proc/self/autogroup
 test test-quick test-beside: export PYTHONDONTWRITEBYTECODE :=
 test: test-prepared
 	@echo "== on SQLite, with real disks, daemons and browsers"
-	@said=$$(mktemp); failed=0; setsid nice -n 5 $(MAKE) test-beside >"$$said" 2>&1 & beside=$$!; \
+	@said=$$(mktemp); failed=0; \
+		setsid nice -n 5 sh -c '$(GIVES_WAY); exec $(MAKE) test-beside' >"$$said" 2>&1 & beside=$$!; \
 		setsid sh -c '$(MAKE) $(COMPILED) && \
 			exec $(PY) -m tests.rerun_failed -q $(IN_LANES) --durations=10' & there=$$!; \
 		trap 'kill -INT -$$there || true; kill -- -$$beside || true; wait; rm -f "$$said"; exit 1' INT TERM; \

@@ -127,7 +127,7 @@ LANES = {
     BROWSERS: (),
     AXE: ("browser/test_accessibility.py",),
     "stack": ("deploy/",),
-    "disks": ("runner/", "catalog/", "serving/"),
+    "disks": ("runner/", "catalog/"),
     "installation": ("first_start/",),
     "kills": ("crash/",),
     "guests": ("guest/", "hosts/", "runner/executors/test_guest"),
