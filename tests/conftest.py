@@ -124,14 +124,15 @@ BROWSERS, AXE = "browsers", "axe"
 # Each starts when a process is free, in this order: those that take longest first. A name is what
 # paths in tests/ begin with. What has a browser is in one of two lanes, because of its event loop.
 LANES = {
-    BROWSERS: (),
-    AXE: ("browser/test_accessibility.py",),
-    "stack": ("deploy/",),
-    "disks": ("runner/", "catalog/"),
-    "installation": ("first_start/",),
     "kills": ("crash/",),
+    "disks": ("runner/execution/", "catalog/"),
+    "daemons": ("runner/",),
+    "stack": ("deploy/",),
+    BROWSERS: (),
     "guests": ("guest/", "hosts/", "runner/executors/test_guest"),
+    "installation": ("first_start/",),
     "workloads": ("core/workloads/",),
+    AXE: ("browser/test_accessibility.py",),
 }
 # Of what is in no lane the first, each file by itself: a process that begins one of them when the
 # others have nothing left to do would keep them waiting for a minute.
@@ -139,7 +140,7 @@ LONG = ("test_rights.py", "api/protocol/test_schema.py", "client/")
 
 
 class Lanes(LoadScopeScheduling):  # type: ignore[misc]
-    """What runs beside each other with ``pytest -n 4 --dist loadgroup``: lanes, then files.
+    """What runs beside each other with ``pytest -n 5 --dist loadgroup``: lanes, then files.
 
     A lane is one process from its first to its last test, so that services are started once. Lanes
     wait for disks, boots and browsers more than they compute; files that need no service fill that
