@@ -178,7 +178,8 @@ class Lab:
         commands = []
         for process in Path("/proc").glob("[0-9]*"):
             try:
-                mounts = (process / "mountinfo").read_text().splitlines()
+                # Other tests mount what has names in no encoding.
+                mounts = (process / "mountinfo").read_text(errors="replace").splitlines()
                 root = next((line for line in mounts if line.split()[4] == "/"), "")
                 if str(self.dockerd.folder) in root:
                     commands.append((process / "cmdline").read_text().replace("\0", " "))
