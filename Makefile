@@ -46,7 +46,7 @@ $(INSTALLED_DEV):
 # database for 9 seconds of a processor, and both are busy.
 SERVICES := docker or browser or postgres or redis or root or systemd or install
 ON_TWO_CORES := -n 2 --dist loadfile
-IN_LANES := -n 4 --dist loadgroup --after-database
+IN_LANES := -n 5 --dist loadgroup --after-database
 # Every process of the tests would compile them anew where the environment says to keep nothing, and
 # all of them at once where nobody did it before: on a new checkout one does, beside style and types.
 COMPILED := .venv/.compiled

@@ -140,7 +140,7 @@ LONG = ("test_rights.py", "api/protocol/test_schema.py", "client/")
 
 
 class Lanes(LoadScopeScheduling):  # type: ignore[misc]
-    """What runs beside each other with ``pytest -n 4 --dist loadgroup``: lanes, then files.
+    """What runs beside each other with ``pytest -n 5 --dist loadgroup``: lanes, then files.
 
     A lane is one process from its first to its last test, so that services are started once. Lanes
     wait for disks, boots and browsers more than they compute; files that need no service fill that
