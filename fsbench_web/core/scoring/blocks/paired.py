@@ -151,7 +151,7 @@ def of_logarithms(
     centre = mean(logarithms)
     spread = sqrt(fsum([(logarithm - centre) ** 2 for logarithm in logarithms]) / (count - 1))
     deviation = max(spread, least_deviation)
-    return _of_estimate(
+    return of_estimate(
         *(centre, deviation / sqrt(count), count - 1, margin_percent, deviation),
         blocks=count,
         rank_interval=rank_interval(logarithms),
@@ -188,7 +188,7 @@ def unpaired(
     of_one = fsum(variance * n for variance, n in zip(variances, counts, strict=True))
     is_still = ahead.half_width == behind.half_width == 0
     error, deviation = sqrt(total), sqrt(of_one)
-    return _of_estimate(centre, error, freedom, margin_percent, deviation, is_still=is_still)
+    return of_estimate(centre, error, freedom, margin_percent, deviation, is_still=is_still)
 
 
 def rounding_of(values: Sequence[float], step: float | None = None) -> float:
@@ -216,7 +216,7 @@ def _decimals(value: float) -> int:
     return -exponent if isinstance(exponent, int) else 0
 
 
-def _of_estimate(
+def of_estimate(
     centre: float,
     error: float,
     freedom: float,

@@ -1,0 +1,1 @@
+"""Statistics of comparisons: the answer over several tests. Pure."""

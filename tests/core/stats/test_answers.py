@@ -1,0 +1,207 @@
+"""The answer over several tests: its status follows the evidence."""
+
+from math import exp
+
+import pytest
+
+from benchmarks.simulations import answers as simulated
+from fsbench_web.core.stats.answers import (
+    EQUIVALENT,
+    FASTER,
+    INCONCLUSIVE,
+    MIXED,
+    NONE,
+    Answer,
+    ComparedTest,
+    Repeats,
+    answer,
+    discoveries,
+    together,
+)
+
+
+def result_of(test: str, *, lower: bool = False, **values: list[float]) -> ComparedTest:
+    """A test whose blocks are numbered, with the p-values of its verdicts."""
+    made = simulated.result_of(test, values, is_paired=True)
+    if not lower:
+        return made
+    inverted = simulated.result_of(
+        test,
+        {name: [1 / value for value in found] for name, found in values.items()},
+        is_paired=True,
+    )
+    return made._replace(lower_is_better=True, best=inverted.best, p_values=inverted.p_values)
+
+
+def found(*results: ComparedTest, baseline: str = "", margin: float = 2.0) -> Answer:
+    made = answer(results, baseline, margin)
+    assert made is not None
+    return made
+
+
+def test_a_real_difference_names_its_leader_with_an_interval() -> None:
+    one = found(
+        result_of("w", xfs=[110, 111, 109, 110.5, 110], ext4=[100, 101, 99, 100, 100.5]),
+        result_of("r", xfs=[105, 106, 105, 104, 105], ext4=[100, 100.5, 99.5, 100, 100]),
+    )
+    assert (one.status, one.leader, one.runner_up) == (FASTER, "xfs", "ext4")
+    assert one.ratio_low is not None
+    assert 1.02 < one.ratio_low < one.ratio < 1.09
+    assert one.significant == ("w", "r")
+    assert one.slower == ()
+
+
+def test_the_ratio_is_the_geometric_mean_over_tests_and_blocks() -> None:
+    one = found(
+        result_of("w", xfs=[400, 400, 400], ext4=[100, 100, 100]),
+        result_of("r", xfs=[100, 100, 100], ext4=[100, 100, 100]),
+    )
+    assert one.ratio == pytest.approx(2.0)
+
+
+def test_times_are_taken_reciprocally() -> None:
+    one = found(result_of("t", lower=True, xfs=[2.0, 2.02, 1.98, 2.0], ext4=[1.0, 1.01, 0.99, 1.0]))
+    assert one.first == "ext4"
+    assert one.ratio == pytest.approx(2.0)
+
+
+def test_one_run_each_has_a_ratio_and_no_interval() -> None:
+    one = found(ComparedTest("w", False, {"xfs": Repeats(200.0), "ext4": Repeats(100.0)}, "xfs"))
+    assert (one.status, one.leader, one.ratio) == (INCONCLUSIVE, None, pytest.approx(2.0))
+    assert one.ratio_low is one.ratio_high is None
+    assert one.repeats == (1, 1)
+    assert not one.is_effectively_tied
+
+
+def test_tests_that_differ_in_both_directions_name_no_leader() -> None:
+    steady = [100, 101, 99, 100, 100.5]
+    one = found(
+        result_of("a", xfs=[v * 1.5 for v in steady], ext4=[*reversed(steady)]),
+        result_of("b", xfs=[v * 1.4 for v in steady], ext4=[*reversed(steady)]),
+        result_of("c", xfs=[v * 0.8 for v in steady], ext4=[*reversed(steady)]),
+    )
+    assert (one.status, one.leader) == (MIXED, None)
+    assert one.wins == {"xfs": ("a", "b"), "ext4": ("c",)}
+    assert one.slower == ("c",)
+
+
+def test_a_tenth_of_the_tests_may_point_the_other_way_and_is_named() -> None:
+    steady = [100, 101, 99, 100, 100.5]
+    ahead = [
+        result_of(f"t{n}", xfs=[v * 1.5 for v in steady], ext4=[*reversed(steady)])
+        for n in range(9)
+    ]
+    behind = result_of("slow", xfs=[v * 0.8 for v in steady], ext4=[*reversed(steady)])
+    one = found(*ahead, behind)
+    assert (one.status, one.leader, one.slower) == (FASTER, "xfs", ("slow",))
+    assert one.lost_to == {"slow": "ext4"}
+    assert found(*ahead[:8], behind).status == MIXED  # one of nine is more than a tenth
+
+
+def test_scores_within_the_margin_are_equivalent() -> None:
+    one = found(result_of("w", xfs=[100.1, 100, 99.9, 100], ext4=[100, 100.2, 99.8, 100.1]))
+    assert (one.status, one.leader) == (EQUIVALENT, None)
+
+
+def test_a_difference_within_the_margin_is_not_faster() -> None:
+    """1.5% faster for sure, where 2% is what matters."""
+    one = found(result_of("w", xfs=[101.5, 101.6, 101.4, 101.5], ext4=[100, 100.1, 99.9, 100]))
+    assert one.leader is None
+
+
+def test_the_leader_must_be_faster_than_every_other() -> None:
+    steady = [100, 101, 99, 100, 100.5]
+    one = found(
+        result_of(
+            "w",
+            btrfs=[v * 0.5 for v in steady],
+            xfs=[v * 1.01 for v in [90, 110, 100, 95, 105]],
+            ext4=steady,
+        )
+    )
+    assert (one.entries[-1], one.leader) == ("btrfs", None)
+
+
+def test_without_blocks_the_interval_is_welchs() -> None:
+    one = found(
+        simulated.result_of(
+            "w", {"xfs": [150, 152, 149, 151], "ext4": [100, 101, 99.5, 100]}, is_paired=False
+        )
+    )
+    assert (one.status, one.blocks) == (FASTER, 0)
+
+
+def test_repeats_of_another_study_are_not_paired() -> None:
+    results = [result_of("w", xfs=[150, 152, 149, 151], ext4=[100, 101, 99.5, 100])]
+    elsewhere = {name: repeats._replace(study=name) for name, repeats in results[0].entries.items()}
+    assert found(results[0]).blocks == 4
+    assert found(results[0]._replace(entries=elsewhere)).blocks == 0
+
+
+def test_more_blocks_are_advised_up_to_a_hundred() -> None:
+    advised = found(result_of("w", xfs=[105, 112, 100, 108, 106], ext4=[100, 101, 99, 100, 100.5]))
+    assert advised.status == INCONCLUSIVE
+    assert advised.more_blocks is not None
+    assert 1 <= advised.more_blocks <= 100
+    tied = found(result_of("w", xfs=[140, 60, 100, 150, 52], ext4=[60, 140, 101, 70, 130]))
+    assert tied.more_blocks is None
+    assert tied.is_effectively_tied
+
+
+def test_what_rounding_can_make_is_no_difference() -> None:
+    """Two values of one digit, a step apart in every block: nothing scatters."""
+    rounded = Repeats(3.0, (("1", 3.0), ("2", 3.0), ("3", 3.0)), rounding=0.1)
+    other = Repeats(2.9, (("1", 2.9), ("2", 2.9), ("3", 2.9)), rounding=0.1)
+    one = found(ComparedTest("w", False, {"a": rounded, "b": other}, "a"))
+    assert one.status == INCONCLUSIVE
+
+
+def test_standings_are_relative_to_the_baseline() -> None:
+    one = found(result_of("w", c=[50, 51, 49], a=[200, 201, 199], b=[100, 101, 99]), baseline="c")
+    assert [standing.entry for standing in one.standings] == ["a", "b", "c"]
+    assert [round(standing.ratio, 1) for standing in one.standings] == [4.0, 2.0, 1.0]
+    assert found(result_of("w", a=[2, 2, 2], b=[1, 1, 1]), baseline="gone").baseline == "b"
+
+
+def test_only_tests_of_all_entries_with_a_ratio_count() -> None:
+    one = found(
+        result_of("w", a=[2, 2, 2], b=[1, 1, 1]),
+        ComparedTest("zero", False, {"a": Repeats(0.0), "b": Repeats(1.0)}),
+        ComparedTest("alone", False, {"a": Repeats(1.0)}),
+    )
+    assert one.tests == ("w",)
+    assert answer([ComparedTest("alone", False, {"a": Repeats(1.0)})]) is None
+    assert answer([]) is None
+
+
+def test_discoveries_are_those_of_benjamini_and_hochberg() -> None:
+    """The worked example of their paper, at 5%: four of fifteen."""
+    p_values = [
+        *(0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459),
+        *(0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0),
+    ]
+    assert discoveries(p_values) == [True] * 4 + [False] * 11
+    assert discoveries([]) == []
+
+
+def test_workloads_are_not_averaged() -> None:
+    faster = found(result_of("w", a=[2.0, 2.01, 1.99], b=[1.0, 1.01, 0.99]))
+    reverse = found(result_of("w", b=[2.0, 2.01, 1.99], a=[1.0, 1.01, 0.99]))
+    open_one = found(ComparedTest("w", False, {"a": Repeats(2.0), "b": Repeats(1.0)}, "a"))
+    assert together([faster, faster]) == FASTER
+    assert together([faster, reverse]) == MIXED
+    assert together([faster, open_one]) == INCONCLUSIVE
+    assert together([]) == NONE
+
+
+def test_of_1000_studies_without_a_difference_few_name_a_leader() -> None:
+    for entries in ("ab", "abc"):
+        answers = simulated.answers_of(dict.fromkeys(entries, [1.0] * 4), 5, 1000 // len(entries))
+        assert simulated.leaders(answers) <= 5.0
+
+
+def test_the_interval_covers_the_truth_where_tests_correlate() -> None:
+    truth = {"a": [exp(0.1)] * 8, "b": [1.0] * 8}
+    for is_paired in (True, False):
+        answers = simulated.answers_of(truth, 5, 300, correlation=0.9, is_paired=is_paired)
+        assert 92 <= simulated.covered(answers, truth) <= 98
