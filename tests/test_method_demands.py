@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 
 from fsbench_web.catalog.configurations.preparation import SPRANDOM_FROM, Preparation
-from fsbench_web.core.scoring import busy, ceilings, median, steady_state
+from fsbench_web.core.scoring import busy, ceilings, steady_state
 from fsbench_web.core.workloads.fio.steady import STEADY
 from fsbench_web.core.workloads.registry import BUILTIN
 from fsbench_web.studies.jobs.spec import JobSpec
@@ -38,9 +38,7 @@ SHOWN_BY = {
     "As many repeats as the variability asks for, not a fixed number": (
         "core/scoring/test_confidence.py::test_every_test_has_to_be_sure",
         "core/scoring/blocks/test_racing.py::test_what_is_clear_ends_early_and_says_what_it_saved",
-        "core/scoring/blocks/test_paired.py::test_the_rank_interval_is_of_walsh_averages",
         "core/scoring/test_median.py::test_the_ends_are_the_narrowest_that_the_binomial_distribution_allows",
-        "core/scoring/test_median.py::test_the_mean_over_all_subsets_is_worked_out_and_not_drawn",
         "compare/tables/verdicts/test_ratio_verdicts.py::test_the_median_stands_beside_the_mean_with_an_interval_of_its_own",
     ),
     "Repeat at the level at which results vary": (
@@ -177,13 +175,6 @@ def test_options_that_the_table_names_are_those_of_a_job() -> None:
     _, held = table()["Record the processors' frequency and idle states, and hold them"]
     (setting,) = re.findall(r"`(FSBENCH_\w+)`", held)
     assert f"`{setting}`" in (ROOT / "docs/settings.md").read_text()
-
-
-def test_repeats_are_estimated_for_the_widths_that_the_table_names() -> None:
-    _, done = table()["As many repeats as the variability asks for, not a fixed number"]
-    assert set(re.findall(r"± (\d)%", done)) == {f"{percent:g}" for percent in median.PERCENTS}
-    assert median.LEAST == 6
-    assert "of six repeats or more" in METHOD
 
 
 def test_limits_that_the_page_names_are_those_of_the_code() -> None:

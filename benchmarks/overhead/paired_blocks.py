@@ -38,6 +38,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from benchmarks.overhead.signed_ranks import rank_interval
 from fsbench_web.core.scoring.blocks import paired
 
 FALSE_REFUSALS = 0.05
@@ -122,7 +123,7 @@ class Control:
 
 def _by_ranks(logarithms: Sequence[float], level: float) -> tuple[float, float, float]:
     """(Hodges-Lehmann estimate, low, high) as ratios."""
-    interval = paired.rank_interval(logarithms, level)
+    interval = rank_interval(logarithms, level)
     if interval is None:
         raise ValueError(f"{len(logarithms)} blocks have no interval of ranks at {100 * level:g}%")
     walsh = [

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from benchmarks.overhead.paired_blocks import FALSE_REFUSALS, Control, of_block
-from fsbench_web.core.scoring.blocks.paired import rank_interval
+from benchmarks.overhead.signed_ranks import rank_interval
 
 SEED = 20_261_123
 TRIALS = 2000

@@ -5,9 +5,7 @@
 Simulated with a fixed seed: repeats that are normal, log-normal (a long tail), and bimodal (one of
 five runs a quarter slower), of which the true median and mean are known. How often does the
 interval of order statistics hold the median, and Student's the mean? Promised of order statistics:
-95% for every distribution; two standard errors of so many trials are allowed as chance. Printed
-too: how many repeats the resampling of CONFIRM asks for, for ± 5% of 50 repeats, and in how many of
-further samples of that size the interval is no wider.
+95% for every distribution; two standard errors of so many trials are allowed as chance.
 """
 
 import sys
@@ -20,11 +18,9 @@ from fsbench_web.core.scoring.median import median_interval
 
 SEED = 20_261_123
 TRIALS = 4000
-ESTIMATES = 200
 LEVEL_PERCENT = 95.0
 CHANCE_PERCENT = 2 * 100 * (0.05 * 0.95 / TRIALS) ** 0.5
 COUNTS = (6, 8, 10, 15, 20, 30, 50)
-WANTED_PERCENT = 5.0
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -60,33 +56,6 @@ def coverage(draw: np.random.Generator, kind: Draw, count: int) -> tuple[float, 
     return 100 * of_median / TRIALS, 100 * of_mean / TRIALS
 
 
-def estimate(draw: np.random.Generator, kind: Draw) -> tuple[list[int], int, float]:
-    """(quartiles of the estimates, how many trials had none, percent that were wide enough)."""
-    estimates, enough, none = [], 0, 0
-    for _ in range(ESTIMATES):
-        first = median_interval(kind(draw, 50).tolist())
-        assert first is not None
-        needed = next(
-            target.repeats
-            for target in first.repeats_for
-            if target.half_width_percent == WANTED_PERCENT
-        )
-        if needed is None:
-            none += 1
-            continue
-        estimates.append(needed)
-        again = median_interval(kind(draw, needed).tolist())
-        assert again is not None
-        wider = max(again.median - again.low, again.high - again.median)
-        enough += wider <= WANTED_PERCENT / 100 * again.median
-    quartiles = (
-        [round(float(quartile)) for quartile in np.quantile(estimates, (0.25, 0.5, 0.75))]
-        if estimates
-        else []
-    )
-    return quartiles, none, 100 * enough / max(1, len(estimates))
-
-
 def main() -> int:
     draw, is_kept = np.random.default_rng(SEED), True
     print(f"{TRIALS} trials each; in percent of them the interval holds the truth")
@@ -97,12 +66,6 @@ def main() -> int:
             print(
                 f"{name}, {count} repeats: median {of_median:.1f}, mean {of_mean:.1f}", flush=True
             )
-        quartiles, none, enough = estimate(draw, kind)
-        print(
-            f"{name}: of 50 repeats ± {WANTED_PERCENT:g}% is said to take {quartiles} (quartiles), "
-            f"more than 50 in {100 * none / ESTIMATES:.0f}%; so many others were enough in "
-            f"{enough:.0f}%"
-        )
     return 0 if is_kept else 1
 
 

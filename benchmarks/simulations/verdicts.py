@@ -373,8 +373,6 @@ def main() -> int:
         at_least=94,
         at_most=96,
     )
-    ranks = [v.rank_interval for v in verdicts if v.rank_interval]
-    report("  signed ranks, 8 blocks", share([a <= 1.05 <= b for a, b in ranks]), at_least=94.5)
     verdicts = many([1.05, 1], 8, drift=8, noise=4, noise_of=skewed)
     report(
         "  Student's t, 8 blocks, skewed noise",

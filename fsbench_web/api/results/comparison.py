@@ -52,8 +52,7 @@ class VerdictOut(Schema):
     ``ratio_high`` at 95%; ``blocks`` are those that both were measured in. ``more_blocks`` would
     decide a tie.
     ``p_equivalence`` is of a difference of ``equivalence_percent`` or more, and
-    ``p_equivalence_corrected`` the same for all pairs of the table; ``p_normal`` that the
-    logarithms of the ratios are normal, ``rank_low`` and ``rank_high`` Wilcoxon's interval.
+    ``p_equivalence_corrected`` the same for all pairs of the table.
     """
 
     status: str
@@ -73,18 +72,6 @@ class VerdictOut(Schema):
     equivalence_percent: float | None
     p_equivalence: float | None
     p_equivalence_corrected: float | None
-    p_normal: float | None
-    rank_low: float | None
-    rank_high: float | None
-
-
-class RepeatsForOut(Schema):
-    """So many repeats give a median to plus or minus ``half_width_percent`` of itself, by
-    resampling of those that there are; null: more than there are.
-    """
-
-    half_width_percent: float
-    repeats: int | None
 
 
 class MedianOut(Schema):
@@ -97,7 +84,6 @@ class MedianOut(Schema):
     high: float
     count: int
     level: float
-    repeats_for: list[RepeatsForOut]
 
 
 class ComparedRow(DeltaRowOut):

@@ -72,9 +72,8 @@ class Verdict(NamedTuple):
     ``ratio``, between ``ratio_low`` and ``ratio_high`` at 95%, is the speed of the one that it is
     said of over that of the other; they share ``blocks``. ``more_blocks`` that both are in would
     decide it; None where it is decided, or not within reason. ``p_equivalence`` is of a difference
-    of ``equivalence_percent`` or more, ``p_equivalence_corrected`` the same for all pairs;
-    ``p_normal`` that the logarithms of the ratios are normal; ``rank_low`` and ``rank_high`` are
-    Wilcoxon's interval. All are None by the rule of FREENIX 2002, whose are ``margin_percent`` and
+    of ``equivalence_percent`` or more, ``p_equivalence_corrected`` the same for all pairs. All are
+    None by the rule of FREENIX 2002, whose are ``margin_percent`` and
     ``difference_percent``, of the means in percent of the larger.
     """
 
@@ -95,9 +94,6 @@ class Verdict(NamedTuple):
     equivalence_percent: float | None = None
     p_equivalence: float | None = None
     p_equivalence_corrected: float | None = None
-    p_normal: float | None = None
-    rank_low: float | None = None
-    rank_high: float | None = None
 
     @property
     def is_inconclusive(self) -> bool:
@@ -109,8 +105,6 @@ class Verdict(NamedTuple):
             ratio=_reciprocal(self.ratio),
             ratio_low=_reciprocal(self.ratio_high),
             ratio_high=_reciprocal(self.ratio_low),
-            rank_low=_reciprocal(self.rank_high),
-            rank_high=_reciprocal(self.rank_low),
         )
 
     def as_dict(self) -> dict[str, Any]:

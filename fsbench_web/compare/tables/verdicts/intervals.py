@@ -2,7 +2,7 @@
 
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.confidence import REPEATS, TRIALS, Interval
-from fsbench_web.core.scoring.median import MedianInterval, RepeatsFor
+from fsbench_web.core.scoring.median import MedianInterval
 
 
 def half_width(interval: Interval, unit: str) -> str:
@@ -62,8 +62,8 @@ def _ends(interval: Interval, unit: str) -> str:
 
 
 def median_sentence(median: MedianInterval, mean: Interval, unit: str) -> str:
-    """The median with its interval, whether the mean says another thing, and how many repeats it
-    takes; ``mean`` is of the same repeats, in ``unit``.
+    """The median with its interval, and whether the mean says another thing; ``mean`` is of the
+    same repeats, in ``unit``.
     """
     text = (
         f"Median {numbers.with_unit(median.median, unit)}, 95% interval "
@@ -75,14 +75,4 @@ def median_sentence(median: MedianInterval, mean: Interval, unit: str) -> str:
         text += f" The mean lies outside of it: the repeats are skewed, a few of them very {few}."
     elif not mean.low <= median.median <= mean.high:
         text += " It lies outside of the interval of the mean: the repeats are skewed."
-    enough = " and ".join(_needed_repeats(target, median.count) for target in median.repeats_for)
-    return f"{text} By resampling (CONFIRM) {enough}." if enough else text
-
-
-def _needed_repeats(target: RepeatsFor, count: int) -> str:
-    needed = (
-        f"more than these {count} repeats"
-        if target.repeats is None
-        else f"{target.repeats} repeats"
-    )
-    return f"{needed} would give it to ± {target.half_width_percent:g}%"
+    return text

@@ -9,20 +9,15 @@ from fsbench_web.compare.tables.verdicts.uncertainty import (
     effect,
     percents,
     probability,
-    signed_percent,
-    tenths,
     what_would_decide,
 )
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import significance
 from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT
-from fsbench_web.core.scoring.blocks.racing import ratio_at_every_look
 from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS
 from fsbench_web.core.scoring.significance import (
     EQUIVALENT,
-    FALSE_ALARM,
     FREENIX,
-    PAIRED,
     SIGNIFICANT,
     UNKNOWN,
     UNPAIRED,
@@ -114,16 +109,6 @@ def _ratio_sentences(verdict: Verdict) -> Iterator[str]:
     if verdict.method == UNPAIRED and verdict.p_value is not None:
         few = _FEW_BLOCKS.get(verdict.blocks or 0, _ZERO_IN_BLOCKS.format(verdict.blocks))
         yield f"{few}, so that what drifted between their runs counts."
-    if verdict.p_normal is not None:
-        is_odd = verdict.p_normal <= FALSE_ALARM
-        yield (
-            f"The logarithms of the ratios {'are not' if is_odd else 'may be'} normally "
-            f"distributed (p is {probability(verdict.p_normal)})."
-        )
-    if verdict.rank_low is not None and verdict.rank_high is not None:
-        low, high = (tenths(100 * (ratio - 1)) for ratio in (verdict.rank_low, verdict.rank_high))
-        yield f"By Wilcoxon's signed ranks it is {low} to {high}% faster."
-    yield from _at_every_look(verdict)
     if few := _few_among_many(verdict):
         yield few
     others = (*_MISSING, significance.EQUAL, significance.NO_SCATTER, TRIALS)
@@ -161,24 +146,6 @@ def _outcome(verdict: Verdict) -> Iterator[str]:
             "What was timed took a few ticks of the tool's timer, and a tick more or less may be "
             "the whole difference: longer measurements can decide, more of them cannot."
         )
-
-
-def _at_every_look(verdict: Verdict) -> Iterator[str]:
-    """Whether a difference is one for who measured more until it was decided, too."""
-    ratio, low, high, blocks = verdict.ratio, verdict.ratio_low, verdict.ratio_high, verdict.blocks
-    if verdict.status != SIGNIFICANT or verdict.method != PAIRED or low == high:
-        return
-    if ratio is None or low is None or high is None or blocks is None:
-        return
-    ends = ratio_at_every_look(ratio, low, high, blocks, verdict.tested or 1)
-    if ends is None or ends[0] <= 1 <= ends[1]:
-        yield (
-            "The number of blocks is taken as settled before: for who measured more until this was "
-            "decided it is not sure yet."
-        )
-        return
-    lowest, highest = (signed_percent(end) for end in ends)
-    yield f"It holds for who measured more until it was decided, too: {lowest} to {highest}."
 
 
 def _few_among_many(verdict: Verdict) -> str:

@@ -311,11 +311,8 @@ def _ratio_verdict(
     ahead_scores, behind_scores = _scores_by_block(table, blocks, pair.ahead, pair.behind)
     is_of_ahead = pair.row == pair.ahead
     ratio, low, high = ratio_verdict.ratio, ratio_verdict.low, ratio_verdict.high
-    rank_low, rank_high = ratio_verdict.rank_interval or (None, None)
     if not is_of_ahead:  # as ``Verdict.turned`` has it
         ratio, low, high = 1 / ratio, 1 / high, 1 / low
-        if rank_low is not None and rank_high is not None:
-            rank_low, rank_high = 1 / rank_high, 1 / rank_low
     return Verdict(
         status,
         reasons,
@@ -332,9 +329,6 @@ def _ratio_verdict(
         equivalence_percent=ratio_verdict.margin_percent,
         p_equivalence=ratio_verdict.p_equivalence,
         p_equivalence_corrected=ratio_verdict.p_equivalence_corrected,
-        p_normal=ratio_verdict.p_normal,
-        rank_low=rank_low,
-        rank_high=rank_high,
         against=((second if is_of_ahead else first).contender,),
     )
 

@@ -18,11 +18,7 @@ Two contenders are *equivalent* where two one-sided tests at 5% place the ratio 
 these (``equivalence_factor_of``). That goes before *faster*: what is less than the margin is no
 difference, however sure it is. What is neither is *inconclusive*.
 
-Beside the interval of t stands, with six or more blocks, that of Wilcoxon's signed ranks (J. L.
-Hodges and E. L. Lehmann, Ann. Math. Stat. 34, 1963), which asks for symmetry and not for a normal
-distribution; with five or more, the p-value of Shapiro and Francia's test of that normality (P.
-Royston, Statistics in Medicine 12, 1993). ``benchmarks/simulations/verdicts.py`` shows all by
-simulation.
+``benchmarks/simulations/verdicts.py`` shows all by simulation.
 
 Tools print so many digits, and two that are alike may come to stand a step of the last one apart,
 each every time. A value is anywhere within its step, so that its variance is a twelfth of the
@@ -35,7 +31,7 @@ from functools import lru_cache
 from math import exp, fsum, hypot, isfinite, log, sqrt
 from typing import NamedTuple
 
-from fsbench_web.core.distributions import ndtr, ndtri, stdtr, stdtrit
+from fsbench_web.core.distributions import stdtr, stdtrit
 from fsbench_web.core.scoring.confidence import LEVEL, Interval
 from fsbench_web.core.scoring.scores import mean
 from fsbench_web.core.scoring.significance import FALSE_ALARM, holm, weighted_holm
@@ -48,7 +44,6 @@ INCONCLUSIVE = "inconclusive"
 LEAST_BLOCKS = 3
 EQUIVALENCE_PERCENT = 2.0
 """What is not worth a decision, where nobody says otherwise."""
-LEAST_FOR_NORMALITY = 5
 POWER = 0.8
 MOST_BLOCKS = 1000
 
@@ -61,12 +56,10 @@ class RatioVerdict(NamedTuple):
     ``high`` at 95%; its logarithm has ``deviation`` between blocks and ``freedom`` degrees of it.
     ``p_value`` is of no difference at all, ``p_holm`` corrected over ``tested`` pairs (None: this
     one alone). ``p_equivalence`` is of a difference of ``margin_percent`` or more, and counts
-    ``equivalence_factor`` times (``equivalence_factor_of``). ``rank_interval``
-    is Wilcoxon's, from six blocks on; ``p_normal`` that the logarithms are a sample of a normal
-    distribution, from five on. ``is_still`` where nothing scattered: what is taken for scatter is
-    what rounding makes, and where that is not known either p-values are 0 or 1. ``more_blocks``
-    that both are in would decide an inconclusive one with a power of 0.8, if the ratio and the
-    scatter are what they seem to be; None where that is not within ``MOST_BLOCKS``.
+    ``equivalence_factor`` times (``equivalence_factor_of``). ``is_still``: nothing scattered, so
+    that only rounding is left; without rounding p-values are 0 or 1. ``more_blocks`` of both would
+    decide an inconclusive one with a power of 0.8, if ratio and scatter are as estimated; None
+    above ``MOST_BLOCKS``.
     """
 
     ratio: float
@@ -81,8 +74,6 @@ class RatioVerdict(NamedTuple):
     p_holm: float | None = None
     tested: int | None = None
     equivalence_factor: int = 1
-    rank_interval: tuple[float, float] | None = None
-    p_normal: float | None = None
     is_still: bool = False
 
     @property
@@ -154,8 +145,6 @@ def of_logarithms(
     return of_estimate(
         *(centre, deviation / sqrt(count), count - 1, margin_percent, deviation),
         blocks=count,
-        rank_interval=rank_interval(logarithms),
-        p_normal=_normality(logarithms, centre),
         is_still=spread == 0,
     )
 
@@ -224,8 +213,6 @@ def of_estimate(
     deviation: float,
     *,
     blocks: int = 0,
-    rank_interval: tuple[float, float] | None = None,
-    p_normal: float | None = None,
     is_still: bool = False,
 ) -> RatioVerdict:
     """Of the logarithm of a ratio, with its standard error."""
@@ -241,8 +228,6 @@ def of_estimate(
         p_value=2 * _tail(-abs(centre), error, freedom),
         p_equivalence=_tail(abs(centre) - margin, error, freedom),
         margin_percent=margin_percent,
-        rank_interval=rank_interval,
-        p_normal=p_normal,
         is_still=is_still,
     )
 
@@ -353,68 +338,3 @@ def _decides(
     inside = stdtr(freedom, (margin - difference) / error - needed)
     outside = stdtr(freedom, (margin + difference) / error - needed)
     return bool(power >= POWER or inside + outside - 1 >= POWER)
-
-
-def rank_interval(logarithms: Sequence[float], level: float = LEVEL) -> tuple[float, float] | None:
-    """The ratios between which the median lies at ``level`` or more: order statistics of the means
-    of all pairs (Walsh averages). None for too few: fewer than six cannot have 0.95.
-    """
-    count = len(logarithms)
-    cut = _rank_cut(count, level)
-    if cut < 0:
-        return None
-    averages = sorted(
-        (logarithm + logarithms[other]) / 2
-        for place, logarithm in enumerate(logarithms)
-        for other in range(place, count)
-    )
-    return ratio_of(averages[cut]), ratio_of(averages[-1 - cut])
-
-
-@lru_cache(maxsize=256)
-def _rank_cut(count: int, level: float = LEVEL) -> int:
-    """How many Walsh averages lie outside on each side: the most with P(outside) <= 1 - level;
-    -1 where already with none outside it is more.
-
-    From the exact distribution of the sum of signed ranks up to 100 blocks, and beyond from its
-    normal approximation.
-    """
-    outside = (1 - level) / 2
-    if count > 100:
-        mean, variance = count * (count + 1) / 4, count * (count + 1) * (2 * count + 1) / 24
-        return max(0, int(mean + float(ndtri(outside)) * sqrt(variance)))
-    ways = [1] + [0] * (count * (count + 1) // 2)
-    for rank in range(1, count + 1):
-        for total in range(len(ways) - 1, rank - 1, -1):
-            ways[total] += ways[total - rank]
-    below = 0
-    for total, number in enumerate(ways):
-        below += number
-        if below > outside * 2**count:
-            return total - 1
-    raise AssertionError("more than all ways")
-
-
-def _normality(logarithms: Sequence[float], centre: float) -> float | None:
-    """The p-value of Shapiro and Francia's test; None for fewer than five, or without scatter."""
-    count = len(logarithms)
-    if count < LEAST_FOR_NORMALITY:
-        return None
-    square = fsum((logarithm - centre) ** 2 for logarithm in logarithms)
-    if square == 0:
-        return None
-    scores = _normal_scores(count)
-    together = fsum(s * (x - centre) for s, x in zip(scores, sorted(logarithms), strict=True))
-    w = together * together / (square * fsum(s * s for s in scores))
-    if w >= 1:
-        return 1.0
-    u = log(count)
-    v = log(u)
-    mean, deviation = 1.0521 * (v - u) - 1.2725, 1.0308 - 0.26758 * (v + 2 / u)
-    return float(1 - ndtr((log(1 - w) - mean) / deviation))
-
-
-@lru_cache(maxsize=256)
-def _normal_scores(count: int) -> tuple[float, ...]:
-    """Blom's approximation of what the ordered values of a normal sample are expected to be."""
-    return tuple(float(ndtri((place - 0.375) / (count + 0.25))) for place in range(1, count + 1))

@@ -24,7 +24,7 @@ from math import ceil, exp, fsum, inf, log, log2, sqrt
 
 import numpy as np
 
-from fsbench_web.core.distributions import ndtr, stdtrit
+from fsbench_web.core.distributions import ndtr
 from fsbench_web.core.scoring.blocks.paired import (
     EQUIVALENCE_PERCENT,
     EQUIVALENT,
@@ -32,9 +32,7 @@ from fsbench_web.core.scoring.blocks.paired import (
     INCONCLUSIVE,
     MOST_BLOCKS,
     POWER,
-    ratio_of,
 )
-from fsbench_web.core.scoring.confidence import LEVEL
 from fsbench_web.core.scoring.significance import FALSE_ALARM
 
 HALVING, CONFIRMING, ENDED = "halving", "confirming", "ended"
@@ -192,21 +190,6 @@ def interval(logarithms: Sequence[float], level: float = FALSE_ALARM) -> tuple[f
     centre, deviation = _centre(logarithms)
     reach = errors * deviation / sqrt(len(logarithms))
     return centre - reach, centre + reach
-
-
-def ratio_at_every_look(
-    ratio: float, low: float, high: float, blocks: int, tested: int = 1
-) -> tuple[float, float] | None:
-    """Where a ratio is whenever one looks: of one that Student's t of ``blocks`` blocks has between
-    ``low`` and ``high`` (95%), and that is one of ``tested`` pairs (Bonferroni). None where too few
-    blocks say anything at every look.
-
-    For who measures more until it is decided: a t-test takes the number of blocks as settled.
-    """
-    if blocks < LEAST_LOOK or (errors := _errors_within(blocks, FALSE_ALARM / tested)) == inf:
-        return None
-    error = log(high / low) / 2 / float(stdtrit(blocks - 1, 0.5 + LEVEL / 2))
-    return ratio_of(log(ratio) - errors * error), ratio_of(log(ratio) + errors * error)
 
 
 def more_blocks(logarithms: Sequence[float], margin: float) -> int | None:

@@ -1,7 +1,6 @@
 """Verdicts of contenders that share blocks, against scipy's tests and by hand."""
 
-from itertools import compress, product
-from math import exp, inf, log
+from math import inf, log
 
 import numpy as np
 import pytest
@@ -137,57 +136,6 @@ def test_the_smallest_numbers_have_a_ratio_too() -> None:
 def test_what_is_no_number_is_refused(value: float) -> None:
     with pytest.raises(ValueError, match="finite"):
         paired(EXT4 | {"2": value}, XFS, lower_is_better=False)
-
-
-# Critical values of Wilcoxon's signed ranks, 5% two-sided: Hollander and Wolfe, table A.4.
-@pytest.mark.parametrize(
-    ("count", "critical"), [(6, 0), (7, 2), (8, 3), (9, 5), (10, 8), (15, 25), (20, 52), (25, 89)]
-)
-def test_the_cut_of_the_rank_interval_is_wilcoxons(count: int, critical: int) -> None:
-    assert subject._rank_cut(count) == critical
-
-
-@pytest.mark.parametrize("count", [6, 7, 8, 10, 12])
-def test_a_stricter_level_cuts_off_less(count: int) -> None:
-    """Against all signs of all ranks, one by one."""
-    ranks = range(1, count + 1)
-    sums = [sum(compress(ranks, signs)) for signs in product((0, 1), repeat=count)]
-    cut = subject._rank_cut(count, 0.975)
-    assert sum(rank_sum <= cut for rank_sum in sums) <= 0.0125 * 2**count
-    assert sum(rank_sum <= cut + 1 for rank_sum in sums) > 0.0125 * 2**count
-    interval = subject.rank_interval([float(number) for number in range(count)], 0.975)
-    assert (interval is None) == (count < 7)
-
-
-def test_the_rank_interval_is_of_walsh_averages() -> None:
-    values = [0.01, 0.05, 0.02, 0.04, 0.03, 0.06]
-    interval = of_logarithms(values).rank_interval
-    assert interval is not None
-    assert interval == pytest.approx((exp(0.01), exp(0.06)))
-    assert of_logarithms(values[:5]).rank_interval is None
-
-
-def test_one_wild_block_widens_the_interval_of_t_and_is_said() -> None:
-    wild = [0.05, 0.051, 0.049, 0.05, 0.052, 0.048, 0.05, 0.9]
-    verdict = of_logarithms(wild)
-    assert verdict.status == INCONCLUSIVE
-    assert verdict.p_normal is not None
-    assert verdict.p_normal < 0.001
-    assert verdict.rank_interval is not None
-    assert verdict.rank_interval[0] > 1
-
-
-def test_normality_is_judged_as_others_judge_it() -> None:
-    """Shapiro and Francia's statistic is near Shapiro and Wilk's, which scipy has."""
-    draw = np.random.default_rng(7)
-    for make in (draw.normal, draw.exponential):
-        ours, theirs = [], []
-        for _ in range(200):
-            values = make(size=20)
-            ours.append((of_logarithms(values.tolist()).p_normal or 0) < 0.05)
-            theirs.append(scipy.stats.shapiro(values).pvalue < 0.05)
-        assert abs(sum(ours) - sum(theirs)) <= 20
-    assert of_logarithms([0.1, 0.2, 0.3, 0.5]).p_normal is None
 
 
 def test_holm_over_a_family_takes_back_what_chance_found() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fsbench_web.core.scoring.blocks import racing
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER, INCONCLUSIVE, of_logarithms
+from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER, INCONCLUSIVE
 from fsbench_web.core.scoring.blocks.racing import CONFIRMING, ENDED, HALVING, Race, race
 
 Block = Mapping[str, float]
@@ -200,18 +200,3 @@ def test_how_many_more_is_not_said_of_too_little_or_too_much() -> None:
     assert racing.more_blocks([margin - 0.5, margin, margin + 0.5], margin) is None
     assert racing.more_blocks([-0.001, 0.0, 0.001], margin) is not None  # equivalent before long
     assert racing.more_blocks([0.1, 0.1, 0.1], margin) == 2  # no interval is of fewer than five
-
-
-def test_an_interval_of_t_becomes_one_for_every_look() -> None:
-    ratios = [0.08, 0.11, 0.09, 0.12, 0.10, 0.07, 0.12, 0.10]
-    verdict = of_logarithms(ratios)
-    interval = racing.ratio_at_every_look(verdict.ratio, verdict.low, verdict.high, verdict.blocks)
-    assert interval == pytest.approx(tuple(map(math.exp, racing.interval(ratios))))
-    among = racing.ratio_at_every_look(verdict.ratio, verdict.low, verdict.high, verdict.blocks, 10)
-    assert interval is not None
-    assert among is not None
-    assert among[0] < interval[0] < verdict.low < verdict.high < interval[1] < among[1]
-    assert racing.ratio_at_every_look(1.1, 1.05, 1.15, 3) is None
-    # Upside down it is the reciprocal.
-    turned = racing.ratio_at_every_look(1 / verdict.ratio, 1 / verdict.high, 1 / verdict.low, 8)
-    assert turned == pytest.approx((1 / interval[1], 1 / interval[0]))
