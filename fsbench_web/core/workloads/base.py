@@ -317,6 +317,12 @@ class Workload(ABC):
     def limits(self) -> Limits:
         return Limits()
 
+    def measures_memory(self, memory_bytes: int) -> bool:
+        """Whether its data stay in the page cache of so much memory: buffered I/O that nothing
+        flushes, of data that fit. False where nobody knows.
+        """
+        return False
+
     def memory_warning(self, memory_bytes: int | None) -> str:
         """A sentence where the data fit into the machine's memory though they should not."""
         return ""

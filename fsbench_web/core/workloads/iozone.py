@@ -217,6 +217,10 @@ class Iozone(Workload):
     def is_direct(self) -> bool:
         return bool(self.direct_io)
 
+    def measures_memory(self, memory_bytes: int) -> bool:
+        is_buffered = not self.direct_io and not self.include_flush
+        return is_buffered and self.maximum_file_kb * KB <= memory_bytes
+
     def data_warning(self) -> str:
         return {
             "pattern": "IOzone writes one pattern again and again, which compresses to 0.5%: rates "

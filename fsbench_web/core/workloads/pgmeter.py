@@ -276,6 +276,10 @@ class Pgmeter(Workload):
     def limits(self) -> Limits:
         return Limits(memory_bytes=self.memory_mb * MIB or None)
 
+    def measures_memory(self, memory_bytes: int) -> bool:
+        memory = min(memory_bytes, self.memory_mb * MIB or memory_bytes)
+        return bool(self.access != "direct" and self.files * self.file_mb * MIB <= memory)
+
     def memory_warning(self, memory_bytes: int | None) -> str:
         if self.access == "direct":
             return ""

@@ -1,13 +1,14 @@
 """The runs behind scores, and what their environments say, by series."""
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from django.db.models import Case, Count, F, Max, Min, QuerySet, When
 from django.db.models.functions import Coalesce
 
 from fsbench_web.catalog.models import Environment
+from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Score
 
 MOST_LISTED = 900
@@ -48,6 +49,37 @@ def spans_of(series_ids: Collection[int]) -> dict[int, tuple[datetime, datetime]
         .annotate(first=Min(when), last=Max(when), runs=Count("pk"), known=Count(when))
     )
     return {pk: (first, last) for pk, first, last, runs, known in rows if runs == known}
+
+
+def page_cached_series(series_ids: Collection[int]) -> frozenset[int]:
+    """The series whose runs measured the page cache: buffered I/O of data that fit into memory.
+
+    Judged of our own workloads, whose worker told the machine's memory. One query; none of more
+    than MOST_LISTED series, of which nothing is said.
+    """
+    if not series_ids or len(series_ids) > MOST_LISTED:
+        return frozenset()
+    rows = (
+        Run.objects.filter(series__in=list(series_ids), state=RunState.DONE, tracing=UNTRACED)
+        .filter(conditions__before__memory_total_bytes__isnull=False)
+        .order_by()
+        .values_list(
+            *("series_id", "series__workload__tool", "series__workload__parameters"),
+            "conditions__before__memory_total_bytes",
+        )
+    )
+    return frozenset(
+        pk
+        for pk, tool, parameters, memory in rows
+        if tool is not None and _measures_memory(tool, parameters, memory)
+    )
+
+
+def _measures_memory(tool: str, parameters: Mapping[str, object], memory_bytes: int) -> bool:
+    try:
+        return workload_of(tool, parameters).measures_memory(memory_bytes)
+    except ParameterError:  # imported, or of a version that had other parameters
+        return False
 
 
 def environments_of(

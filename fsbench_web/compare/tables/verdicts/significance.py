@@ -90,7 +90,7 @@ def with_verdicts(tables: Sequence[DeltaTable], rule: Rule | None = None) -> lis
 
 
 def _table_with_verdicts(table: DeltaTable, rule: Rule) -> DeltaTable:
-    blocks = [_Repeats(_by_block(row), _rounding(row)) for row in table.rows]
+    blocks = [_Repeats(_by_block(row), rounding_of_row(row)) for row in table.rows]
     pairs = list(_pairs(table, blocks, rule))
     contenders = _count_tested(table, pairs)
     all_pairs = significance.pairs_of(contenders)
@@ -249,7 +249,7 @@ def _is_within_one(row: DeltaRow) -> bool:
     return row.interval is not None and row.interval.of == SAMPLES
 
 
-def _rounding(row: DeltaRow) -> float:
+def rounding_of_row(row: DeltaRow) -> float:
     """Of the repeats in the digits that their tool printed, whatever unit they are shown in."""
     if row.printed_score is None or not row.score:
         return paired.rounding_of(row.repeats)

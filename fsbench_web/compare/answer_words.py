@@ -1,0 +1,229 @@
+"""The answer of a comparison in words: one phrasing for pages, files, images, API and client. Pure.
+
+``docs/style`` of the answer: the status decides the sentence, and no sentence names a leader unless
+the status is "faster".
+"""
+
+from collections.abc import Sequence
+
+from fsbench_web.compare.answers import (
+    BUSY_MACHINE,
+    CEILING_UNRELIABLE,
+    NO_COMMON_TEST,
+    ONE_BLOCK,
+    ONE_ENTRY,
+    PAGE_CACHE,
+    TIMER_RESOLUTION,
+    ComparisonAnswer,
+    WorkloadAnswer,
+)
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.stats.answers import (
+    EQUIVALENT,
+    FASTER,
+    INCONCLUSIVE,
+    MIXED,
+    MOST_ADVISED,
+    Answer,
+)
+
+NO_CLEAR_WINNER = "No clear winner"
+NAMED = 3
+CAVEATS = {
+    PAGE_CACHE: "Page cache, not disk: the data fit into memory and I/O was buffered.",
+    CEILING_UNRELIABLE: "The disk's own speed is unreliable: scores exceed it, or its probes vary.",
+    TIMER_RESOLUTION: "Some values are at the limit of the tool's timer resolution.",
+    BUSY_MACHINE: "Other work ran on the machine during some runs.",
+    ONE_BLOCK: "One run each: chance cannot be told from a difference.",
+}
+_MISSING = {
+    "": "There are no scores yet.",
+    ONE_ENTRY: "Only one entry here, so there is nothing to compare.",
+    NO_COMMON_TEST: "No test has a speed above 0 for every entry.",
+}
+
+
+def headline(found: ComparisonAnswer) -> str:
+    """The answer in one sentence or two: who is faster, by how much, between which ends."""
+    if not found.workloads:
+        return f"Nothing to compare. {_MISSING[found.missing]}"
+    place = f" for {found.profile}" if found.profile else ""
+    if len(found.workloads) == 1:
+        return _of_one(found.workloads[0].answer, place, is_published=found.is_published)
+    return _of_several(found)
+
+
+def details(found: ComparisonAnswer) -> list[str]:
+    """What stands below the headline: tests won and lost, the other entries, each workload."""
+    if len(found.workloads) > 1:
+        return [
+            f"{work.workload or 'Other tests'}: "
+            + _of_one(work.answer, "", is_published=found.is_published)
+            for work in found.workloads
+        ]
+    sentences = []
+    for work in found.workloads:
+        one = work.answer
+        if one.verdict is not None and one.status != MIXED:
+            sentences.append(_tests(one))
+        sentences += _others(one)
+        if advice := _advice(one):
+            sentences.append(advice)
+    return sentences
+
+
+def basis(found: ComparisonAnswer) -> str:
+    """What it rests on: ``5 rounds, paired``, ``4 to 5 runs each``, ``published figures``."""
+    if not found.workloads:
+        return ""
+    if found.is_published:
+        return "published figures"
+    one = found.workloads[0].answer
+    if one.blocks:
+        return f"{one.blocks} rounds, paired"
+    low, high = one.repeats
+    if high == 1:
+        return "one run each"
+    return f"{low if low == high else f'{low} to {high}'} runs each"
+
+
+def _of_one(one: Answer, place: str, *, is_published: bool) -> str:
+    first, second = one.first, one.runner_up
+    if one.status == FASTER:
+        return f"{first} is {faster_words(one.ratio)} {second}{place}{_interval(one)}."
+    if one.status == EQUIVALENT and one.verdict is not None:
+        margin = f"{one.verdict.margin_percent:g}%"
+        return (
+            f"{first} and {second} are equivalent{place}: "
+            f"they differ by less than {margin}{_interval(one)}."
+        )
+    if one.status == MIXED:
+        wins = sorted(one.wins.items(), key=lambda pair: -len(pair[1]))
+        parts = [
+            f"{entry} is faster in {_count(tests, 'test')}"
+            if number == 0
+            else f"{entry} in {len(tests)}"
+            for number, (entry, tests) in enumerate(wins)
+        ]
+        return f"It depends on the test{place}: {', '.join(parts)}."
+    estimate = f"{first} {_ratio(one.ratio)} {second}"
+    if one.verdict is not None:
+        return f"{NO_CLEAR_WINNER}{place}: {estimate}{_interval(one)}."
+    if is_published:
+        return (
+            f"{NO_CLEAR_WINNER}{place}: {estimate} by published figures. "
+            "Without repeats nobody can tell whether that is chance."
+        )
+    return f"{NO_CLEAR_WINNER}{place}: {estimate}. One run each: not enough to tell."
+
+
+def _of_several(found: ComparisonAnswer) -> str:
+    count = len(found.workloads)
+    if found.status == FASTER and found.deciding is not None:
+        others = {work.answer.runner_up for work in found.workloads}
+        second = f" than {others.pop()}" if len(others) == 1 else ""
+        return (
+            f"{found.leader} is faster{second} in all {count} workloads, "
+            f"by {_span(found.workloads)}."
+        )
+    if found.status == MIXED:
+        leaders = [
+            f"{work.answer.leader} is faster for {work.workload or 'other tests'}"
+            for work in found.workloads
+            if work.answer.leader is not None
+        ]
+        more = f", and {len(leaders) - NAMED} more" if len(leaders) > NAMED else ""
+        return f"It depends on the workload: {', '.join(leaders[:NAMED])}{more}.".replace(
+            "workload: .", "workload."
+        )
+    if found.status == EQUIVALENT:
+        return f"The fastest entries are equivalent in all {count} workloads."
+    proven = sum(work.answer.status == FASTER for work in found.workloads)
+    return f"{NO_CLEAR_WINNER} over {count} workloads: {proven or 'none'} of them has one."
+
+
+def _span(workloads: Sequence[WorkloadAnswer]) -> str:
+    ratios = sorted(work.answer.ratio for work in workloads)
+    low, high = (f"{100 * (ratio - 1):.0f}%" for ratio in (ratios[0], ratios[-1]))
+    return low if low == high else f"{low} to {high}"
+
+
+def faster_words(ratio: float) -> str:
+    """``9% faster than``, ``2.34 times as fast as``."""
+    if ratio >= 2:
+        return f"{_times(ratio)} times as fast as"
+    return f"{_percent(ratio)} faster than"
+
+
+def _interval(one: Answer) -> str:
+    if one.ratio_low is None or one.ratio_high is None:
+        return ""
+    low, high = one.ratio_low, one.ratio_high
+    if one.status == FASTER and one.ratio < 2:
+        digits = 1 if high - low < 0.02 else 0
+        return f" (95%: {_percent(low, digits)} to {_percent(high, digits)})"
+    return f" (95%: {_times(low)} to {_times(high)})"
+
+
+def _ratio(ratio: float) -> str:
+    return f"{_times(ratio)}×"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.1f}" if ratio >= 10 else f"{ratio:.2f}"
+
+
+def _percent(ratio: float, digits: int = 0) -> str:
+    percent = 100 * (ratio - 1)
+    digits = 1 if abs(percent) < 3 else digits
+    return f"{percent:.{digits}f}%"
+
+
+def _tests(one: Answer) -> str:
+    """``Significant in 7 of 9 tests. Slower in 1: file creation.``"""
+    won, total = len(one.significant), len(one.tests)
+    text = f"Significant in {won} of {_count(one.tests, 'test')}."
+    if one.slower:
+        text += f" Slower in {len(one.slower)}: {_names(one.slower)}."
+    ahead = total - won - len(one.lost_to)
+    if won < total and ahead > 0:
+        text += f" Ahead but not significant in {ahead}."
+    behind = [test for test in one.lost_to if test not in one.slower]
+    if behind:
+        text += f" Behind but not significant in {len(behind)}: {_names(behind)}."
+    return text
+
+
+def _others(one: Answer) -> list[str]:
+    """Proven differences of the entries beyond the first two, from the baseline."""
+    base = one.baseline
+    words = []
+    for standing in one.standings:
+        if standing.entry in (one.first, base) or standing.ratio_high is None:
+            continue
+        if standing.ratio_high < 1:
+            words.append(
+                f"{standing.entry} is {100 * (1 - standing.ratio):.0f}% slower than {base}"
+            )
+        elif standing.ratio_low is not None and standing.ratio_low > 1:
+            words.append(f"{standing.entry} is {faster_words(standing.ratio)} {base}")
+    return [f"{'; '.join(words[:NAMED])}."] if words else []
+
+
+def _advice(one: Answer) -> str:
+    if one.status != INCONCLUSIVE or one.verdict is None:
+        return ""
+    if one.more_blocks is None:
+        return f"Effectively a tie: more than {MOST_ADVISED} repeats would be needed."
+    plural = "" if one.more_blocks == 1 else "s"
+    return f"About {one.more_blocks} more repeat{plural} would decide."
+
+
+def _count(items: Sequence[str], noun: str) -> str:
+    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
+
+
+def _names(tests: Sequence[str]) -> str:
+    named = [testnames.in_sentence(test) for test in tests[:NAMED]]
+    more = f" and {len(tests) - NAMED} more" if len(tests) > NAMED else ""
+    return ", ".join(named) + more
