@@ -222,6 +222,7 @@ def get_comparison(
 ) -> dict[str, Any]:
     """The tables of `/deltas` with everything that is known of each row: the runs behind it, its
     95% interval, and whether it differs from the best and from the `baseline` by more than chance.
+    Without `category` a measured test has one table: its mean, of a matrix its total average.
     """
     answer = _comparison(request, response, counts_runs=True)
     spec = answer.spec if filters.units else answer.spec.with_default("units")
@@ -346,7 +347,7 @@ def _comparison(
     try:
         limited = bounded_answer(spec, limits.FILE)
         link_to_next(request, response, limited)
-        answer = comparison(limited.spec, counts_runs)
+        answer = comparison(limited.spec, counts_runs).by_default
         refuse_missing_baseline(limited.spec, answer.tables)
         return answer
     except SpecError as error:

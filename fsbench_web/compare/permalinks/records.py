@@ -20,6 +20,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, joined
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import emulation
+from fsbench_web.compare.tables.answer import default_tables
 from fsbench_web.compare.tables.bounds import bounded_answer
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
 from fsbench_web.compare.tables.differences import Difference, Differences, Group, differences
@@ -86,6 +87,7 @@ def pin(
     user: AbstractBaseUser,
     *,
     view: str = "",
+    category: str = "",
     title: str = "",
     note: str = "",
     visibility: str = LinkVisibility.PUBLIC,
@@ -94,12 +96,13 @@ def pin(
     """Keep what ``spec`` shows now under a new key; sharing the same once more keeps its key.
 
     ``view`` is how its tables are shown (``TableView.to_query``), which is no part of the numbers.
+    ``category`` is kept whatever is meant where the spec names none: a slide is of it.
     Raises SpecError, and EmptyComparison when no score matches.
     """
     limited = bounded_answer(profiles.with_version(spec), limits.PINNED)
-    live = comparison(limited.spec)
+    live = _with_category(comparison(limited.spec), category)
     # What is shown now of emulated results stays so, whatever is measured later.
-    spec = emulation.with_emulation_choice(limited.spec, live.tables, len(live.left_out))
+    spec = emulation.with_emulation_choice(live.spec, live.tables, len(live.left_out))
     live = replace(live, spec=spec)
     if not live.tables:
         raise EmptyComparison("No score matches this comparison: there is nothing to pin.")
@@ -121,6 +124,14 @@ def pin(
         permalink = Permalink.objects.create(snapshot=snapshot, **values)
         audit.note(user, "permalink made", f"permalink {permalink.key}", visibility=visibility)
     return permalink
+
+
+def _with_category(live: Comparison, category: str) -> Comparison:
+    """What is meant of ``live``, and the tables of the category."""
+    by_default = {table.category for table in live.by_default.tables}
+    if category in by_default or category not in {table.category for table in live.tables}:
+        return live.by_default
+    return comparison(replace(live.spec, categories=(category, *by_default)))
 
 
 @transaction.atomic
@@ -172,13 +183,20 @@ def title_of(permalink: Permalink) -> str:
 def latest_query(permalink: Permalink) -> str:
     """The address of the page that shows the same in the same way, with the latest numbers.
 
-    One of before pages left out papers means all studies, as its numbers are of.
+    One of before pages left out papers means all studies, as its numbers are of; one of before
+    pages showed one measure means all categories.
     """
     try:
-        query = ComparisonSpec.from_query(permalink.query).on_page.to_query()
+        spec = ComparisonSpec.from_query(permalink.query)
     except SpecError:
-        query = permalink.query
-    return joined(query, permalink.view)
+        return joined(permalink.query, permalink.view)
+    categories = "" if _is_by_default(read(permalink), spec) else "categories=on"
+    return joined(categories, spec.on_page.to_query(), permalink.view)
+
+
+def _is_by_default(pinned: PinnedComparison, spec: ComparisonSpec) -> bool:
+    """Whether it keeps no more categories than are meant where none is named."""
+    return len(default_tables(pinned.tables, spec)) == len(pinned.tables)
 
 
 def changes_since(permalink: Permalink, pinned: PinnedComparison) -> Changes:
@@ -191,6 +209,7 @@ def changes_since(permalink: Permalink, pinned: PinnedComparison) -> Changes:
         if len(tables) < len(pinned.tables):  # of before units were brought together
             spec = spec.for_programs
         live = comparison(bounded_answer(spec, limits.PINNED).spec)
+        live = live.by_default if _is_by_default(pinned, spec) else live
     except SpecError as error:
         return Changes(problem=str(error))
     before, now = _shown_values(pinned.tables), _shown_values(live.tables)

@@ -147,7 +147,13 @@ def pin(request: HttpRequest) -> HttpResponse:
                 "description": describe(spec, score_choices()),
             }
             return render(request, "compare/permalink_new.html", context, status=422)
-        link = records.pin(spec, request.user, view=view.to_query(), **form.cleaned_data)
+        link = records.pin(
+            spec,
+            request.user,
+            view=view.to_query(),
+            category=QueryDict(slide).get("in") or "",
+            **form.cleaned_data,
+        )
     except SpecError as error:
         return refused_form(request, error)
     except records.EmptyComparison as error:

@@ -100,7 +100,7 @@ class CategoryPicture(PictureKind):
         slugs = self.drawable_categories
         if spec.comparison.categories:
             slugs = [slug for slug in slugs if slug in spec.comparison.categories] or slugs
-        self.category = category_of(spec.category, slugs)
+        self.category = category_of(spec.category, slugs, is_printed=offer.is_printed(test))
 
     @property
     def substitutions(self) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.answer import headline_of
 from fsbench_web.compare.tables.bounds import BoundedComparison, by_rows
 from fsbench_web.compare.tables.contenders import tool_of
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
@@ -56,6 +57,10 @@ class DrawableTests:
     categories: Mapping[str, list[str]]
     _tests_of: dict[Need, list[str]] = field(default_factory=dict)
 
+    def is_printed(self, test: str) -> bool:
+        """Whether a paper states any of its scores."""
+        return any(kind.origin == PUBLISHED for kind in self.scored.get(test, ()))
+
     def of(self, need: Need) -> list[str]:
         """The tests that can be drawn, in the order of all pages."""
         if need not in self._tests_of:
@@ -99,13 +104,12 @@ def offer(spec: ComparisonSpec) -> DrawableTests:
     )
 
 
-def category_of(requested: str, slugs: Iterable[str]) -> str:
-    """The category that is ``requested``, else overall, else the total average, by which contenders
-    are ranked, else the last there is.
-    """
+def category_of(requested: str, slugs: Iterable[str], *, is_printed: bool) -> str:
+    """The category that is ``requested``, else the one that page and report lead with."""
     listed = list(slugs)
-    wanted = (requested, "overall", "total_average", *listed[-1:])
-    return next((slug for slug in wanted if slug in listed), "")
+    if requested in listed:
+        return requested
+    return headline_of(listed, is_printed=is_printed) if listed else ""
 
 
 def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> tuple[list[Contender], str]:

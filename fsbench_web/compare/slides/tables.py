@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from django.http import QueryDict
 
-from fsbench_web.compare.pictures.drawable import PUBLISHED, category_of, offer, tables
+from fsbench_web.compare.pictures.drawable import offer, tables
 from fsbench_web.compare.pictures.sections import contenders_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.selection import profiles
@@ -111,8 +111,9 @@ def _of_scores(spec: ComparisonSpec, query: QueryDict) -> SlideTable:
     if not tests:
         raise SpecError([NOTHING])
     test = requested_or_first(query.get("of"), tests, "test")
-    is_printed = any(kind.origin == PUBLISHED for kind in offered.scored[test])
-    category = _requested_or_leading(query, test, slugs_of[test], is_printed=is_printed)
+    category = _requested_or_leading(
+        query, test, slugs_of[test], is_printed=offered.is_printed(test)
+    )
     delta_tables, _ = tables(PictureSpec(spec), [test], category)
     if not delta_tables:
         raise SpecError([NOTHING])
@@ -140,12 +141,11 @@ def _requested_or_leading(
 ) -> str:
     """The category that the address says, else the one that page and report lead with.
 
-    A paper's is overall, its own sum; of what was measured it is one number a test. Raises
-    SpecError for what is not there.
+    Raises SpecError for what is not there.
     """
     if requested := query.get("in"):
         return requested_or_first(requested, slugs, "category", testnames.label(test))
-    return category_of("", slugs) if is_printed else headline_of(slugs)
+    return headline_of(slugs, is_printed=is_printed)
 
 
 def _by_test(delta_tables: Iterable[DeltaTable]) -> Mapping[str, Mapping[str, DeltaTable]]:

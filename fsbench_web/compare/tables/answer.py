@@ -17,6 +17,7 @@ from math import fsum, isfinite, log
 from statistics import median
 
 from fsbench_web.compare.selection.folds import folded_tests
+from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.uncertainty import blocks_wanted, names_in_words
 from fsbench_web.core import numbers
@@ -229,9 +230,22 @@ def headlines(tables: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
     return pairs
 
 
-def headline_of(slugs: Iterable[str]) -> str:
-    """The category of them that a headline is of."""
-    return min(slugs, key=_preference)
+def headline_of(slugs: Iterable[str], *, is_printed: bool = False) -> str:
+    """The category of them that a headline is of: of a paper's figures overall, its own sum."""
+    return min(slugs, key=lambda slug: (is_printed and slug != "overall", _preference(slug)))
+
+
+def default_tables(tables: Sequence[DeltaTable], spec: ComparisonSpec) -> list[DeltaTable]:
+    """The tables that are meant where no category is named: of a measured test its headline, of one
+    with published figures all categories of its paper.
+    """
+    if spec.categories or spec.part_categories:
+        return list(tables)
+    printed = {table.test for table in tables if table.has_published_rows}
+    pairs = headlines((table.test, table.category) for table in tables if table.test not in printed)
+    return [
+        table for table in tables if table.test in printed or (table.test, table.category) in pairs
+    ]
 
 
 def _preference(category: str) -> int:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from django.db.models import Count, QuerySet
 
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables.answer import headline_of
 from fsbench_web.compare.tables.field import Facts, field_of
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
@@ -164,7 +165,7 @@ def by_rows(
 ) -> BoundedComparison:
     """The first tests of ``limited`` that have room, or those from ``from_test`` on.
 
-    A single test may have more, and is then cut to some of its categories, the overall score
+    A single test may have more, and is then cut to some of its categories, that of its headline
     before all others; a single table to some file systems, and where these are too many too, to
     the scores from ``from_row`` on, best first. Where there is more than fits, what ``limited`` is
     a part of, and what ``filesystems`` names, goes before. Where all fits, all is shown. Three
@@ -243,8 +244,9 @@ def _of_categories(
     max_rows: int,
     max_tables: int,
 ) -> tuple[list[str], Part]:
-    """Of a single test as many categories as have room, the overall score before all others."""
-    slugs = sorted(of_test, key=lambda slug: (slug != "overall", categories.place(slug)))
+    """Of a single test as many categories as have room, that of its headline before all others."""
+    headline = headline_of(of_test)
+    slugs = sorted(of_test, key=lambda slug: (slug != headline, categories.place(slug)))
     sizes = {slug: (of_test[slug], 1, 0) for slug in slugs}
     taken, shown_count = _first_fitting(
         slugs, sizes, requested_spec.part_categories, max_rows, max_tables

@@ -15,6 +15,7 @@ from fsbench_web.compare.selection.spec import (
 )
 from fsbench_web.compare.selection.values import unknown
 from fsbench_web.compare.tables import emulation, published_values
+from fsbench_web.compare.tables.answer import default_tables
 from fsbench_web.compare.tables.best_scores import TableContenders, choose
 from fsbench_web.compare.tables.contenders import (
     UNIT_UNEXPLAINED,
@@ -68,6 +69,21 @@ class Comparison:
     left_out: frozenset[int] = frozenset()
     counted_runs: int | None = None
     work: tuple[WorkAnswer, ...] = ()
+
+    @cached_property
+    def by_default(self) -> "Comparison":
+        """The same with the tables that are meant where no category is named (tables.answer)."""
+        kept = {id(table) for table in default_tables(self.tables, self.spec)}
+        pairs = [
+            (table, group)
+            for table, group in zip(self.tables, self.shown_contenders, strict=True)
+            if id(table) in kept
+        ]
+        return replace(
+            self,
+            tables=[table for table, _ in pairs],
+            shown_contenders=[group for _, group in pairs],
+        )
 
     @cached_property
     def emulated(self) -> emulation.Notice | None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from fsbench_web.compare.selection.folds import folded_tests
 from fsbench_web.compare.tables import emulation
+from fsbench_web.compare.tables.answer import headline_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.reasons import (
     methods_of,
@@ -48,7 +49,6 @@ RUNS_LINKED = 3
 TESTS_SHOWN = 6
 BLOCKS_AT_FIRST = 5
 """Of what has no repeats: three are the least that decide anything, five mostly do."""
-HEADLINES = ("overall", categories.MEAN)
 
 Places = Callable[[DeltaTable], str]
 """The address of a table on the page, as ``#write-overall``."""
@@ -93,13 +93,18 @@ def findings(tables: Iterable[DeltaTable], places: Places = section_place) -> li
     Costs are no speed, of which all these sentences speak.
     """
     listed = [table for table in tables if table.rows and not testnames.is_cost(table.test)]
-    first: dict[str, DeltaTable] = {}
+    by_test: dict[str, list[DeltaTable]] = defaultdict(list)
     for table in listed:
-        if table.category in HEADLINES:
-            first.setdefault(table.test, table)
-    for table in listed:
-        first.setdefault(table.test, table)
+        by_test[table.test].append(table)
+    first = {test: _headline(of_test) for test, of_test in by_test.items()}
     return [_finding(table, places(table), first[table.test] is table) for table in listed]
+
+
+def _headline(tables: Sequence[DeltaTable]) -> DeltaTable:
+    """The table of a test that its finding is of: as on every page."""
+    is_printed = any(table.has_published_rows for table in tables)
+    slug = headline_of((table.category for table in tables), is_printed=is_printed)
+    return next(table for table in tables if table.category == slug)
 
 
 def summary(tables: Iterable[DeltaTable], places: Places = section_place) -> list[Finding]:

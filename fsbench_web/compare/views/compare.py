@@ -68,7 +68,7 @@ def page(request: HttpRequest) -> HttpResponse:
     except SpecError as error:
         return refused_form(request, error)
     tab = compare_tabs.tab_of(request.GET, compared.tables)
-    all_categories = compare_tabs.shows_categories(request.GET)
+    categories = compare_tabs.categories_of(request.GET)
     order = order_over_time(compared.tables, spans_of)
     context = {
         "spec": limited.address,
@@ -85,7 +85,7 @@ def page(request: HttpRequest) -> HttpResponse:
         **compare_tabs.page_context(
             *(limited.address, view, tab, compared.tables),
             limited.part.whole.tests if limited.part else spec.tests,
-            all_categories=all_categories,
+            categories=categories,
         ),
         "runs": compared.run_count,
         "differences": differences(
@@ -106,7 +106,7 @@ def page(request: HttpRequest) -> HttpResponse:
     context |= {} if compared.tables or compared.work else _why_nothing(spec)
     response = render(request, "compare/page.html", context)
     # The form sends every field it has; the address says only what is asked for.
-    query = compare_tabs.query_of(limited.address, view, tab, all_categories=all_categories)
+    query = compare_tabs.query_of(limited.address, view, tab, categories=categories)
     response["HX-Push-Url"] = request.path + (f"?{query}" if query else "")
     return response
 

@@ -12,6 +12,7 @@ from fsbench_web.compare.pictures.sections import Section, sections
 from fsbench_web.compare.selection.folds import FoldedEntry
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.selection.table_view import TableView, joined
+from fsbench_web.compare.tables.answer import default_tables
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views import rows_of_tests, study_tables, study_tabs
 from fsbench_web.compare.views.study_map import study_map
@@ -31,32 +32,41 @@ def without_place(query: QueryDict) -> QueryDict:
     return rest
 
 
-def shows_categories(query: QueryDict) -> bool:
-    """Whether all categories of a matrix are shown: unless somebody switched them off."""
-    return query.get("categories") != "off"
+def categories_of(query: QueryDict) -> str:
+    """Whether all categories of a matrix are asked for: "on" or "off", "" where nobody says."""
+    choice = query.get("categories", "")
+    return choice if choice in ("on", "off") else ""
+
+
+def shown_tables(
+    tables: Sequence[DeltaTable], spec: ComparisonSpec, categories: str
+) -> list[DeltaTable]:
+    """Those of ``tables`` that the page shows."""
+    if not categories:
+        return default_tables(tables, spec)
+    return study_tabs.shown_tables(tables, all_categories=categories == "on")
 
 
 def address(
-    spec: ComparisonSpec, view: TableView, tab: str = SUMMARY, *, all_categories: bool = True
+    spec: ComparisonSpec, view: TableView, tab: str = SUMMARY, *, categories: str = ""
 ) -> str:
     """The compare page, at one of its tabs."""
-    query = query_of(spec, view, tab, all_categories=all_categories)
-    return f"{reverse('compare:page')}?{query}"
+    return f"{reverse('compare:page')}?{query_of(spec, view, tab, categories=categories)}"
 
 
 def query_of(
-    spec: ComparisonSpec, view: TableView, tab: str = SUMMARY, *, all_categories: bool = True
+    spec: ComparisonSpec, view: TableView, tab: str = SUMMARY, *, categories: str = ""
 ) -> str:
     """All that an address of the compare page says."""
     place = joined(
-        f"tab={tab}" if tab != SUMMARY else "", "" if all_categories else "categories=off"
+        f"tab={tab}" if tab != SUMMARY else "", f"categories={categories}" if categories else ""
     )
     return joined(place, spec.to_query(), view.to_query())
 
 
-def tables_at(spec: ComparisonSpec, view: TableView, *, all_categories: bool = True) -> str:
+def tables_at(spec: ComparisonSpec, view: TableView, *, categories: str = "") -> str:
     """Where the tables of the tests are: ``of=`` is to be added for those of one."""
-    query = query_of(spec, view, all_categories=all_categories)
+    query = query_of(spec, view, categories=categories)
     return f"{reverse('compare:tests')}?{query}{'&' if query else ''}"
 
 
@@ -112,6 +122,15 @@ def _charted_sections(places: Sequence[FoldedEntry[rows_of_tests.TestRow]]) -> l
     return [section for row in rows for section in row.groups if isinstance(section, Section)]
 
 
+def _shared_spec(
+    spec: ComparisonSpec, shown: Sequence[DeltaTable], categories: str
+) -> ComparisonSpec:
+    """What a permalink of the page is of: categories that were switched on are named."""
+    if categories != "on" or spec.is_of_work or spec.categories or spec.part_categories:
+        return spec
+    return replace(spec, categories=tuple({table.category for table in shown}))
+
+
 def page_context(
     spec: ComparisonSpec,
     view: TableView,
@@ -119,16 +138,16 @@ def page_context(
     every_table: Sequence[DeltaTable],
     chosen: Sequence[str] = (),
     *,
-    all_categories: bool = True,
+    categories: str = "",
 ) -> dict[str, Any]:
     """What the page shows of its tables: answer, tabs, and the rows of the tests.
 
-    ``spec`` is what its address says; tests ``chosen`` by name are in no fold. Without
-    ``all_categories`` each test has the table that its row is of.
+    ``spec`` and ``categories`` are what its address says; tests ``chosen`` by name are in no fold.
     """
-    page_address = partial(address, all_categories=all_categories)
-    shown_tables = study_tabs.shown_tables(every_table, all_categories=all_categories)
-    test_sections = sections(shown_tables, spec.sort)
+    page_address = partial(address, categories=categories)
+    shown = shown_tables(every_table, spec, categories)
+    all_categories = len(shown) == len(every_table) and categories != "off"
+    test_sections = sections(shown, spec.sort)
     tables = [table for section in test_sections for table in section.tables]
     first = study_tabs.first_of_page(
         tables, spec.baseline, lambda name: page_address(replace(spec, baseline=name), view, tab)
@@ -139,7 +158,7 @@ def page_context(
         if tab != LATENCY or study_tabs.is_latency(section.test)
     ]
     tests_context = rows_of_tests.rows_context(
-        rows, tables_at(spec, view, all_categories=all_categories), chosen
+        rows, tables_at(spec, view, categories=categories), chosen
     )
     row_count = sum(len(table.rows) for table in tables)
     is_open = rows_of_tests.opens_by_default(tests_context["placed"])
@@ -162,7 +181,9 @@ def page_context(
         ],
         "tables": len(tables),
         "all_categories": all_categories,
-        "switch": address(spec, view, tab, all_categories=not all_categories)
+        "categories_choice": categories,
+        "share_query": _shared_spec(spec, shown, categories).to_query(),
+        "switch": address(spec, view, tab, categories="off" if all_categories else "on")
         if study_tabs.has_switch(every_table)
         else "",
         "shows_tests": tab in (SUMMARY, TESTS, LATENCY),

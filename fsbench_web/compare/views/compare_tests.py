@@ -18,7 +18,7 @@ from fsbench_web.compare.selection.table_view import TableView, without_view
 from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_page, by_rows
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.parts import part_links
-from fsbench_web.compare.views import compare_tabs, study_tabs
+from fsbench_web.compare.views import compare_tabs
 from fsbench_web.compare.views.picker import without_papers
 from fsbench_web.compare.views.rows_of_tests import of_tests, rows_of
 from fsbench_web.core.scoring import testnames
@@ -46,9 +46,9 @@ def tests(request: HttpRequest) -> HttpResponse:
     except SpecError as error:
         return plain_refusal(error)
     spec = requested_spec if tests else limited.address
-    all_categories = compare_tabs.shows_categories(request.GET)
-    tables = study_tabs.shown_tables(tables, all_categories=all_categories)
-    address = compare_tabs.tables_at(spec, view, all_categories=all_categories)
+    categories = compare_tabs.categories_of(request.GET)
+    tables = compare_tabs.shown_tables(tables, limited.spec, categories)
+    address = compare_tabs.tables_at(spec, view, categories=categories)
     rows = of_tests(rows_of(sections(tables, spec.sort), address), tests)
     if not rows:
         name = f'no test "{testnames.label(tests[0])[:200]}"' if tests else "no table"
@@ -64,9 +64,7 @@ def tests(request: HttpRequest) -> HttpResponse:
         "heading": " and ".join(section.label for section in test_sections)
         if tests
         else "All tables",
-        "compare_at": compare_tabs.address(
-            spec, view, compare_tabs.TESTS, all_categories=all_categories
-        ),
+        "compare_at": compare_tabs.address(spec, view, compare_tabs.TESTS, categories=categories),
         "set_aside": set_aside(spec),
         "emulated": emulated,
         "part": part,

@@ -299,7 +299,12 @@ def test_it_leads_with_the_category_that_the_page_of_the_study_leads_with(
         page = client.get(address)
         assert page.context["slide"].table.category == "total_average"
         assert "xfs" in page.context["said"]
-        assert ("overall", "Overall", False) in page.context["categories"]
+    offered = client.get("/compare/slide/?study=lab").context["categories"]
+    assert ("overall", "Overall", False) in offered
+    # A slide of another category is shared with its numbers.
+    client.force_login(jo)
+    shared = client.post("/compare/pin/", {"query": "study=lab", "slide": "of=write&in=overall"})
+    assert client.get(shared["Location"]).context["slide"].table.category == "overall"
 
 
 @pytest.mark.django_db

@@ -110,7 +110,7 @@ def test_rows_that_a_filter_leaves_out_are_not_counted(configurations):
 
 
 def test_the_page_says_what_is_left_out_and_leads_to_all_of_it(client, configurations):
-    page = client.get("/compare/?study=lab&by=configuration")
+    page = client.get("/compare/?study=lab&by=configuration&categories=on")
     html = page.content.decode()
     assert "8 of 24 rows are shown." in html
     assert page.context["tables"] == 2
@@ -139,7 +139,8 @@ def test_the_page_of_a_study_shows_the_same_part_and_leads_to_all_of_it(client, 
 
 
 def test_numbers_of_a_part_are_those_that_its_own_address_gives(client, configurations):
-    [table, _] = client.get("/compare/?study=lab&by=configuration").context["sections"][0].tables
+    page = client.get("/compare/?study=lab&by=configuration&categories=on")
+    [table, _] = page.context["sections"][0].tables
     [same, _] = delta_tables(bounds.bounded_page(CONFIGURATIONS).spec)
     assert table == same
 
@@ -202,7 +203,7 @@ def test_a_part_says_what_the_whole_says_wherever_it_is_shown(client, close_call
 @pytest.mark.parametrize("cut", ["matched=1", ""])
 def test_a_part_that_is_a_comparison_by_itself_says_so(client, configurations, monkeypatch, cut):
     monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=8 if cut else 3))
-    page = client.get(f"/compare/?study=lab&by=configuration&{cut}")
+    page = client.get(f"/compare/?study=lab&by=configuration&categories=on&{cut}")
     words = re.sub(r"<[^>]+>|\s+", " ", page.content.decode())
     assert re.search(r"are among the \d rows shown, and can be others among all 24\.", words)
     assert page.context["spec"].part_tests == ()

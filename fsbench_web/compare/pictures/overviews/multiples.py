@@ -31,7 +31,10 @@ class Multiples(CategoryPicture):
         start = scored.index(test) if test in scored else 0
         tests = scored[start : start + MOST_PANELS]
         self.left_out = len(scored) - start - len(tests)
-        slugs = {category_of(spec.category, offer.categories[name]) for name in tests}
+        slugs = {
+            category_of(spec.category, offer.categories[name], is_printed=offer.is_printed(name))
+            for name in tests
+        }
         slugs.add(self.category)
         compared = of_tests(spec.comparison, tests, slugs)
         self.tables = _one_each(compared.tables, self.category)
