@@ -61,6 +61,8 @@ def deltas(client: Client, options: argparse.Namespace) -> int:
         )
     if not comparison["tables"]:
         terminal.complain("No score matches this comparison.")
+    if headline := comparison.get("headline"):  # beside the tables: scripts read those
+        terminal.complain(terminal.clean(headline))
     terminal.complain(*_of_emulated(comparison))
     return FINE
 

@@ -157,6 +157,9 @@ def test_deltas_are_those_of_the_site(fsbench: Command, measured: Measured) -> N
     assert done.returncode == 0, done.stderr
     title, header, worst, best = done.stdout.splitlines()
     assert title == "write, overall [score, higher is better]"
+    assert done.stderr.startswith(("No clear winner: ", "ext4 comes first: "))
+    site = json.loads(fsbench("deltas", *query, "--json").stdout)
+    assert done.stderr.strip() == site["headline"]
     assert worst.startswith("xfs")
     assert best.startswith("ext4 *")
     # As on the pages: by how much slower needs no sign, and a change has one.

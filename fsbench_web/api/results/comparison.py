@@ -28,6 +28,7 @@ from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import findings
+from fsbench_web.compare.tables.answer import answer as overall_answer
 from fsbench_web.compare.tables.bounds import bounded_answer
 from fsbench_web.compare.tables.confounding import in_turn
 from fsbench_web.compare.tables.delta_tables import (
@@ -159,6 +160,10 @@ class ComparisonOut(Schema):
     margin_percent: float
     equivalence_percent: float
     run_count: int
+    headline: str = Field(
+        description="who comes first over all tests; begins with No clear winner where no test "
+        "of it is significant; empty where nothing is ranked"
+    )
     tables: list[ComparedTable]
     work: list[WorkOut] = Field([], description="where a work profile or a range is asked for")
     measured_in_turn: list[TurnOut] = Field(
@@ -187,6 +192,7 @@ class FindingsOut(Schema):
     out because it was emulated.
     """
 
+    headline: str = Field(description="as of `/comparison`")
     summary: list[FindingOut]
     findings: list[FindingOut]
     tested: int
@@ -237,6 +243,7 @@ def get_comparison(
         "margin_percent": answer.spec.margin,
         "equivalence_percent": answer.spec.equivalence,
         "run_count": answer.run_count,
+        "headline": _headline(answer),
         "tables": [table_of(table) for table in answer.tables],
         "work": [work_answer.as_dict() for work_answer in answer.work],
         "measured_in_turn": [vars(turn) for turn in in_turn(answer.tables, spans_of)],
@@ -269,6 +276,7 @@ def get_findings(
         finding for test in collected.tests for finding in (test.headline, *test.others)
     ]
     return {
+        "headline": _headline(answer),
         "summary": [_finding(finding) for finding in collected.summary],
         "findings": [_finding(finding) for finding in test_findings],
         "tested": collected.tested,
@@ -369,6 +377,11 @@ def _row(table: DeltaTable, row: DeltaRow) -> dict[str, Any]:
     return {name: values[name] for name in ComparedRow.model_fields} | {
         "published": published and {name: published[name] for name in PublishedOut.model_fields}
     }
+
+
+def _headline(answer: Comparison) -> str:
+    overall = overall_answer(answer.tables, answer.spec.baseline)
+    return overall.headline if overall else ""
 
 
 def _left_out(answer: Comparison) -> list[str]:

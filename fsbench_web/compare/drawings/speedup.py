@@ -46,8 +46,9 @@ def speedup(answer: Answer) -> Drawing:
         shapes.append(Text(x, TOP - 7, sentence, WORDS - 1, "muted", "middle"))
     for number, standing in enumerate(standings):
         middle = TOP + ROW * (number + 0.5)
-        name = shortened_inside(standing.contender, 13 if number == 0 else 14)  # the first is bold
-        shapes.append(Text(LEFT - 6, middle + 4, name, WORDS, "fg", "end", number == 0))
+        is_winner = number == 0 and answer.has_winner
+        name = shortened_inside(standing.contender, 13 if is_winner else 14)  # it is bold
+        shapes.append(Text(LEFT - 6, middle + 4, name, WORDS, "fg", "end", is_winner))
         for _, ratio in standing.ratios:
             shapes.append(Rect(place(ratio) - 2, middle - 2, 4, 4, "muted"))
         shapes.append(Rect(place(standing.mean) - 2.5, middle - 9, 5, 18, "series-1"))
@@ -59,7 +60,7 @@ def speedup(answer: Answer) -> Drawing:
                 WORDS,
                 "fg",
                 "end",
-                number == 0,
+                is_winner,
             )
         )
     words = "; ".join(

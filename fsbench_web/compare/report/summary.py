@@ -74,13 +74,7 @@ def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
     overall = answer(tables)
     if overall is None:
         return
-    first, tests = overall.compared, _number(len(overall.tests), "test")
-    second = (
-        f", {numbers.number(overall.lead)} times that of {overall.others[0].contender}, the next"
-        if overall.has_third
-        else ""
-    )
-    place = f"is level with {overall.level_with}" if overall.is_level else "comes first"
+    tests = _number(len(overall.tests), "test")
     otherwise = (
         ("equivalent to another", overall.equivalent),
         ("ahead without being sure", overall.open),
@@ -90,11 +84,11 @@ def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
     rest = "".join(f"; it is {words} in {count}" for words, count in otherwise if count)
     yield Prose(
         (
-            Part(first.contender, is_name=True),
+            Part(overall.subject, is_name=overall.has_winner),
             Part(
-                f" {place}: {numbers.number(first.mean)} times the speed of "
-                f"{overall.against}{second} ({overall.rests_on}). "
-                f"It is the best by more than chance in {overall.sure} of {tests}{rest}."
+                f"{overall.predicate} ({overall.rests_on}). "
+                f"{overall.first.contender} is the best by more than chance in "
+                f"{overall.sure} of {tests}{rest}."
                 f"{f' {overall.of_few_blocks}' if overall.of_few_blocks else ''}"
                 f"{f' {overall.of_a_cache}' if overall.of_a_cache else ''}"
                 f"{f' {overall.dominant_workload.sentence}' if overall.dominant_workload else ''}"

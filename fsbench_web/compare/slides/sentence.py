@@ -1,5 +1,6 @@
 """The sentence of a slide until somebody writes another: what its table says. Pure."""
 
+from fsbench_web.compare.tables.answer import NO_CLEAR_WINNER
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.tables.verdicts.significance import is_ranked, nearest_first
@@ -8,6 +9,7 @@ from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.significance import EQUIVALENT, FREENIX, SIGNIFICANT, TIE
 
 LONGEST = 200
+NO_WINNER = f"{NO_CLEAR_WINNER.lower()}: the best score is of "
 
 
 def sentence(table: DeltaTable) -> str:
@@ -42,12 +44,12 @@ def _comparison_words(best: DeltaRow, second: DeltaRow) -> str:
         words = effect.replace("% faster, ", f"% faster than {second.contender} (")
         return f"{leader} is {words}{f'; {few}' if few else ''})"
     if verdict is not None and verdict.is_inconclusive and verdict.ratio is not None:
-        return f"{leader} leads; whether it is faster than {second.contender} is open"
+        return f"{NO_WINNER}{leader}; whether it is faster than {second.contender} is open"
     faster = _faster_by(second)
     by = f", {faster}before {second.contender}" if faster else ""
     if verdict is not None and verdict.method == FREENIX and verdict.status == TIE:
-        return f"{leader} has the best score{by}; a tie with {second.contender}, not significant"
-    return f"{leader} has the best score{by}; whether by more than chance is not known"
+        return f"{NO_WINNER}{leader}{by}; a tie with {second.contender}, not significant"
+    return f"{NO_WINNER}{leader}{by}; whether by more than chance is not known"
 
 
 def _faster_by(second: DeltaRow) -> str:

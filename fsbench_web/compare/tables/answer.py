@@ -25,6 +25,7 @@ from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.blocks.paired import ratio_of
 from fsbench_web.core.scoring.significance import EQUIVALENT, SIGNIFICANT
 
+NO_CLEAR_WINNER = "No clear winner"
 PREFERRED = (categories.MEAN, "total_average", "overall")
 
 
@@ -96,6 +97,35 @@ class Answer:
     not_of_the_disk: int = 0
     shared: int = 0
     few_blocks: int = 0
+
+    @property
+    def has_winner(self) -> bool:
+        """Whether any test says with significance that the first is the fastest."""
+        return self.sure > 0
+
+    @property
+    def subject(self) -> str:
+        """Who wins, or that nobody does: what every headline begins with (``predicate``)."""
+        return self.first.contender if self.has_winner else NO_CLEAR_WINNER
+
+    @property
+    def predicate(self) -> str:
+        """What a headline says behind ``subject``, without a full stop."""
+        second = (
+            f", {numbers.number(self.lead)} times that of {self.others[0].contender}, the next"
+            if self.has_third
+            else ""
+        )
+        ratio = f"{numbers.number(self.compared.mean)} times the speed of {self.against}{second}"
+        if not self.has_winner:
+            return f": no test is significant. {self.first.contender} has {ratio}"
+        place = f"is level with {self.level_with}" if self.is_level else "comes first"
+        return f" {place}: {ratio}"
+
+    @property
+    def headline(self) -> str:
+        """The whole of it as one text."""
+        return f"{self.subject}{self.predicate} ({self.rests_on})."
 
     @property
     def rests_on(self) -> str:

@@ -292,7 +292,7 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
         parts = [*_of_ratio(table, best[0], others, verdict), *_last_parts(table, others)]
         return status, parts
     parts = [*_contender(best[0], with_runs=True), Part(f" is first with {_score(best[0], table)}")]
-    if status == TIE:
+    if status != SIGNIFICANT:
         parts = [
             *_contender(best[0], with_runs=True),
             Part(f" has the best score, {_score(best[0], table)}"),
