@@ -31,8 +31,27 @@ MOST_URL = 500
 SIGNATURE_HEADER = "X-Fsbench-Signature"
 DELIVERY_HEADER = "X-Fsbench-Delivery"
 _PORTS = {"http": 80, "https": 443}
-# Addresses that lead to an IPv4 address inside them: the translation of RFC 6052.
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# All blocks of IANA's special-purpose registries for IPv4 and IPv6, and multicast. The list is our
+# own: what ``ipaddress.is_global`` says differs between versions of Python. Blocks that a registry
+# calls reachable are refused, too: anycast leads to the nearest machine, which may be our own.
+_SPECIAL = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
+            *("172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24"),
+            *("192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24"),
+            *("198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
+            # Teredo, ORCHID, AMT, benchmarking and more; then documentation, 6to4, AS112.
+            *("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"),
+        ),
+    )
+)
+# No IPv6 address beyond it is of the public internet (RFC 4291): the registry's other blocks are
+# special, and the rest is given to nobody.
+_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
+# Addresses that lead to the IPv4 address in their last 32 bits: mapped ones, and NAT64 (RFC 6052).
+_TRANSLATED = tuple(map(ipaddress.ip_network, ("::ffff:0:0/96", "64:ff9b::/96")))
 # One sentence for names that are not there and for those of our own network: who may name an
 # address must not learn which names our name server knows.
 _NOT_PUBLIC = (
@@ -84,16 +103,11 @@ def refuse_plainly_private(url: str) -> None:
 def is_public(address: str) -> bool:
     """Whether an IP address, as getaddrinfo writes it, is one of the public internet."""
     ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if ip in _NAT64:
-            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_public(str(inner))
-        # fec0::/10, private before fc00::/7 was (RFC 3879); Python takes it for global.
-        if ip.is_site_local:
-            return False
-    return ip.is_global and not ip.is_multicast and not ip.is_reserved
+    if any(ip in network for network in _TRANSLATED):
+        ip = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+    if ip.version == 6 and ip not in _GLOBAL_UNICAST:
+        return False
+    return not any(ip in network for network in _SPECIAL)
 
 
 def signature(secret: str, body: bytes) -> str:

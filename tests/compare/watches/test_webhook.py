@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 from threading import Event, Thread
 
@@ -324,30 +325,65 @@ def test_a_name_without_an_address(here):
         post("http://nowhere.invalid/", b"{}", "secret", "1")
 
 
+# IANA's registries of special-purpose addresses as they were in November 2026, whole, with the
+# blocks that multicast and site-local addresses have elsewhere.
+SPECIAL_IPV4 = (
+    *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
+    *("172.16.0.0/12", "192.0.0.0/24", "192.0.0.0/29", "192.0.0.8/32", "192.0.0.9/32"),
+    *("192.0.0.10/32", "192.0.0.170/32", "192.0.0.171/32", "192.0.2.0/24", "192.31.196.0/24"),
+    *("192.52.193.0/24", "192.88.99.0/24", "192.88.99.2/32", "192.168.0.0/16"),
+    *("192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4"),
+    *("240.0.0.0/4", "255.255.255.255/32"),
+)
+SPECIAL_IPV6 = (
+    *("::1/128", "::/128", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64", "2001::/23"),
+    *("2001::/32", "2001:1::1/128", "2001:1::2/128", "2001:1::3/128", "2001:2::/48"),
+    *("2001:3::/32", "2001:4:112::/48", "2001:10::/28", "2001:20::/28", "2001:30::/28"),
+    *("2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20", "5f00::/16"),
+    *("fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8"),
+)
+
+
+@pytest.mark.parametrize("block", [*SPECIAL_IPV4, *SPECIAL_IPV6])
+def test_no_special_purpose_address_is_public(block):
+    network = ip_network(block)
+    middle = network[network.num_addresses // 2]
+    assert not any(is_public(str(address)) for address in (network[0], middle, network[-1]))
+
+
+@pytest.mark.parametrize("block", SPECIAL_IPV4)
+@pytest.mark.parametrize("prefix", ["::ffff:0:0", "64:ff9b::"])
+def test_none_is_public_inside_of_another_address(prefix, block):
+    network = ip_network(block)
+    outer = int(ip_address(prefix))
+    for address in (network[0], network[-1]):
+        assert not is_public(str(IPv6Address(outer + int(address))))
+
+
 @pytest.mark.parametrize(
     "address",
     [
-        *("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"),
-        *("0.0.0.0", "224.0.0.1", "255.255.255.255", "240.0.0.1", "192.0.2.1"),
-        *(
-            "::1",
-            "::",
-            "fe80::1",
-            "fe80::1%eth0",
-            "fc00::1",
-            "fec0::1",
-            "ff02::1",
-            "::ffff:10.0.0.1",
-        ),
-        *("64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "2002:a00:1::"),
+        # With 10.0.0.1, and with 8.8.8.8, in them: 6to4, Teredo's client, IPv4-compatible.
+        *("2002:a00:1::", "2002:808:808::", "2001:0:808:808::f5ff:fffe", "::10.0.0.1"),
+        *("2001:0:808:808::f7f7:f7f7", "::8.8.8.8", "fe80::1%eth0", "4000::1", "1fff::1"),
     ],
 )
-def test_what_is_not_public(address):
+def test_what_else_is_not_public(address):
     assert not is_public(address)
 
 
 @pytest.mark.parametrize(
-    "address", ["93.184.215.14", "8.8.8.8", "2606:4700:4700::1111", "64:ff9b::808:808"]
+    "address",
+    [
+        *("93.184.215.14", "8.8.8.8", "64:ff9b::808:808", "::ffff:8.8.8.8"),
+        *("2606:4700:4700::1111", "2001:4860:4860::8888", "2a00:1450:4001::1", "2620:4f:8001::1"),
+        # The neighbours of special blocks.
+        *("9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "172.15.255.255"),
+        *("172.32.0.0", "191.255.255.255", "192.0.1.0", "192.0.3.0", "192.88.98.255"),
+        *("192.88.100.0", "192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0"),
+        *("223.255.255.255", "2001:200::", "2001:db7:ffff::", "2001:db9::", "2003::"),
+        *("3ffe:ffff::", "3fff:1000::"),
+    ],
 )
 def test_what_is_public(address):
     assert is_public(address)
