@@ -33,6 +33,8 @@ ALLOWED_PREFIX = "own:"
 
 MOST_WORDS = 100
 FOLDER = "{folder}"
+# What follows makes another folder of it (``{folder}n``), or means a slash to some programs.
+_BEYOND_FOLDER = re.compile(rf"{re.escape(FOLDER)}(?!/|\Z)|{re.escape(FOLDER)}.*\\")
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 _NAME = re.compile(r"[^\x00-\x1f\x7f]{1,150}")
 _PARSERS = tuple((name, name) for name in formats.FORMATS)
@@ -164,7 +166,7 @@ class OwnCommand(_OwnWorkload):
 def checked_words(text: str) -> tuple[str, ...]:
     """The words of a command. Raises ParameterError.
 
-    A word may name a path only below ``{folder}``, the workload's own, and no other braces: what
+    A word may name a path only in ``{folder}``, the workload's own, and no other braces: what
     looks like a shell's words is passed on as it is, and means nothing.
     """
     if any(ord(character) < 32 or ord(character) == 127 for character in text):
@@ -183,6 +185,10 @@ def checked_words(text: str) -> tuple[str, ...]:
             raise ParameterError(f"“{word[:60]}”: the only placeholder is {FOLDER}.")
         if ".." in word:
             raise ParameterError(f"“{word[:60]}”: .. may lead out of the folder.")
+        if _BEYOND_FOLDER.search(word):
+            raise ParameterError(
+                f"“{word[:60]}”: after {FOLDER} comes a slash or nothing, and no backslash."
+            )
         if "/" in word.partition(FOLDER)[0] or re.search(r"[^\w.+-]/", word.replace(FOLDER, "F")):
             raise ParameterError(f"“{word[:60]}”: a path must begin with {FOLDER}.")
     return words

@@ -147,6 +147,15 @@ def test_no_option_that_is_let_through_takes_a_path_or_a_program() -> None:
         "iozone -f {folder}/x:/etc/passwd",
         "iozone -f '{folder}/x /etc/passwd'",
         "iozone -f etc/passwd",
+        "printf {folder}n/etc/passwd",
+        "printf {folder}n",
+        "printf {folder}.old/x",
+        "printf {folder},{folder}/x",
+        "printf {folder}{folder}",
+        "printf '{folder} /x'",
+        "printf '{folder}\\n/etc/passwd'",
+        "printf '{folder}/x\\n/etc/passwd'",
+        "printf '{folder}/\\056\\056/x'",
         "iozone {device}",
         "iozone {folder.__class__}",
         "iozone {0}",
@@ -162,6 +171,7 @@ def test_hostile_commands_are_refused(text: str) -> None:
 def test_a_command_is_words_and_no_shell() -> None:
     text = "iozone -s 64k -f {folder}/a;reboot '$(reboot)' '|' of={folder}/b"
     assert checked_words(text)[4] == "{folder}/a;reboot"
+    assert checked_words("fio {folder} --dir={folder} --files={folder}/a,{folder}/b")
     words = workload_of("own-command", command(text)).commands(Place("/m"))[1].argv
     assert words[4:] == ("/m/fsbench.work/a;reboot", "$(reboot)", "|", "of=/m/fsbench.work/b")
 
