@@ -16,6 +16,7 @@ from isal import igzip, isal_zlib
 from fsbench_web.core.formats import archive
 from fsbench_web.core.formats.result import Problem, UnreadableFile
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.platform import plain_text
 from fsbench_web.platform.names import slug_of
 
 _CHUNK = 256 * 1024
@@ -145,7 +146,10 @@ def unpack(uploads: Iterable[tuple[str, BinaryIO]]) -> list[SourceFile]:
         try:
             files, unpacked = _members(path, file, folder, left)
         except UnreadableFile as error:
-            problems += [ImportProblem(problem.message, path) for problem in error.problems]
+            problems += [
+                ImportProblem(plain_text.visible(problem.message), path)
+                for problem in error.problems
+            ]
         else:
             sources += files
             left = max(left - unpacked, 1)
@@ -159,8 +163,8 @@ def unpack(uploads: Iterable[tuple[str, BinaryIO]]) -> list[SourceFile]:
 def _members(path: str, file: BinaryIO, folder: str, limit: int) -> tuple[list[SourceFile], int]:
     files, seen, unpacked = [], set(), 0
     for member in archive.members(path.rsplit("/", 1)[-1], file, limit):
-        label = (folder + member.path)[:_MAX_PATH]
-        problem = member.problem
+        label = (folder + (plain_text.visible(member.path) or "unnamed"))[:_MAX_PATH]
+        problem = plain_text.visible(member.problem)
         if label in seen:
             problem = problem or "The archive holds two files of this name."
         seen.add(label)
@@ -195,11 +199,11 @@ def _chunks(file: BinaryIO) -> Iterator[bytes]:
 
 
 def safe_path(path: str) -> str:
-    """Folders and name of an upload as a label, without what a database or a header refuses.
+    """Folders and name of an upload as a label, without signs that nobody sees.
 
     What comes before a step out of the folder, or out of the root, is dropped.
     """
-    text = re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]", "", path).replace("\\", "/")
+    text = plain_text.visible(path).replace("\\", "/")
     text = re.sub(r"^[A-Za-z]:", "", text)
     parts: list[str] = []
     for part in (part.strip() for part in text.split("/")):

@@ -285,6 +285,12 @@ def with_paths(names: Sequence[str], paths: Any) -> list[str]:
     if not isinstance(paths, list) or len(paths) != len(names):
         return list(names)
     return [
-        path if isinstance(path, str) and path.replace("\\", "/").split("/")[-1] == name else name
+        path if isinstance(path, str) and _received_name(path) == name else name
         for path, name in zip(paths, names, strict=True)
     ]
+
+
+def _received_name(path: str) -> str:
+    """The name that arrives of the file at this path: Django drops what cannot be printed."""
+    last = path.replace("\\", "/").split("/")[-1]
+    return "".join(filter(str.isprintable, last))

@@ -27,8 +27,7 @@ def problem(text: str, *, is_multiline: bool = False) -> str:
     """
     allowed = {"\n", "\r", "\t"} if is_multiline else set()
     for place, sign in enumerate(text):
-        is_unseen = sign in _BLANK or unicodedata.category(sign) in _UNSEEN
-        if is_unseen and sign not in allowed and not _joins(text, place):
+        if _is_unseen(text, place) and sign not in allowed:
             before = text[max(place - _SHOWN_BEFORE, 0) : place]
             where = f"behind “{before}”" if before else "at its beginning"
             return (
@@ -36,6 +35,20 @@ def problem(text: str, *, is_multiline: bool = False) -> str:
                 "or type the text anew."
             )
     return ""
+
+
+def visible(text: str) -> str:
+    """The text without such signs: for names of files, which nobody here gave or can correct."""
+    while problem(text):
+        # Again: a joiner that stood beside a sign that is gone may join nothing now.
+        text = "".join(sign for place, sign in enumerate(text) if not _is_unseen(text, place))
+    return text
+
+
+def _is_unseen(text: str, place: int) -> bool:
+    sign = text[place]
+    is_unseen = sign in _BLANK or unicodedata.category(sign) in _UNSEEN
+    return is_unseen and not _joins(text, place)
 
 
 def _joins(text: str, place: int) -> bool:

@@ -19,6 +19,7 @@ from fsbench_web.imports.models import Import, ImportFile
 from fsbench_web.imports.plan import plan_files
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import Target, safe_path, unpack
+from fsbench_web.platform import plain_text
 from fsbench_web.studies.models import Artefact, Run, Study
 from tests.importing import import_files
 from tests.measured import measurement_of
@@ -338,6 +339,34 @@ def test_of_runs_in_several_places_nothing_is_guessed(signed_in: Client, sample:
 )
 def test_a_path_is_a_label(path: str, label: str) -> None:
     assert safe_path(path) == label
+
+
+NAMED_BACKWARDS = "ext4\u202e\u2066/run\u200b\u202etxt.csv"
+
+
+def test_no_name_of_a_file_has_a_sign_that_nobody_sees(signed_in: Client) -> None:
+    upload = SimpleUploadedFile("run\u200b\u202etxt.csv", FILES[0][1])
+    paths = {"paths": json.dumps([NAMED_BACKWARDS])}
+    signed_in.post("/imports/new/", {"study": "Lab", "file": [upload], **paths})
+    assert ImportFile.objects.get().path == "ext4/runtxt.csv"
+    (source,) = unpack([("a\u202e.csv", io.BytesIO(FILES[0][1]))])
+    assert source.path == "a.csv"
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+def test_no_name_in_an_archive_has_one(
+    pack: Callable[[list[tuple[str, bytes]]], bytes],
+) -> None:
+    names = [NAMED_BACKWARDS, f"../{NAMED_BACKWARDS}", f"x/\u202e/{'y' * 600}"]
+    data = pack([(name, FILES[0][1]) for name in names])
+    sources = unpack([("\u202ex.zip", io.BytesIO(data)), ("y", io.BytesIO(data))])
+    assert len(sources) == 6
+    assert "x/ext4/runtxt.csv" in {source.path for source in sources}
+    texts = [text for source in sources for text in (source.path, source.problem)]
+    assert not any(map(plain_text.problem, texts))
+    with pytest.raises(ImportRefused) as refused:
+        unpack([("\u202ex.zip", io.BytesIO(data[: len(data) // 2]))])
+    assert not any(plain_text.problem(str(problem)) for problem in refused.value.problems)
 
 
 def test_of_files_with_the_same_numbers_in_a_folder_the_fullest_is_read(sample: Sample) -> None:

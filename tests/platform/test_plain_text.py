@@ -67,6 +67,15 @@ def test_what_people_write_is_taken(text: str) -> None:
     assert plain_text.problem(text) == ""
 
 
+@pytest.mark.parametrize("text", UNSEEN.values(), ids=UNSEEN)
+def test_of_a_files_name_the_rest_is_kept(text: str) -> None:
+    assert plain_text.visible(f"{text}.txt") == f"{text[0]}{text[2:]}.txt"
+
+
+def test_a_joiner_goes_with_the_sign_beside_it() -> None:
+    assert plain_text.visible("می\u200cخ\u200c\u202e") == "می\u200cخ"
+
+
 @pytest.mark.parametrize("text", ["می\u200c", "\u200cمی", "می\u200c\u200cخ", "می\u200c خ"])
 def test_a_joiner_stands_between_two_signs(text: str) -> None:
     assert "U+200C ZERO WIDTH NON-JOINER" in plain_text.problem(text)

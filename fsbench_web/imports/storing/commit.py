@@ -13,7 +13,14 @@ from fsbench_web.imports import dates
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, TooLargeForRequest, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
-from fsbench_web.imports.sources import NOTHING_SAID, FileDescription, SourceFile, Target, unpack
+from fsbench_web.imports.sources import (
+    NOTHING_SAID,
+    FileDescription,
+    SourceFile,
+    Target,
+    safe_path,
+    unpack,
+)
 from fsbench_web.imports.storing import known_files, large
 from fsbench_web.imports.storing.numbering import PlacedRun
 from fsbench_web.imports.storing.runs import StoredRun, keys_of, store_runs
@@ -139,9 +146,8 @@ def preview(plan: Plan, target: Target, user: User | None) -> ImportPreview:
 
 
 def safe_name(name: str) -> str:
-    """The last part of a file's name, without what a database or a header refuses."""
-    last = re.split(r"[/\\]", name)[-1]
-    return re.sub(r"[\x00-\x1f\x7f]", "", last).strip()[:200] or "unnamed"
+    """The last part of a file's name, without signs that nobody sees."""
+    return safe_path(re.split(r"[/\\]", name)[-1])
 
 
 def _store(

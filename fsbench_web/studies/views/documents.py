@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.models import Lun
+from fsbench_web.platform import plain_text
 from fsbench_web.studies.jobs import lookup, submitting
 from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.jobs.documents.text import UnreadableDocument
@@ -85,9 +86,10 @@ def _sent_document(request: HttpRequest) -> tuple[str, str]:
     if file is None:
         return request.POST.get("document", ""), ""
     if (file.size or 0) > job_document.MAXIMUM_BYTES:
+        name = plain_text.visible(file.name or "")
         return "", (
-            f"{file.name} is larger than {job_document.MAXIMUM_BYTES // 1024} KiB: a list of "
-            "values in options stands for many configurations."
+            f"{name} is larger than {job_document.MAXIMUM_BYTES // 1024} KiB: a list of values in "
+            "options stands for many configurations."
         )
     return file.read().decode("utf-8-sig", "replace"), ""
 
