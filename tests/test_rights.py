@@ -20,7 +20,7 @@ from fsbench_web.accounts.models import LunGrant, Role, Team, Visibility
 from fsbench_web.accounts.requirements import action_of
 from fsbench_web.api import main
 from fsbench_web.api.main import api
-from fsbench_web.catalog.models import HardwareProfile, Lun, OwnWorkload, Worker
+from fsbench_web.catalog.models import Environment, HardwareProfile, Lun, OwnWorkload, Worker
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.permalinks import records
@@ -546,6 +546,68 @@ def test_anybody_reads_what_is_open(client: Client, ids: dict[str, object]) -> N
         if address != "account/sign-in/":
             strict = Client(enforce_csrf_checks=True)
             assert strict.post(path).status_code in (401, 403, 405), path
+
+
+PLACE = "/srv/place-on-the-host"
+
+
+@pytest.fixture
+def placed(ids: dict[str, object]) -> Lun:
+    """A LUN whose path stands wherever a worker can write it."""
+    rows = [["Path on the host", PLACE], ["Folder on it", f"{PLACE}/x"], ["Serial", "S3Z"]]
+    Lun.objects.update(device=PLACE, identity=rows, problem=f"{PLACE} is mounted.")
+    environment = Environment.objects.create(digest="e", facts={"LUN": [["Name", "l"], rows[0]]})
+    Run.objects.update(environment=environment)
+    return Lun.objects.get(pk=str(ids["lun"]))
+
+
+def _tells(client: Client, ids: dict[str, object]) -> set[str]:
+    """The addresses that say where on its host a LUN is."""
+    paths = ["/" + address.format(**ids) for address, _ in READ_BY_ALL.values()]
+    answers = {path: client.get(path) for path in [*paths, "/api/v1/luns"]}
+    return {path for path, answer in answers.items() if PLACE in _text(answer)}
+
+
+def _text(answer: Any) -> str:
+    if not answer.streaming:
+        return answer.content.decode(errors="replace")
+    return b"".join(answer.streaming_content).decode(errors="replace")
+
+
+LUN_ADDRESSES = {"/luns/", "/luns/{lun}/", "/workers/{worker}/"} | {
+    f"/api/v1/{path}" for path in ("luns", "workers", "workers/{worker}")
+}
+
+
+@pytest.mark.parametrize("role", [None, Role.VIEWER, Role.CONTRIBUTOR, Role.OPERATOR])
+def test_a_luns_place_is_told_to_nobody_else(
+    client: Client, ids: dict[str, object], placed: Lun, role: Role | None
+) -> None:
+    if role is not None:
+        client.force_login(person(role, f"eve-{role}"))
+    assert _tells(client, ids) == set()
+    if role is Role.OPERATOR:
+        for path in (f"/runs/new/?lun={placed.pk}", f"/runs/new/review/?lun={placed.pk}"):
+            assert PLACE not in _text(client.get(path)), path
+    luns = client.get("/api/v1/luns").json()["luns"]
+    assert {lun["device"] for lun in luns} == {""}
+    assert {tuple(map(tuple, lun["identity"])) for lun in luns} == {(("Serial", "S3Z"),)}
+    assert all(lun["problem"] for lun in luns)
+
+
+@pytest.mark.parametrize("role", [Role.OPERATOR, Role.ADMINISTRATOR])
+def test_who_may_run_on_a_lun_is_told_its_place(
+    client: Client, ids: dict[str, object], placed: Lun, role: Role
+) -> None:
+    user = person(role, f"al-{role}")
+    client.force_login(user)
+    if role is Role.OPERATOR:
+        LunGrant.objects.create(lun=placed, user=user)
+    assert _tells(client, ids) == {address.format(**ids) for address in LUN_ADDRESSES}
+    rows = {lun["name"]: lun for lun in client.get("/api/v1/luns").json()["luns"]}
+    assert rows[placed.name]["device"] == PLACE
+    others = {lun["device"] for name, lun in rows.items() if name != placed.name}
+    assert others == ({""} if role is Role.OPERATOR else {PLACE})
 
 
 def test_a_stranger_is_sent_to_sign_in(client: Client, ids: dict[str, object]) -> None:

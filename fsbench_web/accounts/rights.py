@@ -256,6 +256,7 @@ class Viewer:
         self.user = user
         self._hidden: frozenset[int] | None = None
         self._is_personal = False
+        self._granted: frozenset[int] | None = None
 
     def hidden(self) -> frozenset[int]:
         if self._hidden is None:
@@ -264,6 +265,14 @@ class Viewer:
             # Nobody is asked who they are where everything is public: no cookie, no further query.
             self._hidden = frozenset(_hidden_from(self.user, restricted) if restricted else ())
         return self._hidden
+
+    def may_run_on(self, lun_id: int) -> bool:
+        if is_administrator(self.user) or not may(self.user, Action.RUN):
+            return is_administrator(self.user)
+        if self._granted is None:
+            assert isinstance(self.user, User)
+            self._granted = frozenset(granted_luns(self.user).values_list("lun_id", flat=True))
+        return lun_id in self._granted
 
     def is_personal(self) -> bool:
         """Whether others may be shown something else, so that no cache may keep what is shown."""
@@ -290,6 +299,15 @@ def person() -> AnyUser | None:
     """Who asks; None outside of a request: a worker, a command."""
     viewer = _viewer.get()
     return viewer.user if viewer is not None else None
+
+
+def may_run_here_on(lun_id: int) -> bool:
+    """Whether who asks may submit runs on this LUN; a worker or a command may.
+
+    One query a request, however many LUNs are asked for.
+    """
+    viewer = _viewer.get()
+    return viewer is None or viewer.may_run_on(lun_id)
 
 
 def decide_here(action: Action, thing: object = None) -> Decision:

@@ -6,6 +6,12 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from fsbench_web.accounts import rights
+
+PATH_LABEL = "Path on the host"
+"""Of a LUN's path in what workers announce and write down (runner.host.lun_facts)."""
+NOT_TOLD = "Only people who may run on it are told why."
+
 
 class HardwareProfile(models.Model):
     """Server, CPU, memory, array and disks; entered by hand or captured by a worker."""
@@ -47,6 +53,18 @@ class Environment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.distribution} {self.kernel}".strip() or "unknown environment"
+
+    @property
+    def shown_facts(self) -> dict[str, list[list[str]]]:
+        """``facts`` without the paths of LUNs on their hosts: runs are for all readers."""
+        return without_paths(self.facts)
+
+
+def without_paths(facts: dict[str, list[list[str]]]) -> dict[str, list[list[str]]]:
+    """Facts of an environment without the paths of LUNs on their hosts."""
+    return {
+        section: [row for row in rows if row[0] != PATH_LABEL] for section, rows in facts.items()
+    }
 
 
 class FilesystemConfiguration(models.Model):
@@ -237,14 +255,33 @@ class Lun(models.Model):
         return self.kind in (self.Kind.DIRECTORY, self.Kind.MOUNT)
 
     @property
+    def shown_device(self) -> str:
+        """``device`` for who may run on it; empty for others: it says how the host is laid out."""
+        return self.device if rights.may_run_here_on(self.pk) else ""
+
+    @property
+    def shown_identity(self) -> list[list[str]]:
+        """``identity`` for who asks: without paths where ``shown_device`` is empty."""
+        if rights.may_run_here_on(self.pk):
+            return list(self.identity)
+        return [row for row in self.identity if not str(row[1]).startswith("/")]
+
+    @property
+    def shown_problem(self) -> str:
+        """``problem`` for who asks: workers name paths in it."""
+        if not self.problem or rights.may_run_here_on(self.pk):
+            return self.problem
+        return NOT_TOLD
+
+    @property
     def recognised_by(self) -> list[list[str]]:
-        """``identity`` without what ``device`` says already: pages show both beside each other.
+        """``shown_identity`` without what ``device`` says already: pages show both together.
 
         The path that the host's list names is called what it is beside ``device``, "Path" there.
         """
         listed = "File" if self.kind == self.Kind.SPARSE_FILE else "Path in the host's list"
         return [
-            [listed if label == "Path on the host" else label, value]
-            for label, value in self.identity
+            [listed if label == PATH_LABEL else label, value]
+            for label, value in self.shown_identity
             if value != self.device
         ]

@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 
+from fsbench_web.catalog.models import PATH_LABEL
 from runner.host import blockdev, checks, device_aliases, mounts
 from runner.host.blockdev import ToolError
 from runner.host.luns import LunEntry
@@ -27,7 +28,7 @@ def size_bytes(entry: LunEntry, number: int | None) -> int | None:
 
 def identity(entry: LunEntry, number: int | None) -> list[list[str]]:
     """How a person recognises the LUN: what the list says, then what the device says."""
-    facts = [["Path on the host", str(entry.path)]]
+    facts = [[PATH_LABEL, str(entry.path)]]
     if entry.is_mount:
         facts += mounts.identity(entry)
     elif entry.is_directory:

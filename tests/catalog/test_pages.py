@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from fsbench_web.accounts.models import Role
-from fsbench_web.catalog.models import HardwareProfile, Worker
+from fsbench_web.catalog.models import NOT_TOLD, HardwareProfile, Worker
 from fsbench_web.catalog.workers.announce import announce
 from tests.accounts.people import person
 from tests.studies.conftest import start, worker_announcement
@@ -26,7 +26,8 @@ def test_it_shows_the_luns_of_every_worker_with_their_state(client, runs):
     start(runs[0])
     page = client.get("/luns/").content.decode()
     assert "/workers/lab1/" in page
-    assert "It is mounted." in page
+    assert "It is mounted." not in page
+    assert NOT_TOLD in page
     assert f"in use by run {runs[0].pk}" in page
     assert "3 waiting" in page
     assert "WDC &lt;b&gt;800&lt;/b&gt;" in page

@@ -28,7 +28,9 @@ router = Router()
 
 
 class LunOut(WorkerLun):
-    """``granted``: whether you may submit runs on it. ``identity`` is what a person knows it by."""
+    """``granted``: whether you may submit runs on it. ``identity`` is what a person knows it by,
+    without paths of the host where you may not.
+    """
 
     worker: str
     worker_state: str
@@ -128,20 +130,14 @@ class ConfigurationsOut(PageOut):
 @requires(Action.READ)
 def list_luns(request: HttpRequest) -> dict[str, Any]:
     """What workers' own files list as free to erase, with what uses it now."""
-    user = rights.person()
-    is_administrator = rights.is_administrator(user) if user is not None else False
-    granted = set()
-    if user is not None and user.is_authenticated and not is_administrator:
-        granted = set(rights.granted_luns(user).values_list("lun_id", flat=True))  # type: ignore[arg-type]
-    may_run = user is not None and rights.may(user, rights.Action.RUN)
     return {
         "luns": [
             {
                 **lun_row(state, lun),
                 "worker": state.worker.name,
                 "worker_state": state.state,
-                "identity": lun.identity,
-                "granted": may_run and (is_administrator or lun.pk in granted),
+                "identity": lun.shown_identity,
+                "granted": rights.may_run_here_on(lun.pk),
             }
             for state in worker_states(luns_with_use())
             for lun in state.luns

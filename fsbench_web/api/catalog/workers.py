@@ -27,7 +27,8 @@ router = Router()
 class WorkerLun(Schema):
     """``run`` is the number of the run that uses it, and ``used_by`` the worker whose run that is:
     another one where that lists the same disk (``run`` is null then where you must not see it).
-    ``problem`` is empty when it can be used.
+    ``problem`` is empty when it can be used. ``device`` is empty, and ``problem`` says nothing of
+    the host, where you may not run on it.
 
     ``state``: free, in use, not usable, for journals, or not known (its worker is silent);
     ``silent_since`` is when such a worker was last heard, else null.
@@ -231,10 +232,10 @@ def lun_row(state: WorkerState, lun: Lun) -> dict[str, Any]:
         "name": lun.name,
         "role": lun.role,
         "kind": lun.kind,
-        "device": lun.device,
+        "device": lun.shown_device,
         "size_bytes": lun.size_bytes,
         "schedulers": lun.schedulers,
-        "problem": silence or lun.problem,
+        "problem": silence or lun.shown_problem,
         "state": lun_use(state, lun),
         "silent_since": None if state.is_alive else state.worker.seen_at,
         "run": other.run if other else run,

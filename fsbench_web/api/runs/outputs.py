@@ -167,7 +167,7 @@ def get_environment(request: HttpRequest, run_id: int) -> dict[str, Any]:
     return {
         "kernel": run.series.kernel,
         "distribution": run.series.distribution,
-        "facts": run.environment.facts if run.environment else {},
+        "facts": run.environment.shown_facts if run.environment else {},
     }
 
 

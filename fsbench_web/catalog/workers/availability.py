@@ -95,7 +95,7 @@ def listing_problems(lun: Lun) -> Iterator[str]:
             f"another LUN, or list it there again ({LISTING})."
         )
     elif lun.problem:
-        yield f"{lun.name} cannot be used now: {lun.problem}"
+        yield f"{lun.name} cannot be used now: {lun.shown_problem}"
 
 
 def layer_problems(worker: Worker, layers: Iterable[Layer], kernel: GuestKernel) -> Iterator[str]:

@@ -72,7 +72,7 @@ def method_of(study: Study) -> Method:
     return Method(
         hardware=tuple((profile.name, _facts_of(profile)) for profile in profiles),
         environments=systems(
-            (str(environment), labels[environment.pk], environment.facts)
+            (str(environment), labels[environment.pk], environment.shown_facts)
             for environment in environments.values()
         ),
         workloads=tuple((workload.title, _parameters(workload)) for workload in workloads),

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db.models import Case, Count, F, Max, Min, QuerySet, When
 from django.db.models.functions import Coalesce
 
-from fsbench_web.catalog.models import Environment
+from fsbench_web.catalog.models import Environment, without_paths
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Score
 
@@ -111,7 +111,7 @@ def environments_of(
     by_series: dict[int, dict[str, dict[str, set[str]]]] = {}
     for series_id, environment_id in sorted(pairs):
         of_series = by_series.setdefault(series_id, {})
-        for section, rows in facts[environment_id].items():
+        for section, rows in without_paths(facts[environment_id]).items():
             for label, value in rows:
                 of_series.setdefault(section, {}).setdefault(label, set()).add(value)
     return {

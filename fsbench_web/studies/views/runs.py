@@ -98,7 +98,9 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "options": run_details.named_options(shown_run),
         "stack_words": run_details.stack_words(shown_run),
         "parameters": run_details.named_parameters(shown_run),
-        "environment": list(shown_run.environment.facts.items()) if shown_run.environment else [],
+        "environment": list(shown_run.environment.shown_facts.items())
+        if shown_run.environment
+        else [],
         "again": run_details.submit_again(shown_run),
         "confirmed": control.confirmed_by([shown_run]),
         "seen": control.device_digest([shown_run]),

@@ -8,10 +8,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsbench_web.platform import plain_text
 from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.jobs.documents.text import UnreadableDocument, read, write
 
 texts = st.text(st.characters(exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), max_size=12)
+texts = texts.filter(lambda text: not plain_text.problem(text))
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**62), 2**62) | texts,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
