@@ -13,7 +13,7 @@ from celery import Celery
 from django.conf import settings
 from kombu.transport import TRANSPORT_ALIASES
 
-from fsbench_web.platform import message_folder
+from fsbench_web.platform import message_folder, private_files
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
 # As all commands (fsbench_web.platform.commands): its worker would load every page before it
@@ -50,7 +50,7 @@ def _filesystem_transport(folder: Path) -> dict[str, Any]:
     """Options of ``message_folder``: one folder for messages, one for the control exchange."""
     queue, control = folder / "queue", folder / "control"
     for path in (queue, control):
-        path.mkdir(parents=True, exist_ok=True)
+        private_files.make_folder(path)
     message_folder.clear(queue)
     return {
         "data_folder_in": str(queue),

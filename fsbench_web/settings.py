@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from fsbench_web.platform import env, log_lines, openid_settings, production
+from fsbench_web.platform import env, log_lines, openid_settings, private_files, production
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 # The documentation of this version, which the site shows at /guide/.
@@ -93,7 +93,9 @@ TEMPLATES = [
 DATABASES = {
     "default": env.database("DATABASE_URL", f"sqlite:///{DATA_DIR / 'fsbench.sqlite3'}"),
 }
-if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+_IS_SQLITE = DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
+private_files.close(DATA_DIR, Path(DATABASES["default"]["NAME"]) if _IS_SQLITE else None)
+if _IS_SQLITE:
     # WAL lets pages read while a worker writes; IMMEDIATE takes the write lock at BEGIN, so that
     # two writers wait for each other (timeout, seconds) instead of failing in mid-transaction.
     # A connection is not kept: web requests run on many threads, and each would hold a file open.

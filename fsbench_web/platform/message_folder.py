@@ -21,6 +21,8 @@ from typing import Any
 
 from kombu.transport import filesystem
 
+from fsbench_web.platform import private_files
+
 logger = logging.getLogger("fsbench.messages")
 
 # Beside the messages, so that a rename stays in one file system.
@@ -85,7 +87,7 @@ class Channel(filesystem.Channel):
         if self._has_tables:  # a call within a call: flock(2) would wait for ourselves
             yield
             return
-        self.control_folder.mkdir(parents=True, exist_ok=True)
+        private_files.make_folder(self.control_folder)
         with (self.control_folder / "lock").open("w") as lock:
             fcntl.flock(lock, operation)
             self._has_tables = True

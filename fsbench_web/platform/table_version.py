@@ -82,7 +82,7 @@ def changing() -> Iterator[None]:
     however this process ends. Raises DatabaseError.
     """
     if connection.vendor == "sqlite":
-        descriptor = os.open(_lock_file(), os.O_RDONLY | os.O_CREAT, 0o644)
+        descriptor = os.open(_lock_file(), os.O_RDONLY | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield

@@ -18,6 +18,7 @@ def exclusive_use(folder: Path) -> Iterator[None]:
     Raises FolderInUse.
     """
     path = folder / "serve.lock"
+    path.touch(mode=0o600)
     with path.open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

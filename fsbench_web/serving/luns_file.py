@@ -4,6 +4,8 @@ import json
 import shutil
 from pathlib import Path
 
+from fsbench_web.platform import private_files
+
 MIB = 2**20
 LARGEST_BYTES = 4 * 1024 * MIB
 # mkfs.xfs refuses less than 300 MiB; a smaller LUN is of little use.
@@ -31,11 +33,11 @@ def prepare_luns_file(folder: Path, *, is_root: bool) -> str | None:
         sentence = f"Made the LUN “scratch”: a sparse file of {size_bytes // MIB} MiB, {place}"
     else:
         place = folder / "luns" / "scratch"
-        place.mkdir(parents=True, exist_ok=True)
+        private_files.make_folder(place)
         lun = {"kind": "directory", "path": str(place)}
         reason = "not root" if not is_root else "no loop devices, or too little free space"
         sentence = f"Made the LUN “scratch”: the folder {place}, without mkfs ({reason})"
-    place.parent.mkdir(parents=True, exist_ok=True)
+    private_files.make_folder(place.parent)
     lines = [_HEAD, "[[lun]]", 'name = "scratch"']
     # A JSON text without \\u escapes is a TOML basic string.
     lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in lun.items()]

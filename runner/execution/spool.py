@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from fsbench_web.platform import private_files
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs.lifecycle import LeaseHandle
 from runner.executors.base import Message
@@ -42,7 +43,7 @@ class Spool:
     def begin(self, plan: RunPlan) -> None:
         """Open the file with what is known before the first message."""
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_files.make_folder(self.path.parent)
             self._file = self.path.open("w", encoding="utf-8")
         except OSError as error:
             logger.warning("%s cannot be made: %s", self.path, error)

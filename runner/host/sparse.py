@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from fsbench_web.platform import private_files
 from runner.host import blockdev, locks
 from runner.host.blockdev import ToolError, run_tool
 from runner.host.luns import LunEntry
@@ -51,7 +52,7 @@ def make(entry: LunEntry, data_folder: Path) -> None:
     if not path.parent.is_dir():
         if not _is_inside(path, data_folder):
             raise SparseFileError(f"{path.parent} does not exist: make the folder first.")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_files.make_folder(path.parent)
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
