@@ -1,11 +1,13 @@
 """What text that a person gives must not hold: signs that nobody sees and that change what is seen.
 
 An escape begins commands of a terminal, a line break makes two lines of one in logs and files, and
-a sign of writing direction (U+202E) shows a name backwards. Pure; ``text_validators`` is the same
-for Django's forms.
+a sign of writing direction (U+202E) shows a name backwards. ``one_line`` and ``lines`` are
+validators for fields of forms.
 """
 
 import unicodedata
+
+from django.core.exceptions import ValidationError
 
 # Controls (C0, DEL, C1), formats (directions, zero widths, tags), half characters, and Unicode's
 # own separators of lines and paragraphs.
@@ -71,3 +73,15 @@ def character_name(sign: str) -> str:
         unicodedata.category(sign), ""
     )
     return f"U+{ord(sign):04X} {name}".strip()
+
+
+def one_line(text: str) -> None:
+    """Raises ValidationError: a name or title has no line break and no sign that is not seen."""
+    if reason := problem(text):
+        raise ValidationError(reason, code="unseen")
+
+
+def lines(text: str) -> None:
+    """Raises ValidationError: a note may have line breaks and tabs."""
+    if reason := problem(text, is_multiline=True):
+        raise ValidationError(reason, code="unseen")

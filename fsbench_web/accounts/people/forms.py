@@ -17,7 +17,7 @@ from fsbench_web.accounts.models import LunGrant, Role, Team, grantable_luns
 from fsbench_web.accounts.people import accounts
 from fsbench_web.accounts.people.closing import PermalinkDisposition, Permalinks
 from fsbench_web.platform.openid_settings import SUBJECT_LENGTH
-from fsbench_web.platform.text_validators import one_line
+from fsbench_web.platform.plain_text import one_line
 
 _KEY = re.compile("[0-9]{1,18}", re.ASCII)
 ROLE_HELP = (

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from fsbench_web.accounts.models import ApiToken
-from fsbench_web.platform.text_validators import one_line
+from fsbench_web.platform.plain_text import one_line
 
 
 class SignInForm(AuthenticationForm):

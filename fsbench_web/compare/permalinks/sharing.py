@@ -13,7 +13,7 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.platform import clock
-from fsbench_web.platform.text_validators import lines, one_line
+from fsbench_web.platform.plain_text import lines, one_line
 from fsbench_web.studies.models import Study
 
 KEPT_DAYS = 30
