@@ -184,6 +184,8 @@ function setUpConfirmation(form) {
 }
 
 // ---- run: state and log as they come ----
+const POLL_S = 10;
+const HIDDEN_POLL_S = 60;
 function follow(live) {
   const log = find("[data-run-log]");
   const connection = find("[data-run-connection]");
@@ -193,14 +195,47 @@ function follow(live) {
   });
   if (log) log.scrollTop = log.scrollHeight;
 
-  const source = new EventSource(live.dataset.events);
+  const address = new URL(live.dataset.events, location.href);
+  const source = new EventSource(address);
   source.addEventListener("open", () => { connection.textContent = "Live: this page follows the run by itself."; });
   source.addEventListener("error", () => {
-    connection.textContent = source.readyState === EventSource.CLOSED
-      ? "The connection ended. Reload the page to go on."
-      : "The connection is lost; trying again …";
+    // Refused, mostly because too many live logs are open (429): the browser does not try again.
+    if (source.readyState === EventSource.CLOSED) poll();
+    else connection.textContent = "The connection is lost; trying again …";
   });
+
+  let isOver = false;
+  /** Ask for what is new every POLL_S, and treat it as what the stream sends. */
+  async function poll() {
+    let sentence = `Not live: too many live logs are open. This page asks every ${POLL_S} seconds.`;
+    try {
+      const answer = await fetch(address, { cache: "no-store" });
+      if ([401, 403, 404].includes(answer.status)) {
+        connection.textContent = "The connection ended. Reload the page to go on.";
+        return;
+      }
+      if (answer.ok) receive(await answer.text());
+      else sentence = "The server does not answer; trying again …";
+    } catch {
+      sentence = "The connection is lost; trying again …";
+    }
+    if (isOver) return;
+    connection.textContent = sentence;
+    setTimeout(poll, 1000 * (document.hidden ? HIDDEN_POLL_S : POLL_S));
+  }
+  /** The events of an answer, given to those who listen to the stream. */
+  function receive(text) {
+    for (const block of text.split("\n\n")) {
+      const fields = new Map(block.split("\n").map((line) => [line.split(":", 1)[0], line.slice(line.indexOf(": ") + 2)]));
+      if (!fields.has("event")) continue;
+      const details = { data: fields.get("data"), lastEventId: fields.get("id") || "" };
+      source.dispatchEvent(new MessageEvent(fields.get("event"), details));
+    }
+  }
+  address.searchParams.set("once", "1"); // of those that follow
+
   source.addEventListener("log", (event) => {
+    address.searchParams.set("after", event.lastEventId);
     const line = JSON.parse(event.data);
     const row = document.createElement("span");
     row.className = `is-${line.stream}`;
@@ -239,6 +274,7 @@ function follow(live) {
     });
   });
   source.addEventListener("end", () => {
+    isOver = true;
     source.close();
     connection.textContent = "The run has ended; loading its results …";
     window.location.reload();

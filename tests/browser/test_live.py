@@ -5,12 +5,13 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from fsbench_web.catalog.models import Lun
+from fsbench_web.platform import clock
 from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.jobs.submitting import submit
-from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.models import LogLine, Run, RunState
 from fsbench_web.studies.runs import control, lifecycle
 from tests.studies.conftest import complete, start
 
@@ -92,6 +93,36 @@ def test_a_run_that_begins_is_no_longer_said_to_wait(page: Page, runs: list[Run]
     expect(page.get_by_role("button", name="Cancel run")).to_have_count(0)
     lifecycle.finish(handle, RunState.CANCELLED, "Cancelled by ben.")
     expect(page.get_by_text("This run was cancelled.")).to_be_visible()
+
+
+def test_a_page_without_a_stream_asks_now_and_then(
+    page: Page, runs: list[Run], complaints: list[str]
+) -> None:
+    asked: list[str] = []
+
+    def refuse(route: Route) -> None:
+        asked.append(route.request.url)
+        if "once=1" in route.request.url:
+            route.continue_()
+        else:
+            route.fulfill(status=429, headers={"Retry-After": "10"}, body="Too many.")
+
+    page.route("**/events/?*", refuse)
+    page.clock.install()
+    handle = start(runs[0], log=(("stdout", "line one"),))
+    page.goto(f"/runs/{runs[0].pk}/")
+    expect(page.locator("[data-run-connection]")).to_contain_text("asks every 10 seconds")
+    LogLine.objects.create(run=runs[0], at=clock.now(), stream="stdout", text="line two")
+    page.clock.run_for(11_000)
+    expect(page.locator("[data-run-log]")).to_contain_text("line two")
+    page.clock.run_for(11_000)
+    page.wait_for_timeout(200)
+    assert page.locator("[data-run-log]").inner_text().count("line two") == 1
+    lifecycle.finish(handle, RunState.FAILED, "no space left")
+    page.clock.run_for(11_000)
+    expect(page.get_by_text("no space left").first).to_be_visible()
+    assert len([url for url in asked if "once=1" not in url]) == 1
+    complaints.clear()  # of the refusal
 
 
 def test_home_worker_and_luns_follow_what_runs(page: Page, runs: list[Run]) -> None:

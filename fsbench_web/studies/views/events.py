@@ -10,12 +10,19 @@ ThreadSensitiveContext; ``LONGEST_S`` bounds how long.) Events (HTML standard, 9
     event: end                          data: {}      the run has ended and the log is complete
 
 A browser that lost the connection sends the last id it got, and goes on behind it.
+
+Every open stream costs one read a second. One account, or one address without an account, has
+``MOST_STREAMS_OF_ONE`` in each web process; beyond that the answer is 429. With ``?once=1`` the
+answer is what there is now, and no stream: the page asks so while it has no stream.
 """
 
 import asyncio
 import json
+import weakref
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -25,9 +32,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.views.decorators.http import require_GET
 
 from fsbench_web.accounts import rights
+from fsbench_web.accounts.networks import network_of
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.numbers import duration
 from fsbench_web.platform import shutdown
+from fsbench_web.platform.http import error_pages
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import logs
 
@@ -37,6 +46,63 @@ HEARTBEAT_S = 15.0
 # Then the browser connects anew: a viewer that vanished without a word is forgotten.
 LONGEST_S = 600.0
 LINES_AT_ONCE = 500
+# Of one web process. 150 streams made its pages take 1.2 s.
+MOST_STREAMS, MOST_STREAMS_OF_ONE = 64, 16
+COME_AGAIN_S = 10
+
+open_streams: Counter[str] = Counter()
+"""How many each client has in this process."""
+_counting = Lock()
+
+
+class _Place:
+    """One stream's place among those of a client; given back at the latest when nothing holds it:
+    a viewer may go before there is a response that could be closed.
+    """
+
+    def __init__(self, client: str) -> None:
+        self._end = weakref.finalize(self, _leave, client)
+
+    def give_back(self) -> None:
+        self._end()
+
+
+@dataclass(frozen=True)
+class _PlacedStream:
+    """A stream that gives its place back when its response is closed."""
+
+    chunks: AsyncIterator[str]
+    place: _Place
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self.chunks
+
+    def close(self) -> None:
+        self.place.give_back()
+
+
+def _take_place(client: str) -> _Place | str:
+    """A place for one more stream of this client, or a sentence why there is none."""
+    with _counting:
+        if open_streams[client] >= MOST_STREAMS_OF_ONE:
+            return (
+                f"{MOST_STREAMS_OF_ONE} live logs are open from this account or address, which is "
+                f"the limit. Close one, or ask again in {COME_AGAIN_S} seconds."
+            )
+        if open_streams.total() >= MOST_STREAMS:
+            return (
+                f"{MOST_STREAMS} live logs are open, which is the limit of this server. Ask again "
+                f"in {COME_AGAIN_S} seconds."
+            )
+        open_streams[client] += 1
+    return _Place(client)
+
+
+def _leave(client: str) -> None:
+    with _counting:
+        open_streams[client] -= 1
+        if not open_streams[client]:
+            del open_streams[client]
 
 
 @dataclass(frozen=True)
@@ -109,15 +175,23 @@ async def events(request: HttpRequest, run_id: int) -> HttpResponseBase:
     """The stream behind the line that ``Last-Event-ID`` (or ``?after=``) names."""
     after = _number(request.headers.get("Last-Event-ID") or request.GET.get("after", ""))
     user = rights.person()  # the gate has asked already, so that this is no query
-    read = _reading_as(user.pk if isinstance(user, User) else None)
+    user_id = user.pk if isinstance(user, User) else None
+    is_once = "once" in request.GET
+    address = network_of(request.META.get("REMOTE_ADDR", ""))
+    place = None if is_once else _take_place(address if user_id is None else f"account {user_id}")
+    if isinstance(place, str):
+        return error_pages.too_many(request, place, COME_AGAIN_S)
+    read = _reading_as(user_id)
     first = await read(run_id, after)
     if first is None:
         return HttpResponse(f"There is no run {run_id}.", status=404, content_type="text/plain")
     if first.has_ended and not first.lines and "Last-Event-ID" in request.headers:
         # 204 tells the browser to stop connecting.
         return HttpResponse(status=204)
+    chunks = stream(run_id, after, first, read, longest_s=0 if is_once else LONGEST_S)
     response = StreamingHttpResponse(
-        stream(run_id, after, first, read), content_type="text/event-stream; charset=utf-8"
+        chunks if place is None else _PlacedStream(chunks, place),
+        content_type="text/event-stream; charset=utf-8",
     )
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"  # nginx would hold the lines back
@@ -130,8 +204,9 @@ async def stream(
     snapshot: Snapshot | None,
     read: Read = _reading_as(None),  # noqa: B008 - a function, not a value
     poll_s: float = POLL_S,
+    longest_s: float = LONGEST_S,
 ) -> AsyncIterator[str]:
-    """The events of a run until it ends, from ``snapshot`` on."""
+    """The events of a run until it ends, from ``snapshot`` on; with ``longest_s`` 0 of it alone."""
     loop = asyncio.get_running_loop()
     started = last_sent = loop.time()
     sent: dict[str, Any] = {}
@@ -150,7 +225,7 @@ async def stream(
         if snapshot.is_complete:
             yield _event("end", {})
             return
-        if loop.time() - started >= LONGEST_S or shutdown.has_begun():
+        if loop.time() - started >= longest_s or shutdown.has_begun():
             return
         if len(snapshot.lines) < LINES_AT_ONCE:
             await asyncio.sleep(poll_s)
