@@ -11,12 +11,13 @@ and the file is opened with O_SYNC, "as though each write(2) was followed by a c
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from typing import TypeVar
 
 from fsbench_web.core import formats, requirements
 from fsbench_web.core.formats.json_text import JsonObject, JsonText, Number
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, load_text
 from fsbench_web.core.latency import Distribution
-from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.core.workloads.base import (
     DATABASE,
     KB,
@@ -33,17 +34,20 @@ from fsbench_web.core.workloads.fio.data import FIO_DATA, fio_data, fio_data_tit
 
 MB = KB * KB
 PAPER_FILES_MB = [1, 10, 100, 250, 500]
+DRAWN = "drawn"
+"""The fio job of a drawn file for each cycle."""
 OUTPUT = "random-access.json"
+Of = TypeVar("Of", ParsedValue, Distribution)
 
 
 class RandomAccess(Workload):
-    """One fio job for each file size, one after the other."""
+    """One fio job over all files, or one for each file size, one after the other."""
 
     tool = "random-access"
     name = "Random access"
     about = (
         "Seeks, reads, and for some of them a write with fsync, at random places of cached files: "
-        "what a data base that commits often does. Seconds for each file size."
+        "what a database that commits often does. Seconds for all files, or for each file size."
     )
     paper = "Galli 2001"
     question = DATABASE
@@ -57,10 +61,19 @@ class RandomAccess(Workload):
             default=PAPER_FILES_MB,
             minimum=1,
             maximum=1_000_000,
-            help="MB of 1024 × 1024 bytes, separated by commas; one file after the other.",
+            help="MB of 1024 × 1024 bytes, separated by commas.",
             paper="1, 10, 100, 250 and 500 MB",
         ),
         Parameter("cycles", "Cycles", default=100, minimum=1, maximum=1_000_000, paper="100"),
+        Parameter(
+            "one_file_per_cycle",
+            "Draw one file for each cycle",
+            Kind.FLAG,
+            default=False,
+            is_late=True,
+            help="Otherwise each file has all cycles, one file after the other.",
+            paper="one file, as in the article's listing",
+        ),
         Parameter(
             "accesses",
             "Accesses in a cycle",
@@ -119,29 +132,44 @@ class RandomAccess(Workload):
         Preset(
             "random-access-galli",
             "Random access, Galli 2001",
-            "Files of 1 to 500 MB, 100 cycles of 100 accesses, a quarter of them written and "
-            "synced, as in the article. Seconds to an hour, by what an fsync costs.",
+            "100 cycles of 100 accesses, a quarter of them written and synced. Each cycle draws "
+            "one of five files of 1 to 500 MB, as the article's listing does. Seconds to minutes.",
+            {"one_file_per_cycle": True},
+        ),
+        Preset(
+            "random-access-galli-each-file",
+            "Random access, Galli 2001, each file",
+            "The article's text read another way: all 100 cycles in each of the five files. This "
+            "is five times the work of its listing. Do not compare it with the printed seconds.",
             {},
         ),
     )
 
     def title(self) -> str:
         sizes = ", ".join(map(str, self.files_mb))
+        drawn = "one file a cycle, " if self.one_file_per_cycle else ""
         return (
-            f"Random access, files of {sizes} MB, {self.cycles} × {self.accesses} accesses of "
-            f"{int(self.buffer_bytes):,} bytes, {self.write_percent}% written with fsync"
+            f"Random access, files of {sizes} MB, {drawn}{self.cycles} × {self.accesses} accesses "
+            f"of {int(self.buffer_bytes):,} bytes, {self.write_percent}% written with fsync"
             f"{fio_data_title(self)}"
         )[:200]
 
     @property
     def is_as_printed(self) -> bool:
-        """Whether the sum over all sizes is what the article's one number is of."""
+        """Whether its seconds are of the same work as the article's one number."""
         values = (self.files_mb, self.cycles, self.accesses, self.write_percent)
-        return values == (PAPER_FILES_MB, 100, 100, 25)
+        return self.one_file_per_cycle and values == (PAPER_FILES_MB, 100, 100, 25)
+
+    @property
+    def loads(self) -> dict[str, str]:
+        """The load of each fio job, by the job's name; "" where it is the article's own work."""
+        if self.one_file_per_cycle:
+            return {DRAWN: "" if self.is_as_printed else load_text(files=len(self.files_mb))}
+        return {f"mb{size}": load_text(mb=size) for size in self.files_mb}
 
     @property
     def operations(self) -> int:
-        """Reads and writes on one file."""
+        """Reads and writes of one fio job."""
         reads: int = self.cycles * self.accesses
         return reads + reads * int(self.write_percent) // 100
 
@@ -151,14 +179,6 @@ class RandomAccess(Workload):
     def commands(self, place: Place) -> list[BenchmarkCommand]:
         reads = round(100 * 100 / (100 + self.write_percent))
         mix = ("--rw=randrw", f"--rwmixread={reads}", "--sync=1") if self.write_percent else ()
-        jobs = [
-            word
-            for size in self.files_mb
-            for word in (
-                *(f"--name=mb{size}", "--stonewall", f"--filename=mb{size}", f"--filesize={size}m"),
-                f"--io_size={self.operations * int(self.buffer_bytes)}",
-            )
-        ]
         argv = (
             *("fio", "--output-format=json+", f"--directory={place.work}"),
             # The files shall come from the cache: fio would drop them from it.
@@ -166,13 +186,27 @@ class RandomAccess(Workload):
             *("--norandommap=1", f"--randseed={self.seed}", f"--bs={self.buffer_bytes}"),
             *(mix or ("--rw=randread",)),
             *fio_data(self),
-            *jobs,
         )
-        # fio lays the files out before it measures, in the first of these.
-        warm_up = BenchmarkCommand(argv)
+        files = [
+            (f"--name=mb{size}", "--stonewall", f"--filename=mb{size}", f"--filesize={size}m")
+            for size in self.files_mb
+        ]
+        io_size = f"--io_size={self.operations * int(self.buffer_bytes)}"
+        create = []
+        if self.one_file_per_cycle:
+            # One job has one size for all its files: they are there before it, and keep theirs.
+            layout = (*argv, "--create_only=1", *(word for words in files for word in words))
+            create = [BenchmarkCommand(layout)]
+            names = ":".join(f"mb{size}" for size in self.files_mb)
+            draw = f"--file_service_type=random:{self.operations // self.cycles}"
+            argv += (f"--name={DRAWN}", f"--filename={names}", draw, io_size)
+        else:
+            # fio lays the files out before it measures, in the first command.
+            argv += tuple(word for words in files for word in (*words, io_size))
         return [
             BenchmarkCommand(("mkdir", place.work)),
-            *[warm_up] * self.warm_ups,
+            *create,
+            *[BenchmarkCommand(argv)] * self.warm_ups,
             BenchmarkCommand(argv, output=OUTPUT),
         ]
 
@@ -181,72 +215,52 @@ class RandomAccess(Workload):
         return fio_data_warning(self, None)
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
-        for size in self.files_mb:
-            yield "random_io_real", load_text(mb=size), None, None
-        if self.is_as_printed:
-            yield "random_io_real", "", None, None
+        for load in self.loads.values():
+            yield "random_io_real", load, None, None
 
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
-        """fio's rates and latencies at each size, and seconds from its own times."""
+        """fio's rates and latencies at each load, and seconds from its own times."""
         data = outputs[OUTPUT]
         parsed = formats.parse(OUTPUT, data)
-        # Times of processors are kept as seconds, below, and the disk's is of all sizes together.
+        # Times of processors are kept as seconds, below, and the disk's is of all jobs together.
         values = [
-            _at_its_size(value) for value in parsed.values if not testnames.is_cost(value.test)
+            self._at_its_load(value) for value in parsed.values if not testnames.is_cost(value.test)
         ]
-        times: dict[str, list[Decimal]] = {"random_io_real": [], "random_io_cpu": []}
-        last_line = 1
         for job in _jobs(data):
-            size = int(job.text("jobname").removeprefix("mb"))
-            self._check_count(job, size, parsed)
+            load = self.loads[job.text("jobname")]
+            self._check_count(job, load, parsed)
             runtime, user, system = map(job.number, ("job_runtime", "usr_cpu", "sys_cpu"))
             if runtime is None or user is None or system is None:
                 continue
             real = Decimal(runtime.text) / 1000
             cpu = real * (Decimal(user.text) + Decimal(system.text)) / 100
-            last_line = runtime.line
             for test, seconds, line in (
                 ("random_io_real", real, runtime.line),
                 ("random_io_cpu", cpu, system.line),
             ):
-                times[test].append(seconds)
                 if seconds:
-                    values.append(_seconds(test, seconds, line, load_text(mb=size)))
-        if self.is_as_printed and len(times["random_io_real"]) == len(self.files_mb):
-            for test, all_seconds in times.items():
-                values.append(_seconds(test, sum(all_seconds, Decimal(0)), last_line, ""))
+                    values.append(
+                        ParsedValue(test, None, None, float(seconds), "s", line, load=load)
+                    )
         parsed.values = values
         parsed.distributions = [
-            _distribution_at_its_size(distribution) for distribution in parsed.distributions
+            self._at_its_load(distribution) for distribution in parsed.distributions
         ]
         return {OUTPUT: parsed}
 
-    def _check_count(self, job: JsonObject, size: int, parsed: ParsedResult) -> None:
+    def _check_count(self, job: JsonObject, load: str, parsed: ParsedResult) -> None:
         counts = [job.object(kind).number("total_ios") for kind in ("read", "write")]
         operations = sum(int(count.text) for count in counts if count is not None)
         if operations != self.operations:
-            message = (
-                f"fio did {operations} of {self.operations} operations on the file of {size} MB."
-            )
+            at = f" at {loads.words(load)}" if load else ""
+            message = f"fio did {operations} of {self.operations} operations{at}."
             parsed.complete = False
             parsed.warnings.append(Problem(None, None, message))
 
-
-def _seconds(test: str, seconds: Decimal, line: int, load: str) -> ParsedValue:
-    return ParsedValue(test, None, None, float(seconds), "s", line, load=load)
-
-
-def _at_its_size(value: ParsedValue) -> ParsedValue:
-    """fio's ``mb10_read_bw`` as ``random_io_read_bw`` at the load ``mb=10``."""
-    job, _, rest = value.test.partition("_")
-    size = int(job.removeprefix("mb"))
-    return replace(value, test=f"random_io_{rest}", load=load_text(mb=size), repeat=None)
-
-
-def _distribution_at_its_size(distribution: Distribution) -> Distribution:
-    job, _, rest = distribution.test.partition("_")
-    size = int(job.removeprefix("mb"))
-    return replace(distribution, test=f"random_io_{rest}", load=load_text(mb=size))
+    def _at_its_load(self, of: Of) -> Of:
+        """fio's ``mb10_read_bw`` as ``random_io_read_bw`` at the load ``mb=10``."""
+        job, _, rest = of.test.partition("_")
+        return replace(of, test=f"random_io_{rest}", load=self.loads[job], repeat=None)
 
 
 def _jobs(data: bytes) -> list[JsonObject]:

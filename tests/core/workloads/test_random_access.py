@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
+from fsbench_web.core.workloads import BenchmarkCommand, ParameterError, Place, presets, workload_of
 from fsbench_web.core.workloads.random_access import OUTPUT
 from fsbench_web.imports.rereads import reading
 from fsbench_web.studies.models import MeasurementBlock, RunState
@@ -17,11 +17,11 @@ from tests.measured import measured
 
 
 def printed_by_fio(workload: Any, **changes: Any) -> bytes:
-    """What fio would print, with half a second for each file."""
+    """What fio would print, with half a second for each job."""
     side = {"total_ios": 10, "io_bytes": 1, "bw": 7, "iops": 3.5}
     jobs = [
         {
-            "jobname": f"mb{size}",
+            "jobname": name,
             "error": 0,
             "read": {**side, "total_ios": workload.operations - 10},
             "write": side,
@@ -30,21 +30,35 @@ def printed_by_fio(workload: Any, **changes: Any) -> bytes:
             "sys_cpu": 8.5,
             **changes,
         }
-        for size in workload.files_mb
+        for name in workload.loads
     ]
     return json.dumps({"fio version": "fio-3.33", "jobs": jobs}, indent=1).encode()
 
 
-def test_the_preset_is_the_papers() -> None:
+def words_of(command: BenchmarkCommand, option: str) -> list[str]:
+    return [word for word in command.argv if word.startswith(option)]
+
+
+def test_the_preset_does_what_the_listing_does() -> None:
     workload = presets()["random-access-galli"].workload()
-    assert workload.operations == 12500
-    folder, *warm_ups, measured = workload.commands(Place("/m"))
+    folder, layout, *warm_ups, measured = workload.commands(Place("/m"))
     assert folder.argv == ("mkdir", "/m/fsbench.work")
+    assert "--create_only=1" in layout.argv
+    assert words_of(layout, "--filesize") == [f"--filesize={mb}m" for mb in (1, 10, 100, 250, 500)]
     assert [command.output for command in warm_ups] == ["", "", ""]
     assert measured.output == OUTPUT
     assert {"--bs=16536", "--rwmixread=80", "--sync=1", "--invalidate=0"} <= set(measured.argv)
-    assert measured.argv.count(f"--io_size={12500 * 16536}") == 5
-    assert [word for word in measured.argv if word.startswith("--filesize")] == [
+    # 10,000 reads and the writes of a quarter of them, in all; a file is drawn for 100 of them.
+    assert words_of(measured, "--io_size") == [f"--io_size={12500 * 16536}"]
+    assert words_of(measured, "--file_service_type") == ["--file_service_type=random:125"]
+    assert words_of(measured, "--filename") == ["--filename=mb1:mb10:mb100:mb250:mb500"]
+
+
+def test_the_other_reading_of_the_text_does_five_times_the_work() -> None:
+    workload = presets()["random-access-galli-each-file"].workload()
+    measured = workload.commands(Place("/m"))[-1]
+    assert words_of(measured, "--io_size") == [f"--io_size={12500 * 16536}"] * 5
+    assert words_of(measured, "--filesize") == [
         f"--filesize={size}m" for size in (1, 10, 100, 250, 500)
     ]
 
@@ -62,34 +76,50 @@ def test_reads_alone_sync_nothing() -> None:
     assert "--sync=1" not in argv
 
 
-def test_seconds_are_fios_and_their_sum_is_the_papers_number() -> None:
-    workload = presets()["random-access-galli"].workload()
+def test_seconds_are_fios_at_each_size() -> None:
+    workload = presets()["random-access-galli-each-file"].workload()
     data = printed_by_fio(workload)
     values = workload.parse({OUTPUT: data})[OUTPUT].values
     by_cell = {(value.test, value.load): value for value in values}
     assert by_cell["random_io_real", "mb=10"].value == 0.5
     assert by_cell["random_io_cpu", "mb=10"].value == 0.05
     assert by_cell["random_io_read_bw", "mb=250"].value == 7
-    assert (by_cell["random_io_real", ""].value, by_cell["random_io_real", ""].unit) == (2.5, "s")
     line = data.decode().splitlines()[by_cell["random_io_real", "mb=10"].line - 1]
     assert '"job_runtime": 500' in line
     assert set(workload.expected()) <= {(v.test, v.load, None, None) for v in values}
 
 
-def test_the_sums_have_the_names_and_units_of_the_published_study() -> None:
+def test_seconds_have_the_names_and_units_of_the_published_study() -> None:
     published = next(study for study in published_studies() if study.slug == "galli-2001")
     printed = {
         (score.test, score.unit) for score in published.scores if score.test.startswith("random")
     }
     workload = presets()["random-access-galli"].workload()
     values = workload.parse({OUTPUT: printed_by_fio(workload)})[OUTPUT].values
-    assert printed == {(value.test, value.unit) for value in values if not value.load}
+    assert printed <= {(value.test, value.unit) for value in values if not value.load}
+    assert list(workload.expected()) == [("random_io_real", "", None, None)]
 
 
-def test_other_sizes_have_no_number_that_could_be_taken_for_the_papers() -> None:
-    workload = workload_of("random-access", {"files_mb": [1, 10]})
-    values = workload.parse({OUTPUT: printed_by_fio(workload)})[OUTPUT].values
-    assert "" not in {value.load for value in values}
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"files_mb": [1, 10]},
+        {"files_mb": [1, 10], "one_file_per_cycle": True},
+        {"cycles": 500, "one_file_per_cycle": True},
+        # The article's sizes, but all cycles in each of them: five times its work.
+        {},
+    ],
+)
+def test_other_work_has_no_number_that_could_be_taken_for_the_papers(
+    values: dict[str, Any],
+) -> None:
+    workload = workload_of("random-access", values)
+    values_read = workload.parse({OUTPUT: printed_by_fio(workload)})[OUTPUT].values
+    assert "" not in {value.load for value in values_read}
+
+
+def test_runs_from_before_a_file_was_drawn_are_what_they_were() -> None:
+    assert "one_file_per_cycle" not in workload_of("random-access", {}).values
 
 
 @pytest.mark.parametrize("changes", [{"read": {"total_ios": 5, "io_bytes": 1, "bw": 7}}])
@@ -117,6 +147,15 @@ def test_it_measures_each_size(measure: Measure, filesystem: str) -> None:
     # Its output alone, read by the format, has other names and no loads.
     (output,) = run.artefacts.filter(name=OUTPUT)
     assert reading.difference(output).is_empty
+
+
+@pytest.mark.django_db
+@pytest.mark.root
+def test_a_drawn_file_for_each_cycle_is_measured_as_one(measure: Measure) -> None:
+    run = measure("ext4", "random-access-small", one_file_per_cycle=True)
+    assert run.state == RunState.DONE, run.reason
+    assert [time.load for time in measured(run, test="random_io_real")] == ["files=2"]
+    assert [time.load for time in measured(run, test="random_io_write_iops")] == ["files=2"]
 
 
 @pytest.mark.django_db
