@@ -1,18 +1,26 @@
 """Work profiles and ranges of sizes rank like a category, and say first what was not measured."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
 
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Workload
+from fsbench_web.compare.profiles import records
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables.delta_tables import comparison
 from fsbench_web.core.formats import ParsedValue
+from fsbench_web.core.scoring.profiles.definition import from_dict
+from fsbench_web.core.workloads import presets
 from fsbench_web.studies.models import MeasurementBlock, Run, Series
 from fsbench_web.studies.scores import profile_values
 from fsbench_web.studies.series import series_for
 from tests.compare.conftest import make_score, make_study
+from tests.core.workloads.test_postmark import report as postmark_report
 from tests.studies.scores.test_cells import finished
 
 pytestmark = pytest.mark.django_db
@@ -367,3 +375,21 @@ def test_filters_that_choose_nothing_beside_a_profile_are_said(query, note, clie
     if note:
         rows = client.get("/api/v1/deltas?" + query.split("&test")[0].split("&category")[0]).json()
         assert answer["tables"] == rows["tables"]
+
+
+def test_the_profile_in_the_documentation_finds_runs_of_postmark():
+    text = (Path(settings.BASE_DIR) / "docs" / "api.md").read_text()
+    document = text.partition("A profile as a document")[2].split("```")[1].removeprefix("json")
+    owner = User.objects.create_user("ada")
+    profile = records.create(from_dict(json.loads(document)), owner).profile
+    workload = presets()["postmark-small"].workload()
+    reports = {
+        f"postmark-{count}.txt": postmark_report(count, 10) for count in workload.transactions
+    }
+    for filesystem, speed in (("ext4", 200), ("xfs", 400)):
+        database(filesystem, speed, speed)
+        series = make(filesystem, "postmark", "postmark", **workload.values)
+        finished(series, *(v for parsed in workload.parse(reports).values() for v in parsed.values))
+    [table] = comparison_of(f"profile={profile.slug}").tables
+    assert [(part.measured, part.of) for part in table.work.parts] == [(6, 6), (1, 1)]
+    assert table.work.is_complete
