@@ -40,6 +40,7 @@ TIME_LIMITS_S = {
     "teardown": 600.0,
     "mkfs": 4 * 3600.0,
     "mount": 600.0,
+    "sync": 3600.0,
     "unmount": 3600.0,
     "overlay": 600.0,
     "nfs": 600.0,

@@ -202,19 +202,11 @@ def pin_to_cpus(count: "int | None", near: "list[int]") -> None:
     os.sched_setaffinity(0, allowed[:count])
 
 
-def flush(plan: dict[str, Any], used_before: "int | None") -> None:
-    """What the benchmark left in memory is written, so that the samples have all of its bytes.
-
-    A folder of the host is left alone: others' files are on its file system.
-    """
+def tell_space(plan: dict[str, Any], used_before: "int | None") -> None:
+    """Say what the benchmark has written to the file system, once it is synced."""
     if SAMPLER is None or not plan.get("unmount"):
         return
     point = plan["mount_point"]
-    # What a client has sent, its server may still have in memory.
-    for folder in filter(None, (point, mounted.served_folder(plan))):
-        step = {"phase": "sync", "argv": ["sync", "-f", folder], "timeout_s": 3600}
-        with contextlib.suppress(commands.StepFailed):
-            run_step(step | {"allow_failure": True})
     contents = sampler.contents(point, plan.get("leave_nothing") or "")
     messages.send(
         "space",
@@ -243,7 +235,7 @@ def run(plan: dict[str, Any]) -> int:
             fsbench_folder.remove_leftovers(plan)
         SAMPLER = sampler.start(messages.send, plan)
         is_checked, used_before, has_begun = False, None, False
-        last = ([step for step in plan["steps"] if step["phase"] == "benchmark"] or [None])[-1]
+        written = [step for step in plan["steps"] if step["phase"] in ("benchmark", "sync")]
         for planned in plan["steps"]:
             if planned["phase"] == "benchmark" and not is_checked and plan["mount_point"]:
                 is_checked, used_before = True, sampler.used_bytes(plan["mount_point"])
@@ -260,8 +252,8 @@ def run(plan: dict[str, Any]) -> int:
                     watch_every_s=commands.watch_every_s(plan),
                 )
             mounted.check_step(plan, planned)
-            if planned is last:
-                flush(plan, used_before)
+            if written and planned is written[-1]:
+                tell_space(plan, used_before)
     except commands.StepFailed as error:
         status, reason = 1, str(error)
     except messages.Cancelled:

@@ -26,7 +26,7 @@ def test_it_runs_the_commands_that_the_preview_shows(filesystem: str) -> None:
         (command.phase, command.argv) for command in commands
     ]
     phases = [step.phase for step in steps if step.phase not in ("pool", "teardown")]
-    assert phases == ["mkfs", "mount", "benchmark", "unmount"]
+    assert phases == ["mkfs", "mount", "benchmark", "sync", "unmount"]
 
 
 @pytest.mark.parametrize("filesystem", FILESYSTEMS)
@@ -51,7 +51,7 @@ def test_a_journal_has_a_step_and_a_device_of_its_own() -> None:
 
 def test_only_the_benchmark_is_kept_and_every_step_has_a_limit() -> None:
     run_plan = plan(parameters=SMALL | {"time_limit_s": 77})
-    assert [step.save_output_as for step in run_plan.steps] == ["", "", OUTPUT, ""]
+    assert [step.save_output_as for step in run_plan.steps] == ["", "", OUTPUT, "", ""]
     assert run_plan.steps[2].timeout_s == 77
     assert all(step.timeout_s > 0 for step in run_plan.steps)
 

@@ -37,6 +37,8 @@ class RetryIn(Strict):
 class PlannedRunOut(Schema):
     """One run as it would be; ``estimated_s`` is null where nothing is known to tell it from.
 
+    ``at_least_s`` is then what the workload's parameters and a guest's boot take; null without.
+
     ``machine`` is {} for the worker's own executor, else its limits ({"limits": {...}}) and the
     other clients ({"clients": [[worker, LUN], ...]}), or the guest: executor, kernel (the name),
     accelerator, memory_bytes and cpus; ``kernel`` is then its version, and ``boot_s`` what a boot
@@ -58,6 +60,7 @@ class PlannedRunOut(Schema):
     kernel: str
     boot_s: float | None
     estimated_s: float | None
+    at_least_s: float | None
     basis: str
 
 
@@ -78,7 +81,8 @@ class NotBegun(Schema):
 
 
 class PreviewOut(Schema):
-    """What a job would do. ``estimated_s`` is null where any part of it is not known.
+    """What a job would do. ``estimated_s`` is null where any part of it is not known;
+    ``at_least_s`` is then what is known of it.
 
     ``left_out_then`` are the runs that would not end before ``stop_before`` as far as is known now,
     and ``outlook`` says so in words.
@@ -93,6 +97,7 @@ class PreviewOut(Schema):
     most_runs: int
     estimated_s: float | None
     estimated_known_s: float
+    at_least_s: float | None
     runs_not_known: int
     time_limit_s: int
     start_at: datetime | None

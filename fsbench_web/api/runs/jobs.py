@@ -131,6 +131,7 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
                 "kernel": run.kernel,
                 "boot_s": run.boot_s[0] if run.boot_s else None,
                 "estimated_s": estimate.duration_s if estimate else None,
+                "at_least_s": estimate.duration_s if estimate else run.least_s,
                 "basis": estimate.basis if estimate else "",
             }
             for position, (run, estimate) in enumerate(
@@ -141,6 +142,7 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
         "most_runs": plan.most_runs,
         "estimated_s": total.duration_s,
         "estimated_known_s": total.known_s,
+        "at_least_s": estimates.at_least_s(runs, run_estimates),
         "runs_not_known": total.unknown,
         "time_limit_s": time_limit_s(spec, runs),
         "start_at": spec.start_at,

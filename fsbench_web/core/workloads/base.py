@@ -289,6 +289,10 @@ class Workload(ABC):
         """Seconds that the parameters themselves ask for; None where the disk decides."""
         return None
 
+    def least_s(self) -> float | None:
+        """Seconds before which no run ends: ``estimated_s`` without what can go faster or stop."""
+        return self.estimated_s()
+
     @property
     def needs(self) -> Mapping[str, str]:
         """The programs that these parameters need, each with its Debian package."""

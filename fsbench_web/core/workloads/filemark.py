@@ -247,6 +247,10 @@ class Filemark(Workload):
     def estimated_s(self) -> float:
         return float(len(self.threads) * self.phases * (self.warm_up_s + self.phase_s))
 
+    def least_s(self) -> float:
+        phases = self._least_phases if self.half_width_percent else self.phases
+        return float(len(self.threads) * phases * (self.warm_up_s + self.phase_s))
+
     def limits(self) -> Limits:
         return Limits(memory_bytes=self.memory_mb * MIB or None)
 
@@ -295,9 +299,13 @@ class Filemark(Workload):
             ]
         return commands
 
-    def _until(self) -> tuple[str, ...]:
+    @property
+    def _least_phases(self) -> int:
         # Three that count are the fewest that say something of their scatter.
-        return f"--least={min(self.phases, 4)}", f"--half-width={self.half_width_percent}"
+        return min(int(self.phases), 4)
+
+    def _until(self) -> tuple[str, ...]:
+        return f"--least={self._least_phases}", f"--half-width={self.half_width_percent}"
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
         for count in self.threads:

@@ -36,7 +36,13 @@ from fsbench_web.core.workloads.fio.data import (
     fio_data_warning,
     fio_layout,
 )
-from fsbench_web.core.workloads.fio.steady import STEADY, check_steady, fio_steady, steady_title
+from fsbench_web.core.workloads.fio.steady import (
+    STEADY,
+    check_steady,
+    fio_steady,
+    least_measured_s,
+    steady_title,
+)
 
 MIB = 1024 * KB
 FILE = "fio-depths"
@@ -190,6 +196,9 @@ class FioDepths(Workload):
 
     def estimated_s(self) -> float:
         return float(len(self._points()) * (self.ramp_s + self.runtime_s))
+
+    def least_s(self) -> float:
+        return float(len(self._points()) * least_measured_s(self))
 
     def _points(self) -> list[tuple[str, int]]:
         return [(direction, depth) for direction in _DIRECTIONS for depth in self.depths]

@@ -33,7 +33,13 @@ from fsbench_web.core.workloads.fio.data import (
     fio_data_warning,
     fio_layout,
 )
-from fsbench_web.core.workloads.fio.steady import STEADY, check_steady, fio_steady, steady_title
+from fsbench_web.core.workloads.fio.steady import (
+    STEADY,
+    check_steady,
+    fio_steady,
+    least_measured_s,
+    steady_title,
+)
 
 MIB = 1024 * KB
 # The files with the blocks that point to them.
@@ -272,6 +278,9 @@ class Pgmeter(Workload):
 
     def estimated_s(self) -> float:
         return float(len(self._points()) * (self.ramp_s + self.runtime_s))
+
+    def least_s(self) -> float:
+        return float(len(self._points()) * least_measured_s(self))
 
     def limits(self) -> Limits:
         return Limits(memory_bytes=self.memory_mb * MIB or None)

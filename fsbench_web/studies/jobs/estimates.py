@@ -28,12 +28,21 @@ def of_planned(runs: Sequence[PlannedRun]) -> list[Estimate | None]:
     return estimates
 
 
+def at_least_s(runs: Sequence[PlannedRun], estimates: Sequence[Estimate | None]) -> float | None:
+    """Seconds that all runs take at least; None where nothing is known of any."""
+    known_s = [
+        run.least_s if estimate is None else estimate.duration_s
+        for run, estimate in zip(runs, estimates, strict=True)
+    ]
+    return sum(seconds or 0.0 for seconds in known_s) or None
+
+
 @dataclass(frozen=True)
 class Product:
     """The runs of one workload as repeats × configurations × the time of one.
 
     ``each_s`` is the mean of theirs, None where that of some is not known. ``is_asked``: of some of
-    them no run was finished, and what their parameters ask for counts: they take longer.
+    them no run was finished, and ``PlannedRun.least_s`` counts: they take longer.
     """
 
     workload: str
@@ -58,9 +67,8 @@ def products(runs: Sequence[PlannedRun], estimates: Sequence[Estimate | None]) -
 
 def _product(title: str, estimated: Sequence[tuple[PlannedRun, Estimate | None]]) -> Product:
     repeats = len({run.repeat for run, _ in estimated})
-    asked_s = estimated[0][0].workload[1].estimated_s()
     durations_s = [
-        asked_s if estimate is None else estimate.duration_s for _, estimate in estimated
+        run.least_s if estimate is None else estimate.duration_s for run, estimate in estimated
     ]
     known_s = [seconds for seconds in durations_s if seconds is not None]
     mean_s = sum(known_s) / len(known_s) if len(known_s) == len(durations_s) else None

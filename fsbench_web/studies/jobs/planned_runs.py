@@ -95,6 +95,12 @@ class PlannedRun:
         return not (self.is_reference or self.tracing)
 
     @property
+    def least_s(self) -> float | None:
+        """Seconds before which it cannot end: its guest's boot and its workload's own times."""
+        of_boot = self.boot_s[0] if self.boot_s else 0.0
+        return (self.workload[1].least_s() or 0.0) + of_boot or None
+
+    @property
     def workload_title(self) -> str:
         """What the workload is called once it is stored."""
         return workload_title(*self.workload)

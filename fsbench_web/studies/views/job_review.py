@@ -59,6 +59,8 @@ def review_context(
         "window": plan.window,
         "guest": _guest(plan) if spec.guest else None,
         "total": estimates.total(expected),
+        "at_least_s": estimates.at_least_s(runs, expected),
+        "sets_scheduler": any(run.scheduler for run in runs),
         "products": estimates.products(runs, expected),
         "bases": list(
             dict.fromkeys(estimate.basis for estimate in expected if estimate is not None)

@@ -67,6 +67,7 @@ def test_a_preview_says_what_would_be_run_and_submits_nothing(post, document) ->
     assert [run["reference"] for run in body["runs"]] == [i % 4 == 0 for i in range(9)]
     assert (body["erasures"], body["most_runs"], body["confirm"]) == (9, 9, "lun0")
     assert (body["estimated_s"], body["estimated_known_s"], body["runs_not_known"]) == (None, 0, 9)
+    assert body["at_least_s"] is None
     assert body["document"] == document
     assert not Run.objects.exists()
 

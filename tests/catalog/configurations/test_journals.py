@@ -75,10 +75,16 @@ def test_a_file_system_that_cannot_do_it_says_which_can(slug: str) -> None:
 def test_the_journal_is_made_before_the_file_system() -> None:
     planned = run_commands("ext4", {}, MATRIX, "/dev/data", "/m", True, journal=LOG)
     assert [command.phase for command in planned] == [
-        *("journal", "mkfs", "mount", "benchmark", "unmount")
+        *("journal", "mkfs", "mount", "benchmark", "sync", "unmount")
     ]
     planned = run_commands("xfs", {}, MATRIX, "/dev/data", "/m", True, journal=LOG)
-    assert [command.phase for command in planned] == ["mkfs", "mount", "benchmark", "unmount"]
+    assert [command.phase for command in planned] == [
+        "mkfs",
+        "mount",
+        "benchmark",
+        "sync",
+        "unmount",
+    ]
 
 
 def test_a_folder_keeps_its_journal() -> None:

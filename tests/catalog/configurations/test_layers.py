@@ -251,7 +251,18 @@ def test_a_run_wipes_prepares_layers_measures_and_takes_down() -> None:
     )
     phases = list(dict.fromkeys(command.phase for command in commands))
     assert phases == [
-        *("wipe", "discard", "layer", "probe", "mkfs", "mount", "benchmark", "unmount", "teardown")
+        *(
+            "wipe",
+            "discard",
+            "layer",
+            "probe",
+            "mkfs",
+            "mount",
+            "benchmark",
+            "sync",
+            "unmount",
+            "teardown",
+        )
     ]
     # The device that layers make of them, and no LUN of its own.
     (probe,) = (command for command in commands if command.phase == "probe")

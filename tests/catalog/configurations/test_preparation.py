@@ -61,9 +61,9 @@ def test_it_is_said_in_words_also_what_is_not_known_any_more() -> None:
 
 def test_the_commands_come_in_the_order_in_which_they_make_sense() -> None:
     assert list(commands(Preparation(True, True, 50))) == [
-        *("discard", "precondition", "mkfs", "mount", "fill", "benchmark", "unmount")
+        *("discard", "precondition", "mkfs", "mount", "fill", "benchmark", "sync", "unmount")
     ]
-    assert list(commands(PLAIN)) == ["mkfs", "mount", "benchmark", "unmount"]
+    assert list(commands(PLAIN)) == ["mkfs", "mount", "benchmark", "sync", "unmount"]
 
 
 def test_the_whole_lun_is_written_but_its_label() -> None:

@@ -70,6 +70,7 @@ def test_one_lun_is_made_mounted_and_taken_away_in_the_reverse_order() -> None:
         # Twice measured: what ZFS cached goes with the pool, not with the mount.
         *anew,
         *anew,
+        ("sync", "-f", MOUNT_POINT),
         ("fsbench-zpool", "healthy", "fsbench"),
         ("umount", MOUNT_POINT),
         ("zpool", "destroy", "-f", "fsbench"),

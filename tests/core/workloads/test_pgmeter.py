@@ -30,7 +30,12 @@ def test_the_preset_is_the_papers() -> None:
     assert {"--rw=randrw", "--rwmixread=67", "--bs=8192"} <= by_name["pgmeter-oltp_8k-1.json"]
     assert {"--rw=write", "--bs=8192"} <= by_name["pgmeter-sequential_write-64.json"]
     assert workload.limits().memory_bytes == GIB // 2
-    assert workload.estimated_s() == 20 * 330
+    assert workload.estimated_s() == workload.least_s() == 20 * 330
+    steady = workload_of(
+        "pgmeter",
+        {**workload.values, "steady_state": "iops", "steady_window_s": 60, "steady_ramp_s": 10},
+    )
+    assert (steady.estimated_s(), steady.least_s()) == (20 * 330, 20 * 100)
 
 
 @pytest.mark.parametrize("test", [test for test in TESTS if test.sizes], ids=lambda test: test.key)

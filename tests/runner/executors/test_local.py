@@ -8,6 +8,7 @@ import pytest
 
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import MeasurementBlock, Run, RunState
+from fsbench_web.studies.views.run_details import planned_commands
 from runner.execution import execute
 from runner.executors.base import Capabilities, Message, Target
 from runner.executors.local import LocalExecutor
@@ -44,6 +45,10 @@ def test_it_measures(
     assert facts["Mounted as"] == filesystem
     ended = [(command["phase"], command["exit_code"]) for command in run.commands]
     assert ended == [(phase, 0) for phase in ("mkfs", "mount", "benchmark", "sync", "unmount")]
+    # What was shown before is what was run.
+    assert [command["argv"] for command in run.commands] == [
+        list(command.argv) for command in planned_commands(run)
+    ]
     assert filesystem not in tool("mount").split()[-1]
     assert "/mnt/fsbench" not in Path("/proc/self/mountinfo").read_text()
     entry = read_luns(lun_file)[0]

@@ -239,7 +239,9 @@ def test_without_finished_runs_the_parameters_of_the_workload_say_at_least_how_l
     query = f"lun={disk.pk}&fs=ext4.1&fs=xfs.1&scheduler=none&workload=fio-4k-small&new_study=S"
     page = client.get(f"/runs/new/review/?{query}&repeats=3").content.decode()
     words = " ".join(page.split())
-    assert "3 × 2 × at least 8 s = 48 s" in words
+    assert "3 × 2 × at least 8 s = at least 48 s" in words
+    assert 'data-at-least-s="48.0"' in page
+    assert words.count(">at least 8 s</span>") == 6
     assert "by the parameters of the workload, without what the disk adds" in words
     by_interval = client.get(f"/runs/new/review/?{query}&repeat_by=interval").content.decode()
     assert "5 × 2 × at least 8 s = at least 1 min 20 s" in " ".join(by_interval.split())

@@ -478,3 +478,12 @@ class TestActions:
         control.pause(job.pk)
         run = job.runs.order_by("id")[0]
         assert "is paused: resume it" in text_of(signed_in.get(f"/runs/{run.pk}/"))
+
+
+def test_the_review_shows_what_is_run_around_the_benchmark(signed_in, disk):
+    text = text_of(signed_in.get(TestForm().url(disk)))
+    assert "sync -f /mnt/fsbench" in text
+    assert set(re.findall(r'data-host-step="([a-z-]+)"', text)) == {
+        *("scheduler", "drop-caches", "processors", "wipe-layers"),
+    }
+    assert "/proc/sys/vm/drop_caches" in text

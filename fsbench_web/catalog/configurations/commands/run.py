@@ -142,6 +142,7 @@ def run_commands(
         *(remount if preparation.age_rounds else []),
         *above,
         *_benchmark_commands(workload, mount_point, [*uncover, *remount, *above]),
+        *_sync_commands(options, mount_point),
         *filesystem_commands.check,
         *uncover,
         *layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[1]),
@@ -206,6 +207,19 @@ def _above_commands(
         )
     overlay = _overlay_commands(options, mount_point)
     return overlay, [unmount] if overlay else []
+
+
+def _sync_commands(options: Mapping[str, object], mount_point: str) -> list[PlannedCommand]:
+    """What writes the benchmark's last bytes to the device, so that the samples have all of them.
+
+    A server may still hold what its client has sent.
+    """
+    network = network_of(options)
+    served = [network.up_command(options, mount_point)[-1]] if network is not None else []
+    return [
+        PlannedCommand("sync", ("sync", "-f", folder), may_fail=True)
+        for folder in (mount_point, *served)
+    ]
 
 
 def _overlay_commands(options: Mapping[str, object], mount_point: str) -> list[PlannedCommand]:

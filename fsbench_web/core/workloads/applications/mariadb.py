@@ -133,7 +133,10 @@ class MariadbOltp(Workload):
 
     def estimated_s(self) -> float:
         filling = self.tables * self.rows / 100_000
-        return float(len(self.threads) * (self.seconds + self.warm_up_s)) + filling
+        return self.least_s() + filling
+
+    def least_s(self) -> float:
+        return float(len(self.threads) * (self.seconds + self.warm_up_s))
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
         folder = f"{place.work}/mariadb"

@@ -178,7 +178,10 @@ class Pgbench(Workload):
     def estimated_s(self) -> float:
         of_a_scale_s = 0.2 if self.compress_percent == 100 else 0.6
         filling = self.scale * of_a_scale_s
-        return float(len(self.clients) * (self.seconds + self.warm_up_s)) + filling
+        return self.least_s() + filling
+
+    def least_s(self) -> float:
+        return float(len(self.clients) * (self.seconds + self.warm_up_s))
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
         folder = f"{place.work}/postgres"

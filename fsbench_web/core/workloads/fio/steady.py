@@ -75,6 +75,14 @@ def check_steady(values: Any) -> None:
         )
 
 
+def least_measured_s(values: Any) -> int:
+    """The seconds of warm-up and measurement before which no test of the workload ends."""
+    measured_s: int = values.runtime_s
+    if values.steady_state != OFF:
+        measured_s = values.steady_ramp_s + values.steady_window_s
+    return int(values.ramp_s) + measured_s
+
+
 def fio_steady(values: Any) -> tuple[str, ...]:
     """fio's options for a workload with STEADY, whose warm-up is ``ramp_s``."""
     if values.steady_state == OFF:
