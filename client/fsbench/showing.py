@@ -47,6 +47,7 @@ def _show_run(run: Mapping[str, Any], output: Mapping[str, Any], url: str) -> No
         ("LUN", _lun_of(run)),
         ("journal", run["journal"]),
         ("stack with", " ".join(member["lun"] for member in run.get("stack", ()))),
+        ("guest", _guest(run)),
         ("kernel", run["kernel"]),
         ("distribution", run["distribution"]),
         ("job", run["sweep"]),
@@ -84,16 +85,33 @@ def _rank(score: Mapping[str, Any]) -> int:
 
 
 def _score(score: Mapping[str, Any]) -> tuple[Any, ...]:
-    half = score["half_width_percent"]
     return (
         score["test"],
         score["category"],
         terminal.number(score["value"], score["unit"]),
         score["repeats"],
-        # A little is not none, as on the page of the run.
-        None if half is None else "< 0.1%" if 0 < half < 0.05 else f"{half:.1f}%",
+        _half_width(score),
         " ".join(score["flags"]),
     )
+
+
+def _half_width(score: Mapping[str, Any]) -> str | None:
+    """Of the interval that the run's page shows, in percent of its mean; None without one."""
+    half, interval, of_what = score["half_width_percent"], score.get("interval"), ""
+    if half is None and interval and interval["mean"]:
+        half = 100 * interval["half_width"] / abs(interval["mean"])
+        of_what = f" of {interval['of']}"
+    if half is None:
+        return None
+    # A little is not none, as on the page of the run.
+    return f"{'< 0.1' if 0 < half < 0.05 else f'{half:.1f}'}%{of_what}"
+
+
+def _guest(run: Mapping[str, Any]) -> str:
+    """How the run's guest was run; "" without one."""
+    if run.get("emulated"):
+        return "emulated in software: for function, not for speed"
+    return "with KVM" if (run.get("machine") or {}).get("executor") == "guest" else ""
 
 
 def _show_job(job: Mapping[str, Any], url: str) -> None:

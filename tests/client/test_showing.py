@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from fsbench_web.studies.models import Artefact, LogLine, Run, RunState
+from fsbench_web.studies.models import Artefact, LogLine, Run, RunState, Score
 from tests.api.conftest import announced
 from tests.client.conftest import Command
 from tests.client.test_run import DOCUMENT
@@ -62,6 +62,31 @@ def test_a_run_is_shown_with_a_score_of_each_test(fsbench: Command, run: Run) ->
     Run.objects.filter(pk=run.pk).update(measured_at=datetime(2005, 8, 9, 10, 12, tzinfo=UTC))
     (dated,) = [line for line in fsbench("show", run.pk).stdout.splitlines() if "2005" in line]
     assert dated.split()[:3] == ["measured", "(UTC)", "2005-08-09"]
+
+
+def test_a_run_says_that_its_guest_was_emulated(fsbench: Command, run: Run) -> None:
+    assert "guest" not in fsbench("show", run.pk).stdout
+    machine = {"executor": "guest", "kernel": "debian-6.1", "memory_bytes": 2**31, "cpus": 2}
+    for accelerator, word in (("kvm", "KVM"), ("emulated", "emulated")):
+        run.series.machine = machine | {"accelerator": accelerator}
+        run.series.save()
+        (line,) = [
+            line
+            for line in fsbench("show", run.pk).stdout.splitlines()
+            if line.startswith("guest ")
+        ]
+        assert word in line
+
+
+def test_a_run_is_shown_with_the_interval_of_its_page(fsbench: Command, run: Run) -> None:
+    Score.objects.filter(category="overall").update(
+        half_width_percent=None,
+        interval={"mean": 200.0, "half_width": 5.0, "count": 30, "of": "samples"},
+    )
+    (score,) = [
+        line for line in fsbench("show", run.pk).stdout.splitlines() if line.startswith("write ")
+    ]
+    assert "2.5% of samples" in score
 
 
 def test_a_job_is_shown_with_its_runs(fsbench: Command, tmp_path: Path) -> None:

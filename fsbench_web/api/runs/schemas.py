@@ -151,7 +151,8 @@ class ScoreOut(Schema):
     """A score of all finished repeats of this run's configuration under its circumstances.
 
     ``half_width`` is of the 95% interval of the repeats' own scores, in the score's unit and in
-    percent of their mean; null below two repeats.
+    percent of their mean; null below two repeats. ``interval`` is the one that the run's page
+    shows: {mean, half_width, count, of, autocorrelation}, ``of`` repeats, samples or trials.
     """
 
     test: str
@@ -161,6 +162,7 @@ class ScoreOut(Schema):
     repeats: int | None
     half_width: float | None
     half_width_percent: float | None
+    interval: dict[str, Any] | None
     cells: int | None
     cells_expected: int | None
     flags: list[str]

@@ -366,11 +366,28 @@ def test_a_finished_run_shows_its_scores(client: Client, make_run: MakeRun) -> N
         "repeats": 1,
         "half_width": None,
         "half_width_percent": None,
+        "interval": None,
         "cells": 3,
         "cells_expected": 3,
         "share": None,
         "flags": [],
     }
+
+
+def test_a_single_run_has_the_interval_that_its_page_shows(
+    client: Client, make_run: MakeRun
+) -> None:
+    run = make_run(RunState.DONE)
+    of_samples = {"mean": 200.0, "half_width": 5.0, "count": 30, "of": "samples"}
+    Score.objects.create(
+        series=run.series,
+        **{"test": "read", "category": "mean", "value": 200.0, "unit": "ops/s", "repeats": 1},
+        interval=of_samples,
+    )
+    (score,) = client.get(f"{RUNS}/{run.pk}").json()["scores"]
+    assert score["half_width_percent"] is None
+    assert score["interval"] == of_samples
+    assert "± 2.5%" in client.get(f"/runs/{run.pk}/").content.decode()
 
 
 def test_a_failed_run_shows_no_scores(client: Client, make_run: MakeRun) -> None:
