@@ -61,8 +61,10 @@ def deltas(client: Client, options: argparse.Namespace) -> int:
         )
     if not comparison["tables"]:
         terminal.complain("No score matches this comparison.")
-    if headline := comparison.get("headline"):  # beside the tables: scripts read those
-        terminal.complain(terminal.clean(headline))
+    if answer := comparison.get("answer"):  # on standard error: scripts read the tables
+        terminal.complain(
+            *(terminal.clean(text) for text in (answer["sentence"], *answer["details"]))
+        )
     terminal.complain(*_of_emulated(comparison))
     return FINE
 

@@ -20,6 +20,8 @@ from fsbench_web.api.results.deltas import (
     refusal,
     refuse_unknown_studies,
 )
+from fsbench_web.compare import answer_shown
+from fsbench_web.compare.answer import answer_of
 from fsbench_web.compare.exports import views
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.pictures import views as pictures_views
@@ -28,7 +30,6 @@ from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import findings
-from fsbench_web.compare.tables.answer import answer as overall_answer
 from fsbench_web.compare.tables.bounds import bounded_answer
 from fsbench_web.compare.tables.confounding import in_turn
 from fsbench_web.compare.tables.delta_tables import (
@@ -138,6 +139,58 @@ class ComparedTable(Schema):
     rows: list[ComparedRow]
 
 
+class CoverageOut(Schema):
+    """Cells of a work profile."""
+
+    measured: int
+    total: int
+
+
+class WorkloadAnswerOut(Schema):
+    """The answer of one workload; ``more_repeats`` would decide an inconclusive one."""
+
+    workload: str
+    entries: list[str] = Field(description="fastest first, whether proven or not")
+    status: str
+    leader: str | None
+    runner_up: str | None
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    tests: int
+    significant: int
+    slower: int
+    more_repeats: int | None
+
+
+class AnswerOut(Schema):
+    """Who is fastest, as every page says it. ``status`` is faster, equivalent, mixed, inconclusive
+    or none; ``leader`` is null unless it is faster. ``ratio`` is the speed of the fastest over that
+    of the runner-up, between ``ratio_low`` and ``ratio_high`` at 95%; null of several workloads
+    that have no common leader. In ``significant`` of the ``tests`` the fastest is significantly
+    ahead (false discovery rate 5%), in ``slower`` significantly behind.
+    """
+
+    status: str
+    leader: str | None
+    runner_up: str | None
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    tests: int
+    significant: int
+    slower: int
+    slower_tests: list[str]
+    caveats: list[str] = Field(
+        description="page_cache, ceiling_unreliable, timer_resolution, busy_machine, one_block"
+    )
+    coverage: CoverageOut | None
+    workloads: list[WorkloadAnswerOut]
+    sentence: str
+    details: list[str]
+    basis: str
+
+
 class TurnOut(Schema):
     """When the runs of a contender were measured."""
 
@@ -160,10 +213,7 @@ class ComparisonOut(Schema):
     margin_percent: float
     equivalence_percent: float
     run_count: int
-    headline: str = Field(
-        description="who comes first over all tests; begins with No clear winner where no test "
-        "of it is significant; empty where nothing is ranked"
-    )
+    answer: AnswerOut
     tables: list[ComparedTable]
     work: list[WorkOut] = Field([], description="where a work profile or a range is asked for")
     measured_in_turn: list[TurnOut] = Field(
@@ -192,7 +242,7 @@ class FindingsOut(Schema):
     out because it was emulated.
     """
 
-    headline: str = Field(description="as of `/comparison`")
+    answer: AnswerOut
     summary: list[FindingOut]
     findings: list[FindingOut]
     tested: int
@@ -243,7 +293,7 @@ def get_comparison(
         "margin_percent": answer.spec.margin,
         "equivalence_percent": answer.spec.equivalence,
         "run_count": answer.run_count,
-        "headline": _headline(answer),
+        "answer": _answer(answer),
         "tables": [table_of(table) for table in answer.tables],
         "work": [work_answer.as_dict() for work_answer in answer.work],
         "measured_in_turn": [vars(turn) for turn in in_turn(answer.tables, spans_of)],
@@ -276,7 +326,7 @@ def get_findings(
         finding for test in collected.tests for finding in (test.headline, *test.others)
     ]
     return {
-        "headline": _headline(answer),
+        "answer": _answer(answer),
         "summary": [_finding(finding) for finding in collected.summary],
         "findings": [_finding(finding) for finding in test_findings],
         "tested": collected.tested,
@@ -379,9 +429,13 @@ def _row(table: DeltaTable, row: DeltaRow) -> dict[str, Any]:
     }
 
 
-def _headline(answer: Comparison) -> str:
-    overall = overall_answer(answer.tables, answer.spec.baseline)
-    return overall.headline if overall else ""
+def _answer(answer: Comparison) -> dict[str, Any]:
+    found = answer_of(answer.tables, answer.spec.baseline)
+    return found.as_dict() | {
+        "sentence": answer_shown.headline(found),
+        "details": answer_shown.details(found),
+        "basis": answer_shown.basis(found),
+    }
 
 
 def _left_out(answer: Comparison) -> list[str]:

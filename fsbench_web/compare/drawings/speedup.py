@@ -1,4 +1,4 @@
-"""Speed-up over a baseline as a drawing: geometric means, and the tests as dots. Pure.
+"""Speed relative to the baseline as a drawing, with 95% intervals. Pure.
 
 Its words are large for its width, so that it is read on a telephone too.
 """
@@ -7,8 +7,8 @@ from math import log
 
 from fsbench_web.compare.drawings.bars import shortened, shortened_inside
 from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text
-from fsbench_web.compare.tables.answer import Answer
 from fsbench_web.core import numbers
+from fsbench_web.core.stats.answers import Answer
 
 WIDTH, ROW, TOP, LEFT = 340.0, 24.0, 48.0, 104.0
 WORDS = 11.0
@@ -22,21 +22,22 @@ _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
 
 
 def speedup(answer: Answer) -> Drawing:
-    """The first MOST contenders on a logarithmic scale; 1 is the baseline."""
+    """The first MOST entries on a logarithmic scale; 1 is the baseline."""
     standings = answer.standings[:MOST]
-    low = min(0.8, *(standing.lowest for standing in standings))
-    high = max(1.25, *(standing.highest for standing in standings))
-    longest = max(len(numbers.ratio(standing.mean)) + 1 for standing in standings)
+    ends = [end for one in standings for end in (one.ratio_low, one.ratio_high, one.ratio) if end]
+    low, high = max(min(0.8, *ends), 0.001), min(max(1.25, *ends), 1000.0)
+    longest = max(len(numbers.ratio(standing.ratio)) + 1 for standing in standings)
     start, room = LEFT + _BESIDE, WIDTH - LEFT - 2 * _BESIDE - _BOLD_LETTER * longest
 
     def place(ratio: float) -> float:
-        return start + room * (log(ratio) - log(low)) / (log(high) - log(low))
+        inside = min(max(ratio, low), high)
+        return start + room * (log(inside) - log(low)) / (log(high) - log(low))
 
     bottom = TOP + ROW * len(standings)
-    title = f"Speed over that of {answer.baseline}, logarithmic: geometric mean, and each test"
+    title = f"Speed relative to {answer.baseline}, with 95% intervals"
     shapes: list[Shape] = [
-        Text(0, 13, f"Speed over that of {shortened(answer.baseline, 28)},", WORDS, bold=True),
-        Text(0, 28, "logarithmic: geometric mean, and each test", WORDS, bold=True),
+        Text(0, 13, f"Speed relative to {shortened(answer.baseline, 28)},", WORDS, bold=True),
+        Text(0, 28, "with 95% intervals, logarithmic", WORDS, bold=True),
     ]
     ticks = _FINE if high / low < 3 else _TICKS
     places = [(place(tick), f"{tick:,g}×") for tick in ticks if low <= tick <= high]
@@ -46,26 +47,22 @@ def speedup(answer: Answer) -> Drawing:
         shapes.append(Text(x, TOP - 7, sentence, WORDS - 1, "muted", "middle"))
     for number, standing in enumerate(standings):
         middle = TOP + ROW * (number + 0.5)
-        is_winner = number == 0 and answer.has_winner
-        name = shortened_inside(standing.contender, 13 if is_winner else 14)  # it is bold
-        shapes.append(Text(LEFT - 6, middle + 4, name, WORDS, "fg", "end", is_winner))
-        for _, ratio in standing.ratios:
-            shapes.append(Rect(place(ratio) - 2, middle - 2, 4, 4, "muted"))
-        shapes.append(Rect(place(standing.mean) - 2.5, middle - 9, 5, 18, "series-1"))
-        shapes.append(
-            Text(
-                WIDTH,
-                middle + 4,
-                f"{numbers.ratio(standing.mean)}×",
-                WORDS,
-                "fg",
-                "end",
-                is_winner,
-            )
-        )
+        is_leader = standing.entry == answer.leader
+        name = shortened_inside(standing.entry, 13 if is_leader else 14)  # it is bold
+        shapes.append(Text(LEFT - 6, middle + 4, name, WORDS, "fg", "end", is_leader))
+        if standing.ratio_low is not None and standing.ratio_high is not None:
+            left, right = place(standing.ratio_low), place(standing.ratio_high)
+            shapes.append(Rect(left, middle - 1.5, max(right - left, 1), 3, "series-1"))
+        shapes.append(Rect(place(standing.ratio) - 2.5, middle - 9, 5, 18, "series-1"))
+        ratio = f"{numbers.ratio(standing.ratio)}×"
+        shapes.append(Text(WIDTH, middle + 4, ratio, WORDS, "fg", "end", is_leader))
     words = "; ".join(
-        f"{standing.contender} {numbers.ratio(standing.mean)} times, "
-        f"{numbers.ratio(standing.lowest)} to {numbers.ratio(standing.highest)} by test"
+        f"{standing.entry} {numbers.ratio(standing.ratio)} times"
+        + (
+            ""
+            if standing.ratio_low is None or standing.ratio_high is None
+            else f", {numbers.ratio(standing.ratio_low)} to {numbers.ratio(standing.ratio_high)}"
+        )
         for standing in standings
     )
     return Drawing(WIDTH, bottom + 6, f"{title}: {words}.", tuple(shapes))

@@ -20,10 +20,10 @@ from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, joined
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import emulation
-from fsbench_web.compare.tables.answer import default_tables
 from fsbench_web.compare.tables.bounds import bounded_answer
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
 from fsbench_web.compare.tables.differences import Difference, Differences, Group, differences
+from fsbench_web.compare.tables.headlines import default_tables
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.platform import limits

@@ -19,8 +19,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.compare.answer import answer_of
+from fsbench_web.compare.answer_shown import answer_context
 from fsbench_web.compare.answers import charts_answer, in_folds, refused_form
-from fsbench_web.compare.drawings.speedup import speedup
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.permalinks import embed, picture, records, sharing
 from fsbench_web.compare.permalinks.sharing import SharingForm
@@ -30,8 +31,6 @@ from fsbench_web.compare.selection.slide import place_of
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, joined, without_view
 from fsbench_web.compare.selection.wording import describe
-from fsbench_web.compare.tables.answer import answer as overall_answer
-from fsbench_web.core.scoring import testnames
 from fsbench_web.renderings import answers
 from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
 
@@ -216,15 +215,11 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
 
 
 def _answer_of(link: Permalink, pinned: records.PinnedComparison) -> dict[str, Any]:
-    """Who comes first in the pinned numbers, as the page says that was shared (answer.html)."""
-    overall = overall_answer(pinned.tables, QueryDict(link.query).get("baseline", ""))
-    if overall is None or not pinned.is_intact:
+    """The answer to the pinned numbers, as the page says that was shared (answer.html)."""
+    if not pinned.is_intact:
         return {}
-    return {
-        "answer": overall,
-        "speedup": speedup(overall),
-        "behind": [testnames.in_sentence(test) for test in overall.slower_tests],
-    }
+    baseline = QueryDict(link.query).get("baseline", "")
+    return answer_context(answer_of(pinned.tables, baseline))
 
 
 @require_safe

@@ -20,7 +20,7 @@ from fsbench_web.compare.report.methodology import methodology
 from fsbench_web.compare.report.recorded_series import Method
 from fsbench_web.compare.report.summary import summary
 from fsbench_web.compare.tables import findings
-from fsbench_web.compare.tables.answer import headline_tables
+from fsbench_web.compare.tables.headlines import headline_tables
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.conversion import BINARY
 from fsbench_web.studies.models import Study

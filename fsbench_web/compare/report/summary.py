@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from fsbench_web.compare import answer_shown
+from fsbench_web.compare.answer import answer_of
 from fsbench_web.compare.drawings.speedup import speedup
 from fsbench_web.compare.report.blocks import (
     Block,
@@ -16,7 +18,6 @@ from fsbench_web.compare.report.blocks import (
 )
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.tables import findings
-from fsbench_web.compare.tables.answer import answer
 from fsbench_web.compare.tables.findings import Part
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.verdicts.significance import nearest_first
@@ -70,32 +71,14 @@ def summary(
 
 
 def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
-    """Who comes first over all tests, how sure that is, and the drawing of it."""
-    overall = answer(tables)
-    if overall is None:
+    """The answer, how sure it is, and its drawing."""
+    found = answer_of(tables)
+    if not found.workloads:
         return
-    tests = _number(len(overall.tests), "test")
-    otherwise = (
-        ("equivalent to another", overall.equivalent),
-        ("ahead without being sure", overall.open),
-        ("level with another", overall.shared),
-        ("not the best", len(overall.slower_tests)),
-    )
-    rest = "".join(f"; it is {words} in {count}" for words, count in otherwise if count)
-    yield Prose(
-        (
-            Part(overall.subject, is_name=overall.has_winner),
-            Part(
-                f"{overall.predicate} ({overall.rests_on}). "
-                f"{overall.first.contender} is the best by more than chance in "
-                f"{overall.sure} of {tests}{rest}."
-                f"{f' {overall.of_few_blocks}' if overall.of_few_blocks else ''}"
-                f"{f' {overall.of_a_cache}' if overall.of_a_cache else ''}"
-                f"{f' {overall.dominant_workload.sentence}' if overall.dominant_workload else ''}"
-            ),
-        )
-    )
-    yield Charts((speedup(overall),))
+    yield Prose((Part(answer_shown.headline(found), is_name=True),))
+    for text in (*answer_shown.details(found), *map(answer_shown.CAVEATS.get, found.caveats)):
+        yield paragraph(text or "")
+    yield Charts(tuple(speedup(work.answer) for work in found.workloads))
 
 
 def _number(count: int, noun: str) -> str:

@@ -1,6 +1,6 @@
 """The sentence of a slide until somebody writes another: what its table says. Pure."""
 
-from fsbench_web.compare.tables.answer import NO_CLEAR_WINNER
+from fsbench_web.compare.answer_shown import NO_CLEAR_WINNER
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.tables.verdicts.significance import is_ranked, nearest_first

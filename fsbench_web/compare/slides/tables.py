@@ -16,9 +16,9 @@ from fsbench_web.compare.selection.set_aside import FiltersSetAside, set_aside, 
 from fsbench_web.compare.selection.slide import rest_of, without_parameters
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.values import shortened
-from fsbench_web.compare.tables.answer import headline_of
 from fsbench_web.compare.tables.delta_tables import comparison, refuse_unknown_parts
 from fsbench_web.compare.tables.field import field_of
+from fsbench_web.compare.tables.headlines import headline_of
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 

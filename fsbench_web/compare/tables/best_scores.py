@@ -7,7 +7,6 @@ from django.db.models import Q, QuerySet
 
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import emulation, published_values
-from fsbench_web.compare.tables.answer import headlines
 from fsbench_web.compare.tables.contenders import (
     BestPerValue,
     Contender,
@@ -19,6 +18,7 @@ from fsbench_web.compare.tables.contenders import (
     tool_of,
 )
 from fsbench_web.compare.tables.field import Facts, Field, direction, field_of
+from fsbench_web.compare.tables.headlines import headlines
 from fsbench_web.compare.tables.work.ranking import rank
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer

@@ -15,7 +15,6 @@ from fsbench_web.compare.selection.spec import (
 )
 from fsbench_web.compare.selection.values import unknown
 from fsbench_web.compare.tables import emulation, published_values
-from fsbench_web.compare.tables.answer import default_tables
 from fsbench_web.compare.tables.best_scores import TableContenders, choose
 from fsbench_web.compare.tables.contenders import (
     UNIT_UNEXPLAINED,
@@ -25,6 +24,7 @@ from fsbench_web.compare.tables.contenders import (
     tool_of,
 )
 from fsbench_web.compare.tables.field import Facts, direction, has_scores
+from fsbench_web.compare.tables.headlines import default_tables
 from fsbench_web.compare.tables.matched_cells import over_common_cells
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from fsbench_web.compare.selection.folds import folded_tests
 from fsbench_web.compare.tables import emulation
-from fsbench_web.compare.tables.answer import headline_of
+from fsbench_web.compare.tables.headlines import headline_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.reasons import (
     methods_of,

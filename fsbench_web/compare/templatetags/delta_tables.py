@@ -28,7 +28,7 @@ from fsbench_web.compare.selection.table_view import (
     joined,
     without_view,
 )
-from fsbench_web.compare.tables.answer import headline_tables
+from fsbench_web.compare.tables.headlines import headline_tables
 from fsbench_web.compare.tables.lines_of_tests import TestLine
 from fsbench_web.compare.tables.row_filter import hidden_places, worth_percent
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable

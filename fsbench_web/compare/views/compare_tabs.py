@@ -12,7 +12,7 @@ from fsbench_web.compare.pictures.sections import Section, sections
 from fsbench_web.compare.selection.folds import FoldedEntry
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.selection.table_view import TableView, joined
-from fsbench_web.compare.tables.answer import default_tables
+from fsbench_web.compare.tables.headlines import default_tables
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views import rows_of_tests, study_tables, study_tabs
 from fsbench_web.compare.views.study_map import study_map
@@ -169,9 +169,7 @@ def page_context(
     return {
         **first,
         **tests_context,
-        "map": study_map(tables, first["answer"], spec.to_query())
-        if first["answer"] and tab == SUMMARY
-        else None,
+        "map": study_map(tables, first["answer"], spec.to_query()) if tab == SUMMARY else None,
         "tab": tab,
         "tabs": [
             study_tabs.Tab(

@@ -8,10 +8,11 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from fsbench_web.compare.answer import ComparisonAnswer
 from fsbench_web.compare.drawings.shapes import Drawing
 from fsbench_web.compare.drawings.speedup_map import speedup_map
 from fsbench_web.compare.pictures.parts import is_lower
-from fsbench_web.compare.tables.answer import Answer, headline_tables
+from fsbench_web.compare.tables.headlines import headline_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.models import Series
@@ -29,19 +30,22 @@ class StudyMap:
     address: str
 
 
-def study_map(tables: Sequence[DeltaTable], answer: Answer, compared: str) -> StudyMap | None:
+def study_map(
+    tables: Sequence[DeltaTable], found: ComparisonAnswer, compared: str
+) -> StudyMap | None:
     """Of the test with most data points; None where no matrix of both was measured.
 
     ``compared`` is the query of the comparison that the tables are of.
     """
-    rival = (
-        answer.others[0].contender if answer.first.contender == answer.baseline else answer.baseline
-    )
+    if not found.workloads:
+        return None
+    answer = found.workloads[0].answer
+    rival = answer.runner_up if answer.first == answer.baseline else answer.baseline
     pairs = [
         (table, *pair)
         for table in headline_tables(tables)
         if table.test in answer.tests
-        for pair in [_pair(table, answer.first.contender, rival)]
+        for pair in [_pair(table, answer.first, rival)]
         if pair is not None
     ]
     if not pairs:

@@ -92,14 +92,13 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         request.GET.get("baseline", ""),
         lambda name: study_tabs.address(request.GET, baseline=name),
     )
-    is_mapped = first["answer"] is not None and tab == study_tabs.SUMMARY
     context = {
         "map": study_map(
             answered,
             first["answer"],
             work["work_query"] or urlencode({"study": slug, "by": page_tables.by}),
         )
-        if is_mapped and not study.is_published
+        if tab == study_tabs.SUMMARY and not study.is_published
         else None,
         "tabs": tabs,
         "tab": tab,
@@ -114,7 +113,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         if study_tabs.has_switch(page_tables.tables)
         else "",
         "tests_at": study_tabs.address(request.GET, tab=study_tabs.TESTS),
-        "baseline": first["answer"].baseline if first["answer"] else "",
+        "baseline": first["answer"].baseline,
         "study": study,
         "systems": study.systems.order_by("id") if study.is_published else (),
         "by": page_tables.by,

@@ -8,15 +8,11 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.urls import reverse
 
-from fsbench_web.compare.drawings.speedup import speedup
+from fsbench_web.compare.answer import answer_of
+from fsbench_web.compare.answer_shown import answer_context
 from fsbench_web.compare.selection.folds import Entry, FoldedEntry
 from fsbench_web.compare.selection.spec import RANGES, WORK_PARAMETERS
-from fsbench_web.compare.tables.answer import (
-    answer,
-    caveats_of,
-    headline_tables,
-    why_unanswered,
-)
+from fsbench_web.compare.tables.headlines import caveats_of, headline_tables
 from fsbench_web.compare.tables.lines_of_tests import TestLine, line_against
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
@@ -129,24 +125,15 @@ def first_of_page(
 
     ``address_of_base`` is where the same page has another baseline.
     """
-    page_answer = answer(tables, baseline)
-    return {
-        "answer": page_answer,
-        "unanswered": "" if page_answer else why_unanswered(tables),
-        "speedup": speedup(page_answer) if page_answer else None,
-        "behind": [testnames.in_sentence(test) for test in page_answer.slower_tests]
-        if page_answer
-        else [],
+    answer = answer_of(tables, baseline)
+    return answer_context(answer) | {
         "trust": caveats_of(tables) if tables else None,
         "bases": [
-            (
-                standing.contender,
-                address_of_base(standing.contender),
-                standing.contender == page_answer.baseline,
-            )
-            for standing in sorted(page_answer.standings, key=lambda standing: standing.contender)
+            (entry, address_of_base(entry), entry == one.baseline)
+            for one in [work.answer for work in answer.workloads][:1]
+            for entry in sorted(one.entries)
         ]
-        if page_answer and len(page_answer.standings) <= 12
+        if answer.workloads and len(answer.workloads[0].answer.entries) <= 12
         else [],
     }
 

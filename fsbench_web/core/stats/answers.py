@@ -22,6 +22,7 @@ from fsbench_web.core.scoring.blocks.paired import (
     of_logarithms,
     ratio_of,
 )
+from fsbench_web.core.scoring.confidence import LEVEL, Interval
 from fsbench_web.core.scoring.significance import FALSE_ALARM
 
 MIXED = "mixed"
@@ -37,13 +38,24 @@ class Repeats(NamedTuple):
 
     A block is "" where the run belongs to none; blocks are comparable within one ``study``.
     ``rounding``: the deviation that the tool's rounding makes, as a share of the score
-    (``paired.rounding_of``).
+    (``paired.rounding_of``). ``interval``: of the repeats, where they themselves were not kept.
     """
 
     score: float
     repeats: tuple[tuple[str, float | None], ...] = ()
     study: str = ""
     rounding: float = 0.0
+    interval: Interval | None = None
+
+    @property
+    def values(self) -> list[float]:
+        return [value for _, value in self.repeats if value is not None]
+
+    @property
+    def repeat_count(self) -> int:
+        """How many repeats there are, 1 where nothing is known of any."""
+        kept = len(self.values)
+        return self.interval.count if kept < 2 and self.interval else max(kept, 1)
 
     @property
     def by_block(self) -> dict[str, float]:
@@ -173,15 +185,11 @@ def answer(
         verdict = verdicts[entries[1]]
     wins = _wins(shared, first)
     base = baseline if baseline in entries else entries[1]
-    counts = [
-        sum(value is not None for _, value in result.entries[name].repeats) or 1
-        for result in shared
-        for name in names
-    ]
+    counts = [result.entries[name].repeat_count for result in shared for name in names]
     status = _status(first, wins, verdicts, verdict, margin_percent)
     more = None
     if status == INCONCLUSIVE and verdict is not None:
-        more = _more_blocks(verdict, len(shared[0].entries[first].repeats))
+        more = _more_blocks(verdict, shared[0].entries[first].repeat_count)
     return Answer(
         status=status,
         entries=tuple(entries),
@@ -303,14 +311,10 @@ def _mean_log(
 ) -> float:
     """The mean over tests of the logarithm of speed: of scores, or of the means of repeats."""
     values = [
-        fsum(found) / len(found) if is_of_repeats and (found := _values(repeats)) else repeats.score
+        fsum(found) / len(found) if is_of_repeats and (found := repeats.values) else repeats.score
         for repeats in column
     ]
     return fsum(s * log(value) for s, value in zip(signs, values, strict=True)) / len(values)
-
-
-def _values(repeats: Repeats) -> list[float]:
-    return [value for _, value in repeats.repeats if value is not None]
 
 
 def _rounding(column: Sequence[Repeats]) -> float:
@@ -325,8 +329,10 @@ def _squared_error(column: Sequence[Repeats], signs: Sequence[float]) -> tuple[f
     different repeats, the errors of all tests are added up, as if they depended on each other
     wholly: never too small.
     """
-    values = [_values(repeats) for repeats in column]
-    if any(len(found) < 2 or fsum(found) <= 0 for found in values):
+    values = [repeats.values for repeats in column]
+    if any(len(found) < 2 for found in values):
+        return _squared_error_of_intervals([repeats.interval for repeats in column])
+    if any(fsum(found) <= 0 for found in values):
         return None
     relative = [
         [sign * value * len(found) / fsum(found) for value in found]
@@ -340,6 +346,18 @@ def _squared_error(column: Sequence[Repeats], signs: Sequence[float]) -> tuple[f
     count = min(map(len, relative))
     error = max(error, _rounding(column) / sqrt(count))
     return error * error, count
+
+
+def _squared_error_of_intervals(intervals: Sequence[Interval | None]) -> tuple[float, int] | None:
+    """The same of 95% intervals whose repeats were not kept, as if tests depended wholly."""
+    known = [one for one in intervals if one is not None and one.mean > 0 and one.count > 1]
+    if len(known) < len(intervals):
+        return None
+    errors = [
+        one.half_width / float(stdtrit(one.count - 1, 0.5 + LEVEL / 2)) / one.mean for one in known
+    ]
+    error = fsum(errors) / len(errors)
+    return error * error, min(one.count for one in known)
 
 
 def _variance(values: Sequence[float]) -> float:

@@ -4,17 +4,19 @@ import pytest
 
 from fsbench_web.compare.drawings.shapes import Rect, Text
 from fsbench_web.compare.drawings.speedup import speedup
-from fsbench_web.compare.tables.answer import Answer, ContenderStanding
+from fsbench_web.core.stats.answers import INCONCLUSIVE, Answer, Standing
 
 
-def answer(*means: float, spread: float = 3.0) -> Answer:
+def answer(*ratios: float, spread: float = 3.0) -> Answer:
     standings = tuple(
-        ContenderStanding(
-            f"contender_{place}", mean, (("read", mean / spread), ("write", mean * spread))
-        )
-        for place, mean in enumerate(means)
+        Standing(f"contender_{place}", ratio, ratio / spread, ratio * spread)
+        for place, ratio in enumerate(ratios)
     )
-    return Answer("contender_0", standings, ("read", "write"), (), 0, 0, 0, (), None, 10, None)
+    names = tuple(standing.entry for standing in standings)
+    return Answer(
+        *(INCONCLUSIVE, names, names[0], standings, ("read", "write"), None, {}, {}, 1.0, None),
+        repeats=(3, 3),
+    )
 
 
 @pytest.mark.parametrize("means", [(1.01, 1.0), (15.84, 1.0), (12345.0, 1.0), (0.002, 0.001)])

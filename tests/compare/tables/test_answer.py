@@ -1,16 +1,22 @@
-"""Who comes first over all tests, by how much, and how sure."""
+"""The answer of delta tables: what counts, its status, its words, its caveats."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
 import pytest
 
-from fsbench_web.compare.tables.answer import (
-    answer,
-    caveats_of,
-    headline_tables,
-    why_unanswered,
+from fsbench_web.compare.answer import (
+    CEILING_UNRELIABLE,
+    NO_COMMON_TEST,
+    ONE_BLOCK,
+    ONE_ENTRY,
+    PAGE_CACHE,
+    ComparisonAnswer,
+    answer_from,
 )
+from fsbench_web.compare.answer_shown import basis, details, headline
+from fsbench_web.compare.tables.headlines import caveats_of, headline_tables
 from fsbench_web.compare.tables.lines_of_tests import line_against
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
@@ -27,117 +33,118 @@ def table(test: str, unit: str = "KB/s", category: str = "mean", **scores: float
     return DeltaTable(test, category, unit, lower, tuple(rows))
 
 
-def test_it_is_the_geometric_mean_of_ratios_of_speed_whatever_the_baseline() -> None:
-    tables = [table("read", a=200.0, b=100.0), table("copy", "s", a=8.0, b=1.0)]
-    ranking = answer(tables)
-    assert ranking is not None
-    assert (ranking.baseline, ranking.first.contender) == ("a", "b")
-    # 1/2 as fast and 8 times as fast: twice, and not the 4.25 of the arithmetic mean.
-    assert ranking.first.mean == pytest.approx(2.0)
-    assert (ranking.first.lowest, ranking.first.highest) == pytest.approx((0.5, 8.0))
-    turned = answer(tables, "b")
-    assert turned is not None
-    assert [standing.mean for standing in turned.standings] == pytest.approx([1.0, 0.5])
-    assert ranking.slower_tests == ("read",)
-
-
-def test_only_what_every_contender_has_and_what_is_work_counts() -> None:
-    ranking = answer(
-        [
-            table("read", a=2.0, b=1.0),
-            table("write", a=1.0),
-            table("mkfs", "s", a=9.0, b=1.0),
-            table("zero", a=0.0, b=1.0),
-        ]
-    )
-    assert ranking is not None
-    assert ranking.tests == ("read",)
-    assert ranking.uncounted_tests == ("write", "mkfs", "zero")
-    assert answer([table("write", a=1.0)]) is None
-    assert answer([table("write", a=1.0), table("read", b=1.0)]) is None
-    assert answer([]) is None
-
-
-def test_a_ratio_to_the_smallest_of_all_numbers_is_one_too() -> None:
-    ranking = answer([table("write", a=5e-324, b=1.0)])
-    assert ranking is not None
-    assert ranking.first.contender == "b"
-    assert 1e300 < ranking.first.mean < inf
-    for line in (
-        line_against(table("write", a=5e-324, b=1.0), "a"),
-        line_against(table("copy", "s", a=1e30, b=5e-324), "a"),
-    ):
-        assert line.ratio is not None
-        assert 1e300 < line.ratio < inf
-
-
-def test_the_slowest_operation_of_all_is_no_speed_of_the_work() -> None:
-    slowest = table("job_read_clat_max@iodepth=8", "s", a=9.0, b=0.001)
-    ranking = answer([table("read", a=2.0, b=1.0), slowest])
-    assert ranking is not None
-    assert (ranking.tests, ranking.uncounted_tests) == (("read",), (slowest.test,))
-    assert ranking.first.mean == pytest.approx(2.0)
-
-
-def test_scores_that_are_more_than_the_lun_does_are_counted() -> None:
-    ranking = answer([table("read", a=2.0, b=1.0)])
-    assert ranking is not None
-    assert (ranking.scores, ranking.not_of_the_disk) == (2, 0)
-    cached = table("read", a=200.0, b=1.0)
+def measured(
+    test: str = "write", unit: str = "KB/s", workload: str = "IOzone", **repeats: Sequence[float]
+) -> DeltaTable:
+    """A judged table of repeats in blocks of one study."""
+    scores = {name: sum(values) / len(values) for name, values in repeats.items()}
+    plain = table(test, unit, **scores)
     rows = tuple(
-        row._replace(share=Share(row.score, 100.0, "random read of 4 KiB", 3, 5.0))
-        for row in cached.rows
+        row._replace(
+            repeat_scores=tuple((f"b{at}", value) for at, value in enumerate(repeats[name])),
+            runs=len(repeats[name]),
+            workload=workload,
+        )
+        for row in plain.rows
+        for name in [row.contender]
     )
-    ranking = answer([replace(cached, rows=rows), table("write", a=1.0, b=2.0)])
-    assert ranking is not None
-    assert (ranking.scores, ranking.not_of_the_disk) == (4, 1)
+    (judged,) = with_verdicts([replace(plain, rows=rows)])
+    return judged
 
 
-def test_a_baseline_that_is_not_there_is_the_slowest() -> None:
-    ranking = answer([table("read", a=2.0, b=1.0, c=4.0)], "moon")
-    assert ranking is not None
-    assert ranking.baseline == "b"
-    assert ranking.lead == pytest.approx(2.0)
+STEADY = [100.0, 101.0, 99.0, 100.5, 99.5]
+FASTER = [value * 1.5 for value in (101.0, 100.0, 99.5, 100.2, 99.8)]
 
 
-@pytest.mark.parametrize(("second", "is_level"), [(1.0, True), (0.996, True), (0.99, False)])
-def test_a_lead_that_is_said_as_one_is_no_lead(second: float, is_level: bool) -> None:
-    ranking = answer([table("read", a=1.0, b=second)])
-    assert ranking is not None
-    assert ranking.is_level is is_level
+def of(*tables: DeltaTable, baseline: str = "", cached: Sequence[int] = ()) -> ComparisonAnswer:
+    return answer_from(tables, baseline, cached)
 
 
-def test_all_that_are_level_with_the_first_are_named() -> None:
-    ranking = answer([table("read", a=1.0, b=1.0, c=0.999, d=0.5)])
-    assert ranking is not None
-    assert ranking.level_with == "b and c"
+def test_a_leader_is_named_with_the_interval_of_its_lead() -> None:
+    found = of(measured(ext4=STEADY, xfs=FASTER))
+    assert (found.status, found.leader) == ("faster", "xfs")
+    assert headline(found) == "xfs is 50% faster than ext4 (95%: 49% to 52%)."
+    assert details(found) == ["Significant in 1 of 1 test."]
+    assert basis(found) == "5 rounds, paired"
+    assert found.as_dict()["ratio"] == pytest.approx(1.5, rel=0.01)
 
 
-def test_who_shares_the_best_score_is_not_ahead() -> None:
-    ranking = answer([table("read", a=2.0, b=2.0), table("write", a=2.0, b=1.0)])
-    assert ranking is not None
-    assert (ranking.first.contender, ranking.open, ranking.shared) == ("a", 1, 1)
+def test_without_evidence_nobody_is_named() -> None:
+    found = of(measured(ext4=[90.0, 110.0, 100.0], xfs=[120.0, 95.0, 101.0]))
+    assert (found.status, found.leader, found.as_dict()["leader"]) == ("inconclusive", None, None)
+    assert headline(found).startswith("No clear winner: xfs 1.05× ext4 (95%: 0.")
 
 
-def test_why_nothing_is_ranked_is_what_holds() -> None:
-    assert why_unanswered([table("write", a=1.0)]) == "there is one contender alone"
-    without = "no test of the work's speed has a score above 0 of every contender"
-    # Two of the three share a test: that no two do would not be true.
-    assert why_unanswered([table("write", a=1.0, b=2.0), table("read", b=1.0, c=2.0)]) == without
-    assert why_unanswered([table("mkfs", "s", a=1.0, b=2.0)]) == without
-    zeros = [table("write", a=0.0, b=1.0), table("copy", "s", a=0.0, b=2.0)]
-    assert answer(zeros) is None
-    assert why_unanswered(zeros).startswith("what all contenders have has a score of 0, of which")
+def test_one_run_each_is_not_enough_to_tell() -> None:
+    found = of(table("write", a=2.0, b=1.0))
+    assert (found.status, found.leader) == ("inconclusive", None)
+    assert headline(found) == "No clear winner: a 2.00× b. One run each: not enough to tell."
+    assert found.caveats == (ONE_BLOCK,)
+    assert found.as_dict()["ratio_low"] is None
 
 
-def test_a_baseline_that_is_first_is_said_against_the_second() -> None:
-    ranking = answer([table("read", a=4.0, b=2.0, c=1.0), table("copy", "s", a=1.0, b=1.0)], "a")
-    assert ranking is not None
-    assert (ranking.first.contender, ranking.against, ranking.has_third) == ("a", "b", False)
-    assert ranking.compared.mean == pytest.approx(ranking.lead)
-    usual = answer([table("read", a=4.0, b=2.0, c=1.0)])
-    assert usual is not None
-    assert (usual.against, usual.compared, usual.has_third) == ("c", usual.first, True)
+def test_it_depends_on_the_test_where_both_directions_are_significant() -> None:
+    found = of(
+        measured("a", ext4=STEADY, xfs=FASTER),
+        measured("b", ext4=STEADY, xfs=FASTER),
+        measured("c", ext4=FASTER, xfs=STEADY),
+    )
+    assert (found.status, found.leader) == ("mixed", None)
+    assert headline(found) == "It depends on the test: xfs is faster in 2 tests, ext4 in 1."
+
+
+def test_equal_entries_are_equivalent() -> None:
+    close = [value * 1.001 for value in STEADY]
+    found = of(measured(ext4=STEADY, xfs=close, btrfs=[50.0, 51, 49, 50, 50]))
+    assert (found.status, found.leader) == ("equivalent", None)
+    assert "less than 2%" in headline(found)
+    assert "btrfs is 50% slower than ext4." in details(found)
+
+
+def test_workloads_have_an_answer_each_and_are_not_averaged() -> None:
+    found = of(
+        measured("read", workload="IOzone", ext4=STEADY, xfs=FASTER),
+        measured("ops", workload="PostMark", ext4=FASTER, xfs=STEADY),
+    )
+    assert [work.workload for work in found.workloads] == ["IOzone", "PostMark"]
+    assert (found.status, found.leader, found.as_dict()["ratio"]) == ("mixed", None, None)
+    assert "xfs is faster for IOzone, ext4 is faster for PostMark" in headline(found)
+    agreed = of(
+        measured("read", workload="IOzone", ext4=STEADY, xfs=FASTER),
+        measured("ops", workload="PostMark", ext4=STEADY, xfs=FASTER),
+    )
+    assert (agreed.status, agreed.leader) == ("faster", "xfs")
+    assert headline(agreed) == "xfs is faster than ext4 in all 2 workloads, by 50%."
+
+
+def test_one_measurement_counts_once() -> None:
+    names = ("iops", "bw", "lat_mean", "clat_mean", "clat_max", "clat_p99", "clat_p99.99")
+    found = of(*(measured(f"randread_{name}", ext4=STEADY, xfs=FASTER) for name in names))
+    assert found.tests == ("randread_iops",)
+    assert set(found.secondary) == {f"randread_{name}" for name in names[1:]}
+
+
+def test_only_what_every_entry_has_and_what_is_work_counts() -> None:
+    found = of(
+        table("read", a=2.0, b=1.0),
+        table("write", a=1.0),
+        table("mkfs", "s", a=9.0, b=1.0),
+        table("zero", a=0.0, b=1.0),
+    )
+    assert found.tests == ("read",)
+    assert found.secondary == ("write", "mkfs", "zero")
+
+
+def test_what_cannot_be_compared_says_why() -> None:
+    for tables, missing in (
+        ([], ""),
+        ([table("write", a=1.0)], ONE_ENTRY),
+        ([table("write", a=1.0), table("read", b=1.0)], NO_COMMON_TEST),
+        ([table("mkfs", "s", a=1.0, b=2.0)], NO_COMMON_TEST),
+    ):
+        found = of(*tables)
+        assert (found.status, found.missing, found.leader) == ("none", missing, None)
+        assert headline(found).startswith("Nothing to compare.")
 
 
 def test_a_matrix_counts_by_the_mean_of_its_data_points_and_not_by_a_sum() -> None:
@@ -146,11 +153,47 @@ def test_a_matrix_counts_by_the_mean_of_its_data_points_and_not_by_a_sum() -> No
         table("write", category="overall", a=9.0, b=1.0),
         table("write", category="total_average", a=3.0, b=1.0),
     ]
-    (headline,) = headline_tables(tables)
-    assert headline.category == "total_average"
-    ranking = answer(tables)
-    assert ranking is not None
-    assert ranking.first.mean == pytest.approx(3.0)
+    (shown,) = headline_tables(tables)
+    assert shown.category == "total_average"
+    assert of(*tables).as_dict()["ratio"] == pytest.approx(3.0)
+
+
+def test_standings_are_relative_to_the_baseline_else_to_the_runner_up() -> None:
+    tables = [table("read", a=4.0, b=2.0, c=1.0)]
+    assert [one.ratio for one in of(*tables).standings] == pytest.approx([2.0, 1.0, 0.5])
+    found = of(*tables, baseline="c")
+    assert [one.ratio for one in found.standings] == pytest.approx([4.0, 2.0, 1.0])
+    assert of(*tables, baseline="moon").workloads[0].answer.baseline == "b"
+
+
+def test_caveats_have_codes() -> None:
+    plain = measured(ext4=STEADY, xfs=FASTER)
+    rows = tuple(row._replace(series_id=at) for at, row in enumerate(plain.rows))
+    assert of(replace(plain, rows=rows), cached=[1]).caveats == (PAGE_CACHE,)
+    assert of(replace(plain, rows=rows), cached=[7]).caveats == ()
+    above = tuple(
+        row._replace(share=Share(206.2, 100.0, "random read of 4 KiB", 3, 5.0)) for row in rows
+    )
+    assert of(replace(plain, rows=above)).caveats == (CEILING_UNRELIABLE,)
+
+
+def test_emulated_and_real_entries_have_no_interval() -> None:
+    plain = measured(ext4=STEADY, xfs=FASTER)
+    rows = (plain.rows[0]._replace(flags=("emulated",)), *plain.rows[1:])
+    (judged,) = with_verdicts([replace(plain, rows=rows)])
+    found = of(judged)
+    assert (found.leader, found.as_dict()["ratio_low"]) == (None, None)
+
+
+def test_a_ratio_to_the_smallest_of_all_numbers_is_one_too() -> None:
+    ratio = of(table("write", a=5e-324, b=1.0)).as_dict()["ratio"]
+    assert 1e300 < ratio < inf
+    for line in (
+        line_against(table("write", a=5e-324, b=1.0), "a"),
+        line_against(table("copy", "s", a=1e30, b=5e-324), "a"),
+    ):
+        assert line.ratio is not None
+        assert 1e300 < line.ratio < inf
 
 
 def test_a_line_says_the_best_against_the_baseline() -> None:
@@ -245,29 +288,3 @@ def test_of_three_that_share_a_score_two_have_it(rule: Rule, words: str) -> None
 def test_what_is_not_known_of_noise_is_not_said() -> None:
     caveats = caveats_of([table("read", a=2.0, b=1.0)])
     assert (caveats.noise, caveats.noisiest, caveats.rows) == (None, None, 2)
-
-
-def of(workload: str, table: DeltaTable) -> DeltaTable:
-    return replace(table, rows=tuple(row._replace(workload=workload) for row in table.rows))
-
-
-def test_it_says_where_one_workload_outweighs_all_others() -> None:
-    """42 tests of two workloads, 36 of one of them: their mean is that of the one."""
-    names = [f"randread_clat_p{place}" for place in range(30)] + [f"rate{n}" for n in range(6)]
-    tables = [of("fio by queue depth", table(name, a=2.0, b=1.0)) for name in names]
-    tables += [of("IOzone", table(f"other{place}", a=2.0, b=1.0)) for place in range(6)]
-    counted = len(answer(tables).tests)
-    workload = answer(tables).dominant_workload
-    assert workload is not None
-    assert workload.total == counted
-    assert workload.sentence.startswith(f"{workload.tests} of the {counted} tests in the mean")
-    assert workload.sentence.endswith(
-        "fio by queue depth: it weighs more than all others together."
-    )
-    assert (
-        answer(tables[:36]).dominant_workload is None
-    )  # of one workload alone nothing is outweighed
-    assert answer(tables[30:]).dominant_workload is None  # half and half
-    assert (
-        answer([table("read", a=2.0, b=1.0), table("copy", a=2.0, b=1.0)]).dominant_workload is None
-    )

@@ -7,8 +7,8 @@ import pytest
 
 from fsbench_web.catalog.workers.machines import EMULATED, Machine
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables.answer import headline_tables
 from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, tables_and_notice
+from fsbench_web.compare.tables.headlines import headline_tables
 from fsbench_web.studies.models import Score, Series
 from tests.compare.conftest import make_run, make_score, printed
 

@@ -5,6 +5,7 @@ from math import exp
 import pytest
 
 from benchmarks.simulations import answers as simulated
+from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.stats.answers import (
     EQUIVALENT,
     FASTER,
@@ -129,6 +130,22 @@ def test_without_blocks_the_interval_is_welchs() -> None:
         )
     )
     assert (one.status, one.blocks) == (FASTER, 0)
+
+
+def test_intervals_stand_in_for_repeats_that_were_not_kept() -> None:
+    results = [
+        ComparedTest(
+            "w",
+            False,
+            {
+                name: Repeats(mean, interval=Interval(mean, 5.0, 5, "repeats"))
+                for name, mean in (("xfs", 150.0), ("ext4", 100.0))
+            },
+            "xfs",
+        )
+    ]
+    one = found(*results)
+    assert (one.status, one.repeats) == (FASTER, (5, 5))
 
 
 def test_repeats_of_another_study_are_not_paired() -> None:

@@ -18,7 +18,6 @@ from fsbench_web.compare.drawings.shapes import Rect
 from fsbench_web.compare.pictures.sections import charts
 from fsbench_web.compare.slides.sentence import sentence as slide_sentence
 from fsbench_web.compare.tables import findings
-from fsbench_web.compare.tables.answer import answer
 from fsbench_web.compare.tables.lines_of_tests import line_against
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import reasons, uncertainty
@@ -536,9 +535,6 @@ def test_a_difference_of_few_blocks_among_many_says_so(
         slide_sentence(judged_table),
     ):
         assert (f"{blocks} blocks, few for {contenders} contenders" in text) == is_few
-    ranking = answer([judged_table])
-    assert ranking is not None
-    assert bool(ranking.of_few_blocks) == is_few
 
 
 def single(name: str, level: float, of: str) -> DeltaRow:

@@ -1,12 +1,12 @@
-"""The answer of a comparison in words: one phrasing for pages, files, images, API and client. Pure.
+"""The answer of a comparison as pages, files, images, API and client show it. Pure.
 
-``docs/style`` of the answer: the status decides the sentence, and no sentence names a leader unless
-the status is "faster".
+The status decides the sentence: none names a leader unless the status is "faster".
 """
 
 from collections.abc import Sequence
+from typing import Any
 
-from fsbench_web.compare.answers import (
+from fsbench_web.compare.answer import (
     BUSY_MACHINE,
     CEILING_UNRELIABLE,
     NO_COMMON_TEST,
@@ -17,6 +17,7 @@ from fsbench_web.compare.answers import (
     ComparisonAnswer,
     WorkloadAnswer,
 )
+from fsbench_web.compare.drawings.speedup import speedup
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.stats.answers import (
     EQUIVALENT,
@@ -29,6 +30,7 @@ from fsbench_web.core.stats.answers import (
 
 NO_CLEAR_WINNER = "No clear winner"
 NAMED = 3
+WORKLOADS_DRAWN = 4
 CAVEATS = {
     PAGE_CACHE: "Page cache, not disk: the data fit into memory and I/O was buffered.",
     CEILING_UNRELIABLE: "The disk's own speed is unreliable: scores exceed it, or its probes vary.",
@@ -41,6 +43,20 @@ _MISSING = {
     ONE_ENTRY: "Only one entry here, so there is nothing to compare.",
     NO_COMMON_TEST: "No test has a speed above 0 for every entry.",
 }
+
+
+def answer_context(answer: ComparisonAnswer) -> dict[str, Any]:
+    """What compare/answer.html says of the answer, wherever it stands."""
+    return {
+        "answer": answer,
+        "headline": headline(answer),
+        "details": details(answer),
+        "basis": basis(answer),
+        "caveats": [(code, CAVEATS[code]) for code in answer.caveats],
+        "speedups": [
+            (work.workload, speedup(work.answer)) for work in answer.workloads[:WORKLOADS_DRAWN]
+        ],
+    }
 
 
 def headline(found: ComparisonAnswer) -> str:

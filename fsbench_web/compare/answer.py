@@ -1,0 +1,271 @@
+"""The answer of a comparison: one object that every page, file, image and the API show.
+
+Different workloads are not averaged: each has an answer of its own, unless the tables are by a work
+profile, which combines them. Percentiles, duplicates and costs do not count.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from fsbench_web.compare.tables.headlines import headline_tables
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.verdicts.significance import rounding_of_row
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT
+from fsbench_web.core.scoring.confidence import REPEATS
+from fsbench_web.core.scoring.metrics import primary_tests
+from fsbench_web.core.scoring.quality import ABOVE_DEVICE, BUSY, CLOCK, CONTENDED
+from fsbench_web.core.scoring.significance import EMULATED, SIGNIFICANT
+from fsbench_web.core.stats.answers import (
+    FASTER,
+    Answer,
+    ComparedTest,
+    Repeats,
+    Standing,
+    answer,
+    together,
+)
+from fsbench_web.studies.scores.source_runs import page_cached_series
+
+PAGE_CACHE = "page_cache"
+CEILING_UNRELIABLE = "ceiling_unreliable"
+TIMER_RESOLUTION = "timer_resolution"
+BUSY_MACHINE = "busy_machine"
+ONE_BLOCK = "one_block"
+ONE_ENTRY = "one_entry"
+NO_COMMON_TEST = "no_common_test"
+
+
+@dataclass(frozen=True)
+class WorkloadAnswer:
+    """The answer of one workload. ``workload``: its title, "" where nobody named it."""
+
+    workload: str
+    answer: Answer
+
+
+@dataclass(frozen=True)
+class ComparisonAnswer:
+    """What a comparison says of its entries, and how sure that is.
+
+    ``workloads``: those with the most tests first; empty where nothing can be compared, and
+    ``missing`` says why (ONE_ENTRY, NO_COMMON_TEST). ``secondary``: tests that do not count.
+    ``caveats``: codes. ``coverage``: (measured, total) cells of a work profile. ``profile``: the
+    title of the work profile or range that is ranked by, "" for none. ``runs``: behind all scores.
+    """
+
+    workloads: tuple[WorkloadAnswer, ...]
+    secondary: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+    coverage: tuple[int, int] | None = None
+    profile: str = ""
+    runs: int = 0
+    is_published: bool = False
+    missing: str = ""
+
+    @cached_property
+    def status(self) -> str:
+        """One of core.stats.answers: FASTER, EQUIVALENT, MIXED, INCONCLUSIVE, NONE."""
+        return together([work.answer for work in self.workloads])
+
+    @cached_property
+    def deciding(self) -> Answer | None:
+        """The answer whose numbers are stated: of several workloads the least lead."""
+        answers = [work.answer for work in self.workloads]
+        if self.status == FASTER:
+            return min(answers, key=lambda one: one.ratio_low or 0.0)
+        return answers[0] if len(answers) == 1 else None
+
+    @property
+    def baseline(self) -> str:
+        """The entry that others are relative to, "" for none: the runner-up unless one is chosen."""
+        return self.workloads[0].answer.baseline if self.workloads else ""
+
+    @property
+    def leader(self) -> str | None:
+        """The fastest entry of every workload, where the evidence names one."""
+        deciding = self.deciding
+        return deciding.leader if deciding is not None else None
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        return tuple(test for work in self.workloads for test in work.answer.tests)
+
+    @property
+    def significant(self) -> tuple[str, ...]:
+        return tuple(test for work in self.workloads for test in work.answer.significant)
+
+    @property
+    def slower(self) -> tuple[str, ...]:
+        return tuple(test for work in self.workloads for test in work.answer.slower)
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """Of the one workload; () of several, which have one list each."""
+        return self.workloads[0].answer.standings if len(self.workloads) == 1 else ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON, as the API promises it."""
+        return _numbers_of(self.status, self.deciding) | {
+            "tests": len(self.tests),
+            "significant": len(self.significant),
+            "slower": len(self.slower),
+            "slower_tests": list(self.slower),
+            "caveats": list(self.caveats),
+            "coverage": self.coverage and {"measured": self.coverage[0], "total": self.coverage[1]},
+            "workloads": [
+                {"workload": work.workload, "entries": list(work.answer.entries)}
+                | _numbers_of(work.answer.status, work.answer)
+                | {
+                    "tests": len(work.answer.tests),
+                    "significant": len(work.answer.significant),
+                    "slower": len(work.answer.slower),
+                    "more_repeats": work.answer.more_blocks,
+                }
+                for work in self.workloads
+            ],
+        }
+
+
+def _numbers_of(status: str, found: Answer | None) -> dict[str, Any]:
+    return {
+        "status": status,
+        "leader": None if found is None else found.leader,
+        "runner_up": None if found is None else found.runner_up,
+        "ratio": None if found is None else found.ratio,
+        "ratio_low": None if found is None else found.ratio_low,
+        "ratio_high": None if found is None else found.ratio_high,
+    }
+
+
+def answer_of(tables: Sequence[DeltaTable], baseline: str = "") -> ComparisonAnswer:
+    """The answer of delta tables. At most one query, none of published figures alone."""
+    series = {
+        row.series_id
+        for table in tables
+        for row in table.rows
+        if row.series_id is not None and row.origin != "published"
+    }
+    return answer_from(tables, baseline, page_cached_series(series) if series else ())
+
+
+def answer_from(
+    tables: Sequence[DeltaTable], baseline: str = "", page_cached: Collection[int] = ()
+) -> ComparisonAnswer:
+    """The same where somebody knows which series measured the page cache."""
+    profile, ranked = _by_work(tables)
+    headlines = headline_tables(ranked)
+    speeds = [table for table in headlines if _is_of_speed(table)]
+    primary = primary_tests([table.test for table in speeds])
+    counted = [table for table in speeds if table.test in primary]
+    workloads = _workloads(counted, baseline)
+    named = {test for work in workloads for test in work.answer.tests}
+    rows = [row for table in counted if table.test in named for row in table.rows]
+    names = {row.contender for table in headlines for row in table.rows}
+    work = next((table.work for table in ranked if table.work is not None), None)
+    return ComparisonAnswer(
+        workloads=tuple(workloads),
+        secondary=tuple(
+            dict.fromkeys(table.test for table in headlines if table.test not in named)
+        ),
+        caveats=tuple(_caveats(rows, workloads, page_cached)),
+        coverage=None if work is None else (work.measured, work.of),
+        profile=profile,
+        runs=len({run for row in rows for run in row.run_ids}),
+        is_published=bool(rows) and all(row.origin == "published" for row in rows),
+        missing="" if workloads or not names else ONE_ENTRY if len(names) < 2 else NO_COMMON_TEST,
+    )
+
+
+def _workloads(counted: Iterable[DeltaTable], baseline: str) -> list[WorkloadAnswer]:
+    by_workload: dict[frozenset[str], list[ComparedTest]] = defaultdict(list)
+    margin = EQUIVALENCE_PERCENT
+    for table in counted:
+        key = frozenset(row.workload or "" for row in table.rows)
+        by_workload[key].append(compared_test(table))
+        margins = [
+            row.verdict.equivalence_percent
+            for row in table.rows
+            if row.verdict is not None and row.verdict.equivalence_percent is not None
+        ]
+        margin = margins[0] if margins else margin
+    found = [
+        WorkloadAnswer(next(iter(key)) if len(key) == 1 else "", one)
+        for key, tests in by_workload.items()
+        for one in [answer(tests, baseline, margin)]
+        if one is not None
+    ]
+    return sorted(found, key=lambda work: -len(work.answer.tests))
+
+
+def compared_test(table: DeltaTable) -> ComparedTest:
+    """One test as the statistics take it, with the p-values of its verdicts."""
+    best = [row.contender for row in table.rows if row.best]
+    # Seconds of an emulated processor and of a real one have no interval between them.
+    is_mixed = len({EMULATED in row.flags for row in table.rows}) > 1
+    return ComparedTest(
+        table.test,
+        table.lower_is_better,
+        {
+            row.contender: Repeats(
+                row.score,
+                () if is_mixed else row.repeat_scores or (),
+                row.study,
+                rounding_of_row(row),
+                row.interval
+                if not is_mixed and row.interval is not None and row.interval.of == REPEATS
+                else None,
+            )
+            for row in table.rows
+        },
+        best[0] if len(best) == 1 else "",
+        {
+            row.contender: row.verdict.p_holm
+            for row in table.rows
+            if row.verdict is not None
+            and row.verdict.status == SIGNIFICANT
+            and row.verdict.p_holm is not None
+        },
+    )
+
+
+def _caveats(
+    rows: Sequence[DeltaRow], workloads: Sequence[WorkloadAnswer], page_cached: Collection[int]
+) -> Iterable[str]:
+    """Codes of what a reader has to know before believing the answer."""
+    flags = {flag for row in rows for flag in row.flags}
+    if ABOVE_DEVICE in flags or any(row.series_id in page_cached for row in rows):
+        yield PAGE_CACHE
+    if any(row.share is not None and row.share.is_not_of_the_disk for row in rows):
+        yield CEILING_UNRELIABLE
+    if CLOCK in flags:
+        yield TIMER_RESOLUTION
+    if flags & {BUSY, CONTENDED}:
+        yield BUSY_MACHINE
+    if workloads and rows and max(work.answer.repeats[1] for work in workloads) < 2:
+        yield ONE_BLOCK
+
+
+def _is_of_speed(table: DeltaTable) -> bool:
+    """Whether a table is of how fast the work was, and everything in it can be ranked."""
+    return (
+        any(row.best for row in table.rows)
+        and table.test not in testnames.CREATION_TESTS
+        and not testnames.is_cost(table.test)
+    )
+
+
+def _by_work(tables: Sequence[DeltaTable]) -> tuple[str, Sequence[DeltaTable]]:
+    """The work that is ranked by, and its tables; ("", all tables) where it is by no work.
+
+    Of a range of several operations it is the table of all of them together.
+    """
+    of_work = [table for table in tables if table.work is not None]
+    chosen = [table for table in of_work if table.test == testnames.WORK] or of_work
+    if not chosen or chosen[0].work is None:
+        return "", tables
+    first = chosen[0].work
+    return (chosen[0].category_label if first.name else first.title), chosen

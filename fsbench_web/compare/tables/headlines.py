@@ -1,0 +1,104 @@
+"""Which table stands for a test, and what its numbers are to be taken with. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.scoring import categories
+
+PREFERRED = (categories.MEAN, "total_average", "overall")
+
+
+@dataclass(frozen=True)
+class Caveats:
+    """What a number of these tables is to be taken with.
+
+    ``noise`` is the median half-width of the intervals, in percent; ``flagged`` rows of ``rows``
+    carry a flag; ``uneven`` tests stand on different data points, ``single`` rows on one run.
+    ``ceiling`` is the median share of the LUN's own speed, in percent, of the ``probed`` rows that
+    have one; ``above_ceiling`` of them are more than the disk can do.
+    """
+
+    rows: int
+    noise: float | None
+    noisiest: float | None
+    flagged: int
+    flags: tuple[str, ...]
+    uneven: int
+    single: int
+    ceiling: float | None = None
+    probed: int = 0
+    above_ceiling: int = 0
+
+
+def headline_tables(tables: Iterable[DeltaTable]) -> list[DeltaTable]:
+    """One table for each test and unit, in their order: PREFERRED first, else what comes first."""
+    by_test: dict[tuple[str, str], list[DeltaTable]] = defaultdict(list)
+    for table in tables:
+        unit = "" if table.category in categories.CATEGORIES else table.unit
+        by_test[table.test, unit].append(table)
+    return [
+        min(candidates, key=lambda table: _preference(table.category))
+        for candidates in by_test.values()
+    ]
+
+
+def headlines(tables: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Of tests and categories those that can be headlines: of a matrix one category a test."""
+    of_matrix: dict[str, list[str]] = defaultdict(list)
+    pairs = set()
+    for test, category in tables:
+        if category in categories.CATEGORIES:
+            of_matrix[test].append(category)
+        else:
+            pairs.add((test, category))
+    for test, slugs in of_matrix.items():
+        slugs.sort(key=categories.place)
+        pairs.add((test, headline_of(slugs)))
+    return pairs
+
+
+def headline_of(slugs: Iterable[str], *, is_printed: bool = False) -> str:
+    """The category of them that a headline is of: of a paper's figures overall, its own sum."""
+    return min(slugs, key=lambda slug: (is_printed and slug != "overall", _preference(slug)))
+
+
+def default_tables(tables: Sequence[DeltaTable], spec: ComparisonSpec) -> list[DeltaTable]:
+    """The tables that are meant where no category is named: of a measured test its headline, of one
+    with published figures all categories of its paper.
+    """
+    if spec.categories or spec.part_categories:
+        return list(tables)
+    printed = {table.test for table in tables if table.has_published_rows}
+    pairs = headlines((table.test, table.category) for table in tables if table.test not in printed)
+    return [
+        table for table in tables if table.test in printed or (table.test, table.category) in pairs
+    ]
+
+
+def _preference(category: str) -> int:
+    return PREFERRED.index(category) if category in PREFERRED else len(PREFERRED)
+
+
+def caveats_of(tables: Sequence[DeltaTable]) -> Caveats:
+    """Of the headline tables of ``tables``."""
+    test_tables = headline_tables(tables)
+    rows = [row for table in test_tables for row in table.rows]
+    widths = [row.half_width_percent for row in rows if row.half_width_percent is not None]
+    flagged = [row for row in rows if row.flags]
+    shares = [row.share for row in rows if row.share is not None]
+    return Caveats(
+        len(rows),
+        median(widths) if widths else None,
+        max(widths) if widths else None,
+        len(flagged),
+        tuple(sorted({flag for row in flagged for flag in row.flags})),
+        sum(table.has_different_cells for table in test_tables),
+        sum(row.runs == 1 for row in rows),
+        median(share.percent for share in shares) if shares else None,
+        len(shares),
+        sum(share.is_not_of_the_disk for share in shares),
+    )
