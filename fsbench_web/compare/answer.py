@@ -81,7 +81,7 @@ class ComparisonAnswer:
 
     @property
     def baseline(self) -> str:
-        """The entry that others are relative to, "" for none: the runner-up unless one is chosen."""
+        """The entry that others are relative to: the runner-up unless one is chosen; "" of none."""
         return self.workloads[0].answer.baseline if self.workloads else ""
 
     @property
