@@ -380,3 +380,120 @@ def test_numbers_that_touch_are_told_apart_by_their_columns(sample: Sample) -> N
     assert "Timer resolution is poor" in result.warnings[0].message
     row = [v.value for v in result.values if (v.file_size_kb, v.record_size_kb) == (128, 64)]
     assert row == [8036304, 25804035, 68779377, 128000000, 68779377, 21643049]
+
+
+COLLAPSED = (
+    "random random\n"
+    "KB reclen write rewrite read reread read write\n"
+    "8192 4 725 679 615 679 474 611\n"
+    "\n"
+)
+
+
+def test_collapsed_blanks_leave_the_order_of_the_columns() -> None:
+    result = parse("x", COLLAPSED.encode())
+    assert {value.test: value.value for value in result.values} == {
+        **{"write": 725, "rewrite": 679, "read": 615, "reread": 679},
+        **{"random_read": 474, "random_write": 611},
+    }
+
+
+ALL_SAMPLES = [
+    *("all-tests", "columns-that-touch", "direct-io", "fsync-close-report", "killed"),
+    *("matrix-as-text", "microseconds", "mmap", "no-space", "operations", "report", "sweep"),
+    *("tests-0-1-2", "tests-0-2-6", "tests-0-5", "two-places"),
+]
+
+
+def matrix_alone(data: bytes) -> list[str]:
+    """The lines of the matrix: as people paste it, without the report below."""
+    return data.decode().partition("Excel output is below")[0].expandtabs(8).split("\n")
+
+
+@pytest.mark.parametrize("name", ALL_SAMPLES)
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(lambda lines: "\n".join(lines).strip().split("\n"), id="stripped"),
+        pytest.param(lambda lines: [line.lstrip() for line in lines], id="left-trimmed"),
+        pytest.param(lambda lines: ["    " + line for line in lines], id="indented"),
+        pytest.param(lambda lines: [line.rstrip() for line in lines], id="right-trimmed"),
+        pytest.param(lambda lines: [" ".join(line.split()) for line in lines], id="collapsed"),
+        pytest.param(lambda lines: [re.sub(" +", "\t", line) for line in lines], id="tabbed"),
+        pytest.param(lambda lines: [re.sub(" +", "  ", line) for line in lines], id="two blanks"),
+    ],
+)
+def test_no_change_of_blanks_moves_a_number(
+    sample: Sample, name: str, changed: Callable[[list[str]], list[str]]
+) -> None:
+    """A number stands in its column, or the file is refused; it is in no other column."""
+    lines = matrix_alone(sample(f"iozone-3.489-{name}"))
+    right = cells(parse("x", "\n".join(lines).encode()))
+    text = ("\n".join(changed(lines)) + "\n").encode()
+    has_its_blanks = b"   " in text
+    if name == "columns-that-touch" and not has_its_blanks:
+        with pytest.raises(UnreadableFile, match="under 13 columns"):
+            parse("x", text)
+    else:
+        assert cells(parse("x", text)) == right
+
+
+def test_collapsed_blanks_without_a_command_are_refused_where_columns_are_empty() -> None:
+    words = " ".join(HEADER.split("\n")[1].split())
+    text = f"random random bkwd record stride\n{words}\n64 4 100 200 300\n\n"
+    with pytest.raises(UnreadableFile) as refused:
+        parse("x", text.encode())
+    [problem] = refused.value.problems
+    assert (problem.line, problem.column) == (3, 6)
+    told = parse("x", f"$ iozone -a -i 0 -i5 -f /mnt/t\n{text}".encode())
+    assert {value.test: value.value for value in told.values} == {
+        "write": 100,
+        "rewrite": 200,
+        "stride_read": 300,
+    }
+
+
+def test_collapsed_rows_under_a_header_as_printed_are_not_placed_by_position() -> None:
+    """Three numbers of eight digits end where the first three columns do."""
+    rows = ["64 4 12345678 23456789 34567890\n"]
+    with pytest.raises(UnreadableFile):
+        parse("x", output(*rows))
+
+
+@pytest.mark.parametrize(
+    ("above", "names", "tests"),
+    [
+        ("", "write rewrite read reread read write", PAPER),
+        ("File stride size set to 17 * record size.", "write rewrite read reread", PAPER[:4]),
+        ("SanDisk A1 random random", "read write", ["random_read", "random_write"]),
+        ("random", "read", ["random_read"]),
+        ("", "read", ["read"]),
+        ("bkwd", "write rewrite", None),
+        ("stride", "write rewrite read reread", PAPER[:4]),
+        ("random", "write rewrite read reread read read", None),
+        ("", "write write write", None),
+    ],
+)
+def test_names_are_counted_in_iozones_order(
+    above: str, names: str, tests: list[str] | None
+) -> None:
+    values = " ".join(str(100 + n) for n, _ in enumerate(names.split()))
+    text = f"{above}\n kB reclen {names}\n64 4 {values}\n\n".encode()
+    if tests is None:
+        with pytest.raises(UnreadableFile, match="These columns are not IOzone's"):
+            parse("x", text)
+    else:
+        assert [value.test for value in parse("x", text).values] == tests
+
+
+def test_a_line_that_mail_wrapped_is_no_row_of_its_own() -> None:
+    text = (
+        "                                                            random\n"
+        "random    bkwd   record   stride\n"
+        "              KB  reclen   write rewrite    read    reread    read\n"
+        "write    read  rewrite     read\n"
+        "         1048576       4   73070   36713    75187    74916    1292\n"
+        "674   26724    45514     8491\n"
+    )
+    with pytest.raises(UnreadableFile):
+        parse("x", text.encode())

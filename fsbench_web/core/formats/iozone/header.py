@@ -1,12 +1,15 @@
 """The two-line header of IOzone's matrix, and which column a number stands under.
 
-Values are right-aligned with their column (printf " %8lld"). The second header line ends most
-names one place to the left of their values, and a value too long for its field pushes the rest
-of its row to the right.
+The columns have IOzone's own order. A test that was not run leaves its column blank: then the
+blanks of the row say which one. Values are right-aligned with their column (printf " %8lld"). The
+second header line ends most names one place to the left of their values, and a value too long for
+its field pushes the rest of its row to the right.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice, pairwise
 
 _WORD = re.compile(r"\S+")
 _TESTS = {
@@ -24,12 +27,19 @@ _TESTS = {
     ("", "fread"): "fread",
     ("", "freread"): "refread",
 }
+_ORDER = tuple((prefix, name, test) for (prefix, name), test in _TESTS.items())
+_NAMES = frozenset(name for _, name in _TESTS)
+_PREFIXES = frozenset(prefix for prefix, _ in _TESTS if prefix)
 TESTS = tuple(_TESTS.values())
 """The names of the thirteen tests, in IOzone's order."""
 
-# Where names and values end, counted from the end of "reclen": 3.3xx and before, 3.4xx and later.
+# Where names and values end, counted from the end of "reclen": 3.2xx, 3.3xx, 3.4xx and later.
 # Names of columns that are not there (-B has no fwrite) are missing from the end.
 _LAYOUTS = (
+    (
+        (8, 16, 24, 34, 42, 50, 58, 66, 74, 83, 92, 100, 109),
+        (8, 16, 25, 34, 42, 50, 58, 66, 74, 83, 92, 100, 109),
+    ),
     (
         (8, 16, 24, 34, 42, 50, 58, 67, 76, 85, 94, 102, 111),
         (8, 16, 25, 34, 42, 50, 58, 67, 76, 85, 94, 102, 111),
@@ -39,46 +49,81 @@ _LAYOUTS = (
         (9, 18, 27, 36, 45, 54, 63, 73, 83, 92, 101, 110, 119),
     ),
 )
-# How far a value may stand from where it should; columns are 8 or more apart.
-_TOLERANCE = 3
+SIZE_WIDTH = 8
+"""The room of a record size (printf "%8d"), which tells whether a row has the blanks it had."""
 
 
 @dataclass(frozen=True)
 class Column:
     """A column of the matrix. ``test`` is empty when the name is not known.
 
-    ``end`` is where its values end (from 0, exclusive) and ``width`` the room they have, with the
-    space before them; ``exact`` when both are known and not taken from the header.
+    ``end`` is where its values end, counted from the end of the record size, and ``width`` the
+    room they have, with the blank before them; both are 0 where the header has other blanks than
+    IOzone prints, so that only the order of the columns is known.
     """
 
     test: str
-    end: int
-    width: int
-    exact: bool
+    end: int = 0
+    width: int = 0
 
 
-def parse_header(line_above: str, line: str) -> tuple[list[Column], list[tuple[str, int]]]:
-    """The columns behind ``KB reclen``, and the unknown ones as (name, column from 1)."""
-    prefixes = [(word[0], word.start(), word.end()) for word in _WORD.finditer(line_above)]
+def parse_header(line_above: str, line: str) -> tuple[list[Column] | None, list[tuple[str, int]]]:
+    """The columns behind ``KB reclen``, and the unknown ones as (name, column from 1).
+
+    The order of IOzone's tests is fixed, so names are counted: blanks may be lost. None where the
+    names can be read in several ways, or in none.
+    """
     _, reclen, *words = _WORD.finditer(line)
-    ends = [word.end() for word in words]
-    exact = False
-    for names, values in _LAYOUTS:
-        if tuple(end - reclen.end() for end in ends) == names[: len(ends)]:
-            ends, exact = [value + reclen.end() for value in values[: len(ends)]], True
-    columns: list[Column] = []
-    unknown = []
-    for word, end, before in zip(words, ends, [reclen.end(), *ends], strict=False):
-        prefix = next(
-            (text for text, first, last in prefixes if first < word.end() and word.start() < last),
-            "",
-        )
-        test = _TESTS.get((prefix, word[0]), "")
-        if not test or any(column.test == test for column in columns):
-            test = ""
-            unknown.append((f"{prefix} {word[0]}".strip(), word.start() + 1))
-        columns.append(Column(test, end, end - before, exact))
+    names = [word[0] for word in words]
+    known = [name for name in names if name in _NAMES]
+    above = [word for word in line_above.split() if word in _PREFIXES]
+    # The line above may be lost, or be another one.
+    tests = _only_reading(known, above) or _only_reading(known, None)
+    if tests is None:
+        return None, []
+    unknown = [(word[0], word.start() + 1) for word in words if word[0] not in _NAMES]
+    in_order = iter(tests)
+    columns = [Column(next(in_order) if name in _NAMES else "") for name in names]
+    ends = tuple(word.end() - reclen.end() for word in words)
+    for name_ends, value_ends in _LAYOUTS:
+        if ends == name_ends[: len(ends)]:
+            widths = [end - before for before, end in pairwise((0, *value_ends))]
+            columns = [
+                Column(column.test, end, width)
+                for column, end, width in zip(columns, value_ends, widths, strict=False)
+            ]
     return columns, unknown
+
+
+def _only_reading(names: list[str], prefixes: list[str] | None) -> tuple[str, ...] | None:
+    """The tests of these names in IOzone's order, where only one choice of tests has them.
+
+    ``prefixes``: the words of the line above, each of which belongs to one of the names; None
+    where they are not known.
+    """
+    readings = list(islice(_readings(names, prefixes, 0), 2))
+    return readings[0] if len(readings) == 1 else None
+
+
+def _readings(
+    names: list[str], prefixes: list[str] | None, first: int
+) -> Iterator[tuple[str, ...]]:
+    if not names:
+        if not prefixes:
+            yield ()
+        return
+    for place in range(first, len(_ORDER)):
+        prefix, name, test = _ORDER[place]
+        if name != names[0]:
+            continue
+        if prefixes is None or not prefix:
+            rest = prefixes
+        elif prefixes[:1] == [prefix]:
+            rest = prefixes[1:]
+        else:
+            continue
+        for tests in _readings(names[1:], rest, place + 1):
+            yield test, *tests
 
 
 def column_of(
@@ -86,14 +131,15 @@ def column_of(
 ) -> tuple[int | None, int]:
     """The index of the column a value stands under, and by how much the row is pushed after it.
 
-    ``shift`` is by how much earlier values of the row pushed it, ``last`` the column of the value
-    before. None: the value stands between two columns, or two values under one.
+    ``start`` and ``end`` are counted from the end of the record size. ``shift`` is by how much
+    earlier values of the row pushed it, ``last`` the column of the value before. None: the value
+    stands between two columns, or two values under one.
     """
     for index in range(last + 1, len(columns)):
         column = columns[index]
-        too_long = max(0, end - start + 1 - column.width)
-        expected = column.end + shift
-        if expected - _TOLERANCE <= end <= expected + too_long + _TOLERANCE:
-            pushes = column.exact and end == expected + too_long
-            return index, shift + (too_long if pushes else 0)
+        # A value that fills its column touches the one before, or is pushed by its own blank.
+        for blank in (0, 1):
+            pushed = shift + max(0, end - start + blank - column.width)
+            if end == column.end + pushed:
+                return index, pushed
     return None, shift

@@ -1,18 +1,24 @@
 """The text that IOzone prints: banner, settings, the matrix, and the report of -R at its end.
 
 Known from IOzone 3.226 to 3.508 (iozone(1), and output of 3.226, 3.3xx and 3.489). The header of
-the matrix stands on two lines, and a test that was not run leaves its column blank, so a value
-belongs to the column it stands under. A printed 0 is no measurement: IOzone writes it for a cell
+the matrix stands on two lines, and a test that was not run leaves its column blank: formats.iozone.
+header says which column a value is of. A printed 0 is no measurement: IOzone writes it for a cell
 it did not run, and for less than one unit.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from fsbench_web.core.formats.iozone.command import settings_of
-from fsbench_web.core.formats.iozone.header import Column, column_of, parse_header
+from fsbench_web.core.formats.iozone.header import (
+    SIZE_WIDTH,
+    TESTS,
+    Column,
+    column_of,
+    parse_header,
+)
 from fsbench_web.core.formats.iozone.report import MISSING, is_report_title, parse_report
 from fsbench_web.core.formats.result import (
     MAX_VALUES,
@@ -28,7 +34,7 @@ from fsbench_web.core.formats.values import numbered_repeats
 FORMAT = "iozone"
 _BANNER = "Iozone: Performance Test of File I/O"
 _VERSION = re.compile(r"Version \$Revision: ([0-9][0-9.]*)")
-_COMMAND = re.compile(r"Command line used: (.+)")
+_COMMAND = re.compile(r"Command line used: .")
 _UNIT = re.compile(r"Output is in ([A-Za-z /%]+?)(?<!\s)\.?\s*$")
 _UNITS = {
     "kbytes/sec": "KB/s",
@@ -39,7 +45,7 @@ _HEADER = re.compile(r"^\s*KB\s+reclen\s+\S", re.IGNORECASE)
 _ROW = re.compile(r"^\s*([0-9]{1,12})\s+([0-9]{1,9})(?![0-9])")
 _NO_RATE = re.compile(r"[+-][0-9].*|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _TOKEN = re.compile(r"\S+")
-_COMPLETE = "iozone test complete."
+COMPLETE = "iozone test complete."
 _INVALID = "Performance measurements are invalid in this mode"
 # What IOzone says of cells that were too short, and goes on.
 _REMARK = re.compile(
@@ -58,6 +64,22 @@ _SIZES_ONLY = re.compile(
     r"Excel chart generation|CPU utilization|OPS Mode|Microseconds/op Mode|"
     r"Setting .*priority|Selected test not available"
 )
+# A command's choice of tests; iozone(1) names them so.
+_CHOSEN = re.compile(r"\s-[A-Za-z]*i ?([0-9]{1,2})(?![0-9])")
+_TESTS_OF = {
+    0: ("write", "rewrite"),
+    1: ("read", "reread"),
+    2: ("random_read", "random_write"),
+    3: ("backward_read",),
+    4: ("record_rewrite",),
+    5: ("stride_read",),
+    6: ("fwrite", "refwrite"),
+    7: ("fread", "refread"),
+}
+_OTHER_NAMES = (
+    "These columns are not IOzone's in IOzone's order, so which test each is cannot be known. "
+    "Upload the text as IOzone printed it."
+)
 _LATE_MATRIX = (
     "A matrix starts here, below a report (-R), and no line says that IOzone was started again: "
     "make each run a file of its own."
@@ -70,9 +92,12 @@ _OTHER_SETTINGS = (
 
 def recognises(lines: list[str]) -> bool:
     """Whether this is what IOzone prints."""
-    return any(
-        line.strip() == _BANNER or _HEADER.match(line) or is_report_title(line) for line in lines
-    )
+    return any(is_banner(line) or _HEADER.match(line) or is_report_title(line) for line in lines)
+
+
+def is_banner(line: str) -> bool:
+    """Whether a run of IOzone starts here; a paste may have other blanks."""
+    return " ".join(line.split()) == _BANNER
 
 
 def is_matrix_header(line: str) -> bool:
@@ -87,6 +112,7 @@ class _Reading:
     result: ParsedResult
     problems: list[Problem] = field(default_factory=list)
     columns: list[Column] = field(default_factory=list)
+    tests: list[str] = field(default_factory=list)  # that a command names with -i, in their order
     unit: str = ""
     complete: bool = False
     failed: bool = False
@@ -113,7 +139,7 @@ def parse(lines: list[str]) -> ParsedResult:
     under no column, for output that holds no measurements (diagnostic mode), and for runs with
     different settings.
     """
-    starts = [index for index, line in enumerate(lines) if line.strip() == _BANNER]
+    starts = [index for index, line in enumerate(lines) if is_banner(line)]
     if len(starts) < 2:
         return _one_run(lines)
     result: ParsedResult | None = None
@@ -212,15 +238,15 @@ def read_head(lines: list[str]) -> tuple[ParsedResult, str, list[Problem]]:
 
 
 def _settings_line(reading: _Reading, settings: list[str], line: str, number: int) -> None:
-    text = line.strip()
+    text = " ".join(line.split())
     if not text or line.startswith("\t ") or text == _BANNER:
-        if (version := _VERSION.search(line)) is not None:
+        if (version := _VERSION.search(text)) is not None:
             reading.result.tool_version = version[1]
         return
     if (version := _VERSION.search(text)) is not None:
         reading.result.tool_version = version[1]
-    elif (command := _COMMAND.search(text)) is not None:
-        reading.result.command = command[1].strip()
+    elif _COMMAND.search(text):
+        reading.result.command = line.partition(":")[2].strip()
     elif text.startswith("Run began:"):
         reading.result.facts.append(("Run began", text.removeprefix("Run began:").strip()))
         settings.clear()
@@ -230,6 +256,7 @@ def _settings_line(reading: _Reading, settings: list[str], line: str, number: in
         reading.result.facts.append(("Build", text.removeprefix("Build:").strip()))
     elif _INVALID in text:
         reading.refuse(number, None, f"IOzone says {quoted(text)} (-+d): there is nothing to keep.")
+    reading.tests = _chosen_tests(text) or reading.tests
     if (match := _UNIT.search(text)) is not None:
         unit = _UNITS.get(match[1].strip().lower())
         if unit is None:
@@ -244,18 +271,29 @@ def _settings_line(reading: _Reading, settings: list[str], line: str, number: in
         settings.append(text)
 
 
+def _chosen_tests(text: str) -> list[str]:
+    """The tests that a command of IOzone names with -i, in the order of their columns."""
+    if "iozone" not in text.lower():
+        return []
+    tests = {test for choice in _CHOSEN.findall(text) for test in _TESTS_OF.get(int(choice), ())}
+    return [test for test in TESTS if test in tests]
+
+
 def _matrix_line(reading: _Reading, lines: list[str], index: int) -> None:
     line, number = lines[index].expandtabs(8), index + 1
     if _HEADER.match(line):
         line_above = lines[index - 1].expandtabs(8) if index else ""
-        reading.columns, unknown = parse_header(line_above, line)
+        columns, unknown = parse_header(line_above, line)
+        if columns is None:
+            reading.refuse(number, None, _OTHER_NAMES)
+        reading.columns = columns or []
         for name, column in unknown:
             reading.warn(number, column, f'Column "{name}" is not known and is left out.')
         return
     text = line.strip()
     if not text:
         return
-    if text == _COMPLETE:
+    if " ".join(text.split()) == COMPLETE:
         reading.complete = True
     elif (row := _ROW.match(line)) is not None:
         _row(reading, line, number, row, is_last=index == len(lines) - 1)
@@ -266,96 +304,128 @@ def _matrix_line(reading: _Reading, lines: list[str], index: int) -> None:
 
 def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_last: bool) -> None:
     file_kb, record_kb = int(row[1]), int(row[2])
-    tokens = list(_tokens(reading.columns, line, row.end()))
-    numbers = []
-    for token in tokens:
-        if _NO_RATE.fullmatch(token[0]):
-            message = f"{quoted(token[0])} stands among the values, and no rate or time is that."
-            reading.refuse(number, token.start() + 1, message)
-            return
-        if token[0][0].isdigit() and not re.fullmatch("[0-9]+", token[0]):
-            # What IOzone says in a row begins with a word.
-            reading.refuse(
-                number,
-                token.start() + 1,
-                f"{quoted(token[0])} stands among the values and is no number: the file was "
-                "changed. Upload it as IOzone printed it.",
-            )
-            return
-        if not re.fullmatch("[0-9]{1,15}", token[0]):
-            reading.failed = True
-            rest = line[token.start() :]
-            reading.warn(number, token.start() + 1, f"IOzone says {quoted(rest, 200)}.")
-            break
-        numbers.append(token)
-    if numbers and not (file_kb and record_kb):
+    # Places count from the end of the record size: a paste may have lost what is left of it.
+    text, before = line[row.end() :], row.end()
+    columns = reading.columns
+    has_its_blanks = row.end(2) - row.end(1) == SIZE_WIDTH and all(c.width for c in columns)
+    numbers = _numbers(reading, _tokens(columns if has_its_blanks else [], text), number, before)
+    if not numbers:
+        return
+    if not (file_kb and record_kb):
         reading.refuse(number, 1, f"A size of 0 KB in {quoted(line)}: sizes are 1 KB or more.")
         return
-    shift, last = 0, -1
-    for count, token in enumerate(numbers):
-        if len(numbers) == len(reading.columns) and not is_last:
-            place: int | None = count
-        else:
-            place, shift = column_of(reading.columns, token.start(), token.end(), shift, last)
+    places: Iterable[int | None]
+    tests = [column.test for column in columns]
+    if len(numbers) == len(columns):
+        places = range(len(columns))
+    elif has_its_blanks:
+        places = _places(columns, numbers)
+    elif len(numbers) == len(reading.tests) and {*reading.tests} <= {*tests}:
+        places = map(tests.index, reading.tests)
+    else:
+        reading.refuse(
+            number,
+            before + numbers[0].start() + 1,
+            f"{len(numbers)} values stand under {len(columns)} columns, and the blanks that say "
+            "which columns are empty are lost. Upload the text as IOzone printed it.",
+        )
+        return
+    for place, token in zip(places, numbers, strict=False):
+        column = before + token.start() + 1
         # A file that ends right behind a digit may be cut within the number. It is not where
         # the number has room to its left and ends where the column's values do.
-        at_end = is_last and token.end() == len(line)
-        if at_end and not (place is not None and _is_whole(reading.columns[place], token)):
-            reading.warn(number, token.start() + 1, cut_off(token[0]))
+        at_end = is_last and token.end() == len(text)
+        if at_end and not (place is not None and _is_whole(columns[place], token)):
+            reading.warn(number, column, cut_off(token[0]))
             return
         if place is None:
             reading.refuse(
                 number,
-                token.start() + 1,
+                column,
                 f"{quoted(token[0])} stands under no column of the header. Upload the text as "
                 "IOzone printed it, with its spaces.",
             )
             return
-        last = place
-        test = reading.columns[place].test
-        if test:
-            _cell(reading, test, record_kb, file_kb, token, number)
+        if tests[place]:
+            key = (tests[place], record_kb, file_kb)
+            _cell(reading, key, int(token[0]), number, column)
 
 
-def _tokens(columns: list[Column], line: str, start: int) -> Iterator[re.Match[str]]:
+def _numbers(
+    reading: _Reading, tokens: Iterable[re.Match[str]], number: int, before: int
+) -> list[re.Match[str]]:
+    """The values of a row, up to what IOzone says there; none where the row is refused."""
+    numbers: list[re.Match[str]] = []
+    for token in tokens:
+        column = before + token.start() + 1
+        if _NO_RATE.fullmatch(token[0]):
+            message = f"{quoted(token[0])} stands among the values, and no rate or time is that."
+            reading.refuse(number, column, message)
+            return []
+        if token[0][0].isdigit() and not re.fullmatch("[0-9]+", token[0]):
+            # What IOzone says in a row begins with a word.
+            reading.refuse(
+                number,
+                column,
+                f"{quoted(token[0])} stands among the values and is no number: the file was "
+                "changed. Upload it as IOzone printed it.",
+            )
+            return []
+        if not re.fullmatch("[0-9]{1,15}", token[0]):
+            reading.failed = True
+            rest = token.string[token.start() :]
+            reading.warn(number, column, f"IOzone says {quoted(rest, 200)}.")
+            break
+        numbers.append(token)
+    return numbers
+
+
+def _places(columns: list[Column], tokens: list[re.Match[str]]) -> Iterator[int | None]:
+    """The index of the column that each value stands under; None, at last, for one under none."""
+    shift, place = 0, -1
+    for token in tokens:
+        under, shift = column_of(columns, token.start(), token.end(), shift, place)
+        yield under
+        if under is None:
+            return
+        place = under
+
+
+def _tokens(columns: list[Column], text: str) -> Iterator[re.Match[str]]:
     """What stands between blanks, and of numbers that touch each.
 
     A value that fills its column, from 100,000,000 on, has no blank before it.
     """
-    exact = [column for column in columns if column.exact]
-    ends = {column.end for column in exact}
-    begins = sorted(column.end - column.width for column in exact)
-    for token in _TOKEN.finditer(line, start):
+    ends = {column.end for column in columns}
+    begins = sorted(column.end - column.width for column in columns)
+    for token in _TOKEN.finditer(text):
         edges = [token.start()]
         if token[0].isdigit() and token.end() in ends:
             edges += [begin for begin in begins if token.start() < begin < token.end()]
         for left, right in pairwise([*edges, token.end()]):
-            if (piece := _TOKEN.match(line, left, right)) is not None:
+            if (piece := _TOKEN.match(text, left, right)) is not None:
                 yield piece
 
 
 def _is_whole(column: Column, token: re.Match[str]) -> bool:
     has_room = token.end() - token.start() + 1 < column.width
-    return column.exact and token.end() == column.end and has_room
+    return token.end() == column.end and has_room
 
 
-def _cell(
-    reading: _Reading, test: str, record_kb: int, file_kb: int, token: re.Match[str], line: int
-) -> None:
-    key = (test, record_kb, file_kb)
+def _cell(reading: _Reading, key: tuple[str, int, int], value: int, line: int, column: int) -> None:
+    test, record_kb, file_kb = key
     if key in reading.cells:
         reading.refuse(
             line,
-            token.start() + 1,
+            column,
             f"{test} of {record_kb} KB records in {file_kb} KB files was already given in line "
             f"{reading.cells[key]}.",
         )
         return
     reading.cells[key] = line
-    value = int(token[0])
     if value == 0:
         message = f"{test}: {MISSING}"
-        reading.result.warnings.append(Problem(line, token.start() + 1, message, is_note=True))
+        reading.result.warnings.append(Problem(line, column, message, is_note=True))
         return
     reading.result.values.append(ParsedValue(test, record_kb, file_kb, float(value), "", line))
 

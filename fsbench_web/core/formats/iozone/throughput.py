@@ -8,14 +8,12 @@ Source: iozone(1), and output of 3.489.
 import re
 from dataclasses import dataclass
 
-from fsbench_web.core.formats.iozone.log import is_matrix_header, read_head
+from fsbench_web.core.formats.iozone.log import COMPLETE, is_banner, is_matrix_header, read_head
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import Collector, test_name
 
 FORMAT = "iozone-throughput"
-_BANNER = "Iozone: Performance Test of File I/O"
-_COMPLETE = "iozone test complete."
 _NUMBER = r"([0-9]+(?:[.,][0-9]+)?)"
 _UNIT = r"([kK]B/sec|ops/sec|usec/op|microsec(?:onds)?/op)"
 _CHILDREN = re.compile(
@@ -67,14 +65,14 @@ class _Test:
 
 def parse(lines: list[str]) -> ParsedResult:
     """All blocks of all runs in the file. Raises UnreadableFile where there is none."""
-    starts = [index for index, line in enumerate(lines) if line.strip() == _BANNER]
+    starts = [index for index, line in enumerate(lines) if is_banner(line)]
     starts = sorted({0, *starts})
     result = ParsedResult(FORMAT, "iozone")
     collector = Collector(result)
-    complete = [line.strip() == _COMPLETE for line in lines].count(True)
+    complete = [" ".join(line.split()) == COMPLETE for line in lines].count(True)
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         _run(collector, lines, start, end)
-    if complete < sum(line.strip() == _BANNER for line in lines):
+    if complete < sum(is_banner(line) for line in lines):
         result.complete = False
         collector.warn(len(lines), "The file ends before IOzone did: the rest is missing.")
     return collector.finish(
