@@ -22,7 +22,8 @@ _JAVA = rf"(?:{'|'.join(_MONTHS)}|[0-9]{{1,2}}\u6708) [0-9]{{2}},? [0-9]{{4}}"
 _SLASHED = r"[0-9]{2,4}/[0-9]{2}/[0-9]{2,4}"
 
 
-def _ctime(text: str) -> datetime:
+def ctime(text: str) -> datetime:
+    """The time that ctime(3) wrote, without a zone. Raises ValueError."""
     # Not by strptime: it knows the months of the locale only.
     _, month, day, time, year = text.split()
     hour, minute, second = map(int, time.split(":"))
@@ -76,9 +77,9 @@ def _line(
     return _Line(marker, re.compile(pattern), read, is_behind)
 
 
-_BEGAN = _line("Run began:", rf"Run began: ({_CTIME})", _ctime)
+_BEGAN = _line("Run began:", rf"Run began: ({_CTIME})", ctime)
 _LINES: dict[str, tuple[_Line, ...]] = {
-    "aim7": (_line(":", rf"({_CTIME})\s*$", _ctime),),
+    "aim7": (_line(":", rf"({_CTIME})\s*$", ctime),),
     "crystaldiskmark": (
         _line(
             "Date:",
@@ -87,7 +88,7 @@ _LINES: dict[str, tuple[_Line, ...]] = {
             is_behind=True,
         ),
     ),
-    "db_bench": (_line("Date:", rf"Date:\s+({_CTIME})", _ctime),),
+    "db_bench": (_line("Date:", rf"Date:\s+({_CTIME})", ctime),),
     "diskspd": (
         _line("start time:", rf"start time: ({_SLASHED} [0-9:]{{8}}(?: UTC)?)", _year_first),
     ),
@@ -100,16 +101,16 @@ _LINES: dict[str, tuple[_Line, ...]] = {
         _line('"timestamp_ms"', r'"timestamp_ms" *: *([0-9]{1,16})', _milliseconds),
         _line('"timestamp"', r'"timestamp" *: *([0-9]{1,12})', _seconds),
     ),
-    "fio-normal": (_line("pid=", rf"pid=[0-9]+: ({_CTIME})", _ctime),),
-    "fs_mark": (_line("starting at", rf"starting at ({_CTIME})", _ctime),),
+    "fio-normal": (_line("pid=", rf"pid=[0-9]+: ({_CTIME})", ctime),),
+    "fs_mark": (_line("starting at", rf"starting at ({_CTIME})", ctime),),
     "ior": (
         _BEGAN,
-        _line("Began", rf"Began *: ({_CTIME})", _ctime),
-        _line("StartTime", rf"StartTime *: ({_CTIME})", _ctime),
+        _line("Began", rf"Began *: ({_CTIME})", ctime),
+        _line("StartTime", rf"StartTime *: ({_CTIME})", ctime),
     ),
     "ior-json": (
-        _line('"Began"', rf'"Began": *"({_CTIME})"', _ctime),
-        _line('"StartTime"', rf'"StartTime": *"({_CTIME})"', _ctime),
+        _line('"Began"', rf'"Began": *"({_CTIME})"', ctime),
+        _line('"StartTime"', rf'"StartTime": *"({_CTIME})"', ctime),
     ),
     "iozone": (_BEGAN,),
     "iozone-throughput": (_BEGAN,),

@@ -120,3 +120,43 @@ def test_a_rate_in_bits_stays_missing_with_a_word() -> None:
     result = parse("x", text.encode())
     assert set(numbers(result)) == {"j_read_iops"}
     assert "line 2: j: no rate in bytes is there" in " ".join(map(str, result.warnings))
+
+
+_RUN = (
+    "j: (groupid=0, jobs=1): err= 0: pid=1: Mon Jan  1 00:{minute:02}:00 2024\n"
+    "  write: IOPS={iops}, BW={bw}KiB/s (8kB/s)({bw}KiB/{ms}msec); 0 zone resets\n\n"
+)
+_PLAN = "j: (g=0): rw=write, bs=4096B-4096B, ioengine=psync, iodepth=1\nfio-3.33\n"
+_OF_ALL = "Run status group 0 (all jobs):\n"
+
+
+@pytest.mark.parametrize("head", [_PLAN, "fio-3.33\n", "Starting 1 process\n", ""])
+@pytest.mark.parametrize("end", [_OF_ALL, ""])
+@pytest.mark.parametrize("later", [90, 100, 110, 300])
+def test_a_later_run_with_the_same_pid_replaces_none(head: str, end: str, later: int) -> None:
+    """Every run in a container is process 1, whether it does less or more than the one before."""
+    runs = [
+        head + _RUN.format(minute=10 * n, iops=iops, bw=iops, ms=60_000 + iops) + end
+        for n, iops in enumerate((100, later))
+    ]
+    result = parse("x", "".join(runs).encode())
+    values = [(v.value, v.repeat) for v in result.values if v.test == "j_write_iops"]
+    assert values == [(100, 1), (later, 2)]
+    assert {v.load for v in result.values} <= {"iodepth=1,jobs=1", "jobs=1"}
+
+
+def test_of_a_run_that_is_reported_often_the_last_report_counts_of_each_start() -> None:
+    """Two runs with --status-interval and the same pid: each goes on until the next banner."""
+    run = [
+        _RUN.format(minute=n, iops=100 + n, bw=1000 * n, ms=60_000 * n) + _OF_ALL for n in (1, 2, 3)
+    ]
+    text = _PLAN + "".join(run)
+    again = text.replace(" 2024", " 2025")
+    result = parse("x", (text + again).encode())
+    values = [(v.value, v.repeat) for v in result.values if v.test == "j_write_iops"]
+    assert values == [(103, 1), (103, 2)]
+
+
+def test_two_reports_of_a_real_sample_are_two_repeats(sample: Sample) -> None:
+    again = sample("fio-3.33-normal")
+    assert {v.repeat for v in parse("x", again + again).values} == {1, 2}

@@ -10,8 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from decimal import Decimal
 
+from fsbench_web.core.formats import dates
 from fsbench_web.core.formats.fio.groups import several_jobs
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.values import Collector, test_name
@@ -26,10 +28,14 @@ _JOB = re.compile(
 )
 _WHEN = re.compile(r"pid=([0-9]+)(?:: (\S.{0,40}?))?\s*$")
 _VERSION = re.compile(_HOST + r"fio[- ]([0-9]+\.[0-9A-Za-z.-]{1,40})$")
+_START = re.compile(_HOST + r"Starting [0-9]+ (?:process|thread)")
 _END = re.compile(_HOST + r"Run status group [0-9]+ ")
 _SIDE = re.compile(_HOST + r"(read|write|trim|mixed)\s*:\s*(?=IOPS=|io=)(.*)$")
 _IOPS = re.compile(r"\b(?:IOPS|iops)=\s*([0-9]+(?:\.[0-9]+)?)([kKMG]?)\s*,")
 _RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKMGTP]?)(i?)B/s\b")
+# What was done, and for how long: fio 1 and 2 say both by name.
+_DONE = re.compile(r"(?:\(|\bio=\s*)([0-9]+(?:\.[0-9]+)?)([kKMGTP]?)i?B(?=/[0-9]+msec\)|,)")
+_RAN = re.compile(r"(?:/|\brunt=\s*)([0-9]+)\s?msec")
 _LATENCY = re.compile(
     _HOST + r"(clat|lat|sync)\s*\(([num]sec)\)\s*:\s*min=.*?avg=\s*([0-9]+(?:\.[0-9]+)?),"
 )
@@ -47,6 +53,8 @@ _KILO: dict[str, Decimal | int] = {
 }
 _THOUSANDS = {"": 1, "k": 1000, "K": 1000, "M": 10**6, "G": 10**9}
 _NANOSECONDS = {"nsec": 1, "usec": 1000, "msec": 10**6}
+_LEAST_GROWTH = 1.1
+"""Repeats that ran for a time differ by less in it."""
 _MICROSECONDS: dict[str, Decimal | int] = {"nsec": Decimal("0.001"), "usec": 1, "msec": 1000}
 
 
@@ -81,12 +89,16 @@ class _Job:
     group: str
     jobs: int
     pid: str
+    at: datetime | None
     line: int
     error: str
     plans: list[_Plan] = field(default_factory=list)
     """Its own, and those of others of its group that group_reporting put into this report."""
     is_one_of_several: bool = False
     values: list[_Value] = field(default_factory=list)
+    done_kb: dict[str, Decimal] = field(default_factory=dict)
+    """By read, write and trim; and for how long, in seconds."""
+    ran_s: dict[str, float] = field(default_factory=dict)
     # Of the read, write or trim whose lines follow, and of the percentiles.
     side: str = ""
     percentiles: tuple[str, str] = ("", "")
@@ -107,8 +119,24 @@ class _Job:
 class _Report:
     """What fio printed at one time: all its jobs, to the line of their groups."""
 
+    run: int = 0
+    """Which start of fio it is of: reports of one run have no banner between them."""
     jobs: list[_Job] = field(default_factory=list)
+    identities: set[tuple[str, ...]] = field(default_factory=set)
     ended: bool = False
+
+    @property
+    def ran_s(self) -> float:
+        """The longest that its jobs ran; of groups, which may wait for each other, the sum."""
+        of_groups: dict[str, float] = {}
+        for job in self.jobs:
+            longest = max(job.ran_s.values(), default=0)
+            of_groups[job.group] = max(of_groups.get(job.group, 0), longest)
+        return sum(of_groups.values())
+
+    def add(self, job: _Job) -> None:
+        self.jobs.append(job)
+        self.identities.add(job.identity)
 
 
 def recognises(lines: list[str]) -> bool:
@@ -154,27 +182,29 @@ def _reports(lines: list[str], collector: Collector) -> Iterator[_Report]:
     result = collector.result
     for number, line in enumerate(lines, start=1):
         if (head := _JOB.match(line)) is not None:
-            if report.ended:
-                yield _with_plans(report, plans)
-                report = _Report()
-            is_planned = True
             job = _job_of(head, number)
-            report.jobs.append(job)
+            # A report has each process once.
+            if report.ended or job.identity in report.identities:
+                yield _with_plans(report, plans)
+                report = _Report(report.run)
+            is_planned = True
+            report.add(job)
             _note_date(result, head[6])
         elif (plan := _PLAN.match(line)) is not None:
             if is_planned and (report.ended or not plan[1]):
                 # Of another run of fio.
                 if report.jobs:
                     yield _with_plans(report, plans)
-                report, plans = _Report(), {}
+                report, plans = _Report(report.run + 1), {}
             is_planned = False
             _add_plan(plans, plan)
-        elif (version := _VERSION.match(line)) is not None:
-            result.tool_version = result.tool_version or version[2]
+        elif (version := _VERSION.match(line)) is not None or _START.match(line):
+            if version is not None:
+                result.tool_version = result.tool_version or version[2]
             is_planned = True
             if report.jobs:
                 yield _with_plans(report, plans)
-                report = _Report()
+                report = _Report(report.run + 1)
         elif _END.match(line):
             report.ended = True
         elif report.jobs and not report.ended:
@@ -236,14 +266,26 @@ def _job_of(head: re.Match[str], line: int) -> _Job:
         group=group,
         jobs=int(jobs or 1),
         pid=pid[1] if pid else f"line {line}",
+        at=_moment(pid[2]) if pid and pid[2] else None,
         line=line,
         error=error,
     )
 
 
+def _moment(text: str) -> datetime | None:
+    try:
+        return dates.ctime(text)
+    except ValueError:
+        return None
+
+
 def _line(collector: Collector, job: _Job, line: str, number: int) -> None:
     if (side := _SIDE.match(line)) is not None:
         job.side, job.percentiles = side[2], ("", "")
+        if (done := _DONE.search(side[3])) is not None:
+            job.done_kb[side[2]] = Decimal(done[1]) * _KILO[done[2].upper()]
+        if (ran := _RAN.search(side[3])) is not None:
+            job.ran_s[side[2]] = int(ran[1][:12]) / 1000
         _rates(collector, job, side[3], number)
     elif (latency := _LATENCY.match(line)) is not None:
         kind = f"{job.side}_{latency[2]}" if latency[2] != "sync" else "sync_lat"
@@ -287,10 +329,7 @@ def _final_reports(reports: list[_Report], collector: Collector) -> list[_Report
         report.jobs = [job for job in report.jobs if job.values or job.error != "0"]
         if not report.jobs:
             continue
-        same = final_reports and {job.identity for job in final_reports[-1].jobs} <= {
-            job.identity for job in report.jobs
-        }
-        if same:
+        if final_reports and _goes_on(final_reports[-1], report):
             final_reports[-1] = report
             collector.warn(
                 report.jobs[0].line,
@@ -300,6 +339,28 @@ def _final_reports(reports: list[_Report], collector: Collector) -> list[_Report
         else:
             final_reports.append(report)
     return final_reports
+
+
+def _goes_on(before: _Report, after: _Report) -> bool:
+    """Whether the second report is of the same run, later: it has all that was done before.
+
+    The numbers of processes do not tell: in containers every run has the same ones.
+    """
+    jobs = {job.identity: job for job in after.jobs}
+    if before.run != after.run or not {job.identity for job in before.jobs} <= jobs.keys():
+        return False
+    for job in before.jobs:
+        later = jobs[job.identity]
+        for count, later_count in ((job.done_kb, later.done_kb), (job.ran_s, later.ran_s)):
+            if any(later_count.get(side, 0) < amount for side, amount in count.items()):
+                return False
+    moments = [job.at for job in (before.jobs[-1], after.jobs[-1]) if job.at is not None]
+    if len(moments) == 2:
+        # What began after the report before is another run; the dates are whole seconds.
+        between_s = (moments[1] - moments[0]).total_seconds()
+        if abs(between_s - after.ran_s) > 1:
+            return 0 <= between_s < after.ran_s
+    return after.ran_s >= _LEAST_GROWTH * before.ran_s
 
 
 def _settings(plan: str) -> dict[str, str]:
