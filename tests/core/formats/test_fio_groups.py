@@ -98,3 +98,16 @@ def test_the_ordinary_report_of_two_jobs_of_one_name(sample: Sample) -> None:
     first_plan = data[: data.index(b"\n") + 1]
     killed = first_plan.replace(b"rw=write", b"rw=randwrite") + b"fio-3.33\n"
     assert parse("x", killed + data).modes == result.modes
+
+
+def test_a_name_of_all_jobs_makes_no_sum_of_one() -> None:
+    text = """{"fio version": "fio-3.33", "global options": {"name": "zns-fio", "iodepth": "4"},
+    "jobs": [{"jobname": "hot-file", "elapsed": 2,
+    "job options": {"rw": "write", "numjobs": "8"}, "job_runtime": 12000,
+    "write": {"io_bytes": 4096, "bw": 4, "iops": 1.0, "total_ios": 1}}]}"""
+    result = parse("x", text.encode())
+    assert {value.load for value in result.values} == {"iodepth=4,jobs=8"}
+    assert {value.test for value in result.values} == {"hot-file_write_bw", "hot-file_write_iops"}
+    assert result.warnings == []
+    own = text.replace('"rw": "write"', '"rw": "write", "name": "another"')
+    assert {value.load for value in parse("x", own.encode()).values} == {""}

@@ -148,7 +148,9 @@ def _documents(lines: list[str]) -> Iterator[_Document]:
         except JsonError as error:
             raise UnreadableFile([error.problem]) from None
         document = _Document(root)
+        # The jobs of a run have names of their own, whatever [global] is called.
         shared = _options(root.object("global options"))
+        shared.pop("name", None)
         hosts = {entry.text("hostname") for entry in root.objects("client_stats")} - {""}
         for key in ("jobs", "client_stats"):
             for entry in root.objects(key):
