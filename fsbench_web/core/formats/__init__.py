@@ -1,5 +1,6 @@
 """Output of benchmark tools -> ParsedResult. Pure: no Django. One file a format."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
@@ -43,6 +44,7 @@ from fsbench_web.core.formats.tables import spreadsheet, table
 from fsbench_web.core.formats.text import (
     MAX_LINES,
     MAX_LINES_OF_DOCUMENTS,
+    MAX_PROBLEMS,
     check_lengths,
     lines_of,
     lines_to_look_at,
@@ -128,6 +130,9 @@ THE_SAME = (flat_file.FORMAT, summary.SUMMARY_FORMAT, summary.TOTALS_FORMAT)
 # fio says the same several times, and IOzone's parsers tell its modes apart themselves.
 _FAMILIES = ({report.FORMAT, terse.FORMAT, normal.FORMAT}, {log.FORMAT, throughput.FORMAT})
 _ROUNDED = 0.01
+_FAILURE = re.compile(
+    r"\W{0,8}(?:[\w.-]{1,40}: )?(?:(?:FATAL|fatal)\b|fio: (?:io_u error|pid=[0-9]+, err=[1-9]))"
+)
 
 
 def _other_formats(
@@ -200,6 +205,16 @@ def _with_losses(read: Callable[[list[str]], ParsedResult], lines: list[str]) ->
     return result
 
 
+def _note_failures(result: ParsedResult, lines: list[str]) -> None:
+    """Warn of lines in which a tool says that it failed, where its format has not."""
+    known = {warning.line for warning in result.warnings}
+    failures = [n for n, line in enumerate(lines, start=1) if _FAILURE.match(line[:200])]
+    for number in [number for number in failures if number not in known][:MAX_PROBLEMS]:
+        result.complete = False
+        message = f"{result.tool} says {quoted(lines[number - 1], 200)}."
+        result.warnings.append(Problem(number, None, message))
+
+
 def parse(name: str, data: bytes) -> ParsedResult:
     """What a file holds, whatever it is called: ``name`` is for messages, and for logs of fio.
 
@@ -221,6 +236,7 @@ def parse(name: str, data: bytes) -> ParsedResult:
         check_lengths(lines, text_format.long_line if text_format is not None else "")
     if text_format is not None:
         result = _with_losses(text_format.parse, lines)
+        _note_failures(result, lines)
         result.dates |= dates.of_runs(result.format, lines, result.values)
         runs_of = places.of_runs(result.format, lines)
         if len(runs_of) > 1:

@@ -65,6 +65,11 @@ def cut_off(word: str) -> str:
     return f"The file ends at {quoted(word)}, which may have been longer: it is left out."
 
 
+def beyond_measure(word: str, unit: str) -> str:
+    """What to say of a number that no clock and no disk can give, as a counter that ran over."""
+    return f"{quoted(word)} {unit} is more than can be measured: a counter of the tool ran over."
+
+
 def check_lengths(lines: list[str], excused: str = "") -> None:
     """Refuse lines that no tool prints; what begins with ``excused`` may be long. Raises
     UnreadableFile.

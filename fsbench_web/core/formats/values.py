@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
+from fsbench_web.core.conversion import most_measurable
 from fsbench_web.core.formats.result import (
     MAX_VALUE,
     MAX_VALUES,
@@ -19,7 +20,13 @@ from fsbench_web.core.formats.result import (
     UnreadableFile,
     too_many_values,
 )
-from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, quoted, underflows
+from fsbench_web.core.formats.text import (
+    ENOUGH_PROBLEMS,
+    beyond_measure,
+    capped,
+    quoted,
+    underflows,
+)
 from fsbench_web.core.latency import Distribution
 
 # C prints with the decimal sign of its locale and never groups digits.
@@ -139,6 +146,8 @@ class Collector:
         elif value == 0:
             message = "0 is printed for what was not measured or is less than one unit"
             self.warn(line, f"{test}: {message}; it stays missing.")
+        elif value > (most := most_measurable(unit)):
+            self.warn(line, f"{test}: {beyond_measure(f'{value:.15g}', unit)} It stays missing.")
         elif self._count >= MAX_VALUES:
             self._too_much(line)
         else:
@@ -153,7 +162,7 @@ class Collector:
                     unit=unit,
                     line=line,
                     load=load,
-                    samples=tuple(samples),
+                    samples=tuple(samples) if max(samples, default=0) <= most else (),
                     configuration=configuration,
                     filesystem=filesystem,
                     hardware=hardware,

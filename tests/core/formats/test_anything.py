@@ -120,7 +120,7 @@ def cell_of(row: tuple[str, int, int, float, int]) -> tuple[object, ...]:
             st.sampled_from(["write", "random_read", "untar"]),
             st.integers(1, 2**31 - 1),
             st.integers(1, 10**12),
-            st.just(0.0) | st.floats(MIN_VALUE, 1e15, allow_nan=False),
+            st.just(0.0) | st.floats(MIN_VALUE, 1e14, allow_nan=False),
             st.integers(1, 9),
         ),
         min_size=1,

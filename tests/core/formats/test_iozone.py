@@ -497,3 +497,9 @@ def test_a_line_that_mail_wrapped_is_no_row_of_its_own() -> None:
     )
     with pytest.raises(UnreadableFile):
         parse("x", text.encode())
+
+
+def test_a_counter_that_ran_over_is_missing() -> None:
+    result = parse("x", output(row(64, 4, 100, 999999999999999, 300)))
+    assert cells(result) == {("write", 4, 64): 100, ("read", 4, 64): 300}
+    assert [(w.line, w.is_note) for w in result.warnings] == [(4, False)]

@@ -357,7 +357,8 @@ def test_a_glance_tells_what_reading_row_by_row_does(
     )
 )
 def test_every_number_is_the_very_float_of_its_text(texts: list[str]) -> None:
-    data = ("test,value,unit\nx,1234,s\n" + "".join(f"x,{text},s\n" for text in texts)).encode()
+    # Of scores no one knows the most there can be.
+    data = b"test,value,unit\n" + "".join(f"x,{text},score\n" for text in ["1234", *texts]).encode()
     rows = sorted(read(data), key=itemgetter(0))
     assert [row[-1] for row in rows[1:]] == [float(text) for text in texts]
 
@@ -412,3 +413,16 @@ def test_few_rows_are_read_by_themselves(monkeypatch: pytest.MonkeyPatch) -> Non
     data = ("filesystem,test,record_size_kb,file_size_kb,value,unit\n" + "".join(rows)).encode()
     assert len(read(data)) == 3000
     assert len(numbers) < 10
+
+
+@pytest.mark.parametrize("unit", ["ms", "KB/s", "ops/s"])
+def test_what_cannot_be_measured_is_refused_in_the_same_words(unit: str) -> None:
+    """2**64, and a number of so few digits that it could be read at a glance."""
+    rows = [f"a,1,{unit}", f"a,18446744073709551616,{unit}", f"a,1e20,{unit}", f"b,2,{unit}"]
+    data = "\n".join(["test,value,unit,repeat", *(f"{r},{n}" for n, r in enumerate(rows))]) + "\n"
+    with pytest.raises(UnreadableFile) as large:
+        read(data.encode())
+    with pytest.raises(UnreadableFile) as small:
+        parse("x", data.encode())
+    assert [(p.line, p.column) for p in large.value.problems] == [(3, 2), (4, 2)]
+    assert large.value.problems == small.value.problems

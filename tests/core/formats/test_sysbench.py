@@ -110,3 +110,17 @@ def test_what_prepares_and_cleans_up_is_no_run_that_did_not_end(sample: Sample) 
 def test_parts_of_a_run_are_no_repeats(sample: Sample, name: str, line: int) -> None:
     with pytest.raises(UnreadableFile, match=f"line {line}: .* part of a run, .*checkpoints"):
         parse("x", sample(name))
+
+
+def test_a_fatal_line_warns_and_a_counter_that_ran_over_is_missing(sample: Sample) -> None:
+    """sysbench 0.4 subtracts clock readings of a run that ended: 2**64 ns are 584 years."""
+    text = sample("sysbench-0.4.12").decode()
+    failed = text.replace("Done.", "FATAL: Failed to read file! file: 82 errno = 0 ()\nDone.")
+    failed = failed.replace("  211.48ms", " 18446744073709.55ms")
+    result = parse("x", failed.encode())
+    right = {value.test: value.value for value in parse("x", text.encode()).values}
+    del right["sysbench_rndrw_latency_max"]
+    assert {value.test: value.value for value in result.values} == right
+    fatal = failed.split("\n").index("FATAL: Failed to read file! file: 82 errno = 0 ()") + 1
+    assert sorted(w.line or 0 for w in result.warnings if not w.is_note) == [fatal, fatal + 14]
+    assert not result.complete

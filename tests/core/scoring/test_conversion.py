@@ -23,6 +23,7 @@ from fsbench_web.core.conversion import (
     exact_fraction,
     explicit_unit,
     is_ambiguous,
+    most_measurable,
     shown_units,
     unit_factor,
 )
@@ -206,3 +207,23 @@ def test_every_entry_is_of_a_tool_that_is_read_and_names_its_source() -> None:
     for unit_base in MEANT_BY.values():
         assert unit_base.base in (1000, 1024)
         assert len(unit_base.source) > 20
+
+
+@pytest.mark.parametrize(
+    ("unit", "possible", "impossible"),
+    [
+        ("ns", 1e17, 2**63),
+        ("µs", 1e14, 2**64 / 1000),
+        ("ms", 1e11, 2**64 / 1e6),
+        ("s", 3e8, 2**64 / 1e9),
+        ("h", 87_000, 2**32),
+        ("KB/s", 1e13, 2**64 / 1000),
+        ("MiB/s", 1e10, 2**64 / 2**20),
+        ("SI MB/s", 1e10, 2**64 / 1e6),
+        ("ops/s", 1e14, 2**64),
+        ("bogo ops", 1e30, float("inf")),
+    ],
+)
+def test_what_a_clock_or_a_disk_can_give(unit: str, possible: float, impossible: float) -> None:
+    assert possible <= most_measurable(unit)
+    assert impossible > most_measurable(unit) or impossible == float("inf")

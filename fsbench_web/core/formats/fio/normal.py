@@ -185,7 +185,7 @@ def _reports(lines: list[str], collector: Collector) -> Iterator[_Report]:
             job = _job_of(head, number)
             # A report has each process once.
             if report.ended or job.identity in report.identities:
-                yield _with_plans(report, plans)
+                yield from _with_plans(report, plans)
                 report = _Report(report.run)
             is_planned = True
             report.add(job)
@@ -193,8 +193,7 @@ def _reports(lines: list[str], collector: Collector) -> Iterator[_Report]:
         elif (plan := _PLAN.match(line)) is not None:
             if is_planned and (report.ended or not plan[1]):
                 # Of another run of fio.
-                if report.jobs:
-                    yield _with_plans(report, plans)
+                yield from _with_plans(report, plans)
                 report, plans = _Report(report.run + 1), {}
             is_planned = False
             _add_plan(plans, plan)
@@ -202,15 +201,13 @@ def _reports(lines: list[str], collector: Collector) -> Iterator[_Report]:
             if version is not None:
                 result.tool_version = result.tool_version or version[2]
             is_planned = True
-            if report.jobs:
-                yield _with_plans(report, plans)
-                report = _Report(report.run + 1)
+            yield from _with_plans(report, plans)
+            report = _Report(report.run + 1)
         elif _END.match(line):
             report.ended = True
         elif report.jobs and not report.ended:
             _line(collector, report.jobs[-1], line, number)
-    if report.jobs:
-        yield _with_plans(report, plans)
+    yield from _with_plans(report, plans)
 
 
 def _note_date(result: ParsedResult, rest: str) -> None:
@@ -226,8 +223,10 @@ def _add_plan(plans: _Plans, plan: re.Match[str]) -> None:
     of_group.setdefault(name, []).append(_Plan(name, text, int(depth) if depth else None))
 
 
-def _with_plans(report: _Report, plans: _Plans) -> _Report:
-    """The report with what was said of its jobs, those of a group that stands as one included."""
+def _with_plans(report: _Report, plans: _Plans) -> Iterator[_Report]:
+    """The report, where it has jobs, with what was said of them; of a group that stands as one
+    job, what was said of all.
+    """
     for job in report.jobs:
         of_group = plans.get((job.host, job.group), {})
         beside = [
@@ -237,7 +236,8 @@ def _with_plans(report: _Report, plans: _Plans) -> _Report:
         if job.plans and len({other.name for other in beside}) == 1:
             others = [plan for name, of in of_group.items() if name != job.name for plan in of]
             job.plans += others if len(others) < job.jobs else []
-    return report
+    if report.jobs:
+        yield report
 
 
 def _own_plans(job: _Job, beside: list[_Job], plans: _Plans) -> list[_Plan]:

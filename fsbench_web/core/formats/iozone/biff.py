@@ -11,6 +11,7 @@ import re
 import struct
 from collections.abc import Iterator
 
+from fsbench_web.core.conversion import most_measurable
 from fsbench_web.core.formats.iozone.command import options_of, settings_of
 from fsbench_web.core.formats.iozone.report import MISSING, test_of_title
 from fsbench_web.core.formats.result import (
@@ -23,7 +24,7 @@ from fsbench_web.core.formats.result import (
     UnreadableFile,
     load_text,
 )
-from fsbench_web.core.formats.text import capped
+from fsbench_web.core.formats.text import beyond_measure, capped
 
 FORMAT = "iozone-biff2"
 _BOF, _EOF = 0x0009, 0x000A
@@ -93,6 +94,9 @@ def parse(data: bytes) -> ParsedResult:
         if value.value == 0:
             message = f"{value.test}: {MISSING}"
             result.warnings.append(Problem(row + 1, None, message, is_note=True))
+        elif MAX_VALUE >= value.value > most_measurable(unit):
+            said = beyond_measure(f"{value.value:.15g}", unit)
+            result.warnings.append(Problem(row + 1, None, f"{value.test}: {said}"))
         elif not MIN_VALUE <= value.value <= MAX_VALUE:  # nor what is no number
             message = f"{value.test}: {value.value} is no measurement."
             problems.append(Problem(row + 1, None, message))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from fsbench_web.core.conversion import most_measurable
 from fsbench_web.core.formats.iozone.command import settings_of
 from fsbench_web.core.formats.iozone.header import (
     SIZE_WIDTH,
@@ -28,7 +29,13 @@ from fsbench_web.core.formats.result import (
     UnreadableFile,
     too_many_values,
 )
-from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, cut_off, quoted
+from fsbench_web.core.formats.text import (
+    ENOUGH_PROBLEMS,
+    beyond_measure,
+    capped,
+    cut_off,
+    quoted,
+)
 from fsbench_web.core.formats.values import numbered_repeats
 
 FORMAT = "iozone"
@@ -217,6 +224,7 @@ def _one_run(lines: list[str]) -> ParsedResult:
     else:
         result.values = values
         result.complete = report_complete and not reading.failed
+    result.values = [value for value in result.values if _is_measurable(reading, value)]
     if not result.values and not reading.problems:
         reading.problems.append(_no_values(lines))
     if reading.problems:
@@ -434,6 +442,15 @@ def _with_unit(value: ParsedValue, unit: str) -> ParsedValue:
     return ParsedValue(
         value.test, value.record_size_kb, value.file_size_kb, value.value, unit, value.line
     )
+
+
+def _is_measurable(reading: _Reading, value: ParsedValue) -> bool:
+    """Whether a value can be one; where it cannot, that is said."""
+    if value.value <= most_measurable(value.unit):
+        return True
+    said = beyond_measure(f"{value.value:.0f}", value.unit)
+    reading.warn(value.line, None, f"{value.test}: {said} It stays missing.")
+    return False
 
 
 def _compare(reading: _Reading, report: list[ParsedValue]) -> None:

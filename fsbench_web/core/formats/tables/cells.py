@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from fsbench_web.core.conversion import most_measurable
 from fsbench_web.core.formats.iozone.header import TESTS
 from fsbench_web.core.formats.result import (
     MAX_REPEAT,
@@ -16,7 +17,12 @@ from fsbench_web.core.formats.result import (
     load_text,
     own_key,
 )
-from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, quoted, underflows
+from fsbench_web.core.formats.text import (
+    ENOUGH_PROBLEMS,
+    beyond_measure,
+    quoted,
+    underflows,
+)
 
 _UNITS = {
     "kb/s": "KB/s",
@@ -270,6 +276,8 @@ def read_cell(reading: TableReading, line: int, data: dict[str, CellPosition]) -
         reading.refuse(line, data.get("unit"), "The unit is missing (KB/s, ops/s, s, ...).")
     elif len(unit) > 20:
         reading.refuse(line, data.get("unit"), f"{quoted(unit)} is too long for a unit.")
+    if value is not None and value > most_measurable(unit):
+        reading.refuse(line, data["value"], beyond_measure(data["value"].text, unit))
     if len(reading.problems) == before and (record_kb is None) != (file_kb is None):
         _refuse_one_size(reading, data, line, lacks_file=file_kb is None)
         return

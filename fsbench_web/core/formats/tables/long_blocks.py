@@ -15,8 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsbench_web.core.conversion import most_measurable
 from fsbench_web.core.formats.result import MAX_VALUE
-from fsbench_web.core.formats.tables.cells import MAX_FILE_KB, MAX_RECORD_KB, SIZE_UNITS
+from fsbench_web.core.formats.tables.cells import (
+    MAX_FILE_KB,
+    MAX_RECORD_KB,
+    SIZE_UNITS,
+    unit_of,
+)
 from fsbench_web.core.formats.tables.fields import Fields, Flags, Ints, quotient
 from fsbench_web.core.formats.tables.grid import SPACES
 from fsbench_web.core.formats.tables.long_rows import KnownWords, ReadRow, RowReader
@@ -131,6 +137,7 @@ class BlockReader:
         sign = CodedColumn(self.rows.signs, np.where(pointed, 0, -1), [(self._sign,)])
         tests = _named(self.rows.known_tests, fields, good)
         runs = _named(self.rows.known_runs, fields, good)
+        good &= values <= self._most_measurable(tests)
         queue = np.flatnonzero(~(good | self._unmeasured_rows(fields))).tolist()
         read_rows = self._learn(
             queue, (sign, tests, runs), good, lines.__getitem__ if lines else fields.line, first
@@ -162,6 +169,14 @@ class BlockReader:
                 if value <= MAX_VALUE and not underflows(word.decode(), value):
                     values[row], plain[row], pointed[row] = value, True, b"." in word
         return values, plain, pointed
+
+    def _most_measurable(self, tests: CodedColumn) -> Column:
+        """The largest value that each line's unit can have."""
+        unit, constant = self.mapping.columns.get("unit"), self.mapping.constants.get("unit", "")
+        place = None if unit is None else tests.known_words.columns.index(unit)
+        units = [constant if place is None else key[place] or constant for key in tests.words]
+        most = [most_measurable(unit_of(text)) for text in units]
+        return np.array([*most, np.inf])[tests.codes]  # the last one for -1
 
     def _sizes(self, fields: Fields, name: str, most_kb: int) -> tuple[Ints, Flags]:
         """Sizes in KB, NONE where none is said; and where that is what the row says."""
