@@ -8,18 +8,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.labels import parse_label
 from fsbench_web.core.formats import THE_SAME
+from fsbench_web.core.formats.tables.headers import is_filesystem
 
-# File systems that fsbench does not make, and that results come from.
-_OTHERS = frozenset(
-    (
-        *("zfs", "f2fs", "bcachefs", "ntfs", "exfat", "vfat", "ufs", "ufs2", "hfs", "hfsplus"),
-        *("apfs", "reiser4", "nilfs2", "gfs2", "ocfs2", "lustre", "nfs", "nfs3", "nfs4", "cifs"),
-        *("ceph", "glusterfs", "tmpfs", "vxfs", "jfs2", "gpfs", "beegfs"),
-    )
-)
 # IOzone's -f and -U, fio's --filename and --directory, bonnie++'s -d, sysbench's and others'.
 _PATH = re.compile(r"(?:^|[\s=\"'])(/[^\s\"'=]+)")
 
@@ -31,11 +23,6 @@ class Guess:
     filesystem: str = ""
     configuration: str = ""
     reasons: list[str] = field(default_factory=list)
-
-
-def is_filesystem(word: str) -> bool:
-    """Whether a word is the name of a file system."""
-    return word in FILESYSTEMS or word in _OTHERS
 
 
 def folder_labels(paths: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
 from fsbench_web.core.formats.tables.cells import size_kb
+from fsbench_web.core.formats.tables.grid import grid_of
 from fsbench_web.core.formats.tables.mapping import MATRIX, TESTS, Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
 from fsbench_web.core.formats.tables.table import NeedsMapping, proposal
@@ -241,3 +242,35 @@ def test_what_others_call_our_tests_is_proposed() -> None:
     mapping = proposal(grid)
     assert mapping is not None
     assert mapping.tests == {1: ("random_read", "KB/s"), 2: ("write", "KB/s")}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "record,file,ext4 (KB/s),xfs (KB/s)",
+        "record_size_kb,file_size_kb,XFS noatime (MB/s),btrfs-zstd MB/s",
+        "bs,size,ext4_read (KB/s),xfs_read (KB/s)",
+        "bs,size,run1 (KB/s),Run #2 (KB/s)",
+        "bs,size,before (KB/s),after (KB/s)",
+        "bs,size,ReiserFS kB/s,NFS kB/s",
+    ],
+)
+def test_a_column_of_a_contender_is_no_test(header: str) -> None:
+    """Which file system a column is of no test says: it was stored as a test called ext4."""
+    with pytest.raises(NeedsMapping) as refused:
+        parse("x", f"{header}\n4,64,100,200\n8,64,110,210\n".encode())
+    [problem] = refused.value.problems
+    assert problem.line == 1
+    for word in header.split(",")[2:]:
+        assert f'"{word}"' in problem.message
+    proposed = proposal(grid_of(f"{header}\n4,64,100,200\n".split("\n")))
+    assert proposed is not None
+    assert proposed.tests == {}
+
+
+def test_a_table_with_tests_as_columns_is_read_whatever_its_rows_are_of() -> None:
+    values = parse("x", b"filesystem,read (KB/s),pread (KB/s)\next4,2,3\nxfs,4,5\n").values
+    assert [(v.test, v.filesystem, v.value) for v in values] == [
+        *(("read", "ext4", 2), ("pread", "ext4", 3)),
+        *(("read", "xfs", 4), ("pread", "xfs", 5)),
+    ]

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from fsbench_web.core.formats.tables.cells import known_test, test_of, unit_of
+from fsbench_web.core.requirements import FILESYSTEMS
 
 _NAMES = {
     "test": ("test", "benchmark", "operation", "rw", "readwrite"),
@@ -68,6 +69,21 @@ _NO_UNIT = re.compile(
 """What stands in brackets and is no unit: which statistic, how deep the queue was."""
 PERCENT = "%"
 
+# File systems that fsbench does not make, and that results come from.
+_OTHER_FILESYSTEMS = frozenset(
+    (
+        *("f2fs", "ntfs", "vfat", "fat32", "ufs", "ufs2", "hfs", "hfsplus", "reiserfs", "reiser4"),
+        *("apfs", "gfs2", "ocfs2", "lustre", "nfs", "nfs3", "nfs4", "cifs", "smb", "overlayfs"),
+        *("ceph", "cephfs", "glusterfs", "tmpfs", "vxfs", "jfs2", "gpfs", "beegfs"),
+    )
+)
+_ONE_OF_SEVERAL = re.compile(
+    r"(?:run|repeat|rep|repetition|iter|iteration|trial|pass|durchlauf)s?[ _#-]{0,3}[0-9]{1,6}"
+    r"|[0-9]{1,6}(?:st|nd|rd|th|\.)? (?:run|repeat|repetition|iteration|trial|pass)"
+    r"|before|after|old|new|baseline"
+)
+"""Columns of repeats and of contenders: ``run1``, ``Run #2``, ``before``."""
+
 _RATES = {"bw", "bandwidth", "throughput", "durchsatz", "rate", "speed", "datenrate"}
 _LATENCIES = {"lat": "lat", "latency": "lat", "latenz": "lat", "response": "lat"}
 _LATENCIES |= {"clat": "clat", "slat": "slat"}
@@ -98,6 +114,20 @@ class Measure:
 def field_word(word: str) -> str:
     """A word as fields are called: ``Block Size`` is ``block_size``, ``Run #`` is ``run``."""
     return word.strip(" #.\t").lower().replace(" ", "_").replace("-", "_")
+
+
+def is_filesystem(word: str) -> bool:
+    """Whether a word is the name of a file system."""
+    return word in FILESYSTEMS or word in _OTHER_FILESYSTEMS
+
+
+def is_contender(word: str) -> bool:
+    """Whether a header says whose numbers a column has, or of which run: ``ext4 (KB/s)``,
+    ``XFS noatime``, ``run 2``.
+    """
+    name = split(word)[0].strip().lower()
+    words = re.split(r"[\W_]", name)
+    return any(map(is_filesystem, words)) or _ONE_OF_SEVERAL.fullmatch(name) is not None
 
 
 def split(word: str) -> tuple[str, str]:
@@ -143,7 +173,7 @@ def test_named(word: str) -> tuple[str, str] | None:
     ``written MiB/s`` a rate of its own.
     """
     name, unit = split(word)
-    if unit == PERCENT:
+    if unit == PERCENT or is_contender(word):
         return None
     if test := known_test(name):
         return (f"{test}_iops" if _OPS.fullmatch(unit) else test), unit

@@ -22,6 +22,7 @@ from fsbench_web.core.formats.tables.headers import (
     fallback_field,
     field_of,
     field_word,
+    is_contender,
     measure_of,
     split,
     split_brackets,
@@ -122,6 +123,16 @@ def needs_mapping(head: bytes) -> NeedsMapping:
 
 def _mapping_problem(grid: Grid, mapping: Mapping | None) -> Problem:
     line = grid.header.line if grid.header else None
+    header = _likely_header(grid)
+    contenders = [word for word in header.words if is_contender(word)] if header else []
+    if len(contenders) > 1:
+        named = ", ".join(map(quoted, contenders[:4]))
+        message = (
+            f"The columns {named} are file systems or runs, and no tests. Give each number a row "
+            "of its own, under the columns test, filesystem, repeat, value and unit. Or say on "
+            "the import page which one of them is the value, and import one after the other."
+        )
+        return Problem(header.line if header else line, None, message)
     lacking = ", ".join(mapping.missing() or ["test"]) if mapping else "test, value, unit"
     message = (
         f"This is a table, and it does not say: {lacking}. Say which column is what on the import "
