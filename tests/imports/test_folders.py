@@ -317,14 +317,25 @@ def test_a_guess_is_named_as_one(signed_in: Client, sample: Sample) -> None:
     assert "ext2, repeat 1" in text
 
 
-def test_of_runs_in_several_places_nothing_is_guessed(signed_in: Client, sample: Sample) -> None:
-    data = sample(FIRST).replace(b"-f t\n", b"-f /RHTSspareLUN1/ext2/t\n")
-    data += data.replace(b"/ext2/t", b"/xfs/t")
-    file = SimpleUploadedFile("a.txt", data)
+def test_of_runs_in_several_places_nothing_is_guessed(signed_in: Client) -> None:
+    run = (
+        "\tIozone: Performance Test of File I/O\n\tCommand line used: iozone -f /lun1/{0}/t\n"
+        " kB reclen write rewrite\n {1} 4 100 200\n\niozone test complete.\n"
+    )
+    text = run.format("ext2", 64) + run.format("xfs", 128)
+    file = SimpleUploadedFile("a.txt", text.encode())
     where = signed_in.post("/imports/new/", {"study": "Lab", "file": file})["Location"]
     text = signed_in.get(where).content.decode()
     assert "is guessed from" not in text
-    assert "made in several places (/RHTSspareLUN1/ext2/t, /RHTSspareLUN1/xfs/t)" in text
+    assert "made in several places (/lun1/ext2/t, /lun1/xfs/t)" in text
+
+
+def test_the_same_in_several_places_is_refused(signed_in: Client, sample: Sample) -> None:
+    data = sample(FIRST).replace(b"-f t\n", b"-f /RHTSspareLUN1/ext2/t\n")
+    data += data.replace(b"/ext2/t", b"/xfs/t")
+    file = SimpleUploadedFile("a.txt", data)
+    text = signed_in.post("/imports/new/", {"study": "Lab", "file": file}).content.decode()
+    assert "/RHTSspareLUN1/ext2/t /RHTSspareLUN1/xfs/t" in text
 
 
 @pytest.mark.parametrize(

@@ -238,10 +238,7 @@ def parse(name: str, data: bytes) -> ParsedResult:
         result = _with_losses(text_format.parse, lines)
         _note_failures(result, lines)
         result.dates |= dates.of_runs(result.format, lines, result.values)
-        runs_of = places.of_runs(result.format, lines)
-        if len(runs_of) > 1:
-            result.has_several_places = True
-            result.warnings.insert(0, Problem(None, None, places.several(runs_of)))
+        places.check_repeats(result, lines)
         result.warnings[:0] = [
             Problem(
                 None,

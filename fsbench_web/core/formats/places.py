@@ -1,11 +1,19 @@
-"""Where the runs of one file were made, as far as their command lines and options say it. Pure.
+"""Where and with which command each run of one file was made, as far as the file says it. Pure.
 
-Paths are no settings: repeats may have other ones. Those of several runs may as well be several
-file systems, which nobody but the reader knows.
+Tools that print their command or their options: of these the paths, since formats compare the
+rest themselves. Of other tools the command that was typed above a run, all of it. What is measured
+again in another place, or with another command, is no repeat.
 """
 
 import re
-from collections.abc import Sequence
+import shlex
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile
+from fsbench_web.core.formats.text import capped, quoted
+from fsbench_web.core.formats.values import value_key
 
 # How a run begins that names its paths, and where they stand: behind it, or in lines that follow.
 _COMMAND = re.compile(r"^\s*#?\s*(?:Command line(?: used)?|COMMAND LINE)\s*:\s*\S+(.*)$")
@@ -22,26 +30,133 @@ _REPORT = re.compile(r'"fio version"\s*:')
 _OPTION = re.compile(r'"(?:directory|filename)"\s*:\s*"([^"]+)"')
 _PATH = re.compile(r"(?:^|[\s=\"'])(/[^\s\"'=]+)")
 
+# Commands that are typed, by what the tool is called here.
+_PROGRAMS = {
+    "bonnie++": "bonnie++",
+    **{
+        tool: tool
+        for tool in (
+            *("compilebench", "db_bench", "dbench", "dd", "diskspd", "filebench", "fio"),
+            *("hdparm", "ioping", "pgbench", "postmark", "sysbench"),
+        )
+    },
+}
+_ARGUMENT = re.compile(r"(?:^|\s)(?:--?\w|\w+=)|\.(?:fio|job|ini|cfg|conf|f|txt)\b|/")
+_END_OF_COMMAND = re.compile(r"\s(?:[0-9]?>|&|\||;|#)|[;&|]\s*$")
+_FOLDER = re.compile(r"(?:^|[$#>%;&]) {0,8}(?:cd|set location) {1,8}(\S+)")
+# What may differ between repeats: seeds, and what is printed, logged and shown.
+_NO_SETTING = re.compile(
+    r"--?(?:output[\w-]*|eta[\w-]*|status-interval|rand-?seed|seed|report-interval|verbosity|"
+    r"description|log_\w+|write_\w+_log)(?:=.*)?|status=\w*"
+)
+_LONGEST = 2000
 
-def of_runs(format: str, lines: Sequence[str]) -> list[tuple[str, ...]]:
-    """The paths of each run of a file, the same ones once; empty where the format says none."""
-    runs: list[tuple[str, ...]] = []
+
+@dataclass(frozen=True)
+class _Run:
+    """Where what a run says begins, from line 1, and what of it must be the same in repeats."""
+
+    line: int
+    words: tuple[str, ...]
+
+
+def check_repeats(result: ParsedResult, lines: Sequence[str]) -> None:
+    """Note runs in several places. Raises UnreadableFile where some of them measure the same."""
+    printed = list(_printed(result.format, lines))
+    places = list(dict.fromkeys(run.words for run in printed if run.words))
+    problems = _differences(result, printed)
+    if result.format not in _COMMANDS or result.format == "ioping":
+        problems += _differences(result, list(_typed(result.tool, lines)))
+    if problems:
+        raise UnreadableFile(capped(problems))
+    if len(places) > 1:
+        result.has_several_places = True
+        result.warnings.insert(0, Problem(None, None, _several(places)))
+
+
+def _differences(result: ParsedResult, runs: Sequence[_Run]) -> list[Problem]:
+    """Values that are repeats by their number, and were made otherwise, one of each two runs."""
+    if len({run.words for run in runs}) < 2:
+        return []
+    starts = [run.line for run in runs]
+    first: dict[object, tuple[_Run, int]] = {}
+    problems: dict[tuple[int, int], Problem] = {}
+    for value in result.values:
+        place = bisect_right(starts, value.line) - 1
+        if value.repeat is None or place < 0:
+            continue
+        run = runs[place]
+        before, line = first.setdefault(value_key(value), (run, value.line))
+        if before.words != run.words and (before.line, run.line) not in problems:
+            other = quoted(" ".join(_only(before, run) + _only(run, before)), 200)
+            message = (
+                f"{value.test} is measured here again, after line {line}. These differ in {other}: "
+                "import each by itself."
+            )
+            problems[before.line, run.line] = Problem(value.line, None, message)
+    return list(problems.values())
+
+
+def _only(run: _Run, other: _Run) -> list[str]:
+    return [word for word in run.words if word not in other.words]
+
+
+def _printed(format: str, lines: Sequence[str]) -> Iterator[_Run]:
+    """The paths of each run whose format prints them."""
     if format == "fio-json":
-        for line in lines:
-            if _REPORT.search(line):
-                runs.append(())
-            if runs and (option := _OPTION.search(line)) is not None:
-                runs[-1] = (*runs[-1], option[1])
+        starts = [number for number, line in enumerate(lines, start=1) if _REPORT.search(line)]
+        for start, end in zip(starts, [*starts[1:], len(lines) + 1], strict=True):
+            options = (_OPTION.search(line) for line in lines[start - 1 : end - 1])
+            yield _Run(start, tuple(sorted({option[1] for option in options if option})))
     elif (command := _COMMANDS.get(format)) is not None:
-        runs = [
-            tuple(_PATH.findall(match[1]))
-            for line in lines
-            if (match := command.match(line)) is not None
-        ]
-    return list(dict.fromkeys(tuple(sorted(set(run))) for run in runs if run))
+        for number, line in enumerate(lines, start=1):
+            if (match := command.match(line)) is not None:
+                yield _Run(number, tuple(sorted(set(_PATH.findall(match[1])))))
 
 
-def several(places: Sequence[tuple[str, ...]]) -> str:
+def _typed(tool: str, lines: Sequence[str]) -> Iterator[_Run]:
+    """The commands of a tool that stand in a text, each with the folder that it was typed in."""
+    program = _PROGRAMS.get(tool)
+    if program is None:
+        return
+    pattern = re.compile(rf"(?:^|[\s/$#>%+]){re.escape(program)}\s+(\S.*)$")
+    folder: tuple[str, ...] = ()
+    settings: list[str] = []
+    last = 0
+    for number, line in enumerate(lines, start=1):
+        if (changed := _FOLDER.search(line[:_LONGEST])) is not None:
+            folder = (changed[1],)
+            yield _Run(number, (*folder, *settings))
+        if number <= last or (match := pattern.search(line[:_LONGEST])) is None:
+            continue
+        text, last = match[1], number
+        while text.endswith("\\") and last < len(lines) and len(text) < _LONGEST:
+            text, last = f"{text[:-1]} {lines[last].strip()[:_LONGEST]}", last + 1
+        text = _END_OF_COMMAND.split(text, maxsplit=1)[0]
+        if _ARGUMENT.search(text):
+            settings = _settings(text)
+            yield _Run(number, (*folder, *settings))
+
+
+def _settings(command: str) -> list[str]:
+    """The words of a command that make another one of it, sorted."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    settings = []
+    is_value = False
+    for word in words:
+        if _NO_SETTING.fullmatch(word):
+            is_value = "=" not in word
+        else:
+            if not is_value or word.startswith("-"):
+                settings.append(word)
+            is_value = False
+    return sorted(settings)
+
+
+def _several(places: Sequence[tuple[str, ...]]) -> str:
     """What to say of runs in several places."""
     named = ", ".join(" and ".join(paths)[:60] for paths in places[:3])
     more = f" and {len(places) - 3} more" if len(places) > 3 else ""

@@ -36,29 +36,43 @@ _SETTING = re.compile(
     r"[0-9]+ subdirectories will be used.*)$"
 )
 """What "show" prints and is no path and no seed."""
+_SET = re.compile(
+    r"^(?:\s*pm>)*\s*set (size|number|transactions|subdirectories|read|write|buffering|bias)"
+    r" +(\S.*)$"
+)
+"""A setting as a command, which PostMark does not print: no path, no seed, no form of the report.
+"""
 _LOCATION = re.compile(r"^\s+\S.* \(weight=([0-9]+)\)$")
 
 
 class _Configuration:
-    """What "show" printed last, of the PostMark that was started last."""
+    """What "show" printed last, or "set" said since, of the PostMark that was started last."""
 
     def __init__(self) -> None:
         self._settings: list[str] = []
         self._weights: list[str] = []
+        self._said: dict[str, str] = {}
+        # Since the last report: a file of commands may stand above the title of its PostMark.
+        self._said_last: dict[str, str] = {}
 
     def read(self, line: str) -> None:
         if _VERSION.match(line) or _SETTINGS.search(line):
             self._settings, self._weights = [], []
+            self._said = {} if _SETTINGS.search(line) else dict(self._said_last)
+        elif (said := _SET.match(line)) is not None:
+            self._said[said[1]] = self._said_last[said[1]] = " ".join(said[2].split())[:200]
         elif (setting := _SETTING.match(line)) is not None:
             self._settings.append(setting[1].strip())
         elif (location := _LOCATION.match(line)) is not None:
             self._weights.append(location[1])
 
     def settings(self) -> list[str]:
-        """All but paths and the seed; several locations by their weights."""
+        """All but paths and the seed; several locations by their weights. A report ends here."""
+        self._said_last = {}
+        said = [f"set {name} {text}" for name, text in sorted(self._said.items())]
         if len(self._weights) < 2:
-            return self._settings
-        return [*self._settings, f"Locations of weight {', '.join(self._weights)}"]
+            return [*self._settings, *said]
+        return [*self._settings, *said, f"Locations of weight {', '.join(self._weights)}"]
 
 
 def recognises(lines: list[str]) -> bool:

@@ -60,7 +60,8 @@ def test_name(*parts: str) -> str:
 Key = tuple[object, ...]
 
 
-def _key(value: ParsedValue) -> Key:
+def value_key(value: ParsedValue) -> Key:
+    """What two values have in common that are repeats of each other."""
     return (
         *(value.filesystem, value.configuration, value.hardware),
         *(value.test, value.load, value.record_size_kb, value.file_size_kb),
@@ -76,7 +77,7 @@ def numbered_repeats(blocks: Sequence[Sequence[ParsedValue]]) -> list[ParsedValu
     last: dict[Key, int] = {}
     placed: list[tuple[int, ParsedValue]] = []
     for block in blocks:
-        keys = [_key(value) for value in block]
+        keys = [value_key(value) for value in block]
         if len(set(keys)) == len(keys):
             place = 1 + max((last.get(key, 0) for key in keys), default=0)
             last.update(dict.fromkeys(keys, place))
@@ -193,12 +194,12 @@ class Collector:
         first: dict[Key, tuple[str, ...]] = {}
         for block, settings in zip(self._blocks, self._settings, strict=True):
             for value in block:
-                before = first.setdefault(_key(value), settings)
+                before = first.setdefault(value_key(value), settings)
                 if before != settings:
                     other = quoted("; ".join(sorted({*settings} ^ {*before})), 200)
                     message = (
-                        f"{value.test} is measured again with other settings ({other}): it is no "
-                        "repeat. Make a file of its own of each run."
+                        f"{value.test} is measured again with other settings. These differ in "
+                        f"{other}: import each by itself."
                     )
                     self.refuse(value.line, message)
                     break

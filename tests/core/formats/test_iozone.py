@@ -401,7 +401,7 @@ def test_collapsed_blanks_leave_the_order_of_the_columns() -> None:
 ALL_SAMPLES = [
     *("all-tests", "columns-that-touch", "direct-io", "fsync-close-report", "killed"),
     *("matrix-as-text", "microseconds", "mmap", "no-space", "operations", "report", "sweep"),
-    *("tests-0-1-2", "tests-0-2-6", "tests-0-5", "two-places"),
+    *("tests-0-1-2", "tests-0-2-6", "tests-0-5"),
 ]
 
 

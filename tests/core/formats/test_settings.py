@@ -209,5 +209,5 @@ def test_as_many_tasks_on_several_nodes_are_another_workload(sample: Sample) -> 
     on_two = sample("ior-4.1-json").replace(b'"nodes": 1', b'"nodes": 2')
     assert "2 nodes" in parse("x", on_two).modes
     data = sample("mdtest-1.9.3")
-    with pytest.raises(UnreadableFile, match=r"other settings \(\"2 nodes\"\): it is no repeat"):
+    with pytest.raises(UnreadableFile, match=r"These differ in \"2 nodes\""):
         parse("x", data + data.replace(b"on 2 node(s)", b"on 1 node(s)"))
