@@ -260,7 +260,7 @@ def run(plan: dict[str, Any]) -> int:
         status, reason = messages.why_stopped()
         own_mount.give_up()
     except Exception as error:
-        status, reason = 1, f"The agent failed: {type(error).__name__}: {error}."
+        status, reason = 1, f"The agent failed: {type(error).__name__}: {str(error).rstrip('.')}."
     if SAMPLER is not None:
         SAMPLER.close()
         SAMPLER = None

@@ -347,5 +347,6 @@ def start(send: Callable[..., None], plan: "dict[str, Any]") -> "Sampler | None"
         is_shared = bool(plan.get("mount_point")) and not plan.get("unmount")
         return Sampler(send, devices, every_s, is_shared=is_shared)
     except Exception as error:
-        send("log", stream="fsbench", text=f"Nothing is sampled: {type(error).__name__}: {error}.")
+        why = str(error).rstrip(".")
+        send("log", stream="fsbench", text=f"Nothing is sampled: {type(error).__name__}: {why}.")
         return None

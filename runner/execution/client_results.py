@@ -66,7 +66,7 @@ def _parsed_results(worker: str, plan: RunPlan, texts: dict[str, str]) -> dict[s
     try:
         parsed = plan.workload.parse(raw)
     except UnreadableFile as error:
-        raise ClientsCannotContinue(f"The output of {worker} cannot be read: {error}.") from None
+        raise ClientsCannotContinue(f"The output of {worker} cannot be read: {error}") from None
     if not all(result.complete for result in parsed.values()):
         raise ClientsCannotContinue(f"The output of {worker} ends early.")
     if not _values(parsed):

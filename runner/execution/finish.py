@@ -85,7 +85,7 @@ def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
     try:
         parsed = workload.parse(raw)
     except UnreadableFile as error:
-        return _failed(f"Its output cannot be read: {error}.")
+        return _failed(f"Its output cannot be read: {error}")
     values = [value for result in parsed.values() for value in result.values]
     missing = _missing_values(workload, values)
     if missing or not all(result.complete for result in parsed.values()):

@@ -179,9 +179,9 @@ def why_silent(error: BaseException) -> str:
 
 
 def error_line(error: BaseException) -> str:
-    """What the daemon says, in one line."""
+    """What the daemon says, in one line and without the full stop of a sentence."""
     text = str(getattr(error, "explanation", None) or error)
-    return text.splitlines()[0][:300] if text else type(error).__name__
+    return text.splitlines()[0][:300].rstrip(".") if text else type(error).__name__
 
 
 def archive(files: Mapping[str, bytes]) -> bytes:
@@ -302,7 +302,7 @@ def why_ended(container: Container, exit_code: int | None, was_stopped: bool) ->
     if exit_code > 128:
         number = exit_code - 128
         return f"The container was killed from outside (signal {number}).", Cause.KILLED
-    problem = state.get("Error")
+    problem = str(state.get("Error") or "").rstrip(".")
     how = f"exit status {exit_code}{': ' + problem if problem else ''}"
     return f"The container ended with {how}.", Cause.BENCHMARK
 

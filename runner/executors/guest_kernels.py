@@ -160,7 +160,8 @@ class GuestKernels(DockerExecutor):
         except UnusableKernel as error:
             return BootedKernel(None, report | {"problem": str(error)})
         except (OSError, LookupError, TypeError, ValueError) as error:
-            return BootedKernel(None, report | {"problem": f"It cannot be unpacked: {error}."})
+            why = str(error).rstrip(".")
+            return BootedKernel(None, report | {"problem": f"It cannot be unpacked: {why}."})
         report["version"] = kernel.version
         modules = {*layer_modules(), *loopback.modules()}
         report["layers"] = sorted(name for name in modules if kernel.has(name))

@@ -128,7 +128,8 @@ class Preparation:
             return _READER.validate_python(dict(stored))
         except ValidationError as refused:
             messages = (
-                ": ".join([*map(str, error["loc"][:1]), error["msg"]]) for error in refused.errors()
+                ": ".join([*map(str, error["loc"][:1]), error["msg"].rstrip(".")])
+                for error in refused.errors()
             )
             raise PreparationError(f"This is no preparation: {'; '.join(messages)}.") from None
 

@@ -49,7 +49,7 @@ def too_many_values(line: int | None) -> Problem:
 
 
 class UnreadableFile(ValueError):
-    """A file that cannot be read, with all its problems at once.
+    """A file that cannot be read, with all its problems at once; its text is whole sentences.
 
     ``units`` are those of the rows that can be read, each with its first line, so that who knows
     units can tell the wrong ones along with the rest.
@@ -58,7 +58,7 @@ class UnreadableFile(ValueError):
     def __init__(
         self, problems: Sequence[Problem], units: Mapping[str, int] = MappingProxyType({})
     ) -> None:
-        super().__init__("; ".join(str(problem) for problem in problems))
+        super().__init__(" ".join(str(problem) for problem in problems))
         self.problems = list(problems)
         self.units = dict(units)
 

@@ -340,7 +340,7 @@ class Guest:
             ending = f"exit status {code}" if code > 0 else f"signal {-code}"
             return f"QEMU ended with {ending}{': ' + lines[-1][:300].rstrip('.') if lines else ''}."
         last = self.console.last_line
-        tail = f" The last it said: {last[:300]}." if last else ""
+        tail = f" The last it said: {last[:300].rstrip('.')}." if last else ""
         return f"The guest ended before its run did.{tail}"
 
 

@@ -364,7 +364,8 @@ def main() -> None:
         code = work(host, agent)
     except Exception as error:
         _print_error()
-        host.send("error", reason=f"The guest failed: {type(error).__name__}: {error}.")
+        why = str(error).rstrip(".")
+        host.send("error", reason=f"The guest failed: {type(error).__name__}: {why}.")
         host.send("done", ok=False)
         code = 1
     host.send("exit", code=code)

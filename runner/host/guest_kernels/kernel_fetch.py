@@ -58,7 +58,10 @@ class KernelFetch:
             logger.exception("the kernel %s was not fetched", package or "of today")
             self._end(
                 package,
-                {"state": FAILED, "problem": f"{error}. The worker's log on its host says more."},
+                {
+                    "state": FAILED,
+                    "problem": f"{str(error).rstrip('.')}. The worker's log on its host says more.",
+                },
             )
         else:
             logger.info("a kernel for guests was fetched: %s", path)

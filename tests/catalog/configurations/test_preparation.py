@@ -46,11 +46,13 @@ def test_what_is_stored_is_what_was_asked_for() -> None:
         {"discard": "yes"},
         {"precondition": 1},
         {"format": True},
+        {"age_extents": 150},
     ],
 )
 def test_what_cannot_be_is_refused(bad: dict[str, object]) -> None:
-    with pytest.raises(PreparationError):
+    with pytest.raises(PreparationError) as refused:
         Preparation.of(bad)
+    assert ".." not in str(refused.value)
 
 
 def test_it_is_said_in_words_also_what_is_not_known_any_more() -> None:

@@ -102,6 +102,14 @@ def test_text_that_is_nearly_a_table(text: str) -> None:
     check(("test,value,unit\n" + text).encode())
 
 
+def test_several_problems_are_sentences() -> None:
+    with pytest.raises(UnreadableFile) as refused:
+        parse("x", b"test,value,unit\nx,a,s\ny,b,s\n")
+    assert len(refused.value.problems) == 2
+    assert ".;" not in str(refused.value)
+    assert ".." not in str(refused.value)
+
+
 def long_table(rows: list[tuple[str, int, int, float, int]]) -> bytes:
     """A long table as spreadsheets write it."""
     lines = ["test;record_size_kb;file_size_kb;value;unit;repeat"]

@@ -287,6 +287,7 @@ def test_an_incomplete_matrix_is_a_failed_run(
     run = carry_out(submitted(host), host)
     assert run.state == RunState.FAILED
     assert words in run.reason
+    assert ".." not in run.reason
     assert run.artefacts.count() == 1
     assert_not_measured(run)
 
