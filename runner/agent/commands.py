@@ -85,6 +85,7 @@ class Step:
         self.timeout_s = timeout_s
         self.quiet = quiet
         self.kept_output: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
+        # Of each stream the line that has not ended yet.
         self._unlogged = {"stdout": b"", "stderr": b""}
         self._lines = 0
         self.exit_code: int | None = None
@@ -216,19 +217,30 @@ class Step:
     def _log(self, stream: str, data: bytes, is_end: bool = False) -> None:
         if self.quiet or (self.is_data and stream == "stdout"):
             return
-        *lines, rest = (self._unlogged[stream] + data).split(b"\n")
-        if self.tells_progress:
-            # A line that writes over itself again and again is logged as it ends.
-            *lines, rest = (line.rstrip(b"\r").rpartition(b"\r")[2] for line in (*lines, rest))
-        if is_end and rest:
-            lines, rest = [*lines, rest], b""
-        self._unlogged[stream] = rest
-        for line in lines:
-            self._lines += 1
-            if self._lines == LOG_LINES_PER_STEP:
-                messages.log("Further lines are in the raw output only.")
-            if self._lines < LOG_LINES_PER_STEP:
-                messages.log(line.decode("utf-8", "replace").rstrip("\r"), stream)
+        line = self._unlogged[stream]
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            self._log_line(stream, self._joined(line, end))
+            line = b""
+        self._unlogged[stream] = self._joined(line, rest)
+        if is_end and self._unlogged[stream]:
+            self._log_line(stream, self._unlogged[stream])
+
+    def _joined(self, begun: bytes, data: bytes) -> bytes:
+        """A line as far as it came, cut: one without an end must not be copied with every read."""
+        line = begun + data
+        if not self.tells_progress:
+            return line[: messages.LOG_LINE_BYTES]
+        # A line that writes over itself again and again is logged as it ends.
+        shown = line.rstrip(b"\r")
+        return shown.rpartition(b"\r")[2][: messages.LOG_LINE_BYTES] + line[len(shown) :][:1]
+
+    def _log_line(self, stream: str, line: bytes) -> None:
+        self._lines += 1
+        if self._lines == LOG_LINES_PER_STEP:
+            messages.log("Further lines are in the raw output only.")
+        if self._lines < LOG_LINES_PER_STEP:
+            messages.log(line.decode("utf-8", "replace").rstrip("\r"), stream)
 
 
 def _write_some(descriptor: int, data: memoryview) -> int:

@@ -9,6 +9,8 @@ import time
 from typing import Any
 
 LOG_LINE_CHARACTERS = 2000
+# No character of UTF-8 is longer than 4 bytes.
+LOG_LINE_BYTES = 4 * LOG_LINE_CHARACTERS
 CHUNK_CHARACTERS = 16 * 1024
 # Exit statuses (runner.executors.base).
 STOPPED, WORKER_SILENT = 3, 4

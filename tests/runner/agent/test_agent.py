@@ -355,6 +355,25 @@ def test_it_ends_a_tool_that_prints_without_end(tmp_path: Path) -> None:
     assert b"printed more than" in done.stdout
 
 
+def test_output_without_an_end_of_line_takes_time_in_proportion() -> None:
+    def spent_s(mib: int) -> float:
+        step = commands.Step(["head", "-c", f"{mib}M", "/dev/zero"], 600)
+        began = time.process_time()
+        step.run()
+        assert len(step.kept_output["stdout"]) == mib * 2**20
+        return time.process_time() - began
+
+    little_s = min(spent_s(4) for _ in range(3))
+    assert min(spent_s(16) for _ in range(2)) < 8 * little_s + 0.2
+
+
+def test_a_line_is_logged_up_to_its_limit_however_it_arrives(tmp_path: Path) -> None:
+    script = "printf %3000s x | tr ' ' y; sleep 0.2; printf '%3000s' z; echo; printf 'next\\r\\n'"
+    _, messages = run(plan(tmp_path, shell(script)))
+    lines = [message["text"] for message in of(messages, "log") if message["stream"] == "stdout"]
+    assert lines == ["y" * 2000, "next"]
+
+
 def test_it_tells_no_step_what_it_could_be_misled_by(tmp_path: Path) -> None:
     _, messages = run(plan(tmp_path, {"phase": "benchmark", "argv": ["env"]}))
     printed = {entry["text"].split("=")[0] for entry in of(messages, "log")}
