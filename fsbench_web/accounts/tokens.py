@@ -1,11 +1,14 @@
 """API tokens: made once, shown once, recognised by their digest."""
 
 import hashlib
+import logging
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
@@ -13,6 +16,8 @@ from django.utils import timezone
 from fsbench_web.accounts import audit, command_line
 from fsbench_web.accounts.models import ApiToken
 from fsbench_web.platform.statements.fixed_queries import FixedQuery, fields_of, object_of
+
+logger = logging.getLogger("fsbench.accounts")
 
 PREFIX = "fsb_"
 REFUSED = (
@@ -91,12 +96,40 @@ def row_of(token: str) -> ApiToken | None:
     now = timezone.now()
     if row is None or not row.user.is_active or row.is_over(now):
         return None
-    before = now - _NOTE_USE_EVERY
-    if row.last_used_at is None or row.last_used_at < before:
-        # Asked again, so that of many calls at once one writes.
-        stale = Q(last_used_at=None) | Q(last_used_at__lt=before)
-        ApiToken.objects.filter(stale, pk=row.pk).update(last_used_at=now)
+    if row.last_used_at is None or row.last_used_at < now - _NOTE_USE_EVERY:
+        _note_use(row, now)
     return row
+
+
+def _note_use(row: ApiToken, now: datetime) -> None:
+    """Write when the token was used, if that can be done at once.
+
+    No call waits for another writer because of this, or fails: the next call notes it.
+    """
+    # Asked again, so that of many calls at once one writes.
+    stale = Q(last_used_at=None) | Q(last_used_at__lt=now - _NOTE_USE_EVERY)
+    free = ApiToken.objects.select_for_update(skip_locked=True).filter(stale, pk=row.pk)
+    try:
+        with _no_wait_for_writers(), transaction.atomic():
+            ApiToken.objects.filter(pk__in=free.values("pk")).update(last_used_at=now)
+    except DatabaseError as error:
+        logger.info("the use of token %s… cannot be noted: %s", row.hint, error)
+
+
+@contextmanager
+def _no_wait_for_writers() -> Iterator[None]:
+    """SQLite has one lock, and no SKIP LOCKED: within this it says at once that it is taken."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    timeout_s = connection.settings_dict["OPTIONS"]["timeout"]
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA busy_timeout = 0")
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"PRAGMA busy_timeout = {1000 * timeout_s}")
 
 
 def _with_user(digest: str) -> ApiToken | None:

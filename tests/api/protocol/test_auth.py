@@ -1,10 +1,17 @@
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection, transaction
 from django.test import Client
 
+from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import ApiToken
 from fsbench_web.studies.models import Run, Study
-from tests.api.conftest import JobBody, MakeRun
+from tests.api.conftest import JobBody, MakeRun, reads
 
 WRITES = ["/api/v1/imports", "/api/v1/runs", "/api/v1/runs/1/cancel"]
 
@@ -118,3 +125,49 @@ def test_a_job_without_a_token_does_nothing(client: Client, lun: object, job: Jo
     response = client.post("/api/v1/runs", job, content_type="application/json")
     assert response.status_code == 401
     assert not Study.objects.exists()
+
+
+@contextlib.contextmanager
+def locked_token() -> Iterator[None]:
+    """Another connection holds the row of every token; on SQLite the whole database's writes."""
+    other = connection.copy()
+    try:
+        other.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+        with other.cursor() as cursor:
+            cursor.execute("UPDATE accounts_apitoken SET hint = hint")
+        yield
+        other.rollback()
+    finally:
+        other.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_reads_do_not_wait_for_whoever_writes(arguments: dict[str, Any]) -> None:
+    client = Client(headers={"Authorization": f"Bearer {arguments['token']}"})
+    # A preview stores what was uploaded, and takes it back: it is a writer itself.
+    addresses = [
+        address for path, address in reads(arguments) if path != "/api/v1/imports/{import_id}"
+    ]
+    expected = {address: client.get(address).status_code for address in addresses}
+    ApiToken.objects.update(last_used_at=None)
+    began = time.monotonic()
+    with locked_token():
+        assert {address: client.get(address).status_code for address in addresses} == expected
+    # Each had waited for SQLite's 20 s.
+    assert time.monotonic() - began < 15
+    assert not ApiToken.objects.exclude(last_used_at=None).exists()
+    assert client.get(addresses[0]).status_code == expected[addresses[0]]
+    assert ApiToken.objects.exclude(last_used_at=None).exists()
+
+
+def test_a_use_that_cannot_be_noted_spoils_no_transaction(
+    token: str, alice: User
+) -> None:
+    def refuse(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith("UPDATE") and "accounts_apitoken" in sql:
+            return execute("UPDATE accounts_apitoken SET user_id = NULL", None, *rest[1:])
+        return execute(sql, *rest)
+
+    with transaction.atomic(), connection.execute_wrapper(refuse):
+        assert tokens.user_of(token) == alice
+        assert User.objects.filter(pk=alice.pk).exists()
