@@ -9,7 +9,8 @@ list of tool names instead and prints one ``environment`` message; ``agent.py --
 FOLDER`` fills a file system, and is what a plan calls ``fsbench-agent --fill``.
 
 Messages: ``phase`` {phase}, ``progress`` {share}, ``log`` {stream, text}, ``command`` {phase, argv,
-exit_code, duration_s, stdout, stderr}, ``output`` {name, part, is_last, text}, ``environment``
+exit_code, duration_s, stdout, stderr}, ``output`` {name, part, is_last, text} (text with what is
+not UTF-8 as messages.output_bytes reads it), ``environment``
 {kernel, distribution, tools, filesystems, facts}, ``mounted`` {filesystem, options, free_bytes},
 ``served`` {network, filesystem, options, server, export, threads} over loop-back, ``began``
 {late_s} of a run of several clients, those of ``sampler.py``, ``error`` {reason} and, always last,
@@ -90,9 +91,10 @@ def run_step(
             stderr="" if planned.get("save_output_as") else step.printed_text("stderr"),
         )
         if planned.get("save_output_as"):
-            messages.send_output(planned["save_output_as"], step.text("stdout"))
-            if step.text("stderr"):
-                messages.send_output(f"stderr of {planned['save_output_as']}", step.text("stderr"))
+            name, outputs = planned["save_output_as"], step.kept_output
+            messages.send_output(name, bytes(outputs["stdout"]))
+            if outputs["stderr"]:
+                messages.send_output(f"stderr of {name}", bytes(outputs["stderr"]))
     if step.stopped_by == "cancel":
         raise messages.Cancelled
     reason = commands.why_it_failed(step)

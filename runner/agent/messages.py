@@ -113,8 +113,18 @@ def log(text: str, stream: str = "fsbench") -> None:
     send("log", stream=stream, text=text[:LOG_LINE_CHARACTERS])
 
 
-def send_output(name: str, text: str) -> None:
-    """Send a tool's whole output in parts of bounded length."""
+def send_output(name: str, data: bytes) -> None:
+    """Send a tool's whole output in parts of bounded length; ``output_bytes`` reads one."""
+    # A byte that is not UTF-8 becomes a lone surrogate, which JSON can say.
+    text = data.decode("utf-8", "surrogateescape")
     parts = [text[i : i + CHUNK_CHARACTERS] for i in range(0, len(text), CHUNK_CHARACTERS)] or [""]
     for number, part in enumerate(parts):
         send("output", name=name, part=number, is_last=number == len(parts) - 1, text=part)
+
+
+def output_bytes(text: str) -> bytes:
+    """The bytes that ``send_output`` sent as this part of an output."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # a surrogate that stands for no byte, from who knows whom
+        return text.encode("utf-8", "replace")

@@ -6,6 +6,7 @@ from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers import same_host
 from fsbench_web.core.clients import CombinedValues, combined_values, overlap
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, UnreadableFile
+from fsbench_web.core.formats.text import as_utf8
 from fsbench_web.studies.models import Run, RunClient
 from fsbench_web.studies.runs.clients import parts
 from fsbench_web.studies.runs.clients.parts import ClientsCannotContinue
@@ -36,8 +37,8 @@ def collect_results(
         raise ClientsCannotContinue("The outputs of the other clients did not arrive.")
     leader = RunClient.objects.get(run=run_id, place=0).worker
     results = {leader: leader_results}
-    for worker, texts in outputs.items():
-        results[worker] = _parsed_results(worker, plan, texts)
+    for worker, of_worker in outputs.items():
+        results[worker] = _parsed_results(worker, plan, of_worker)
     combined = combined_values([list(parsed.values()) for parsed in results.values()])
     if not combined.values:
         raise ClientsCannotContinue("No value of theirs can be told of all clients together.")
@@ -50,17 +51,19 @@ def partial_results(run_id: int) -> dict[str, bytes]:
     return _artefacts(parts.client_outputs(run_id))
 
 
-def _artefacts(outputs: dict[str, dict[str, str]]) -> dict[str, bytes]:
+def _artefacts(outputs: dict[str, dict[str, bytes]]) -> dict[str, bytes]:
     return {
-        f"{worker}/{name}": text.encode("utf-8", "replace")
-        for worker, texts in outputs.items()
-        for name, text in texts.items()
-        if text
+        f"{worker}/{name}": data
+        for worker, of_worker in outputs.items()
+        for name, data in of_worker.items()
+        if data
     }
 
 
-def _parsed_results(worker: str, plan: RunPlan, texts: dict[str, str]) -> dict[str, ParsedResult]:
-    raw = {name: texts[name].encode("utf-8", "replace") for name in plan.outputs if name in texts}
+def _parsed_results(
+    worker: str, plan: RunPlan, outputs: dict[str, bytes]
+) -> dict[str, ParsedResult]:
+    raw = {name: as_utf8(outputs[name]) for name in plan.outputs if name in outputs}
     if len(raw) < len(set(plan.outputs)):
         raise ClientsCannotContinue(f"The benchmark's output of {worker} did not arrive.")
     try:

@@ -16,6 +16,7 @@ from django.db import InterfaceError, OperationalError, transaction
 
 from fsbench_web.catalog.configurations.commands.preparation import PROBE_OUTPUT
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, UnreadableFile
+from fsbench_web.core.formats.text import as_utf8
 from fsbench_web.core.workloads.base import TimedProgress, Workload
 from fsbench_web.platform.database_problems import will_pass
 from fsbench_web.studies.activity import latencies
@@ -78,7 +79,7 @@ def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
         measured=recorder,
     )
     artefacts = recorder.artefacts()
-    raw = {name: artefacts[name] for name in plan.outputs if name in artefacts}
+    raw = {name: as_utf8(artefacts[name]) for name in plan.outputs if name in artefacts}
     if len(raw) < len(set(plan.outputs)):
         return _failed("The benchmark's output did not arrive.")
     workload = plan.workload
@@ -324,10 +325,10 @@ def _store(recorder: Recorder, ending: Ending) -> None:
         ending = _without_numbers(ending)
     parsed = ending.parsed
     if PROBE_OUTPUT in recorder.finished_outputs:
-        printed = "".join(recorder.outputs[PROBE_OUTPUT])
+        printed = b"".join(recorder.outputs[PROBE_OUTPUT]).decode("utf-8", "replace")
         probes.record(run, printed, recorder.conditions.get("lun") or {})
     probes.attach(run)
-    printed_outputs = {name: "".join(parts) for name, parts in recorder.outputs.items()}
+    printed_outputs = {name: b"".join(parts) for name, parts in recorder.outputs.items()}
     if layout := layouts.layouts_in(printed_outputs):
         recorder.conditions["layout"] = layout
     if steady := steadiness.steady_tests(

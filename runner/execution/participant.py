@@ -30,6 +30,7 @@ from fsbench_web.studies.runs.clients import parts
 from fsbench_web.studies.runs.clients.parts import ClientsCannotContinue, Part
 from fsbench_web.studies.runs.leases import LeaseLost
 from fsbench_web.studies.runs.new_runs import client_confirmed_as
+from runner.agent.messages import output_bytes
 from runner.execution import clients, places
 from runner.execution.finish import persist
 from runner.execution.mount_watch import MountWatch
@@ -107,7 +108,7 @@ class _ClientMessages:
     part: Part
     host: Host
     start_at: datetime | None = None
-    outputs_by_name: dict[str, list[str]] = field(default_factory=dict)
+    outputs_by_name: dict[str, list[bytes]] = field(default_factory=dict)
     whole_outputs: set[str] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
@@ -134,7 +135,7 @@ class _ClientMessages:
 
     def _on_output(self, message: Message) -> None:
         name = str(message["name"])
-        self.outputs_by_name.setdefault(name, []).append(str(message["text"]))
+        self.outputs_by_name.setdefault(name, []).append(output_bytes(str(message["text"])))
         if message["is_last"]:
             self.whole_outputs.add(name)
 
@@ -158,15 +159,15 @@ class _ClientMessages:
     def _on_done(self, message: Message) -> None:
         self.is_ok = message["ok"] is True
 
-    def outputs(self) -> dict[str, str]:
+    def outputs(self) -> dict[str, bytes]:
         """By name, with what the commands printed and the last lines of the log."""
-        texts = {
-            name if name in self.whole_outputs else f"incomplete {name}": "".join(pieces)
+        outputs = {
+            name if name in self.whole_outputs else f"incomplete {name}": b"".join(pieces)
             for name, pieces in self.outputs_by_name.items()
         }
-        texts[LOG_NAME] = "\n".join(self.lines)
-        texts[COMMANDS_NAME] = "\n".join(self.commands)
-        return texts
+        for name, lines in ((LOG_NAME, self.lines), (COMMANDS_NAME, self.commands)):
+            outputs[name] = "\n".join(lines).encode("utf-8", "replace")
+        return outputs
 
     def heartbeat(self) -> None:
         """A heartbeat where one is due, and what the leader says. Raises LeaseLost, RunStopped."""

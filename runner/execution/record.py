@@ -27,6 +27,7 @@ from fsbench_web.platform.database_problems import is_disk_full
 from fsbench_web.studies.models import RunState
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.runs.lifecycle import LeaseHandle
+from runner.agent.messages import output_bytes
 from runner.executors.base import Message
 from runner.host import swap
 
@@ -63,6 +64,15 @@ def _command(message: Message) -> dict[str, Any]:
     return {key: message[key] for key in ("phase", "argv", "exit_code", "duration_s")}
 
 
+def _storable(text: str) -> bytes:
+    """JSON can say half of a surrogate pair, which no file and no database holds."""
+    return text.encode("utf-8", "replace")
+
+
+def _text_file(lines: list[str]) -> bytes:
+    return _storable("\n".join(lines) + "\n")
+
+
 def reconnect() -> None:
     """After an error of the database: the next query opens a new connection if it must."""
     if not connection.in_atomic_block:
@@ -86,7 +96,7 @@ class Recorder:
     commands: list[dict[str, Any]] = field(default_factory=list)
     # The same with what each printed, one JSON object a line: the artefact of the commands.
     command_lines: list[str] = field(default_factory=list)
-    outputs: dict[str, list[str]] = field(default_factory=dict)
+    outputs: dict[str, list[bytes]] = field(default_factory=dict)
     finished_outputs: set[str] = field(default_factory=set)
     printed: list[str] = field(default_factory=list)
     # What held for this run alone (runner.execution.conditions).
@@ -200,7 +210,7 @@ class Recorder:
 
     def _on_output(self, message: Message) -> None:
         name = str(message["name"])
-        self.outputs.setdefault(name, []).append(str(message["text"]))
+        self.outputs.setdefault(name, []).append(output_bytes(str(message["text"])))
         if message["is_last"]:
             self.finished_outputs.add(name)
 
@@ -362,16 +372,12 @@ class Recorder:
 
     def artefacts(self) -> dict[str, bytes]:
         """The raw outputs; what was printed before the agent was killed, when there are none."""
-        texts = {
-            name if name in self.finished_outputs else f"incomplete {name}": "".join(parts)
+        outputs = {
+            name if name in self.finished_outputs else f"incomplete {name}": b"".join(parts)
             for name, parts in self.outputs.items()
         }
-        if not texts and self.printed:
-            texts["incomplete output.txt"] = "\n".join(self.printed) + "\n"
+        if not outputs and self.printed:
+            outputs["incomplete output.txt"] = _text_file(self.printed)
         if self.command_lines:
-            texts[COMMANDS_NAME] = "\n".join(self.command_lines) + "\n"
-        # JSON can say half of a surrogate pair, which no file and no database holds.
-        return {
-            name.encode("utf-8", "replace").decode(): text.encode("utf-8", "replace")
-            for name, text in texts.items()
-        }
+            outputs[COMMANDS_NAME] = _text_file(self.command_lines)
+        return {_storable(name).decode(): data for name, data in outputs.items()}

@@ -115,6 +115,14 @@ def _decoded(data: bytes) -> str:
         raise UnreadableFile([Problem(line, column, message)]) from None
 
 
+def as_utf8(data: bytes) -> bytes:
+    """The output of a tool that ran here, for its parser: each byte that is no text is U+FFFD.
+
+    An upload is refused for one; a run that has ended well is not failed for it.
+    """
+    return data.decode("utf-8", "replace").encode()
+
+
 def capped(problems: list[Problem]) -> list[Problem]:
     """The first problems, and how many more there are."""
     if len(problems) <= MAX_PROBLEMS:

@@ -17,6 +17,7 @@ from fsbench_web.core.formats import ParsedResult, ParsedValue, Problem, Unreada
 from fsbench_web.core.formats.result import OwnKey, names_kernels, own_key, stored_key
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
+from fsbench_web.core.formats.text import as_utf8
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.latency_over_time import LatencySeries
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
@@ -146,7 +147,7 @@ def difference(artefact: Artefact) -> Difference:
         if imported is not None and imported.mapping is not None:
             parsed = parse_mapped(data, Mapping.from_json(imported.mapping))
         elif artefact.run.origin == Run.Origin.MEASURED:
-            parsed = _as_its_workload_reads(artefact, data)
+            parsed = _as_its_workload_reads(artefact, as_utf8(data))
         else:
             parsed = parse(artefact.name, data)
     except UnreadableFile as error:
@@ -187,7 +188,9 @@ def _as_its_workload_reads(artefact: Artefact, data: bytes) -> ParsedResult:
         if artefact.name not in names:
             return parse(artefact.name, data)
         outputs = artefact.run.artefacts.filter(name__in=names)
-        read = workload.parse({output.name: ingest.artefact_bytes(output) for output in outputs})
+        read = workload.parse(
+            {output.name: as_utf8(ingest.artefact_bytes(output)) for output in outputs}
+        )
     except (ParameterError, KeyError) as error:
         message = f"The run's workload cannot read its outputs any more: {error}"
         raise UnreadableFile([Problem(None, None, message)]) from None

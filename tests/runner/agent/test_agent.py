@@ -16,6 +16,7 @@ import pytest
 
 from runner.agent import agent, commands, counters, mounted
 from runner.agent.guest import guest
+from runner.agent.messages import output_bytes
 from runner.execution import record
 from runner.executors import stream
 from runner.executors.base import AGENT
@@ -334,8 +335,8 @@ def test_it_cuts_long_output_into_parts_that_join_again(tmp_path: Path) -> None:
     assert len(parts) > 1
     assert [part["part"] for part in parts] == list(range(len(parts)))
     assert [part["is_last"] for part in parts] == [False] * (len(parts) - 1) + [True]
-    text = "".join(part["text"] for part in parts)
-    assert text == "".join(f"{n}\n" for n in range(1, 20001)) + "\ufffd\n"
+    data = b"".join(output_bytes(part["text"]) for part in parts)
+    assert data == b"".join(b"%d\n" % n for n in range(1, 20001)) + b"\xff\n"
 
 
 def test_it_ends_a_tool_that_prints_without_end(tmp_path: Path) -> None:

@@ -135,11 +135,13 @@ def abandon(worker: str) -> int:
     )
 
 
-def packed_outputs(outputs: Mapping[str, str]) -> bytes:
+def packed_outputs(outputs: Mapping[str, bytes]) -> bytes:
     """What a client has to hand over, as ``content``. Raises ClientsCannotContinue where it is too
     much.
     """
-    data = json.dumps(dict(outputs)).encode()
+    # Lone surrogates, which JSON can say, stand for the bytes that are not UTF-8.
+    texts = {name: data.decode("utf-8", "surrogateescape") for name, data in outputs.items()}
+    data = json.dumps(texts).encode()
     if len(data) > MOST_OUTPUT_BYTES:
         limit_mib = MOST_OUTPUT_BYTES // 2**20
         raise ClientsCannotContinue(f"Its outputs are larger than {limit_mib} MiB together.")
@@ -241,22 +243,23 @@ def leave(run: Run, reason: str) -> None:
     rows.exclude(content=None).update(content=None)
 
 
-def client_outputs(run_id: int) -> dict[str, dict[str, str]]:
-    """{worker: {output: text}} of the other clients, in their order."""
+def client_outputs(run_id: int) -> dict[str, dict[str, bytes]]:
+    """{worker: {output: content}} of the other clients, in their order."""
     rows = RunClient.objects.filter(run=run_id, place__gt=0).exclude(content=None)
     return {
-        worker: _unpacked(bytes(content or b""))
+        worker: unpacked_outputs(bytes(content or b""))
         for worker, content in rows.order_by("place").values_list("worker", "content")
     }
 
 
-def _unpacked(content: bytes) -> dict[str, str]:
+def unpacked_outputs(content: bytes) -> dict[str, bytes]:
     # Of a bound that the client kept: a row of the own database, and no upload.
     opened = zlib.decompressobj()
     data = opened.decompress(content, MOST_OUTPUT_BYTES + 1)
     if len(data) > MOST_OUTPUT_BYTES:
         raise ClientsCannotContinue("The outputs of a client are too large.")
-    return {str(name): str(text) for name, text in json.loads(data).items()}
+    texts = json.loads(data)
+    return {name: text.encode("utf-8", "surrogateescape") for name, text in texts.items()}
 
 
 def store_results(run_id: int, of_workers: Mapping[str, Sequence[ParsedValue]]) -> None:
