@@ -5,11 +5,9 @@ what it was worth.
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError
 
@@ -39,7 +37,7 @@ from runner.execution.finish import (
 )
 from runner.execution.mount_watch import MountWatch
 from runner.execution.places import RunStopped, UsedLun
-from runner.execution.record import Recorder, stop_after_s
+from runner.execution.record import Recorder, stop_after_s, with_heartbeat
 from runner.execution.refusals import REFUSALS
 from runner.execution.spool import Spool
 from runner.execution.tracing import IN_A_GUEST, WITHOUT_FILESYSTEM, tracing
@@ -53,7 +51,6 @@ from runner.plan import RunPlan
 from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")
-_Result = TypeVar("_Result")
 
 
 def work_on(run_id: int, host: Host) -> None:
@@ -212,12 +209,12 @@ def _erase_and_measure(
             ):
                 recorder.on_environment = environment_writer(run, luns, scheduler, host, executor)
                 is_wanted = host.config.drops_caches
-                is_dropped = is_wanted and _with_heartbeat(recorder, drop_caches)
+                is_dropped = is_wanted and with_heartbeat(recorder, drop_caches)
                 recorder.log(_cache_notice(is_wanted, is_dropped))
                 if data.number is not None:
                     recorder.conditions["lun"] = lun_state.read(data.number)
                     if any(step.phase == "probe" for step in plan.steps):
-                        health = _with_heartbeat(recorder, partial(disk_health.read, data.device))
+                        health = with_heartbeat(recorder, partial(disk_health.read, data.device))
                         recorder.conditions["lun"] |= {"health": health} if health else {}
                 places.verify(host, luns, recorder, run.confirmed)
                 owned = block_events.instance_prefix(host.config.site, host.name)
@@ -273,27 +270,6 @@ def _benchmark_limit_s(workload: BenchmarkWorkload) -> float:
     return float(workload.time_limit_s)
 
 
-def _with_heartbeat(
-    recorder: Recorder, work: Callable[[], _Result], stop: threading.Event | None = None
-) -> _Result:
-    """Do ``work`` in a thread while this one keeps the lease alive. Raises LeaseLost.
-
-    ``stop`` is set when the run is to end; the work must then end soon.
-    """
-    with ThreadPoolExecutor(1, thread_name_prefix="run") as pool:
-        future = pool.submit(log_lines.in_same_context(work))
-        while not future.done():
-            wait([future], timeout=0.2)
-            try:
-                if recorder.should_stop() and stop is not None:
-                    stop.set()
-            except BaseException:
-                if stop is not None:
-                    stop.set()
-                raise
-        return future.result()
-
-
 def _run_with_clients(
     run: Run,
     plan: RunPlan,
@@ -339,7 +315,7 @@ def _run_plan(
         # The thread that sets ``stop`` may be waiting for a database that cannot be reached.
         return stop.is_set() or recorder.is_overdue() or bool(watch.problem or clients.problem)
 
-    outcome = _with_heartbeat(recorder, lambda: executor.run(plan, target, take, should_stop), stop)
+    outcome = with_heartbeat(recorder, lambda: executor.run(plan, target, take, should_stop), stop)
     recorder.read()
     if watch.problem and outcome.exit_code != 0:
         return replace(outcome, reason=watch.problem, cause=Cause.BENCHMARK)

@@ -6,7 +6,7 @@ that ends the run as done, and only when every cell of the matrix was printed.
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from fsbench_web.core.workloads.base import TimedProgress, Workload
 from fsbench_web.platform.database_problems import will_pass
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.causes import Cause
-from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.models import Artefact, Run, RunState
 from fsbench_web.studies.runs import leases, lifecycle, probes
 from fsbench_web.studies.runs.clients import parts
 from fsbench_web.studies.runs.clients.parts import ClientsCannotContinue
@@ -30,7 +30,7 @@ from fsbench_web.studies.scores import ingest, rejudging
 from fsbench_web.studies.scores.quality import STEADY_STATE
 from runner.execution import client_results, tracing
 from runner.execution.client_results import CollectedResults
-from runner.execution.record import COMMANDS_NAME, Recorder, reconnect
+from runner.execution.record import COMMANDS_NAME, Recorder, reconnect, with_heartbeat
 from runner.execution.results import activity, layouts, steadiness
 from runner.execution.results.creation import creation_values
 from runner.execution.spool import Spooled, leftover_files
@@ -84,7 +84,7 @@ def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
         return _failed("The benchmark's output did not arrive.")
     workload = plan.workload
     try:
-        parsed = workload.parse(raw)
+        parsed = with_heartbeat(recorder, lambda: workload.parse(raw))
     except UnreadableFile as error:
         return _failed(f"Its output cannot be read: {error}")
     values = [value for result in parsed.values() for value in result.values]
@@ -186,8 +186,47 @@ def end(recorder: Recorder, ending: Ending) -> None:
 def _write_all(recorder: Recorder, ending: Ending) -> None:
     recorder.write_environment()
     recorder.write()
+    run = Run.objects.select_related("series__workload").get(pk=recorder.handle.run_id)
+    if run.is_extra:
+        ending = _without_numbers(ending)
+    of_clients = _outputs_of_clients(run, ending)
+    prepared = with_heartbeat(recorder, lambda: _prepared(run, recorder, ending, of_clients))
     with transaction.atomic():
-        _store(recorder, ending)
+        _store(recorder, ending, prepared)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """What of a run's end takes time, made before anything is locked for it."""
+
+    artefacts: dict[str, Artefact]
+    of_clients: list[Artefact]
+    sampled: activity.Sampled | None
+    traces: list[tracing.Seen]
+
+
+def _prepared(
+    run: Run, recorder: Recorder, ending: Ending, of_clients: Mapping[str, bytes]
+) -> _Prepared:
+    """In a thread beside the heartbeats: it asks the database nothing."""
+    outputs, workload = recorder.artefacts(), run.series.workload
+    # Of several clients it is what the leader's host did, whose costs are not those of the whole.
+    parsed = ending.parsed if ending.all_clients is None else {}
+    return _Prepared(
+        {name: ingest.packed_artefact(name, data) for name, data in outputs.items()},
+        [ingest.packed_artefact(name, data) for name, data in of_clients.items()],
+        activity.sampled(workload.tool if workload else "", recorder, parsed, outputs),
+        tracing.seen(recorder.tracing, run.tracing) if run.is_extra else [],
+    )
+
+
+def _outputs_of_clients(run: Run, ending: Ending) -> dict[str, bytes]:
+    """What the other clients of the run printed; of one that did not end well what is there."""
+    if not run.series.runs_on.clients:
+        return {}
+    if ending.all_clients is None:
+        return client_results.partial_results(run.pk)
+    return ending.all_clients.artefacts
 
 
 def _note_drift(run_id: int) -> None:
@@ -265,10 +304,11 @@ def _store_activity(spooled: Spooled) -> None:
     for message in spooled.messages:
         recorder.take(message)
     recorder.read()
+    sampled = activity.sampled("", recorder, {}, {})
     with transaction.atomic():
         lifecycle.heartbeat(spooled.handle)
         run = Run.objects.select_related("series").get(pk=spooled.handle.run_id)
-        activity.store(run, recorder, {}, {})
+        activity.store(run, sampled)
 
 
 def _finish(spooled: Spooled, is_stopping: Callable[[], bool]) -> bool:
@@ -296,24 +336,21 @@ def _without_numbers(ending: Ending) -> Ending:
     return replace(ending, reason=text, parsed={}, all_clients=None)
 
 
-def _store_clients(run: Run, recorder: Recorder, ending: Ending) -> None:
+def _store_clients(
+    run: Run, recorder: Recorder, for_all: CollectedResults | None, outputs: Iterable[Artefact]
+) -> None:
     """What all clients measured together is the run's; what each did is kept beside it."""
-    if not run.series.runs_on.clients:
-        return
-    for_all = ending.all_clients
+    for artefact in outputs:
+        ingest.store_packed(run, artefact)
     if for_all is None:
-        for name, data in client_results.partial_results(run.pk).items():
-            ingest.store_artefact(run, name, data)
         return
-    for name, data in for_all.artefacts.items():
-        ingest.store_artefact(run, name, data)
     ingest.store_values(run, None, for_all.combined.values)
     latencies.store(run, None, for_all.combined.distributions)
     parts.store_results(run.pk, for_all.separate)
     recorder.conditions["clients"] = client_results.client_conditions(run.pk)
 
 
-def _store(recorder: Recorder, ending: Ending) -> None:
+def _store(recorder: Recorder, ending: Ending, prepared: _Prepared) -> None:
     handle = recorder.handle
     # First: whoever lost the lease must not write a line.
     leases.lock(handle)
@@ -321,8 +358,6 @@ def _store(recorder: Recorder, ending: Ending) -> None:
     run = Run.objects.select_related(*(f"series__{field}" for field in of_series)).get(
         pk=handle.run_id
     )
-    if run.is_extra:
-        ending = _without_numbers(ending)
     parsed = ending.parsed
     if PROBE_OUTPUT in recorder.finished_outputs:
         printed = b"".join(recorder.outputs[PROBE_OUTPUT]).decode("utf-8", "replace")
@@ -335,19 +370,17 @@ def _store(recorder: Recorder, ending: Ending) -> None:
         value for result in parsed.values() for value in result.values
     ):
         recorder.conditions[STEADY_STATE] = steady
-    artefacts = recorder.artefacts()
-    for name, data in artefacts.items():
-        artefact = ingest.store_artefact(run, name, data)
+    for name, artefact in prepared.artefacts.items():
+        ingest.store_packed(run, artefact)
         if name in parsed and ending.all_clients is None:
             ingest.store_values(run, artefact, parsed[name].values)
             latencies.store(run, artefact, parsed[name].distributions)
             latencies.store_series(run, artefact, parsed[name].over_time)
         if parsed and name == COMMANDS_NAME:
             ingest.store_values(run, artefact, creation_values(recorder.commands))
-    _store_clients(run, recorder, ending)
-    # Of several clients it is what the leader's host did, whose costs are not those of the whole.
-    activity.store(run, recorder, parsed if ending.all_clients is None else {}, artefacts)
-    tracing.store(run, recorder.tracing)
+    _store_clients(run, recorder, ending.all_clients, prepared.of_clients)
+    activity.store(run, prepared.sampled)
+    tracing.store(run, prepared.traces)
     lifecycle.finish(handle, ending.state, ending.reason, ending.cause, recorder.conditions)
     if ending.state == RunState.DONE:
         ingest.rescore(run.series)

@@ -91,14 +91,11 @@ def _take_part(part: Part, host: Host) -> None:
         logger.info("has done its part of run %s", part.run_id)
         return
     logger.warning("run %s: this client gives up: %s", part.run_id, reason)
-    with contextlib.suppress(LeaseLost):
-        persist(lambda: parts.give_up(part, reason, cause, _packed_or_nothing(messages)))
-
-
-def _packed_or_nothing(messages: "_ClientMessages") -> bytes | None:
     with contextlib.suppress(ClientsCannotContinue):
-        return parts.packed_outputs(messages.outputs())
-    return None
+        content = parts.packed_outputs(messages.outputs())
+        persist(lambda: parts.hand_over(part, content))
+    with contextlib.suppress(LeaseLost):
+        persist(lambda: parts.give_up(part, reason, cause))
 
 
 @dataclass
@@ -249,7 +246,8 @@ def _measure(messages: _ClientMessages) -> None:
         )
         raise ClientsCannotContinue(reasons or "Its agent ended without a reason.", outcome.cause)
     content = parts.packed_outputs(messages.outputs())
-    fields = {"content": content, "facts": messages.facts, **messages.times()}
+    persist(lambda: parts.hand_over(part, content))
+    fields = {"facts": messages.facts, **messages.times()}
     persist(lambda: parts.move(part, ClientState.DONE, **fields))
 
 

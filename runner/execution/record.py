@@ -9,11 +9,13 @@ one that is away for longer than the lease lives does, because somebody else may
 import json
 import logging
 import queue
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.conf import settings
 from django.db import Error as DatabaseError
@@ -22,7 +24,7 @@ from django.db import connection
 from fsbench_web.core.activity.series import ActivityBuilder, Step
 from fsbench_web.core.numbers import size
 from fsbench_web.core.workloads.base import Progress
-from fsbench_web.platform import clock
+from fsbench_web.platform import clock, log_lines
 from fsbench_web.platform.database_problems import is_disk_full
 from fsbench_web.studies.models import RunState
 from fsbench_web.studies.runs import lifecycle
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from runner.execution.tracing import Tracing
 
 logger = logging.getLogger("fsbench.worker")
+_Result = TypeVar("_Result")
 
 FLUSH_EVERY_S = 0.5
 # Also how soon a cancellation is noticed; the executor then has 4 of its 5 seconds left.
@@ -381,3 +384,24 @@ class Recorder:
         if self.command_lines:
             outputs[COMMANDS_NAME] = _text_file(self.command_lines)
         return {_storable(name).decode(): data for name, data in outputs.items()}
+
+
+def with_heartbeat(
+    recorder: Recorder, work: Callable[[], _Result], stop: threading.Event | None = None
+) -> _Result:
+    """Do ``work`` in a thread while this one keeps the lease alive. Raises LeaseLost.
+
+    ``stop`` is set when the run is to end; the work must then end soon.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="run") as pool:
+        future = pool.submit(log_lines.in_same_context(work))
+        while not future.done():
+            wait([future], timeout=0.2)
+            try:
+                if recorder.should_stop() and stop is not None:
+                    stop.set()
+            except BaseException:
+                if stop is not None:
+                    stop.set()
+                raise
+        return future.result()

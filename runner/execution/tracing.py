@@ -5,7 +5,7 @@ What a tracer cannot do fails no run: it is kept and shown as the reason why the
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
@@ -15,7 +15,7 @@ from fsbench_web.core.traces.operations import OperationTrace, UnreadableOutput
 from fsbench_web.core.traces.requests import RequestTrace
 from fsbench_web.core.traces.tracers import OPERATIONS, REQUESTS, split
 from fsbench_web.studies.activity import traces
-from fsbench_web.studies.models import Run
+from fsbench_web.studies.models import Artefact, Run
 from fsbench_web.studies.scores import ingest
 from runner.executors.base import Message
 from runner.host import blockdev
@@ -113,41 +113,58 @@ def tracing(
         yield run_tracing
 
 
-def store(run: Run, run_tracing: Tracing | None) -> None:
-    """Within the transaction that ends the run: the events as they came, and what they say.
+@dataclass(frozen=True)
+class Seen:
+    """What a tracer saw as it came and as it is kept, or why it saw nothing."""
+
+    tracer: str
+    trace: RequestTrace | OperationTrace | None = None
+    problem: str = ""
+    output: Artefact | None = None
+
+
+def seen(run_tracing: Tracing | None, tracers: str) -> list[Seen]:
+    """What there is to ``store`` of the tracers of an extra run; reading it takes time.
 
     ``run_tracing``: None where the worker that saw them is gone. Never fails the run.
     """
-    if not run.is_extra:
-        return
-    for tracer in split(run.tracing):
+    found = []
+    for tracer in split(tracers):
+        try:
+            found.append(_seen(tracer, run_tracing))
+        except Exception:
+            logger.exception("a trace of %s cannot be read", tracer)
+    return found
+
+
+def store(run: Run, found: Sequence[Seen]) -> None:
+    """Within the transaction that ends the run. Never fails the run."""
+    for one in found:
         try:
             with transaction.atomic():
-                _store(run, tracer, run_tracing)
+                if one.output is not None:
+                    ingest.store_packed(run, one.output)
+                traces.store(run, one.tracer, one.trace, one.problem)
         except Exception:
-            logger.exception("run %s: its trace of %s cannot be stored", run.pk, tracer)
+            logger.exception("run %s: its trace of %s cannot be stored", run.pk, one.tracer)
 
 
-def _store(run: Run, tracer: str, run_tracing: Tracing | None) -> None:
+def _seen(tracer: str, run_tracing: Tracing | None) -> Seen:
     if run_tracing is None:
         why = "The worker was killed before it had stored the trace."
-        traces.store(run, tracer, None, why)
-    elif tracer == OPERATIONS:
-        _store_operations(run, run_tracing)
-    else:
-        _store_requests(run, run_tracing)
+        return Seen(tracer, problem=why)
+    return _operations(run_tracing) if tracer == OPERATIONS else _requests(run_tracing)
 
 
-def _store_requests(run: Run, run_tracing: Tracing) -> None:
+def _requests(run_tracing: Tracing) -> Seen:
     if run_tracing.trace is None or not run_tracing.trace.text:
         why = run_tracing.problems.get(REQUESTS)
         why = why or "No request came to the device while the benchmark ran."
-        traces.store(run, REQUESTS, None, why)
-        return
+        return Seen(REQUESTS, problem=why)
     text = run_tracing.trace.text
-    ingest.store_artefact(run, ARTEFACT, text)
-    seen = _read(run_tracing, text)
-    traces.store(run, REQUESTS, seen, "" if seen else "Its events cannot be read.")
+    trace = _read(run_tracing, text)
+    why = "" if trace else "Its events cannot be read."
+    return Seen(REQUESTS, trace, why, ingest.packed_artefact(ARTEFACT, text))
 
 
 def _read(run_tracing: Tracing, text: bytes) -> RequestTrace | None:
@@ -160,12 +177,13 @@ def _read(run_tracing: Tracing, text: bytes) -> RequestTrace | None:
     )
 
 
-def _store_operations(run: Run, run_tracing: Tracing) -> None:
-    seen, why = None, run_tracing.problems.get(OPERATIONS, "")
+def _operations(run_tracing: Tracing) -> Seen:
+    trace, output, why = None, None, run_tracing.problems.get(OPERATIONS, "")
     if run_tracing.operations is not None and run_tracing.operations.seconds:
-        ingest.store_artefact(run, OPERATIONS_ARTEFACT, run_tracing.operations.text.encode())
-        seen, why = _counted(run_tracing.operations)
-    traces.store(run, OPERATIONS, seen, "" if seen else why or "The benchmark did not begin.")
+        text = run_tracing.operations.text.encode()
+        output = ingest.packed_artefact(OPERATIONS_ARTEFACT, text)
+        trace, why = _counted(run_tracing.operations)
+    return Seen(OPERATIONS, trace, "" if trace else why or "The benchmark did not begin.", output)
 
 
 def _counted(counter: Operations) -> tuple[OperationTrace | None, str]:

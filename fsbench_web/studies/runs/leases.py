@@ -10,7 +10,7 @@ their keys everywhere, and leases before runs, so that no two transactions wait 
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -288,15 +288,27 @@ def free(run: Run, *, is_handed_over: bool = False) -> None:
     Lease.objects.filter(run=run).update(run=None, worker=None, expires_at=None)
 
 
-def runs_of(rows: QuerySet[Lease], stamps: Mapping[int, Stamp] | None = None) -> list[Run]:
-    """The runs that hold one of these leases, each once and locked with it, by key of the lease.
+def runs_of(worker: Worker) -> list[Run]:
+    """The runs that hold leases of this worker, each once and locked with them."""
+    rows = _locked(Lease.objects.filter(worker=worker).exclude(run=None))
+    return _runs(rows)
 
-    With ``stamps`` only of those whose row still says that.
+
+def runs_without_heartbeat(stamps: Mapping[int, Stamp]) -> list[Run]:
+    """The runs that hold a lease whose row still says its stamp, each locked with all it holds.
+
+    Not one of which another transaction has a lease locked now: that transaction may write
+    for a while, and whoever waited for it would look after nothing else.
     """
-    runs: dict[int, Run] = {}
-    for lease in _locked(rows.exclude(run=None)):
-        if stamps is not None and stamps.get(lease.pk) != (lease.token, lease.expires_at):
-            continue  # prolonged, or another run's, since it was looked at
-        if lease.run_id is not None and lease.run_id not in runs:
-            runs[lease.run_id] = Run.objects.get(pk=lease.run_id)
-    return list(runs.values())
+    held = Lease.objects.filter(run__in=Lease.objects.filter(pk__in=stamps).values("run"))
+    rows = list(held.select_for_update(of=("self",), skip_locked=True).order_by("pk"))
+    unlocked = set(held.values_list("pk", "run")) - {(row.pk, row.run_id) for row in rows}
+    in_use = {run_id for _, run_id in unlocked}
+    # Others were prolonged, or went to another run, since they were looked at.
+    over = [row for row in rows if stamps.get(row.pk) == (row.token, row.expires_at)]
+    return _runs(row for row in over if row.run_id not in in_use)
+
+
+def _runs(rows: Iterable[Lease]) -> list[Run]:
+    keys = dict.fromkeys(row.run_id for row in rows if row.run_id is not None)
+    return [Run.objects.get(pk=key) for key in keys]

@@ -23,7 +23,6 @@ from fsbench_web.studies.causes import INTERRUPTED, Cause
 from fsbench_web.studies.models import (
     END_STATES,
     Job,
-    Lease,
     LogLine,
     Run,
     RunState,
@@ -329,7 +328,7 @@ def _reap(over: Mapping[int, leases.Stamp]) -> list[int]:
         return []
     lost = []
     with transaction.atomic():
-        for run in leases.runs_of(Lease.objects.filter(pk__in=over), over):
+        for run in leases.runs_without_heartbeat(over):
             _end(
                 run,
                 RunState.LOST,
@@ -349,7 +348,7 @@ def recover(worker: Worker) -> list[int]:
     after its executor has removed the containers and mounts that were left over.
     """
     lost = []
-    for run in leases.runs_of(Lease.objects.filter(worker=worker)):
+    for run in leases.runs_of(worker):
         _end(
             run,
             RunState.LOST,

@@ -69,21 +69,25 @@ def _folded(run: Run) -> Iterator[LoggedLine]:
             yield LoggedLine(key, datetime.fromisoformat(at), stream, text)
 
 
-@transaction.atomic
 def fold(run_id: int) -> bool:
     """Put the lines of an ended run into its artefact. False when there was nothing to do."""
-    run = Run.objects.select_for_update(of=("self",)).filter(pk=run_id).first()
-    if run is None or not run.has_ended:
+    if not Run.objects.filter(pk=run_id, state__in=END_STATES).exists():
         return False
-    rows = list(LogLine.objects.filter(run=run).order_by("id"))
-    if not rows or Artefact.objects.filter(run=run, name=LOG_NAME, media_type=MEDIA_TYPE).exists():
+    # Nothing is added to the log of a run that has ended: it is packed before the run is locked.
+    rows = list(LogLine.objects.filter(run=run_id).order_by("id"))
+    if not rows:
         return False
     # An escaped newline cannot end a line, and JSON escapes the other ones that Unicode knows.
     text = "".join(
         json.dumps([row.pk, row.at.isoformat(), row.stream, row.text]) + "\n" for row in rows
     )
-    ingest.store_artefact(run, LOG_NAME, text.encode(), MEDIA_TYPE)
-    LogLine.objects.filter(run=run, pk__lte=rows[-1].pk).delete()
+    folded = ingest.packed_artefact(LOG_NAME, text.encode(), MEDIA_TYPE)
+    with transaction.atomic():
+        run = Run.objects.select_for_update(of=("self",)).filter(pk=run_id).first()
+        if run is None or Artefact.objects.filter(run=run, name=LOG_NAME, media_type=MEDIA_TYPE):
+            return False
+        ingest.store_packed(run, folded)
+        LogLine.objects.filter(run=run, pk__lte=rows[-1].pk).delete()
     return True
 
 

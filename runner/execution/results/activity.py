@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from django.db import transaction
 
@@ -21,44 +21,58 @@ from runner.execution.record import Recorder
 logger = logging.getLogger("fsbench.worker")
 
 
-def store(
-    run: Run, recorder: Recorder, parsed: Mapping[str, ParsedResult], artefacts: Mapping[str, bytes]
-) -> None:
-    """Within the transaction that ends the run. ``parsed`` is empty where it did not end well."""
-    try:
-        activity = activity_of(recorder)
-        if activity is None:
-            return
-        workload = run.series.workload
-        price = pricing.price_of(run.series.hardware)
-        costs = known_costs(workload.tool if workload else "", recorder, parsed, artefacts, price)
-        with transaction.atomic():
-            records.store(run, activity, costs)
-    except Exception:
-        # The numbers of the run are worth more than what is known beside them.
-        logger.exception("run %s: its activity cannot be stored", run.pk)
+@dataclass(frozen=True)
+class Sampled:
+    """What was sampled, and what the benchmark asked for; None where that is not known."""
+
+    activity: Activity
+    has_numbers: bool
+    work: Work | None
+
+    def costs(self, price: Price | None) -> dict[str, float]:
+        """What the run is known for, by name; nothing of one that did not end well."""
+        if not self.has_numbers:
+            return {}
+        # Kept beside them, so that another price can be stated later.
+        operations = {pricing.OPERATIONS: self.work.operations} if self.work is not None else {}
+        return (
+            costs_of(self.activity, self.work, price)
+            | waits_of(self.activity, self.work)
+            | operations
+        )
 
 
-def activity_of(recorder: Recorder) -> Activity | None:
-    """What was sampled; None where nothing was."""
-    return recorder.activity.built(is_whole=recorder.is_ok is True)
-
-
-def known_costs(
+def sampled(
     tool: str,
     recorder: Recorder,
     parsed: Mapping[str, ParsedResult],
     artefacts: Mapping[str, bytes],
-    price: Price | None = None,
-) -> dict[str, float]:
-    """What the run is known for, by name; nothing of one that did not end well."""
-    activity = activity_of(recorder)
-    if activity is None or not parsed:
-        return {}
-    work = work_of_run(tool, recorder, parsed, artefacts)
-    # Kept beside them, so that another price can be stated later.
-    operations = {pricing.OPERATIONS: work.operations} if work is not None else {}
-    return costs_of(activity, work, price) | waits_of(activity, work) | operations
+) -> Sampled | None:
+    """What there is to ``store``; it may read outputs again. ``parsed`` is empty where the run did
+    not end well.
+    """
+    try:
+        activity = recorder.activity.built(is_whole=recorder.is_ok is True)
+        if activity is None:
+            return None
+        work = work_of_run(tool, recorder, parsed, artefacts) if parsed else None
+        return Sampled(activity, bool(parsed), work)
+    except Exception:
+        # The numbers of the run are worth more than what is known beside them.
+        logger.exception("run %s: its activity cannot be read", recorder.handle.run_id)
+        return None
+
+
+def store(run: Run, sampled: Sampled | None) -> None:
+    """Within the transaction that ends the run."""
+    if sampled is None:
+        return
+    try:
+        with transaction.atomic():
+            costs = sampled.costs(pricing.price_of(run.series.hardware))
+            records.store(run, sampled.activity, costs)
+    except Exception:
+        logger.exception("run %s: its activity cannot be stored", run.pk)
 
 
 def work_of_run(

@@ -160,9 +160,7 @@ def test_reads_do_not_wait_for_whoever_writes(arguments: dict[str, Any]) -> None
     assert ApiToken.objects.exclude(last_used_at=None).exists()
 
 
-def test_a_use_that_cannot_be_noted_spoils_no_transaction(
-    token: str, alice: User
-) -> None:
+def test_a_use_that_cannot_be_noted_spoils_no_transaction(token: str, alice: User) -> None:
     def refuse(execute: Any, sql: str, *rest: Any) -> Any:
         if sql.startswith("UPDATE") and "accounts_apitoken" in sql:
             return execute("UPDATE accounts_apitoken SET user_id = NULL", None, *rest[1:])

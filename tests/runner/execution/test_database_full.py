@@ -44,7 +44,7 @@ class Full:
         self.advanced: list[str] = []
         for module, names in (
             (lifecycle, ("append_log", "heartbeat", "advance", "record_commands", "finish")),
-            (ingest, ("store_artefact",)),
+            (ingest, ("store_packed",)),
         ):
             for name in names:
                 monkeypatch.setattr(module, name, self._refusing(getattr(module, name)))

@@ -18,7 +18,7 @@ from runner.agent import messages
 from runner.execution import finish
 from runner.executors import fake, stream
 from runner.executors.base import Message, OnMessage, Outcome, ShouldStop
-from runner.executors.fake import FakeExecutor, message
+from runner.executors.fake import FakeExecutor
 from runner.plan import RunPlan
 from runner.worker import Host
 

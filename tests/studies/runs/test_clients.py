@@ -7,7 +7,8 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import transaction
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from fsbench_web.accounts.models import LunGrant, Role
@@ -322,3 +323,19 @@ def test_a_message_that_comes_twice_is_taken_once(nodes: dict[str, Worker]) -> N
     assert lifecycle.claim(run.pk, nodes["node1"])
     accepted = at_once(*[lambda: parts.accept(run.pk, "node2")] * 4)
     assert len([part for part in accepted if part is not None]) == 1
+
+
+def test_outputs_are_handed_over_without_a_lock_of_the_lease(nodes: dict[str, Worker]) -> None:
+    run = submitted(nodes, "node1", ["node2"])
+    handle = lifecycle.claim(run.pk, nodes["node1"])
+    part = parts.accept(run.pk, "node2")
+    assert handle is not None
+    assert part is not None
+    content = parts.packed_outputs({"fio.json": b"{}"})
+    with CaptureQueriesContext(connection) as queries:
+        parts.hand_over(part, content)
+    assert [query["sql"].count("studies_lease") for query in queries] == [0]
+    assert parts.client_outputs(run.pk) == {"node2": {"fio.json": b"{}"}}
+    lifecycle.finish(handle, RunState.FAILED, "over")
+    parts.hand_over(part, content)
+    assert parts.client_outputs(run.pk) == {}

@@ -574,7 +574,7 @@ class TestAStepOfTheDatabasesClock:
         assert lifecycle.reap_lost(watch) == []
         ticks[0] = settings.WORKER_SILENT_AFTER_S + 1
         with (
-            patch.object(leases, "runs_of", side_effect=OperationalError("full")),
+            patch.object(leases, "runs_without_heartbeat", side_effect=OperationalError("full")),
             pytest.raises(OperationalError),
         ):
             lifecycle.reap_lost(watch)
@@ -597,7 +597,7 @@ class TestAStepOfTheDatabasesClock:
         assert set(over) == {Lease.objects.get(run=handle.run_id).pk}
         lifecycle.heartbeat(handle)
         with transaction.atomic():
-            assert leases.runs_of(Lease.objects.filter(pk__in=over), over) == []
+            assert leases.runs_without_heartbeat(over) == []
 
 
 @pytest.mark.django_db(transaction=True)
@@ -609,3 +609,33 @@ def test_of_two_hosts_that_claim_at_once_one_has_the_disk(theirs_is: dict[str, s
         lambda: lifecycle.claim(mine.pk, host_a), lambda: lifecycle.claim(theirs.pk, host_b)
     )
     assert sum(handle is not None for handle in handles) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whoever_looks_for_silent_runs_waits_for_none_that_is_being_written(lab: Worker) -> None:
+    """PostgreSQL: another connection has one lease of a run of several; SQLite has one writer."""
+    writing, silent = submitted(lab, "hba-a", "log"), submitted(lab, "a")
+    claim(writing, lab)
+    claim(silent, lab)
+    keys = list(Lease.objects.filter(run=writing).order_by("pk").values_list("pk", flat=True))
+    assert len(keys) == 3
+    ticks = [0.0]
+    watch = leases.LeaseWatch(lambda: ticks[0])
+    assert lifecycle.reap_lost(watch) == []
+    ticks[0] = settings.WORKER_SILENT_AFTER_S + 1
+    if connection.features.has_select_for_update:
+        other = connection.copy()
+        try:
+            other.set_autocommit(False)
+            with other.cursor() as cursor:
+                cursor.execute("SELECT 1 FROM studies_lease WHERE id = %s FOR UPDATE", [keys[0]])
+            with connection.cursor() as cursor:
+                cursor.execute("SET lock_timeout = '5s'")
+            assert lifecycle.reap_lost(watch) == [silent.pk]
+            assert fresh(writing).state == RunState.LEASED
+            other.rollback()
+        finally:
+            other.close()
+        assert lifecycle.reap_lost(watch) == [writing.pk]
+    else:
+        assert set(lifecycle.reap_lost(watch)) == {silent.pk, writing.pk}

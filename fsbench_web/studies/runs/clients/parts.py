@@ -115,13 +115,18 @@ def move(part: Part, state: ClientState, **changes: Any) -> None:
     _open_client(part).update(state=state, seen_at=AT_DATABASE, **changes)
 
 
+def hand_over(part: Part, content: bytes) -> None:
+    """Write the outputs (``packed_outputs``) before the end of the client: many bytes take time,
+    and the lease stays free for its leader meanwhile.
+    """
+    _open_client(part).update(content=content)
+
+
 @transaction.atomic
-def give_up(part: Part, reason: str, cause: Cause, content: bytes | None = None) -> None:
+def give_up(part: Part, reason: str, cause: Cause) -> None:
     """The client cannot take part, or not to the end. Raises LeaseLost."""
     _lease_end(part)
-    _open_client(part).update(
-        state=ClientState.FAILED, reason=reason[:2000], cause=cause, content=content
-    )
+    _open_client(part).update(state=ClientState.FAILED, reason=reason[:2000], cause=cause)
 
 
 @transaction.atomic
