@@ -52,7 +52,7 @@ def sampled(
     not end well.
     """
     try:
-        activity = recorder.activity.built(is_whole=recorder.is_ok is True)
+        activity = activity_of(recorder)
         if activity is None:
             return None
         work = work_of_run(tool, recorder, parsed, artefacts) if parsed else None
@@ -73,6 +73,11 @@ def store(run: Run, sampled: Sampled | None) -> None:
             records.store(run, sampled.activity, costs)
     except Exception:
         logger.exception("run %s: its activity cannot be stored", run.pk)
+
+
+def activity_of(recorder: Recorder) -> Activity | None:
+    """What was sampled; None where nothing was."""
+    return recorder.activity.built(is_whole=recorder.is_ok is True)
 
 
 def work_of_run(
