@@ -298,6 +298,13 @@ def _signature(entry: LunEntry, number: int, real: str) -> tuple[bool, str]:
     text = ", ".join(dict.fromkeys(contents))
     if entry.overwrite:
         return True, f"holds {text}; overwrite = true allows to erase it"
+    if not foreign:
+        # Of a loop device whose number was used before, say: wipefs finds nothing on it, and the
+        # kernel keeps them when it is detached.
+        return False, (
+            f"The kernel shows partitions on it ({text}), and it holds no partition table. If what "
+            f"they hold may be lost, run: partx --delete {real}"
+        )
     return False, (
         f"It holds data that fsbench did not write ({text}). If it may be lost, "
         f"write overwrite = true for “{entry.name}” in the list of LUNs, or wipe it with wipefs."

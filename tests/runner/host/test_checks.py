@@ -194,6 +194,19 @@ def test_a_partition_table_is_not_erased(entry: LunEntry, lun_file: Path, device
     assert "dos" in failed(entry, lun_file, device)["signature"]
 
 
+def test_partitions_that_only_the_kernel_shows_can_be_removed_as_it_says(
+    entry: LunEntry, lun_file: Path, device: str
+) -> None:
+    tool("addpart", device, "1", "2048", "40000")
+    try:
+        why = failed(entry, lun_file, device)["signature"]
+        assert "wipefs" not in why
+        tool(*why.partition("run: ")[2].split())
+        assert failed(entry, lun_file, device) == {}
+    finally:
+        subprocess.run(["partx", "--delete", device], capture_output=True, check=False)
+
+
 @pytest.mark.parametrize("filesystem", ["exfat", "ntfs3"])
 def test_a_boot_sector_that_holds_partitions_is_a_partition_table(
     entry: LunEntry, lun_file: Path, device: str, filesystem: str
