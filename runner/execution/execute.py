@@ -190,7 +190,7 @@ def _erase_and_measure(
     configuration, machine = run.series.configuration, Machine.of(run.series.machine)
     executor, entries = planning.executor_and_luns(run, host)
     with places.reserve(host, executor, entries) as luns:
-        data = luns[0]
+        data, sizes = luns[0], places.sizes(luns)
         plan = places.with_own_folder(planning.plan_on_luns(run, executor, luns), host, data)
         recorder.progress = plan.workload.progress()
         recorder.benchmark_limit_s = _benchmark_limit_s(plan.workload)
@@ -245,6 +245,9 @@ def _erase_and_measure(
                         outcome = _run_with_clients(
                             run, plan, target, executor, recorder, spool, watch
                         )
+            if resized := places.why_resized(luns, sizes):
+                reason = f"{resized} {outcome.reason}".strip()
+                outcome = replace(outcome, exit_code=outcome.exit_code or 1, reason=reason)
             is_whole = has_succeeded(outcome, recorder)
             places.wait_until_free(luns, recorder, is_whole=is_whole)
             if plan.layers or plan.is_pool:

@@ -321,6 +321,33 @@ def scheduler_of(host: Host, luns: Sequence[UsedLun], wanted: str) -> Iterator[s
         yield effective
 
 
+def sizes(luns: Sequence[UsedLun]) -> dict[str, tuple[int | None, int | None]]:
+    """{LUN: bytes of its device and, of a sparse one, of its file}; None where there is none.
+
+    A loop device keeps the size that its file had when it was attached.
+    """
+    return {lun.name: (lun.size_bytes, _file_bytes(lun.entry)) for lun in luns}
+
+
+def _file_bytes(entry: LunEntry) -> int | None:
+    if entry.kind == "sparse-file":
+        with contextlib.suppress(OSError):
+            return entry.path.stat().st_size
+    return None
+
+
+def why_resized(luns: Sequence[UsedLun], before: Mapping[str, tuple[int | None, ...]]) -> str:
+    """A sentence where a LUN has another size than ``before``; then no number is of one disk."""
+    for name, now in sizes(luns).items():
+        for was_bytes, is_bytes in zip(before[name], now, strict=True):
+            if was_bytes != is_bytes:
+                became = "nothing" if is_bytes is None else f"{is_bytes} bytes"
+                return (
+                    f"{name} changed its size during the run: from {was_bytes} bytes to {became}."
+                )
+    return ""
+
+
 def wipe_layers(luns: Sequence[UsedLun], recorder: Recorder, is_over: bool = False) -> None:
     """Remove what fsbench's own layers left on these LUNs, which are checked, leased and locked.
 
