@@ -1,10 +1,10 @@
 """Costs: what the work of a run cost the device, the processors and the memory. Pure.
 
-They are worked out of a run's activity between the first command of its benchmark and the end of
-the ``sync`` that follows the last one, so that what the benchmark left in memory is counted. The
-work is what the benchmark's own processes asked the kernel for (``rchar``, ``wchar``, ``syscr``
-and ``syscw`` of proc(5)), or where the tool asks past these counts (libaio, io_uring) what it says
-itself. A cost that cannot be known is missing. Write, read and space amplification are those of
+They count a run's activity during the measured commands of its benchmark and the ``sync`` behind
+them, which writes what these left in memory (``window``). The work is what their processes asked
+the kernel for (``rchar``, ``wchar``, ``syscr`` and ``syscw`` of proc(5)), or where the tool asks
+past these counts (libaio, io_uring) what it says itself. A cost that cannot be known is missing.
+Write, read and space amplification are those of
 J. Mohan, R. Kadekodi and V. Chidambaram, "Analyzing IO Amplification in Linux File Systems"
 (2017, arXiv 1707.08514): I/O of the storage for I/O of the user.
 """

@@ -1,5 +1,6 @@
-"""The measured part of a run, the work that was done in it, and how counts grew meanwhile. Pure."""
+"""The measured parts of a run, the work done in them, and how counts grew meanwhile. Pure."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,30 +24,55 @@ class Work:
 
 @dataclass(frozen=True)
 class Window:
-    """The measured part of a run, in seconds of its activity. ``is_settled``: all is written."""
+    """The measured parts of a run, (from, to) in seconds of its activity.
 
-    start_s: float
-    end_s: float
+    ``is_settled``: all that each part left in memory is written within it.
+    """
+
+    parts: tuple[tuple[float, float], ...]
     is_settled: bool
 
     @property
     def seconds(self) -> float:
-        return self.end_s - self.start_s
+        return sum(end_s - start_s for start_s, end_s in self.parts)
+
+
+def measured_steps(steps: "Iterable[Step]") -> "list[Step]":
+    """The commands of a benchmark that give its values.
+
+    The others keep no output: they make what is measured (a source tree, a database, a mail
+    spool), warm it up, or remove it.
+    """
+    return [step for step in steps if _is_measured(step)]
+
+
+def _is_measured(step: "Step") -> bool:
+    return step.phase == "benchmark" and bool(step.output)
 
 
 def window_of(activity: "Activity") -> Window | None:
-    """From the first command of the benchmark to the sync behind the last; None without any."""
-    steps = [step for step in activity.steps if step.phase == "benchmark"]
-    if not steps:
+    """The measured commands, with the sync behind each row of them; None without any."""
+    parts: list[tuple[float, float, bool]] = []
+    is_open = False
+    for step in activity.steps:
+        if _is_measured(step):
+            start_s = parts.pop()[0] if is_open else step.start_s
+            parts.append((start_s, step.end_s, False))
+            is_open = True
+        elif is_open and step.phase == "sync":
+            parts.append((parts.pop()[0], step.end_s, True))
+        elif step.phase == "benchmark":
+            is_open = False
+    if not parts:
         return None
-    sync_steps = [
-        step for step in activity.steps if step.phase == "sync" and step.start_s >= steps[-1].end_s
-    ]
-    return Window(steps[0].start_s, (sync_steps or steps)[-1].end_s, bool(sync_steps))
+    return Window(
+        tuple((start_s, end_s) for start_s, end_s, _ in parts),
+        all(is_settled for _, _, is_settled in parts),
+    )
 
 
 def work_of(steps: "list[Step]") -> Work | None:
-    """What the processes of a benchmark's commands asked for; None where that was not counted."""
+    """What the processes of measured commands asked for; None where that was not counted."""
     if not steps or any(
         name not in step.processes for step in steps for name in ("rchar", "wchar")
     ):
@@ -68,7 +94,9 @@ class WindowedActivity:
     def grown(self, *names: str) -> float | None:
         """By how much some counts grew together; None where any is not known."""
         growths = [
-            self.activity.grown(name, self.window.start_s, self.window.end_s) for name in names
+            self.activity.grown(name, start_s, end_s)
+            for name in names
+            for start_s, end_s in self.window.parts
         ]
         return (
             None

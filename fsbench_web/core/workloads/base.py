@@ -83,9 +83,9 @@ class BenchmarkCommand:
     """One command of a benchmark, as an argument list; no shell ever sees it.
 
     ``output`` names the raw output that is kept of its standard output and read by ``parse``; a
-    command without one (mkdir, cp) is only timed. ``stdin`` is what the tool reads. ``remount``
-    has the file system unmounted and mounted anew before it, so that it begins with cold caches.
-    A first word ``fsbench-NAME`` is the program runner/agent/NAME.py.
+    command without one (mkdir, cp) is only timed, and costs leave it out. ``stdin`` is what the
+    tool reads. ``remount`` has the file system unmounted and mounted anew before it, so that it
+    begins with cold caches. A first word ``fsbench-NAME`` is the program runner/agent/NAME.py.
     """
 
     argv: tuple[str, ...]

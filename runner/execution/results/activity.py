@@ -10,7 +10,7 @@ from fsbench_web.core.activity.costs import costs_of
 from fsbench_web.core.activity.price import Price
 from fsbench_web.core.activity.series import Activity
 from fsbench_web.core.activity.waits import waits_of
-from fsbench_web.core.activity.window import Work, work_of
+from fsbench_web.core.activity.window import Work, measured_steps, work_of
 from fsbench_web.core.formats.fio.totals import uncounted
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.workloads.own import OwnCommand
@@ -90,7 +90,7 @@ def work_of_run(
     if tool in ("", OwnCommand.tool):
         # Any program: it may read and write as the kernel does not count, and nobody says how.
         return None
-    work = work_of([step for step in recorder.activity.steps if step.phase == "benchmark"])
+    work = work_of(measured_steps(recorder.activity.steps))
     for name, result in parsed.items():
         if work is not None and result.format == "fio-json":
             uncounted_work = uncounted(artefacts[name])

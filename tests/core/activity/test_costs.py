@@ -17,7 +17,7 @@ from fsbench_web.core.activity.costs import (
 )
 from fsbench_web.core.activity.price import Price
 from fsbench_web.core.activity.series import Activity, ActivityBuilder, Step
-from fsbench_web.core.activity.window import Work, work_of
+from fsbench_web.core.activity.window import Window, Work, measured_steps, window_of, work_of
 from fsbench_web.core.scoring import testnames
 
 BEFORE = dict.fromkeys(
@@ -45,7 +45,8 @@ def run(
     last = [count + grown.get(name, 0) for name, count in zip(names, first, strict=True)]
     builder.add(10, last, is_edge=True)
     times = {"mkfs": (0, 0), "benchmark": (0, 9), "sync": (9, 10)}
-    builder.steps = [Step(*map(float, times[phase]), phase) for phase in phases]
+    outputs = {"benchmark": "fio.json"}
+    builder.steps = [Step(*times[phase], phase, output=outputs.get(phase, "")) for phase in phases]
     builder.space = changes.pop("space", {})
     activity = builder.built(is_whole=changes.pop("is_whole", True))
     assert activity is not None
@@ -136,6 +137,47 @@ def test_little_work_says_nothing() -> None:
     assert set(costs) == {"io_pressure", "cpu_pressure", "memory_pressure"} | {
         "operations_per_cpu_second"
     }
+
+
+def test_preparation_and_what_it_left_is_no_part_of_the_window() -> None:
+    """Seconds 0 to 2 make the data and warm up, 2 to 5 measure, 5 to 7 remove it and make another,
+    7 to 9 measure that. Each second writes as many MiB as its number doubled.
+    """
+    builder = ActivityBuilder()
+    builder.begin(["data.writes", "data.sectors_written", "pressure.io_some_us"])
+    for second in range(11):
+        builder.add(second, [2**second, 2**second * MIB // 512, 0], is_edge=True)
+    asked = {"rchar": 0, "wchar": MIB, "syscr": 0, "syscw": 1}
+    builder.steps = [
+        Step(*times, phase, output, asked)
+        for times, phase, output in (
+            ((0, 1), "benchmark", ""),
+            ((1, 2), "benchmark", ""),
+            ((2, 3), "benchmark", "first.txt"),
+            ((3, 4), "benchmark", "second.txt"),
+            ((4, 5), "sync", ""),
+            ((5, 7), "benchmark", ""),
+            ((7, 8), "benchmark", "third.txt"),
+            ((8, 9), "sync", ""),
+            ((9, 10), "unmount", ""),
+        )
+    ]
+    activity = builder.built(is_whole=True)
+    assert activity is not None
+    window = window_of(activity)
+    assert window == Window(((2, 5), (7, 9)), is_settled=True)
+    assert window.seconds == 5
+    work = work_of(measured_steps(activity.steps))
+    assert work == Work(0, 3 * MIB, 3)
+    written_mib = 2**5 - 2**2 + 2**9 - 2**7
+    assert costs_of(activity, work)["write_amplification"] == pytest.approx(written_mib / 3)
+    # What the first of them left in memory would be written with the preparation of the next.
+    unsynced = [step for step in activity.steps if step.start_s != 4]
+    assert window_of(replace(activity, steps=unsynced)) == Window(
+        ((2, 4), (7, 9)), is_settled=False
+    )
+    preparation = [step for step in activity.steps if not step.output]
+    assert window_of(replace(activity, steps=preparation)) is None
 
 
 def test_no_flush_is_a_value() -> None:

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks.simulations import seeded_causes
 from fsbench_web.core.activity.costs import COSTS
 from fsbench_web.core.activity.price import Price
+from fsbench_web.core.activity.window import WindowedActivity, window_of
 from fsbench_web.core.explanation import explained
+from fsbench_web.core.workloads import presets, source_trees
 from fsbench_web.studies.activity import pricing, records
 from fsbench_web.studies.models import Run, RunState, Score
 from runner.execution import finish
@@ -35,7 +38,8 @@ def samples() -> Iterator[dict[str, object]]:
         yield dict(message("sample", t=float(at), values=values, is_edge=at != 1))
     processes = {"rchar": 0.0, "wchar": 2.0 * 2**20, "syscr": 0.0, "syscw": 2000.0}
     for phase, start, end in (("benchmark", 0.0, 2.0), ("sync", 2.0, 2.0)):
-        yield dict(message("step", t0=start, t1=end, phase=phase, output="", processes=processes))
+        step = {"t0": start, "t1": end, "phase": phase, "output": "iozone.txt"}
+        yield dict(message("step", **step, processes=processes))
     yield dict(message("space", used_before_bytes=0, used_after_bytes=9, files=1, contents_bytes=9))
 
 
@@ -163,6 +167,57 @@ def test_a_real_run_knows_what_its_work_cost(
     phases = ["mkfs", "mount", "benchmark", "sync", "unmount"]
     assert [step.phase for step in activity.steps] == phases
     assert [command["phase"] for command in run.commands] == phases
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    ("preset", "parameters"),
+    [
+        ("source-copy-small", {"files": 2000}),
+        ("maildir-small", {"processes": [1, 2]}),
+    ],
+)
+def test_preparation_costs_nothing(
+    preset: str,
+    parameters: dict[str, Any],
+    make_host: Callable[..., Host],
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The source tree is made beside the LUN, the mail spool on it, for each number of clients."""
+    monkeypatch.setattr(source_trees, "FOLDER", str(tmp_path / "sources"))
+    host, chosen = make_host(LocalExecutor()), presets()[preset]
+    run = carry_out(
+        submitted(
+            host,
+            "ext4",
+            tool=chosen.tool,
+            parameters={**chosen.parameters, **parameters},
+            scheduler="none",
+        ),
+        host,
+    )
+    assert run.state == RunState.DONE, run.reason
+    run_activity = records.of_run(run.pk)
+    assert run_activity is not None
+    activity = records.activity_of(run_activity)
+    steps = [step for step in activity.steps if step.phase == "benchmark"]
+    measured_s = sum(step.end_s - step.start_s for step in steps if step.output)
+    prepared = [step for step in steps if not step.output]
+    window = window_of(activity)
+    assert window is not None
+    assert window.is_settled
+    for start_s, end_s in window.parts:
+        assert not any(start_s < step.end_s and step.start_s < end_s for step in prepared)
+    assert window.seconds >= measured_s
+    written = sum(step.processes["wchar"] for step in steps if step.output)
+    assert sum(step.processes["wchar"] for step in prepared) > written / 10
+    grown = WindowedActivity(activity, window).of_devices("sectors_written")
+    assert grown is not None
+    assert run_activity.costs["write_amplification"] == pytest.approx(grown * 512 / written)
+    assert run_activity.costs["write_amplification"] > 1.0
 
 
 @pytest.mark.root

@@ -43,7 +43,7 @@ from fsbench_web.catalog.configurations.preparation import (
     PreparationError,
 )
 from fsbench_web.catalog.configurations.stacks import CACHE, DATA, Member, data_devices
-from fsbench_web.core.workloads import Place, Workload
+from fsbench_web.core.workloads import BenchmarkCommand, Place, Workload
 
 # What overlayfs works with on the file system below it.
 OVERLAY_FOLDER, OVERLAY_PARTS = "fsbench.overlay", ("lower", "upper", "work")
@@ -277,12 +277,7 @@ def _raw_commands(
         *probe_commands(preparation, device, probe_s),
         PlannedCommand("wipe", ("wipefs", "--all", device)),
         PlannedCommand("wipe", label),
-        *(
-            PlannedCommand(
-                "benchmark", command.argv, command.stdin, command.output, command.timeout_s
-            )
-            for command in workload.commands(place)
-        ),
+        *map(_planned, workload.commands(place)),
     ]
 
 
@@ -311,12 +306,17 @@ def _benchmark_commands(
     for command in workload.commands(Place(folder)):
         if command.remount:
             commands += remount
-        commands.append(
-            PlannedCommand(
-                "benchmark", command.argv, command.stdin, command.output, command.timeout_s
-            )
-        )
+        elif remount and not command.output and commands and commands[-1].output:
+            # Costs leave out what follows: what was measured is written before it.
+            commands.append(PlannedCommand("sync", ("sync", "-f", folder), may_fail=True))
+        commands.append(_planned(command))
     return commands
+
+
+def _planned(command: BenchmarkCommand) -> PlannedCommand:
+    return PlannedCommand(
+        "benchmark", command.argv, command.stdin, command.output, command.timeout_s
+    )
 
 
 def _journal_commands(
