@@ -22,7 +22,7 @@ from requests.exceptions import RequestException
 from fsbench_web.core.numbers import size
 from fsbench_web.studies.causes import Cause
 from runner.executors.base import STOPPED, WORKER_SILENT
-from runner.host import blockdev, swap
+from runner.host import blockdev, control_groups, swap
 
 ERRORS = (DockerException, RequestException)
 # What docker-py and what is below it say of a stream that is closed under whoever reads it.
@@ -282,20 +282,22 @@ def why_ended(container: Container, exit_code: int | None, was_stopped: bool) ->
         return "The container was stopped from outside.", Cause.KILLED
     if exit_code == WORKER_SILENT:
         return "", Cause.SILENT
-    if exit_code in (0, 1, STOPPED):
+    if exit_code in (0, STOPPED):
         return "", Cause.BENCHMARK
     try:
         container.reload()
-    except NotFound:
-        return "The container was removed from outside.", Cause.KILLED
     except ERRORS as error:
+        if exit_code == 1:  # the agent has said why
+            return "", Cause.BENCHMARK
+        if isinstance(error, NotFound):
+            return "The container was removed from outside.", Cause.KILLED
         return f"The Docker daemon went away during the run: {error_line(error)}.", Cause.DAEMON
     state = container.attrs["State"]
     if state.get("OOMKilled"):
         limit = container.attrs.get("HostConfig", {}).get("Memory")
-        why = f"for want of memory: its limit is {size(limit)}" if limit else ""
-        why = why or "because the host ran out of memory"
-        return f"The container was killed {why}.", Cause.BENCHMARK
+        return control_groups.out_of_memory(limit), Cause.BENCHMARK
+    if exit_code == 1:
+        return "", Cause.BENCHMARK
     if exit_code is None:
         # It was not told how the container ended, and is answered again: it was away.
         return "The Docker daemon went away during the run.", Cause.DAEMON

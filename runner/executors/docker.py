@@ -36,7 +36,7 @@ from runner.executors.base import (
 )
 from runner.executors.containers import ERRORS, archive, error_line
 from runner.executors.signs import signs_of_life
-from runner.executors.stream import follow
+from runner.executors.stream import LastWords, follow
 from runner.host import swap
 from runner.host.tuning import processors
 from runner.image import inputs
@@ -309,6 +309,7 @@ class DockerExecutor:
         # Attached before it starts, so that not a line is missed. A benchmark may be silent for
         # hours, so this connection has a time limit of its own.
         client = docker.from_env(timeout=SILENCE_S)
+        last_words = LastWords(on_message)
         try:
             with containers.watch_meddling(client, container) as interference:
                 connection = containers.attach(client, container)
@@ -320,7 +321,7 @@ class DockerExecutor:
                 with signs_of_life(partial(containers.write, connection), silence_s):
                     was_stopped = follow(
                         containers.chunks(connection),
-                        on_message,
+                        last_words.take,
                         lambda: bool(interference) or should_stop(),
                         # By a daemon that hangs each would take half a minute, and a lease less.
                         stop=lambda: containers.terminate(container, pid),
@@ -333,6 +334,8 @@ class DockerExecutor:
             # Whatever it says of itself: what stood still or was slowed down is no measurement.
             return Outcome(None, reason=interference[0], cause=Cause.KILLED)
         reason, cause = containers.why_ended(container, exit_code, was_stopped)
+        if cause == Cause.BENCHMARK:
+            reason = f"{reason} {last_words.reason}".strip()
         return Outcome(exit_code, was_stopped, reason, cause)
 
     def _remove_for_certain(self, container: Container) -> None:

@@ -33,7 +33,7 @@ from runner.executors.base import (
     why_in_guests_alone,
 )
 from runner.executors.signs import signs_of_life
-from runner.executors.stream import follow
+from runner.executors.stream import LastWords, follow
 from runner.host import control_groups, swap
 from runner.host.blockdev import ToolError, run_tool
 from runner.plan import RunPlan
@@ -83,6 +83,11 @@ class LocalExecutor:
                 run_tool(tool, "--version")
             except ToolError as error:
                 return f"{error} Install the package util-linux."
+        try:
+            run_tool(*_ISOLATED, "true")
+        except ToolError as error:
+            # In a chroot, for one, whose root is no mount point.
+            return f"{error}. A run needs namespaces of its own: make / a mount point."
         return ""
 
     def _environment(self) -> Message:
@@ -133,7 +138,11 @@ class LocalExecutor:
                     groups = stack.enter_context(group)
                 if plan.memory_bytes and not control_groups.limits_swap(groups):
                     swap.report_limit(on_message)
-                return self._run(replace(plan, control_groups=groups), on_message, should_stop)
+                outcome = self._run(replace(plan, control_groups=groups), on_message, should_stop)
+                if outcome.exit_code != 0 and control_groups.has_killed(groups):
+                    reason = control_groups.out_of_memory(plan.memory_bytes)
+                    return replace(outcome, reason=reason, cause=Cause.BENCHMARK)
+                return outcome
         except control_groups.GroupProblem as error:
             return Outcome(1, reason=str(error), cause=Cause.REFUSED)
 
@@ -159,13 +168,14 @@ class LocalExecutor:
             stdin.write(data)
             stdin.flush()
 
+        last_words = LastWords(on_message)
         try:
             with contextlib.suppress(BrokenPipeError):
                 stdin.write(plan.to_json().encode() + b"\n")
                 stdin.flush()
             with signs_of_life(write, plan.worker_silence_s):
                 was_stopped = follow(
-                    _chunks(process), on_message, should_stop, stop=stop, kill=process.kill
+                    _chunks(process), last_words.take, should_stop, stop=stop, kill=process.kill
                 )
             try:
                 exit_code = process.wait(END_WAIT_S)
@@ -182,8 +192,10 @@ class LocalExecutor:
                 process.wait(END_WAIT_S)
         if exit_code == WORKER_SILENT:
             return Outcome(exit_code, was_stopped, cause=Cause.SILENT)
-        reason = "" if exit_code in (0, 1, STOPPED) else _unexpected_end(exit_code)
         is_killed = exit_code < 0 or exit_code > 128 or (exit_code == STOPPED and not was_stopped)
+        reason = "" if is_killed else last_words.reason
+        if not reason and exit_code not in (0, 1, STOPPED):
+            reason = _unexpected_end(exit_code)
         cause = Cause.KILLED if is_killed else Cause.BENCHMARK
         return Outcome(exit_code, was_stopped, reason, cause)
 

@@ -56,7 +56,31 @@ def message_of(stream: str, line: bytes) -> Message:
             message = None
         if isinstance(message, dict) and isinstance(message.get("type"), str):
             return message
-    return {"type": "log", "at": time.time(), "stream": "stderr", "text": text[:2000]}
+    log = {"type": "log", "at": time.time(), "stream": "stderr", "text": text[:2000]}
+    return log | {"is_bare": True}
+
+
+@dataclass
+class LastWords:
+    """Hands on messages, and keeps what an agent says that cannot say why it ends."""
+
+    on_message: OnMessage
+    _bare_line: str = ""
+    _is_done: bool = False
+
+    def take(self, message: Message) -> None:
+        if message.get("is_bare"):
+            self._bare_line = str(message["text"]).strip().rstrip(".") or self._bare_line
+        elif message["type"] == "done":
+            self._is_done = True
+        self.on_message(message)
+
+    @property
+    def reason(self) -> str:
+        """The last error line of whatever started or broke off; "" of an agent that ended."""
+        if self._is_done or not self._bare_line:
+            return ""
+        return f"The agent ended early: {self._bare_line}."
 
 
 def follow(

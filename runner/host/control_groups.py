@@ -116,6 +116,23 @@ def limits_swap(folders: Sequence[str]) -> bool:
     return False
 
 
+def has_killed(folders: Sequence[str]) -> bool:
+    """Whether the kernel has killed a process of these groups for want of memory."""
+    texts = [
+        text_of(Path(folder, name))
+        for folder in folders
+        for name in ("memory.events", "memory.oom_control")
+    ]
+    return any(re.search(r"^oom_kill [1-9]", text, re.M) for text in texts)
+
+
+def out_of_memory(limit_bytes: int | None) -> str:
+    """What such a death is called; ``limit_bytes`` is the run's own limit, if it has one."""
+    if not limit_bytes:
+        return "Killed by the kernel: the host ran out of memory."
+    return f"Killed by the kernel: out of memory at the {size(limit_bytes)} limit."
+
+
 def limited_number(device: str) -> str:
     """major:minor of what is limited: a partition's is that of its disk, which alone can be."""
     number = blockdev.device_number(device)

@@ -35,7 +35,7 @@ from runner.host.tuning import processors
 from runner.plan import RunPlan, plan_run
 from runner.worker import Host
 from tests.measured import measured, measurement_of
-from tests.runner.conftest import LONG, tool, write_luns, written_on
+from tests.runner.conftest import LONG, SMALL, tool, write_luns, written_on
 from tests.runner.executors.silence import SILENT_AFTER_S, Connection
 from tests.services.dockerd import Dockerd, docker_daemon
 from tests.services.image import runner_store
@@ -218,6 +218,26 @@ def test_a_run_without_its_limit_is_refused_before_anything_is_erased(
     assert "cannot limit memory" in run.reason
     assert run.cause == Cause.REFUSED
     assert written_on(host, "scratch") == before
+    assert client.containers.list(all=True) == []
+
+
+def test_a_tool_that_the_limit_of_memory_killed_is_told_with_the_limit(
+    host: Host, lun_file: Path, client: docker.DockerClient
+) -> None:
+    """The agent lives, and its container ends with 1 as after any failure of a tool."""
+    inside = host.named_device(read_luns(lun_file)[0], "")
+    plan = plan_run(
+        *("ext4", {}, "iozone", SMALL),
+        device=inside,
+        limits=Limits(memory_mib=64),
+    )
+    hog = ["python3", "-c", "b'x' * (512 << 20)"]
+    steps = [replace(step, argv=hog) if step.phase == "benchmark" else step for step in plan.steps]
+    work = OnLun(host, lun_file, replace(plan, steps=steps)).start()
+    work.thread.join()
+    assert work.outcome is not None
+    assert (work.outcome.exit_code, work.outcome.cause) == (1, Cause.BENCHMARK)
+    assert work.outcome.reason == "Killed by the kernel: out of memory at the 64 MiB limit."
     assert client.containers.list(all=True) == []
 
 

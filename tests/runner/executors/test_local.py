@@ -10,6 +10,7 @@ from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from fsbench_web.studies.views.run_details import planned_commands
 from runner.execution import execute
+from runner.executors import local
 from runner.executors.base import Capabilities, Message, Target
 from runner.executors.local import LocalExecutor
 from runner.host import checks, signatures
@@ -90,6 +91,38 @@ def test_a_lun_that_fills_up_fails_the_run_with_the_reason(
     assert run.state == RunState.FAILED
     assert "The LUN is too small" in run.reason
     assert not MeasurementBlock.objects.exists()
+
+
+NO_MOUNT = "unshare: cannot change root filesystem propagation: Invalid argument"
+
+
+@pytest.fixture
+def _chroot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What unshare(1) says in a chroot whose root is no mount point."""
+    script = ("sh", "-c", f"echo '{NO_MOUNT}' >&2; exit 1")
+    monkeypatch.setattr(local, "_ISOLATED", script)
+
+
+def test_an_agent_that_cannot_be_started_is_quoted(
+    host: Host,
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    request: pytest.FixtureRequest,
+) -> None:
+    queued = submitted(host, "ext4")
+    request.getfixturevalue("_chroot")
+    run = carry_out(queued, host)
+    assert (run.state, run.cause) == (RunState.FAILED, Cause.BENCHMARK)
+    assert NO_MOUNT in run.reason
+    assert "without a reason" not in run.reason
+
+
+@pytest.mark.usefixtures("_chroot")
+def test_a_host_without_namespaces_makes_no_file_system() -> None:
+    """The worker announces it, and nothing is erased."""
+    capabilities = LocalExecutor().probe()
+    assert NO_MOUNT in capabilities.refusal("ext4", True, ())
+    assert capabilities.refusal("ext4", False, ()) == ""
 
 
 def test_a_cancelled_run_has_stopped_and_unmounted(host: Host, lun_file: Path) -> None:

@@ -4,10 +4,11 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from docker.errors import APIError, NotFound
 
 from fsbench_web.studies.causes import Cause
 from runner.executors import containers, stream
-from runner.executors.stream import LineReader, follow, message_of
+from runner.executors.stream import LastWords, LineReader, follow, message_of
 
 PHASE = b'{"type": "phase", "phase": "mkfs"}'
 
@@ -66,17 +67,39 @@ def test_what_follows_nonsense_is_heard() -> None:
     assert (is_stopped, heard) == (False, ["log", "phase"])
 
 
+@pytest.mark.parametrize("exit_code", [1, 137])
 @pytest.mark.parametrize(
     ("limit", "words"),
-    [
-        (0, "because the host ran out of memory."),
-        (1 << 30, "for want of memory: its limit is 1 GiB."),
-    ],
+    [(0, "the host ran out of memory."), (64 << 20, "out of memory at the 64 MiB limit.")],
 )
-def test_who_had_no_memory_left_is_said(limit: int, words: str) -> None:
-    """With a limit of its own it is seldom the host."""
+def test_who_had_no_memory_left_is_said(exit_code: int, limit: int, words: str) -> None:
+    """With a limit of its own it is seldom the host; an agent that lives ends with 1."""
     container: Any = Mock(attrs={"State": {"OOMKilled": True}, "HostConfig": {"Memory": limit}})
-    assert containers.why_ended(container, 137, False) == (
-        f"The container was killed {words}",
+    assert containers.why_ended(container, exit_code, False) == (
+        f"Killed by the kernel: {words}",
         Cause.BENCHMARK,
     )
+
+
+@pytest.mark.parametrize("error", [NotFound("gone"), APIError("away")])
+def test_what_the_agent_said_needs_no_word_of_the_daemon(error: Exception) -> None:
+    container: Any = Mock(reload=Mock(side_effect=error))
+    assert containers.why_ended(container, 1, False) == ("", Cause.BENCHMARK)
+    assert containers.why_ended(container, 137, False)[1] != Cause.BENCHMARK
+
+
+def last_words(*lines: bytes) -> str:
+    words = LastWords(lambda message: None)
+    for line in lines:
+        words.take(message_of("stderr" if line[:1] != b"{" else "stdout", line))
+    return words.reason
+
+
+def test_an_agent_that_cannot_say_why_it_ends_is_quoted() -> None:
+    tool = b'{"type": "log", "at": 1, "stream": "stderr", "text": "mke2fs 1.47"}'
+    done = b'{"type": "done", "ok": false}'
+    assert last_words(b"a warning", b"python3: no such file.", tool) == (
+        "The agent ended early: python3: no such file."
+    )
+    assert last_words(tool) == ""
+    assert last_words(b"a warning", done) == ""

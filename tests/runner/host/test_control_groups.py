@@ -1,13 +1,16 @@
 """Runs without a container in control groups of their own, really limited."""
 
 import json
+import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fsbench_web.catalog.configurations.limits import MIB, Limits
-from runner.executors import containers
+from fsbench_web.studies.causes import Cause
+from runner.executors import containers, local
 from runner.executors.base import Message, Target
 from runner.executors.local import LocalExecutor
 from runner.host import blockdev, control_groups
@@ -46,6 +49,55 @@ def test_reads_are_as_slow_as_the_limit_and_the_group_is_gone(other_loop: str) -
     # The run's own waiting, and not that of the machine.
     assert "group.pressure_io_some_us" in sampling["fields"]
     assert leftover_groups() == []
+
+
+HOG = ["python3", "-c", "b'x' * (512 << 20)"]
+
+
+@pytest.mark.parametrize("dies", ["tool", "agent"])
+def test_a_process_that_the_limit_killed_is_told_from_one_that_somebody_killed(
+    other_loop: str, dies: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = planned(other_loop, Limits(memory_mib=64))
+    steps = [
+        replace(step, argv=HOG) if step.save_output_as == "fio.json" else step
+        for step in plan.steps
+    ]
+    if dies == "agent":
+        join = f"import os, sys; open(sys.argv[1] + '/cgroup.procs', 'w').write('0'); {HOG[2]}"
+        group = control_groups.Hierarchies()
+        top = group.folders.get("memory") or group.unified
+        folder = f"{top}/{control_groups.PREFIX}test_groups-7-{os.getpid()}"
+        monkeypatch.setattr(local, "_ISOLATED", ("python3", "-c", join, folder))
+    messages: list[Message] = []
+    outcome = LocalExecutor().run(
+        replace(plan, steps=steps),
+        Target(7, "test groups", "other", other_loop),
+        messages.append,
+        lambda: False,
+    )
+    assert outcome.exit_code in (1, -9)
+    assert (outcome.reason, outcome.cause) == (
+        "Killed by the kernel: out of memory at the 64 MiB limit.",
+        Cause.BENCHMARK,
+    )
+    assert leftover_groups() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "has_killed"),
+    [
+        ("memory.events", "low 0\nmax 412\noom 3\noom_kill 0\noom_group_kill 0\n", False),
+        ("memory.events", "low 0\nmax 412\noom 3\noom_kill 2\noom_group_kill 0\n", True),
+        ("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n", False),
+        ("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", True),
+    ],
+)
+def test_both_versions_count_who_was_killed(
+    name: str, text: str, has_killed: bool, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert control_groups.has_killed([str(tmp_path / "absent"), str(tmp_path)]) is has_killed
 
 
 def test_what_a_killed_worker_left_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
