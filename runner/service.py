@@ -23,10 +23,11 @@ from django.db import close_old_connections, connection
 
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.announce import announce
+from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.celery import app
 from fsbench_web.operations import chores
 from fsbench_web.platform import clock, table_version
-from fsbench_web.studies.runs import leases, lifecycle, logs
+from fsbench_web.studies.runs import leases, lifecycle, logs, queue
 from fsbench_web.studies.runs.clients import parts
 from runner import leftovers
 from runner.execution import finish
@@ -196,14 +197,21 @@ def run_maintenance(host: Host) -> None:
 
 
 def refresh_kernels(host: Host) -> None:
-    """Fetch the kernel that was asked for, boot those that are new, while no run is measured."""
+    """Fetch the kernel that was asked for, boot those that are new, while no run has its turn."""
     if host.guests is not None:
-
-        def may_begin() -> bool:
-            return not (host.is_measuring or host.stopping.is_set())
-
+        may_begin = partial(_is_idle, host)
         host.guests.fetch.look(may_begin, lambda: not host.stopping.is_set())
         host.guests.look(may_begin)
+
+
+def _is_idle(host: Host) -> bool:
+    """Whether no run is carried out and none could begin now."""
+    if host.stopping.is_set() or host.is_measuring or host.carried_out():
+        return False
+    worker = Worker.objects.filter(name=host.name).first()
+    runs = queue.startable(worker) if worker is not None else []
+    # Those that wait for a kernel's first boot do not hold it up.
+    return all(host.why_wait(Machine.of(run.series.machine)) for run in runs)
 
 
 def fetch_guest_kernel(package: str) -> None:

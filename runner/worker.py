@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnouncement
+from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.traces.tracers import OPERATIONS, REQUESTS
 from fsbench_web.platform import disk_room
 from fsbench_web.platform.version import VERSION
@@ -282,6 +283,12 @@ class Host:
         """Whether a run has one of the LUNs."""
         with self._lock:
             return bool(self._busy)
+
+    def why_wait(self, machine: Machine) -> str:
+        """Why a run on this machine cannot begin yet, or nothing: its kernel is to be booted."""
+        if not machine.is_guest or self.guests is None:
+            return ""
+        return self.guests.why_wait(machine.kernel)
 
     @contextlib.contextmanager
     def carrying_out(self, run_id: int) -> Iterator[None]:

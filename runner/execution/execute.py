@@ -88,12 +88,10 @@ def _work_on_next(lun_id: int, run_id: int, worker: Worker, host: Host) -> bool:
     following = queue.next_run(lun_id)
     if following is None:
         return False
-    machine = Machine.of(following.series.machine)
-    if machine.is_guest and host.guests is not None:
-        problem = host.guests.why_wait(machine.kernel)
-        if problem:
-            logger.warning("run %s waits: %s", following.pk, problem)
-            return False
+    problem = host.why_wait(Machine.of(following.series.machine))
+    if problem:
+        logger.warning("run %s waits: %s", following.pk, problem)
+        return False
     # The request that sent the message submitted its run, and not those before and behind it.
     request = log_lines.current("request") if following.pk == run_id else None
     with log_lines.log_context(run=following.pk, request=request):

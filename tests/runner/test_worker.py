@@ -19,13 +19,15 @@ from django.utils import timezone
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import guest_kernels, maintenance
+from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.celery import app
 from fsbench_web.platform import disk_room
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, RaceSpec
 from fsbench_web.studies.jobs.submitting import submit
-from fsbench_web.studies.models import Lease, MeasurementBlock, Race, Run, RunState
+from fsbench_web.studies.models import Lease, MeasurementBlock, Race, Run, RunState, Series
 from fsbench_web.studies.runs import lifecycle, logs, nudges
 from runner import service
+from runner.executors.guest import GuestExecutor
 from runner.host import blockdev, checks
 from runner.host.luns import read_luns
 from runner.worker import Host
@@ -453,6 +455,45 @@ def test_a_worker_whose_name_another_host_has_stops_with_a_reason(worker: Worker
     assert "CommandError: A worker with the name" in worker.log.read_text()
     assert state_of(run) == RunState.LOST
     assert tool("losetup", "-j", str(read_luns(worker.lun_file)[0].path)) == ""
+
+
+def test_a_new_kernel_waits_for_the_queue_and_runs_that_wait_for_it_do_not_hold_it_up(
+    make_host: Callable[..., Host],
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    guests = GuestExecutor("none", "test", folder=tmp_path, cache=tmp_path)
+    host = make_host(guests=guests)
+    answers: list[bool] = []
+    for look in (guests, guests.fetch):
+        monkeypatch.setattr(look, "look", lambda may_begin, *_: answers.append(may_begin()))
+
+    def may_begin() -> bool:
+        answers.clear()
+        service.refresh_kernels(host)
+        assert len(set(answers)) == 1
+        return answers[0]
+
+    assert may_begin()
+    # The run before it has ended, and it has its turn next.
+    run = submitted(host)
+    assert not may_begin()
+    machine = Machine("new", "kvm", 2**30, 1)
+    in_guest = submitted(host, machine=machine, kernel="6.1")
+    monkeypatch.setattr(guests, "why_wait", lambda kernel: "" if kernel == "old" else kernel)
+    carry_out(run, host)
+    assert state_of(in_guest) == RunState.QUEUED
+    assert may_begin()
+    with host.carrying_out(run.pk):
+        assert not may_begin()
+    Series.objects.filter(pk=in_guest.series_id).update(
+        machine=replace(machine, kernel="old").stored()
+    )
+    assert not may_begin()
+    Worker.objects.update(drained_at=timezone.now())
+    assert may_begin()
 
 
 def test_a_worker_says_which_of_its_disks_are_nearly_full(
