@@ -83,8 +83,11 @@ def _work_on_next(lun_id: int, run_id: int, worker: Worker, host: Host) -> bool:
         logger.warning("no run is claimed: %s", problem)
         return False
     if not host.capabilities.is_usable:
-        # It came back since the last heartbeat, and what that found would refuse the run.
+        # It may be back since the last heartbeat, and what that found would refuse the run.
         host.check_executor()
+    if not host.capabilities.is_usable:
+        logger.warning("no run is claimed: %s", host.capabilities.reason)
+        return False
     following = queue.next_run(lun_id)
     if following is None:
         return False

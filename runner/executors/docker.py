@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import docker
-from docker.errors import ContainerError, NotFound
+from docker.errors import APIError, ContainerError, NotFound
 from docker.models.containers import Container
 from docker.types import LogConfig, Mount
 
@@ -75,7 +75,7 @@ class DockerExecutor:
         self.site = site
         self.is_privileged = is_privileged
         # Why its daemon cannot be used though it answers; known once it was probed.
-        self._remote_daemon_problem = ""
+        self._refusal = ""
         self._limit_problems = {"rates": "", "memory": "", "swap": ""}
         self._client: docker.DockerClient | None = None
         self._asking: docker.DockerClient | None = None
@@ -130,15 +130,20 @@ class DockerExecutor:
         if reason:
             return Capabilities(is_usable=False, reason=reason)
         try:
-            self._remote_daemon_problem = self.remote_daemon_problem()
-            if self._remote_daemon_problem:
-                return Capabilities(is_usable=False, reason=self._remote_daemon_problem)
+            self._refusal = self.remote_daemon_problem()
+            missing_rights = "" if self._refusal else self.rights_problem()
+            if self.is_privileged:
+                self._refusal = self._refusal or missing_rights
+            if self._refusal:
+                return Capabilities(is_usable=False, reason=self._refusal)
             load_modules()
             message = self._environment()
             version = str(self.client.version()["Version"])
             information = containers.info_of(self.client)
             self._limit_problems = containers.limit_problems(information)
-            capabilities = capabilities_from(message, where=f"in the image {self.image}")
+            capabilities = capabilities_from(
+                message, where=f"in the image {self.image}", filesystem_reason=missing_rights
+            )
         except (*ERRORS, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             # Of another image than ours under this name nothing is certain.
             return Capabilities(
@@ -149,7 +154,31 @@ class DockerExecutor:
         return replace(capabilities, versions={"Docker": version}, folder=folder)
 
     def problem(self) -> str:
-        return self.setup_problem() or self._remote_daemon_problem
+        missing = self.setup_problem()
+        if missing:
+            self._refusal = ""  # the one that comes back is asked
+        return missing or self._refusal
+
+    def rights_problem(self) -> str:
+        """Why a container of a run cannot be started with its rights, or nothing.
+
+        Raises DockerException, RequestException.
+        """
+        try:
+            self._output_of(["true"], [], self._rights())
+        except APIError as error:
+            why = error_line(error).rstrip(".")
+            if self.is_privileged:
+                return (
+                    f"This host refuses privileged containers ({why}): remove "
+                    "FSBENCH_DOCKER_PRIVILEGED."
+                )
+            return (
+                f"This host refuses containers that mount ({why}): set "
+                "FSBENCH_DOCKER_PRIVILEGED=True, which opens every disk to them, or "
+                "FSBENCH_EXECUTOR=local."
+            )
+        return ""
 
     def remote_daemon_problem(self) -> str:
         """Why the daemon's containers do not run on this host, or nothing.
@@ -171,7 +200,12 @@ class DockerExecutor:
     def _environment(self) -> Any:
         return json.loads(self._output_of(None, ["--probe", *probed_tools()]).splitlines()[-1])
 
-    def _output_of(self, entrypoint: list[str] | None, command: list[str]) -> bytes:
+    def _output_of(
+        self,
+        entrypoint: list[str] | None,
+        command: list[str],
+        rights: Mapping[str, Any] | None = None,
+    ) -> bytes:
         """What a command prints in a container that has nothing of the host, and is gone then.
 
         Not by docker-py's ``containers.run``: that reads nothing where the daemon keeps its logs
@@ -186,6 +220,7 @@ class DockerExecutor:
             network_mode="none",
             log_config=containers.KEPT_LOGS,
             labels={"fsbench.site": self.site},
+            **(rights or {}),
         )
         try:
             container.start()
@@ -254,19 +289,22 @@ class DockerExecutor:
             if container is not None:
                 self._remove_for_certain(container)
 
-    def _create(self, plan: RunPlan, target: Target) -> Container:
+    def _rights(self, plan: RunPlan | None = None) -> dict[str, Any]:
+        """What the container of a run may do; without a plan, of one that makes a file system."""
         if self.is_privileged:
-            rights: dict[str, Any] = {"privileged": True}
-        else:
-            rights = {
-                "cap_drop": ["ALL"],
-                # The work folder of overlayfs has no rights for anybody, and is written to.
-                "cap_add": ["SYS_ADMIN", *(["DAC_OVERRIDE"] if plan.has_overlay else [])],
-                "security_opt": ["seccomp=unconfined", "apparmor=unconfined", "no-new-privileges"],
-            }
-        if plan.own_mark:
-            # Nothing is mounted in it: no right but those of whoever owns the folder.
-            rights = {**rights, "cap_add": []} if not self.is_privileged else rights
+            return {"privileged": True}
+        capabilities = ["SYS_ADMIN"]
+        if plan is not None and plan.has_overlay:
+            # The work folder of overlayfs has no rights for anybody, and is written to.
+            capabilities.append("DAC_OVERRIDE")
+        return {
+            "cap_drop": ["ALL"],
+            # In a folder nothing is mounted: no right but those of whoever owns it.
+            "cap_add": [] if plan is not None and plan.own_mark else capabilities,
+            "security_opt": ["seccomp=unconfined", "apparmor=unconfined", "no-new-privileges"],
+        }
+
+    def _create(self, plan: RunPlan, target: Target) -> Container:
         cpus = _cpus(plan)
         container = self.client.containers.create(
             self.image,
@@ -289,7 +327,7 @@ class DockerExecutor:
                 "fsbench.journal": target.journal_lun,
                 **target.lun_labels,
             },
-            **rights,
+            **self._rights(plan),
         )
         try:
             containers.check_limits(container, plan.memory_bytes, cpus, plan.rates)

@@ -103,6 +103,7 @@ def start(host: Host) -> None:
         patch.setattr(executor, "_environment", known)
         if place in _ENVIRONMENTS:  # a Docker daemon of this process, which is none of another host
             patch.setattr(executor, "remote_daemon_problem", str, raising=False)
+            patch.setattr(executor, "rights_problem", str, raising=False)
         host.start()
 
 

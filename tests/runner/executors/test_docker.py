@@ -617,6 +617,57 @@ def test_a_daemon_on_another_host_gets_no_run(
     assert executor.problem() == capabilities.reason
 
 
+@pytest.fixture
+def _refused_rights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The daemon cannot start a container that may do anything."""
+    create = ContainerCollection.create
+
+    def with_what_is_not_there(
+        self: ContainerCollection, image: str, **arguments: Any
+    ) -> Container:
+        if arguments.get("privileged") or arguments.get("cap_add"):
+            arguments |= {"devices": ["/dev/fsbench-absent"]}
+        return create(self, image, **arguments)
+
+    monkeypatch.setattr(ContainerCollection, "create", with_what_is_not_there)
+
+
+@pytest.mark.usefixtures("_refused_rights")
+def test_refused_privileges_are_known_before_a_run_is_claimed(
+    client: docker.DockerClient,
+    runner_image: str,
+    make_host: Callable[..., Host],
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    executor = DockerExecutor(runner_image, "test", is_privileged=True)
+    host = make_host(executor)
+    host.probe_again()
+    assert not host.capabilities.is_usable
+    assert "FSBENCH_DOCKER_PRIVILEGED" in host.capabilities.reason
+    assert executor.problem() == host.capabilities.reason
+    run = carry_out(submitted(host, "ext4"), host)
+    assert run.state == RunState.QUEUED
+    assert client.containers.list(all=True) == []
+    # A daemon that was away may be another one.
+    with monkeypatch.context() as patch:
+        patch.setattr(executor, "setup_problem", lambda: "away")
+        assert executor.problem() == "away"
+    assert executor.problem() == ""
+
+
+@pytest.mark.usefixtures("_refused_rights")
+def test_where_containers_may_not_mount_no_file_system_can_be_made(
+    executor: DockerExecutor,
+) -> None:
+    """Folders on mounts need no right, and stay usable."""
+    capabilities = executor.probe()
+    assert executor.problem() == ""
+    assert "FSBENCH_DOCKER_PRIVILEGED" in capabilities.refusal("ext4", True, ())
+    assert capabilities.refusal("nfs", False, ()) == ""
+
+
 def test_a_daemon_that_keeps_no_logs_is_as_good(
     runner_image: str, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
