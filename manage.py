@@ -58,6 +58,13 @@ def main() -> None:
         from fsbench_web.platform import database_problems, log_lines
 
         log_lines.refuse(database_problems.sentences(away))
+    except OSError as error:
+        from fsbench_web.platform import disk_room, log_lines
+
+        problem = disk_room.data_folder_problem(error, settings.DATA_DIR)
+        if not problem or "--traceback" in sys.argv or settings.DEBUG:
+            raise
+        log_lines.refuse(problem)
     finally:
         gc.freeze()
 

@@ -2,7 +2,9 @@
 
 import errno
 import sqlite3
+from pathlib import Path
 
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError
 
 from fsbench_web.platform import log_lines
@@ -47,7 +49,23 @@ def sentences(error: Exception) -> str:
             f"The disk of the database is full: {said} Make room, then start this again: nothing "
             "was left half done, and `manage.py prepare` goes on where it was."
         )
+    if _is_unusable_file(error):
+        folder = Path(settings.DATABASES["default"]["NAME"]).parent
+        return (
+            f"The database cannot be used: {said} Make {folder} writable, with room on its disk, "
+            "or choose another folder with FSBENCH_DATA."
+        )
     return (
         f"The database cannot be used: {said} Check DATABASE_URL and that the database runs; "
         "`manage.py prepare` makes the tables of this version."
+    )
+
+
+def _is_unusable_file(error: Exception) -> bool:
+    """Whether SQLite can open, read or write no file there: result codes of its C interface."""
+    code = getattr(error.__cause__, "sqlite_errorcode", None)
+    # The lowest eight bits of an extended code are the code.
+    return code is not None and code & 0xFF in (
+        *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY),
+        *(sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM),
     )

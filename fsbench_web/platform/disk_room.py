@@ -1,5 +1,7 @@
-"""Which disks are nearly full, of those that folders of this host are on."""
+"""Whether folders can be written: which disks are nearly full, and what an error says of one."""
 
+import errno
+import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,3 +27,17 @@ def short_folders(folders: Iterable[Path]) -> list[Path]:
         if is_short(usage.free, usage.total):
             short.setdefault(device, folder)
     return list(short.values())
+
+
+def data_folder_problem(error: OSError, folder: Path) -> str:
+    """What to do where a file of the data folder cannot be used; "" for any other error."""
+    file = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    # Of a write the kernel names no file.
+    if not (Path(file).is_relative_to(folder) if file else is_full):
+        return ""
+    advice = "Make room" if is_full else "Make it writable"
+    return (
+        f"The data folder {folder} cannot be used: {file or folder}: {error.strerror}. "
+        f"{advice}, or choose another folder with FSBENCH_DATA."
+    )

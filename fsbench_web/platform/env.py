@@ -284,7 +284,8 @@ def _make_key(name: str, path: Path) -> None:
             Path(unfinished).unlink()
     except OSError as error:
         raise ImproperlyConfigured(
-            f"{path} cannot be written: {error.strerror}. Or set {name}."
+            f"{path} cannot be written: {error.strerror}. Make the data folder (FSBENCH_DATA) "
+            f"writable, or set {name}."
         ) from None
 
 
@@ -315,6 +316,10 @@ def folder(name: str, default: Path) -> Path:
     path = Path(value or default).expanduser().resolve()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError:
+        raise ImproperlyConfigured(f"{name}: {path} is no folder.") from None
     except OSError as error:
-        raise ImproperlyConfigured(f"{name}: the folder {path} cannot be made: {error}.") from None
+        raise ImproperlyConfigured(
+            f"{name}: the folder {path} cannot be made: {error.strerror}."
+        ) from None
     return path

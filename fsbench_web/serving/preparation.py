@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
-from fsbench_web.platform import table_version
+from fsbench_web.platform import database_problems, table_version
 from fsbench_web.serving.admin_account import prepare_admin
 
 
@@ -19,10 +19,7 @@ def connect() -> None:
     try:
         connections[DEFAULT_DB_ALIAS].ensure_connection()
     except OperationalError as error:
-        raise CommandError(
-            f"The database cannot be reached: {str(error).strip()}\n"
-            "Check DATABASE_URL, or leave it unset to use SQLite in the data folder."
-        ) from None
+        raise CommandError(database_problems.sentences(error)) from None
 
 
 def prepare_database(echo: Callable[[str], None], *, is_private: bool = False) -> str:

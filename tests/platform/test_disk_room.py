@@ -1,5 +1,6 @@
-"""Which disks are nearly full."""
+"""Whether folders can be written."""
 
+import errno
 import os
 import subprocess
 from collections.abc import Iterator
@@ -42,3 +43,26 @@ def test_each_disk_is_named_once(small: Path) -> None:
     folders = [small / "one", small / "two", small / "absent"]
     assert disk_room.short_folders(folders) == [small / "one"]
     assert os.statvfs(small).f_bavail > 0
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.EROFS, "Read-only file system", "{}/broker"), "{}/broker: Read-only file"),
+        (OSError(errno.ENOSPC, "No space left", "{}/static/a.css"), "Make room"),
+        (OSError(errno.EDQUOT, "Quota exceeded"), "Make room"),
+        (OSError(errno.EROFS, "Read-only file system", "/elsewhere"), ""),
+        (OSError(errno.ENOSPC, "No space left", "/elsewhere"), ""),
+        (OSError(errno.EBADF, "Bad file descriptor"), ""),
+        (TimeoutError("timed out"), ""),
+    ],
+)
+def test_what_is_wrong_with_the_data_folder_is_a_sentence(
+    error: OSError, words: str, tmp_path: Path
+) -> None:
+    if error.filename:
+        error.filename = error.filename.format(tmp_path)
+    said = disk_room.data_folder_problem(error, tmp_path)
+    assert bool(said) == bool(words)
+    assert words.format(tmp_path) in said
+    assert ("FSBENCH_DATA" in said) == bool(words)
