@@ -300,7 +300,7 @@ def test_postmark_writes_text_that_compresses_to_what_is_said(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "slug",
     [
-        *("fio-4k", "pgmeter-freenix", "random-access-galli", "rocksdb"),
+        *("fio-4k", "pgmeter-freenix", "random-access-small", "rocksdb"),
         *("filemark-small", "mongo-small", "maildir-small", "sqlite-small"),
         *("container-image-small", "pgbench-small"),
     ],

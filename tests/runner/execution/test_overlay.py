@@ -22,7 +22,7 @@ def test_each_time_it_is_mounted_it_is_above_and_each_unmounting_takes_both() ->
     commands = [f"{step.phase} {step.argv[0]}" for step in plan.steps if step.phase != "benchmark"]
     up = ["mount mount", "overlay mkdir", "overlay mount"]
     down = ["unmount umount", "unmount umount"]
-    assert commands == ["mkfs mkfs.ext4", *up, *[*down, *up] * 2, *down]
+    assert commands == ["mkfs mkfs.ext4", *up, *[*down, *up] * 2, "sync sync", *down]
     words = next(step.argv for step in plan.steps if step.argv[:3] == ["mount", "-t", "overlay"])
     assert words[4].split(",") == [
         f"{name}dir=/mnt/fsbench/fsbench.overlay.{name}" for name in ("lower", "upper", "work")

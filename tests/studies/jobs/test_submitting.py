@@ -39,7 +39,7 @@ def test_it_previews_exactly_what_is_run(spec):
         (2, "xfs_none"),
     ]
     phases = [command.phase for command in runs[0].commands]
-    assert phases == ["mkfs", "mount", "benchmark", "unmount"]
+    assert phases == ["mkfs", "mount", "benchmark", "sync", "unmount"]
     mkfs, mount = runs[0].commands[0].argv, runs[0].commands[1].argv
     assert mkfs[0] == "mkfs.ext4"
     assert mkfs[-1] == "/dev/disk/by-id/disk1"

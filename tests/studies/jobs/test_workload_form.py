@@ -123,7 +123,7 @@ def test_the_preview_shows_each_remount(client: Client, ann, disk: Lun) -> None:
     page = client.get(f"/runs/new/review/?{spec}").content.decode()
     phases = re.findall(r"# (\w+)</span>", page)
     before_each = ["unmount", "mount", "benchmark"]
-    assert phases == ["mkfs", "mount", "benchmark", *before_each, *before_each, "unmount"]
+    assert phases == ["mkfs", "mount", "benchmark", *before_each, *before_each, "sync", "unmount"]
 
     refused = client.get(f"/runs/new/review/?{spec}&postmark-small.files=")
     assert refused.status_code == 422
