@@ -83,7 +83,7 @@ def test_a_good_run_is_measured_and_scored(
     states = [change.state for change in run.changes.all()]
     assert states == ["queued", "leased", "preparing", "running", "collecting", "done"]
     assert [command["phase"] for command in run.commands] == [
-        *("mkfs", "mount", "benchmark", "unmount")
+        *("mkfs", "mount", "benchmark", "sync", "unmount")
     ]
     assert len([row for row in measured(run) if row.unit != "s"]) == 24
     assert run.series.scores.filter(test="write", category="maximum").get().value == 1136
