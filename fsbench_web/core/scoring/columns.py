@@ -1,20 +1,13 @@
-"""The scores of scoring.scores for very many numbers: the same values from columns. Pure.
-
-Sums are exact before they are rounded (math.fsum), so that the order of values and the way here
-cannot make a difference.
-"""
+"""The numbers of one test as columns, which flags and selections of cells work on. Pure."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import fsum
 
 import numpy as np
 
-from fsbench_web.core.scoring import few_numbers
-from fsbench_web.core.scoring.categories import CATEGORIES, MEAN, SUMMED, Cell
+from fsbench_web.core.scoring.categories import CATEGORIES, MEAN, Cell
 from fsbench_web.core.scoring.quality_cells import Mask, Numbers
-from fsbench_web.core.scoring.quality_repeats import Whole, cells_of, narrowed
-from fsbench_web.core.scoring.scores import UNEQUAL_REPEATS, ScoreValue, mean, overall
+from fsbench_web.core.scoring.quality_repeats import Whole, cells_of
 
 
 class MixedMeasurements(ValueError):
@@ -92,10 +85,20 @@ class TestColumns:
         runs = runs[np.flatnonzero(np.diff(runs, prepend=runs[0] - 1))]
         return runs, np.searchsorted(runs, self.runs)
 
-    @property
-    def pairs(self) -> list[Cell]:
-        """The cell of each number, (record KB, file KB)."""
-        return list(zip(self.records.tolist(), self.files.tolist(), strict=True))
+    def repeats(self) -> dict[int, dict[Cell, float]]:
+        """The values of each run by cell, in the order of the runs."""
+        repeats: dict[int, dict[Cell, float]] = {run: {} for run in self.by_run[0].tolist()}
+        columns = (self.runs, self.records, self.files, self.values)
+        for run, record, file, value in zip(*(column.tolist() for column in columns), strict=True):
+            repeats[run][record, file] = value
+        return repeats
+
+    def values_by_run(self) -> dict[int, list[float]]:
+        """All values of each run, in the order of the runs."""
+        values: dict[int, list[float]] = {run: [] for run in self.by_run[0].tolist()}
+        for run, value in zip(self.runs.tolist(), self.values.tolist(), strict=True):
+            values[run].append(value)
+        return values
 
     def is_matrix(self, test: str) -> bool:
         """Whether the numbers have sizes. Raises MixedMeasurements where some have."""
@@ -103,133 +106,3 @@ class TestColumns:
         if sized.all() != sized.any():
             raise MixedMeasurements(f"{test} has values with sizes and values without.")
         return bool(sized.all())
-
-
-def scores(test: str, columns: TestColumns) -> dict[str, ScoreValue]:
-    """The scores by category, as ``score_repeats`` and ``score_mean`` give them.
-
-    Raises MixedMeasurements, and ValueError for a value that is not a finite number.
-    """
-    if not len(columns):
-        return {}
-    is_matrix = columns.is_matrix(test)
-    _refuse_infinite(columns.values)
-    if not is_matrix:
-        return {MEAN: ScoreValue(_mean(columns.values), cells=1, repeats=len(columns))}
-    if len(columns) <= few_numbers.MOST:
-        return few_numbers.scores(columns.runs.tolist(), columns.pairs, columns.values.tolist())
-    run_ids, of_runs = columns.by_run
-    repeats = len(run_ids)
-    cells = columns.cells
-    order = np.argsort(narrowed(cells), kind="stable")
-    by_category = {}
-    for slug in SUMMED:
-        inside = columns.region(slug)
-        selected = slice(None) if inside is None else inside
-        values = columns.values[selected]
-        if not len(values):
-            continue
-        of_cell = cells[selected]
-        numbers = np.bincount(of_cell)
-        count = int(np.count_nonzero(numbers))
-        by_run = np.bincount(of_runs[selected], minlength=repeats)
-        if inside is None:
-            value = _of_each(slug, values, np.array([len(values)]))[0]
-        else:
-            of_cells = columns.values[order[inside[order]]]
-            value = _mean(_means(of_cells, numbers))
-        by_category[slug] = ScoreValue(
-            value,
-            cells=count,
-            repeats=int(np.count_nonzero(by_run)),
-            flags=() if (by_run == count).all() else (UNEQUAL_REPEATS,),
-        )
-    if len(by_category) == len(SUMMED):
-        by_category["overall"] = overall(by_category)
-    return by_category
-
-
-def scores_of_runs(test: str, columns: TestColumns) -> dict[str, dict[int, float]]:
-    """The values of ``scores`` of each run by itself: by category, and run in their order.
-
-    Raises as ``scores`` does.
-    """
-    if not len(columns):
-        return {}
-    is_matrix = columns.is_matrix(test)
-    _refuse_infinite(columns.values)
-    if len(columns) <= few_numbers.MOST:
-        pairs = columns.pairs if is_matrix else None
-        return few_numbers.scores_of_runs(columns.runs.tolist(), pairs, columns.values.tolist())
-    if (columns.runs[1:] < columns.runs[:-1]).any():
-        columns = columns.subset(np.argsort(columns.runs, kind="stable"))
-    runs, of_runs = columns.by_run
-    repeats, run_ids = len(runs), runs.tolist()
-    by_category: dict[str, dict[int, float]] = {}
-    for slug in SUMMED if is_matrix else (MEAN,):
-        inside = columns.region(slug)
-        selected = slice(None) if inside is None else inside
-        numbers = np.bincount(of_runs[selected], minlength=repeats)
-        present = np.flatnonzero(numbers)
-        if len(present):
-            values = _of_each(slug, columns.values[selected], numbers[present])
-            by_category[slug] = dict(zip(present.tolist(), values, strict=True))
-    if is_matrix and len(by_category) == len(SUMMED):
-        whole = [
-            run for run in range(repeats) if all(run in by_run for by_run in by_category.values())
-        ]
-        if whole:
-            by_category["overall"] = {
-                run: fsum(by_run[run] for by_run in by_category.values()) for run in whole
-            }
-    return {
-        slug: {run_ids[place]: value for place, value in values.items()}
-        for slug, values in by_category.items()
-    }
-
-
-def _refuse_infinite(values: Numbers) -> None:
-    if not np.isfinite(values).all():
-        raise ValueError("a value is not a finite number")
-
-
-def _of_each(slug: str, values: Numbers, counts: Whole) -> list[float]:
-    """A category of each of several runs whose numbers stand behind each other."""
-    starts = np.cumsum(counts) - counts
-    run_values: Numbers
-    if slug == "maximum":
-        run_values = np.maximum.reduceat(values, starts)
-    elif slug == "minimum":
-        run_values = np.minimum.reduceat(values, starts)
-    else:
-        run_values = _means(values, counts)
-    return run_values.tolist()
-
-
-def _means(values: Numbers, counts: Whole) -> Numbers:
-    """The mean of the first ``counts[0]`` numbers, of the next ``counts[1]``, and so on; of none
-    there is none.
-    """
-    counts = counts[counts > 0]
-    starts = np.cumsum(counts) - counts
-    if _has_exact_sums(values, counts):
-        return np.asarray(np.add.reduceat(values, starts) / counts, dtype=np.float64)
-    means = values[starts]
-    pairs = starts[counts == 2]
-    means[counts == 2] = (values[pairs] + values[pairs + 1]) / 2
-    for place in np.flatnonzero(counts > 2).tolist():
-        means[place] = _mean(values[starts[place] : starts[place] + counts[place]])
-    return means
-
-
-def _has_exact_sums(values: Numbers, counts: Whole) -> bool:
-    """Whether sums of ``counts`` of the values need no rounding, in whatever order: all are whole,
-    as rates mostly are, and no sum is above 2^53. They are those of math.fsum then.
-    """
-    largest_sum = float(np.abs(values).max()) * float(counts.max())
-    return largest_sum <= 2.0**53 and bool((values == np.floor(values)).all())
-
-
-def _mean(values: Numbers) -> float:
-    """``scores.mean``, without a list of all numbers."""
-    return mean(memoryview(np.ascontiguousarray(values)))  # type: ignore[arg-type]

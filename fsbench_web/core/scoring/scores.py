@@ -6,6 +6,7 @@ after the cell-wise mean of the repeats; overall is the sum of the six (scoring.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import fsum, isfinite
 
 from fsbench_web.core.scoring.categories import CATEGORIES, SUMMED, Category, Cell
@@ -59,12 +60,16 @@ def score_repeats(repeats: Sequence[Mapping[Cell, float]]) -> dict[str, ScoreVal
     score when one of its six parts is. A repeat without any cell makes every score unequal.
     Raises ValueError for a value that is not a finite number.
     """
+    of_cells: dict[Cell, list[float]] = {}
     for repeat in repeats:
         for cell, value in repeat.items():
             if not isfinite(value):
                 raise ValueError(f"the value of cell {cell} is {value}, not a finite number")
+            of_cells.setdefault(cell, []).append(value)
     scores = {
-        slug: score for slug in SUMMED if (score := _score(CATEGORIES[slug], repeats)) is not None
+        slug: score
+        for slug in SUMMED
+        if (score := _score(CATEGORIES[slug], repeats, of_cells)) is not None
     }
     if len(scores) == len(SUMMED):
         scores["overall"] = overall(scores)
@@ -83,25 +88,25 @@ def score_mean(values: Sequence[float]) -> ScoreValue | None:
     return ScoreValue(mean(values), cells=1, repeats=len(values))
 
 
-def _score(category: Category, repeats: Sequence[Mapping[Cell, float]]) -> ScoreValue | None:
-    selected = repeats
+def _score(
+    category: Category,
+    repeats: Sequence[Mapping[Cell, float]],
+    of_cells: Mapping[Cell, Sequence[float]],
+) -> ScoreValue | None:
+    """``of_cells`` are the values of ``repeats`` by cell."""
+    cells = of_cells
     if category.region is not None:
-        inside = set(filter(category.holds, set().union(*repeats)))
-        selected = [{cell: repeat[cell] for cell in repeat if cell in inside} for repeat in repeats]
-    cells = set().union(*selected)
+        cells = {cell: of_cells[cell] for cell in of_cells if cell in category.region}
     if not cells:
         return None
-    if category.region is None:
-        value = _WHOLE_MATRIX[category.slug]([v for repeat in selected for v in repeat.values()])
-    else:
-        value = mean(
-            [mean([repeat[cell] for repeat in selected if cell in repeat]) for cell in cells]
-        )
+    values = list(chain.from_iterable(cells.values()))
     return ScoreValue(
-        value=value,
+        value=_WHOLE_MATRIX[category.slug](values)
+        if category.region is None
+        else mean([mean(of_cell) for of_cell in cells.values()]),
         cells=len(cells),
-        repeats=sum(1 for repeat in selected if repeat),
-        flags=() if all(len(repeat) == len(cells) for repeat in selected) else (UNEQUAL_REPEATS,),
+        repeats=sum(1 for repeat in repeats if not cells.keys().isdisjoint(repeat)),
+        flags=() if len(values) == len(cells) * len(repeats) else (UNEQUAL_REPEATS,),
     )
 
 

@@ -6,20 +6,20 @@ that are left. A category of which nothing is left has no score, and so has over
 six parts has none. What was taken away is counted, by reason.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from fsbench_web.core.scoring.cache_boundary import Boundary
-from fsbench_web.core.scoring.columns import TestColumns, scores_of_runs
-from fsbench_web.core.scoring.columns import scores as scores_of
+from fsbench_web.core.scoring.categories import MEAN
+from fsbench_web.core.scoring.columns import TestColumns
 from fsbench_web.core.scoring.confidence import Interval, intervals_of
 from fsbench_web.core.scoring.quality import CACHED, SPIKE, UNCACHED, ordered
 from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.scoring.quality_repeats import Whole
-from fsbench_web.core.scoring.scores import ScoreValue
+from fsbench_web.core.scoring.scores import ScoreValue, score_mean, score_repeats
 from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.quality import CELL_FLAGS, FlaggedCells, SeriesContext, slugs
 from fsbench_web.studies.scores.shares import OVERALL
@@ -46,10 +46,25 @@ class SelectedScores:
 
     @classmethod
     def of(cls, test: str, columns: TestColumns) -> "SelectedScores":
-        """Scores and intervals of these numbers. Raises as ``core.scoring.columns.scores``."""
-        scores = scores_of(test, columns)
-        is_one = not len(columns) or columns.is_one_run
-        of_runs = {} if is_one else scores_of_runs(test, columns)
+        """Scores and intervals of some numbers.
+
+        Raises MixedMeasurements, and ValueError for a value that is not a finite number.
+        """
+        of_each: Iterable[tuple[int, Mapping[str, ScoreValue]]]
+        if columns.is_matrix(test):
+            repeats = columns.repeats()
+            scores = score_repeats(list(repeats.values()))
+            of_each = ((run, score_repeats([repeat])) for run, repeat in repeats.items())
+        else:
+            values = columns.values_by_run()
+            scores = _mean_score(columns.values.tolist())
+            of_each = ((run, _mean_score(of_run)) for run, of_run in values.items())
+        if columns.is_one_run:
+            return cls(scores)
+        of_runs: dict[str, dict[int, float]] = {}
+        for run, scores_of_run in of_each:
+            for category, score in scores_of_run.items():
+                of_runs.setdefault(category, {})[run] = score.value
         return cls(scores, intervals_of(of_runs), of_runs=of_runs)
 
 
@@ -113,6 +128,11 @@ def selected_scores(
         if scores.scores:
             by_selection[selection] = scores
     return by_selection
+
+
+def _mean_score(values: Sequence[float]) -> dict[str, ScoreValue]:
+    score = score_mean(values)
+    return {} if score is None else {MEAN: score}
 
 
 def _flags(
