@@ -56,8 +56,6 @@ def fill(runs: int, cells: int | None = None) -> None:
     """Make the data set; ``cells`` cuts the matrix of each test (None: all 206, 1,236 a run)."""
     from django.db import connection, transaction
 
-    from fsbench_web.studies.scores import kept_best_scores
-
     with connection.cursor() as cursor:
         # The tests' server ends long statements, and checking each foreign key takes most of the
         # time; the rows refer to what is made here.
@@ -68,7 +66,6 @@ def fill(runs: int, cells: int | None = None) -> None:
         _templates(series[: len(FILESYSTEMS)], cells)
         _copy(series, copies)
         _copy_measurements(copies)
-    kept_best_scores.keep(None)  # as ``serve`` does
     with connection.cursor() as cursor:
         cursor.execute("SET session_replication_role = DEFAULT")
         cursor.execute("VACUUM ANALYZE")

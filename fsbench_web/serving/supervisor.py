@@ -30,7 +30,7 @@ from fsbench_web.serving import console
 from fsbench_web.serving.children import Child
 from fsbench_web.serving.web import BACKLOG, GRACE_S
 from fsbench_web.studies.runs import lifecycle, logs
-from fsbench_web.studies.scores import kept_best_scores, rejudging
+from fsbench_web.studies.scores import rejudging
 
 logger = logging.getLogger("fsbench.serve")
 
@@ -308,9 +308,6 @@ class Supervisor:
 
     def _in_background(self) -> None:
         _try("watches", watching.run_maintenance)
-        _try(
-            "best scores", lambda: chores.run_chore("Best scores of studies", kept_best_scores.keep)
-        )
         if not self._all_judged:
             _try("quality flags", self._judge)
         connections.close_all()

@@ -280,7 +280,7 @@ def get_comparison(
     95% interval, and whether it differs from the best and from the `baseline` by more than chance.
     Without `category` a measured test has one table: its mean, of a matrix its total average.
     """
-    answer = _comparison(request, response, counts_runs=True)
+    answer = _comparison(request, response)
     spec = answer.spec if filters.units else answer.spec.with_default("units")
     query = spec.to_query()
     tail = f"?{query}" if query else ""
@@ -398,14 +398,12 @@ def _spec(request: HttpRequest) -> ComparisonSpec:
     return spec
 
 
-def _comparison(
-    request: HttpRequest, response: HttpResponse, counts_runs: bool = False
-) -> Comparison:
+def _comparison(request: HttpRequest, response: HttpResponse) -> Comparison:
     spec = _spec(request)
     try:
         limited = bounded_answer(spec, limits.FILE)
         link_to_next(request, response, limited)
-        answer = comparison(limited.spec, counts_runs).by_default
+        answer = comparison(limited.spec).by_default
         refuse_missing_baseline(limited.spec, answer.tables)
         return answer
     except SpecError as error:

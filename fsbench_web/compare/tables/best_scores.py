@@ -34,7 +34,6 @@ from fsbench_web.studies.scores.best_score_query import (
     rows_of,
     workload_of_all,
 )
-from fsbench_web.studies.scores.kept_best_scores import kept_of
 from fsbench_web.studies.scores.queries import (
     ROW,
     ScoreRow,
@@ -61,23 +60,15 @@ class TableContenders:
     checked: Mapping[published_values.PrintKey, published_values.Published]
     considered: QuerySet[Score]
     left_out: frozenset[int] = frozenset()
-    run_count: int | None = None
     work: tuple[WorkAnswer, ...] = ()
 
 
 def choose(
-    spec: ComparisonSpec,
-    counts_runs: bool = False,
-    known_facts: Facts | None = None,
-    *,
-    headlines_only: bool = False,
+    spec: ComparisonSpec, known_facts: Facts | None = None, *, headlines_only: bool = False
 ) -> TableContenders:
-    """The scores that ``spec`` shows. Four queries; five with printed scores, two of everything;
-    two more where best scores are kept.
+    """The scores that ``spec`` shows. Four queries; five with printed scores, two of everything.
 
-    ``counts_runs`` has the runs behind ``considered`` counted with them, which by configuration
-    it does not: ``run_count`` stays None there. With ``known_facts`` of contenders
-    (``field_of``) it is one query less.
+    With ``known_facts`` of contenders (``field_of``) it is one query less.
 
     The filters of contenders come after the query of printed scores: whether a printed delta is
     right is asked of the paper's whole table, also when the comparison shows a part of it.
@@ -89,7 +80,7 @@ def choose(
     if spec.is_of_work:
         return _of_work(spec)
     if spec.by != "configuration":
-        return _best_of_contenders(spec, counts_runs, known_facts, headlines_only=headlines_only)
+        return _best_of_contenders(spec, known_facts, headlines_only=headlines_only)
     if spec.from_row:
         return _table_window(spec)
     if spec.is_part and not spec.matched:
@@ -218,7 +209,6 @@ def _published_scores(
 
 def _best_of_contenders(
     spec: ComparisonSpec,
-    counts_runs: bool,
     known_facts: Facts | None,
     is_again: bool = False,
     *,
@@ -226,13 +216,10 @@ def _best_of_contenders(
 ) -> TableContenders:
     """The best of each contender, chosen by the database.
 
-    ``is_again``: of all scores, because some that were chosen were gone before they were read.
+    ``is_again``: some that were chosen had been replaced before they were read.
     """
     field = field_of(spec, known_facts)
-    kept_state = kept_of(spec.studies) if field.has_kept_scores and not is_again else None
-    candidates, run_count = best_candidates(
-        *(field.scores, field.names, field.by, counts_runs and kept_state is None, kept_state)
-    )
+    candidates = best_candidates(field.scores, field.names, field.by)
     is_printed = any(score.is_printed for score in candidates)
     # Whatever else is asked for: a printed delta is of the paper's whole table.
     printed = printed_in(spec.score_filter.tables.scores) if is_printed else []
@@ -256,9 +243,7 @@ def _best_of_contenders(
     wanted = {score.score_id for score in scores} | checked
     rows = rows_of(series, wanted)
     if not is_again and len(rows) < len(wanted):
-        return _best_of_contenders(
-            spec, counts_runs, None, is_again=True, headlines_only=headlines_only
-        )
+        return _best_of_contenders(spec, None, is_again=True, headlines_only=headlines_only)
     counts = _configurations(field, best)
     groups = [
         (
@@ -280,7 +265,6 @@ def _best_of_contenders(
         published_values.check(rows[score_id] for score_id in sorted(checked)),
         field.considered,
         emulation.to_announce(field.left_out, spec.emulated),
-        run_count,
     )
 
 
@@ -341,7 +325,7 @@ def _of_one_workload(
     of_chosen = Q()
     for test, workload in chosen.items():
         of_chosen |= Q(test=test, series__workload__slug=workload)
-    candidates, _ = best_candidates(field.considered.filter(of_chosen), field.names, field.by)
+    candidates = best_candidates(field.considered.filter(of_chosen), field.names, field.by)
     of_candidates = _series_behind(field, candidates, spec.studies)
     instead = dict(_best_by_table(field, candidates, of_candidates, spec.units))
     return (

@@ -67,7 +67,6 @@ class Comparison:
     shown_contenders: Sequence[Sequence[Contender]]
     considered: QuerySet[Score]
     left_out: frozenset[int] = frozenset()
-    counted_runs: int | None = None
     work: tuple[WorkAnswer, ...] = ()
 
     @cached_property
@@ -104,12 +103,8 @@ class Comparison:
 
     @cached_property
     def run_count(self) -> int:
-        """How many runs were considered. One query, the first time, if nobody had them counted."""
-        return (
-            self.counted_runs
-            if self.counted_runs is not None
-            else count_runs_of_scores(self.considered)
-        )
+        """How many runs were considered. One query, the first time."""
+        return count_runs_of_scores(self.considered, self.spec.studies)
 
 
 def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
@@ -148,7 +143,6 @@ def _studies_exist(studies: Collection[str]) -> bool:
 
 def comparison(
     spec: ComparisonSpec,
-    counts_runs: bool = False,
     known_facts: Facts | None = None,
     choices: ScoreChoices | None = None,
 ) -> Comparison:
@@ -158,7 +152,7 @@ def comparison(
     ``known_facts`` of contenders (``field_of``), and none for what there is to choose from where
     ``choices`` say it.
 
-    ``counts_runs`` is for who asks for ``run_count``. Raises SpecError.
+    Raises SpecError.
     """
     choices = score_choices() if choices is None else choices
     problems = spec.unknown_values(choices)
@@ -166,10 +160,10 @@ def comparison(
         problems.append("cells and matched cannot be combined: leave one of them out.")
     if problems:
         raise SpecError(problems)
-    chosen = choose(spec, counts_runs, known_facts)
+    chosen = choose(spec, known_facts)
     tables, contenders = _tables(spec, chosen)
     return Comparison(
-        *(spec, tables, choices, contenders, chosen.considered, chosen.left_out, chosen.run_count),
+        *(spec, tables, choices, contenders, chosen.considered, chosen.left_out),
         work=chosen.work,
     )
 

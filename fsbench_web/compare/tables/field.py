@@ -30,8 +30,7 @@ class Field:
 
     ``facts`` are of all of these there are. ``scores`` pass the filters that are columns of theirs;
     ``considered`` all filters. ``left_out`` are the series that pass and do not compete, because
-    they were emulated. ``has_kept_scores``: it is enough to choose from the kept best scores of the
-    studies (``studies.scores.kept_best_scores``).
+    they were emulated.
     """
 
     by: str
@@ -40,7 +39,6 @@ class Field:
     scores: QuerySet[Score]
     considered: QuerySet[Score]
     left_out: frozenset[int] = frozenset()
-    has_kept_scores: bool = False
 
     @property
     def names(self) -> dict[int, str]:
@@ -52,7 +50,6 @@ class Field:
             self,
             scores=self.scores.filter(**columns),
             considered=self.considered.filter(**columns),
-            has_kept_scores=False,
         )
 
 
@@ -114,12 +111,7 @@ def _filtered_field(spec: ComparisonSpec, known_facts: Facts) -> Field:
     scores = score_filter.scores
     is_whole = len(values) == len(facts)
     considered = scores if is_whole else scores.filter(**{f"{by}__in": list(values)})
-    has_kept_scores = (
-        of_configuration
-        and score_filter.takes_whole_configurations
-        and any(facts[key].has_kept_scores for key in values)
-    )
-    return Field(by, facts, values, scores, considered, has_kept_scores=has_kept_scores)
+    return Field(by, facts, values, scores, considered)
 
 
 def _without_emulated(field: Field, spec: ComparisonSpec) -> Field:

@@ -62,9 +62,7 @@ def page(request: HttpRequest) -> HttpResponse:
         choices = score_choices()
         limited = bounded_page(wanted, tables=choices.tables)
         spec = limited.spec
-        compared = comparison(
-            spec, counts_runs=True, known_facts=limited.known_facts, choices=choices
-        )
+        compared = comparison(spec, known_facts=limited.known_facts, choices=choices)
     except SpecError as error:
         return refused_form(request, error)
     tab = compare_tabs.tab_of(request.GET, compared.tables)

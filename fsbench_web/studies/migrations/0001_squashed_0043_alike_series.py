@@ -7,7 +7,6 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-import fsbench_web.studies.models.studies
 from fsbench_web.platform.new_tables import GroupedMigration
 
 # Groups of alike series, from one to the next (0043_alike_series).
@@ -378,7 +377,6 @@ class Migration(GroupedMigration):
                     "scores_stamp",
                     models.BigIntegerField(
                         db_default=0,
-                        default=fsbench_web.studies.models.studies.new_stamp,
                         help_text="Another one whenever its scores are written (studies.scores.kept_best_scores)",
                     ),
                 ),

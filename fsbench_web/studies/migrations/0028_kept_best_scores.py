@@ -1,7 +1,6 @@
 """The best scores of each configuration of a large study, kept beside it.
 
-They are filled by ``serve`` while people work (studies.scores.kept_best_scores): a page reads all
-scores until then.
+Migration 0048 removes them.
 """
 
 from typing import Any
@@ -10,8 +9,6 @@ import django.db.models.deletion
 from django.db import migrations, models
 from django.db.models import BigIntegerField, Max
 from django.db.models.functions import Cast, Random
-
-import fsbench_web.studies.models.studies
 
 AT_ONCE = 20_000
 
@@ -37,7 +34,6 @@ class Migration(migrations.Migration):
             name="scores_stamp",
             field=models.BigIntegerField(
                 db_default=0,
-                default=fsbench_web.studies.models.studies.new_stamp,
                 help_text="Another one whenever its scores are written "
                 "(studies.scores.kept_best_scores)",
             ),

@@ -21,13 +21,11 @@ from fsbench_web.studies.models.runs import (
 )
 from fsbench_web.studies.models.scores import (
     COMPUTED,
-    KeptBestScore,
-    KeptBestScores,
     Score,
     Selection,
     WholeScores,
 )
-from fsbench_web.studies.models.studies import Series, StackLun, Study, client_luns, new_stamp
+from fsbench_web.studies.models.studies import Series, StackLun, Study, client_luns
 
 __all__ = [
     "ACTIVE_STATES",
@@ -37,8 +35,6 @@ __all__ = [
     "Artefact",
     "ClientState",
     "Job",
-    "KeptBestScore",
-    "KeptBestScores",
     "LatencyBlock",
     "LatencySeriesBlock",
     "Lease",
@@ -60,5 +56,4 @@ __all__ = [
     "Study",
     "WholeScores",
     "client_luns",
-    "new_stamp",
 ]

@@ -1,6 +1,5 @@
 """Studies, and the series of their runs."""
 
-import random
 from collections.abc import Collection
 from functools import cached_property
 
@@ -69,11 +68,6 @@ class Study(models.Model):
         return self.title
 
 
-def new_stamp() -> int:
-    """A number that no other state of any scores has, but for a chance of one in 2**40."""
-    return random.getrandbits(40)
-
-
 def client_luns(named: Collection[tuple[str, str]]) -> list[Lun]:
     """The LUNs of (worker, LUN) by name, those that are known, by worker. No query of none."""
     wanted = Q()
@@ -121,11 +115,6 @@ class Series(models.Model):
     quality = models.JSONField(
         null=True,
         help_text="What its cells were judged by, studies.quality; null: they never were",
-    )
-    scores_stamp = models.BigIntegerField(
-        default=new_stamp,
-        db_default=0,
-        help_text="Another one whenever its scores are written (studies.scores.kept_best_scores)",
     )
 
     study_path = "study"

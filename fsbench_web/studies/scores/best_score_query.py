@@ -6,25 +6,16 @@ where they are stored: what is read grows with what is shown and not with what t
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import F, Max, Q, QuerySet, Value
+from django.db.models import F, Max, Q, QuerySet
 
 from fsbench_web.catalog.models import FilesystemConfiguration
 from fsbench_web.catalog.workers.machines import EMULATED
-from fsbench_web.studies.models import (
-    UNTRACED,
-    KeptBestScores,
-    Run,
-    RunState,
-    Score,
-    Series,
-)
-from fsbench_web.studies.scores.kept_best_scores import KeptState
+from fsbench_web.studies.models import Score, Series
 from fsbench_web.studies.scores.queries import (
     ROW,
     ConfigurationFacts,
@@ -57,14 +48,13 @@ class Candidate(NamedTuple):
     configurations: int
 
 
-_OTHERS = ("external_journal", "stack", "is_emulated", "has_kept_scores")
+_OTHERS = ("external_journal", "stack", "is_emulated")
 
 
 def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFacts]:
     """Every configuration of these studies, or of all where none is named. One query.
 
-    ``is_emulated`` says whether any of its series was, ``has_kept_scores`` whether its best scores
-    are kept (studies.scores.kept_best_scores) in any of these studies.
+    ``is_emulated`` says whether any of its series was.
     """
     # Not asked of each configuration: with thousands of them in one study that is a long question.
     series = Series.objects.order_by()
@@ -73,13 +63,7 @@ def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFa
         series = series.filter(study__slug__in=list(study_slugs))
         wanted = wanted.filter(pk__in=series.values("configuration"))
     emulated = series.filter(**_IS_EMULATED).values("configuration")
-    kept_scores = KeptBestScores.objects.filter(study__slug__in=list(study_slugs))
-    wanted = wanted.annotate(
-        is_emulated=Q(pk__in=emulated),
-        has_kept_scores=Q(pk__in=kept_scores.values("configuration"))
-        if study_slugs
-        else Value(False),
-    )
+    wanted = wanted.annotate(is_emulated=Q(pk__in=emulated))
     return {
         pk: ConfigurationFacts(
             configuration=label,
@@ -106,11 +90,12 @@ def emulated_in(study_slugs: Collection[str]) -> frozenset[int]:
 
 # The scores are reduced twice, to each configuration and then to each contender, so that counting
 # configurations takes no sorting. Which direction is better is not known here: both ends are kept.
-# Scores are then looked for in the few configurations that have an end, not in all: materialized,
-# as a planner that has no statistics of them would compare each score with every best one.
+# Scores are then looked for in the few configurations that have an end, not in all: these are
+# materialized, as a planner that has no statistics of them would compare each score with every best
+# one. All scores are not: written down to be read twice, 105,000 of them took 1.6 times as long.
 _LEADERS = """
 WITH scored(score_id, series_id, test, category, unit, value, is_printed, configuration, member)
-    AS ({scores}),
+    AS NOT MATERIALIZED ({scores}),
 contender(member, number) AS (VALUES {members}),
 fine AS (
     SELECT test, category, unit, configuration, member, MAX(value) AS high, MIN(value) AS low
@@ -132,7 +117,7 @@ first AS MATERIALIZED (
     WHERE fine.high = best.high OR fine.low = best.low
 )
 SELECT scored.score_id, scored.series_id, scored.test, scored.category, scored.unit, scored.value,
-    scored.is_printed, first.configurations{run_count}
+    scored.is_printed, first.configurations
 FROM first
 JOIN scored ON scored.member = first.member AND scored.configuration = first.configuration
     AND scored.test = first.test AND scored.category = first.category AND scored.unit = first.unit
@@ -140,48 +125,23 @@ WHERE scored.value = first.high OR scored.value = first.low
 ORDER BY scored.score_id
 """
 
-# The scores are at hand here: asked for on its own, the count reads all of them once more.
-_RUN_COUNT = """, (
-    SELECT COUNT(*) FROM {runs} AS run
-    JOIN (
-        SELECT DISTINCT scored.series_id
-        FROM scored JOIN contender ON contender.member = scored.member
-    ) AS taking_part ON taking_part.series_id = run.series_id
-    WHERE run.state = %s AND run.tracing = %s
-)"""
-
-
-class BestCandidates(NamedTuple):
-    """``run_count`` is how many finished runs competed; None where nobody asked for it."""
-
-    candidates: list[Candidate]
-    run_count: int | None
-
 
 def best_candidates(
-    scores: QuerySet[Score],
-    contenders: Mapping[int, str],
-    by: str,
-    counts_runs: bool = False,
-    kept_state: KeptState | None = None,
-) -> BestCandidates:
+    scores: QuerySet[Score], contenders: Mapping[int, str], by: str
+) -> list[Candidate]:
     """The highest and the lowest scores of each contender in each table, all that are equal.
 
     A table is a test, category and unit. ``contenders`` are the names of the contenders by
     configuration or series, whichever ``by`` says (CONFIGURATION, SERIES); what is not in it does
-    not compete. With ``kept_state`` best scores (by CONFIGURATION, without ``counts_runs``) the
-    others of their configurations are not looked at. One query; none where nobody competes.
+    not compete. One query; none where nobody competes.
     """
-    none = BestCandidates([], 0 if counts_runs else None)
     if not contenders:
-        return none
+        return []
     numbers: dict[str, int] = {}
     members = ", ".join(
         f"({int(member)}, {numbers.setdefault(name, len(numbers))})"
         for member, name in contenders.items()
     )
-    if kept_state is not None:
-        scores = scores.filter(series__configuration__in=kept_state.outdated)
     chosen = (
         scores.order_by()
         .annotate(
@@ -195,41 +155,23 @@ def best_candidates(
             *("is_printed", "configuration", "member"),
         )
     )
-    inner, parameters = _union([chosen] if kept_state is None else [chosen, kept_state.rows])
-    if not inner:
-        return none
+    try:
+        inner, parameters = chosen.query.sql_with_params()
+    except EmptyResultSet:  # its filters let none pass
+        return []
     statement = _LEADERS.format(
         scores=inner,
         members=members,
         configurations="*" if by == CONFIGURATION else "DISTINCT configuration",
-        run_count=_RUN_COUNT.format(runs=connection.ops.quote_name(Run._meta.db_table))
-        if counts_runs
-        else "",
     )
-    if counts_runs:
-        parameters = (*parameters, RunState.DONE.value, UNTRACED)
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         rows = cursor.fetchall()
-    width = len(Candidate._fields)
     # SQLite has no booleans.
-    candidates = [
+    return [
         Candidate._make((*rest, bool(is_printed), configurations))
-        for *rest, is_printed, configurations in (row[:width] for row in rows)
+        for *rest, is_printed, configurations in rows
     ]
-    if not counts_runs:
-        return BestCandidates(candidates, None)
-    return BestCandidates(candidates, rows[0][width] if rows else 0)
-
-
-def _union(queries: Iterable[QuerySet[Any, Any]]) -> tuple[str, tuple[Any, ...]]:
-    """All of their rows; "" where their filters can let none pass."""
-    statements = []
-    for queryset in queries:
-        with suppress(EmptyResultSet):  # is never asked
-            statements.append(queryset.query.sql_with_params())
-    values = tuple(parameter for _, parameters in statements for parameter in parameters)
-    return " UNION ALL ".join(text for text, _ in statements), values
 
 
 def configurations_of_each(

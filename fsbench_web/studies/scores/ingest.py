@@ -30,7 +30,6 @@ from fsbench_web.studies.models import (
     Score,
     Selection,
     Series,
-    new_stamp,
 )
 from fsbench_web.studies.scores import judging, measurements, quality
 from fsbench_web.studies.scores.judging import Part, TestScores
@@ -63,7 +62,7 @@ _WRITTEN_SCORES = (
 )
 
 _REMOVE = "DELETE FROM studies_score WHERE series_id = %s AND origin = %s"
-_NOTE = "UPDATE studies_series SET quality = %s, scores_stamp = %s WHERE id = %s"
+_NOTE = "UPDATE studies_series SET quality = %s WHERE id = %s"
 
 
 @dataclass(frozen=True)
@@ -219,10 +218,10 @@ def replace_scores(series: Series, basis: SeriesContext, test_scores: TestScores
         for test, quality_of_test in test_scores.tests.items()
         if quality_of_test.boundary is not None
     }
-    series.quality, series.scores_stamp = basis.as_dict(boundaries), new_stamp()
+    series.quality = basis.as_dict(boundaries)
     execute_together(
         (_REMOVE, [series.pk, COMPUTED]),
-        (_NOTE, [as_json(series.quality), series.scores_stamp, series.pk]),
+        (_NOTE, [as_json(series.quality), series.pk]),
     )
     is_published = series.study.is_published
     printed = set(series.scores.values_list("test", "category")) if is_published else set()

@@ -33,8 +33,7 @@ class ConfigurationFacts:
     """What is said of a configuration.
 
     ``options`` are mkfs and mount options by key (catalog.configurations.filesystems), empty where
-    the configuration is not known. ``is_emulated``: of any series of it, or of this one;
-    ``has_kept_scores``: its best ones, in any study (studies.scores.kept_best_scores).
+    the configuration is not known. ``is_emulated``: of any series of it, or of this one.
     """
 
     configuration: str
@@ -46,7 +45,6 @@ class ConfigurationFacts:
     external_journal: bool = False
     stack: Mapping[str, Any] = field(default_factory=dict)
     is_emulated: bool = False
-    has_kept_scores: bool = False
 
 
 @dataclass(kw_only=True)

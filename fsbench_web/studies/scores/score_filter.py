@@ -95,15 +95,6 @@ class ScoreFilter:
         return all(condition.is_of_configuration for condition in self.conditions)
 
     @property
-    def takes_whole_configurations(self) -> bool:
-        """Whether all scores over all cells that a configuration has in its studies pass, or none.
-
-        What is best of a configuration among all scores is then best among those that pass.
-        """
-        is_plain = self.selection == Selection.ALL and self.min_runs <= 1 and not self.papers
-        return is_plain and self.of_configuration and set(self._lists) <= {"studies"}
-
-    @property
     def tables(self) -> "ScoreFilter":
         """Everything in the tables that any score that passes is in."""
         return ScoreFilter(

@@ -1,0 +1,28 @@
+"""Which scores a comparison shows while others write scores."""
+
+import pytest
+
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables import best_scores
+from fsbench_web.compare.tables.delta_tables import delta_tables
+from fsbench_web.studies.models import Score
+from tests.compare.conftest import make_score
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_chooses_again_when_a_chosen_score_was_replaced(monkeypatch):
+    make_score("xfs", 10.0)
+    make_score("jfs", 20.0)
+    chosen_before = best_scores.best_candidates
+
+    def replaced_meanwhile(*arguments):
+        candidates = chosen_before(*arguments)
+        monkeypatch.setattr(best_scores, "best_candidates", chosen_before)
+        Score.objects.filter(series__configuration__label="jfs").delete()
+        make_score("jfs", 50.0)
+        return candidates
+
+    monkeypatch.setattr(best_scores, "best_candidates", replaced_meanwhile)
+    [table] = delta_tables(ComparisonSpec(by="filesystem"))
+    assert [(row.contender, row.score) for row in table.rows] == [("xfs", 10.0), ("jfs", 50.0)]
