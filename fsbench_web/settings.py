@@ -209,8 +209,8 @@ SECURE_PROXY_SSL_HEADER = None
 SECURE_HSTS_SECONDS = 30 * 24 * 3600 if HTTPS else 0
 # Health checks come from the machine itself, not through the proxy that does TLS.
 SECURE_REDIRECT_EXEMPT = [r"^api/v1/health(/live|/ready)?$"]
-# Whether other hosts of the domain are HTTPS only is not ours to say (W005, W021). SQLite ignores the
-# further columns of an index, which PostgreSQL reads instead of the table (W040).
+# Whether other hosts of the domain are HTTPS only is not ours to say (W005, W021). SQLite ignores
+# the further columns of an index, which PostgreSQL reads instead of the table (W040).
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021", "models.W040"]
 X_FRAME_OPTIONS = "DENY"
 # The sites that may show the embedded view of a permalink in a frame; no other page is framed.

@@ -158,9 +158,7 @@ def answer_from(
     """The same where somebody knows which series measured the page cache."""
     profile, ranked = _by_work(tables)
     headlines = headline_tables(ranked)
-    speeds = [table for table in headlines if _is_of_speed(table)]
-    primary = primary_tests([table.test for table in speeds])
-    counted = [table for table in speeds if table.test in primary]
+    counted = counted_tables(tables)
     workloads = _workloads(counted, baseline)
     named = {test for work in workloads for test in work.answer.tests}
     rows = [row for table in counted if table.test in named for row in table.rows]
@@ -178,6 +176,13 @@ def answer_from(
         is_published=bool(rows) and all(row.origin == "published" for row in rows),
         missing="" if workloads or not names else ONE_ENTRY if len(names) < 2 else NO_COMMON_TEST,
     )
+
+
+def counted_tables(tables: Sequence[DeltaTable]) -> list[DeltaTable]:
+    """The tables that count: of every test of speed one, and each measurement once."""
+    speeds = [table for table in headline_tables(_by_work(tables)[1]) if _is_of_speed(table)]
+    primary = primary_tests([table.test for table in speeds])
+    return [table for table in speeds if table.test in primary]
 
 
 def _workloads(counted: Iterable[DeltaTable], baseline: str) -> list[WorkloadAnswer]:

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from fsbench_web.compare.answer import answer_of
 from fsbench_web.compare.answer_shown import answer_context
+from fsbench_web.compare.matrix import matrix_of
 from fsbench_web.compare.selection.folds import Entry, FoldedEntry
 from fsbench_web.compare.selection.spec import RANGES, WORK_PARAMETERS
 from fsbench_web.compare.tables.headlines import caveats_of, headline_tables
@@ -127,6 +128,7 @@ def first_of_page(
     """
     answer = answer_of(tables, baseline)
     return answer_context(answer) | {
+        "matrix": matrix_of(tables, answer),
         "trust": caveats_of(tables) if tables else None,
         "bases": [
             (entry, address_of_base(entry), entry == one.baseline)
