@@ -74,6 +74,19 @@ class ChangeOut(Schema):
     p_value: float
 
 
+class LatestOut(Schema):
+    """The newest point against the one before: ``ratio`` of their speeds, between ``ratio_low`` and
+    ``ratio_high`` at 95%. A difference below 2% for sure is equivalent.
+    """
+
+    previous: str
+    current: str
+    verdict: Literal["faster", "slower", "equivalent", "inconclusive"]
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+
+
 class HistoryOut(Schema):
     """``problem`` says why nothing can be shown or judged; ``left_out`` counts older runs,
     ``dates_of_import`` those whose file does not say when they were measured.
@@ -96,6 +109,7 @@ class HistoryOut(Schema):
     tests: dict[str, list[str]]
     points: list[PointOut]
     changes: list[ChangeOut]
+    latest: LatestOut | None = Field(description="null where either point has no repeats")
     left_out: int
     dates_of_import: int
     problem: str
@@ -187,6 +201,7 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
             }
             for entry in line_history.changes
         ],
+        "latest": line_history.latest.as_dict() if line_history.latest else None,
         "left_out": line_history.left_out,
         "dates_of_import": len(line_history.undated),
         "problem": line_history.problem,

@@ -20,14 +20,16 @@ from fsbench_web.compare.history.lun_line import LunLine, read_lun_line
 from fsbench_web.compare.history.profile_lun_line import lun_line_of_work
 from fsbench_web.compare.history.words import ShownChange, left_out_in_words, shown_change
 from fsbench_web.compare.models import Watch
+from fsbench_web.compare.tables.verdicts.uncertainty import size_of
 from fsbench_web.core import numbers
 from fsbench_web.core.conversion import DisplayUnit, Printed, converted, shown_units
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.blocks.paired import RatioVerdict, rounding_of, unpaired
 from fsbench_web.core.scoring.changes import changes
 from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
 from fsbench_web.core.scoring.scores import mean, score_mean, score_repeats
-from fsbench_web.core.units import UnknownUnit, lower_is_better, overall_unit
+from fsbench_web.core.units import UnknownUnit, is_known, lower_is_better, overall_unit
 from fsbench_web.core.versions import version_key
 from fsbench_web.studies.models import UNTRACED, MeasurementBlock, Run, RunState, Score, Series
 from fsbench_web.studies.scores import measurements
@@ -53,6 +55,31 @@ class Point:
     @property
     def mean(self) -> float:
         return mean(self.values) if self.score is None else self.score
+
+
+@dataclass(frozen=True)
+class LatestStep:
+    """The speed of the newest point against that of the one before, by name."""
+
+    previous: str
+    current: str
+    verdict: RatioVerdict
+
+    @property
+    def size(self) -> str:
+        """By how much, between what at 95%: ``10.9% slower, 10.0 to 11.8%``."""
+        return size_of(self.verdict.ratio, self.verdict.low, self.verdict.high)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "previous": self.previous,
+            "current": self.current,
+            "verdict": self.verdict.status,
+            "ratio": self.verdict.ratio,
+            "ratio_low": self.verdict.low,
+            "ratio_high": self.verdict.high,
+        }
 
 
 @dataclass(frozen=True)
@@ -83,6 +110,24 @@ class History:
     workloads: tuple[str, ...] = ()
     flags: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     is_emulated: bool = False
+
+    @property
+    def latest(self) -> LatestStep | None:
+        """The newest point against the one before; None where either has no repeats."""
+        if len(self.points) < 2 or not is_known(self.unit):
+            return None
+        (previous, before), (current, after) = (
+            (point, point.interval) for point in self.points[-2:]
+        )
+        if before is None or after is None:
+            return None
+        verdict = unpaired(
+            after,
+            before,
+            lower_is_better=self.lower_is_better,
+            rounding=(rounding_of(current.values), rounding_of(previous.values)),
+        )
+        return verdict and LatestStep(previous.name, current.name, verdict)
 
     @property
     def lun_changes(self) -> list[str]:

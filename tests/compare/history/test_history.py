@@ -305,3 +305,54 @@ def test_of_many_studies_the_newest_are_offered_and_the_one_that_is_asked_for(
     assert '<option value="nightly" selected>' in older.content.decode()
     assert "There is no study “none”" in client.get("/history/?study=none").content.decode()
     assert client.get("/history/?study=%00").status_code == 200
+
+
+def days(*levels: float, repeats: int = 3, scatter: float = 0.004) -> Series:
+    for day, level in enumerate(levels):
+        for part in range(repeats):
+            run = measured("6.1.0", level * (1 + (part - 1) * scatter), day=day)
+    return run.series
+
+
+def test_the_newest_point_is_set_against_the_one_before(client):
+    """Three days at about one percent each: no step of the whole line, and yet a fall."""
+    series = days(1213, 1223, 1090)
+    line_history = history(series, "write", "total_average", "date", 5)
+    assert line_history.changes == []
+    latest = line_history.latest
+    assert latest is not None
+    assert (latest.previous, latest.current) == ("2026-03-02", "2026-03-03")
+    assert latest.verdict.status == "slower"
+    assert latest.verdict.ratio == pytest.approx(1090 / 1223)
+    assert latest.verdict.low < 1090 / 1223 < latest.verdict.high < 0.92
+    query = f"series={series.pk}&test=write&category=total_average&along=date"
+    answer = client.get(f"/api/v1/history?{query}").json()["latest"]
+    assert answer == latest.as_dict()
+    assert set(answer) == {
+        *("previous", "current", "verdict"),
+        *("ratio", "ratio_low", "ratio_high"),
+    }
+    assert 'data-verdict="slower"' in client.get(f"/history/?{query}").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("newest", "scatter", "status"),
+    [(200, 0.004, "faster"), (100.1, 0.004, "equivalent"), (103, 0.02, "inconclusive")],
+)
+def test_it_is_faster_equivalent_or_inconclusive_too(newest, scatter, status):
+    latest = history(
+        days(100, newest, scatter=scatter), "write", "total_average", "date", 10
+    ).latest
+    assert latest is not None
+    assert latest.verdict.status == status
+
+
+def test_without_repeats_on_both_sides_nothing_is_said_of_the_newest(client):
+    series = days(100, 200, repeats=1)
+    assert history(series, "write", "total_average", "date", 10).latest is None
+    answer = client.get(f"/api/v1/history?series={series.pk}&along=date").json()
+    assert answer["latest"] is None
+    assert (
+        "data-verdict"
+        not in client.get(f"/history/?series={series.pk}&along=date").content.decode()
+    )

@@ -137,6 +137,11 @@ def size_words(verdict: Verdict) -> str:
     ratio, low, high = verdict.ratio, verdict.ratio_low, verdict.ratio_high
     if ratio is None or low is None or high is None:
         return ""
+    return size_of(ratio, low, high)
+
+
+def size_of(ratio: float, low: float, high: float) -> str:
+    """The same of a ratio of speed between ``low`` and ``high``."""
     ends, word = (ratio - 1, low - 1, high - 1), "faster"
     if ratio < 1:
         ends, word = (1 - ratio, 1 - high, 1 - low), "slower"
