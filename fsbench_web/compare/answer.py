@@ -244,7 +244,7 @@ def _caveats(
     flags = {flag for row in rows for flag in row.flags}
     if ABOVE_DEVICE in flags or any(row.series_id in page_cached for row in rows):
         yield PAGE_CACHE
-    if any(row.share is not None and row.share.is_not_of_the_disk for row in rows):
+    if any(row.share is not None and row.share.is_unreliable for row in rows):
         yield CEILING_UNRELIABLE
     if CLOCK in flags:
         yield TIMER_RESOLUTION

@@ -420,6 +420,7 @@ def _row(table: DeltaTable, row: DeltaRow) -> dict[str, Any]:
     values = row.as_dict() | {
         "harmonic_mean": table.harmonic_mean_of(row),
         "median": median and median.as_dict(),
+        "share": row.share and row.share.shown_dict(),
     }
     published = values["published"]
     return {name: values[name] for name in ComparedRow.model_fields} | {

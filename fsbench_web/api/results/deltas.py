@@ -23,6 +23,7 @@ from fsbench_web.compare.tables.delta_tables import (
 from fsbench_web.compare.tables.emulation import Notice
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
+from fsbench_web.core.scoring.shares import Share
 from fsbench_web.studies.models import Study
 
 router = Router()
@@ -128,14 +129,24 @@ class ShareOut(Schema):
     the score's unit, ``of`` says of which requests, and ``probes`` how many blocks it is the mean
     of. ``spread_percent`` is the 95% half-width of the least sure point behind it; null: there was
     one burst. ``is_between``: not exactly this was measured, it is taken from the nearest.
+    ``percent`` is null where ``is_unreliable``: above 105, or of probes that differ by over 10%.
     """
 
-    percent: float
+    percent: float | None
     ceiling: float
     of: str
     probes: int
     spread_percent: float | None
     is_between: bool
+    is_unreliable: bool
+
+    @staticmethod
+    def resolve_percent(share: Share | dict[str, Any]) -> float | None:
+        """Of a score of a run, whose share is no ``Share.shown_dict`` yet."""
+        percent: float | None = (
+            share.shown_percent if isinstance(share, Share) else share["percent"]
+        )
+        return percent
 
 
 class DeltaRowOut(Schema):

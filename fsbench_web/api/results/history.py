@@ -55,7 +55,9 @@ class PointOut(Schema):
     mean: float
     interval: dict[str, Any] | None
     lun: float | None = Field(description="what the LUN itself did, in the unit; null: not known")
-    share_percent: float | None = Field(description="the scores in percent of that")
+    share_percent: float | None = Field(
+        description="the scores in percent of that; null: not known, or unreliable"
+    )
     flags: dict[str, int] = Field(
         {}, description="how many of its runs were contended, drifted, busy or swapped"
     )

@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 
 from fsbench_web.compare.tables.rows import DeltaRow
+from fsbench_web.core.scoring.shares import Share
 from fsbench_web.figures.ceilings import Ceilings
+
+
+def _words(share: Share | None) -> str:
+    if share is None:
+        return ""
+    return share.short if share.is_unreliable else f"{share.short} itself"
 
 
 def ceilings_of(rows: Sequence[DeltaRow], divisor: float = 1.0) -> Ceilings:
@@ -13,5 +20,5 @@ def ceilings_of(rows: Sequence[DeltaRow], divisor: float = 1.0) -> Ceilings:
     return Ceilings(
         tuple(share.ceiling / divisor if share is not None else None for share in shares),
         next(iter(subjects)) if len(subjects) == 1 else "",
-        tuple(share.short + " itself" if share is not None else "" for share in shares),
+        tuple(_words(share) for share in shares),
     )

@@ -111,8 +111,10 @@ def columns(table: DeltaTable) -> list[Column]:
             Column(
                 "Of the LUN, %",
                 "number",
-                lambda row: row.share.percent if row.share else None,
-                lambda row: row.share.percent_words[:-1] if row.share else numbers.MISSING,
+                lambda row: row.share.shown_percent if row.share else None,
+                lambda row: (
+                    row.share.percent_words.removesuffix("%") if row.share else numbers.MISSING
+                ),
             ),
         ]
     table_columns.append(_percent("Delta 1, %", lambda row: row.delta1_percent))

@@ -3,11 +3,13 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from fsbench_web.compare.drawings.charts import table_title
 from fsbench_web.compare.exports import latex, markdown, workbook
 from fsbench_web.compare.exports.document import Document, footnotes
 from fsbench_web.compare.tables import csv
+from fsbench_web.compare.tables.rows import DeltaTable
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,17 @@ def _json(document: Document) -> bytes:
         "as_of": document.as_of.isoformat(),
         "snapshot_sha256": document.sha256 or None,
         "flags": {flag: note.sentence for flag, note in notes.items()},
-        "tables": [{"title": table_title(table)} | table.as_dict() for table in document.tables],
+        "tables": [
+            {"title": table_title(table)} | _shown_table(table) for table in document.tables
+        ],
     }
     return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False).encode()
+
+
+def _shown_table(table: DeltaTable) -> dict[str, Any]:
+    """The table for other programs: without a share that says nothing."""
+    rows = [row.as_dict() | {"share": row.share and row.share.shown_dict()} for row in table.rows]
+    return table.head | {"rows": rows}
 
 
 FORMATS = {

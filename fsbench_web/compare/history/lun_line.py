@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from math import fsum
 
 from fsbench_web.compare.models import Watch
+from fsbench_web.core.scoring.ceilings import differ_percent
 from fsbench_web.core.scoring.changes import changes
 from fsbench_web.core.scoring.scores import mean
-from fsbench_web.core.scoring.shares import percent_words
+from fsbench_web.core.scoring.shares import is_unreliable, percent_words
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores.shares import SeriesCeilings, is_of_time, read_probes
@@ -47,7 +48,16 @@ class LunLine:
         """The LUN's own at a point; None where nobody measured it."""
         return mean(self.points[place]) if self.is_known and self.points[place] else None
 
+    def is_unreliable_at(self, place: int) -> bool:
+        """Whether the share of a point says nothing (core.scoring.shares)."""
+        share = self._share_at(place)
+        return share is not None and is_unreliable(share, differ_percent(self.points[place]))
+
     def share_at(self, place: int) -> float | None:
+        """The share of a point; None where nobody measured it, or it says nothing."""
+        return None if self.is_unreliable_at(place) else self._share_at(place)
+
+    def _share_at(self, place: int) -> float | None:
         """The mean score of a point in percent of that, as tables have it: a mean of the shares of
         its runs would be that of the run whose probe was the slowest.
         """

@@ -69,7 +69,7 @@ def _share(row: DeltaRow) -> list[str]:
     share = row.share
     if share is None:
         return [""] * len(SHARES)
-    return [_number(share.percent), _number(share.ceiling), as_text(share.of)]
+    return [_number(share.shown_percent), _number(share.ceiling), as_text(share.of)]
 
 
 def as_text(value: str | None) -> str:

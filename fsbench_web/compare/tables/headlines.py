@@ -19,7 +19,8 @@ class Caveats:
     ``noise`` is the median half-width of the intervals, in percent; ``flagged`` rows of ``rows``
     carry a flag; ``uneven`` tests stand on different data points, ``single`` rows on one run.
     ``ceiling`` is the median share of the LUN's own speed, in percent, of the ``probed`` rows that
-    have one; ``above_ceiling`` of them are more than the disk can do.
+    have a reliable one; ``unreliable`` have another, and ``above_ceiling`` of all are more than the
+    disk can do.
     """
 
     rows: int
@@ -32,6 +33,7 @@ class Caveats:
     ceiling: float | None = None
     probed: int = 0
     above_ceiling: int = 0
+    unreliable: int = 0
 
 
 def headline_tables(tables: Iterable[DeltaTable]) -> list[DeltaTable]:
@@ -90,6 +92,7 @@ def caveats_of(tables: Sequence[DeltaTable]) -> Caveats:
     widths = [row.half_width_percent for row in rows if row.half_width_percent is not None]
     flagged = [row for row in rows if row.flags]
     shares = [row.share for row in rows if row.share is not None]
+    percents = [share.percent for share in shares if not share.is_unreliable]
     return Caveats(
         len(rows),
         median(widths) if widths else None,
@@ -98,7 +101,8 @@ def caveats_of(tables: Sequence[DeltaTable]) -> Caveats:
         tuple(sorted({flag for row in flagged for flag in row.flags})),
         sum(table.has_different_cells for table in test_tables),
         sum(row.runs == 1 for row in rows),
-        median(share.percent for share in shares) if shares else None,
-        len(shares),
+        median(percents) if percents else None,
+        len(percents),
         sum(share.is_not_of_the_disk for share in shares),
+        len(shares) - len(percents),
     )

@@ -20,7 +20,7 @@ def _natural(text: str) -> list[tuple[int, str]]:
 _KEYS: dict[str, Callable[[DeltaRow], Any]] = {
     "score": lambda row: row.score,
     "change": lambda row: row.change_percent,
-    "share": lambda row: row.share and row.share.percent,
+    "share": lambda row: row.share and row.share.shown_percent,
     "runs": lambda row: row.runs,
     "cells": lambda row: row.cells,
     "interval": lambda row: row.interval and row.interval.relative_percent,

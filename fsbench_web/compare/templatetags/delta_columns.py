@@ -225,7 +225,9 @@ def _share(table: DeltaTable, view: TableView) -> Iterable[Column]:
         share = row.share
         if share is None:
             return numbers.MISSING
-        text = repr(share.percent) if view.is_exact else share.percent_words[:-1]
+        text = share.percent_words.removesuffix("%")
+        if view.is_exact and not share.is_unreliable:
+            text = repr(share.percent)
         spread = share.spread_percent
         short = "one burst" if spread is None else numbers.half_width(spread)
         return text + details(

@@ -189,6 +189,7 @@ class Ceiling:
 
     ``is_between``: not exactly this was measured; it is taken from the nearest that was.
     ``spread_percent`` is the largest of the points behind it; None where one has a single burst.
+    ``differ_percent`` is by how much the fastest of several probes was faster than the slowest.
     """
 
     request: Request
@@ -197,6 +198,7 @@ class Ceiling:
     latency_ns: float
     spread_percent: float | None
     is_between: bool = False
+    differ_percent: float = 0.0
 
     @property
     def kb_s(self) -> float:
@@ -297,7 +299,13 @@ def _mix(low: float, high: float, share: float) -> float:
 
 def mean_of(ceilings: Sequence[Ceiling]) -> Ceiling:
     """That of several probes of one request; at least one."""
-    return _joined_ceilings(ceilings, lambda values: math.fsum(values) / len(values))
+    joined = _joined_ceilings(ceilings, lambda values: math.fsum(values) / len(values))
+    return replace(joined, differ_percent=differ_percent([ceiling.iops for ceiling in ceilings]))
+
+
+def differ_percent(rates: Sequence[float]) -> float:
+    """By how many percent the largest of rates above zero exceeds the smallest."""
+    return 100 * (max(rates) - min(rates)) / min(rates)
 
 
 def of_cells(ceilings: Sequence[Ceiling], category: str) -> Ceiling:
@@ -329,6 +337,7 @@ def _joined_ceilings(ceilings: Sequence[Ceiling], join: Callable[[list[float]], 
         join([ceiling.latency_ns for ceiling in ceilings]),
         None if None in spreads else max(spread for spread in spreads if spread is not None),
         any(ceiling.is_between for ceiling in ceilings),
+        max(ceiling.differ_percent for ceiling in ceilings),
     )
 
 

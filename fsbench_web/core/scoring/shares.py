@@ -13,6 +13,17 @@ from fsbench_web.core.scoring.ceilings import Ceiling
 NOT_OF_THE_DISK_PERCENT = 103.0
 """A share above it is not of the disk: a cache answered, or the benchmark did other work."""
 
+MOST_RELIABLE_PERCENT = 105.0
+"""More than this no score reaches of what bounds it: one of the two measured something else."""
+MOST_DIFFERENCE_PERCENT = 10.0
+"""Probes of one LUN that differ by more measured no ceiling."""
+UNRELIABLE = "unreliable"
+
+
+def is_unreliable(percent: float, differ_percent: float | None = None) -> bool:
+    """Whether a share says nothing, so that no page or file states it."""
+    return percent > MOST_RELIABLE_PERCENT or (differ_percent or 0.0) > MOST_DIFFERENCE_PERCENT
+
 
 def most_percent(spread_percent: float) -> float:
     """The largest share that may be of the disk, where the ceiling is known to so many percent."""
@@ -28,7 +39,8 @@ class Share:
 
     ``ceiling`` is in the unit of the score; ``of`` says what the LUN did, ``probes`` how many
     blocks it is the mean of. ``spread_percent`` is that of the least sure point behind it, None
-    where one has a single burst.
+    where one has a single burst. ``differ_percent`` is how far the probes lie apart, None where
+    nobody kept it.
     """
 
     percent: float
@@ -37,6 +49,16 @@ class Share:
     probes: int
     spread_percent: float | None = None
     is_between: bool = False
+    differ_percent: float | None = None
+
+    @property
+    def is_unreliable(self) -> bool:
+        return is_unreliable(self.percent, self.differ_percent)
+
+    @property
+    def shown_percent(self) -> float | None:
+        """The share where it says anything: what pages, files and the API state."""
+        return None if self.is_unreliable else self.percent
 
     @property
     def is_not_of_the_disk(self) -> bool:
@@ -46,11 +68,13 @@ class Share:
 
     @property
     def percent_words(self) -> str:
-        return percent_words(self.percent)
+        return UNRELIABLE if self.is_unreliable else percent_words(self.percent)
 
     @property
     def short(self) -> str:
         """What stands under a score: "83% of the LUN"."""
+        if self.is_unreliable:
+            return "LUN ceiling unreliable"
         return f"{self.percent_words} of the LUN"
 
     def sentence(self) -> str:
@@ -61,7 +85,15 @@ class Share:
             "how much it scatters is not known" if spread is None else numbers.half_width(spread)
         )
         origin = "; taken from the nearest that was measured" if self.is_between else ""
-        text = f"{self.percent_words} of the LUN's own {self.of} ({blocks}; {scatter}{origin})."
+        basis = f"LUN's own {self.of} ({blocks}; {scatter}{origin})."
+        text = f"{self.percent_words} of the {basis}"
+        if self.is_unreliable:
+            why = (
+                "its probes differ by more than 10%"
+                if (self.differ_percent or 0.0) > MOST_DIFFERENCE_PERCENT
+                else "the score is above it"
+            )
+            text = f"Unreliable, because {why}: the {basis}"
         if self.is_not_of_the_disk:
             return f"{text} More than the LUN does by itself: a cache answered, not the disk."
         if self.percent > NOT_OF_THE_DISK_PERCENT:
@@ -73,8 +105,15 @@ class Share:
         return replace(self, ceiling=self.ceiling * times)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """For JSON: all that is kept."""
         return asdict(self)
+
+    def shown_dict(self) -> dict[str, Any]:
+        """For other programs: without a percentage that says nothing."""
+        return asdict(self) | {
+            "percent": self.shown_percent,
+            "is_unreliable": self.is_unreliable,
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Share":
@@ -104,6 +143,7 @@ def share_of(value: float, unit: str, test: str, ceiling: Ceiling, probes: int) 
         probes,
         ceiling.spread_percent,
         ceiling.is_between,
+        ceiling.differ_percent,
     )
 
 

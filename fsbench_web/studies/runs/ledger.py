@@ -14,8 +14,17 @@ from django.db.models.fields.json import KT
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.core import numbers
-from fsbench_web.core.scoring.ceilings import RANDOM, READ, SEQUENTIAL, WRITE, Probe, read_probe
+from fsbench_web.core.scoring.ceilings import (
+    RANDOM,
+    READ,
+    SEQUENTIAL,
+    WRITE,
+    Probe,
+    differ_percent,
+    read_probe,
+)
 from fsbench_web.core.scoring.changes import Change, changes
+from fsbench_web.core.scoring.shares import MOST_DIFFERENCE_PERCENT
 from fsbench_web.figures import lines
 from fsbench_web.studies.models import LunProbe, Run
 from fsbench_web.studies.runs.shown.conditions import SECTOR_BYTES
@@ -64,6 +73,16 @@ class ProbeRow:
     figures: list[tuple[float, float] | None]
     sure: int
     points: int
+
+
+def differing_figures(rows: Sequence[ProbeRow]) -> list[str]:
+    """The key figures in which probes differ by so much that shares of them are unreliable."""
+    labels = []
+    for place, (label, *_) in enumerate(KEY_FIGURES):
+        rates = [figure[0] for row in rows if (figure := row.figures[place]) is not None]
+        if rates and differ_percent(rates) > MOST_DIFFERENCE_PERCENT:
+            labels.append(label)
+    return labels
 
 
 @dataclass(frozen=True)

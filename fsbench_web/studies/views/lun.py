@@ -29,6 +29,7 @@ def lun_ledger(request: HttpRequest, lun_id: int) -> HttpResponse:
         "ledger": history,
         "times_written": history.totals.times(lun.size_bytes),
         "figure": ledger.chart(history),
+        "differing": ledger.differing_figures(history.probes),
         "key_figures": [label for label, *_ in ledger.KEY_FIGURES],
         "page": page,
         "rows": [(run, ledger.written_bytes(run)) for run in page],

@@ -47,12 +47,25 @@ def test_where_neither_is_sure_nothing_is_claimed() -> None:
 @pytest.mark.parametrize("is_of_time", [False, True])
 def test_the_share_of_a_point_is_of_the_means_that_stand_beside_it(is_of_time: bool) -> None:
     """A slow probe makes the share of its run a large one, and that of the mean little larger."""
-    levels, scores = (7000.0, 500.0, 4000.0), (6000.0, 9000.0, 12000.0)
+    levels, scores = (7000.0, 6500.0, 6800.0), (3000.0, 6200.0, 5000.0)
+    if is_of_time:
+        scores = (9000.0, 7000.0, 12000.0)
     pairs = list(zip(levels, scores, strict=True))
     shares = tuple(100 * (level / score if is_of_time else score / level) for level, score in pairs)
     line = LunLine("random read", (levels,), (shares,), is_of_time=is_of_time)
     ratio = sum(levels) / sum(scores) if is_of_time else sum(scores) / sum(levels)
     assert line.share_at(0) == pytest.approx(100 * ratio)
+
+
+@pytest.mark.parametrize(
+    ("levels", "shares"), [((100.0, 100.0), (106.0, 106.0)), ((100.0, 111.0), (50.0, 50.0))]
+)
+def test_a_point_above_its_lun_or_of_probes_that_differ_has_no_share(
+    levels: tuple[float, ...], shares: tuple[float, ...]
+) -> None:
+    line = LunLine("random read", (levels, (100.0,)), (shares, (90.0,)))
+    assert (line.share_at(0), line.share_at(1)) == (None, pytest.approx(90))
+    assert line.explanation_of(1, 10) == ""
 
 
 def test_points_that_nobody_measured_are_gaps_and_not_zeros() -> None:

@@ -12,7 +12,7 @@ from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.headlines import caveats_of
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring.shares import Share
-from tests.compare.conftest import make_score
+from tests.compare.conftest import make_run, make_score
 
 pytestmark = pytest.mark.django_db
 
@@ -45,9 +45,9 @@ def test_in_words_with_what_it_rests_on() -> None:
         "83% of the LUN's own random read of 4 KiB, queue depth 8 (the mean of 5 blocks; ± 2.5%)."
     )
     assert XFS.sentence() == (
-        "340% of the LUN's own sequential read, at its best depth (in its block; ± 20.0%; "
-        "taken from the nearest that was measured). More than the LUN does by itself: a cache "
-        "answered, not the disk."
+        "Unreliable, because the score is above it: the LUN's own sequential read, at its best "
+        "depth (in its block; ± 20.0%; taken from the nearest that was measured). More than the "
+        "LUN does by itself: a cache answered, not the disk."
     )
     assert "; ± < 0.1%)" in Share(90.0, 1, "x", 1, 0.03).sentence()
     assert Share(0.0512, 1, "x", 1).percent_words == "0.051%"
@@ -76,12 +76,15 @@ def test_pages_files_and_api_have_them(client: Client) -> None:
     assert "83<details" in by_column
     assert "cache answered" in page
     rows = client.get("/api/v1/comparison").json()["tables"][0]["rows"]
-    assert {row["contender"]: row["share"] for row in rows}["ext4"] == EXT4.as_dict()
+    assert {row["contender"]: row["share"] for row in rows}["ext4"] == {
+        **{name: value for name, value in EXT4.as_dict().items() if name != "differ_percent"},
+        "is_unreliable": False,
+    }
     [head, *lines] = csv.write([table()]).splitlines()
     assert head.endswith("flags,share_percent,ceiling,ceiling_of")
     assert {line.split(",")[2]: line.split(",", 12)[12] for line in lines} == {
         "ext4": '83.2,120.2,"random read of 4 KiB, queue depth 8"',
-        "xfs": '340.0,29.4,"sequential read, at its best depth"',
+        "xfs": ',29.4,"sequential read, at its best depth"',
         "ext2": ",,",
     }
     columns = {column.heading: column for column in document.columns(table())}
@@ -109,8 +112,38 @@ def test_what_is_converted_has_its_ceiling_in_the_unit_that_is_shown() -> None:
 def test_how_far_to_trust_says_the_median_share_and_what_is_not_of_the_disk() -> None:
     scores()
     caveats = caveats_of([table()])
-    assert (caveats.ceiling, caveats.probed, caveats.above_ceiling) == (
-        pytest.approx((83.2 + 340) / 2),
-        2,
-        1,
-    )
+    assert (caveats.ceiling, caveats.probed, caveats.above_ceiling) == (83.2, 1, 1)
+    assert caveats.unreliable == 1
+
+
+@pytest.mark.parametrize(
+    ("percent", "differ", "is_unreliable"),
+    [(105.0, 10.0, False), (105.1, 0.0, True), (60.0, 10.1, True), (60.0, None, False)],
+)
+def test_a_share_above_its_ceiling_or_of_probes_that_differ_is_unreliable(
+    client: Client, percent: float, differ: float | None, is_unreliable: bool
+) -> None:
+    share = Share(percent, 120.2, "random read of 4 KiB", 5, 2.5, False, differ)
+    score = make_score("ext4", 100)
+    make_run(score.series)
+    score.share = share.as_dict()
+    score.save()
+    said = f"{percent:.0f}% of the LUN"
+    assert share.is_unreliable is is_unreliable
+    assert (said in share.sentence()) is (said == share.short) is not is_unreliable
+    for page in ("/compare/?study=lab", "/studies/lab/", "/studies/lab/report/"):
+        html = client.get(page).content.decode()
+        assert (said in html or f"{percent:.1f}% of the LUN" in html) <= (not is_unreliable), page
+    assert (
+        'data-unreliable="1"' in client.get("/compare/?study=lab").content.decode()
+    ) is is_unreliable
+    shown = None if is_unreliable else percent
+    [answer] = client.get("/api/v1/comparison?study=lab").json()["tables"][0]["rows"]
+    assert (answer["share"]["percent"], answer["share"]["is_unreliable"]) == (shown, is_unreliable)
+    [file] = client.get("/compare/deltas.json?study=lab").json()["tables"][0]["rows"]
+    assert file["share"]["percent"] == shown
+    assert csv.write([table()]).splitlines()[1].split(",")[12] == (str(shown) if shown else "")
+    [column] = [one for one in document.columns(table()) if one.heading == "Of the LUN, %"]
+    [row] = table().rows
+    assert column.value_of(row) == shown
+    assert column.text(row) == ("unreliable" if is_unreliable else f"{percent:.0f}")

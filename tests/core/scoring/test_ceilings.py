@@ -15,9 +15,10 @@ from fsbench_web.core.scoring.ceilings import (
     Probe,
     Request,
     ceiling,
+    mean_of,
     read_probe,
 )
-from fsbench_web.core.scoring.shares import Share, share_percent
+from fsbench_web.core.scoring.shares import Share, share_of, share_percent
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -220,3 +221,18 @@ def test_a_share_that_was_kept_has_the_word_of_today() -> None:
     share = Share.from_dict(kept | {"probes": 5})
     assert share.of == "random read of 4 KiB, queue depth 8"
     assert Share.from_dict(share.as_dict()) == share
+
+
+def test_the_ceiling_of_several_probes_knows_how_far_they_lie_apart() -> None:
+    of_probes = [
+        Ceiling(Request(RANDOM, READ, 4096, 1), iops, 4096, 1e9 / iops, 1.0)
+        for iops in (1000.0, 1120.0, 1050.0)
+    ]
+    joined = mean_of(of_probes)
+    assert joined.differ_percent == pytest.approx(12)
+    share = share_of(500.0, "ops/s", "randread_read_iops", joined, 3)
+    assert share is not None
+    assert share.is_unreliable
+    alone = share_of(500.0, "ops/s", "randread_read_iops", mean_of(of_probes[:1]), 1)
+    assert alone is not None
+    assert not alone.is_unreliable

@@ -124,3 +124,15 @@ def test_as_many_queries_however_much_there_is(
         probe(disk, runs[day] if day < len(runs) else None, 1000, day)
     with django_assert_max_num_queries(4):
         ledger.ledger(disk)
+
+
+@pytest.mark.parametrize(("newest", "expected"), [(110.0, []), (111.0, ["x"])])
+def test_key_figures_of_probes_that_differ_by_more_than_10_percent_are_unreliable(
+    monkeypatch: pytest.MonkeyPatch, newest: float, expected: list[str]
+) -> None:
+    monkeypatch.setattr(ledger, "KEY_FIGURES", (("x", "", "", False), ("y", "", "", False)))
+    rows = [
+        ledger.ProbeRow(key, clock.now(), None, {}, [(rate, rate), None], 1, 1)
+        for key, rate in enumerate((newest, 100.0))
+    ]
+    assert ledger.differing_figures(rows) == expected

@@ -57,6 +57,7 @@ def share_of_work(
         min(share.probes for share in cells.values()),
         max(known_spreads) if len(known_spreads) == len(spreads) else None,
         any(share.is_between for share in cells.values()),
+        max(share.differ_percent or 0.0 for share in cells.values()),
     )
 
 
