@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from math import fsum, isfinite
 
-from fsbench_web.core.scoring.categories import CATEGORIES, SUMMED, Category, Cell
+from fsbench_web.core.scoring.categories import CATEGORIES, SUMMED, Cell
 
 UNEQUAL_REPEATS = "unequal_repeats"
 """Some cell of the score was measured in some of the repeats only."""
@@ -60,17 +60,30 @@ def score_repeats(repeats: Sequence[Mapping[Cell, float]]) -> dict[str, ScoreVal
     score when one of its six parts is. A repeat without any cell makes every score unequal.
     Raises ValueError for a value that is not a finite number.
     """
-    of_cells: dict[Cell, list[float]] = {}
-    for repeat in repeats:
-        for cell, value in repeat.items():
-            if not isfinite(value):
-                raise ValueError(f"the value of cell {cell} is {value}, not a finite number")
-            of_cells.setdefault(cell, []).append(value)
-    scores = {
-        slug: score
-        for slug in SUMMED
-        if (score := _score(CATEGORIES[slug], repeats, of_cells)) is not None
-    }
+    values = list(chain.from_iterable(repeat.values() for repeat in repeats))
+    if not all(map(isfinite, values)):
+        raise ValueError("a value of a cell is not a finite number")
+    if not values:
+        return {}
+    means = repeats[0] if len(repeats) == 1 else _means(repeats)
+    scores = {}
+    for slug in SUMMED:
+        region = CATEGORIES[slug].region
+        if region is None:
+            value, count = _WHOLE_MATRIX[slug](values), len(means)
+            of_repeats = list(map(len, repeats))
+        else:
+            cells = region.cells_inside(means)
+            if not cells:
+                continue
+            value, count = mean([means[cell] for cell in cells]), len(cells)
+            of_repeats = [sum(map(repeat.__contains__, cells)) for repeat in repeats]
+        scores[slug] = ScoreValue(
+            value,
+            cells=count,
+            repeats=sum(map(bool, of_repeats)),
+            flags=() if set(of_repeats) == {count} else (UNEQUAL_REPEATS,),
+        )
     if len(scores) == len(SUMMED):
         scores["overall"] = overall(scores)
     return scores
@@ -88,26 +101,12 @@ def score_mean(values: Sequence[float]) -> ScoreValue | None:
     return ScoreValue(mean(values), cells=1, repeats=len(values))
 
 
-def _score(
-    category: Category,
-    repeats: Sequence[Mapping[Cell, float]],
-    of_cells: Mapping[Cell, Sequence[float]],
-) -> ScoreValue | None:
-    """``of_cells`` are the values of ``repeats`` by cell."""
-    cells = of_cells
-    if category.region is not None:
-        cells = {cell: of_cells[cell] for cell in of_cells if cell in category.region}
-    if not cells:
-        return None
-    values = list(chain.from_iterable(cells.values()))
-    return ScoreValue(
-        value=_WHOLE_MATRIX[category.slug](values)
-        if category.region is None
-        else mean([mean(of_cell) for of_cell in cells.values()]),
-        cells=len(cells),
-        repeats=sum(1 for repeat in repeats if not cells.keys().isdisjoint(repeat)),
-        flags=() if len(values) == len(cells) * len(repeats) else (UNEQUAL_REPEATS,),
-    )
+def _means(repeats: Sequence[Mapping[Cell, float]]) -> dict[Cell, float]:
+    of_cells: dict[Cell, list[float]] = {}
+    for repeat in repeats:
+        for cell, value in repeat.items():
+            of_cells.setdefault(cell, []).append(value)
+    return {cell: mean(values) for cell, values in of_cells.items()}
 
 
 _WHOLE_MATRIX: dict[str, Callable[[list[float]], float]] = {

@@ -169,8 +169,8 @@ def test_the_page_takes_a_constant_number_of_queries(
     # What is hidden from the visitor; five of what there is to choose from; configurations, the
     # best scores, their series, their rows, when these were measured, and of a paper what it
     # printed: no other score is read. Of scores that do not know their runs the finished ones of
-    # their series. And which work profiles there are.
-    with django_assert_num_queries(14):
+    # their series. And how many runs and which work profiles there are.
+    with django_assert_num_queries(15):
         client.get("/compare/?study=unisys-2005")
     for number in range(20):
         make_run(make_score(f"ext{number}").series)
@@ -192,8 +192,7 @@ def test_page_and_api_count_runs_alike(client, by):
     page, by_page = counted("/compare/")
     answer, by_api = counted("/api/v1/comparison")
     assert page.context["runs"] == answer.json()["run_count"] == 3
-    # Where the best are chosen, the database counts their runs in the same statement.
-    assert by_page == by_api == (1 if by == "configuration" else 0)
+    assert by_page == by_api == 1
 
 
 @pytest.mark.parametrize("parameter", ["kernel", "test", "part_test", "nonsense"])

@@ -1,5 +1,7 @@
 """Columns give the numbers of each run back, in the order of the runs."""
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,14 +17,14 @@ VALUES = st.floats(0, 1e15, allow_nan=False)
 
 
 def columns_of(rows: list[tuple[int, int, int, float]]) -> of_test.TestColumns:
-    runs, records, files, values = zip(*rows, strict=True)
-    return of_test.TestColumns(
-        *map(np.array, (runs, records, files)), np.array(values, dtype=np.float64)
-    )
+    runs, records, files, values = map(np.array, zip(*rows, strict=True))
+    return of_test.TestColumns(runs, records, files, values)
 
 
 @given(st.lists(st.dictionaries(SIZES, VALUES, min_size=1), min_size=1, max_size=4), st.randoms())
-def test_a_matrix_comes_back_whatever_the_order_of_its_numbers(repeats, chance) -> None:
+def test_a_matrix_comes_back_whatever_the_order_of_its_numbers(
+    repeats: list[Repeat], chance: Random
+) -> None:
     rows = [
         (run, *cell, value)
         for run, repeat in enumerate(repeats, 7)
