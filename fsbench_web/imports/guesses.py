@@ -84,7 +84,7 @@ def name_label(path: str) -> str:
 def _names(path: str) -> tuple[str, str]:
     """A file's name as a label, and without the number of a repeat at its end."""
     stem = as_label(re.sub(r"\.[A-Za-z0-9]{1,5}$", "", path.rsplit("/", 1)[-1]))
-    return stem, re.sub("[_-]?(run|repeat|rep)?[_-]?[0-9]+$", "", stem)
+    return stem, re.sub("[_-]?(run|repeat|rep)?[_-]?(?<![0-9])[0-9]+$", "", stem)
 
 
 def from_command(path: str, command: str) -> Guess:

@@ -21,7 +21,7 @@ _PERSONALITY = re.compile(
     r"(?:^|[0-9]:\s+)([A-Za-z][A-Za-z0-9_ -]{0,60}?)(?: Version [0-9.]+)? personality "
     r"successfully loaded"
 )
-_SETTING = re.compile(r"(?:[0-9]:\s+)(Run took [0-9]+ seconds|\S+ populated: .*?)(?<![.\s])\.*\s*$")
+_SETTING = re.compile(r"(?:[0-9]:\s+)(Run took [0-9]+ seconds|\S+ populated: .*?)(?<![.\s])[.\s]*$")
 """How long it ran, and the files that it ran on (their sizes come from a fixed seed)."""
 _THREADS = re.compile(r"Starting ([0-9]{1,9}) \S+ (instances|threads)")
 

@@ -52,7 +52,7 @@ def parse(lines: list[str]) -> ParsedResult:
             result.command = result.command or " ".join(command[1].split())[:2000]
             settings = of_command(command[1], _MAY_DIFFER)
         elif (title := _TITLE.match(line)) is not None:
-            in_table, calls = True, re.findall("[A-Z]+(?= )", title[1])
+            in_table, calls = True, re.findall("(?<![A-Z])[A-Z]++(?= )", title[1])
         elif in_table and (row := _ROW.match(line)) is not None:
             collector.begin(settings)
             load = load_text(threads=threads)

@@ -15,7 +15,7 @@ from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import Collector, test_name
 
 FORMAT = "ior"
-_VERSION = re.compile(r"IOR-([0-9][0-9A-Za-z.+-]*): MPI Coordinated Test of Parallel I/O")
+_VERSION = re.compile(r"IOR-([0-9][0-9A-Za-z.+-]{0,80}): MPI Coordinated Test of Parallel I/O")
 _HEADER = re.compile(r"^\W*Operation\s+Max ?\((MiB|MB)\)\s+Min ?\(")
 _ROW = re.compile(r"^[\s>|]*(write|read|remove|rewrite|reread)\s+(?=[0-9])")
 _TABLE = re.compile(r"^\W*access\s+bw\(MiB/s\)\s")
@@ -37,7 +37,7 @@ _MAY_DIFFER = (
 """Files, the seed, repetitions, and how much is said (IOR's user guide, "Options")."""
 _SETTING = re.compile(
     r"^\s*(api|access|type|ordering in a file|ordering inter file|xfersize|blocksize|"
-    r"aggregate filesize|pattern|stonewallingTime|stoneWallingWearOut)\s*[:=]\s*(.+?)(?<!\s)\s*$"
+    r"aggregate filesize|pattern|stonewallingTime|stoneWallingWearOut)\s*[:=]\s*+(.+?)(?<!\s)\s*$"
 )
 _KEPT = {
     "Max(MiB)": ("max", "MiB/s"),

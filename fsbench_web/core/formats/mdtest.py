@@ -14,14 +14,14 @@ FORMAT = "mdtest"
 LONG_LINE = "Nodemap: "
 """mdtest writes a digit for each task into this line: 62,400 of them in a run of 2023."""
 _SUMMARY = re.compile(
-    r"^\W*SUMMARY(?: (rate|time))?(?: \(in ([^)]*)\))?\s*:?\s*\(of ([0-9]+) iterations?\)"
+    r"^\W*SUMMARY(?: (rate|time))?(?: \(in ([^)]*)\))?\s*+:?\s*+\(of ([0-9]+) iterations?\)"
 )
 _ROW = re.compile(
-    r"^[\s>|]*((?:File|Directory|Tree)\b[A-Za-z() -]{0,60}?)\s*:?"
-    r"((?:\s+[0-9][0-9.,eE+-]*){4}|(?:\s+[0-9][0-9.,eE+-]*){8})\s*$"
+    r"^[\s>|]*((?:File|Directory|Tree)\b[A-Za-z() -]{0,60}?)(?<!\s)(?:\s*+:)?"
+    r"((?:\s++[0-9][0-9.,eE+-]*){4}|(?:\s++[0-9][0-9.,eE+-]*){8})\s*$"
 )
 _VERSION = re.compile(
-    r"mdtest-([0-9][0-9A-Za-z.+-]*) was launched with ([0-9]{1,9}) total task"
+    r"mdtest-([0-9][0-9A-Za-z.+-]{0,80}) was launched with ([0-9]{1,9}) total task"
     r"(?:\(?s\)? on ([0-9]{1,9}) node)?"
 )
 _TASKS = re.compile(r"^\W*([0-9]{1,9}) tasks, ([0-9]+) (files/directories|files|directories)")

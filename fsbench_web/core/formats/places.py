@@ -16,7 +16,7 @@ from fsbench_web.core.formats.text import capped, quoted
 from fsbench_web.core.formats.values import value_key
 
 # How a run begins that names its paths, and where they stand: behind it, or in lines that follow.
-_COMMAND = re.compile(r"^\s*#?\s*(?:Command line(?: used)?|COMMAND LINE)\s*:\s*\S+(.*)$")
+_COMMAND = re.compile(r"^\s*+(?:#\s*+)?(?:Command line(?: used)?|COMMAND LINE)\s*:\s*\S+(.*)$")
 _COMMANDS = {
     "elbencho": _COMMAND,
     "fs_mark": re.compile(r"^#\s+\S*fs_mark(\s.*)$"),

@@ -30,7 +30,7 @@ def most_percent(spread_percent: float) -> float:
     return NOT_OF_THE_DISK_PERCENT * (1 + spread_percent / 100)
 
 
-_OUTSTANDING = re.compile(r"([\d.e+]+) outstanding$")
+_OUTSTANDING = re.compile(r"(?<![\d.e+])([\d.e+]++) outstanding$")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ _EVENT = re.compile(r"\s*\d{1,4},\d{1,7}\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+[A-Za-z]
 _SUMMARY = re.compile(
     r"\s*(CPU\d+ \(|Total \(|Events \(|Throughput \(|Skips:|(Reads?|Writes?|IO|PC|Timer) )"
 )
-_OTHER = re.compile(r"\s*(Input file .* added|\.\.\.)?\s*")
+_OTHER = re.compile(r"\s*+(Input file .* added|\.\.\.)?\s*")
 """What blkparse prints first, of each processor's file; and lines that somebody left out."""
 _ACTIONS = "DQC"
 _MOST = 10**18

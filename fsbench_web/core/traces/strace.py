@@ -23,7 +23,7 @@ _RESULT = re.compile(
     r"(-?\d{1,18})(?!\d)(?:<(?P<path>[^>]*)>)?[^<]*(?:<(?P<seconds>\d{1,12}\.\d{1,12})>)?\s*$"
 )
 _FD = re.compile(r"(\d{1,9})(?:<[^>]*>)?")
-_SIZE = re.compile(r"st_mode=(S_IF[A-Z]+).*?st_size=(\d{1,18})(?!\d)")
+_SIZE = re.compile(r"st_mode=(S_IF[A-Z]++)(?:(?!st_mode=).)*?st_size=(\d{1,18})(?!\d)")
 _OFFSET = re.compile(r", (\d{1,18})$")
 _OFFSET_AND_FLAGS = re.compile(r", (\d{1,18}), [^,]+$")
 """preadv2(2) and pwritev2(2) have flags behind the offset, and no other call has anything."""

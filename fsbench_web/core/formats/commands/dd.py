@@ -16,7 +16,7 @@ _N = r"([0-9]+(?:[.,][0-9]+)?(?:e[+-]?[0-9]{1,3})?)"
 _DONE = re.compile(
     rf"^([0-9]+) bytes(?: \([^()]{{1,60}}\))? copied, {_N} s(?:econds)?, {_N} ([kKMGT]?B)/s\s*$"
 )
-_COMMAND = re.compile(r"(?:^|[$#>] ?|\bsudo )(dd (?:\S+ )*?(?:if|of)=.*\S)")
+_COMMAND = re.compile(r"(?:^|[$#>] ?|\bsudo )(dd (?:\S{1,200} ){0,30}?(?:if|of)=.*\S)")
 _RECORDS = re.compile(r"^[0-9]+\+[0-9]+ records (?:in|out)\s*$")
 _WHOLE = re.compile(r"^([0-9]+)\+0 records out")
 _ERROR = re.compile(r"^dd: (?:error|failed|writing|reading|cannot)\b.*")

@@ -14,7 +14,7 @@ FORMAT = "ioping"
 _TITLE = re.compile(r"^--- (.+) ioping statistics ---\s*$")
 _N = r"([0-9]+(?:\.[0-9]+)?)"
 _DONE = re.compile(
-    rf"^{_N}(?: ([kMG]))? requests completed in .*?, (?:{_N} ([KMGT]i)?B.*?, )?"
+    rf"^{_N}(?: ([kMG]))? requests completed in .{{1,60}}?, (?:{_N} ([KMGT]i)?B.{{0,60}}?, )?"
     rf"{_N}(?: ([kMG]))? iops, "
     rf"{_N} ([KMG]i)?B/s"
 )

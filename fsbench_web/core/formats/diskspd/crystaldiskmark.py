@@ -17,7 +17,9 @@ _ROW = re.compile(
     rf"^\s*(SEQ|RND|Sequential|Random)\s+([0-9]{{1,6}})([KM]iB) \(Q=\s*([0-9]{{1,6}}), "
     rf"T=\s*([0-9]{{1,6}})\):\s+{_N} MB/s(?: \[\s*{_N} IOPS\])?(?: <\s*{_N} us>)?\s*$"
 )
-_SETTING = re.compile(r"^\s*(Profile|Test|Mode|Time): (.+?)(?:(?<!\s)\s+\[[A-Z]: .*\])?(?<!\s)\s*$")
+_SETTING = re.compile(
+    r"^\s*(Profile|Test|Mode|Time): (.+?)(?:(?<!\s)\s+\[[A-Z]: [^\[]*\])?(?<!\s)\s*$"
+)
 _DATE = re.compile(r"^\s*Date: (\S.{0,60}\S)\s*$")
 _PATTERNS = {"SEQ": "seq", "Sequential": "seq", "RND": "rnd", "Random": "rnd"}
 

@@ -30,7 +30,7 @@ _DEPTH = re.compile(r"^\s*number of outstanding I/O operations(?: per thread)?: 
 _START = re.compile(r"^Input parameters:\s*$")
 _DATE = re.compile(r"^\s*start time: (\S.{8,40}\S)\s*$")
 _SETTING = re.compile(
-    r"^\s+(duration|warm up time|size|block size|(?:using )?(?:random|sequential|interlocked).*|"
+    r"^\s++(duration|warm up time|size|block size|(?:using )?(?:random|sequential|interlocked).*|"
     r"performing .*|.*cache.*|.*writethrough.*|think time|burst size|(?:thread )?stride size|"
     r"threads per file|number of outstanding I/O operations|using .*|file size)(:? .*)?$"
 )

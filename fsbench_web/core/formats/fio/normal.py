@@ -32,16 +32,17 @@ _START = re.compile(_HOST + r"Starting [0-9]+ (?:process|thread)")
 _END = re.compile(_HOST + r"Run status group [0-9]+ ")
 _SIDE = re.compile(_HOST + r"(read|write|trim|mixed)\s*:\s*(?=IOPS=|io=)(.*)$")
 _IOPS = re.compile(r"\b(?:IOPS|iops)=\s*([0-9]+(?:\.[0-9]+)?)([kKMG]?)\s*,")
-_RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKMGTP]?)(i?)B/s\b")
+_RATE = re.compile(r"(?<![0-9])([0-9]++(?:\.[0-9]++)?)([kKMGTP]?)(i?)B/s\b")
 # What was done, and for how long: fio 1 and 2 say both by name.
-_DONE = re.compile(r"(?:\(|\bio=\s*)([0-9]+(?:\.[0-9]+)?)([kKMGTP]?)i?B(?=/[0-9]+msec\)|,)")
+_DONE = re.compile(r"(?:\(|\bio=\s*)([0-9]++(?:\.[0-9]++)?)([kKMGTP]?)i?B(?=/[0-9]++msec\)|,)")
 _RAN = re.compile(r"(?:/|\brunt=\s*)([0-9]+)\s?msec")
 _LATENCY = re.compile(
     _HOST + r"(clat|lat|sync)\s*\(([num]sec)\)\s*:\s*min=.*?avg=\s*([0-9]+(?:\.[0-9]+)?),"
 )
 _PERCENTILES = re.compile(_HOST + r"(\S.*?) percentiles \(([num]sec)\):")
 _PERCENTILE = re.compile(r"([0-9]{1,3}\.[0-9]{1,12})th=\[\s*(>?[0-9]+)\]")
-_BLOCKS = re.compile(r"bs=\(R\) (\S+)-(\S+), \(W\) (\S+)-(\S+), \(T\) (\S+)-(\S+)(?=,|$)")
+_SIZES = r"([^\s-]+)-([^\s,]+)"
+_BLOCKS = re.compile(rf"bs=\(R\) {_SIZES}, \(W\) {_SIZES}, \(T\) {_SIZES}(?=,|$)")
 _SETTING = re.compile(r"(rw|bs|bs_is_seq_rand|ioengine)=(.*?)(?=, (?:bs|bs_is_\w+|ioengine)=|$)")
 _KILO: dict[str, Decimal | int] = {
     "": Decimal(1) / 1024,

@@ -42,7 +42,7 @@ FORMAT = "iozone"
 _BANNER = "Iozone: Performance Test of File I/O"
 _VERSION = re.compile(r"Version \$Revision: ([0-9][0-9.]*)")
 _COMMAND = re.compile(r"Command line used: .")
-_UNIT = re.compile(r"Output is in ([A-Za-z /%]+?)(?<!\s)\.?\s*$")
+_UNIT = re.compile(r"Output is in ([A-Za-z /%]{1,80}?)(?<!\s)\.?\s*$")
 _UNITS = {
     "kbytes/sec": "KB/s",
     "operations per second": "ops/s",
@@ -69,7 +69,7 @@ _NO_SETTING = (
 _SIZES_ONLY = re.compile(
     r"Auto Mode|Cross over of record size|Using [Mm](in|ax)imum|File size set to|Record Size|"
     r"Excel chart generation|CPU utilization|OPS Mode|Microseconds/op Mode|"
-    r"Setting .*priority|Selected test not available"
+    r"Setting .{0,80}priority|Selected test not available"
 )
 # A command's choice of tests; iozone(1) names them so.
 _CHOSEN = re.compile(r"\s-[A-Za-z]*i ?([0-9]{1,2})(?![0-9])")

@@ -14,9 +14,9 @@ from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import Collector
 
 FORMAT = "phoronix-csv"
-_HEADER = re.compile(r'^\s*"?\s*"?([,;\t])\1?\s*"[^"]+"')
-_RESULT = re.compile(r'^"(?:[^"]|"")+ - (?:[^"]|"")*"\s*([,;\t])')
-_NAME = re.compile(r"(.+?) - (.*?)\s*\(([^()]*)\)", re.DOTALL)
+_HEADER = re.compile(r'^[^\S\t]*+"?[^\S\t]*+"?([,;\t])\1?\s*+"[^"]+"')
+_RESULT = re.compile(r'^"(?=(?:[^"]|"")+ - )(?:[^"]|"")*"[^\S\t]*+([,;\t])')
+_NAME = re.compile(r"(?>(.+?) - )(.*(?<!\s)|)\s*\(([^()]*)\)", re.DOTALL)
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 
 

@@ -29,12 +29,12 @@ _MODES = {
 _DOING = re.compile(r"^\s*Doing (.*test)\s*$")
 THREADS = re.compile(r"^\s*Number of threads:\s*([0-9]{1,9})\s*$")
 _SETTINGS = re.compile(
-    r"^\s*(Extra file open flags:.*|[0-9]+ files, .* each|.* total file size|Block size .*|"
+    r"^\s*+(Extra file open flags:.*|[0-9]+ files, .* each|.* total file size|Block size .*|"
     r"Read/Write ratio .*|Periodic FSYNC enabled.*|Calling fsync\(\) .*|Using .* I/O mode|"
     r"Number of IO requests: [1-9].*|Number of random requests for random IO: .*|"
     r"Target transaction rate: .*|Additional request validation enabled.*)\s*$"
 )
-COMMAND = re.compile(r"\bsysbench\b.*?\s(?:--test=)?([a-z]\w+)(?:\.lua)?\s.*\brun\b")
+COMMAND = re.compile(r"^(?>.*?\bsysbench\b)(?>.*?\s(?:--test=)?([a-z]\w+)(?:\.lua)?\s).*\brun\b")
 _OPTION = re.compile(r"(?<!\S)--[a-z][a-z0-9-]*(?:=\S+)?")
 _MAY_DIFFER = re.compile(
     r"--(?:test|threads|num-threads|report-interval|rand-seed|seed|verbosity|percentile|debug|"

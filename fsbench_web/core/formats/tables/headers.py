@@ -50,10 +50,10 @@ OPEN_SIZES = (
     *("blockgröße", "blockgroesse"),
 )
 
-_IN_BRACKETS = re.compile(r"(.+?)\s*[(\[]([^()\[\]]{1,20})[)\]]")
+_IN_BRACKETS = re.compile(r"(.*\S)\s*[(\[]([^()\[\]]{1,20})[)\]]")
 _BYTES = r"(?P<prefix>[kKmMgGtT])(?P<binary>i?)(?P<byte>[bB])(?:/s(?:ec)?|_s|_per_s|ytes/s|ps)"
 _AT_THE_END = re.compile(
-    rf"(?:(?P<name>.*?)(?:[\s,_]+in)?[\s,_]+)?(?P<unit>{_BYTES}|[kKM]?(?:iops|IOPS)|[kKM]?ops/s|[uµμnm]s)"
+    rf"(?:(?P<name>.*?)(?<![\s,_])(?:[\s,_]++in)?[\s,_]++)?(?P<unit>{_BYTES}|[kKM]?(?:iops|IOPS)|[kKM]?ops/s|[uµμnm]s)"
 )
 """``BW MiB/s``, ``lat_us``, ``throughput_mb_s``, and ``MB/s`` alone."""
 _BYTES_A_SECOND = re.compile(_BYTES)
