@@ -4,7 +4,7 @@ import re
 
 from fsbench_web.core.formats.json_text import JsonError, JsonList, JsonText, Number
 from fsbench_web.core.formats.result import ParsedResult, UnreadableFile, load_text
-from fsbench_web.core.formats.values import Collector
+from fsbench_web.core.formats.values import Collector, number
 
 FORMAT = "filemark"
 _MARK = re.compile(r'^\s*"filemark"\s*:\s*"report"')
@@ -24,16 +24,16 @@ def parse(lines: list[str]) -> ParsedResult:
     collector = Collector(result)
     source = JsonText(lines)
     try:
-        root, _ = source.read(source.text.index("{"))
+        root, _ = source.read(max(0, source.text.find("{")))
     except JsonError as error:
         raise UnreadableFile([error.problem]) from None
     threads = root.number("threads")
-    load = load_text(threads=int(float(threads.text)) if threads else None)
+    load = load_text(threads=int(number(threads.text) or 0) or None if threads else None)
     if (files := root.number("files")) is not None:
         result.modes = (f"files {files.text}",)
     samples = root.get("samples")
     rates = (
-        [float(sample.text) for sample in samples or () if isinstance(sample, Number)]
+        [number(sample.text) or 0.0 for sample in samples or () if isinstance(sample, Number)]
         if isinstance(samples, JsonList)
         else []
     )

@@ -31,6 +31,7 @@ from fsbench_web.core.latency import Distribution
 
 # C prints with the decimal sign of its locale and never groups digits.
 _NUMBER = re.compile(r"[0-9]{1,40}([.,][0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
+_MOST_MODES = 1000
 _LONGEST_NAME = 100
 """Suffixes that parsers add (_clat_p99.99) leave it within what the database keeps."""
 
@@ -104,6 +105,7 @@ class Collector:
     problems: list[Problem] = field(default_factory=list)
     _blocks: list[list[ParsedValue]] = field(default_factory=lambda: [[]])
     _settings: list[tuple[str, ...]] = field(default_factory=lambda: [()])
+    _modes: set[str] = field(default_factory=set)
     _count: int = 0
     _places: list[int] = field(default_factory=list)
 
@@ -119,7 +121,10 @@ class Collector:
     def made_with(self, settings: Iterable[str]) -> None:
         """The settings of the report that was begun last, where it says them below its numbers."""
         self._settings[-1] = tuple(settings)
-        self.result.modes = tuple(dict.fromkeys((*self.result.modes, *self._settings[-1])))
+        new = [name for name in dict.fromkeys(self._settings[-1]) if name not in self._modes]
+        if new and len(self._modes) < _MOST_MODES:
+            self._modes.update(new)
+            self.result.modes = (*self.result.modes, *new)
 
     def add(
         self,

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 SPACES = " "
 """A delimiter by name only: columns aligned with spaces, which no file is taken to be by itself."""
+MAX_CELL = 1000
+"""Letters of a cell that are looked at. Every name and number that is kept has a lower limit."""
 _LOOKED_AT = 50
 
 
@@ -52,14 +54,15 @@ def grid_of(lines: list[str], delimiter: str = "") -> Grid:
 def row_of(line: str, number: int, delimiter: str) -> Row:
     """A line taken apart; quotes work as in CSV."""
     if delimiter in ("", SPACES):
-        return Row(number, line.split() if delimiter else [line.strip()])
-    if '"' not in line:
-        return Row(number, [word.strip() for word in line.split(delimiter)])
-    try:
-        words = next(csv.reader([line], delimiter=delimiter, strict=True), [])
-    except csv.Error as error:
-        return Row(number, [], f"The row cannot be read: {error}.")
-    return Row(number, [word.strip() for word in words])
+        words = line.split() if delimiter else [line]
+    elif '"' not in line:
+        words = line.split(delimiter)
+    else:
+        try:
+            words = next(csv.reader([line], delimiter=delimiter, strict=True), [])
+        except csv.Error as error:
+            return Row(number, [], f"The row cannot be read: {error}.")
+    return Row(number, [word.strip()[:MAX_CELL] for word in words])
 
 
 def delimiter_of(lines: list[str]) -> str:

@@ -6,6 +6,7 @@ in their headers, in English and German. What is not sure is left to be asked.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from fsbench_web.core.formats.tables.cells import known_test, test_of, unit_of
 from fsbench_web.core.requirements import FILESYSTEMS
@@ -99,6 +100,10 @@ _DIRECTIONS = {"read": "read", "write": "write", "trim": "trim", "rd": "read", "
 _PERCENTILE = re.compile(r"p?([0-9]{1,2}(?:\.[0-9]{1,4})?)(?:th|%|\.)?")
 _NINES = re.compile("p(999+)")
 _TIMES = {"ns", "µs", "ms", "s", "min"}
+_MOST_WORDS = 4
+"""In the name of a known test, however it is spelled."""
+# A table is read several times, and thousands of files have one header.
+_remembered = lru_cache(maxsize=2048)
 
 
 @dataclass(frozen=True)
@@ -130,6 +135,7 @@ def is_contender(word: str) -> bool:
     return any(map(is_filesystem, words)) or _ONE_OF_SEVERAL.fullmatch(name) is not None
 
 
+@_remembered
 def split(word: str) -> tuple[str, str]:
     """A header's name, and the unit that it gives in brackets or at its end; "" where it has none.
 
@@ -165,6 +171,7 @@ def _spelled_unit(unit: str) -> str:
     return unit_of(unit)
 
 
+@_remembered
 def test_named(word: str) -> tuple[str, str] | None:
     """(test, unit) of a column for a test; None of one that names none.
 
@@ -178,7 +185,7 @@ def test_named(word: str) -> tuple[str, str] | None:
     if test := known_test(name):
         return (f"{test}_iops" if _OPS.fullmatch(unit) else test), unit
     parts = name.replace("_", " ").split()
-    for count in range(len(parts) - 1, 0, -1):
+    for count in range(min(len(parts) - 1, _MOST_WORDS), 0, -1):
         test = known_test(" ".join(parts[:count]))
         measure = measure_of(
             f"{' '.join(parts[count:])} ({unit})" if unit else " ".join(parts[count:])
@@ -194,6 +201,7 @@ def test_named(word: str) -> tuple[str, str] | None:
     return (rate_test, unit) if rate_test else None
 
 
+@_remembered
 def field_of(word: str) -> str:
     """The field that a header names by its own name; "" where it names none."""
     return _FIELD_OF.get(field_word(split_brackets(word)), "") or _FIELD_OF.get(
@@ -212,6 +220,7 @@ def split_brackets(word: str) -> str:
     return match[1] if match else word
 
 
+@_remembered
 def measure_of(word: str) -> Measure | None:
     """What a column holds of the test of its row; None for a column that says something else, such
     as a deviation, or a share in percent.

@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Mapping as AnyMapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from itertools import pairwise
 from typing import Any
 
 from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile, too_many_values
@@ -346,11 +345,16 @@ def blocks_of(
 
 def _is_head(row: Row, corner: str | None) -> bool:
     """``corner``: the first word that it must have, as the head before it; None for any."""
-    sizes = [size_kb(word) for word in row.words[1:] if word]
-    if len(sizes) < 2 or None in sizes:
+    if corner is not None and row.words[:1] != [corner]:
         return False
-    rising = all(a < b for a, b in pairwise(sizes))  # type: ignore[operator]
-    return rising and (row.words[0] == corner if corner is not None else True)
+    # A wide row of numbers ends at the first that is no larger size than the one before it.
+    last, count = 0, 0
+    for word in filter(None, row.words[1:]):
+        size = size_kb(word)
+        if size is None or size <= last:
+            return False
+        last, count = size, count + 1
+    return count > 1
 
 
 def title_of(title: str) -> tuple[str, str]:

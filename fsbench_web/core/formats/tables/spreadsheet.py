@@ -22,7 +22,7 @@ from fsbench_web.core.formats.result import (
     UnreadableFile,
     own_key,
 )
-from fsbench_web.core.formats.tables.grid import Grid, Row, grid_of
+from fsbench_web.core.formats.tables.grid import MAX_CELL, Grid, Row, grid_of
 from fsbench_web.core.formats.tables.mapping import Mapping, read_mapped
 from fsbench_web.core.formats.tables.table import parse_grid
 from fsbench_web.core.formats.text import check_lengths, lines_of
@@ -36,7 +36,6 @@ MAX_EMPTY = 2_000_000
 MAX_LETTERS = 32 * 1024 * 1024
 """Of all cells: one text may be that of many."""
 MAX_SHEETS = 100
-_MAX_TEXT = 10_000
 _MAX_DIRECTORY_BYTES = 1024 * 1024
 _CHUNK = 64 * 1024
 _CELL = re.compile("([A-Z]{1,3})([0-9]{1,7})")
@@ -249,7 +248,7 @@ class _Book:
         def end(name: str) -> None:
             local = _local_name(name)
             if local == "si":
-                self.strings.append(_without_controls("".join(parts)[:_MAX_TEXT]))
+                self.strings.append(_without_controls("".join(parts)[:MAX_CELL]))
                 if len(self.strings) > MAX_CELLS:
                     raise _unreadable(f"The spreadsheet has more than {MAX_CELLS} texts: split it.")
             elif local == "rPh":
@@ -335,7 +334,7 @@ class _Sheet:
 
     def _word(self) -> str:
         """What the cell says."""
-        text = "".join(self._parts)[:_MAX_TEXT]
+        text = "".join(self._parts)[:MAX_CELL]
         if self._kind != "s":
             return _without_controls(text)
         strings = self.book.strings

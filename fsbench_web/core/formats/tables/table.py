@@ -9,7 +9,9 @@ what (NeedsMapping).
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable
+from itertools import islice
 
 from fsbench_web.core.formats.result import MAX_VALUES, ParsedResult, Problem, UnreadableFile
 from fsbench_web.core.formats.tables.cells import size_kb, unit_of
@@ -54,6 +56,7 @@ __all__ = [
 ]
 
 _LOOKED_AT = 12
+_NUMBER = re.compile("[0-9.,+-]*").fullmatch
 WIDE_FORMAT = "wide table"
 _SIZE_UNITS = {"b": "bytes", "bytes": "bytes", "kb": "KB", "kib": "KB", "k": "KB", "mb": "MB"}
 _SIZE_UNITS |= {"mib": "MB", "m": "MB", "gb": "GB", "gib": "GB"}
@@ -105,12 +108,13 @@ def unmapped(lines: list[str]) -> NeedsMapping | None:
     if not delimiter_of(lines):
         return None
     grid = grid_of(lines)
-    widths = [len(row.words) for row in grid.rows if not row.problem]
-    steady = max(widths.count(width) for width in set(widths)) if widths else 0
+    widths = Counter(len(row.words) for row in grid.rows if not row.problem)
+    steady = max(widths.values(), default=0)
     has_numbers = any(
         re.fullmatch("[.,]?[0-9][0-9.,]*", word) for row in grid.rows for word in row.words
     )
-    if len(widths) < 2 or max(widths) < 2 or 2 * steady < len(widths) or not has_numbers:
+    count = widths.total()
+    if count < 2 or max(widths) < 2 or 2 * steady < count or not has_numbers:
         return None
     return NeedsMapping([_mapping_problem(grid, proposal(grid))])
 
@@ -207,14 +211,15 @@ def _likely_header(grid: Grid) -> Row | None:
     """The first of the first rows that names something, since titles may stand above it."""
     first = [row for row in grid.rows[:_LOOKED_AT] if not row.problem]
     for row in first:
-        if sum(_is_known_word(word) for word in row.words) > 1:
+        if len(list(islice(filter(_is_known_word, row.words), 2))) > 1:
             return row
     widest = max((len(row.words) for row in first), default=0)
     return next((row for row in first if len(row.words) == widest), None)
 
 
 def _is_known_word(word: str) -> bool:
-    return bool(field_of(word) or test_named(word) or measure_of(word))
+    # Rows of a wide table are numbers, which name nothing.
+    return not _NUMBER(word) and bool(field_of(word) or test_named(word) or measure_of(word))
 
 
 def _field_columns(header: Row) -> dict[str, int]:

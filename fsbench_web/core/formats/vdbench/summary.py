@@ -140,7 +140,12 @@ def _keep(
     parts = run.description.split("For loops:")[0].split(";")
     collector.begin([f"{run.name}: {part.strip()}"[:200] for part in parts if part.strip()])
     load = load_text(threads=int(threads) if threads else None)
-    intervals = [row for place, row in run.intervals if span[0] <= place <= span[1]]
+    # Intervals below another header have other columns.
+    intervals = [
+        row
+        for place, row in run.intervals
+        if span[0] <= place <= span[1] and len(row) == len(run.columns)
+    ]
     rows = [
         {column[0]: text for column, text in zip(run.columns, row, strict=True) if column}
         for row in intervals

@@ -1,0 +1,131 @@
+"""No text makes a reader slow: hostile lines cost each of them time that grows as they do."""
+
+import json
+import random
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from fsbench_web.core.formats import FORMATS, UnreadableFile, parse
+from fsbench_web.core.formats.fio import logs
+from fsbench_web.core.formats.iozone import biff
+from tests.core.formats.test_aim7 import TABLE as AIM7
+
+SAMPLES = Path(__file__).parent / "samples"
+TEXTS = [name for name in FORMATS if name not in (logs.FORMAT, biff.FORMAT)]
+KIB = 1024
+UNITS = (
+    *(" ", "\t", "(", "[", "{", "<", "9", "9.", '"', "'", ",", ";", ":", "-", "_", "=", "/", "."),
+    *("a", "A ", "a_", ", 0", "=1 ", " - ", "()", '""', "\t ", "1: ", "[1s] ", "é"),
+)
+# 1,000 of each reader were read once: none took more than a second.
+SEEDS = range(5)
+MOST_S = 2.0
+# Time that may be a pause of the machine is no growth.
+NOTHING_S = 0.3
+WITHOUT_A_SAMPLE = {
+    "table": (
+        "test,record_size_kb,file_size_kb,value,unit,filesystem (x),configuration,lat p99 (us)\n"
+        "write,4,64,1.5,KB/s,ext4,plain,7\nread,4,64,2.5,KB/s,ext4,plain,8\n"
+    ),
+    "wide table": "filesystem,seq read (MB/s),rand write p99 (us),n us\next4,1,2,3\nxfs,4,5,6\n",
+    "aim7": AIM7,
+    "fsbench-lines": '{"fsbench": "write", "value": 5, "unit": "MB/s"}\n' * 3,
+    "filemark": json.dumps(
+        {"filemark": "report", "threads": 8, "transactions_per_s": 110.0, "samples": [1.5, 2.5]},
+        indent=1,
+    ),
+}
+
+
+@cache
+def samples() -> dict[str, str]:
+    """The shortest sample of each format."""
+    found = dict(WITHOUT_A_SAMPLE)
+    for path in sorted(SAMPLES.glob("*.txt"), key=lambda path: path.stat().st_size):
+        with suppress(UnreadableFile):
+            data = path.read_bytes()
+            found.setdefault(parse(path.name, data).format, data.decode("utf-8-sig"))
+    return found
+
+
+def seconds(text: str) -> float:
+    """How long it takes to read a text, or to refuse it."""
+    data = text.encode()
+    began = time.process_time()
+    with suppress(UnreadableFile):
+        parse("anything", data)
+    return time.process_time() - began
+
+
+def hostile_text(sample: str, seed: int) -> str:
+    """The sample again and again, with a long run of something in many of its lines."""
+    chance = random.Random(seed)
+    units = chance.sample(UNITS, chance.choice((1, 1, 3)))
+    length = chance.choice((40, 400, 3000, 9000))
+    is_first_whole = chance.random() < 0.7
+    share = chance.choice((0.1, 0.5, 0.9))
+    lines = sample.splitlines()[:400]
+    text = lines if is_first_whole else []
+    size = sum(map(len, text))
+    while size < 64 * KIB:
+        line = chance.choice(lines)
+        if chance.random() < share:
+            line = with_run(line, chance.choice(units), length, chance)
+        text = [*text, line]
+        size += len(line) + 1
+    return "\n".join(text)[: 64 * KIB]
+
+
+def with_run(line: str, unit: str, length: int, chance: random.Random) -> str:
+    """The line with a run of the unit between two words of it, or in the place of letters."""
+    place = chance.choice([0, len(line), *(match.start() for match in re.finditer(r"\b", line))])
+    return line[:place] + unit * (length // len(unit)) + line[place + chance.choice((0, 0, 3)) :]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_hostile_text_takes_long(name: str) -> None:
+    times = {seed: seconds(hostile_text(samples()[name], seed)) for seed in SEEDS}
+    assert {seed: took for seed, took in times.items() if took > MOST_S} == {}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_time_grows_as_runs_within_lines_do(name: str) -> None:
+    lines = samples()[name].splitlines()[:30]
+    for unit in (" ", "(", "9", '"', ",", "1: ", "a_"):
+
+        def with_runs(length: int, unit: str = unit) -> str:
+            chance = random.Random(unit)
+            text = [with_run(line, unit, length, chance) for line in lines]
+            return "\n".join([*lines, *text])
+
+        assert grows_evenly(with_runs, 2000), unit
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_time_grows_as_the_number_of_lines_does(name: str) -> None:
+    lines = samples()[name].splitlines()[:60]
+
+    def numbered(size: int) -> str:
+        """Lines of the sample again and again, each with other numbers."""
+        count = size // sum(map(len, lines)) + 1
+        again = [re.sub("[0-9]", str(number), line) for number in range(count) for line in lines]
+        return "\n".join([*lines, *again])
+
+    assert grows_evenly(numbered, 48 * KIB)
+    assert grows_evenly(
+        lambda size: "\n".join([*lines, *[lines[-1]] * (size // (len(lines[-1]) + 1))]), 48 * KIB
+    )
+
+
+def grows_evenly(text_of: Callable[[int], str], size: int) -> bool:
+    """Whether four times the size takes less than ten times the time: sixteen is quadratic."""
+    large = seconds(text_of(4 * size))
+    if large < NOTHING_S:
+        return True
+    return min(large, seconds(text_of(4 * size))) < 10 * seconds(text_of(size))
