@@ -2,9 +2,10 @@
 
 import gzip
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -12,7 +13,7 @@ from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
 
 from fsbench_web.accounts import audit
 from fsbench_web.accounts.models import Team
-from fsbench_web.core.formats import UnreadableFile
+from fsbench_web.core.formats import Problem, UnreadableFile
 from fsbench_web.core.formats.archive import is_spreadsheet
 from fsbench_web.core.formats.tables.cells import FIELDS, other_name, unit_of
 from fsbench_web.core.formats.tables.grid import Grid, Row
@@ -29,7 +30,9 @@ from fsbench_web.core.formats.tables.table import proposal, shape_reason
 from fsbench_web.imports import queue
 from fsbench_web.imports.models import Import, ImportFile, ImportState, SavedMapping
 from fsbench_web.imports.problems import COLUMN_LABELS, ImportProblem
+from fsbench_web.renderings import reading
 
+_Answer = TypeVar("_Answer")
 ROWS_SHOWN = 12
 COLUMNS_SHOWN = 60
 _HEAD_BYTES = 64 * 1024
@@ -79,6 +82,20 @@ class TablePreview:
 
 def table_preview(data: bytes, mapping: Mapping | None) -> TablePreview:
     """The table with ``mapping``, or with what its header says. Raises UnreadableFile."""
+    table = _called(_table_or_problems, data, mapping)
+    if isinstance(table, list):
+        raise UnreadableFile(table)
+    return table
+
+
+def _table_or_problems(data: bytes, mapping: Mapping | None) -> TablePreview | list[Problem]:
+    try:
+        return _table(data, mapping)
+    except UnreadableFile as error:
+        return error.problems
+
+
+def _table(data: bytes, mapping: Mapping | None) -> TablePreview:
     tables = tables_of(data, mapping.delimiter if mapping else "")
     grid = next((table for table in tables if mapping and table.name == mapping.sheet), tables[0])
     shown_mapping = mapping or proposal(grid) or Mapping(delimiter=grid.delimiter, sheet=grid.name)
@@ -191,14 +208,28 @@ def mapping_of(form: AnyMapping[str, str]) -> Mapping:
 
 def check(file: ImportFile, data: bytes, mapping: Mapping) -> list[ImportProblem]:
     """Everything that stands against reading a file with a mapping."""
+    return [
+        ImportProblem(problem.message, file.path, problem.line, problem.column)
+        for problem in _called(_problems, data, mapping)
+    ]
+
+
+def _problems(data: bytes, mapping: Mapping) -> list[Problem]:
     try:
         parse_mapped(data, mapping)
     except UnreadableFile as error:
-        return [
-            ImportProblem(problem.message, file.path, problem.line, problem.column)
-            for problem in error.problems
-        ]
+        return error.problems
     return []
+
+
+def _called(
+    function: Callable[..., _Answer | list[Problem]], *arguments: Any
+) -> _Answer | list[Problem]:
+    """What a function gives that reads a table, or the problem of one that was stopped."""
+    try:
+        return reading.call(function, *arguments)
+    except reading.ReadingStopped as error:
+        return [Problem(None, None, str(error))]
 
 
 def save(name: str, data: bytes, mapping: Mapping, user: User, team: Team | None = None) -> None:
@@ -210,7 +241,7 @@ def save(name: str, data: bytes, mapping: Mapping, user: User, team: Team | None
             name=name,
             created_by=user,
             defaults={
-                "header_digest": _digest(data, mapping),
+                "header_digest": _digests(data, [mapping])[0],
                 "mapping": mapping.to_json(),
                 "team": team,
             },
@@ -220,10 +251,27 @@ def save(name: str, data: bytes, mapping: Mapping, user: User, team: Team | None
             audit.note(user, "columns kept", f"columns {name}", team=team.name)
 
 
-def _digest(data: bytes, mapping: Mapping) -> str:
-    tables = tables_of(data, mapping.delimiter)
-    grid = next((table for table in tables if table.name == mapping.sheet), tables[0])
-    return header_digest(_header(grid, mapping))
+def _digests(data: bytes, mappings: list[Mapping]) -> list[str]:
+    """Of the header that each mapping names; "" where the table cannot be read so."""
+    try:
+        return reading.call(_read_digests, data, mappings)
+    except reading.ReadingStopped:
+        return [""] * len(mappings)
+
+
+def _read_digests(data: bytes, mappings: list[Mapping]) -> list[str]:
+    tables: dict[str, list[Grid]] = {}
+    digests = []
+    for mapping in mappings:
+        try:
+            if mapping.delimiter not in tables:
+                tables[mapping.delimiter] = tables_of(data, mapping.delimiter)
+        except UnreadableFile:
+            tables[mapping.delimiter] = []
+        grids = tables[mapping.delimiter]
+        grid = next((grid for grid in grids if grid.name == mapping.sheet), next(iter(grids), None))
+        digests.append(header_digest(_header(grid, mapping)) if grid else "")
+    return digests
 
 
 def of(user: User) -> QuerySet[SavedMapping]:
@@ -242,14 +290,12 @@ def of(user: User) -> QuerySet[SavedMapping]:
 
 def saved_for_header(data: bytes, user: User) -> list[SavedMapping]:
     """Those for tables with this header. ``data`` is the table, or its first lines."""
-    fitting: list[SavedMapping] = []
-    for saved in of(user)[:_MOST_LOOKED_AT]:
-        try:
-            if _digest(data, Mapping.from_json(saved.mapping)) == saved.header_digest:
-                fitting.append(saved)
-        except UnreadableFile:
-            continue
-    return fitting[:_MOST_OFFERED]
+    kept = list(of(user)[:_MOST_LOOKED_AT])
+    digests = _digests(data, [Mapping.from_json(saved.mapping) for saved in kept]) if kept else []
+    pairs = zip(kept, digests, strict=True)
+    return [saved for saved, digest in pairs if digest and digest == saved.header_digest][
+        :_MOST_OFFERED
+    ]
 
 
 def head_of(file: ImportFile) -> bytes:

@@ -1,6 +1,6 @@
 """Files and what was said about them -> the runs they are. No database."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from fsbench_web.core.formats import (
@@ -25,6 +25,7 @@ from fsbench_web.imports.checks import (
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, losses, merged_warnings
 from fsbench_web.imports.sources import FOLDERS, SourceFile, Target
 from fsbench_web.platform import limits, plain_text
+from fsbench_web.renderings import reading
 
 # All files of an import together; a single table may hold more (imports.storing.large).
 MAX_VALUES = 300_000
@@ -197,7 +198,13 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
         plan.problems.append(ImportProblem("No file was given."))
     elif not taken:
         plan.problems.append(ImportProblem("Every file is left out: choose one to import."))
-    plan.files = list(_read_files(taken, target))
+    try:
+        plan.files = reading.call(_read_files, taken, target.kilobyte)
+    except reading.ReadingStopped as error:
+        plan.problems.append(ImportProblem(str(error)))
+        plan.files = [PlannedFile(source) for source in taken]
+    for planned, source in zip(plan.files, taken, strict=True):
+        planned.source = source
     _skip_other_files(plan)
     labels = labels_of([file.path for file in plan.files], target)
     for planned, label in zip(plan.files, labels, strict=True):
@@ -207,16 +214,20 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
     return plan
 
 
-def _read_files(sources: Iterable[SourceFile], target: Target) -> Iterator[PlannedFile]:
+def _read_files(sources: Sequence[SourceFile], kilobyte: str) -> list[PlannedFile]:
+    """The files, read, each without its content: that stays where it is."""
     count = 0
+    files = []
     for source in sources:
         if count > MAX_VALUES:
             message = f"The import has more than {MAX_VALUES} values before this file: split it."
-            yield PlannedFile(source, problems=[ImportProblem(message, source.path)])
-            continue
-        planned = _read_file(source, target.kilobyte)
+            planned = PlannedFile(source, problems=[ImportProblem(message, source.path)])
+        else:
+            planned = _read_file(source, kilobyte)
         count += len(planned.parsed.values) if planned.parsed else 0
-        yield planned
+        planned.source = replace(source, content_gzip=b"")
+        files.append(planned)
+    return files
 
 
 def _skip_other_files(plan: Plan) -> None:

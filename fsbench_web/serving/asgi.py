@@ -7,7 +7,7 @@ from django.conf import settings
 
 from fsbench_web.imports.upload_limit import BodyLimit
 from fsbench_web.platform.http.proxies import TrustedProxies
-from fsbench_web.renderings import answers
+from fsbench_web.renderings import answers, reading
 from fsbench_web.serving import bursts, framing, slow_senders, thread_pools
 from fsbench_web.serving.warm_up import load_all
 
@@ -25,4 +25,5 @@ application = slow_senders.ActiveRequestMiddleware(
     )
 )
 answers.start_renderer()
+reading.start()
 load_all()

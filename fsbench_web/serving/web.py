@@ -16,7 +16,7 @@ from typing import Any
 import uvicorn
 
 from fsbench_web.platform import shutdown as ending
-from fsbench_web.renderings import answers
+from fsbench_web.renderings import answers, reading
 from fsbench_web.serving.slow_senders import Connection
 
 # How long answers that are under way may hold up the end. Event streams end within a second or two,
@@ -114,6 +114,7 @@ def main(descriptor: int, ready_fd: int | None = None) -> None:
     finally:
         # The end of this process waits for its threads, and these for what is drawn up for them.
         answers.end()
+        reading.end()
 
 
 if __name__ == "__main__":

@@ -19,10 +19,12 @@ from fsbench_web.core.traces.observed import (
     BY_OPERATIONS,
     BY_TIME,
     MOST_BYTES,
+    ReadParts,
     TraceError,
     parts_of,
 )
 from fsbench_web.core.traces.reading import FORMATS, observed
+from fsbench_web.renderings import reading
 
 WEIGHTS = {
     BY_OPERATIONS: "operations",
@@ -43,9 +45,12 @@ def page(request: HttpRequest) -> HttpResponse:
     try:
         file_kb = _file_kb(request.POST.get("file", ""))
         data = _data(request)
-        read_parts = parts_of(observed(data), by if by in WEIGHTS else BY_OPERATIONS, file_kb)
-    except TraceError as error:
+        by = by if by in WEIGHTS else BY_OPERATIONS
+        read_parts = reading.call(_parts_or_reason, data, by, file_kb)
+    except (TraceError, reading.ReadingStopped) as error:
         return _form_page(request, str(error))
+    if isinstance(read_parts, str):
+        return _form_page(request, read_parts)
     source = " ".join(read_parts.notes)[:1000]
     profile = Profile("Read from a trace", RATIO, read_parts.parts, "", source)
     return form_page(
@@ -54,6 +59,13 @@ def page(request: HttpRequest) -> HttpResponse:
         notes=read_parts.notes,
         notes_title="Read from the trace, and not saved yet. Correct what is wrong.",
     )
+
+
+def _parts_or_reason(data: bytes, by: str, file_kb: int | None) -> ReadParts | str:
+    try:
+        return parts_of(observed(data), by, file_kb)
+    except TraceError as error:
+        return str(error)
 
 
 def _form_page(request: HttpRequest, problem: str = "") -> HttpResponse:
