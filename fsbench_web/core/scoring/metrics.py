@@ -4,8 +4,7 @@ Tools print one measurement many times: throughput, operations a second, mean la
 They are one measurement, so an answer counts one of them. The others are secondary.
 """
 
-import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -13,15 +12,12 @@ from fsbench_web.core.scoring import testnames
 
 RATES = ("iops", "ops", "tps", "rate")
 THROUGHPUTS = ("bw", "throughput")
-LATENCIES = ("lat", "clat", "io_latency", "entry_latency", "latency", "slat", "clat_hist")
+LATENCIES = ("io_latency", "entry_latency", "clat_hist", "latency", "clat", "slat", "lat")
 TIMES = ("total_time", "access_time", "time", "real")
 COSTS = ("cpu_load", "cpu", "parent")
-_METRICS = (*RATES, *THROUGHPUTS, *LATENCIES, *TIMES, *COSTS)
-_NAME = re.compile(
-    rf"(?P<stem>.+?)(?:_(?P<metric>{'|'.join(sorted(_METRICS, key=len, reverse=True))}))?"
-    r"(?:_(?P<statistic>mean|avg|max|min|p[0-9]{1,3}(?:\.[0-9]+)?))?(?P<late>_ops|_log)?"
-)
-_ELBENCHO = re.compile(r"(elbencho_.+)_(first|last)")
+_METRICS = (*TIMES, *LATENCIES, *RATES, *THROUGHPUTS, *COSTS)
+_CENTRAL, _EXTREMES = ("mean", "avg"), ("max", "min")
+_LESS_COMMON = ("clat", "slat", "clat_hist")
 
 
 class Metric(NamedTuple):
@@ -40,23 +36,39 @@ class Metric(NamedTuple):
 def metric_of(test: str) -> Metric:
     """The metric of a test: ``randread_read_iops`` is the primary one of ``randread_read``."""
     name, load = testnames.parts(test)
-    by_thread = _ELBENCHO.fullmatch(name)
-    which = by_thread[2] if by_thread else ""
-    parsed = _NAME.fullmatch(by_thread[1] if by_thread else name)
-    assert parsed is not None  # a stem matches anything
-    stem, metric, statistic = parsed["stem"], parsed["metric"] or "", parsed["statistic"] or ""
-    is_rate_of_ops = parsed["late"] == "_ops"
+    stem, which = _cut(name, ("first", "last") if name.startswith("elbencho_") else ())
+    stem, late = _cut(stem, ("log",))
+    stem, statistic = _statistic(stem)
+    if not statistic:  # ior_read_mean_ops
+        stem, ops = _cut(stem, ("ops",))
+        before, statistic = _statistic(stem) if ops else (stem, "")
+        stem = before if statistic else f"{stem}_ops" if ops else stem
+        late = late or (ops if statistic else "")
+    stem, metric = _cut(stem, _METRICS)
     kinds = [(), THROUGHPUTS, RATES, LATENCIES, TIMES, COSTS]
     if "rand" in stem:
         kinds[1:3] = [RATES, THROUGHPUTS]
     kind = next((place for place, of_kind in enumerate(kinds) if metric in of_kind), 0)
-    is_central = statistic in ("", "mean", "avg")
-    order = (
-        kind + (1 if is_rate_of_ops else 0),
-        (0 if is_central else 2) + (1 if which == "first" or metric in LATENCIES[3:] else 0),
-        name,
-    )
+    is_central = statistic in ("", *_CENTRAL)
+    is_second = which == "first" or metric in _LESS_COMMON
+    order = (kind + bool(late), 2 * (not is_central) + is_second, name)
     return Metric(testnames.at_load(stem, load), order, is_central and metric not in COSTS)
+
+
+def _cut(name: str, endings: Iterable[str]) -> tuple[str, str]:
+    """The name without the first of these endings that it has, and the ending; "" for none."""
+    for ending in endings:
+        if name.endswith(f"_{ending}") and len(name) > len(ending) + 1:
+            return name[: -len(ending) - 1], ending
+    return name, ""
+
+
+def _statistic(name: str) -> tuple[str, str]:
+    """The same of a mean, an extreme or a percentile: ``p99.9``."""
+    stem, _, last = name.rpartition("_")
+    is_percentile = last[:1] == "p" and last[1:].replace(".", "", 1).isdecimal()
+    known = last in (*_CENTRAL, *_EXTREMES) or is_percentile
+    return (stem, last) if stem and known else (name, "")
 
 
 def primary_tests(tests: Collection[str]) -> set[str]:
