@@ -12,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from fsbench_web.imports.models import Import, ImportFile
+from fsbench_web.renderings import reading
 from fsbench_web.studies.models import Artefact, Run, Score, Series, Study
 from tests.measured import measured
 
@@ -275,3 +276,25 @@ def test_columns_of_several_files_are_left_out_with_one_tick(signed_in: Client) 
         False,
         False,
     ]
+
+
+def test_files_whose_reading_is_stopped_are_refused_and_a_preview_says_so(
+    signed_in: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = b"test,value,unit\nwrite,1.5,KB/s\n"
+    body = {"study": "s", "filesystem": "ext4", "configuration": "plain"}
+    address = "/api/v1/imports/previews"
+    kept = signed_in.post(address, {**body, "file": SimpleUploadedFile("a.csv", table)}).json()
+
+    def stopped(*_: object) -> None:
+        raise reading.ReadingStopped(reading.TOOK_TOO_LONG)
+
+    monkeypatch.setattr(reading, "call", stopped)
+    refused = signed_in.post(address, {**body, "file": SimpleUploadedFile("a.csv", table)})
+    assert refused.status_code == 422
+    assert [row["message"] for row in refused.json()["errors"]] == [reading.TOOK_TOO_LONG]
+    assert Import.objects.count() == 1
+    assert reading.TOOK_TOO_LONG in signed_in.get(f"/imports/{kept['id']}/").content.decode()
+    assert signed_in.post(f"/imports/{kept['id']}/commit/").status_code == 422
+    columns = f"/imports/{kept['id']}/files/{ImportFile.objects.get().pk}/columns/"
+    assert reading.TOOK_TOO_LONG in signed_in.get(columns).content.decode()

@@ -83,6 +83,7 @@ class Processes:
         self.tables: dict[str, _Table] = {}
         self.numbers: dict[str, int] = {}
         self.is_over: set[str] = set()
+        self.running: set[str] = set()
         self.forking: dict[str, bool] = {}
         self.unnamed = ""
         self.inherited = 0
@@ -115,6 +116,7 @@ class Processes:
         self.table(pid)
         name = self._known(pid)
         self.is_over.add(name)
+        self.running.discard(name)
         self.tables[name] = {}  # Its own no more; whoever shares it keeps it.
 
     def forks(self, pid: str, *, shares: bool) -> None:
@@ -136,8 +138,7 @@ class Processes:
         if pid or "" in self.tables:
             return pid
         if self.unnamed in self.is_over:
-            left = [name for name in self.tables if name not in self.is_over]
-            self.unnamed = left[0] if len(left) == 1 else ""
+            self.unnamed = next(iter(self.running)) if len(self.running) == 1 else ""
         return self.unnamed
 
     def _oldest_fork(self) -> tuple[str, bool]:
@@ -157,6 +158,9 @@ class Processes:
 
     def _name_the_first(self, pid: str) -> None:
         self.tables[pid] = self.tables.pop("")
+        if "" in self.running:
+            self.running.remove("")
+            self.running.add(pid)
         self.numbers[pid] = self.numbers.pop("")
         self.unnamed = pid
         if "" in self.forking:
@@ -166,6 +170,7 @@ class Processes:
         self.tables[pid] = table
         self.numbers[pid] = len(self.numbers) + 1
         self.is_over.discard(pid)
+        self.running.add(pid)
 
 
 class _Reader:

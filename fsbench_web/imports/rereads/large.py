@@ -3,13 +3,11 @@
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from fsbench_web.core.formats import ParsedResult, ParsedValue, UnreadableFile, parse
+from fsbench_web.core.formats import ParsedValue
 from fsbench_web.core.formats.result import OwnKey, names_kernels, own_key, stored_key
-from fsbench_web.core.formats.tables.mapping import Mapping
-from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.imports import kilobytes
 from fsbench_web.imports.models import ImportedFile, RunContent
-from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.rereads.reading import read_again
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.storing import existing_runs, large
 from fsbench_web.studies.models import Artefact
@@ -74,7 +72,7 @@ def _digests(
             for key, columns in table.runs.items()
         }
     values: dict[int | OwnKey, list[ParsedValue]] = defaultdict(list)
-    parsed = _parsed(source)
+    parsed = read_again(source.name, source.read(), source.mapping)
     if runs and not names_kernels(runs):
         parsed = parsed.without_kernels()
     kilobytes.explain(parsed, kilobyte)
@@ -86,17 +84,3 @@ def _digests(
         place: digest_of(measurements.of_values(run_values)[0])
         for place, run_values in values.items()
     }
-
-
-def _parsed(source: SourceFile) -> ParsedResult:
-    try:
-        if source.mapping is not None:
-            return parse_mapped(source.read(), Mapping.from_json(source.mapping))
-        return parse(source.name, source.read())
-    except UnreadableFile as error:
-        raise ImportRefused(
-            [
-                ImportProblem(problem.message, source.name, problem.line, problem.column)
-                for problem in error.problems
-            ]
-        ) from None

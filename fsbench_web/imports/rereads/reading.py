@@ -5,6 +5,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -30,6 +31,7 @@ from fsbench_web.imports.rereads import kept_latencies
 from fsbench_web.imports.rereads.renewal import renewed_warnings
 from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.workloads import workload_of
+from fsbench_web.renderings import reading
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series, StateChange
 from fsbench_web.studies.scores import ingest, measurements
@@ -127,6 +129,34 @@ def is_large(artefact: Artefact) -> bool:
     return (blocks.aggregate(numbers=Sum("count"))["numbers"] or 0) > MAX_VALUES
 
 
+def read_again(name: str, data: bytes, mapping: dict[str, Any] | None) -> ParsedResult:
+    """What an upload holds by today's parsers. Raises ImportRefused."""
+    try:
+        parsed = reading.call(_parsed_or_problems, name, data, mapping)
+    except reading.ReadingStopped as error:
+        raise ImportRefused([ImportProblem(str(error), name)]) from None
+    if isinstance(parsed, list):
+        raise _refused(name, parsed)
+    return parsed
+
+
+def _parsed_or_problems(
+    name: str, data: bytes, mapping: dict[str, Any] | None
+) -> ParsedResult | list[Problem]:
+    try:
+        if mapping is not None:
+            return parse_mapped(data, Mapping.from_json(mapping))
+        return parse(name, data)
+    except UnreadableFile as error:
+        return error.problems
+
+
+def _refused(name: str, problems: Iterable[Problem]) -> ImportRefused:
+    return ImportRefused(
+        [ImportProblem(problem.message, name, problem.line, problem.column) for problem in problems]
+    )
+
+
 def difference(artefact: Artefact) -> Difference:
     """Compare what is stored with what today's parsers read. Raises ImportRefused."""
     if artefact.run.is_extra:
@@ -143,20 +173,14 @@ def difference(artefact: Artefact) -> Difference:
         raise ImportRefused([ImportProblem(message, artefact.name)])
     imported = ImportedFile.objects.select_related("import_of").filter(artefact=artefact).first()
     data = ingest.artefact_bytes(artefact)
-    try:
-        if imported is not None and imported.mapping is not None:
-            parsed = parse_mapped(data, Mapping.from_json(imported.mapping))
-        elif artefact.run.origin == Run.Origin.MEASURED:
+    mapping = imported.mapping if imported is not None else None
+    if mapping is None and artefact.run.origin == Run.Origin.MEASURED:
+        try:
             parsed = _as_its_workload_reads(artefact, as_utf8(data))
-        else:
-            parsed = parse(artefact.name, data)
-    except UnreadableFile as error:
-        raise ImportRefused(
-            [
-                ImportProblem(problem.message, artefact.name, problem.line, problem.column)
-                for problem in error.problems
-            ]
-        ) from None
+        except UnreadableFile as error:
+            raise _refused(artefact.name, error.problems) from None
+    else:
+        parsed = read_again(artefact.name, data, mapping)
     if imported is not None:
         if not names_kernels(stored_key(key) for key, _ in imported.runs):
             parsed = parsed.without_kernels()

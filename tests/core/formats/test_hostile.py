@@ -123,9 +123,25 @@ def test_time_grows_as_the_number_of_lines_does(name: str) -> None:
     )
 
 
-def grows_evenly(text_of: Callable[[int], str], size: int) -> bool:
+def grows_evenly(
+    text_of: Callable[[int], str], size: int, seconds: Callable[[str], float] = seconds
+) -> bool:
     """Whether four times the size takes less than ten times the time: sixteen is quadratic."""
     large = seconds(text_of(4 * size))
     if large < NOTHING_S:
         return True
     return min(large, seconds(text_of(4 * size))) < 10 * seconds(text_of(size))
+
+
+@pytest.mark.parametrize("header", ["c{}", "MB/s", "a us", "w{}/s", "read", "{}"])
+def test_a_table_of_very_many_columns_is_looked_at_quickly(header: str) -> None:
+    """6 MB; where each word was looked at in each of several ways it took 8 to 15 seconds."""
+    chance = random.Random(1)
+    names = ",".join(header.format(number) for number in range(1, 1500))
+    row = ",".join(str(chance.randint(100, 999)) for _ in range(1, 1500))
+    assert seconds(f"fs,{names}\n" + f"ext4,{row}\n" * 1000) < 3
+
+
+def test_a_header_of_thousands_of_words_is_looked_at_quickly() -> None:
+    assert seconds("test,value," + "a " * 4900 + "\nwrite,1,2\n" * 5) < 1
+    assert seconds("\n".join("x,1: " + "1: " * 3000 for _ in range(7))) < 1

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 
 _WORD = re.compile(r"\S+")
+_MOST_COLUMNS = 100
 _TESTS = {
     ("", "write"): "write",
     ("", "rewrite"): "rewrite",
@@ -73,7 +74,7 @@ def parse_header(line_above: str, line: str) -> tuple[list[Column] | None, list[
     The order of IOzone's tests is fixed, so names are counted: blanks may be lost. None where the
     names can be read in several ways, or in none.
     """
-    _, reclen, *words = _WORD.finditer(line)
+    _, reclen, *words = islice(_WORD.finditer(line), _MOST_COLUMNS)
     names = [word[0] for word in words]
     known = [name for name in names if name in _NAMES]
     above = [word for word in line_above.split() if word in _PREFIXES]
