@@ -16,6 +16,7 @@ from fsbench_web.api.results.deltas import (
     PublishedOut,
     ShareOut,
     WorkOut,
+    comparison_query,
     link_to_next,
     refusal,
     refuse_unknown_studies,
@@ -391,7 +392,7 @@ def refused_as_json(answer: HttpResponse) -> HttpResponse:
 
 def _spec(request: HttpRequest) -> ComparisonSpec:
     try:
-        spec = ComparisonSpec.from_query(request.GET).for_programs
+        spec = ComparisonSpec.from_query(comparison_query(request)).for_programs
     except SpecError as error:
         raise refusal(error) from None
     refuse_unknown_studies(spec)
@@ -403,7 +404,8 @@ def _comparison(request: HttpRequest, response: HttpResponse) -> Comparison:
     try:
         limited = bounded_answer(spec, limits.FILE)
         link_to_next(request, response, limited)
-        answer = comparison(limited.spec).by_default
+        answer = comparison(limited.spec)
+        answer = answer if request.GET.get("categories") == "unisys" else answer.by_default
         refuse_missing_baseline(limited.spec, answer.tables)
         return answer
     except SpecError as error:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from ninja import Query, Router, Schema
 from pydantic import Field
 
@@ -63,6 +63,10 @@ class Filters(WorkFilters):
     )
     test: list[str] = Field([], description="write, rewrite, read, reread, random_write, ...")
     category: list[str] = Field([], description="maximum, minimum, total_average, ..., overall")
+    categories: str = Field(
+        "",
+        description="unisys: all categories of the Unisys paper, where one measure is the default",
+    )
     filesystem: list[str] = Field([], description="ext4, xfs, ...")
     workload: list[str] = Field([], description="slugs of workloads")
     hardware: list[str] = Field([], description="slugs of hardware profiles")
@@ -301,7 +305,7 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
         answer["work"] = [work_answer.as_dict() for work_answer in work]
     if emulated is not None and emulated.left_out:
         answer["emulated_left_out"] = emulated.left_out
-    if ignored := set_aside(ComparisonSpec.from_query(request.GET)):
+    if ignored := set_aside(ComparisonSpec.from_query(comparison_query(request))):
         answer["notes"] = [str(ignored)]
     return answer
 
@@ -334,7 +338,7 @@ def _tables_of_request(
     Where they are a part, ``Link`` of the answer leads to the next.
     """
     try:
-        spec = ComparisonSpec.from_query(request.GET).for_programs
+        spec = ComparisonSpec.from_query(comparison_query(request)).for_programs
         refuse_unknown_studies(spec)
         limited = bounded_answer(spec)
         link_to_next(request, response, limited)
@@ -353,6 +357,13 @@ def link_to_next(request: HttpRequest, response: HttpResponse, limited: BoundedC
     """``Link`` (RFC 8288) to the part after this one, where there is one."""
     if limited.next_part is not None:
         response["Link"] = f'<{request.path}?{limited.next_part.to_query()}>; rel="next"'
+
+
+def comparison_query(request: HttpRequest) -> QueryDict:
+    """The query without ``categories``, which chooses tables and not scores."""
+    query = request.GET.copy()
+    query.pop("categories", None)
+    return query
 
 
 def refusal(error: SpecError) -> Refused:

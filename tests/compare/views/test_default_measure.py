@@ -120,3 +120,12 @@ def test_a_permalink_of_before_shows_and_continues_what_it_was_of(client: Client
     assert shown(client, f"/compare/?tab=tests&{records.latest_query(link)}") == set(
         categories.CATEGORIES
     )
+
+
+def test_all_categories_of_the_paper_are_there_on_request(client: Client, db: None) -> None:
+    for category in ("maximum", "total_average", "overall"):
+        make_score("ext4", 100.0, category=category, study="other")
+    for query, count in (("", 1), ("&categories=unisys", 3)):
+        answer = client.get(f"/api/v1/comparison?study=other{query}")
+        assert len(answer.json()["tables"]) == count
+    assert len(client.get("/api/v1/deltas?study=other&categories=unisys").json()["tables"]) == 3
