@@ -4,20 +4,17 @@ A writer takes a ``Document`` and gives bytes. Machines get numbers unrounded; p
 them as pages show them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from string import ascii_lowercase
-from typing import Literal
 
 from fsbench_web.compare.drawings.charts import axis_words
 from fsbench_web.compare.selection.wording import flag_label, flag_meaning
+from fsbench_web.compare.tables.columns import Column, columns_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
-from fsbench_web.core import numbers
 
-Value = str | float | int | Decimal | None
 DELTAS = (
     "Delta 1 is (best − x) / best, delta 2 (x − best) / x, in percent; for times both are of the "
     "speeds (1 / time). Rows are worst first unless the comparison says otherwise."
@@ -60,84 +57,28 @@ class Document:
         return [*facts, ("Deltas", DELTAS)]
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column of a table: ``value_of`` is the value, in the unit in which it is stored; ``text``
-    the same as people read it, in that of the table's ``scale``.
-    """
-
-    heading: str
-    kind: Literal["text", "number"]
-    value_of: Callable[[DeltaRow], Value]
-    text: Callable[[DeltaRow], str]
+_SHOWN = (
+    *("contender", "configuration", "study_title", "n", "score", "printed_score", "printed_unit"),
+    *("interval_mean", "interval_half_width", "ceiling", "share_percent"),
+    *("delta1_percent", "published_delta1_percent", "delta2_percent", "published_delta2_percent"),
+    *("change_percent", "verdict"),
+)
+_ALWAYS = ("contender", "n", "score", "delta1_percent", "delta2_percent")
 
 
 def columns(table: DeltaTable) -> list[Column]:
-    """The columns that have anything in this table."""
-    rows = table.rows
-    table_columns = [
-        _text("Contender", lambda row: row.contender),
-    ]
-    if any(row.configuration for row in rows):
-        table_columns.append(_text("Configuration", lambda row: row.configuration))
-    if table.has_several_studies:
-        table_columns.append(_text("Study", lambda row: row.study_title))
-    table_columns += [
-        Column("n", "number", lambda row: row.runs, lambda row: _plain(row.runs)),
-        Column(
-            *("Score", "number", lambda row: row.score),
-            lambda row: table.amount(row.score, _half_width(row)),
-        ),
-    ]
-    if table.has_printed_units:
-        table_columns += [
-            Column(
-                *("As printed", "number", lambda row: row.printed_score),
-                lambda row: _plain(row.printed_score),
-            ),
-            _text("Printed in", lambda row: row.printed_unit),
-        ]
-    if any(row.interval is not None for row in rows):
-        table_columns += [
-            Column("Mean", "number", _mean, lambda row: table.amount(_mean(row), _half_width(row))),
-            Column(
-                *("± 95%", "number", _half_width),
-                lambda row: table.amount(_half_width(row), _half_width(row)),
-            ),
-        ]
-    if table.has_shares:
-        table_columns += [
-            Column("The LUN itself", "number", _ceiling, lambda row: table.amount(_ceiling(row))),
-            Column(
-                "Of the LUN, %",
-                "number",
-                lambda row: row.share.shown_percent if row.share else None,
-                lambda row: (
-                    row.share.percent_words.removesuffix("%") if row.share else numbers.MISSING
-                ),
-            ),
-        ]
-    table_columns.append(_percent("Delta 1, %", lambda row: row.delta1_percent))
-    if table.has_published_values:
-        table_columns.append(
-            _printed(
-                "Delta 1 printed, %",
-                lambda row: row.published.delta1_percent if row.published else None,
-            )
-        )
-    table_columns.append(_percent("Delta 2, %", lambda row: row.delta2_percent))
-    if table.has_published_values:
-        table_columns.append(
-            _printed(
-                "Delta 2 printed, %",
-                lambda row: row.published.delta2_percent if row.published else None,
-            )
-        )
-    if any(row.change_percent is not None for row in rows):
-        table_columns.append(_percent("Against the baseline, %", lambda row: row.change_percent))
-    if any(_verdict(row) not in (None, uncertainty.NOT_KNOWN) for row in rows):
-        table_columns.append(_text("Difference", _verdict))
-    return table_columns
+    """The columns that say anything in this table."""
+    every = columns_of(table)
+    return [every[name] for name in _SHOWN if _says_anything(name, every[name], table)]
+
+
+def _says_anything(name: str, column: Column, table: DeltaTable) -> bool:
+    if name == "study_title":
+        return table.has_several_studies
+    if name.startswith("published_"):
+        return table.has_published_values
+    nothing = (None, "", uncertainty.NOT_KNOWN)
+    return name in _ALWAYS or any(column.value_of(row) not in nothing for row in table.rows)
 
 
 def remarks(table: DeltaTable) -> list[str]:
@@ -147,7 +88,9 @@ def remarks(table: DeltaTable) -> list[str]:
         parts.append(UNEXPLAINED)
     if table.has_different_cells:
         parts.append(DIFFERENT_CELLS)
-    if table.rows and all(_verdict(row) == uncertainty.NOT_KNOWN for row in table.rows):
+    if table.rows and all(
+        uncertainty.verdict_with_effect(row) == uncertainty.NOT_KNOWN for row in table.rows
+    ):
         parts.append("Whether any difference is more than chance is not known.")
     if any(row.interval is not None for row in table.rows):
         parts.append("± 95% is the half-width of the Student-t interval around the mean.")
@@ -158,22 +101,6 @@ def remarks(table: DeltaTable) -> list[str]:
             f"{'; '.join(kinds)}. Of the LUN is the score in percent of that, of speed."
         )
     return parts
-
-
-def _mean(row: DeltaRow) -> float | None:
-    return row.interval.mean if row.interval else None
-
-
-def _half_width(row: DeltaRow) -> float | None:
-    return row.interval.half_width if row.interval else None
-
-
-def _ceiling(row: DeltaRow) -> float | None:
-    return row.share.ceiling if row.share else None
-
-
-def _verdict(row: DeltaRow) -> str | None:
-    return uncertainty.verdict_with_effect(row) or None
 
 
 @dataclass(frozen=True)
@@ -219,19 +146,3 @@ def one_line(text: str, limit: int = 2000) -> str:
 def _letter(place: int) -> str:
     rest, last = divmod(place, len(ascii_lowercase))
     return (_letter(rest - 1) if rest else "") + ascii_lowercase[last]
-
-
-def _text(heading: str, value_of: Callable[[DeltaRow], str | None]) -> Column:
-    return Column(heading, "text", value_of, lambda row: value_of(row) or numbers.MISSING)
-
-
-def _percent(heading: str, value_of: Callable[[DeltaRow], float | None]) -> Column:
-    return Column(heading, "number", value_of, lambda row: numbers.percent(value_of(row)))
-
-
-def _printed(heading: str, value_of: Callable[[DeltaRow], Decimal | None]) -> Column:
-    return Column(heading, "number", value_of, lambda row: _plain(value_of(row)))
-
-
-def _plain(value: object) -> str:
-    return numbers.MISSING if value is None else str(value)

@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from fsbench_web.compare.drawings.charts import table_title
 from fsbench_web.compare.exports.document import (
-    Column,
     Document,
     columns,
     footnotes,
@@ -18,6 +17,7 @@ from fsbench_web.compare.exports.document import (
     remarks,
     unit_line,
 )
+from fsbench_web.compare.tables.columns import Column
 from fsbench_web.compare.tables.rows import DeltaTable
 
 LONGEST = 40

@@ -15,7 +15,6 @@ import xlsxwriter
 from fsbench_web.compare.drawings.charts import table_title
 from fsbench_web.compare.exports.document import (
     Document,
-    Value,
     columns,
     footnotes,
     marks,
@@ -23,11 +22,11 @@ from fsbench_web.compare.exports.document import (
     remarks,
     stored_unit_line,
 )
+from fsbench_web.compare.tables.columns import Value, columns_of
 from fsbench_web.compare.tables.rows import DeltaTable
 
 MOST_SHEETS = 200
 """Tables with a sheet of their own; a workbook with more is one that nobody finds a way in."""
-_OF_VERDICT = ("status", "method", "ratio", "ratio_low", "ratio_high", "blocks")
 _LONGEST_NAME = 31
 _LONGEST_CELL = 32_000
 ALL_HEADER = (
@@ -131,33 +130,12 @@ def _all_rows(book: Any, tables: Iterable[DeltaTable], bold: Any) -> None:
         _put(sheet, 0, column, name, bold)
     place = 0
     for table in tables:
+        every = columns_of(table)
+        chosen = [every[name] for name in ALL_HEADER]
         for row in table.rows:
             place += 1
-            printed, verdict = row.published, row.verdict
-            values: tuple[Value | bool, ...] = (
-                table.test,
-                table.category,
-                row.contender,
-                row.configuration,
-                row.study,
-                row.runs,
-                row.score,
-                table.unit,
-                row.best,
-                row.interval.mean if row.interval else None,
-                row.interval.half_width if row.interval else None,
-                row.delta1_percent,
-                row.delta2_percent,
-                printed.delta1_percent if printed else None,
-                printed.delta2_percent if printed else None,
-                *(getattr(verdict, name, None) for name in _OF_VERDICT),
-                ";".join(row.flags),
-                ";".join(map(str, row.run_ids)),
-                row.printed_score,
-                row.printed_unit,
-            )
-            for column, value in enumerate(values):
-                _put(sheet, place, column, value)
+            for number, value in enumerate([column.value_of(row) for column in chosen]):
+                _put(sheet, place, number, value)
     sheet.freeze_panes(1, 0)
     sheet.autofilter(0, 0, place, len(ALL_HEADER) - 1)
     sheet.set_column(0, len(ALL_HEADER) - 1, 18)
@@ -189,7 +167,7 @@ def _table(sheet: Any, document: Document, table: DeltaTable, bold: Any) -> None
     sheet.set_column(2, len(table_columns) + 1, 16)
 
 
-def _put(sheet: Any, row: int, column: int, value: Value | bool, style: Any = None) -> None:
+def _put(sheet: Any, row: int, column: int, value: Value, style: Any = None) -> None:
     """Write one value as what it is. Nothing is missing as an empty cell, never as a zero."""
     if value is None or value == "":
         return

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from fsbench_web.compare.pictures.parts import bars_of
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.compare.tables.sorting import in_order
+from fsbench_web.compare.tables.shown_rows import in_order
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
 from fsbench_web.figures import bars

@@ -4,7 +4,8 @@ import csv
 import io
 from collections.abc import Iterable
 
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.columns import Value, columns_of
+from fsbench_web.compare.tables.rows import DeltaTable
 
 HEADER = (
     "test",
@@ -35,41 +36,25 @@ def write(tables: Iterable[DeltaTable]) -> str:
     scores are of their LUNs, whose own is in the same unit.
     """
     all_tables = list(tables)
-    has_printed = any(table.has_printed_units for table in all_tables)
+    names = (
+        HEADER
+        + PRINTED * any(table.has_printed_units for table in all_tables)
+        + SHARES * any(table.has_shares for table in all_tables)
+    )
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    has_shares = any(table.has_shares for table in all_tables)
-    writer.writerow(HEADER + PRINTED * has_printed + SHARES * has_shares)
+    writer.writerow(names)
     for table in all_tables:
-        for row in table.rows:
-            printed = [_number(row.printed_score), as_text(row.printed_unit)]
-            writer.writerow(_cells(table, row) + printed * has_printed + _share(row) * has_shares)
+        columns = columns_of(table)
+        chosen = [columns[name] for name in names]
+        writer.writerows([_cell(column.value_of(row)) for column in chosen] for row in table.rows)
     return out.getvalue()
 
 
-def _cells(table: DeltaTable, row: DeltaRow) -> list[str]:
-    printed = row.published
-    return [
-        as_text(table.test),
-        as_text(table.category),
-        as_text(row.contender),
-        as_text(row.configuration),
-        _number(row.score),
-        as_text(table.unit),
-        "true" if row.best else "false",
-        _number(row.delta1_percent),
-        _number(row.delta2_percent),
-        _number(printed and printed.delta1_percent),
-        _number(printed and printed.delta2_percent),
-        as_text(";".join(row.flags)),
-    ]
-
-
-def _share(row: DeltaRow) -> list[str]:
-    share = row.share
-    if share is None:
-        return [""] * len(SHARES)
-    return [_number(share.shown_percent), _number(share.ceiling), as_text(share.of)]
+def _cell(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return as_text(value) if value is None or isinstance(value, str) else str(value)
 
 
 def as_text(value: str | None) -> str:
@@ -81,7 +66,3 @@ def as_text(value: str | None) -> str:
     if value and value[0] in "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20":
         return f"'{value}"
     return value or ""
-
-
-def _number(value: object) -> str:
-    return "" if value is None else str(value)

@@ -25,8 +25,8 @@ from fsbench_web.compare.selection.table_view import (
     USUAL,
     TableView,
 )
-from fsbench_web.compare.tables.row_filter import REFERENCE, hidden_places, verdict_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.shown_rows import REFERENCE, hidden_places, verdict_of
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.templatetags.delta_columns import columns_of, standing
 from fsbench_web.compare.templatetags.writing import escaped

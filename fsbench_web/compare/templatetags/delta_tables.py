@@ -30,9 +30,8 @@ from fsbench_web.compare.selection.table_view import (
 )
 from fsbench_web.compare.tables.headlines import headline_tables
 from fsbench_web.compare.tables.lines_of_tests import TestLine
-from fsbench_web.compare.tables.row_filter import hidden_places, worth_percent
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.sorting import in_order
+from fsbench_web.compare.tables.shown_rows import hidden_places, in_order, worth_percent
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.templatetags.compare import unit_words
 from fsbench_web.compare.templatetags.delta_columns import columns_of

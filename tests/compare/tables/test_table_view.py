@@ -7,8 +7,8 @@ from django.http import QueryDict
 from django.template import Context
 
 from fsbench_web.compare.selection.table_view import TableView, without_view
-from fsbench_web.compare.tables.row_filter import hidden_places
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.shown_rows import hidden_places
 from fsbench_web.compare.templatetags.delta_tables import delta_table
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.significance import Verdict

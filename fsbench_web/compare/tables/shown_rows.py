@@ -1,4 +1,11 @@
-"""Which rows of a delta table a view shows: by verdict, and by how large a difference is. Pure."""
+"""Which rows of a delta table a page shows, and in which order. Pure.
+
+Tables are kept worst first, as in the paper; what is done here is only for the eye.
+"""
+
+import re
+from dataclasses import replace
+from typing import Any
 
 from fsbench_web.compare.selection.table_view import (
     DIFFERENT,
@@ -7,6 +14,7 @@ from fsbench_web.compare.selection.table_view import (
     NOT_KNOWN,
     TableView,
 )
+from fsbench_web.compare.tables.columns import Value, columns_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import significance
 from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT
@@ -18,6 +26,41 @@ _STATUS = {
     significance.TIE: INCONCLUSIVE,
     significance.UNKNOWN: NOT_KNOWN,
 }
+
+
+_SORTED_BY = {
+    "change": "change_percent",
+    "share": "share_percent",
+    "runs": "n",
+    "interval": "interval_percent",
+    "study": "study_title",
+}
+"""The column that an order of rows is by, where it has another name."""
+
+
+def in_order(table: DeltaTable, sort: str) -> DeltaTable:
+    """The table with its rows in the order ``sort`` (``settings.SORTS``), worst first without one.
+
+    What is missing stands last, whatever the direction; equal rows stay as they were.
+    """
+    if not sort:
+        return table
+    if sort == "best":
+        return replace(table, rows=table.rows[::-1])
+    name = sort.removeprefix("-")
+    value_of = columns_of(table)[_SORTED_BY.get(name, name)].value_of
+    known = [(_natural(value), row) for row in table.rows if (value := value_of(row)) is not None]
+    known.sort(key=lambda pair: pair[0], reverse=sort.startswith("-"))
+    missing = (row for row in table.rows if value_of(row) is None)
+    return replace(table, rows=(*(row for _, row in known), *missing))
+
+
+def _natural(value: Value) -> Any:
+    """A sort key: numbers in text count as numbers, so that 6.9 is before 6.10."""
+    if not isinstance(value, str):
+        return value
+    parts = re.findall("[0-9]+|[^0-9]+", value.lower())
+    return [(int(part), "") if part.isascii() and part.isdigit() else (-1, part) for part in parts]
 
 
 def verdict_of(row: DeltaRow, has_baseline: bool) -> str:
