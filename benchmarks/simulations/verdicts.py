@@ -157,6 +157,22 @@ def _is_different_among_sound(draw: np.random.Generator, repeats: int, noise: fl
     return verdict is not None and verdict.status in (paired.FASTER, paired.SLOWER)
 
 
+def _report_outliers(report: Callable[..., None]) -> None:
+    """Gaussian repeats flagged by chance, and one that is 50% off found."""
+    draw = np.random.default_rng(SEED + 6)
+    for scatter in (1, 8, 25):
+        print(f"Repeats of pure Gaussian noise, scatter {scatter}%: flagged as outliers")
+        for repeats in (4, 5, 6, 8, 10, 20):
+            cells = np.repeat(np.arange(2 * TRIALS), repeats)
+            measured = 1000 * (1 + scatter / 100 * draw.normal(size=(2 * TRIALS, repeats)))
+            flagged = outliers(cells, cells, measured.ravel()).reshape(measured.shape)
+            report(f"  {repeats} repeats", 100 * flagged.mean(), at_most=1.0)
+            report(f"  any of {repeats} repeats", 100 * flagged.any(axis=1).mean(), at_most=2.0)
+            measured[:, 0] *= 1.5
+            found = outliers(cells, cells, measured.ravel()).reshape(measured.shape)[:, 0]
+            report(f"  one 50% off among {repeats}, found (not promised)", 100 * found.mean())
+
+
 def _holds_until_sure(draw: np.random.Generator, noise: float) -> bool:
     """Whether the interval holds the truth at which repeats end: 3 to 10, until ± 5%."""
     values = (1000 * (1 + noise / 100 * draw.normal(size=10))).tolist()
@@ -323,6 +339,7 @@ def main() -> int:
     _print_many_looks(report)
     _report_digits_and_modes(report)
     _report_samples(report)
+    _report_outliers(report)
 
     print("A true difference: found")
     verdicts = many([1.05, 1], 8, drift=8, noise=2)

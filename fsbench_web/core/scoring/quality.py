@@ -24,7 +24,7 @@ OF_RUNS = (CONTENDED, DRIFTED, BUSY, SWAPPED)
 CACHED = "cached"
 UNCACHED = "uncached"
 
-RULES = 4
+RULES = 5
 """Grows when a rule changes, so that what was judged by an older one can be found and redone."""
 
 
@@ -62,7 +62,7 @@ FLAGS: dict[str, Flag] = {
     OUTLIER: Flag(
         "outlier",
         "far off in one repeat",
-        "One repeat of it is far from the others.",
+        "One repeat of it is far from the others, beside how much these scatter.",
     ),
     SPIKE: Flag(
         "lone spike",

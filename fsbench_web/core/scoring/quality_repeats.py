@@ -10,32 +10,31 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fsbench_web.core.distributions import stdtrit
 from fsbench_web.core.scoring.quality_cells import Mask, Numbers
 
 Whole = npt.NDArray[np.int64]
 
 LEAST_REPEATS = 4
-"""With three values two are always closer to each other, and the third proves nothing."""
-OUTLIER_SCORE = 3.5
-OUTLIER_SHARE = 0.10
+"""Of three, Grubbs' test at 1% flags one that is 230 deviations of the other two away: never."""
+OUTLIER_LEVEL = 0.01
+OUTLIERS_OF = 4
+"""At most one of so many repeats is an outlier; of two out of five nobody knows which."""
+MOST_OUTLIERS = 10
+MOST_DECIMALS = 6
 SPIKE_RATIO = 1.5
 LEAST_NEIGHBOURS = 2
 LEAST_CELLS = 8
-# That of a normal distribution: MAD and mean deviation over the standard deviation.
-_MAD_OF_SIGMA = 0.6745
-_SIGMA_OF_MEAN_DEVIATION = 1.2533
 
 
 def outliers(records: Whole, files: Whole, values: Numbers, cells: Whole | None = None) -> Mask:
-    """Values far from the other repeats of their cell.
+    """Values far from the other repeats of their cell, by the scatter of these repeats.
 
-    A value counts as far off when its modified z-score, 0.6745 · \\|x − median\\| / MAD, is above
-    3.5 and it is more than 10% from the median. Where more than half of the repeats are equal the
-    MAD is 0 and the mean deviation takes its place: \\|x − median\\| / (1.2533 · mean deviation).
-    It takes four repeats of a cell. Source: Iglewicz and Hoaglin, How to Detect and Handle
-    Outliers, ASQC 1993; the 10% is the FREENIX rule's, because a millisecond's difference among
-    steady repeats concerns nobody. Limit: with four to six repeats the MAD is itself uncertain.
-    ``cells``: the number of each value's cell, where somebody has them (``cells_of``).
+    The generalized ESD test at 1% for each cell, for up to a quarter of its repeats; for 4 to 7
+    repeats this is Grubbs' test. Sources: B. Rosner, Technometrics 25, 1983; F. E. Grubbs, Ann.
+    Math. Stat. 21, 1950. The deviation includes the rounding to the last digit, so that 12, 12, 12,
+    12, 13 has no outlier. Limit: with four repeats only a value 23 deviations of the other three
+    away is found. ``cells``: the number of each value's cell, where known (``cells_of``).
     """
     positions = np.flatnonzero(np.isfinite(values) & (values > 0))
     flagged = np.zeros(len(values), dtype=np.bool_)
@@ -47,13 +46,45 @@ def outliers(records: Whole, files: Whole, values: Numbers, cells: Whole | None 
     positions, x, cell = positions[enough], x[enough], cell[enough]
     if not len(positions):
         return flagged
-    centre = _medians(cell, x, len(counts))
-    off = np.abs(x - centre[cell])
-    mad = _medians(cell, off, len(counts))
-    mean = np.bincount(cell, off, len(counts)) / np.maximum(counts, 1)
-    sigma = np.where(mad > 0, mad / _MAD_OF_SIGMA, _SIGMA_OF_MEAN_DEVIATION * mean)
-    flagged[positions] = (off > OUTLIER_SCORE * sigma[cell]) & (off > OUTLIER_SHARE * centre[cell])
+    rounding = _steps(cell, x, len(counts)) ** 2 / 12
+    is_left = np.ones(len(x), dtype=np.bool_)
+    left_in = np.zeros(len(x), dtype=np.int64)
+    last_round = np.zeros(len(counts), dtype=np.int64)
+    for this_round in range(1, MOST_OUTLIERS + 1):
+        n = np.bincount(cell[is_left], minlength=len(counts))
+        mean = np.bincount(cell, np.where(is_left, x, 0.0), len(counts)) / np.maximum(n, 1)
+        off = np.where(is_left, np.abs(x - mean[cell]), 0.0)
+        variance = np.bincount(cell, off * off, len(counts)) / np.maximum(n - 1, 1) + rounding
+        farthest = np.zeros(len(counts))
+        np.maximum.at(farthest, cell, off)
+        # Values of one distance leave together: nothing but their order would choose among them.
+        leaves = is_left & (off > 0) & (off >= farthest[cell] * (1 - 1e-9))
+        gone = counts - n + np.bincount(cell[leaves], minlength=len(counts))
+        has_room = gone <= counts // OUTLIERS_OF
+        leaves &= has_room[cell]
+        if not leaves.any():
+            break
+        left_in[leaves] = this_round
+        is_left &= ~leaves
+        last_round[has_room & (farthest > _critical_distance(n) * np.sqrt(variance))] = this_round
+    flagged[positions] = (left_in > 0) & (left_in <= last_round[cell])
     return flagged
+
+
+def _critical_distance(n: Whole) -> Numbers:
+    """How many deviations the farthest of ``n`` values may be from their mean, at 1%."""
+    freedom = np.maximum(n - 2, 1)
+    t = stdtrit(freedom, 1 - OUTLIER_LEVEL / (2 * np.maximum(n, 3)))
+    return np.asarray((n - 1) * t / np.sqrt((freedom + t * t) * np.maximum(n, 1)))
+
+
+def _steps(cell: Whole, values: Numbers, cells: int) -> Numbers:
+    """The place of the last decimal that any value of each cell has: 0.1 of 2.5 and 3."""
+    decimals = np.zeros(cells, dtype=np.int64)
+    for place in range(MOST_DECIMALS):
+        scaled = values * 10.0**place
+        decimals[cell[np.abs(scaled - np.rint(scaled)) > 1e-14 * scaled]] = place + 1
+    return np.asarray(10.0**-decimals)
 
 
 def spikes(
