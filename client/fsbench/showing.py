@@ -183,10 +183,7 @@ def _show_race(race: Mapping[str, Any]) -> None:
         "", f"{name} by {terminal.clean(decides)}: {words}, {spent} of {budget} spent."
     )
     if race["leader"] and not race["conclusion"]:
-        chance = (
-            f"the best of those left with a probability of {terminal.chance(race['probability'])}"
-        )
-        terminal.print_line(f"{terminal.clean(race['leader'])} leads: {chance}.")
+        terminal.print_line(f"{terminal.clean(race['leader'])} is ahead so far.")
     if race["conclusion"]:
         terminal.print_line(terminal.clean(race["conclusion"]))
     columns = [

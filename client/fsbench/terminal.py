@@ -204,11 +204,6 @@ def probability(p: float | None) -> str:
     return next(text for text in texts if _side_of_limit(float(text)) == _side_of_limit(p))
 
 
-def chance(share: float) -> str:
-    """A probability of being the best as the site's pages write it: never a certainty."""
-    return "over 99%" if share > 0.99 else f"{share:.0%}"
-
-
 def _side_of_limit(p: float) -> int:
     return (p > LIMIT) - (p < LIMIT)
 

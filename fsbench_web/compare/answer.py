@@ -80,6 +80,11 @@ class ComparisonAnswer:
         return answers[0] if len(answers) == 1 else None
 
     @property
+    def is_decidable(self) -> bool:
+        """Whether a reasonable number of further repeats would decide it."""
+        return any(work.answer.more_blocks for work in self.workloads)
+
+    @property
     def baseline(self) -> str:
         """The entry that others are relative to: the runner-up unless one is chosen; "" of none."""
         return self.workloads[0].answer.baseline if self.workloads else ""

@@ -19,12 +19,12 @@ from fsbench_web.compare.answer import (
 )
 from fsbench_web.compare.drawings.speedup import speedup
 from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.blocks.paired import EFFECTIVELY_TIED
 from fsbench_web.core.stats.answers import (
     EQUIVALENT,
     FASTER,
     INCONCLUSIVE,
     MIXED,
-    MOST_ADVISED,
     Answer,
 )
 
@@ -230,7 +230,7 @@ def _advice(one: Answer) -> str:
     if one.status != INCONCLUSIVE or one.verdict is None:
         return ""
     if one.more_blocks is None:
-        return f"Effectively a tie: more than {MOST_ADVISED} repeats would be needed."
+        return EFFECTIVELY_TIED
     plural = "" if one.more_blocks == 1 else "s"
     return f"About {one.more_blocks} more repeat{plural} would decide."
 

@@ -2,16 +2,13 @@
 
 import importlib
 import random
-from types import ModuleType, SimpleNamespace
-from typing import cast
+from types import ModuleType
 
 import pytest
 
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import changes, significance
-from fsbench_web.studies.runs.races import words
-from fsbench_web.studies.runs.races.standing import Standing
 from tests.client.conftest import CLIENT
 
 
@@ -31,12 +28,6 @@ P_VALUES = (0.0, 1e-7, 0.0001, 0.034, 0.0497, 0.0499, 0.049997, 0.05, 0.0500001,
 @pytest.mark.parametrize("p", P_VALUES)
 def test_p_values_are_written_as_on_the_pages(module, p: float) -> None:  # type: ignore[no-untyped-def]
     assert module("terminal").probability(p) == uncertainty.probability(p)
-
-
-@pytest.mark.parametrize("share", [0.5, 0.985, 0.99, 0.9901, 0.9999, 1.0])
-def test_a_chance_to_be_the_best_is_written_as_on_the_pages(module, share: float) -> None:  # type: ignore[no-untyped-def]
-    stands = cast(Standing, SimpleNamespace(probability=share))
-    assert module("terminal").chance(share) == words.probability(stands)
 
 
 def test_a_p_value_that_is_not_known_is_a_dash(module) -> None:  # type: ignore[no-untyped-def]

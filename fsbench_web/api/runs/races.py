@@ -23,7 +23,7 @@ def race_out(job: Job) -> dict[str, Any] | None:
         "phase": report.phase,
         "blocks": report.blocks,
         "leader": report.leader or None,
-        "probability": report.probability if report.leader else None,
+        "probability": report.probability,
         "before": int(of_race.before) if isinstance(of_race, Bisection) else None,
         "after": int(of_race.after) if isinstance(of_race, Bisection) else None,
         "status": of_race.status if report.phase == ENDED else None,

@@ -348,8 +348,7 @@ def _of_ratio(
     for other_status, words in ((EQUIVALENT, "equivalent to"), (UNKNOWN, "not known against")):
         apart = _names_of(others, other_status)
         parts += [Part(f", {words} {apart}")] if apart and other_status != verdict.status else []
-    clause = what_would_decide(verdict)
-    return [*parts, Part(f"; {clause}." if clause else ".")]
+    return [*parts, Part(f". {what_would_decide(verdict)}".rstrip())]
 
 
 def _names_of(others: Sequence[DeltaRow], status: str) -> str:

@@ -16,6 +16,7 @@ from fsbench_web.core.scoring.blocks.paired import (
     FASTER,
     INCONCLUSIVE,
     LEAST_BLOCKS,
+    MOST_ADVISED,
     POWER,
     RatioVerdict,
     of_estimate,
@@ -29,8 +30,6 @@ MIXED = "mixed"
 NONE = "none"
 MOST_SLOWER = 0.1
 """A leader may lose so many of the tests that differ significantly."""
-MOST_ADVISED = 100
-"""More repeats than this are no advice: the entries are effectively tied."""
 
 
 class Repeats(NamedTuple):

@@ -126,9 +126,9 @@ def test_a_lead_that_is_open_says_against_whom_it_is_not() -> None:
         )
     )
     text = ratio_sentence(best, same, apart)
-    assert "inconclusive against apart (paired in 5 blocks), equivalent to same; " in text
+    assert "inconclusive against apart (paired in 5 blocks), equivalent to same. " in text
     once = row("once", 900.0)
-    assert "(paired in 5 blocks), not known against once; " in ratio_sentence(best, apart, once)
+    assert "(paired in 5 blocks), not known against once. " in ratio_sentence(best, apart, once)
     once = row("once", 90.0)
     text = sentence(
         row("xfs", 95, interval_around(95)), row("jfs", 100, interval_around(100)), once

@@ -48,7 +48,7 @@ def test_the_best_is_found_on_a_loop_device(
     report = races.report_of(race.job)
     assert report is not None
     assert set(Run.objects.values_list("state", flat=True)) == {RunState.DONE}
-    assert race.conclusion.startswith("ext4_none came out best of 2 configurations")
+    assert race.conclusion.startswith("ext4_none is the best of 2 configurations")
     assert report.remaining_runs
     # What decided is what the runs have measured.
     values = {str(row.run_id): row.value for row in measured() if row.test == "write"}

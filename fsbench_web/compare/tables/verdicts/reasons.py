@@ -113,8 +113,8 @@ def _ratio_sentences(verdict: Verdict) -> Iterator[str]:
         yield few
     others = (*_MISSING, significance.EQUAL, significance.NO_SCATTER, TRIALS)
     yield from (_SENTENCES[reason](verdict) for reason in verdict.reasons if reason in others)
-    if clause := what_would_decide(verdict):
-        yield f"{clause[0].upper()}{clause[1:]}."
+    if sentence := what_would_decide(verdict):
+        yield sentence
 
 
 def _outcome(verdict: Verdict) -> Iterator[str]:

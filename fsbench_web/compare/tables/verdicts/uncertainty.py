@@ -6,7 +6,7 @@ from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import significance
 from fsbench_web.core.scoring.blocks.among_many import contenders_of, least_blocks
-from fsbench_web.core.scoring.blocks.paired import LEAST_BLOCKS, MOST_BLOCKS
+from fsbench_web.core.scoring.blocks.paired import EFFECTIVELY_TIED, LEAST_BLOCKS
 from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS
 from fsbench_web.core.scoring.significance import (
     EQUIVALENT,
@@ -177,7 +177,7 @@ def contenders_in(verdict: Verdict) -> int:
 
 
 def what_would_decide(verdict: Verdict) -> str:
-    """What would decide an inconclusive verdict, as a clause; "" where nothing is known of it."""
+    """What would decide an inconclusive verdict, a sentence; "" where nothing is known of it."""
     if verdict.method == FREENIX or not verdict.is_inconclusive:
         return ""
     if {significance.EQUAL, significance.TICKS, significance.ORDER} & set(verdict.reasons):
@@ -185,13 +185,12 @@ def what_would_decide(verdict: Verdict) -> str:
     if verdict.status == UNKNOWN:
         if {significance.EMULATED, significance.PUBLISHED} & set(verdict.reasons):
             return ""
-        return f"{LEAST_BLOCKS} blocks that both are in are the least that can decide"
+        return f"To decide, measure both in at least {LEAST_BLOCKS} shared blocks."
     if verdict.more_blocks is None:
-        return f"not even {MOST_BLOCKS:,} blocks would decide, if they are what they seem to be"
-    is_paired = verdict.method == PAIRED
-    more = f"about {verdict.more_blocks} {'more ' * is_paired}block"
-    more += "" if verdict.more_blocks == 1 else "s"
-    return f"{more}{'' if is_paired else ' that both are in'} would decide"
+        return EFFECTIVELY_TIED
+    shared = "more" if verdict.method == PAIRED else "shared"
+    plural = "" if verdict.more_blocks == 1 else "s"
+    return f"About {verdict.more_blocks} {shared} block{plural} would decide."
 
 
 def tenths(percent: float) -> str:

@@ -45,7 +45,9 @@ LEAST_BLOCKS = 3
 EQUIVALENCE_PERCENT = 2.0
 """What is not worth a decision, where nobody says otherwise."""
 POWER = 0.8
-MOST_BLOCKS = 1000
+MOST_ADVISED = 100
+"""More further blocks than this are no advice: the two are effectively tied."""
+EFFECTIVELY_TIED = f"Effectively a tie: more than {MOST_ADVISED} repeats would be needed."
 
 
 class RatioVerdict(NamedTuple):
@@ -59,7 +61,7 @@ class RatioVerdict(NamedTuple):
     ``equivalence_factor`` times (``equivalence_factor_of``). ``is_still``: nothing scattered, so
     that only rounding is left; without rounding p-values are 0 or 1. ``more_blocks`` of both would
     decide an inconclusive one with a power of 0.8, if ratio and scatter are as estimated; None
-    above ``MOST_BLOCKS``.
+    above ``MOST_ADVISED``.
     """
 
     ratio: float
@@ -309,7 +311,7 @@ def _more_blocks(verdict: RatioVerdict, level: float, of_equivalence: float) -> 
             *(difference, verdict.deviation, count, verdict.margin_percent), level, of_equivalence
         )
 
-    low, high = max(verdict.blocks, LEAST_BLOCKS - 1), MOST_BLOCKS
+    low, high = max(verdict.blocks, LEAST_BLOCKS - 1), verdict.blocks + MOST_ADVISED
     if not decides(high):
         return None
     while high - low > 1:

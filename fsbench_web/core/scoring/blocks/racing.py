@@ -30,7 +30,7 @@ from fsbench_web.core.scoring.blocks.paired import (
     EQUIVALENT,
     FASTER,
     INCONCLUSIVE,
-    MOST_BLOCKS,
+    MOST_ADVISED,
     POWER,
 )
 from fsbench_web.core.scoring.significance import FALSE_ALARM
@@ -196,7 +196,7 @@ def more_blocks(logarithms: Sequence[float], margin: float) -> int | None:
     """How many blocks beyond these would decide it, either way, with a power of 0.8, if difference
     and scatter are what they seem to be; of log-ratios, one a block. It is looked at after each, so
     that a look before the last may decide as well. None where three are not there yet, or that is
-    not within ``MOST_BLOCKS``.
+    not within ``MOST_ADVISED``.
     """
     seen = len(logarithms)
     if seen < LEAST_LOOK:
@@ -211,7 +211,7 @@ def more_blocks(logarithms: Sequence[float], margin: float) -> int | None:
         inside = ndtr((margin - centre) / error - reach) + ndtr((margin + centre) / error - reach)
         return bool(apart >= POWER or inside - 1 >= POWER)
 
-    return next((more for more in range(1, MOST_BLOCKS + 1) if decides(seen + more)), None)
+    return next((more for more in range(1, MOST_ADVISED + 1) if decides(seen + more)), None)
 
 
 def _centre(logarithms: Sequence[float]) -> tuple[float, float]:
@@ -231,7 +231,7 @@ def _errors_within(count: int, level: float) -> float:
 @cache
 def least_for_interval() -> int:
     """From how many blocks on there is an ``interval`` at its usual level."""
-    counts = range(LEAST_LOOK, MOST_BLOCKS)
+    counts = range(LEAST_LOOK, MOST_ADVISED)
     return next(blocks for blocks in counts if _errors_within(blocks, FALSE_ALARM) < inf)
 
 

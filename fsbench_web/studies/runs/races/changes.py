@@ -102,13 +102,12 @@ def _result(standing: Standing) -> str:
             f"Inconclusive: {after} is {words.beside(bisection.ratio, before)} with "
             f"{subject} in each of {seen}. {words.OF_TICKS}"
         )
-    more = "" if not bisection.more_blocks else words.counted(bisection.more_blocks, "more block")
-    needed = f" About {more} of the two would decide." if more else ""
+    needed = words.blocks_needed(bisection.more_blocks)
     if bisection.fresh < racing.LEAST_LOOK:
-        needed = " To tell, give the search a larger budget."
+        needed = "To tell, give the search a larger budget."
     return (
         f"Inconclusive: {after} is {words.beside(bisection.ratio, before)} with {subject} "
-        f"({_interval(bisection, seen)}).{needed}"
+        f"({_interval(bisection, seen)}). {needed}"
     )
 
 

@@ -16,6 +16,7 @@ from fsbench_web.studies.runs.races import changes, words
 from fsbench_web.studies.runs.races.standing import Standing, labels_of, standing
 
 LEADING, LEFT, OUT, BEST, ALONE = "leading", "left", "out", "best", "the only one left"
+UNDECIDED = "undecided"
 HELD, STOPPED = "held", "stopped"
 
 
@@ -74,7 +75,8 @@ class RaceReport:
     where a change is looked for it begins with ends.
 
     ``blocks`` have ended. What is left of the budget is in its unit, seconds or runs. ``leader`` is
-    "" before anything was measured, and where a change is looked for.
+    "" before anything was measured, and where a change is looked for. ``probability`` that it is
+    the best; None without one, and where the race ended without a winner.
     """
 
     race: Race
@@ -83,7 +85,7 @@ class RaceReport:
     phase: str
     rows: list[Row]
     leader: str
-    probability: float
+    probability: float | None
     blocks: int
 
     @property
@@ -156,10 +158,6 @@ class RaceReport:
         return changes.progress_in_words(self.standing)
 
     @property
-    def probability_words(self) -> str:
-        return words.probability(self.standing)
-
-    @property
     def measure(self) -> str:
         return words.measure(self.race.test, self.race.category)
 
@@ -204,6 +202,7 @@ def report_of(job: Job) -> RaceReport | None:
     labels = labels_of(race)
     leader = of_race.leader if race_standing.speeds else ""
     phase = _phase(race_standing, of_race.phase)
+    is_open = race.ended_at is None or of_race.status == FASTER
     places = race_standing.places if leader else dict.fromkeys(race.contenders, RacePlace(0))
     rows = []
     for name in race.contenders:
@@ -231,7 +230,7 @@ def report_of(job: Job) -> RaceReport | None:
         phase,
         rows,
         labels.get(leader, ""),
-        race_standing.probability if leader else 0.0,
+        race_standing.probability if leader and is_open else None,
         len(race_standing.speeds),
     )
 
@@ -263,7 +262,7 @@ def _of_change(race_standing: Standing) -> RaceReport:
         _phase(race_standing, bisection.phase),
         rows,
         "",
-        0.0,
+        None,
         len(race_standing.speeds),
     )
 
@@ -275,13 +274,15 @@ def _phase(race_standing: Standing, phase: str) -> str:
 
 
 def _word(state: str, status: str, remaining: int) -> str:
-    """Best and equivalent belong to a verdict: a leader without one leads, if others are left."""
+    """Best and equivalent belong to a verdict; without one nobody leads at the end."""
     if state == OUT:
         return OUT
     if remaining == 1:
         return ALONE
     if status == EQUIVALENT:
         return EQUIVALENT
+    if status == INCONCLUSIVE:
+        return UNDECIDED
     if state == LEADING:
         return BEST if status == FASTER else LEADING
     return "next best" if status == FASTER else "still in"

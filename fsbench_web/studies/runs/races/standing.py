@@ -211,11 +211,8 @@ class Standing:
 
     @cached_property
     def probability(self) -> float:
-        """That the leader is the best of those that are left; as without any scatter known where
-        the timer alone made it none.
-        """
-        speeds = [] if self.is_of_ticks else self.speeds
-        return racing.probability(self.of_race.leader, self.of_race.remaining, speeds)
+        """That the leader is the best of those that are left."""
+        return racing.probability(self.of_race.leader, self.of_race.remaining, self.speeds)
 
     @property
     def runs(self) -> int:

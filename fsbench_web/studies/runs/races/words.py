@@ -1,4 +1,4 @@
-"""What is said of a race: one sentence that may be quoted, and why somebody is out."""
+"""The sentence of a race that may be quoted, and why a contender is out."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -8,7 +8,7 @@ from fsbench_web.core import numbers
 from fsbench_web.core.numbers import duration
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.blocks import racing
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER, MOST_BLOCKS
+from fsbench_web.core.scoring.blocks.paired import EFFECTIVELY_TIED, EQUIVALENT, FASTER
 from fsbench_web.core.scoring.blocks.racing import FAILED, FINALISTS, Elimination
 from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.studies.models import Race, Series
@@ -66,15 +66,16 @@ def flagged(flags: Mapping[str, Sequence[str]]) -> str:
 
 
 def leader_so_far(standing: Standing) -> str:
-    """Who led a race that was stopped on its way, if anybody did."""
+    """Who was ahead in a race that was stopped on its way."""
     try:
         of_race = standing.of_race
     except ValueError:
         return ""
     if not of_race.leader or not standing.speeds:
-        return "Nobody led yet."
+        return "No block had ended yet."
     name = labels_of(standing.race).get(of_race.leader, of_race.leader)
-    return f"{name} led, inconclusive, after {counted(len(standing.speeds), 'block')}."
+    blocks = counted(len(standing.speeds), "block")
+    return f"No clear winner yet: {name} was ahead after {blocks}, not confirmed."
 
 
 def faster(ratio: float) -> str:
@@ -121,6 +122,7 @@ def budget(race: Race) -> str:
 
 
 def _result(standing: Standing) -> str:
+    """Who won against the runner-up, in a sentence that the race's status decides."""
     race, of_race = standing.race, standing.of_race
     labels = labels_of(race)
     count = len(race.contenders)
@@ -131,36 +133,32 @@ def _result(standing: Standing) -> str:
     leader = labels[of_race.leader]
     if len(of_race.remaining) < FINALISTS:
         return f"{leader} is the only one of {subject} that did not fail."
-    certainty = f"it is the best of those left with a probability of {probability(standing)}"
     if of_race.ratio is None or of_race.low is None or of_race.high is None:
         return (
-            f"{leader} leads {subject}, inconclusive: the budget held no blocks of two finalists "
-            f"alone; {certainty}."
+            f"No clear winner among {subject}: the budget ended before blocks of the two finalists "
+            "alone. To decide, give the race a larger budget."
         )
     other = labels[next(name for name in of_race.remaining if name != of_race.leader)]
-    seen = f"{counted(of_race.fresh, 'fresh block')}"
+    seen = counted(of_race.fresh, "fresh block")
     interval = no_interval(seen)
     if isfinite(of_race.high):
         interval = f"95% interval {span_beside(of_race.low, of_race.high)}, in {seen}"
+    ahead = f"{beside(of_race.ratio, other)}, the runner-up"
     if of_race.status == FASTER:
-        return (
-            f"{leader} came out best of {subject}: {faster(of_race.ratio)} than {other}, the other "
-            f"finalist ({interval} that did not choose the two)."
-        )
+        return f"{leader} is the best of {subject}: {ahead} ({interval})."
     if of_race.status == EQUIVALENT:
         return (
-            f"{leader} and {other} came out best of {subject}, and are practically equal: within "
-            f"{race.margin_percent:g}% of each other ({interval})."
+            f"{leader} and {other} are equivalent, and the best of {subject}: they differ by less "
+            f"than {race.margin_percent:g}% ({interval})."
         )
     if standing.is_of_ticks:
-        return (
-            f"{leader} leads {subject}, inconclusive: {beside(of_race.ratio, other)} in each "
-            f"of {seen}. {OF_TICKS}"
-        )
-    return (
-        f"{leader} leads {subject}, inconclusive: {beside(of_race.ratio, other)} "
-        f"({interval}); {certainty}.{_deciding_blocks(of_race)}"
-    )
+        ahead = f"{ahead}, in each of {seen}"
+        return f"No clear winner among {subject}: {leader} is {ahead}. {OF_TICKS}"
+    needed = blocks_needed(of_race.more_blocks)
+    if of_race.fresh < racing.LEAST_LOOK:
+        blocks = counted(racing.least_for_interval(), "more block")
+        needed = f"To decide, measure the two in {blocks}, or give the race a larger budget."
+    return f"No clear winner among {subject}: {leader} is {ahead} ({interval}). {needed}"
 
 
 def no_interval(seen: str) -> str:
@@ -168,14 +166,11 @@ def no_interval(seen: str) -> str:
     return f"in {seen}; an interval takes {racing.least_for_interval()}"
 
 
-def _deciding_blocks(of_race: racing.Race) -> str:
-    """What would decide between the finalists."""
-    if of_race.fresh < racing.LEAST_LOOK:
-        blocks = counted(racing.least_for_interval(), "more block")
-        return f" To tell, measure the two in {blocks}, or give the race a larger budget."
-    if of_race.more_blocks is None:
-        return f" More than {MOST_BLOCKS:,} further blocks of the two would be needed to decide."
-    return f" About {counted(of_race.more_blocks, 'more block')} of the two would decide."
+def blocks_needed(more_blocks: int | None) -> str:
+    """How many more blocks would decide between two."""
+    if more_blocks is None:
+        return EFFECTIVELY_TIED
+    return f"About {counted(more_blocks, 'more block')} of the two would decide."
 
 
 def cost_sentence(standing: Standing) -> str:
@@ -198,12 +193,6 @@ def spent(standing: Standing) -> str:
     else:
         text += f" of {race.budget_runs}"
     return text
-
-
-def probability(standing: Standing) -> str:
-    """That the leader is the best of those left, as it is said: "87%"."""
-    share = standing.probability
-    return "over 99%" if share > 0.99 else f"{100 * share:.0f}%"
 
 
 def _percent(ratio: float) -> str:

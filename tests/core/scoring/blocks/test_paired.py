@@ -154,8 +154,8 @@ def test_holm_over_a_family_takes_back_what_chance_found() -> None:
 
 def test_of_a_pair_that_is_far_from_sure_the_level_is_that_of_its_family() -> None:
     """Where Holm's p is 1 it says nothing of the level: the more pairs, the more blocks."""
-    pair = of_logarithms([0.2, -0.11, 0.16, -0.05, 0.04])
-    among = [family([pair] * count)[0] for count in (10, 1000)]
+    pair = of_logarithms([0.12, -0.02, 0.09, 0.0, 0.06])
+    among = [family([pair] * count)[0] for count in (50, 1000)]
     assert [verdict.p_holm for verdict in among] == [1.0, 1.0]
     few, many = (verdict.more_blocks for verdict in among)
     assert few is not None
