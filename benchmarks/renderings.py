@@ -4,7 +4,7 @@
 
 Starts the site's web process (SQLite, the published studies) three times, one after the other, and
 asks for ``/glossary/`` and ``/studies/`` as one client does, first alone and then beside the loops,
-on a report as PDF, a workbook and a report on the screen:
+on a workbook and a report on the screen:
 
 before      as if nothing were done: all with the pages, drawn up in threads, nothing kept
 unlimited   as it is, but for the number of calls that one client has (FSBENCH_RENDERED_CALLS=0)
@@ -30,7 +30,6 @@ from contextlib import contextmanager
 
 PAGES = ("/glossary/", "/studies/")
 LOOPS = (
-    "/studies/unisys-2005/report.pdf",
     "/compare/deltas.xlsx?study=unisys-2005",
     "/studies/unisys-2005/report/",
 )

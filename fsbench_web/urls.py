@@ -61,7 +61,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("guide/images/<str:name>", picture, name="guide_picture"),
     path("", include((study_urls, "studies"))),
     path("studies/<slug:slug>/report/", report_views.html, name="report"),
-    path("studies/<slug:slug>/report.pdf", report_views.pdf_file, name="report_pdf"),
+    path("studies/<slug:slug>/report.pdf", _moved("/studies/%(slug)s/report/")),
     path("", include("fsbench_web.catalog.urls")),
     path("", include("fsbench_web.operations.urls")),
     path("", include("fsbench_web.compare.urls")),

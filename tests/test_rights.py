@@ -62,7 +62,7 @@ READ_BY_ALL = {
     "studies/<slug:slug>/": ("studies/lab/", 200),
     "studies/<slug:slug>/tests/": ("studies/lab/tests/?of=write", 200),
     "studies/<slug:slug>/report/": ("studies/lab/report/", 200),
-    "studies/<slug:slug>/report.pdf": ("studies/lab/report.pdf", 200),
+    "studies/<slug:slug>/report.pdf": ("studies/lab/report.pdf", 301),
     "studies/<slug:slug>/matrix/": ("studies/lab/matrix/", 200),
     "studies/<slug:slug>/papers/<slug:paper>/": ("studies/lab/papers/unisys-2005/", 200),
     "studies/<slug:slug>/papers/<slug:paper>/tables.<str:suffix>": (
@@ -135,7 +135,7 @@ READ_BY_ALL = {
     "api/v1/workers": ("api/v1/workers", 200),
     "api/v1/search": ("api/v1/search?q=ext4", 200),
     "api/v1/workloads": ("api/v1/workloads", 200),
-    "api/v1/studies/<slug:slug>/report.pdf": ("api/v1/studies/lab/report.pdf", 200),
+    "api/v1/studies/<slug:slug>/report.pdf": ("api/v1/studies/lab/report.pdf", 410),
     "api/v1/series": ("api/v1/series?study=lab", 200),
     "api/v1/series/<int:series_id>": ("api/v1/series/{series}", 200),
     "api/v1/comparison": ("api/v1/comparison?study=lab", 200),

@@ -21,7 +21,7 @@ class RowLimits:
 PAGE = RowLimits(rows=1500, single_rows=600, tables=250)
 """Of a page. A row takes 0.5 kB of it and a table 3.4, with its chart."""
 REPORT = RowLimits(rows=1500, single_rows=600, tables=150)
-"""Of a report: a table takes 15 ms of a PDF."""
+"""Of a report, which people print."""
 FILE = RowLimits(rows=5000, single_rows=5000, tables=1000)
 """Of a file that is drawn up (a workbook takes 1 ms a row)."""
 PINNED = RowLimits(rows=3000, single_rows=3000, tables=500)

@@ -207,8 +207,10 @@ def test_a_comparison_has_its_verdicts(writer: Client, client: Client) -> None:
         assert (bad.status_code, bad["Content-Type"]) == (422, "application/problem+json"), path
     assert client.get("/api/v1/exports/pictures.csv?study=lab").status_code == 200
     assert client.get("/api/v1/exports/pictures.csv?kind=pie").status_code == 422
-    pdf = client.get("/api/v1/studies/lab/report.pdf")
-    assert pdf.content.startswith(b"%PDF")
+    gone = client.get("/api/v1/studies/lab/report.pdf?by=kernel")
+    assert (gone.status_code, gone["Content-Type"]) == (410, "application/problem+json")
+    assert gone.json()["detail"].endswith(" http://testserver/studies/lab/report/?by=kernel")
+    assert client.get("/api/v1/studies/nope/report.pdf").status_code == 404
 
 
 def test_a_permalink_is_shared_hidden_and_deleted(

@@ -18,7 +18,7 @@ try:
 except SystemExit:
     sys.stderr.write(json.dumps(sorted(sys.modules)))
 """
-DRAWING = {"plotly", "reportlab", "xlsxwriter", "markdown"}
+DRAWING = {"plotly", "xlsxwriter", "markdown"}
 PAGES = {"ninja", "fsbench_web.urls", "fsbench_web.api", "fsbench_web.figures", "fsbench_web.pages"}
 
 

@@ -23,7 +23,7 @@ from tests.test_rights import EVERY, one_of_everything
 
 pytestmark = pytest.mark.django_db
 TABLE = b"test,record_size_kb,file_size_kb,value,unit\nwrite,4,64,%d,KB/s\n"
-PDF = "/studies/lab/report.pdf"
+XLSX = "/compare/deltas.xlsx?study=lab"
 
 
 @pytest.fixture
@@ -60,9 +60,7 @@ def session(user: User) -> Client:
     return client
 
 
-@pytest.mark.parametrize(
-    "path", [PDF, "/api/v1/studies/lab/report.pdf", "/compare/deltas.xlsx?study=lab"]
-)
+@pytest.mark.parametrize("path", [XLSX, "/api/v1/exports/deltas.xlsx?study=lab"])
 def test_it_is_made_once_however_often_it_is_asked_for(
     client: Client, lab: Study, drawn_up: list[str], path: str
 ) -> None:
@@ -85,14 +83,14 @@ def test_it_is_made_once_however_often_it_is_asked_for(
 def test_who_has_it_already_needs_no_making(
     client: Client, lab: Study, drawn_up: list[str]
 ) -> None:
-    tag = client.get(PDF)["ETag"]
+    tag = client.get(XLSX)["ETag"]
     answers.cache.clear()  # as after a restart
     for method in (client.get, client.head):
-        assert method(PDF, headers={"If-None-Match": f'"x", {tag}'}).status_code == 304
+        assert method(XLSX, headers={"If-None-Match": f'"x", {tag}'}).status_code == 304
     assert len(drawn_up) == 1
 
 
-@pytest.mark.parametrize("path", [PDF, "/compare/deltas.md?study=lab"])
+@pytest.mark.parametrize("path", [XLSX, "/compare/deltas.md?study=lab"])
 def test_what_another_version_made_is_made_anew(
     client: Client, lab: Study, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
@@ -115,10 +113,7 @@ def test_scores_and_titles_that_change_are_seen_at_once(
     tags += [changed["ETag"], client.get(path)["ETag"]]
     assert client.get(path, headers={"If-None-Match": tags[0]}).status_code == 200
     assert len(set(tags)) == 3
-    before = client.get(PDF)
-    Study.objects.filter(pk=lab.pk).update(title="Attic")
-    assert client.get(PDF)["ETag"] != before["ETag"]
-    assert drawn_up == ["_json"] * 3 + ["_pdf"] * 2
+    assert drawn_up == ["_json"] * 3
 
 
 @pytest.mark.parametrize("suffix", ["json", "xlsx", "md", "tex"])
@@ -140,15 +135,15 @@ def test_nobody_gets_what_was_made_for_somebody_who_sees_more(
     assert len(drawn_up) == 2
 
 
-def test_a_report_that_is_hidden_now_is_gone_though_it_is_kept(
+def test_a_workbook_of_what_is_hidden_now_is_gone_though_it_is_kept(
     client: Client, ada: User, lab: Study, drawn_up: list[str]
 ) -> None:
-    tag = client.get(PDF)["ETag"]
+    tag = client.get(XLSX)["ETag"]
     Study.objects.filter(pk=lab.pk).update(visibility=Visibility.PRIVATE, created_by=ada)
     for method in (client.get, client.head):
-        assert method(PDF).status_code == 404
-        assert method(PDF, headers={"If-None-Match": tag}).status_code == 404
-    assert session(ada).get(PDF).status_code == 200
+        assert method(XLSX).status_code == 400
+        assert method(XLSX, headers={"If-None-Match": tag}).status_code == 400
+    assert session(ada).get(XLSX).status_code == 200
     assert len(drawn_up) == 1
 
 
@@ -159,7 +154,7 @@ def test_it_is_as_old_as_the_day_at_most(
     tags = []
     for later in (timedelta(0), timedelta(hours=3), timedelta(days=1)):
         monkeypatch.setattr(timezone, "now", lambda later=later: noon + later)
-        for path in (PDF, "/compare/deltas.json?study=lab"):
+        for path in (XLSX, "/compare/deltas.json?study=lab"):
             tags.append(client.get(path)["ETag"])
     assert tags[:2] == tags[2:4]
     assert set(tags[:2]).isdisjoint(tags[4:])
@@ -173,7 +168,6 @@ def test_every_file_is_told_apart_by_what_it_says_alone(
     call_command("load_published", verbosity=0)
     key = records.pin(ComparisonSpec(studies=("unisys-2005",)), ada).key
     paths = [
-        "/studies/unisys-2005/report.pdf",
         "/studies/lab/papers/unisys-2005/tables.json",
         f"/p/{key}/picture.png",
         *(f"/compare/deltas.{suffix}?study=unisys-2005" for suffix in ("xlsx", "json", "tex")),
@@ -200,7 +194,7 @@ def test_what_cannot_be_drawn_up_says_what_to_do(
 
     answers.cache.clear()
     monkeypatch.setattr(answers, "_write", refuse)
-    page = client.get(PDF)
+    page = client.get(XLSX)
     assert (page.status_code, "choose fewer tests" in page.content.decode()) == (status, True)
     assert ("Retry-After" in page) is (status == 503)
     call = client.get("/api/v1/exports/deltas.xlsx?study=lab")
@@ -231,7 +225,7 @@ def test_every_address_that_draws_something_up_goes_the_way_of_such(
 def test_other_addresses_are_pages() -> None:
     for path in (
         *("/", "/glossary/", "/studies/lab/", "/compare/", "/compare/deltas.csv", "/api/v1/deltas"),
-        *("/api/v1/deltas.csv", "/p/key/", "/p/key/embed/", "/report.pdf/x", "/runs/new/"),
+        *("/api/v1/deltas.csv", "/p/key/", "/p/key/embed/", "/report/x", "/runs/new/"),
     ):
         assert not is_rendered(path), path
 

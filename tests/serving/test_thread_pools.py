@@ -89,8 +89,8 @@ urlpatterns = [
     path("streamed/", streamed),
     path("broken/", broken),
     path("api/v1/health/slow", slow_health_check),
-    path("slow/report.pdf", slow),
-    path("api/v1/slow/report.pdf", slow),
+    path("slow/report/", slow),
+    path("api/v1/slow/report/", slow),
     *urls.urlpatterns,
 ]
 handler400, handler403, handler404, handler500 = (
@@ -450,7 +450,7 @@ def test_an_error_leaves_the_thread_fit_for_the_next(monkeypatch: pytest.MonkeyP
     assert asyncio.run(ask(application, "GET", "/sees/"))[0] == 200
 
 
-REPORT = "/slow/report.pdf"
+REPORT = "/slow/report/"
 
 
 @pytest.fixture

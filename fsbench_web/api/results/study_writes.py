@@ -1,10 +1,10 @@
 """Studies: making one, who sees it, its report."""
 
-from dataclasses import replace
 from typing import Any, Literal
 
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.urls import reverse
 from ninja import Query, Schema, Status
 from pydantic import Field
 
@@ -14,16 +14,9 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.answers import IfMatch, require_match
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned, given_fields
-from fsbench_web.api.protocol.description import binary
-from fsbench_web.api.protocol.errors import Error, Refused, nearest
-from fsbench_web.api.results.comparison import refuse_no_such_baseline, refused_as_json
-from fsbench_web.api.results.deltas import WorkFilters, refusal
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.results.deltas import WorkFilters
 from fsbench_web.api.results.studies import StudyOut, get_study, router, study_or_404
-from fsbench_web.compare.report import views as report_views
-from fsbench_web.compare.selection import profiles
-from fsbench_web.compare.selection.settings import CONTENDERS
-from fsbench_web.compare.selection.spec import SpecError
-from fsbench_web.compare.tables.delta_tables import comparison
 from fsbench_web.platform import plain_text
 from fsbench_web.studies.jobs import new_study
 from fsbench_web.studies.models import Study
@@ -133,10 +126,10 @@ def change_study_access(
 
 @router.get(
     "/studies/{slug:slug}/report.pdf",
-    response={404: Error, 422: Error},
-    summary="The report of a study as PDF",
+    response={404: Error, 410: Error},
+    summary="Gone: the report is a page, which browsers print",
     url_name="study_report",
-    openapi_extra=binary("application/pdf", description="The report"),
+    deprecated=True,
 )
 @requires(Action.READ)
 def get_study_report(
@@ -145,20 +138,13 @@ def get_study_report(
     work: Query[WorkFilters],
     by: str = Query("", description="what its tables rank"),
     units: str = Query("", description="binary, decimal or printed, as of a comparison"),
-) -> HttpResponse:
-    """Method, findings, tables and charts, as the page prints them."""
-    study = study_or_404(slug)
-    if by and by not in CONTENDERS:
-        raise Refused(422, [("by", f"by: there is no such property{nearest(by, CONTENDERS)}")])
-    spec = report_views.spec_of(request, study)
-    try:
-        work_spec = profiles.of_query(spec, request.GET)
-        if work_spec.is_of_work:
-            comparison(work_spec)
-    except SpecError as error:
-        raise refusal(error) from None
-    refuse_no_such_baseline(replace(spec, baseline=work_spec.baseline))
-    return refused_as_json(report_views.pdf_file(request, slug))
+) -> None:
+    """410 with the address of the page; the page takes the same parameters."""
+    study_or_404(slug)
+    query = request.GET.urlencode()
+    path = reverse("report", args=[slug]) + (f"?{query}" if query else "")
+    address = request.build_absolute_uri(path)
+    raise Refused(410, [(None, f"fsbench makes no PDF. Print the page of the report: {address}")])
 
 
 def _access(study: Study) -> dict[str, Any]:

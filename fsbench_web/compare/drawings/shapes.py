@@ -1,4 +1,4 @@
-"""What a drawing is made of: rectangles, lines and words, the same for SVG, PDF and PNG. Pure.
+"""What a drawing is made of: rectangles, lines and words, the same for SVG and PNG. Pure.
 
 Coordinates are points from the top left. A colour is a role, so that each medium can choose its
 own: ``fg``, ``muted``, ``grid``, ``surface``, ``accent``, or ``series-1`` to ``series-7``

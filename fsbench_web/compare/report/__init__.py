@@ -1,1 +1,1 @@
-"""A study as a printable report, as HTML and as PDF, in the structure of the Unisys paper."""
+"""A study as a page to print, in the structure of the Unisys paper."""

@@ -34,7 +34,7 @@ from fsbench_web.studies.models import Study
 MOST_TABLES = 300
 """Tables that are printed; those beyond are named and had as a file."""
 MOST_ROWS = 3000
-"""Rows of all tables that are printed: a PDF of 12,600 rows takes a processor over a minute."""
+"""Rows of all tables that are printed: 60 pages of paper."""
 
 
 def tables_of(

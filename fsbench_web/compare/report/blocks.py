@@ -1,4 +1,4 @@
-"""What a report is made of: the same blocks for HTML and PDF. Pure."""
+"""What a report is made of: blocks that the template draws. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -25,9 +25,6 @@ from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.conversion import BINARY
 from fsbench_web.studies.models import Study
 
-MADE = "Report made"
-"""The fact that is another one every minute."""
-
 
 def report_of(
     study: Study,
@@ -78,7 +75,7 @@ def report_of(
     facts = [
         ("By", people),
         ("Published", study.published_on if study.is_published else ""),
-        (MADE, f"{made_at:%Y-%m-%d %H:%M %Z}"),
+        ("Report made", f"{made_at:%Y-%m-%d %H:%M %Z}"),
         ("Address", address),
     ]
     return Report(

@@ -1,6 +1,4 @@
-"""The report of a study, for the screen, for the printer, and as PDF."""
-
-from dataclasses import replace
+"""The report of a study, for the screen and the printer."""
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
@@ -10,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.report.blocks import Report
-from fsbench_web.compare.report.content import MADE, report_of
+from fsbench_web.compare.report.content import report_of
 from fsbench_web.compare.report.recorded_series import method_of
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.settings import CONTENDERS
@@ -21,7 +19,6 @@ from fsbench_web.compare.tables.delta_tables import comparison, tables_and_notic
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core import numbers
 from fsbench_web.platform import limits
-from fsbench_web.renderings import answers
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.scores.source_runs import spans_of
 from fsbench_web.studies.views.study import study_or_404
@@ -37,35 +34,11 @@ def html(request: HttpRequest, slug: str) -> HttpResponse:
     return render(
         request,
         "compare/report.html",
-        {"study": study, "report": _report(request, study), "query": request.GET.urlencode()},
+        {"study": study, "report": _report(request, study)},
     )
 
 
-@require_safe
-@requires(Action.READ)
-def pdf_file(request: HttpRequest, slug: str) -> HttpResponse:
-    """The same as PDF."""
-    report = _report(request, study_or_404(slug))
-    facts = tuple(fact for fact in report.facts if fact[0] != MADE)
-    return answers.answer(
-        request,
-        _pdf,
-        report,
-        # One that says the same and was made earlier today is as good.
-        cache_key=(replace(report, facts=facts), timezone.localdate()),
-        media_type="application/pdf",
-        disposition=f'inline; filename="fsbench-{slug}.pdf"',
-    )
-
-
-def _pdf(report: Report) -> bytes:
-    # ReportLab is large, and most processes never make a report.
-    from fsbench_web.compare.report.pdf import pdf
-
-    return pdf(report)
-
-
-def spec_of(request: HttpRequest, study: Study) -> ComparisonSpec:
+def _spec(request: HttpRequest, study: Study) -> ComparisonSpec:
     """The comparison of which the report has the tables."""
     by = request.GET.get("by") or next(
         (section.get("by", "") for section in study.sections if section["kind"] == "tables"), ""
@@ -76,7 +49,7 @@ def spec_of(request: HttpRequest, study: Study) -> ComparisonSpec:
 
 
 def _report(request: HttpRequest, study: Study) -> Report:
-    spec = spec_of(request, study)
+    spec = _spec(request, study)
     limited = bounds.BoundedComparison(spec)
     if not study.is_published:
         limited = bounds.by_rows(limited, room=limits.REPORT)

@@ -1,12 +1,9 @@
-"""A slide as a file: PNG, SVG, PDF. Made in the process that draws up (fsbench_web.renderings)."""
+"""A slide as a file: PNG, SVG. Made in the process that draws up (fsbench_web.renderings)."""
 
 import io
 from collections.abc import Callable
 from typing import NamedTuple
 
-from reportlab.pdfgen.canvas import Canvas
-
-from fsbench_web.compare.drawings.paper import put, register_fonts
 from fsbench_web.compare.drawings.raster import image
 from fsbench_web.compare.drawings.shapes import Drawing
 from fsbench_web.compare.drawings.svg import standalone
@@ -26,19 +23,6 @@ def svg(drawing: Drawing) -> bytes:
     return standalone(drawing)
 
 
-def pdf(drawing: Drawing) -> bytes:
-    """One page, its text to be selected, its fonts inside. It says no time, so that the same
-    slide is the same file."""
-    register_fonts()
-    out = io.BytesIO()
-    canvas = Canvas(out, pagesize=(drawing.width, drawing.height), invariant=1)
-    canvas.setTitle(drawing.summary[:200])
-    put(canvas, drawing)
-    canvas.showPage()
-    canvas.save()
-    return out.getvalue()
-
-
 class Format(NamedTuple):
     """How a slide is written as a file."""
 
@@ -49,5 +33,4 @@ class Format(NamedTuple):
 FORMATS = {
     "png": Format(png, "image/png"),
     "svg": Format(svg, "image/svg+xml"),
-    "pdf": Format(pdf, "application/pdf"),
 }

@@ -132,7 +132,7 @@ def test_what_views_read_is_described(arguments: dict[str, Any], read_names: set
         as_user[path] = set(read_names)
         assert read_names <= described_names, (path, read_names - described_names)
     assert len(answered) > 35
-    assert "by" in as_user["/api/v1/studies/{slug}/report.pdf"]
+    assert "by" in as_user["/api/v1/comparison"]
 
 
 def test_headers_that_calls_read_are_described() -> None:
@@ -224,7 +224,6 @@ def test_names_are_those_of_the_call_itself() -> None:
 @pytest.mark.parametrize(
     ("path", "field"),
     [
-        ("studies/unisys-2005/report.pdf?by=filesytem", "by"),
         ("runs/1/log?format=xml", "format"),
         ("studies?format=object", "format"),
         ("history?series=1&along=time", "along"),
@@ -258,31 +257,15 @@ def test_a_baseline_that_no_table_has_is_refused(
     assert ask("baseline=ext2&part_test=write").status_code == 200
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "exports/pictures.csv?study=unisys-2005&test=write&",
-        "studies/unisys-2005/report.pdf?",
-        "studies/unisys-2005/report.pdf?by=configuration&profile=oltp&",
-    ],
-)
 def test_a_baseline_is_not_taken_on_trust_where_no_number_needs_it(
-    client: Client, published: None, path: str
+    client: Client, published: None
 ) -> None:
+    path = "exports/pictures.csv?study=unisys-2005&test=write&"
     refused = client.get(f"/api/v1/{path}baseline=nosuch")
     assert refused.status_code == 422
     assert refused.json()["errors"][0]["field"] == "baseline"
     assert 'no baseline "nosuch"; there is ' in refused.json()["detail"]
-    if "by=" not in path:
-        assert client.get(f"/api/v1/{path}baseline=ext2").status_code == 200
-
-
-def test_a_report_by_a_profile_that_is_not_there_is_refused(
-    client: Client, published: None
-) -> None:
-    refused = client.get("/api/v1/studies/unisys-2005/report.pdf?profile=nosuch")
-    assert refused.status_code == 422
-    assert refused.json()["errors"][0]["field"] == "profile"
+    assert client.get(f"/api/v1/{path}baseline=ext2").status_code == 200
 
 
 @pytest.mark.parametrize("view", ["nosuch=1", "numbers=exact&sort=score", "Important=1"])

@@ -190,7 +190,7 @@ def test_celerys_words_for_certificates_are_translated() -> None:
     assert "ssl_cert_reqs=required&ssl_ca_certs=/etc/ca.crt" in entry["LOCATION"]
 
 
-PDF = "/studies/unisys-2005/report.pdf"
+REPORT = "/studies/unisys-2005/report/"
 
 
 def test_what_is_drawn_up_has_a_limit_of_its_own_on_pages_and_calls_together(
@@ -199,26 +199,26 @@ def test_what_is_drawn_up_has_a_limit_of_its_own_on_pages_and_calls_together(
     settings.RENDERED_CALLS_A_MINUTE = 2
     settings.API_ANONYMOUS_CALLS_A_MINUTE = settings.API_CALLS_A_MINUTE = 0
     # There is no such study: what is refused is not even looked for.
-    assert statuses(1, PDF) == [404]
+    assert statuses(1, REPORT) == [404]
     assert statuses(1, "/api/v1/exports/deltas.xlsx?study=nosuch") == [404]
     caller = Client()
-    page = caller.get(PDF)
+    page = caller.get(REPORT)
     assert page.status_code == 429
     assert page["Content-Type"].startswith("text/html")
     assert 1 <= int(page["Retry-After"]) <= 60
     assert "More than 2 reports, workbooks and pictures in a minute" in page.content.decode()
-    assert f'href="{PDF}"' in page.content.decode()
-    assert caller.head(PDF).status_code == 429
-    assert caller.get(f"/api/v1{PDF}")["Content-Type"] == "application/problem+json"
+    assert f'href="{REPORT}"' in page.content.decode()
+    assert caller.head(REPORT).status_code == 429
+    assert caller.get(f"/api/v1{REPORT}")["Content-Type"] == "application/problem+json"
     # Pages, CSV, other addresses and accounts are counted elsewhere.
     assert caller.get("/glossary/").status_code == 200
     assert caller.get("/compare/deltas.csv").status_code == 200
-    assert statuses(1, PDF, REMOTE_ADDR="192.0.2.7") == [404]
+    assert statuses(1, REPORT, REMOTE_ADDR="192.0.2.7") == [404]
     signed_in = Client()
     signed_in.force_login(alice)
-    assert [signed_in.get(PDF).status_code for _ in range(3)] == [404, 404, 429]
+    assert [signed_in.get(REPORT).status_code for _ in range(3)] == [404, 404, 429]
 
 
 def test_any_number_may_be_drawn_up_where_the_site_says_so(settings: Any) -> None:
     settings.RENDERED_CALLS_A_MINUTE = 0
-    assert statuses(5, PDF) == [404] * 5
+    assert statuses(5, REPORT) == [404] * 5

@@ -1,7 +1,6 @@
 """A slide: what it says, that each of its files opens, and for whom."""
 
 import io
-import re
 from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
@@ -10,7 +9,6 @@ from xml.etree import ElementTree
 import pytest
 from django.test import Client
 from PIL import Image
-from pypdf import PdfReader
 
 from fsbench_web.compare.models import LinkVisibility
 from fsbench_web.compare.permalinks import records
@@ -88,9 +86,6 @@ def test_a_long_address_takes_more_lines_and_is_whole(count: int, expected: int)
     assert all(below - above >= least for above, below in pairwise(lefts))
     links = root.iter("{http://www.w3.org/2000/svg}a")
     assert [link.attrib["href"] for link in links] == [slide.address] * expected
-    page = PdfReader(io.BytesIO(FORMATS["pdf"].write(drawing(slide)))).pages[0]
-    found_links = [annotation.get_object()["/A"]["/URI"] for annotation in page["/Annots"]]
-    assert found_links == [slide.address] * expected
 
 
 def test_an_address_without_a_place_to_break_it_is_broken_where_the_line_is_full() -> None:
@@ -103,18 +98,11 @@ def test_an_address_without_a_place_to_break_it_is_broken_where_the_line_is_full
     assert "…" in "".join(lines)
 
 
-def test_png_and_pdf_open_and_are_16_to_9() -> None:
+def test_a_png_opens_and_is_16_to_9() -> None:
     drawn_slide = drawing(SLIDE)
     with Image.open(io.BytesIO(FORMATS["png"].write(drawn_slide))) as picture:
         assert (picture.format, picture.size) == ("PNG", (1920, 1080))
         assert len(picture.getcolors(maxcolors=1 << 20)) > 8  # something is drawn
-    pdf = FORMATS["pdf"].write(drawn_slide)
-    [page] = PdfReader(io.BytesIO(pdf)).pages
-    assert page.mediabox.width / page.mediabox.height == pytest.approx(16 / 9)
-    text = re.sub(r"\s+", " ", page.extract_text())
-    assert SLIDE.sentence in text
-    assert SLIDE.address in text
-    assert FORMATS["pdf"].write(drawn_slide) == pdf  # the same slide is the same file
 
 
 @pytest.mark.parametrize(
@@ -236,7 +224,7 @@ def test_many_contenders_fit_and_the_others_are_counted() -> None:
 
 
 @pytest.mark.django_db
-def test_a_comparison_has_a_page_and_three_files(client: Client) -> None:
+def test_a_comparison_has_a_page_and_two_files(client: Client) -> None:
     make_score("xfs", 200)
     make_score("ext4", 100)
     page = client.get("/compare/slide/?sentence=My+%3Cb%3E+words").content.decode()
@@ -246,7 +234,6 @@ def test_a_comparison_has_a_page_and_three_files(client: Client) -> None:
     for suffix, kind in (
         ("png", "image/png"),
         ("svg", "image/svg+xml"),
-        ("pdf", "application/pdf"),
     ):
         answer = client.get(f"/compare/slide.{suffix}?sentence=Mine")
         assert (answer.status_code, answer["Content-Type"]) == (200, kind)
@@ -280,7 +267,7 @@ def test_the_slide_of_a_permalink_is_for_whom_the_permalink_is(client: Client, j
     assert f"http://testserver{address}" in texts(client.get(f"{address}slide.svg").content)
     link.visibility = LinkVisibility.PRIVATE
     link.save()
-    for path in ("slide/", "slide.svg", "slide.png", "slide.pdf"):
+    for path in ("slide/", "slide.svg", "slide.png"):
         assert client.get(address + path).status_code == 404
     client.force_login(jo)
     assert client.get(f"{address}slide/").status_code == 200

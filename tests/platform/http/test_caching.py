@@ -65,7 +65,6 @@ def test_nothing_of_a_hidden_study_is_kept(ada: User, ids: dict[str, object]) ->
     addresses = [
         "/studies/lab/",
         "/studies/lab/report/",
-        "/studies/lab/report.pdf",
         "/studies/lab/matrix/",
         "/runs/{run}/",
         "/runs/{run}/artefacts/{artefact}/",
