@@ -1,83 +1,290 @@
-"""What a report says, chapter by chapter. Pure but for the rows it is given.
+"""What the page of a report shows: winners, tests with charts and tables, method, commands.
 
-Executive summary, methodology, comparative analysis, and the appendices: every table, and how to
-do it again. Every number is that of a table; what was not recorded is said to be so.
+Every number is that of a table. ``templates/compare/report.html`` has the words.
 """
 
-from collections.abc import Sequence
-from datetime import datetime
-from urllib.parse import urlencode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from fsbench_web.compare.report import appendices
-from fsbench_web.compare.report.analysis import analysis
-from fsbench_web.compare.report.blocks import (
-    Block,
-    Heading,
-    Report,
-    paragraph,
-)
-from fsbench_web.compare.report.methodology import methodology
-from fsbench_web.compare.report.recorded_series import Method
-from fsbench_web.compare.report.summary import summary
+from fsbench_web.compare.drawings import charts
+from fsbench_web.compare.drawings.bars import Bar, Stack, bars, stacks
+from fsbench_web.compare.drawings.shapes import Drawing
+from fsbench_web.compare.exports.document import columns, footnotes, marks, remarks, unit_line
+from fsbench_web.compare.report.recorded_series import Method, RecordedSeries
+from fsbench_web.compare.selection import folds
 from fsbench_web.compare.tables import findings
+from fsbench_web.compare.tables.findings import Finding
 from fsbench_web.compare.tables.headlines import headline_tables
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.core.conversion import BINARY
+from fsbench_web.compare.tables.statements import check
+from fsbench_web.compare.tables.verdicts.significance import nearest_first
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.figures import palette, stacked
 from fsbench_web.studies.models import Study
 
+MOST_TABLES = 300
+"""Tables that are printed; the file has those beyond."""
+MOST_ROWS = 3000
+"""Rows of all tables that are printed: 60 pages of paper."""
+_CHARTS_WIDTH = 330.0
+_OF_METHOD = ("facts", "list", "missing", "table")
 
-def report_of(
-    study: Study,
-    tables: Sequence[DeltaTable],
-    method: Method,
-    *,
-    site: str,
-    address: str,
-    by: str,
-    made_at: datetime,
-    units: str = "",
-    emulated: str = "",
-    in_turn: str = "",
-    left_out: str = "",
-    work: Sequence[str] = (),
-) -> Report:
-    """``site`` is the address of the home page, with its last slash; ``address`` the report's.
 
-    ``emulated`` says what the tables leave out because it was emulated, "" where they leave nothing
-    out; ``left_out`` likewise what is more than a report holds. ``in_turn`` says where each
-    contender was measured on days of its own. ``work`` says what was measured of
-    a work profile, whose tables stand before the others.
-    """
-    places = {id(table): f"table-{number}" for number, table in enumerate(tables, start=1)}
+@dataclass(frozen=True)
+class Grid:
+    """A table. ``columns`` are (heading, is it numeric); ``strong`` are the places of best rows."""
+
+    columns: Sequence[tuple[str, bool]]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    anchor: str = ""
+    strong: frozenset[int] = frozenset()
+    notes: Sequence[str] = ()
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The rows for a template: cells with whether they are numeric."""
+        return [
+            {
+                "is_strong": place in self.strong,
+                "cells": [
+                    (cell, is_numeric)
+                    for cell, (_, is_numeric) in zip(row, self.columns, strict=True)
+                ],
+            }
+            for place, row in enumerate(self.rows)
+        ]
+
+
+@dataclass(frozen=True)
+class ReportTest:
+    """One test: its charts, what they show in sentences, and its tables."""
+
+    label: str
+    charts: list[Drawing] = field(default_factory=list)
+    sentences: list[Finding] = field(default_factory=list)
+    tables: list[Grid] = field(default_factory=list)
+
+
+def content_of(study: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
+    """The part of the template's context that the tables of the study give."""
+    printed = printed_tables(tables)
+    places = {id(table): f"#table-{number}" for number, table in enumerate(tables, start=1)}
 
     def place(table: DeltaTable) -> str:
-        return f"#{places[id(table)]}"
+        return places[id(table)]
 
     # As its page has it: all categories are what a paper's tables are read by.
     answering = tables if study.is_published else headline_tables(tables)
-    collected = findings.findings_by_test(answering, place)
-    pairs = [("study", study.slug), *([("by", by)] if by != "filesystem" else [])]
-    if not units and any(table.has_printed_units for table in tables):
-        units = BINARY  # the API answers as printed, unless it is asked
-    query = urlencode(pairs)
-    in_units = urlencode([*pairs, *([("units", units)] if units else [])])
-    blocks: list[Block] = [
-        *([Heading("Your own work", 1, "work")] if work else []),
-        *map(paragraph, work),
-        *summary(study, tables, collected, place, site),
-        *(paragraph(sentence) for sentence in (left_out, emulated, in_turn) if sentence),
-        *methodology(study, method),
-        *analysis(study, tables, place, site),
-        *appendices.tables_of(tables, places, f"{site}api/v1/deltas.csv?{in_units}"),
-        *appendices.commands_of(study, method, site, query),
+    stated: Sequence[Mapping[str, Any]] = next(
+        (section["items"] for section in study.sections if section["kind"] == "statements"), ()
+    )
+    paper_sections = [
+        section for section in study.sections if section["kind"] in ("combined", "chart")
     ]
-    people = ", ".join(part for part in (study.authors, study.organisation) if part)
-    facts = [
-        ("By", people),
-        ("Published", study.published_on if study.is_published else ""),
-        ("Report made", f"{made_at:%Y-%m-%d %H:%M %Z}"),
-        ("Address", address),
+    drawn = [_paper_chart(section, tables) for section in paper_sections]
+    winners, further_winners = _winners(tables)
+    return {
+        "tables_count": len(tables),
+        "printed_count": len(printed),
+        "tests_count": len({table.test for table in tables}),
+        "costs_count": sum(testnames.is_cost(table.test) for table in tables),
+        "runs_count": len({run for table in tables for row in table.rows for run in row.run_ids}),
+        "findings": findings.findings_by_test(answering, place),
+        "checked": check(stated, tables, place),
+        "winners": winners,
+        "further_winners": further_winners,
+        "tests": _tests(tables, printed, places),
+        "paper_charts": [drawing for drawing in drawn if drawing is not None],
+        "paper_notes": [
+            " ".join(filter(None, (section.get("text"), section.get("note"))))
+            for section in paper_sections
+            if section["kind"] == "chart"
+        ],
+        "described": [
+            _described(section) for section in study.sections if section["kind"] in _OF_METHOD
+        ],
+        "definitions": [
+            (categories.label(slug), categories.category(slug).definition)
+            for slug in categories.all_slugs()
+        ],
+    }
+
+
+def printed_tables(tables: Sequence[DeltaTable]) -> Sequence[DeltaTable]:
+    """The first of the tables, whole: as many as have ``MOST_ROWS`` rows; one at least."""
+    rows = 0
+    for place, table in enumerate(tables[:MOST_TABLES]):
+        rows += len(table.rows)
+        if rows > MOST_ROWS and place:
+            return tables[:place]
+    return tables[:MOST_TABLES]
+
+
+def _tests(
+    tables: Sequence[DeltaTable], printed: Sequence[DeltaTable], places: Mapping[int, str]
+) -> list[ReportTest]:
+    """The tests of the printed tables; a chart for each of their tables."""
+    tests = {table.test: ReportTest(testnames.label(table.test)) for table in printed}
+    for table in tables:
+        if table.test in tests:
+            chart = charts.chart(table, width=_CHARTS_WIDTH, max_rows=12)
+            tests[table.test].charts.append(chart)
+    for finding in findings.findings(tables, lambda table: places[id(table)]):
+        if finding.test in tests:
+            tests[finding.test].sentences.append(finding)
+    for table in printed:
+        tests[table.test].tables.append(_grid(table, places[id(table)][1:]))
+    return list(tests.values())
+
+
+def _grid(table: DeltaTable, anchor: str) -> Grid:
+    table_columns, notes = columns(table), footnotes(table)
+    first, *others = table_columns
+    marked = [(row, table.mark_of(row)) for row in table.rows]
+    return Grid(
+        [(column.heading, column.kind == "number") for column in table_columns],
+        [
+            [
+                first.text(row)
+                + "".join(f" ({mark})" for mark in (table_mark, *marks(row, notes)) if mark),
+                *(column.text(row) for column in others),
+            ]
+            for row, table_mark in marked
+        ],
+        title=f"{charts.table_title(table)} ({unit_line(table)})",
+        anchor=anchor,
+        strong=frozenset(place for place, (_, mark) in enumerate(marked) if mark == "best"),
+        notes=[
+            *remarks(table),
+            *(f"({note.mark}) {note.label}: {note.sentence}" for note in notes),
+        ],
+    )
+
+
+def _winners(tables: Iterable[DeltaTable]) -> tuple[list[Grid], list[Grid]]:
+    """Who is best in which test and category, without costs; the second are further percentiles."""
+    tables = [table for table in tables if not testnames.is_cost(table.test)]
+    shown: list[Grid] = []
+    further: list[Grid] = []
+    for is_mean in (False, True):
+        kind_tables = [table for table in tables if (table.category == categories.MEAN) == is_mean]
+        slugs = sorted({table.category for table in kind_tables}, key=categories.place)
+        lines: dict[tuple[str, str], dict[str, str]] = {}
+        for table in kind_tables:
+            units = {other.unit for other in kind_tables if other.test == table.test}
+            unit = table.unit if is_mean and len(units) > 1 else ""
+            lines.setdefault((table.test, unit), {})[table.category] = _winner(table)
+        folded = folds.folded_tests(test for test, _ in lines)
+        for grids, is_further in ((shown, False), (further, True)):
+            rows = [
+                [
+                    testnames.label(test) + (f" ({numbers.unit_name(unit)})" if unit else ""),
+                    *(cells.get(slug, numbers.MISSING) for slug in slugs),
+                ]
+                for (test, unit), cells in lines.items()
+                if (test in folded) is is_further
+            ]
+            if rows:
+                headings = ["Test", *map(categories.label, slugs)]
+                grids.append(Grid([(heading, False) for heading in headings], rows))
+    return shown, further
+
+
+def _winner(table: DeltaTable) -> str:
+    names = [row.contender for row in table.rows if row.best]
+    order = [table.rows[number] for number in nearest_first(table)]
+    second = next((row for row in order if not row.best), None)
+    if not names:
+        return "not ranked"
+    if len(table.rows) == 1:
+        return f"{names[0]}, the only one"
+    if undecided := {table.mark_of(row) for row in table.rows} & {"leading", "tied"}:
+        return f"{', '.join(names)}, {undecided.pop()}"
+    if len(names) > 1 or second is None or second.delta2_percent is None:
+        return ", ".join(names)
+    return f"{names[0]} +{numbers.percent(abs(second.delta2_percent))}"
+
+
+def _described(section: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a publication says of its method; its tables as a Grid."""
+    if section["kind"] != "table":
+        return {**section, "entries": section.get("items", ())}  # a dict has items of its own
+    numeric = section.get("numeric", ())
+    named = [(str(name), place in numeric) for place, name in enumerate(section["columns"])]
+    return {**section, "grid": Grid(named, [list(map(str, row)) for row in section["rows"]])}
+
+
+def series_grid(method: Method) -> Grid:
+    """The series of a study, a row each."""
+    columns = ("Configuration", "Workload", "LUN", "System", "Prepared", "Done", "Failed")
+    return Grid(
+        [*((name, name in ("Done", "Failed")) for name in columns), ("Repeats", False)],
+        [_series_row(series) for series in method.series],
+    )
+
+
+def _series_row(series: RecordedSeries) -> list[str]:
+    return [
+        series.configuration,
+        series.workload or numbers.MISSING,
+        series.lun or numbers.MISSING,
+        series.system or numbers.MISSING,
+        series.preparation or "new file system",
+        str(series.done),
+        str(series.failed),
+        series.repeats or "a fixed number",
     ]
-    return Report(
-        study.title, tuple((name, value) for name, value in facts if value), address, tuple(blocks)
+
+
+def _paper_chart(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> Drawing | None:
+    """A chart that a paper has besides those of its tables."""
+    if section["kind"] == "chart":
+        series = palette.series_of([label for label, _, _ in section["rows"]])
+        return bars(
+            [
+                Bar(
+                    label,
+                    None if value is None else float(value),
+                    "not stated" if value is None else f"{bound} {value} {section['unit']}".strip(),
+                    number,
+                    is_bound=bound == "more than",
+                )
+                for (label, value, bound), number in zip(section["rows"], series, strict=True)
+            ],
+            section["title"],
+            f"{section['unit']}, less is better",
+            width=_CHARTS_WIDTH,
+        )
+    section_tables = [
+        table
+        for table in tables
+        if table.category == section["category"] and table.test in ("write", "read")
+    ]
+    if not section_tables:
+        return None
+    scores: dict[str, dict[str, float]] = {}
+    for table in section_tables:
+        for row in table.rows:
+            scores.setdefault(row.contender, {})[table.test] = row.score
+    rows = [
+        Stack(
+            name,
+            (by_test.get("write"), by_test.get("read")),
+            numbers.number(by_test["write"] + by_test["read"])
+            if len(by_test) == 2
+            else numbers.MISSING,
+        )
+        for name, by_test in scores.items()
+    ]
+    rows.sort(key=lambda row: (None in row.parts, -sum(part or 0 for part in row.parts)))
+    return stacks(
+        rows,
+        ("write", "read"),
+        (stacked.WRITE_SERIES, stacked.READ_SERIES),
+        section["title"],
+        f"{section_tables[0].unit}, more is better",
+        width=_CHARTS_WIDTH,
     )

@@ -134,13 +134,6 @@ def by_command_lines(
     return [(group, lines) for lines, group in by_commands.items() if lines]
 
 
-def unlisted_remark(method: Method) -> tuple[str, ...]:
-    """A sentence about the series that are not listed, where there are such."""
-    if method.total <= len(method.series):
-        return ()
-    return (f"The first {MOST_SERIES} of {method.total}; the study's page lists all.",)
-
-
 def _recorded_series(row: Series, run: Run | None, rules: list[str]) -> RecordedSeries:
     lun = f"{row.lun.name} on {row.lun.worker.name}" if row.lun else ""
     return RecordedSeries(

@@ -1,4 +1,6 @@
-"""The report of a study, for the screen and the printer."""
+"""The report of a study: one page, for the screen and the printer."""
+
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
@@ -7,9 +9,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.report.blocks import Report
-from fsbench_web.compare.report.content import report_of
-from fsbench_web.compare.report.recorded_series import method_of
+from fsbench_web.compare.answer import answer_of
+from fsbench_web.compare.answer_shown import answer_context
+from fsbench_web.compare.report.content import content_of, series_grid
+from fsbench_web.compare.report.recorded_series import MOST_SERIES, by_command_lines, method_of
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, units_of
@@ -17,7 +20,7 @@ from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.confounding import order_over_time
 from fsbench_web.compare.tables.delta_tables import comparison, tables_and_notice
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.core import numbers
+from fsbench_web.core.conversion import BINARY
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.scores.source_runs import spans_of
@@ -31,44 +34,51 @@ def html(request: HttpRequest, slug: str) -> HttpResponse:
     what.
     """
     study = study_or_404(slug)
-    return render(
-        request,
-        "compare/report.html",
-        {"study": study, "report": _report(request, study)},
-    )
+    spec = _spec(request, study)
+    limited = bounds.BoundedComparison(spec)
+    if not study.is_published:
+        limited = bounds.by_rows(limited, room=limits.REPORT)
+    ranked, emulated = tables_and_notice(limited.spec)
+    work, work_tables = _work(spec, request.GET)
+    tables = [*work_tables, *ranked]
+    method = method_of(study)
+    part = limited.part
+    whole = f"{reverse('compare:page')}?{part.whole.to_query()}" if part else ""
+    context = {
+        "study": study,
+        "made_at": timezone.localtime(),
+        "address": request.build_absolute_uri(reverse("report", args=[study.slug])),
+        "site": request.build_absolute_uri("/"),
+        "work": work,
+        "part": part,
+        "whole": request.build_absolute_uri(whole) if part else "",
+        "emulated": emulated if emulated and emulated.left_out else None,
+        "order": [] if study.is_published else order_over_time(ranked, spans_of).sentences,
+        **answer_context(answer_of(tables)),
+        **content_of(study, tables),
+        "method": method,
+        "most_series": MOST_SERIES,
+        "recorded": [
+            ("Hardware", method.hardware, "No hardware profile was named."),
+            ("Systems", method.environments, "Nothing was recorded of kernel and tools."),
+            ("Workloads", method.workloads, "No workload was named."),
+        ],
+        "series": series_grid(method),
+        "commands": by_command_lines(method.series),
+        "silent": dict.fromkeys(row.configuration for row in method.series if not row.commands),
+        **_queries(spec, tables),
+    }
+    return render(request, "compare/report.html", context)
 
 
 def _spec(request: HttpRequest, study: Study) -> ComparisonSpec:
-    """The comparison of which the report has the tables."""
+    """The comparison whose tables the report has."""
     by = request.GET.get("by") or next(
         (section.get("by", "") for section in study.sections if section["kind"] == "tables"), ""
     )
     if by not in CONTENDERS:
         by = "filesystem"
     return ComparisonSpec(studies=(study.slug,), by=by, units=units_of(request.GET))
-
-
-def _report(request: HttpRequest, study: Study) -> Report:
-    spec = _spec(request, study)
-    limited = bounds.BoundedComparison(spec)
-    if not study.is_published:
-        limited = bounds.by_rows(limited, room=limits.REPORT)
-    tables, emulated = tables_and_notice(limited.spec)
-    work, of_work = _work(spec, request.GET)
-    return report_of(
-        study,
-        [*of_work, *tables],
-        method_of(study),
-        site=request.build_absolute_uri("/"),
-        address=request.build_absolute_uri(reverse("report", args=[study.slug])),
-        by=spec.by,
-        units=spec.units,
-        emulated=emulated.sentence if emulated and emulated.left_out else "",
-        in_turn="" if study.is_published else order_over_time(tables, spans_of).sentences,
-        left_out=_left_out(request, limited),
-        work=work,
-        made_at=timezone.localtime(),
-    )
 
 
 def _work(spec: ComparisonSpec, query: QueryDict) -> tuple[list[str], list[DeltaTable]]:
@@ -85,16 +95,11 @@ def _work(spec: ComparisonSpec, query: QueryDict) -> tuple[list[str], list[Delta
     ], work_comparison.tables
 
 
-def _left_out(request: HttpRequest, limited: bounds.BoundedComparison) -> str:
-    """What the report is without, and where it is."""
-    part = limited.part
-    if part is None:
-        return ""
-    page = f"{reverse('compare:page')}?{part.whole.to_query()}"
-    alone = " What is shown is ranked by itself." if part.is_apart else ""
-    return (
-        f"This report shows {part.shown_rows:,} rows, those of {part.shown_tests:,} of "
-        f"{numbers.counted(len(part.tests), 'test')}: all of them are more than a report "
-        f"holds.{alone} The others, part by part: "
-        f"{request.build_absolute_uri(page)}"
-    )
+def _queries(spec: ComparisonSpec, tables: list[DeltaTable]) -> dict[str, str]:
+    """Queries of the API that give the numbers; ``file_query`` in the units of the page."""
+    units = spec.units
+    if not units and any(table.has_printed_units for table in tables):
+        units = BINARY  # the API answers as printed, unless it is asked
+    pairs = [("study", spec.studies[0]), *([("by", spec.by)] if spec.by != "filesystem" else [])]
+    in_units = [*pairs, *([("units", units)] if units else [])]
+    return {"query": urlencode(pairs), "file_query": urlencode(in_units)}

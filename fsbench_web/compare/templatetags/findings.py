@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from fsbench_web.compare.pictures.sections import Section
-from fsbench_web.compare.report.blocks import Prose
 from fsbench_web.compare.tables import statements
 from fsbench_web.compare.tables.findings import Finding, Part, findings_by_test
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -20,7 +19,7 @@ register = template.Library()
 
 
 @register.filter
-def sentence(finding: Finding | CheckedStatement | Prose) -> SafeString:
+def sentence(finding: Finding | CheckedStatement) -> SafeString:
     """The parts of a sentence, with their links."""
     return SafeString("".join(map(_part, finding.parts)))  # each part is escaped
 
