@@ -17,7 +17,7 @@ from fsbench_web.compare.answer import (
     ComparisonAnswer,
     WorkloadAnswer,
 )
-from fsbench_web.compare.drawings.speedup import speedup
+from fsbench_web.compare.answer_chart import AnswerChart, answer_chart
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.blocks.paired import EFFECTIVELY_TIED
 from fsbench_web.core.stats.answers import (
@@ -53,10 +53,16 @@ def answer_context(answer: ComparisonAnswer) -> dict[str, Any]:
         "details": details(answer),
         "basis": basis(answer),
         "caveats": [(code, CAVEATS[code]) for code in answer.caveats],
-        "speedups": [
-            (work.workload, speedup(work.answer)) for work in answer.workloads[:WORKLOADS_DRAWN]
-        ],
+        "charts": charts(answer),
     }
+
+
+def charts(found: ComparisonAnswer) -> list[tuple[str, AnswerChart]]:
+    """(workload, chart) of the first WORKLOADS_DRAWN workloads."""
+    return [
+        (work.workload or "Other tests", answer_chart(work.answer))
+        for work in found.workloads[:WORKLOADS_DRAWN]
+    ]
 
 
 def headline(found: ComparisonAnswer) -> str:

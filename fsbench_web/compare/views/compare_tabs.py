@@ -15,7 +15,6 @@ from fsbench_web.compare.selection.table_view import TableView, joined
 from fsbench_web.compare.tables.headlines import default_tables
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views import rows_of_tests, study_tables, study_tabs
-from fsbench_web.compare.views.study_map import study_map
 from fsbench_web.compare.views.study_tabs import CHARTS, LATENCY, RUNS, SETUP, SUMMARY, TESTS
 from fsbench_web.studies.runs.listing import address_of
 
@@ -169,7 +168,7 @@ def page_context(
     return {
         **first,
         **tests_context,
-        "map": study_map(tables, first["answer"], spec.to_query()) if tab == SUMMARY else None,
+        "map_at": study_tabs.map_at(tables, spec.to_query()),
         "tab": tab,
         "tabs": [
             study_tabs.Tab(

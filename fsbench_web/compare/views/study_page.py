@@ -36,7 +36,6 @@ from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views import rows_of_tests, shown_series, study_tables, study_tabs
 from fsbench_web.compare.views.groups_of_tests import TestGroup, Winner
-from fsbench_web.compare.views.study_map import study_map
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.figures import stacked, stated_values
 from fsbench_web.studies.jobs import reproductions
@@ -93,13 +92,6 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         lambda name: study_tabs.address(request.GET, baseline=name),
     )
     context = {
-        "map": study_map(
-            answered,
-            first["answer"],
-            work["work_query"] or urlencode({"study": slug, "by": page_tables.by}),
-        )
-        if tab == study_tabs.SUMMARY and not study.is_published
-        else None,
         "tabs": tabs,
         "tab": tab,
         "tab_label": study_tabs.LABELS[tab],
@@ -133,6 +125,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         request.GET, slug, page_tables.by, tab, is_published=study.is_published
     )
     context["compare_query"] = work["work_query"] or _comparison_query(slug, page_tables.by)
+    context["map_at"] = study_tabs.map_at(answered, context["compare_query"])
     if work["work_query"]:
         context["work_at"] = ""
     if tab == study_tabs.LATENCY:

@@ -140,6 +140,15 @@ def first_of_page(
     }
 
 
+def map_at(tables: Iterable[DeltaTable], compared: str) -> str:
+    """The speed-up map of a comparison; "" where no two entries have a matrix of one test."""
+    has_matrix = any(
+        sum(bool(row.run_ids) and (row.cells or 0) > 1 for row in table.rows) > 1
+        for table in tables
+    )
+    return f"{reverse('compare:pictures')}?{compared}&picture=ratio" if has_matrix else ""
+
+
 def links_of_study(query: QueryDict, slug: str, by: str, tab: str, *, is_published: bool) -> Ways:
     """Where the answer of a study leads."""
     ranked = "" if by == "filesystem" else f"by={by}&"

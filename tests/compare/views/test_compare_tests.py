@@ -31,7 +31,7 @@ def test_it_answers_first_and_has_tabs(client: Client, many: None) -> None:
     answer = page[page.index('id="answer"') :]
     assert "No clear winner" in answer
     places = [
-        answer.index(mark) for mark in ('class="who"', '<svg class="drawing"', 'class="tabs"')
+        answer.index(mark) for mark in ('class="who"', '<svg class="answer-chart"', 'class="tabs"')
     ]
     assert [*places, answer.index('id="findings"')] == sorted(
         [*places, answer.index('id="findings"')]

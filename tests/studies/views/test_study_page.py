@@ -365,7 +365,7 @@ def test_the_first_screens_answer_and_the_tabs_have_addresses(
     html = client.get("/studies/mine/?by=configuration").content.decode()
     answer = text_of(html[html.index('id="answer"') :].partition("</section>")[0])
     assert "No clear winner: ext4_noatime 2.00× ext4. One run each: not enough to tell." in answer
-    assert '<svg class="drawing"' in html
+    assert '<svg class="answer-chart"' in html
     assert 'href="?tab=tests&amp;by=configuration#write-maximum"' in html
     # Nothing of the tables is on the summary, and all of it on the tab of the tests.
     assert 'class="table is-dense deltas' not in html
