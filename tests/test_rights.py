@@ -101,6 +101,7 @@ READ_BY_ALL = {
     "api/v1/profiles": ("api/v1/profiles", 200),
     "api/v1/profiles/<str:name>": ("api/v1/profiles/{profile}", 200),
     "compare/pictures/": ("compare/pictures/?study=lab", 200),
+    "compare/image.<str:suffix>": ("compare/image.svg?study=lab", 200),
     "compare/slide/": ("compare/slide/?study=lab", 200),
     "compare/slide.<str:suffix>": ("compare/slide.svg?study=lab", 200),
     "p/<slug:key>/slide/": ("p/{key}/slide/", 200),
@@ -113,7 +114,8 @@ READ_BY_ALL = {
     "p/<slug:key>/export/": ("p/{key}/export/", 200),
     "p/<slug:key>/charts/<path:test>/": ("p/{key}/charts/write/", 200),
     "p/<slug:key>/snapshot.json": ("p/{key}/snapshot.json", 200),
-    "p/<slug:key>/picture.png": ("p/{key}/picture.png", 200),
+    "p/<slug:key>/image.<str:suffix>": ("p/{key}/image.png", 200),
+    "p/<slug:key>/picture.<str:suffix>": ("p/{key}/picture.png", 301),
     "p/<slug:key>/embed/": ("p/{key}/embed/", 200),
     "account/sign-in/": ("account/sign-in/", 200),
     # No sign-in service is set up here (tests/accounts/sign_in/test_oidc.py).

@@ -61,8 +61,8 @@ class Tick:
 
     @property
     def label(self) -> str:
-        digits = ".4g" if self.ratio >= 100 or self.ratio < 0.1 else ".3g"
-        return f"{self.ratio:{digits}}×"
+        is_plain = 0.1 <= self.ratio < 100
+        return f"{round(self.ratio, 2) if is_plain else self.ratio:,.4g}×"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from fsbench_web.compare.pictures import views as pictures_views
 from fsbench_web.compare.profiles import order, traces
 from fsbench_web.compare.profiles import views as profile_views
 from fsbench_web.compare.slides import views as slide_views
-from fsbench_web.compare.views import compare, compare_tests, history
+from fsbench_web.compare.views import compare, compare_tests, history, images
 from fsbench_web.compare.watches import views as watch_views
 
 app_name = "compare"
@@ -35,6 +35,7 @@ urlpatterns = [
     path("profiles/<slug:slug>/<int:version>/", profile_views.page, name="profile_version"),
     path("compare/slide/", slide_views.comparison_page, name="slide"),
     path("compare/slide.<str:suffix>", slide_views.comparison_file, name="slide_file"),
+    path("compare/image.<str:suffix>", images.comparison_image, name="image"),
     path("compare/pin/", permalink_views.pin, name="pin"),
     path("studies/<slug:slug>/papers/<slug:paper>/", paper_views.page, name="paper_comparison"),
     path(
@@ -56,7 +57,8 @@ urlpatterns = [
     path("p/<slug:key>/export/", export_views.permalink_page, name="permalink_export"),
     path("p/<slug:key>/charts/<path:test>/", permalink_views.charts, name="permalink_charts"),
     path("p/<slug:key>/snapshot.json", permalink_views.snapshot, name="permalink_snapshot"),
-    path("p/<slug:key>/picture.png", permalink_views.picture_png, name="permalink_picture"),
+    path("p/<slug:key>/image.<str:suffix>", images.permalink_image, name="permalink_image"),
+    path("p/<slug:key>/picture.<str:suffix>", images.permalink_slide),
     path("p/<slug:key>/slide/", slide_views.permalink_page, name="permalink_slide"),
     path(
         "p/<slug:key>/slide.<str:suffix>", slide_views.permalink_file, name="permalink_slide_file"

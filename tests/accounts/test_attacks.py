@@ -248,7 +248,7 @@ def test_what_an_embedded_view_keeps_for_all_is_for_all(ada: User, run: Run) -> 
     response = signed_in(ada).get(path)
     assert response.status_code == 404
     assert response["Cache-Control"] == "no-store"
-    assert "public" not in signed_in(ada).get(f"/p/{link.key}/picture.png")["Cache-Control"]
+    assert "public" not in signed_in(ada).get(f"/p/{link.key}/image.png")["Cache-Control"]
 
 
 def test_nothing_is_kept_by_caches_where_reading_needs_an_account(
@@ -256,7 +256,7 @@ def test_nothing_is_kept_by_caches_where_reading_needs_an_account(
 ) -> None:
     link = records.pin(ComparisonSpec(studies=("lab",)), ada)
     settings.ANONYMOUS_READING = False
-    for part in ("embed/", "picture.png", "deltas.csv"):
+    for part in ("embed/", "image.png", "deltas.csv"):
         response = signed_in(ada).get(f"/p/{link.key}/{part}")
         assert response.status_code == 200
         assert "public" not in response["Cache-Control"], part

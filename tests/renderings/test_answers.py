@@ -169,7 +169,7 @@ def test_every_file_is_told_apart_by_what_it_says_alone(
     key = records.pin(ComparisonSpec(studies=("unisys-2005",)), ada).key
     paths = [
         "/studies/lab/papers/unisys-2005/tables.json",
-        f"/p/{key}/picture.png",
+        f"/p/{key}/image.png",
         *(f"/compare/deltas.{suffix}?study=unisys-2005" for suffix in ("xlsx", "json", "tex")),
         *(f"/p/{key}/deltas.{suffix}" for suffix in ("csv", "md")),
     ]

@@ -20,10 +20,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.answer import answer_of
+from fsbench_web.compare.answer_image import SIZE_PX
 from fsbench_web.compare.answer_shown import answer_context
 from fsbench_web.compare.answers import charts_answer, in_folds, refused_form
 from fsbench_web.compare.models import LinkVisibility, Permalink
-from fsbench_web.compare.permalinks import embed, picture, records, sharing
+from fsbench_web.compare.permalinks import embed, records, sharing
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.pictures.sections import contenders_of, sections
 from fsbench_web.compare.selection.properties import PROPERTIES
@@ -31,7 +32,6 @@ from fsbench_web.compare.selection.slide import place_of
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, joined, without_view
 from fsbench_web.compare.selection.wording import describe
-from fsbench_web.renderings import answers
 from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
 
 View = Callable[..., HttpResponse]
@@ -204,8 +204,9 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
         "tables": len(pinned.tables),
         "changes": records.changes_since(link, pinned),
         "address": address,
-        "picture": f"{address}picture.png?{picture.version(link)}",
-        "picture_size": picture.SIZE_PX,
+        # The checksum in the address: a chat does not keep the image of other numbers.
+        "image": f"{address}image.png?{link.sha256[:12]}",
+        "image_size": SIZE_PX,
         "is_public": link.visibility == LinkVisibility.PUBLIC,
         **_permissions(request, link),
         "embed": embed.snippet(link, f"{address}embed/"),
@@ -219,7 +220,9 @@ def _answer_of(link: Permalink, pinned: records.PinnedComparison) -> dict[str, A
     if not pinned.is_intact:
         return {}
     baseline = QueryDict(link.query).get("baseline", "")
-    return answer_context(answer_of(pinned.tables, baseline))
+    context = answer_context(answer_of(pinned.tables, baseline))
+    words = (link.title, *context["details"], context["basis"], pinned.description)
+    return context | {"preview": " · ".join(word for word in words if word)}
 
 
 @require_safe
@@ -238,23 +241,6 @@ def snapshot(request: HttpRequest, link: Permalink) -> HttpResponse:
     """The very bytes that the checksum is of, so that anybody can check it."""
     headers = {"Content-Disposition": f'attachment; filename="fsbench-{link.key}-snapshot.json"'}
     return HttpResponse(link.snapshot, content_type="application/json", headers=headers)
-
-
-@require_safe
-@of_permalink
-@requires(Action.READ)
-def picture_png(request: HttpRequest, link: Permalink) -> HttpResponse:
-    """The picture that chats and wikis show of the link."""
-    pinned = records.read(link)
-    if not pinned.is_intact:
-        return not_intact(link)
-    return answers.answer(
-        request,
-        picture.png,
-        picture.drawing(link, pinned),
-        media_type="image/png",
-        cache_control="public, max-age=300",
-    )
 
 
 def not_intact(link: Permalink) -> HttpResponse:

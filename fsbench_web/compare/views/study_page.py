@@ -125,7 +125,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         request.GET, slug, page_tables.by, tab, is_published=study.is_published
     )
     context["compare_query"] = work["work_query"] or _comparison_query(slug, page_tables.by)
-    context["map_at"] = study_tabs.map_at(answered, context["compare_query"])
+    context["map_at"] = study_tabs.map_at(answered, str(context["compare_query"]))
     if work["work_query"]:
         context["work_at"] = ""
     if tab == study_tabs.LATENCY:

@@ -353,7 +353,7 @@ def test_changed_numbers_are_not_exported(client, jo):
     make_score("ext4", 100)
     link = records.pin(ComparisonSpec(), jo)
     Permalink.objects.update(snapshot=link.snapshot.replace("100.0", "900.0"))
-    for path in [*(f"deltas.{suffix}" for suffix in FORMATS), "export/", "picture.png", "embed/"]:
+    for path in [*(f"deltas.{suffix}" for suffix in FORMATS), "export/", "image.png", "embed/"]:
         answer = client.get(f"/p/{link.key}/{path}")
         assert answer.status_code == 409, path
         assert b"900" not in answer.content

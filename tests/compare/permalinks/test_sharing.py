@@ -24,6 +24,8 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from fsbench_web.accounts.models import Role, Team
+from fsbench_web.compare import answer_shown
+from fsbench_web.compare.answer import answer_of
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.permalinks import records, sharing
 from fsbench_web.compare.selection.spec import ComparisonSpec
@@ -43,7 +45,8 @@ FILES = [
     "charts/write/",
     "export/",
     "snapshot.json",
-    "picture.png",
+    "image.png",
+    "image.svg",
 ]
 HOSTILE = [
     '"><script>alert(1)</script>',
@@ -340,7 +343,7 @@ def test_a_link_of_an_older_version_still_opens(client, jo):
 @pytest.mark.parametrize("title", ["", *HOSTILE])
 def test_the_picture_is_a_png_of_the_size_that_chats_want(client, jo, title):
     link = pinned(jo, title=title)
-    answer = client.get(f"/p/{link.key}/picture.png")
+    answer = client.get(f"/p/{link.key}/image.png")
     assert answer["Content-Type"] == "image/png"
     picture = Image.open(io.BytesIO(answer.content))
     assert (picture.format, picture.size) == ("PNG", (1200, 630))
@@ -370,10 +373,12 @@ class Elements(HTMLParser):
 def test_chats_are_told_what_it_is(client, jo, title):
     link = pinned(jo, title=title)
     meta = Elements(client.get(f"/p/{link.key}/").content.decode()).meta()
-    assert meta["og:title"] == title
+    pinned_answer = answer_of(records.read(link).tables)
+    assert meta["og:title"] == answer_shown.headline(pinned_answer)
+    assert str(meta["og:description"]).startswith(f"{title} · ")
     assert meta["og:url"] == f"http://testserver/p/{link.key}/"
     picture = str(meta["og:image"])
-    assert picture.startswith(f"http://testserver/p/{link.key}/picture.png?")
+    assert picture.startswith(f"http://testserver/p/{link.key}/image.png?")
     assert client.get(picture).status_code == 200
     Permalink.objects.update(visibility="team")
     client.force_login(jo)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 __all__ = ["ada", "everything", "ids"]
 
 # Of a public permalink, and without a name of whoever asks: chats and wikis keep them.
-SAME_FOR_ALL = {"favicon.ico", "p/<slug:key>/picture.png", "p/<slug:key>/embed/"}
+SAME_FOR_ALL = {"favicon.ico", "p/<slug:key>/image.<str:suffix>", "p/<slug:key>/embed/"}
 
 
 def directives(response: Any) -> set[str]:
@@ -77,7 +77,7 @@ def test_nothing_of_a_hidden_study_is_kept(ada: User, ids: dict[str, object]) ->
         "/history/?study=lab",
         "/search/?q=lab",
         "/p/{key}/",
-        "/p/{key}/picture.png",
+        "/p/{key}/image.png",
         "/p/{key}/deltas.csv",
         "/api/v1/studies/lab",
     ]
