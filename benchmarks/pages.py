@@ -172,8 +172,8 @@ def cold_cache(address: str) -> list[tuple[str, int]]:
                 os.path.normpath(folder / imported)
                 for imported in re.findall(r'^import .*?"(\.[^"]+)"', data.decode(), re.M)
             ]
-    # figures.js fetches this when the first chart comes into view; 3-D only when it is asked for.
-    bundle = next(path for path in (STATIC / "vendor").glob("plotly*.js") if "3d" not in path.name)
+    # figures.js fetches this when the first chart comes into view.
+    bundle = next((STATIC / "vendor").glob("plotly*.js"))
     files.append((f"vendor/{bundle.name}", len(gzip.compress(bundle.read_bytes(), 9))))
     return files
 

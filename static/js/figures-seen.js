@@ -10,7 +10,7 @@
       for (const name of ["htmx:afterSettle", "live:put"]) document.removeEventListener(name, look);
       const script = document.createElement("script");
       script.src = own.draws;
-      Object.assign(script.dataset, { plotly: own.plotly, plotly3d: own.plotly3d });
+      script.dataset.plotly = own.plotly;
       document.head.append(script);
     },
     { rootMargin: "300px" }

@@ -7,34 +7,23 @@
 // - A point whose trace has trace.meta.links leads to that address, on a click.
 // - What a pointer is told of a bar stands below it, and not on it.
 // - What is chosen in the legend of the page's picture is kept in the address (hide=).
-// - 3-D needs a bundle of its own (1.7 MB), fetched when a figure with a scene is to be drawn.
 // - Nothing leaves the page: plotly's own button that uploads a chart is off.
 (function () {
   "use strict";
 
   const PLOTLY_URL = document.currentScript.dataset.plotly;
-  const PLOTLY_3D_URL = document.currentScript.dataset.plotly3d;
   const drawn = new Map(); // figure element -> index of the panel shown
-  const loading = new Map(); // address of a bundle -> promise of its Plotly
+  let loading = null; // promise of Plotly
 
-  // Both bundles call themselves window.Plotly: whoever draws keeps the one it asked for.
-  function plotly(panel) {
-    const url = panel.layout.scene ? PLOTLY_3D_URL : PLOTLY_URL;
-    if (loading.has(url)) return loading.get(url);
-    const promise = new Promise(function (resolve, reject) {
+  function plotly() {
+    loading ||= new Promise(function (resolve, reject) {
       const script = document.createElement("script");
-      script.src = url;
+      script.src = PLOTLY_URL;
       script.onload = () => resolve(window.Plotly);
-      script.onerror = () => reject(new Error("could not load " + url));
+      script.onerror = () => reject(new Error("could not load " + PLOTLY_URL));
       document.head.append(script);
     });
-    loading.set(url, promise);
-    return promise;
-  }
-
-  function hasWebGL() {
-    const canvas = document.createElement("canvas");
-    return Boolean(canvas.getContext("webgl2") || canvas.getContext("webgl"));
+    return loading;
   }
 
   function colours() {
@@ -209,7 +198,6 @@
       else layout.height += 20 * data.length;
     }
     putAbove(layout, grow, data);
-    if (layout.scene) layout.scene.camera.eye = { x: -1.7, y: -1.9, z: 1.1 };
     if (layout.yaxis && layout.yaxis.ticktext) layout.yaxis.tickfont = { size: 10 };
   }
 
@@ -288,11 +276,6 @@
     copy.hoverlabel = { bgcolor: theme.fg, bordercolor: theme.fg, font: { color: theme.surface, family: family } };
     copy.modebar = { bgcolor: "rgba(0,0,0,0)", color: theme.muted, activecolor: theme.fg };
     copy.dragmode = copy.dragmode || (matchMedia("(pointer: coarse)").matches ? false : "zoom");
-    for (const key of ["xaxis", "yaxis", "zaxis"]) {
-      const axis = copy.scene && copy.scene[key];
-      if (!axis) continue;
-      Object.assign(axis, { gridcolor: theme.border, linecolor: theme.border, color: theme.fg, backgroundcolor: theme.surface });
-    }
     for (const key of Object.keys(copy)) {
       if (!/^[xy]axis\d*$/.test(key)) continue;
       const axis = copy[key];
@@ -314,7 +297,7 @@
     const width = 900;
     const height = layout.height || 450;
     layout.width = width;
-    return plotly(panel).then((Plotly) => Plotly.toImage(
+    return plotly().then((Plotly) => Plotly.toImage(
       { data: themedData(panel.data, theme, 900), layout: layout },
       { format: format, width: width, height: height, scale: format === "png" ? 2 : 1 }
     )).then(function (url) {
@@ -356,7 +339,7 @@
   // Whether any axis can be drawn apart: a drag does it too, a double click takes it back.
   function zooms(element) {
     const layout = panels(element)[drawn.get(element) || 0].layout;
-    return !layout.scene && [layout.xaxis, layout.yaxis].some((axis) => axis && !axis.fixedrange);
+    return [layout.xaxis, layout.yaxis].some((axis) => axis && !axis.fixedrange);
   }
 
   // Value, n and interval of a bar, below the bar: plotly's own label would lie on it.
@@ -429,13 +412,7 @@
     const theme = colours();
     const canvas = element.querySelector(".plot-canvas");
     drawn.set(element, index);
-    if (panel.layout.scene && !hasWebGL()) {
-      canvas.textContent = "This browser draws no WebGL, which a surface needs. Its numbers are in the table below; the heat map shows the same cells.";
-      canvas.removeAttribute("role");
-      element.dataset.drawn = "words";
-      return Promise.resolve();
-    }
-    return plotly(panel)
+    return plotly()
       .then((Plotly) =>
         element.isConnected &&
         Plotly.react(

@@ -25,18 +25,19 @@ from fsbench_web.compare.pictures.spec import (
     SCALES,
     PictureSpec,
 )
-from fsbench_web.compare.pictures.surface import Surface
 from fsbench_web.compare.pictures.write_and_read import WriteAndRead
 from fsbench_web.compare.selection.spec import LONGEST_VALUE, ComparisonSpec, SpecError
 from fsbench_web.compare.selection.values import sizes_of
 from fsbench_web.core.scoring import categories
 
 _ALL: tuple[type[PictureKind], ...] = (
-    *(BestCases, WriteAndRead, HeatMap, Ratio, Surface),
+    *(BestCases, WriteAndRead, HeatMap, Ratio),
     *(Profile, LoadCurves, QueueDepth, Percentiles, Cumulative, Tails, OverTime, Multiples),
     *(Roofline, Phases, RepeatsOfRuns),
 )
 KINDS: dict[str, type[PictureKind]] = {kind.slug: kind for kind in _ALL}
+REPLACED = {"surface": HeatMap.slug}
+"""Removed kinds, and the kind that shows the same numbers: old addresses still work."""
 LARGEST_KEY = 2**63 - 1
 
 
@@ -48,6 +49,7 @@ def spec_of(query: QueryDict | str) -> PictureSpec:
     parsed = QueryDict(query) if isinstance(query, str) else query
     comparison, problems = _comparison(parsed)
     kind = parsed.get("picture") or "bars"
+    kind = REPLACED.get(kind, kind)
     test, category = parsed.get("of") or "", parsed.get("in") or ""
     if kind not in KINDS:
         problems.append(f'picture is "{kind[:60]}"; it can be {", ".join(KINDS)}.')

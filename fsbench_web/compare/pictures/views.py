@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
@@ -17,7 +17,7 @@ from fsbench_web.compare.pictures.base import (
     PictureUnavailable,
 )
 from fsbench_web.compare.pictures.drawable import DrawableTests, offer
-from fsbench_web.compare.pictures.registry import KINDS, spec_of
+from fsbench_web.compare.pictures.registry import KINDS, REPLACED, spec_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import as_csv
 from fsbench_web.compare.selection import folds
@@ -68,9 +68,15 @@ class RequestedPicture:
 @require_safe
 @requires(Action.READ)
 def page(request: HttpRequest) -> HttpResponse:
-    """The picture that the address says, with the form that chooses another."""
+    """The picture that the address says, with the form that chooses another.
+
+    The address of a removed kind redirects to the kind that replaced it.
+    """
     try:
-        requested = _requested_picture(spec_of(request.GET))
+        spec = spec_of(request.GET)
+        if request.GET.get("picture") in REPLACED:
+            return redirect(f"{request.path}?{spec.to_query()}", permanent=True)
+        requested = _requested_picture(spec)
     except SpecError as error:
         context = {"problems": error.problems}
         return render(request, "compare/pictures.html", context, status=400)

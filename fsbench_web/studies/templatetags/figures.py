@@ -23,7 +23,6 @@ register = template.Library()
 # As django.utils.html.json_script has them: nothing within can end the script element.
 _ESCAPED = ((">", "\\u003E"), ("<", "\\u003C"), ("&", "\\u0026"))
 PLOTLY = "vendor/plotly-cartesian-4.1.1.min.js"
-PLOTLY_3D = "vendor/plotly-gl3d-4.1.1.min.js"
 
 
 @register.simple_tag
@@ -51,11 +50,10 @@ def figure_choice(
 def figure_script() -> SafeString:
     """The script that fetches what draws figures, and that plotly.js, when the first is in view."""
     return format_html(
-        '<script defer src="{}" data-draws="{}" data-plotly="{}" data-plotly3d="{}"></script>',
+        '<script defer src="{}" data-draws="{}" data-plotly="{}"></script>',
         static("js/figures-seen.js"),
         static("js/figures.js"),
         static(PLOTLY),
-        static(PLOTLY_3D),
     )
 
 

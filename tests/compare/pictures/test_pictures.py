@@ -193,10 +193,12 @@ def test_a_zero_has_no_ratio(client: Client) -> None:
     ]
 
 
-def test_a_surface_is_drawn_of_the_same_cells(client: Client, lab: Any) -> None:
-    html = page(client, f"{EVERY}&picture=surface&of=write&a={key(lab['ext4'][0])}")
-    assert [trace["type"] for trace in figure(html)["data"]] == ["surface", "scatter3d"]
-    assert figure(html)["data"][1]["z"] == [100, 50]
+def test_the_address_of_a_removed_kind_leads_to_its_replacement(client: Client, lab: Any) -> None:
+    query = f"{EVERY}&picture=surface&of=write&a={key(lab['ext4'][0])}"
+    response = client.get(f"/compare/pictures/?{query}")
+    assert response.status_code == 301
+    assert figure(client.get(response["Location"]).content.decode())["data"][0]["type"] == "heatmap"
+    assert rows(client, query) == rows(client, query.replace("surface", "matrix"))
 
 
 def test_profile_lines_stop_where_nothing_was_measured(client: Client, lab: Any) -> None:
@@ -289,7 +291,7 @@ def test_what_a_paper_never_printed_is_not_drawn(client: Client) -> None:
 
 
 def test_a_contender_that_is_gone_is_not_replaced_in_silence(client: Client, lab: Any) -> None:
-    for kind in ("matrix", "surface", "ratio"):
+    for kind in ("matrix", "ratio"):
         html = page(client, f"{EVERY}&picture={kind}&a=999999")
         assert "is not in this comparison" in html
         assert "picture-data" not in html

@@ -121,43 +121,6 @@ def test_the_table_the_csv_and_the_picture_have_the_same_numbers(page: Page, lab
     assert [float(row["Mean, KB/s"]) for row in rows] == means
 
 
-def test_only_a_surface_fetches_the_bundle_of_surfaces(
-    page: Page, lab: Any, complaints: list[str]
-) -> None:
-    fetched: list[str] = []
-    page.on("request", lambda request: fetched.append(request.url))
-    open_picture(page, "picture=ratio&of=write")
-    assert any("plotly-cartesian" in url for url in fetched)
-    assert not any("plotly-gl3d" in url for url in fetched)
-    fetched.clear()
-    page.goto("/compare/pictures/?study=lab&picture=surface&of=write")
-    figure = page.locator("figure[data-drawn]")
-    # A machine without a graphics card draws in software.
-    expect(figure).to_have_count(1, timeout=PATIENCE_MS)
-    if figure.get_attribute("data-drawn") == "yes":
-        assert any("plotly-gl3d" in url for url in fetched)
-        assert not any("plotly-cartesian" in url for url in fetched)
-        with page.expect_download(timeout=PATIENCE_MS) as saved:
-            page.get_by_role("button", name="PNG of this chart").click()
-        assert saved.value.path().read_bytes().startswith(b"\x89PNG")
-    else:
-        expect(figure).to_contain_text("draws no WebGL")
-    # Advice of Chromium about how the bundle draws its letters, and of its software renderer.
-    advice = ("GL Driver Message", "willReadFrequently")
-    complaints[:] = [text for text in complaints if not any(word in text for word in advice)]
-
-
-def test_without_webgl_a_surface_is_words(browser: Browser, site: str, lab: Any) -> None:
-    context = browser.new_context(base_url=site)
-    context.add_init_script("HTMLCanvasElement.prototype.getContext = () => null;")
-    page = context.new_page()
-    page.set_default_timeout(60_000)  # a limit, not a wait: machines are busy
-    page.goto("/compare/pictures/?study=lab&picture=surface&of=write")
-    expect(page.locator("figure[data-drawn=words]")).to_contain_text("draws no WebGL")
-    expect(page.locator("#numbers summary")).to_be_visible()
-    context.close()
-
-
 def test_another_choice_is_another_address(page: Page, lab: Any) -> None:
     open_picture(page, "picture=profile&of=write")
     page.get_by_label("Block size").select_option("16 KB")
@@ -226,7 +189,6 @@ def test_the_compare_page_is_light_on_a_cold_cache(client: Client) -> None:
     total = len(answer.content)
     files = set(re.findall(r'(?:src|href|data-plotly)="/?static/([^"]+)"', html))
     assert "vendor/plotly-cartesian-4.1.1.min.js" in files
-    assert "vendor/plotly-gl3d-4.1.1.min.js" not in files  # data-plotly3d: when it is asked for
     total += sum(len(gzip.compress((STATIC / name).read_bytes())) for name in files)
     for address in set(re.findall(r'hx-get="(/compare/charts/[^"]*)"', html)):
         total += len(client.get(address.replace("&amp;", "&"), headers=packed).content)

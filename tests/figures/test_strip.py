@@ -1,9 +1,7 @@
-import math
-
 import pytest
 
 from fsbench_web.core.scoring.confidence import interval
-from fsbench_web.figures import strip, surface
+from fsbench_web.figures import strip
 from fsbench_web.figures.strip import Strip
 
 
@@ -38,26 +36,3 @@ def test_a_single_run_has_no_mean_of_repeats() -> None:
 def test_a_strip_with_a_link_too_few_is_refused() -> None:
     with pytest.raises(ValueError, match="every repeat"):
         strip.repeats([Strip("xfs", [20.0], [], [""], None)], "s", "T")
-
-
-def test_a_surface_has_a_marker_for_each_cell_and_a_hole_for_each_missing_one() -> None:
-    cells = {(4, 64): 100.0, (8, 64): 1000.0, (4, 128): 2000.0}
-    links = dict.fromkeys(cells, "/runs/1/")
-    figure = surface.surface(cells, "KB/s", "Read", links=links)
-    sheet, markers = figure.data
-    assert [list(row) for row in sheet.z] == [
-        [2.0, pytest.approx(math.log10(2000))],
-        [3.0, None],
-    ]
-    assert sheet.connectgaps is False
-    assert list(markers.x) == [6, 6, 7]
-    assert markers.meta["links"] == ["/runs/1/"] * 3
-    assert list(figure.layout.scene.xaxis.ticktext) == ["64 KB", "128 KB"]
-    assert "log" in figure.layout.scene.zaxis.title.text
-    assert "KB/s" in figure.layout.scene.zaxis.title.text
-
-
-def test_no_surface_is_drawn_over_sizes_that_were_not_asked_for() -> None:
-    cells = {(r, f): 1.0 for r in (4, 8) for f in (64, 128, 1024)}
-    sheet = surface.surface(cells, "KB/s", "Read").data[0]
-    assert [list(row) for row in sheet.z] == [[1.0, 1.0, None, 1.0]] * 2
