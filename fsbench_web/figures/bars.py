@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
 from fsbench_web.figures.ceilings import Ceilings, put
-from fsbench_web.figures.frame import ROW_PX, PlainFigure, bar_layout, figure, plain_text
+from fsbench_web.figures.frame import ROW_PX, bar_layout, figure, plain_text
 
 NOT_STATED = "not stated"
 INTERVALS = "lines: 95% intervals of the means"
@@ -22,13 +22,7 @@ VALUE = "value"
 _LETTER_PX = 7.5
 
 
-def best_case(*args: Any, **kwargs: Any) -> go.Figure:
-    """The figure of ``best_case_plain``."""
-    plain = best_case_plain(*args, **kwargs)
-    return figure(plain["data"], plain["layout"])
-
-
-def best_case_plain(
+def best_case(
     labels: Sequence[str],
     values: Sequence[float | None],
     unit: str,
@@ -44,7 +38,7 @@ def best_case_plain(
     among: Iterable[str] = (),
     counts: Sequence[int | None] | None = None,
     ceilings: Ceilings | None = None,
-) -> PlainFigure:
+) -> go.Figure:
     """One bar for each contender, the first on top, the best marked in words.
 
     ``values`` are in ``unit``; None draws no bar and says so. ``best`` says which are best; without
@@ -103,9 +97,8 @@ def best_case_plain(
             traces.append(_dots(bars, links))
         _add_column(layout, list(zip(trace["y"], trace["text"], strict=True)))
         _cut_at_zero(layout, bars)
-    plain = {"data": traces, "layout": layout}
-    put(plain, lun_ceilings, labels, unit)
-    return plain
+    put(traces, layout, lun_ceilings, labels, unit)
+    return figure(traces, layout)
 
 
 class _Bar(NamedTuple):
@@ -234,7 +227,7 @@ def _trace(
     }
 
 
-def _cut_at_zero(layout: PlainFigure, bars: Sequence[_Bar]) -> None:
+def _cut_at_zero(layout: dict[str, Any], bars: Sequence[_Bar]) -> None:
     """Where intervals reach below zero and no value does, the axis begins at zero and says so.
 
     What is measured is not below zero, and half a plot of it would hide what is above.
@@ -246,7 +239,7 @@ def _cut_at_zero(layout: PlainFigure, bars: Sequence[_Bar]) -> None:
         layout["xaxis"]["title"]["text"] += CUT
 
 
-def _add_column(layout: PlainFigure, texts: Sequence[tuple[str, str]]) -> None:
+def _add_column(layout: dict[str, Any], texts: Sequence[tuple[str, str]]) -> None:
     """A column of the values at the right of the plot, [(row, its text)]."""
     width = 12 + round(_LETTER_PX * max(len(_without_bold(text)) for _, text in texts))
     layout["margin"] = {**layout["margin"], "r": width}

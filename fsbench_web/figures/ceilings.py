@@ -7,9 +7,10 @@ a mark of its own, since contenders on several LUNs, or of several blocks, have 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from fsbench_web.core import numbers
-from fsbench_web.figures.frame import PlainFigure, plain_text
+from fsbench_web.figures.frame import plain_text
 
 OWN = "the LUN itself"
 COLOUR = "#8a96a5"
@@ -77,12 +78,17 @@ class Ceilings:
         return f"grey marks: {label}, of each bar{beyond}{none}"
 
 
-def put(plain: PlainFigure, ceilings: Ceilings, labels: Sequence[str], unit: str) -> None:
-    """Draw them into a figure of horizontal bars; everything is in ``unit``, the shown one."""
+def put(
+    traces: list[dict[str, Any]],
+    layout: dict[str, Any],
+    ceilings: Ceilings,
+    labels: Sequence[str],
+    unit: str,
+) -> None:
+    """Add them to the parts of a figure of horizontal bars; all in ``unit``, the shown one."""
     if not ceilings.is_known:
         return
-    layout = plain["layout"]
-    longest = _longest(plain)
+    longest = _longest(traces)
     drawn, common = ceilings.visible(longest), ceilings.common
     if common is not None and drawn[0] is not None:
         layout.setdefault("shapes", []).append(
@@ -103,7 +109,7 @@ def put(plain: PlainFigure, ceilings: Ceilings, labels: Sequence[str], unit: str
             }
         )
     elif any(value is not None for value in drawn):
-        plain["data"].append(_marks(drawn, labels))
+        traces.append(_marks(drawn, labels))
     words = plain_text(ceilings.words(unit, longest))
     layout["xaxis"]["title"]["text"] += f"<br>{words}"
     layout["margin"] = {**layout["margin"], "b": layout["margin"]["b"] + _LINE_PX}
@@ -116,7 +122,7 @@ def extra_px(values: Sequence[float | None]) -> int:
     return _LINE_PX if any(value is not None for value in values) else 0
 
 
-def _marks(values: Sequence[float | None], labels: Sequence[str]) -> PlainFigure:
+def _marks(values: Sequence[float | None], labels: Sequence[str]) -> dict[str, Any]:
     """An upright stroke on each bar."""
     marks = [
         (value, label) for value, label in zip(values, labels, strict=True) if value is not None
@@ -135,10 +141,10 @@ def _marks(values: Sequence[float | None], labels: Sequence[str]) -> PlainFigure
     }
 
 
-def _longest(plain: PlainFigure) -> float:
+def _longest(traces: Sequence[dict[str, Any]]) -> float:
     """The farthest that a bar, a repeat or an interval reaches."""
     ends = [0.0]
-    for trace in plain["data"]:
+    for trace in traces:
         error = trace.get("error_x", {}).get("array", [])
         values = [value for value in trace["x"] if value is not None]
         ends += (

@@ -4,43 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
+import plotly.io as pio
 
 ROW_PX = 34
 
-PlainFigure = dict[str, Any]
-"""A figure as the page gets it, {"data": [...], "layout": {...}}, without plotly.py's checks.
-
-Making a ``go.Figure`` checks every property, which takes milliseconds: a page of dozens of charts
-takes them plain. Tests hold the two together.
-"""
-
-
-def frame(
-    traces: Sequence[Any],
-    *,
-    title: str,
-    x_title: str,
-    rows: int,
-    summary: str,
-    gaps: Sequence[tuple[str, str]] = (),
-    layout: Mapping[str, Any] | None = None,
-    row_px: int = ROW_PX,
-    ticks: Mapping[str, str] | None = None,
-) -> go.Figure:
-    """A figure of horizontal bars, the first row on top, as high as its rows need."""
-    return figure(
-        traces,
-        bar_layout(
-            title=title,
-            x_title=x_title,
-            rows=rows,
-            summary=summary,
-            gaps=gaps,
-            layout=layout,
-            row_px=row_px,
-            ticks=ticks,
-        ),
-    )
+pio.templates.default = None  # 7 KB a figure; the page's script brings its own colours
 
 
 def bar_layout(
@@ -50,15 +18,14 @@ def bar_layout(
     rows: int,
     summary: str,
     gaps: Sequence[tuple[str, str]] = (),
-    layout: Mapping[str, Any] | None = None,
     row_px: int = ROW_PX,
     ticks: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The layout of such a figure.
+    """The layout of horizontal bars, the first row on top, as high as its rows need.
 
     ``summary`` is the text alternative: what the figure shows, with its numbers. ``gaps`` are
-    (label, words) of rows without a bar. ``layout`` adds to the layout. ``ticks`` are the rows'
-    labels as they are written at the axis, where any is long enough to need several lines.
+    (label, words) of rows without a bar. ``ticks`` are the rows' labels as they are written at the
+    axis, where any is long enough to need several lines.
     """
     yaxis: dict[str, Any] = {
         "autorange": "reversed",
@@ -97,7 +64,6 @@ def bar_layout(
             for label, words in gaps
         ],
         "meta": {"summary": summary},
-        **(layout or {}),
     }
 
 
@@ -107,13 +73,11 @@ def bar_chart_px(rows: int, row_px: int = ROW_PX) -> int:
 
 
 def figure(traces: Sequence[Any], layout: Mapping[str, Any]) -> go.Figure:
-    """A figure without plotly.py's own template, which is 7 KB; the page's script brings its own.
+    """A figure of these traces; Plotly checks every property.
 
-    The layout is given at once: each later update of a figure costs milliseconds.
+    The layout comes at once: each later update of a figure costs milliseconds.
     """
-    chart = go.Figure(data=list(traces), layout={"template": "none", **layout})
-    chart.layout.template = None
-    return chart
+    return go.Figure(data=list(traces), layout=layout)
 
 
 def note_omitted_lines(chart: go.Figure, count: int) -> None:

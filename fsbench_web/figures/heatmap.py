@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import colourscale, marks
-from fsbench_web.figures.frame import PlainFigure, figure, heading, plain_text
+from fsbench_web.figures.frame import figure, heading, plain_text
 from fsbench_web.figures.sizes import SizeAxis, size_axis, size_name
 
 Cell = tuple[int, int]
@@ -27,13 +27,7 @@ LABELS = "cell labels"
 _PLATE_A_LETTER = 4.5  # plotly draws such a marker 1.4 times as long as its size
 
 
-def matrix(*args: Any, **kwargs: Any) -> go.Figure:
-    """The figure of ``matrix_plain``."""
-    plain = matrix_plain(*args, **kwargs)
-    return figure(plain["data"], plain["layout"])
-
-
-def matrix_plain(
+def matrix(
     cells: Mapping[Cell, float | None],
     unit: str,
     title: str,
@@ -44,7 +38,7 @@ def matrix_plain(
     flagged: Mapping[str, Collection[Cell]] | None = None,
     edges: Mapping[int, tuple[int, int]] | None = None,
     block: str = "block",
-) -> PlainFigure:
+) -> go.Figure:
     """A heat map of ``{(record KB, file KB): value in unit}``, records upwards, files rightwards.
 
     Cells that are missing or None stay blank: IOzone has none where a record does not fit into the
@@ -109,7 +103,7 @@ def ratio(
         raise ValueError("a ratio of speeds is a positive number")
     widest = max([LEAST_RATIO, *(max(value, 1 / value) for value in cells.values())])
     ticks = _ratio_ticks(widest)
-    plain = _map(
+    return _map(
         cells,
         cells,
         shade=math.log2,
@@ -129,7 +123,6 @@ def ratio(
         notes=notes or {},
         block=block,
     )
-    return figure(plain["data"], plain["layout"])
 
 
 def _map(
@@ -150,7 +143,7 @@ def _map(
     flagged: Mapping[str, Collection[Cell]] = MappingProxyType({}),
     edges: Mapping[int, tuple[int, int]] = MappingProxyType({}),
     block: str,
-) -> PlainFigure:
+) -> go.Figure:
     """A heat map with an axis for each size; what ``cell_values`` does not hold stays blank."""
     records = size_axis(record for record, _ in cells)
     files = size_axis(file for _, file in cells)
@@ -186,9 +179,9 @@ def _map(
         traces.append(_labels(cell_values, shade, ends, stops, reverse, label, hatched))
     traces += marks.boundary(edges, records, files)
     is_marked = any(trace.get("name") for trace in traces)
-    return {
-        "data": traces,
-        "layout": {
+    return figure(
+        traces,
+        {
             "title": heading(title),
             "height": (200 if is_marked else 150) + 30 * max(4, len(records.sizes)),
             "margin": {"l": 8, "r": 8, "t": 44, "b": 48},
@@ -198,7 +191,7 @@ def _map(
             "yaxis": records.layout(f"{block} size"),
             "meta": {"summary": summary},
         },
-    }
+    )
 
 
 def _grid(

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
-from fsbench_web.figures.frame import frame, plain_text
+from fsbench_web.figures.frame import bar_layout, figure, plain_text
 
 WRITE_SERIES, READ_SERIES = 1, 5
 
@@ -54,23 +54,25 @@ def read_write(
             meta={"series": series} | ({"links": [row[4][place] for row in rows]} if links else {}),
         )
 
-    return frame(
+    return figure(
         [
             half_bars(0, WRITE_SERIES),
             half_bars(1, READ_SERIES),
         ],
-        title=title,
-        x_title=f"{unit}, {halves[0].lower()} plus {halves[1].lower()}, more is better",
-        rows=len(rows),
-        summary=f"{title}: stacked bar chart. "
-        + "; ".join(
-            f"{name} {halves[0].lower()} {numbers.with_unit(write, unit)} plus "
-            f"{halves[1].lower()} {numbers.with_unit(read, unit)} is "
-            f"{numbers.with_unit(total, unit)}"
-            for name, write, read, total, _ in rows
+        bar_layout(
+            title=title,
+            x_title=f"{unit}, {halves[0].lower()} plus {halves[1].lower()}, more is better",
+            rows=len(rows),
+            summary=f"{title}: stacked bar chart. "
+            + "; ".join(
+                f"{name} {halves[0].lower()} {numbers.with_unit(write, unit)} plus "
+                f"{halves[1].lower()} {numbers.with_unit(read, unit)} is "
+                f"{numbers.with_unit(total, unit)}"
+                for name, write, read, total, _ in rows
+            )
+            + ".",
         )
-        + ".",
-        layout={
+        | {
             "barmode": "stack",
             # A half that is too narrow for its number goes without, rather than in tiny letters.
             "uniformtext": {"minsize": 9, "mode": "hide"},

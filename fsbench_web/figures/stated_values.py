@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
 from fsbench_web.figures.bars import NOT_STATED, gaps_of, unit_in_words
-from fsbench_web.figures.frame import frame, plain_text
+from fsbench_web.figures.frame import bar_layout, figure, plain_text
 
 
 def stated_values(
@@ -47,14 +47,16 @@ def stated_values(
         ],
     )
     parts = [f"{label} {text}" for label, text in zip(labels, texts, strict=True)]
-    chart = frame(
+    chart = figure(
         [bar],
-        title=title,
-        x_title=f"{unit_in_words(unit)}, less is better"
-        + ("; hatched: at least" if any(is_lower_bound) else ""),
-        rows=len(labels),
-        summary=f"{title}: bar chart, less is better. {'; '.join(parts)}.",
-        gaps=gaps_of(labels, values),
+        bar_layout(
+            title=title,
+            x_title=f"{unit_in_words(unit)}, less is better"
+            + ("; hatched: at least" if any(is_lower_bound) else ""),
+            rows=len(labels),
+            summary=f"{title}: bar chart, less is better. {'; '.join(parts)}.",
+            gaps=gaps_of(labels, values),
+        ),
     )
     longest = max((value for value in values if value is not None), default=None)
     if longest is not None:

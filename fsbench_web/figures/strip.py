@@ -10,7 +10,7 @@ from fsbench_web.core import numbers
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.figures import palette
 from fsbench_web.figures.bars import in_lines
-from fsbench_web.figures.frame import frame, plain_text
+from fsbench_web.figures.frame import bar_layout, figure, plain_text
 
 ROW_PX = 52
 LEAST_FOR_A_BOX = 5
@@ -49,19 +49,22 @@ def repeats(
     unit = numbers.unit_name(unit)
     pairs = [(strip, strip.interval) for strip in strips if strip.interval is not None]
     direction = "less is better" if lower_is_better else "more is better"
-    chart = frame(
+    words = "; ".join(_in_words(strip, unit) for strip in strips)
+    chart = figure(
         [
             *(_box(strip, unit) for strip in strips if len(strip.values) >= LEAST_FOR_A_BOX),
             _points(strips, unit),
             *([_means(pairs, unit)] if pairs else []),
         ],
-        title=title,
-        x_title=f"{unit}, {direction}; the axis need not begin at zero",
-        rows=len(strips),
-        summary=f"{title}: strip plot. {'; '.join(_in_words(strip, unit) for strip in strips)}.",
-        row_px=ROW_PX,
-        ticks={plain_text(strip.name): plain_text(in_lines(strip.name)) for strip in strips},
-        layout={
+        bar_layout(
+            title=title,
+            x_title=f"{unit}, {direction}; the axis need not begin at zero",
+            rows=len(strips),
+            summary=f"{title}: strip plot. {words}.",
+            row_px=ROW_PX,
+            ticks={plain_text(strip.name): plain_text(in_lines(strip.name)) for strip in strips},
+        )
+        | {
             "showlegend": True,
             # Below the axis and its title, on however many lines these are.
             "legend": {

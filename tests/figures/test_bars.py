@@ -171,20 +171,6 @@ def test_seconds_on_bars_align() -> None:
     assert list(figure.data[0].text) == ["29.40", "<b>5.99 best</b>"]
 
 
-@pytest.mark.parametrize("errors", [None, [(1.5, 2.5), None, None]])
-def test_a_plain_figure_is_what_plotly_makes_of_it(errors) -> None:
-    """Plotly refuses what it does not know, and so a plain figure holds nothing of the kind."""
-    labels = ["xfs", "ext4_" + "noatime_" * 6, "jfs"]
-    arguments = (labels, [2.0, 1.0, None], "KB/s", "Write", False, None, errors)
-    links = ["/runs/1/", "/runs/2/", ""]
-    plain = bars.best_case_plain(*arguments, links=links)
-    figure = bars.best_case(*arguments, links=links).to_plotly_json()
-    assert figure["data"] == plain["data"]
-    assert {key: value for key, value in figure["layout"].items() if value is not None} == plain[
-        "layout"
-    ]
-
-
 def test_nanoseconds_are_drawn_as_the_microseconds_that_are_written() -> None:
     figure = bars.best_case(["a"], [815_240.0], "ns", "L", True, errors=[(800_000.0, 830_000.0)])
     assert list(figure.data[0].x) == [815.24]
@@ -195,7 +181,7 @@ def test_nanoseconds_are_drawn_as_the_microseconds_that_are_written() -> None:
 
 def test_a_mean_of_repeats_has_each_of_them_as_a_dot_and_says_its_score_too() -> None:
     """Two maxima of 12 and 18 ms: the score is the lesser, the bar what a test is of."""
-    plain = bars.best_case_plain(
+    chart = bars.best_case(
         ["a", "b"],
         [15e6, 9e6],
         "ns",
@@ -205,8 +191,8 @@ def test_a_mean_of_repeats_has_each_of_them_as_a_dot_and_says_its_score_too() ->
         links=["/runs/?ids=1,2", "/runs/3/"],
         repeats=[(12e6, 18e6), ()],
         scores=[12e6, None],
-    )
-    bar, whiskers, dots = plain["data"]
+    ).to_plotly_json()
+    bar, whiskers, dots = chart["data"]
     # The bar ends in the middle of its interval, and the repeats are on it.
     assert bar["x"] == [15000.0, 9000.0]
     assert whiskers["x"] == [15000.0]
@@ -217,16 +203,16 @@ def test_a_mean_of_repeats_has_each_of_them_as_a_dot_and_says_its_score_too() ->
         "95% interval 10,000 to 20,000 µs<extra></extra>",
         "b<br>9,000 µs<extra></extra>",
     ]
-    title = plain["layout"]["xaxis"]["title"]["text"]
+    title = chart["layout"]["xaxis"]["title"]["text"]
     assert title.endswith(
         "bars: means of repeats, dots: repeats, lines: 95% intervals of the means"
     )
-    assert "a mean of 2 repeats 15,000 µs, 95% interval" in plain["layout"]["meta"]["summary"]
-    assert "score 12,000 µs; b 9,000 µs (best)." in plain["layout"]["meta"]["summary"]
+    assert "a mean of 2 repeats 15,000 µs, 95% interval" in chart["layout"]["meta"]["summary"]
+    assert "score 12,000 µs; b 9,000 µs (best)." in chart["layout"]["meta"]["summary"]
 
 
 def test_more_dots_than_a_figure_holds_are_not_drawn_and_not_spoken_of() -> None:
     many = [tuple([1.0] * (bars.MOST_DOTS + 1))]
-    plain = bars.best_case_plain(["a"], [1.0], "s", "T", errors=[(1.0, 1.0)], repeats=many)
-    assert [trace["meta"].get("role") for trace in plain["data"]] == [None, "interval"]
-    assert bars.DOTS not in plain["layout"]["xaxis"]["title"]["text"]
+    chart = bars.best_case(["a"], [1.0], "s", "T", errors=[(1.0, 1.0)], repeats=many)
+    assert [trace.meta.get("role") for trace in chart.data] == [None, "interval"]
+    assert bars.DOTS not in chart.layout.xaxis.title.text

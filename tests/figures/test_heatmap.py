@@ -1,5 +1,4 @@
 import itertools
-import json
 import math
 
 import pytest
@@ -131,24 +130,6 @@ def test_small_differences_do_not_fill_the_scale() -> None:
 def test_a_ratio_that_is_none_is_refused(value: float) -> None:
     with pytest.raises(ValueError, match="positive"):
         heatmap.ratio({(4, 64): value}, "a", "b", "Read")
-
-
-@pytest.mark.parametrize("cells", [{}, {(4, 64): 1.0, (8, 64): None, (4, 256): 20.0}])
-@pytest.mark.parametrize("is_marked", [False, True])
-def test_a_plain_map_is_what_plotly_makes_of_it(cells, is_marked) -> None:
-    """Plotly refuses what it does not know, and so a plain map holds nothing of the kind."""
-    more = {
-        "links": {(4, 64): "/runs/1/"},
-        "notes": {(4, 64): "limited by the timer resolution"},
-        "flagged": {"limited by the timer resolution": [(4, 64)]},
-        "edges": {4: (64, 256)},
-    }
-    marks = more if is_marked else {}
-    figure = heatmap.matrix(cells, "KB/s", "Write <x>", **marks).to_plotly_json()
-    plain = heatmap.matrix_plain(cells, "KB/s", "Write <x>", **marks)
-    assert json.loads(json.dumps(figure["data"])) == json.loads(json.dumps(plain["data"]))
-    layout = {key: value for key, value in figure["layout"].items() if value is not None}
-    assert json.loads(json.dumps(layout)) == json.loads(json.dumps(plain["layout"]))
 
 
 @pytest.mark.parametrize("widest", [1.25, 1.6, 2.0, 2.71, 3.2, 8.0, 20.0, 50.0, 300.0, 1e6, 1e9])

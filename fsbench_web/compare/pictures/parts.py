@@ -49,7 +49,7 @@ def ends_of(row: DeltaRow) -> tuple[float, float] | None:
 
 
 def bars_of(table: DeltaTable) -> dict[str, Any]:
-    """Keywords of ``figures.bars.best_case_plain`` for the rows, without labels and title."""
+    """Keywords of ``figures.bars.best_case`` for the rows, without labels and title."""
     rows, scale = table.rows[::-1], table.scale
     times = scale.divisor
     return {

@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
+import plotly.graph_objects as go
+
 from fsbench_web.compare.pictures.parts import bars_of
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.shown_rows import in_order
@@ -11,7 +13,7 @@ from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
 from fsbench_web.figures import bars
 from fsbench_web.figures.ceilings import extra_px
-from fsbench_web.figures.frame import PlainFigure, bar_chart_px
+from fsbench_web.figures.frame import bar_chart_px
 
 CHOICE_PX = 72  # .plot-choice in the style sheet, with the gap below
 
@@ -69,7 +71,7 @@ def contenders_of(tables: Iterable[DeltaTable]) -> set[str]:
 
 def charts(
     tables: Iterable[DeltaTable], test: str, among: Collection[str] = ()
-) -> dict[str, PlainFigure]:
+) -> dict[str, go.Figure]:
     """A bar chart for each table of ``test``, best first, by what to call it.
 
     ``among`` are all contenders of the page that the charts are for.
@@ -83,9 +85,9 @@ def charts(
     }
 
 
-def _chart(table: DeltaTable, among: Collection[str]) -> PlainFigure:
+def _chart(table: DeltaTable, among: Collection[str]) -> go.Figure:
     rows = table.rows[::-1]
-    return bars.best_case_plain(
+    return bars.best_case(
         [row.contender for row in rows],
         title=f"{testnames.label(table.test)}: {table.category_in_sentence}",
         among=among,

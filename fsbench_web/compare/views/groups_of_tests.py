@@ -4,13 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import plotly.graph_objects as go
+
 from fsbench_web.compare.pictures.parts import bars_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.figures import bars, palette
-from fsbench_web.figures.frame import ROW_PX, PlainFigure, bar_chart_px
+from fsbench_web.figures.frame import ROW_PX, bar_chart_px
 from fsbench_web.studies.runs.listing import address_of
 
 CHOICE_PX = 72  # .plot-choice in the style sheet, with the gap below
@@ -60,7 +62,7 @@ class TestGroup:
     looks: Mapping[str, palette.Style] = field(default_factory=dict)
 
     @cached_property
-    def charts(self) -> dict[str, PlainFigure]:
+    def charts(self) -> dict[str, go.Figure]:
         """Made when they are asked for: most pages show none of most tests."""
         return {shown_table.category: self._chart(shown_table) for shown_table in self.tables}
 
@@ -71,10 +73,10 @@ class TestGroup:
         row_px = ROW_PX if self.is_single else TWO_TABLES_ROW_PX
         return bar_chart_px(max_rows, row_px) + (CHOICE_PX if len(self.tables) > 1 else 0)
 
-    def _chart(self, shown_table: ShownTable) -> PlainFigure:
+    def _chart(self, shown_table: ShownTable) -> go.Figure:
         table, is_mean = shown_table.table, shown_table.table.category == categories.MEAN
         rows = table.rows[::-1]
-        return bars.best_case_plain(
+        return bars.best_case(
             [_shown_name(row) for row in rows],
             title=self.label
             if is_mean

@@ -3,9 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 
+import plotly.graph_objects as go
+
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette, ticks
-from fsbench_web.figures.frame import PlainFigure, heading, plain_text
+from fsbench_web.figures.frame import figure, heading, plain_text
 from fsbench_web.figures.lines import MOST_LINES
 
 MOST_POINTS = 250
@@ -14,7 +16,7 @@ Shares = Sequence[tuple[float, float]]
 """(value, share of all that do not exceed it), rising; the last share is 1."""
 
 
-def percentile_curve(lines: Mapping[str, Shares], unit: str, title: str) -> PlainFigure:
+def percentile_curve(lines: Mapping[str, Shares], unit: str, title: str) -> go.Figure:
     """Values over percentiles, whose axis gives each further nine the same room; values on a
     logarithmic axis. Raises ValueError for more lines than can be told apart.
     """
@@ -54,7 +56,7 @@ def percentile_curve(lines: Mapping[str, Shares], unit: str, title: str) -> Plai
     )
 
 
-def cumulative(lines: Mapping[str, Shares], unit: str, title: str) -> PlainFigure:
+def cumulative(lines: Mapping[str, Shares], unit: str, title: str) -> go.Figure:
     """Shares over values (CDF), these on a logarithmic axis. Raises as ``percentile_curve``."""
     unit_name = numbers.unit_name(unit)
     traces = []
@@ -120,13 +122,13 @@ def _figure(
     y_axis: dict[str, object],
     lines: Mapping[str, Shares],
     unit: str,
-) -> PlainFigure:
+) -> go.Figure:
     if len(traces) > MOST_LINES:
         raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
     styles = palette.styles([name for name, *_ in traces])
     axis = {"fixedrange": True, "automargin": True, "zeroline": False}
-    return {
-        "data": [
+    return figure(
+        [
             {
                 "type": "scatter",
                 "name": plain_text(name),
@@ -145,7 +147,7 @@ def _figure(
             }
             for (name, xs, ys, sentence), style in zip(traces, styles, strict=True)
         ],
-        "layout": {
+        {
             "title": heading(title),
             "height": 380,
             "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
@@ -156,7 +158,7 @@ def _figure(
             "yaxis": axis | y_axis,
             "meta": {"summary": _summary(title, lines, unit)},
         },
-    }
+    )
 
 
 def _summary(title: str, lines: Mapping[str, Shares], unit: str) -> str:

@@ -4,10 +4,13 @@ contender.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette, ticks
-from fsbench_web.figures.frame import PlainFigure, heading, plain_text
+from fsbench_web.figures.frame import figure, heading, plain_text
 from fsbench_web.figures.lines import MOST_LINES
 from fsbench_web.figures.palette import Style
 
@@ -34,7 +37,7 @@ def over_time(
     counts: Sequence[int],
     unit: str,
     title: str,
-) -> PlainFigure:
+) -> go.Figure:
     """``lines`` are values in ``unit`` by what they are called, one an interval that ended at one
     of ``seconds`` with so many completions. Raises ValueError where lengths differ.
     """
@@ -45,7 +48,7 @@ def over_time(
     return _figure(curves, unit, title)
 
 
-def of_contenders(lines: Mapping[str, Line], unit: str, title: str) -> PlainFigure:
+def of_contenders(lines: Mapping[str, Line], unit: str, title: str) -> go.Figure:
     """A line each, which looks as its contender does everywhere. Raises ValueError as above, and
     for more than can be told apart.
     """
@@ -58,16 +61,16 @@ def of_contenders(lines: Mapping[str, Line], unit: str, title: str) -> PlainFigu
     return _figure(curves, unit, title)
 
 
-def _figure(curves: Sequence[_Curve], unit: str, title: str) -> PlainFigure:
+def _figure(curves: Sequence[_Curve], unit: str, title: str) -> go.Figure:
     values = [
         numbers.scaled(value, unit) for curve in curves for value in curve.line[0] if value > 0
     ]
     marks = ticks.log_ticks(min(values) / 1.1, max(values) * 1.1) if values else []
     axis = {"fixedrange": True, "automargin": True, "zeroline": False}
     y_title = plain_text(f"{numbers.unit_name(unit)}, less is better (log)")
-    return {
-        "data": [_trace(curve, unit) for curve in curves],
-        "layout": {
+    return figure(
+        [_trace(curve, unit) for curve in curves],
+        {
             "title": heading(title),
             "height": 380,
             "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
@@ -89,10 +92,10 @@ def _figure(curves: Sequence[_Curve], unit: str, title: str) -> PlainFigure:
             },
             "meta": {"summary": f"{title}. {'; '.join(_notes(curves, unit))}."},
         },
-    }
+    )
 
 
-def _trace(curve: _Curve, unit: str) -> PlainFigure:
+def _trace(curve: _Curve, unit: str) -> dict[str, Any]:
     values, seconds, counts = curve.line
     return {
         "type": "scatter",

@@ -5,9 +5,11 @@ when.
 import math
 from collections.abc import Mapping, Sequence
 
+import plotly.graph_objects as go
+
 from fsbench_web.core import numbers
 from fsbench_web.figures import colourscale, palette
-from fsbench_web.figures.frame import PlainFigure, heading, plain_text
+from fsbench_web.figures.frame import figure, heading, plain_text
 
 Bins = Sequence[tuple[int, int, int]]
 """(from ns, below ns, how many), rising; each from a power of two of ``smallest_ns`` on."""
@@ -18,7 +20,7 @@ _MOST_LABELS = 6
 
 def latencies(
     bins: Mapping[str, Bins], title: str, noun: str = "requests", smallest_ns: int = 1000
-) -> PlainFigure:
+) -> go.Figure:
     """How many by the time that they took, a line an operation, both in powers of two."""
 
     def place_of(low: int) -> int:
@@ -50,9 +52,9 @@ def latencies(
                 "meta": {"series": number % 7 + 1},
             }
         )
-    return {
-        "data": traces,
-        "layout": {
+    return figure(
+        traces,
+        {
             "title": heading(title),
             "height": 320,
             "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
@@ -83,7 +85,7 @@ def latencies(
                 "summary": f"{title}. " + "; ".join(_in_words(*entry) for entry in bins.items())
             },
         },
-    }
+    )
 
 
 def _latency(nanos: int) -> str:
@@ -109,7 +111,7 @@ def over_device(
     parts: tuple[int, int],
     ends: tuple[float, int],
     title: str,
-) -> PlainFigure:
+) -> go.Figure:
     """Requests by time and place. ``cells``: {(part of the time, of the device): requests};
     ``parts`` how many of each there are, ``ends`` the seconds and the bytes of all.
     """
@@ -126,8 +128,8 @@ def over_device(
         for name, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
         if size >= factor or name == "KiB"
     )
-    return {
-        "data": [
+    return figure(
+        [
             {
                 "type": "heatmap",
                 "z": shades,
@@ -151,7 +153,7 @@ def over_device(
                 },
             }
         ],
-        "layout": {
+        {
             "title": heading(title),
             "height": 420,
             "margin": {"l": 8, "r": 8, "t": 44, "b": 48},
@@ -171,7 +173,7 @@ def over_device(
             },
             "meta": {"summary": _device_in_words(cells, parts, ends, title)},
         },
-    }
+    )
 
 
 def _device_in_words(

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import plotly.graph_objects as go
+
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
-from fsbench_web.figures.frame import PlainFigure, heading, plain_text
+from fsbench_web.figures.frame import figure, heading, plain_text
 from fsbench_web.figures.palette import DASHES
 
 NARROWEST = 12
@@ -30,7 +32,7 @@ class Phase:
     end_s: float
 
 
-def over_time(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) -> PlainFigure:
+def over_time(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) -> go.Figure:
     """The panel over the run's seconds. Raises ValueError where lengths differ."""
     if any(len(line) != len(seconds) for line in panel.lines.values()):
         raise ValueError("every line must have a value, or None, for every second")
@@ -62,9 +64,9 @@ def over_time(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) -
         }
         for place, (name, line) in enumerate(panel.lines.items())
     ]
-    return {
-        "data": traces,
-        "layout": {
+    return figure(
+        traces,
+        {
             "title": heading(panel.name),
             "height": 260,
             "margin": {"l": 8, "r": 16, "t": 60, "b": 44},
@@ -114,7 +116,7 @@ def over_time(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) -
             ],
             "meta": {"summary": _summary(panel, phases)},
         },
-    }
+    )
 
 
 def _summary(panel: Panel, phases: Sequence[Phase]) -> str:

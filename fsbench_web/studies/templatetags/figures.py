@@ -17,8 +17,6 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from fsbench_web.figures.frame import PlainFigure
-
 register = template.Library()
 # As django.utils.html.json_script has them: nothing within can end the script element.
 _ESCAPED = ((">", "\\u003E"), ("<", "\\u003C"), ("&", "\\u0026"))
@@ -26,7 +24,7 @@ PLOTLY = "vendor/plotly-cartesian-4.1.1.min.js"
 
 
 @register.simple_tag
-def figure(fig: go.Figure | PlainFigure | None, element_id: str) -> SafeString | str:
+def figure(fig: go.Figure | None, element_id: str) -> SafeString | str:
     """One figure, with its text alternative; nothing where there is no figure."""
     if fig is None:
         return ""
@@ -35,7 +33,7 @@ def figure(fig: go.Figure | PlainFigure | None, element_id: str) -> SafeString |
 
 @register.simple_tag
 def figure_choice(
-    figures: Mapping[str, go.Figure | PlainFigure], element_id: str, label: str, first: str = ""
+    figures: Mapping[str, go.Figure], element_id: str, label: str, first: str = ""
 ) -> SafeString | str:
     """Several figures under one select box named ``label``.
 
@@ -58,7 +56,7 @@ def figure_script() -> SafeString:
 
 
 def _html(
-    figures: Mapping[str, go.Figure | PlainFigure], element_id: str, label: str, first: str = ""
+    figures: Mapping[str, go.Figure], element_id: str, label: str, first: str = ""
 ) -> SafeString:
     panels = [_panel(name, fig) for name, fig in figures.items()]
     choice: SafeString | str = ""
@@ -111,9 +109,9 @@ def _data(panels: list[dict[str, Any]], element_id: str) -> SafeString:
     )
 
 
-def _panel(label: str, fig: go.Figure | PlainFigure) -> dict[str, Any]:
+def _panel(label: str, fig: go.Figure) -> dict[str, Any]:
     # Lists stay lists: to_json() would turn numbers into base64 blocks, which nobody can read.
-    plain = fig if isinstance(fig, dict) else fig.to_plotly_json()
+    plain = fig.to_plotly_json()
     layout = dict(plain["layout"])
     meta = layout.pop("meta", None) or {}
     return {

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import plotly.graph_objects as go
 from django.db.models import Q, QuerySet
 
 from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
@@ -19,7 +20,6 @@ from fsbench_web.core.scoring import testnames
 from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, presets, workload_of
 from fsbench_web.figures import heatmap
-from fsbench_web.figures.frame import PlainFigure
 from fsbench_web.platform import limits
 from fsbench_web.studies.jobs import planned_runs
 from fsbench_web.studies.jobs.forms import job_form
@@ -80,7 +80,7 @@ class TestMatrix:
     cells: dict[tuple[int, int], float] = field(default_factory=dict)
     measured: dict[tuple[int, int], Measurement] = field(default_factory=dict)
     without_sizes: list[Measurement] = field(default_factory=list)
-    figure: PlainFigure | None = None
+    figure: go.Figure | None = None
 
     @property
     def records(self) -> list[int]:
@@ -126,7 +126,7 @@ def test_matrices(run: Run, numbers: Iterable[Measurement]) -> list[TestMatrix]:
         if matrix.cells:
             less = is_known(matrix.unit) and lower_is_better(matrix.unit)
             name = testnames.label(matrix.test)
-            matrix.figure = heatmap.matrix_plain(
+            matrix.figure = heatmap.matrix(
                 matrix.cells,
                 matrix.unit,
                 name,

@@ -76,7 +76,7 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
     figures = [
         (
             series[mean_map.series_id],
-            heatmap.matrix_plain(
+            heatmap.matrix(
                 mean_map.cells,
                 mean_map.unit,
                 f"{testnames.label(test)}: {series[mean_map.series_id].configuration}",

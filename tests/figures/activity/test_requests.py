@@ -12,7 +12,7 @@ from fsbench_web.figures.activity import requests
 def test_labels_are_few_and_what_they_shorten_is_exact(smallest_ns: int, lower_edge: str) -> None:
     edges = [0, *(smallest_ns << place for place in range(1, 26))]
     bins = [(low, high, 3) for low, high in itertools.pairwise(edges)]
-    figure = requests.latencies({"read": bins}, "T", "operations", smallest_ns)
+    figure = requests.latencies({"read": bins}, "T", "operations", smallest_ns).to_plotly_json()
     axis, (trace,) = figure["layout"]["xaxis"], figure["data"]
     assert len(trace["x"]) == len(set(trace["x"])) == 25
     assert len(axis["tickvals"]) == len(set(axis["ticktext"])) == 5

@@ -38,10 +38,10 @@ def test_rates_and_levels_are_drawn_over_the_seconds_of_the_run(run: Run) -> Non
     records.store(run, sampled(5), {"write_amplification": 1.5})
     activity = of_run(run.pk)
     assert activity is not None
-    throughput = activity.choices["Throughput of the device"]["data"]
-    assert [line["name"] for line in throughput] == ["written"]
-    assert throughput[0]["y"] == [2.0] * 4
-    assert activity.choices["Dirty pages"]["data"][0]["y"] == [1, 2, 3, 4]
+    throughput = activity.choices["Throughput of the device"].data
+    assert [line.name for line in throughput] == ["written"]
+    assert list(throughput[0].y) == [2.0] * 4
+    assert list(activity.choices["Dirty pages"].data[0].y) == [1, 2, 3, 4]
     assert [row[:3] for row in activity.rows][:2] == [(0, 1, "benchmark"), (1, 2, "benchmark")]
     assert [(cost.test, cost.value) for cost in activity.costs] == [("write_amplification", 1.5)]
 
@@ -51,9 +51,9 @@ def test_a_long_run_is_drawn_as_means_of_neighbours_and_says_so(run: Run) -> Non
     activity = of_run(run.pk)
     assert activity is not None
     assert activity.merged == 4
-    line = activity.choices["Throughput of the device"]["data"][0]
-    assert len(line["x"]) == len(activity.rows) == 250 <= MOST_POINTS
-    assert set(line["y"]) == {2.0}
+    line = activity.choices["Throughput of the device"].data[0]
+    assert len(line.x) == len(activity.rows) == 250 <= MOST_POINTS
+    assert set(line.y) == {2.0}
 
 
 def test_the_page_shows_it_and_why_something_is_missing(run: Run, client: Client) -> None:

@@ -12,7 +12,6 @@ from fsbench_web.core.latency_over_time import LatencySeries
 from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.core.scoring import testnames
 from fsbench_web.figures.activity import latency_over_time as figures
-from fsbench_web.figures.frame import figure
 from fsbench_web.studies.activity import latencies
 
 ContenderLatencies = list[tuple[str, LatencySeries, int]]
@@ -49,7 +48,7 @@ class OverTime(Tails):
         unit = measured[0][1].unit
         of_unit = [entry for entry in measured if entry[1].unit == unit]
         percent = self.spec.percent or "99"
-        plain = figures.of_contenders(
+        figure = figures.of_contenders(
             {
                 label: (_values(latency, percent), _seconds(latency), latency.counts)
                 for label, latency, _ in of_unit
@@ -58,7 +57,7 @@ class OverTime(Tails):
             f"{self.label_of(self.test)}, {PERCENTS[self.spec.percent]} of each interval",
         )
         return Picture(
-            figure(plain["data"], plain["layout"]),
+            figure,
             _table(of_unit, unit),
             self._interval_notes(len(of_unit)),
         )

@@ -10,7 +10,6 @@ from fsbench_web.core.latency import TAILS, Distribution
 from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.figures.activity import distribution as figures
-from fsbench_web.figures.frame import figure
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.runs.listing import address_of
 
@@ -66,14 +65,12 @@ class Tails(SeveralContendersPicture):
             )
         unit = measured[0][1].unit
         of_unit = [entry for entry in measured if entry[1].unit == unit]
-        plain = figures.percentile_curve(
+        figure = figures.percentile_curve(
             {label: distribution.shares() for label, distribution, _ in of_unit},
             unit,
             self.label_of(self.test),
         )
-        return Picture(
-            figure(plain["data"], plain["layout"]), _table(of_unit, unit), self._notes(of_unit)
-        )
+        return Picture(figure, _table(of_unit, unit), self._notes(of_unit))
 
     def _notes(self, measured: ContenderLatencies) -> list[str]:
         missing = len(self.lines or ()) - len(measured)

@@ -61,7 +61,7 @@ def test_a_bar_is_the_mean_that_is_tested_and_beside_a_paper_the_score(other: st
     best = in_blocks("ext4", EXT4)._replace(score=2000.0)
     [judged_table] = with_verdicts([table(row("xfs", 500.0, origin=other, study="paper"), best)])
     [plain] = charts([judged_table], judged_table.test).values()
-    bar, whiskers, dots = plain["data"]
+    bar, whiskers, dots = plain.to_plotly_json()["data"]
     mean = sum(EXT4) / len(EXT4)
     expected = pytest.approx([mean if other == "computed" else 2000.0, 500.0])
     assert bar["x"] == expected
