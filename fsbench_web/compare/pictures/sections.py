@@ -1,19 +1,20 @@
 """Delta tables by test, with the figures that go with them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 
 import plotly.graph_objects as go
 
 from fsbench_web.compare.pictures.parts import bars_of
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.shown_rows import in_order
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
 from fsbench_web.figures import bars
 from fsbench_web.figures.ceilings import extra_px
-from fsbench_web.figures.frame import bar_chart_px
+from fsbench_web.figures.frame import ROW_PX, bar_chart_px
 
 CHOICE_PX = 72  # .plot-choice in the style sheet, with the gap below
 
@@ -47,13 +48,8 @@ class Section:
 
     @property
     def chart_px(self) -> int:
-        """How high its charts will be, with the select box above several of them."""
-        highest = max(
-            bar_chart_px(len(table.rows), bars.row_height_px([row.contender for row in table.rows]))
-            + extra_px([row.share.ceiling if row.share else None for row in table.rows])
-            for table in self.tables
-        )
-        return highest + (CHOICE_PX if len(self.tables) > 1 else 0)
+        """The room that a page keeps for its charts."""
+        return charts_px(self.tables)
 
 
 def sections(tables: Iterable[DeltaTable], sort: str = "") -> list[Section]:
@@ -62,6 +58,23 @@ def sections(tables: Iterable[DeltaTable], sort: str = "") -> list[Section]:
         Section(test, testnames.label(test), [in_order(table, sort) for table in group])
         for test, group in groupby(tables, key=lambda table: table.test)
     ]
+
+
+def charts_px(
+    tables: Collection[DeltaTable],
+    row_px: int = ROW_PX,
+    name_of: Callable[[DeltaRow], str] = attrgetter("contender"),
+) -> int:
+    """How high the charts of the tables will be, with the select box above several of them.
+
+    ``name_of`` a row is its label in the chart.
+    """
+    highest = max(
+        bar_chart_px(len(table.rows), bars.row_height_px(list(map(name_of, table.rows)), row_px))
+        + extra_px([row.share.ceiling if row.share else None for row in table.rows])
+        for table in tables
+    )
+    return highest + (CHOICE_PX if len(tables) > 1 else 0)
 
 
 def contenders_of(tables: Iterable[DeltaTable]) -> set[str]:

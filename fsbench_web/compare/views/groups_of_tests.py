@@ -7,15 +7,15 @@ from functools import cached_property
 import plotly.graph_objects as go
 
 from fsbench_web.compare.pictures.parts import bars_of
+from fsbench_web.compare.pictures.sections import charts_px
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.figures import bars, palette
-from fsbench_web.figures.frame import ROW_PX, bar_chart_px
+from fsbench_web.figures.frame import ROW_PX
 from fsbench_web.studies.runs.listing import address_of
 
-CHOICE_PX = 72  # .plot-choice in the style sheet, with the gap below
 TWO_TABLES_ROW_PX = 42
 """With several categories the chart stands beside two tables, and is as high as both."""
 
@@ -68,10 +68,9 @@ class TestGroup:
 
     @property
     def chart_px(self) -> int:
-        """How high its charts will be, with the select box above several of them."""
-        max_rows = max(len(shown_table.table.rows) for shown_table in self.tables)
+        """The room that a page keeps for its charts."""
         row_px = ROW_PX if self.is_single else TWO_TABLES_ROW_PX
-        return bar_chart_px(max_rows, row_px) + (CHOICE_PX if len(self.tables) > 1 else 0)
+        return charts_px([shown.table for shown in self.tables], row_px, _shown_name)
 
     def _chart(self, shown_table: ShownTable) -> go.Figure:
         table, is_mean = shown_table.table, shown_table.table.category == categories.MEAN
