@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
-from fsbench_web.figures.frame import figure, heading, plain_text
+from fsbench_web.figures.frame import axis, figure, line_layout, plain_text
 
 
 def reference_drift(
@@ -44,21 +44,13 @@ def reference_drift(
     )
     return figure(
         traces,
-        {
-            "title": heading(title),
-            "height": 320,
-            "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
-            "showlegend": True,
-            "legend": {"orientation": "h", "y": -0.2},
-            "xaxis": {"type": "date", "fixedrange": True, "automargin": True, "nticks": 6},
-            "yaxis": {
-                "title": {"text": "% against the first", "font": {"size": 12}},
-                "zeroline": True,
-                "fixedrange": True,
-                "automargin": True,
-            },
-            "meta": {"summary": f"{title}: line chart. {text}."},
-        },
+        line_layout(
+            title,
+            {"type": "date", "fixedrange": True, "automargin": True, "nticks": 6},
+            axis("% against the first", zeroline=True, fixedrange=True),
+            f"{title}: line chart. {text}.",
+            height=320,
+        ),
     )
 
 

@@ -80,6 +80,39 @@ def figure(traces: Sequence[Any], layout: Mapping[str, Any]) -> go.Figure:
     return go.Figure(data=list(traces), layout=layout)
 
 
+def line_layout(
+    title: str,
+    x_axis: Mapping[str, Any],
+    y_axis: Mapping[str, Any],
+    summary: str,
+    *,
+    height: int = 420,
+    legend_y: float = -0.2,
+    **more: Any,
+) -> dict[str, Any]:
+    """The layout of lines or marks over an axis, with the legend below it."""
+    return {
+        "title": heading(title),
+        "height": height,
+        "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
+        "showlegend": True,
+        "legend": {"orientation": "h", "y": legend_y, "yanchor": "top"},
+        "hovermode": "closest",
+        "xaxis": x_axis,
+        "yaxis": y_axis,
+        "meta": {"summary": summary},
+        **more,
+    }
+
+
+def axis(title: str, *, standoff: int | None = None, **more: Any) -> dict[str, Any]:
+    """An axis with a title, ``standoff`` pixels beside its numbers where given."""
+    words: dict[str, Any] = {"text": plain_text(title), "font": {"size": 12}}
+    if standoff is not None:
+        words["standoff"] = standoff
+    return {"title": words, "automargin": True, **more}
+
+
 def note_omitted_lines(chart: go.Figure, count: int) -> None:
     """The legend names how many lines a limit left out of a figure: a saved picture has no notes.
 

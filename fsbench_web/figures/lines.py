@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette, ticks
-from fsbench_web.figures.frame import figure, heading, plain_text
+from fsbench_web.figures.frame import axis, figure, line_layout, plain_text
 
 MOST_LINES = 7
 """As many as there are colours; more nobody tells apart."""
@@ -72,35 +72,29 @@ def curves(
             trace(line, places, names, unit, style, xs)
             for line, style, xs in zip(lines, styles, all_xs, strict=True)
         ],
-        {
-            "title": heading(title),
-            "height": 420,
-            "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
-            "showlegend": True,
-            "legend": {"orientation": "h", "y": -0.2, "yanchor": "top"},
-            "hovermode": "closest",
-            "xaxis": x_axis(places, names, x_title),
-            "yaxis": y_axis(
+        line_layout(
+            title,
+            x_axis(places, names, x_title),
+            y_axis(
                 [point for line in lines for point in line.points],
-                f"{plain_text(unit)}, {direction(lower_is_better)}",
+                f"{unit}, {direction(lower_is_better)}",
                 cuts=True,
                 scale=scale,
             ),
-            "meta": {"summary": _summary(lines, names, unit, title)},
-        },
+            _summary(lines, names, unit, title),
+        ),
     )
 
 
 def x_axis(places: Sequence[float], names: Mapping[float, str], title: str) -> dict[str, Any]:
     is_log = is_logarithmic(places)
-    return {
-        "title": {"text": plain_text(title) + (" (log)" if is_log else ""), "font": {"size": 12}},
-        "type": "log" if is_log else "linear",
-        "tickmode": "array",
-        "tickvals": places,
-        "ticktext": [names[x] for x in places],
-        "automargin": True,
-    }
+    return axis(
+        title + (" (log)" if is_log else ""),
+        type="log" if is_log else "linear",
+        tickmode="array",
+        tickvals=places,
+        ticktext=[names[x] for x in places],
+    )
 
 
 def y_axis(
@@ -114,21 +108,32 @@ def y_axis(
     """
     values = [point.y for point in points]
     ends = [end for point in points for end in point.ends or ()]
-    axis: dict[str, Any] = {
-        "title": {"text": title, "font": {"size": 12}, "standoff": 12},
-        "type": "linear",
-        "rangemode": "tozero",
-        "automargin": True,
-        "nticks": 8,
-    }
+    upright = axis(title, standoff=12, type="linear", rangemode="tozero", nticks=8)
     has_logarithms = bool(values) and all(value > 0 for value in (*values, *ends))
     if has_logarithms and (scale == LOG or (not scale and is_logarithmic(values))):
-        axis["title"]["text"] += " (log)"
-        axis |= {"type": "log", "rangemode": "normal", **_value_ticks([*values, *ends])}
-    elif cuts and ends and min(ends) < 0 <= min(values):
-        axis["title"]["text"] += CUT
-        axis["range"] = [0, 1.05 * max(*values, *ends)]
-    return axis
+        return upright | log_axis(title, [*values, *ends])
+    if cuts and ends and min(ends) < 0 <= min(values):
+        upright["title"]["text"] += CUT
+        upright["range"] = [0, 1.05 * max(*values, *ends)]
+    return upright
+
+
+def log_axis(title: str, values: Sequence[float]) -> dict[str, Any]:
+    """A logarithmic axis of values, with ticks a little beyond their ends, where the axis goes on.
+
+    Values at or below zero have no place on it.
+    """
+    above = [value for value in values if value > 0]
+    marks = ticks.log_ticks(min(above) / 1.3, max(above) * 1.3) if above else []
+    return axis(
+        f"{title} (log)",
+        standoff=12,
+        type="log",
+        rangemode="normal",
+        tickmode="array",
+        tickvals=marks,
+        ticktext=ticks.tick_labels(marks),
+    )
 
 
 def in_shown_unit(line: Line, unit: str) -> Line:
@@ -151,24 +156,44 @@ def trace(
     unit: str,
     style: palette.Style,
     xs: Sequence[float],
-) -> go.Scatter:
+) -> dict[str, Any]:
     by_x = {point.x: point for point in line.points}
     points = [by_x.get(x) for x in places]
-    trace = go.Scatter(
-        name=plain_text(line.name),
-        x=list(xs),
-        y=[point and point.y for point in points],
-        mode="lines+markers",
+    return line_trace(
+        line.name,
+        xs,
+        [point and point.y for point in points],
+        [point and in_words(point, names[point.x], unit) for point in points],
+        style,
+        [point.link if point else None for point in points],
         connectgaps=False,
-        line={"color": style.colour, "dash": style.dash, "width": 2},
-        marker={"color": style.colour, "symbol": style.symbol, "size": 8},
-        customdata=[point and in_words(point, names[point.x], unit) for point in points],
-        hovertemplate="%{customdata}<extra>" + plain_text(line.name) + "</extra>",
-        meta={"series": style.series, "links": [point.link if point else None for point in points]},
+        **({"error_y": whiskers(points)} if any(point.ends for point in line.points) else {}),
     )
-    if any(point.ends for point in line.points):
-        trace.error_y = whiskers(points)
-    return trace
+
+
+def line_trace(
+    name: str,
+    xs: Sequence[float],
+    ys: Sequence[float | None],
+    words: Sequence[str | None],
+    style: palette.Style,
+    links: Sequence[str | None] = (),
+    **more: Any,
+) -> dict[str, Any]:
+    """A line with markers; ``words`` are the hover text of each point, ``more`` replaces."""
+    return {
+        "type": "scatter",
+        "name": plain_text(name),
+        "x": list(xs),
+        "y": list(ys),
+        "mode": "lines+markers",
+        "line": {"color": style.colour, "dash": style.dash, "width": 2},
+        "marker": {"color": style.colour, "symbol": style.symbol, "size": 8},
+        "customdata": list(words),
+        "hovertemplate": "%{customdata}<extra>" + plain_text(name) + "</extra>",
+        "meta": {"series": style.series} | ({"links": list(links)} if links else {}),
+        **more,
+    }
 
 
 def whiskers(points: Sequence[Point | None]) -> dict[str, Any]:
@@ -207,12 +232,6 @@ def in_words(point: Point, x_name: str, unit: str) -> str:
         low, high = (numbers.amount(end, unit) for end in point.ends)
         parts.append(f"95% interval {low} to {high}")
     return "<br>".join(plain_text(part) for part in (*parts, point.note) if part)
-
-
-def _value_ticks(values: Sequence[float]) -> dict[str, Any]:
-    # A little beyond the ends, where the axis goes on.
-    marks = ticks.log_ticks(min(values) / 1.3, max(values) * 1.3)
-    return {"tickmode": "array", "tickvals": marks, "ticktext": ticks.tick_labels(marks)}
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:

@@ -55,10 +55,9 @@ def stacked(
         unit = numbers.unit_name(panel.unit)
         axis = "" if not place else str(place + 1)
         top = 1 - place * (height + gap)
-        words = f"{plain_text(panel.title)}, {plain_text(unit)}"
         of_values = curves.y_axis(
             [point for line in scaled for point in line.points],
-            f"{words}, {curves.direction(panel.lower_is_better)}",
+            f"{panel.title}, {unit}, {curves.direction(panel.lower_is_better)}",
             cuts=True,
             scale=scale,
         )
@@ -67,8 +66,8 @@ def stacked(
         layout[f"yaxis{axis}"] = of_values | {"domain": [max(0.0, top - height), top]}
         for line in scaled:
             trace = curves.trace(line, places, names, unit, looks[line.name], places)
-            trace.update(yaxis=f"y{axis}", legendgroup=trace.name)
-            trace.showlegend = line.name not in sentences
+            trace |= {"yaxis": f"y{axis}", "legendgroup": trace["name"]}
+            trace["showlegend"] = line.name not in sentences
             sentences.add(line.name)
             traces.append(trace)
     layout["xaxis"] = curves.x_axis(places, names, x_title) | {

@@ -2,17 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
-from fsbench_web.figures.frame import figure, heading, plain_text
+from fsbench_web.figures.frame import figure, line_layout, plain_text
 from fsbench_web.figures.lines import (
     MOST_LINES,
     Point,
     direction,
     in_words,
+    line_trace,
     whiskers,
     y_axis,
 )
@@ -55,14 +57,9 @@ def phases(
             _trace(contender, names, unit, styles[place], first + step * place)
             for place, contender in enumerate(contenders)
         ],
-        {
-            "title": heading(title),
-            "height": 440,
-            "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
-            "showlegend": True,
-            "legend": {"orientation": "h", "y": -0.25, "yanchor": "top"},
-            "hovermode": "closest",
-            "xaxis": {
+        line_layout(
+            title,
+            {
                 "type": "linear",
                 "tickmode": "array",
                 "tickvals": list(range(len(names))),
@@ -73,35 +70,34 @@ def phases(
                 "zeroline": False,
                 "automargin": True,
             },
-            "yaxis": y_axis(
+            y_axis(
                 [point for contender in contenders for point in contender.points if point],
-                f"{plain_text(unit)}, {direction(lower_is_better)}",
+                f"{unit}, {direction(lower_is_better)}",
                 scale=scale,
             ),
-            "meta": {"summary": _summary(contenders, names, unit, title)},
-        },
+            _summary(contenders, names, unit, title),
+            height=440,
+            legend_y=-0.25,
+        ),
     )
 
 
 def _trace(
     contender: ContenderPhases, names: Sequence[str], unit: str, style: palette.Style, offset: float
-) -> go.Scatter:
+) -> dict[str, Any]:
     points = contender.points
-    trace = go.Scatter(
-        name=plain_text(contender.name),
-        x=[number + offset for number in range(len(names))],
-        y=[point and point.y for point in points],
+    has_intervals = any(point and point.ends for point in points)
+    return line_trace(
+        contender.name,
+        [number + offset for number in range(len(names))],
+        [point and point.y for point in points],
+        [point and in_words(point, name, unit) for point, name in zip(points, names, strict=True)],
+        style,
+        [point.link if point else None for point in points],
         mode="markers",
         marker={"color": style.colour, "symbol": style.symbol, "size": 10},
-        customdata=[
-            point and in_words(point, name, unit) for point, name in zip(points, names, strict=True)
-        ],
-        hovertemplate="%{customdata}<extra>" + plain_text(contender.name) + "</extra>",
-        meta={"series": style.series, "links": [point.link if point else None for point in points]},
+        **({"error_y": whiskers(points)} if has_intervals else {}),
     )
-    if any(point and point.ends for point in points):
-        trace.error_y = whiskers(points)
-    return trace
 
 
 def _summary(

@@ -1,22 +1,35 @@
 """How values are distributed: which share of all is at most a value, one line a contender.
 
 Made of (value, share) pairs, so that percentiles that a tool printed and histograms that were kept
-whole are drawn alike. Nothing is known between two pairs: lines join them for the eye.
+whole are drawn by one code. Nothing is known between two percentiles: lines join them for the eye.
 """
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
-from fsbench_web.figures.frame import figure, heading, plain_text
-from fsbench_web.figures.lines import LINEAR, MOST_LINES, Point, direction, whiskers, y_axis
+from fsbench_web.figures.frame import axis, figure, line_layout, plain_text
+from fsbench_web.figures.lines import (
+    LINEAR,
+    MOST_LINES,
+    Point,
+    direction,
+    line_trace,
+    log_axis,
+    whiskers,
+    y_axis,
+)
 
+MOST_POINTS = 250
+"""Of a histogram: more nobody can see."""
 _TICKS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
+_SAID = (0.5, 0.99, 0.999)
+"""Of a histogram the text alternative says these."""
 
 
 class ShareAt(NamedTuple):
@@ -30,10 +43,16 @@ class ShareAt(NamedTuple):
 
 @dataclass(frozen=True)
 class Shares:
-    """The pairs of one contender, in any order."""
+    """The pairs of one contender, in any order; ``is_whole`` of a histogram, drawn as steps."""
 
     name: str
     pairs: Sequence[ShareAt]
+    is_whole: bool = False
+
+
+def of_histogram(name: str, pairs: Iterable[tuple[float, float]]) -> Shares:
+    """The (value, share) pairs of all bins."""
+    return Shares(name, [ShareAt(value, share) for value, share in pairs], is_whole=True)
 
 
 def percentiles(
@@ -43,30 +62,21 @@ def percentiles(
 
     What is at most all (100%) has no place on it. Raises ValueError for more than MOST_LINES.
     """
-    lines = _shown_lines(lines, unit, limit=1.0)
-    unit = numbers.unit_name(unit)
+    lines = _shown_lines(lines, unit, along_shares=True)
     largest_share = max((pair.share for line in lines for pair in line.pairs), default=0.5)
     ticks = [share for share in _TICKS if share <= max(largest_share, 0.9)]
-    return _shares_figure(
-        lines,
-        among,
-        unit,
-        _layout(title)
-        | {
-            "xaxis": {
-                "title": {"text": "percentile", "font": {"size": 12}},
-                "tickmode": "array",
-                "tickvals": [_nines(share) for share in ticks],
-                "ticktext": [percent(share) for share in ticks],
-                "automargin": True,
-                "zeroline": False,
-            },
-            "yaxis": y_axis(
-                _points(lines), f"{plain_text(unit)}, {direction(True)}", cuts=True, scale=scale
-            ),
-        },
-        title,
-        along_shares=True,
+    percents = axis(
+        "percentile",
+        tickmode="array",
+        tickvals=[_nines(share) for share in ticks],
+        ticktext=[percent(share) for share in ticks],
+        zeroline=False,
+    )
+    values = _value_axis(lines, unit, scale, cuts=True)
+    summary = f"{title}: percentiles. {_in_words(lines, unit)}."
+    return figure(
+        _traces(lines, unit, among, along_shares=True),
+        line_layout(title, percents, values, summary, showlegend=_has_legend(lines)),
     )
 
 
@@ -74,25 +84,14 @@ def cdf(
     lines: Sequence[Shares], unit: str, title: str, among: Iterable[str] = (), scale: str = ""
 ) -> go.Figure:
     """The cumulative share upwards over the values: further left is better. Raises ValueError."""
-    lines = _shown_lines(lines, unit, limit=math.inf)
-    unit = numbers.unit_name(unit)
-    values = y_axis(_points(lines), f"{plain_text(unit)}, {direction(True)}", scale=scale)
+    lines = _shown_lines(lines, unit, along_shares=False)
+    values = _value_axis(lines, unit, scale)
     values["rangemode"] = "normal" if scale != LINEAR else "tozero"
-    return _shares_figure(
-        lines,
-        among,
-        unit,
-        _layout(title)
-        | {
-            "xaxis": values,
-            "yaxis": {
-                "title": {"text": "share of all, %", "font": {"size": 12}, "standoff": 12},
-                "range": [0, 102],
-                "automargin": True,
-            },
-        },
-        title,
-        along_shares=False,
+    percents = axis("share of all, %", standoff=12, range=[0, 102])
+    summary = f"{title}: cumulative distribution. {_in_words(lines, unit)}."
+    return figure(
+        _traces(lines, unit, among, along_shares=False),
+        line_layout(title, values, percents, summary, showlegend=_has_legend(lines)),
     )
 
 
@@ -102,86 +101,119 @@ def percent(share: float) -> str:
 
 
 def _nines(share: float) -> float:
-    return -math.log10(1 - share)
+    return -math.log10(max(1 - share, 1e-9))
 
 
-def _shown_lines(lines: Sequence[Shares], unit: str, limit: float) -> list[Shares]:
+def _shown_lines(lines: Sequence[Shares], unit: str, *, along_shares: bool) -> list[Shares]:
+    """The lines in the unit that people read; a percentile axis has no place for 100%."""
     if len(lines) > MOST_LINES:
         raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
     return [
-        Shares(
-            line.name,
-            [
+        replace(
+            line,
+            pairs=[
                 pair._replace(
                     value=numbers.scaled(pair.value, unit),
                     ends=pair.ends
                     and (numbers.scaled(pair.ends[0], unit), numbers.scaled(pair.ends[1], unit)),
                 )
                 for pair in sorted(line.pairs, key=lambda pair: pair.share)
-                if pair.share < limit
+                if pair.share < 1 or not along_shares
             ],
         )
         for line in lines
     ]
 
 
-def _points(lines: Iterable[Shares]) -> list[Point]:
-    return [Point(pair.share, pair.value, pair.ends) for line in lines for pair in line.pairs]
+def _value_axis(
+    lines: Sequence[Shares], unit: str, scale: str, *, cuts: bool = False
+) -> dict[str, Any]:
+    """As ``lines.y_axis``; of histograms always logarithmic."""
+    title = f"{numbers.unit_name(unit)}, {direction(lower_is_better=True)}"
+    pairs = [pair for line in lines for pair in line.pairs]
+    if any(line.is_whole for line in lines):
+        return log_axis(title, [pair.value for pair in pairs])
+    points = [Point(pair.share, pair.value, pair.ends) for pair in pairs]
+    return y_axis(points, title, cuts=cuts, scale=scale)
 
 
-def _layout(title: str) -> dict[str, object]:
-    return {
-        "title": heading(title),
-        "height": 420,
-        "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": -0.2, "yanchor": "top"},
-        "hovermode": "closest",
-    }
+def _has_legend(lines: Sequence[Shares]) -> bool:
+    return len(lines) > 1 or not all(line.is_whole for line in lines)
 
 
-def _shares_figure(
-    lines: Sequence[Shares],
-    among: Iterable[str],
-    unit: str,
-    layout: dict[str, object],
-    title: str,
-    *,
-    along_shares: bool,
-) -> go.Figure:
-    styles = palette.styles([line.name for line in lines], among)
-    traces = [
-        _trace(line, style, unit, along_shares=along_shares)
-        for line, style in zip(lines, styles, strict=True)
-    ]
-    text = "; ".join(
+def _in_words(lines: Sequence[Shares], unit: str) -> str:
+    unit = numbers.unit_name(unit)
+    return "; ".join(
         f"{line.name}: "
         + ", ".join(
-            f"{numbers.with_unit(pair.value, unit)} at {percent(pair.share)}" for pair in line.pairs
+            f"{numbers.with_unit(pair.value, unit)} at {percent(share)}"
+            for share, pair in _said_pairs(line)
         )
         for line in lines
     )
-    kind = "percentiles" if along_shares else "cumulative distribution"
-    return figure(traces, layout | {"meta": {"summary": f"{title}: {kind}. {text}."}})
 
 
-def _trace(line: Shares, style: palette.Style, unit: str, *, along_shares: bool) -> go.Scatter:
-    values = [pair.value for pair in line.pairs]
-    positions = [_nines(pair.share) if along_shares else 100 * pair.share for pair in line.pairs]
-    points = [Point(pair.share, pair.value, pair.ends) for pair in line.pairs]
-    error_bars = whiskers(points) if any(pair.ends for pair in line.pairs) else None
-    return go.Scatter(
-        name=plain_text(line.name),
-        x=positions if along_shares else values,
-        y=values if along_shares else positions,
-        mode="lines+markers",
-        line={"color": style.colour, "dash": style.dash, "width": 2},
-        marker={"color": style.colour, "symbol": style.symbol, "size": 8},
-        **({("error_y" if along_shares else "error_x"): error_bars} if error_bars else {}),
-        customdata=["<br>".join(map(plain_text, _words(pair, unit))) for pair in line.pairs],
-        hovertemplate="%{customdata}<extra>" + plain_text(line.name) + "</extra>",
-        meta={"series": style.series, "links": [pair.link or None for pair in line.pairs]},
+def _said_pairs(line: Shares) -> list[tuple[float, ShareAt]]:
+    """The pairs by the share that the text alternative says of them."""
+    if not line.is_whole:
+        return [(pair.share, pair) for pair in line.pairs]
+    found = [(said, next((p for p in line.pairs if p.share >= said), None)) for said in _SAID]
+    return [(said, pair) for said, pair in found if pair is not None]
+
+
+def _traces(
+    lines: Sequence[Shares], unit: str, among: Iterable[str], *, along_shares: bool
+) -> list[dict[str, Any]]:
+    styles = palette.styles([line.name for line in lines], among)
+    is_alone = len(lines) == 1
+    return [
+        _trace(line, style, numbers.unit_name(unit), along_shares=along_shares, is_alone=is_alone)
+        for line, style in zip(lines, styles, strict=True)
+    ]
+
+
+def _trace(
+    line: Shares, style: palette.Style, unit: str, *, along_shares: bool, is_alone: bool
+) -> dict[str, Any]:
+    pairs = _thinned(line.pairs, along_shares=along_shares) if line.is_whole else line.pairs
+    values = [pair.value for pair in pairs]
+    positions = [_nines(pair.share) if along_shares else 100 * pair.share for pair in pairs]
+    more: dict[str, Any] = {}
+    if line.is_whole:
+        dash = "solid" if is_alone else style.dash
+        steps = {"color": style.colour, "dash": dash, "width": 2, "shape": "hv"}
+        more = {"mode": "lines", "line": steps}
+        values, positions = _rounded(values), _rounded(positions)
+    if any(pair.ends for pair in pairs):
+        points = [Point(pair.share, pair.value, pair.ends) for pair in pairs]
+        more["error_y" if along_shares else "error_x"] = whiskers(points)
+    return line_trace(
+        line.name,
+        positions if along_shares else values,
+        values if along_shares else positions,
+        ["<br>".join(map(plain_text, _words(pair, unit))) for pair in pairs],
+        style,
+        [] if line.is_whole else [pair.link or None for pair in pairs],
+        **more,
     )
+
+
+def _thinned(pairs: Sequence[ShareAt], *, along_shares: bool) -> list[ShareAt]:
+    """As many pairs as can be seen, each as it was; the last one always."""
+    least = (5 if along_shares else 1) / MOST_POINTS
+    thinned: list[ShareAt] = []
+    last = -math.inf
+    for pair in pairs:
+        position = _nines(pair.share) if along_shares else pair.share
+        if position - last >= least or pair is pairs[-1]:
+            thinned.append(pair)
+            last = position
+    return thinned
+
+
+def _rounded(values: Sequence[float]) -> list[float]:
+    """Six digits: a page holds hundreds of these."""
+    return [float(f"{value:.6g}") for value in values]
 
 
 def _words(pair: ShareAt, unit: str) -> list[str]:

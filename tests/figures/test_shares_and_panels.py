@@ -53,6 +53,23 @@ def test_the_axis_of_values_is_as_it_is_asked_for() -> None:
         shares.cdf([Shares(str(n), []) for n in range(8)], "s", "T")
 
 
+def test_a_histogram_is_drawn_as_steps_that_can_be_seen() -> None:
+    bins = [(float(value), value / 10_000) for value in range(1, 10_001)]
+    whole = shares.of_histogram("xfs", bins)
+    [steps] = shares.percentiles([whole], "ns", "Latency").data
+    assert (steps.mode, steps.line.shape) == ("lines", "hv")
+    assert len(steps.x) <= shares.MOST_POINTS
+    assert steps.y[-1] == 9.999  # µs; what is at most all has no place
+    curve = shares.cdf([whole], "ns", "Latency")
+    assert len(curve.data[0].x) <= shares.MOST_POINTS + 1
+    assert (curve.data[0].x[-1], curve.data[0].y[-1]) == (10, 100)
+    assert curve.layout.xaxis.type == "log"
+    assert "xfs: 5 µs at 50%, 9.9 µs at 99%, 9.99 µs at 99.9%" in curve.layout.meta["summary"]
+    assert not curve.layout.showlegend
+    two = [whole, shares.of_histogram("ext4", [(0.0, 0.5), (8.0, 1.0)])]
+    assert shares.cdf(two, "ns", "Latency").layout.showlegend
+
+
 def test_rate_and_latency_stand_over_one_axis_and_a_contender_looks_alike_in_both() -> None:
     rate = Panel("Rate", "IOPS", False, [Line("xfs", [Point(1, 10), Point(16, 90)])])
     late = Panel("Latency", "ns", True, [Line("xfs", [Point(1, 1e5), Point(16, 2e5)])])

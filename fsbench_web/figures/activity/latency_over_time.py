@@ -9,9 +9,9 @@ from typing import Any
 import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
-from fsbench_web.figures import palette, ticks
-from fsbench_web.figures.frame import figure, heading, plain_text
-from fsbench_web.figures.lines import MOST_LINES
+from fsbench_web.figures import palette
+from fsbench_web.figures.frame import axis, figure, line_layout, plain_text
+from fsbench_web.figures.lines import MOST_LINES, line_trace, log_axis
 from fsbench_web.figures.palette import Style
 
 Line = tuple[Sequence[float], Sequence[float], Sequence[int]]
@@ -62,59 +62,39 @@ def of_contenders(lines: Mapping[str, Line], unit: str, title: str) -> go.Figure
 
 
 def _figure(curves: Sequence[_Curve], unit: str, title: str) -> go.Figure:
-    values = [
-        numbers.scaled(value, unit) for curve in curves for value in curve.line[0] if value > 0
-    ]
-    marks = ticks.log_ticks(min(values) / 1.1, max(values) * 1.1) if values else []
-    axis = {"fixedrange": True, "automargin": True, "zeroline": False}
-    y_title = plain_text(f"{numbers.unit_name(unit)}, less is better (log)")
+    values = [numbers.scaled(value, unit) for curve in curves for value in curve.line[0]]
+    fixed = {"fixedrange": True, "zeroline": False}
     return figure(
         [_trace(curve, unit) for curve in curves],
-        {
-            "title": heading(title),
-            "height": 380,
-            "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
-            "showlegend": True,
-            "legend": {"orientation": "h", "y": -0.25, "yanchor": "top"},
-            "hovermode": "closest",
-            "xaxis": axis
-            | {
-                "title": {"text": "seconds of the test", "font": {"size": 12}},
-                "rangemode": "tozero",
-            },
-            "yaxis": axis
-            | {
-                "title": {"text": y_title, "font": {"size": 12}, "standoff": 12},
-                "type": "log",
-                "tickmode": "array",
-                "tickvals": marks,
-                "ticktext": ticks.tick_labels(marks),
-            },
-            "meta": {"summary": f"{title}. {'; '.join(_notes(curves, unit))}."},
-        },
+        line_layout(
+            title,
+            axis("seconds of the test", rangemode="tozero", **fixed),
+            log_axis(f"{numbers.unit_name(unit)}, less is better", values) | fixed,
+            f"{title}. {'; '.join(_notes(curves, unit))}.",
+            height=380,
+            legend_y=-0.25,
+        ),
     )
 
 
 def _trace(curve: _Curve, unit: str) -> dict[str, Any]:
     values, seconds, counts = curve.line
-    return {
-        "type": "scatter",
-        "name": plain_text(curve.name),
-        "x": list(seconds),
+    style, name = curve.style, plain_text(curve.name)
+    return line_trace(
+        curve.name,
+        seconds,
         # Nothing at 0 has a place on a logarithmic axis.
-        "y": [float(f"{numbers.scaled(value, unit):.5g}") or None for value in values],
-        "mode": "lines+markers" if len(seconds) < FEW else "lines",
-        "line": {"color": curve.style.colour, "dash": curve.style.dash, "width": 1.5},
-        "marker": {"color": curve.style.colour, "symbol": curve.style.symbol, "size": 5},
-        "customdata": [
+        [float(f"{numbers.scaled(value, unit):.5g}") or None for value in values],
+        [
             f"{numbers.with_unit(value, unit)} of {count:,}"
             for value, count in zip(values, counts, strict=True)
         ],
-        "hovertemplate": "until %{x:.4~g} s<br>%{customdata}<extra>"
-        + plain_text(curve.name)
-        + "</extra>",
-        "meta": {"series": curve.style.series},
-    }
+        style,
+        mode="lines+markers" if len(seconds) < FEW else "lines",
+        line={"color": style.colour, "dash": style.dash, "width": 1.5},
+        marker={"color": style.colour, "symbol": style.symbol, "size": 5},
+        hovertemplate=f"until %{{x:.4~g}} s<br>%{{customdata}}<extra>{name}</extra>",
+    )
 
 
 def _notes(curves: Sequence[_Curve], unit: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import colourscale, palette
-from fsbench_web.figures.frame import figure, heading, plain_text
+from fsbench_web.figures.frame import axis, figure, heading, line_layout, plain_text
 
 Bins = Sequence[tuple[int, int, int]]
 """(from ns, below ns, how many), rising; each from a power of two of ``smallest_ns`` on."""
@@ -54,37 +54,25 @@ def latencies(
         )
     return figure(
         traces,
-        {
-            "title": heading(title),
-            "height": 320,
-            "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
-            "barmode": "group",
-            "showlegend": True,
-            "legend": {"orientation": "h", "y": -0.3, "yanchor": "top"},
-            "hovermode": "closest",
-            "xaxis": {
-                "title": {"text": "latency, from", "font": {"size": 12}},
-                "type": "category",
-                "tickmode": "array",
-                "tickvals": [labels[place] for place in order[::step]],
-                "ticktext": [
+        line_layout(
+            title,
+            axis(
+                "latency, from",
+                type="category",
+                tickmode="array",
+                tickvals=[labels[place] for place in order[::step]],
+                ticktext=[
                     _short_latency(smallest_ns << place if place else 0) for place in order[::step]
                 ],
-                "tickangle": 0,
-                "fixedrange": True,
-                "automargin": True,
-            },
-            "yaxis": {
-                "title": {"text": f"{noun} (log)", "font": {"size": 12}, "standoff": 12},
-                "type": "log",
-                "dtick": 1,
-                "fixedrange": True,
-                "automargin": True,
-            },
-            "meta": {
-                "summary": f"{title}. " + "; ".join(_in_words(*entry) for entry in bins.items())
-            },
-        },
+                tickangle=0,
+                fixedrange=True,
+            ),
+            axis(f"{noun} (log)", standoff=12, type="log", dtick=1, fixedrange=True),
+            f"{title}. " + "; ".join(_in_words(*entry) for entry in bins.items()),
+            height=320,
+            legend_y=-0.3,
+            barmode="group",
+        ),
     )
 
 
@@ -157,20 +145,15 @@ def over_device(
             "title": heading(title),
             "height": 420,
             "margin": {"l": 8, "r": 8, "t": 44, "b": 48},
-            "xaxis": {
-                "title": {"text": "seconds of the trace", "font": {"size": 12}},
-                "range": [0, seconds],
-                "fixedrange": True,
-                "automargin": True,
-                "zeroline": False,
-            },
-            "yaxis": {
-                "title": {"text": f"place on the LUN, {unit}", "font": {"size": 12}},
-                "range": [0, size / factor],
-                "fixedrange": True,
-                "automargin": True,
-                "zeroline": False,
-            },
+            "xaxis": axis(
+                "seconds of the trace", range=[0, seconds], fixedrange=True, zeroline=False
+            ),
+            "yaxis": axis(
+                f"place on the LUN, {unit}",
+                range=[0, size / factor],
+                fixedrange=True,
+                zeroline=False,
+            ),
             "meta": {"summary": _device_in_words(cells, parts, ends, title)},
         },
     )

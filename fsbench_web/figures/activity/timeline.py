@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
-from fsbench_web.figures.frame import figure, heading, plain_text
+from fsbench_web.figures.frame import axis, figure, line_layout, plain_text
 from fsbench_web.figures.palette import DASHES
 
 NARROWEST = 12
@@ -66,28 +66,22 @@ def over_time(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) -
     ]
     return figure(
         traces,
-        {
-            "title": heading(panel.name),
-            "height": 260,
-            "margin": {"l": 8, "r": 16, "t": 60, "b": 44},
-            "showlegend": True,
-            "legend": {"orientation": "h", "y": -0.3, "yanchor": "top"},
-            "hovermode": "closest",
-            "xaxis": {
-                "title": {"text": "seconds of the run", "font": {"size": 12}},
-                "fixedrange": True,
-                "automargin": True,
-                "zeroline": False,
-            },
-            "yaxis": {
-                "title": {"text": plain_text(panel.unit), "font": {"size": 12}, "standoff": 12},
-                "rangemode": "tozero",
-                "fixedrange": True,
-                "automargin": True,
-                "separatethousands": True,
-                "nticks": 5,
-            },
-            "shapes": [
+        line_layout(
+            panel.name,
+            axis("seconds of the run", fixedrange=True, zeroline=False),
+            axis(
+                panel.unit,
+                standoff=12,
+                rangemode="tozero",
+                fixedrange=True,
+                separatethousands=True,
+                nticks=5,
+            ),
+            _summary(panel, phases),
+            height=260,
+            legend_y=-0.3,
+            margin={"l": 8, "r": 16, "t": 60, "b": 44},
+            shapes=[
                 {
                     "type": "line",
                     "xref": "x",
@@ -100,7 +94,7 @@ def over_time(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) -
                 }
                 for phase in wide
             ],
-            "annotations": [
+            annotations=[
                 {
                     "x": phase.start_s,
                     "y": 1,
@@ -114,8 +108,7 @@ def over_time(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) -
                 }
                 for phase in wide
             ],
-            "meta": {"summary": _summary(panel, phases)},
-        },
+        ),
     )
 
 

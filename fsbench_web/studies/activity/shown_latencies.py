@@ -8,7 +8,7 @@ from fsbench_web.core.latency import TAILS, Distribution
 from fsbench_web.core.latency_over_time import PERCENTS, LatencySeries
 from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.core.scoring import loads, testnames
-from fsbench_web.figures.activity import distribution as figure
+from fsbench_web.figures import shares
 from fsbench_web.figures.activity import latency_over_time as figure_over_time
 from fsbench_web.studies.activity import latencies
 
@@ -63,9 +63,9 @@ def of_run(run_id: int) -> ShownLatencies | None:
     choices = {}
     for distribution in ordered:
         label = label_of(distribution)
-        lines = {label: distribution.shares()}
-        choices[f"{label}: percentiles"] = figure.percentile_curve(lines, distribution.unit, label)
-        choices[f"{label}: share of all (CDF)"] = figure.cumulative(lines, distribution.unit, label)
+        lines = [shares.of_histogram(label, distribution.shares())]
+        choices[f"{label}: percentiles"] = shares.percentiles(lines, distribution.unit, label)
+        choices[f"{label}: share of all (CDF)"] = shares.cdf(lines, distribution.unit, label)
         if (logged := over_time.get((distribution.test, distribution.load))) is not None:
             title = f"{label}, {logged.total:,} of {distribution.total:,} completions"
             choices[f"{label}: over time"] = _over_time(logged, title)

@@ -9,7 +9,7 @@ from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTabl
 from fsbench_web.core.latency import TAILS, Distribution
 from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.core.scoring import loads, testnames
-from fsbench_web.figures.activity import distribution as figures
+from fsbench_web.figures import shares
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.runs.listing import address_of
 
@@ -65,10 +65,14 @@ class Tails(SeveralContendersPicture):
             )
         unit = measured[0][1].unit
         of_unit = [entry for entry in measured if entry[1].unit == unit]
-        figure = figures.percentile_curve(
-            {label: distribution.shares() for label, distribution, _ in of_unit},
+        figure = shares.percentiles(
+            [
+                shares.of_histogram(label, distribution.shares())
+                for label, distribution, _ in of_unit
+            ],
             unit,
             self.label_of(self.test),
+            among=[contender.name for contender in self.contenders],
         )
         return Picture(figure, _table(of_unit, unit), self._notes(of_unit))
 
