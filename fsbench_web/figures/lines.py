@@ -162,8 +162,8 @@ def trace(
     return line_trace(
         line.name,
         xs,
-        [point and point.y for point in points],
-        [point and in_words(point, names[point.x], unit) for point in points],
+        [point.y if point else None for point in points],
+        [in_words(point, names[point.x], unit) if point else None for point in points],
         style,
         [point.link if point else None for point in points],
         connectgaps=False,

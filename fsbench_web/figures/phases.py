@@ -90,8 +90,11 @@ def _trace(
     return line_trace(
         contender.name,
         [number + offset for number in range(len(names))],
-        [point and point.y for point in points],
-        [point and in_words(point, name, unit) for point, name in zip(points, names, strict=True)],
+        [point.y if point else None for point in points],
+        [
+            in_words(point, name, unit) if point else None
+            for point, name in zip(points, names, strict=True)
+        ],
         style,
         [point.link if point else None for point in points],
         mode="markers",

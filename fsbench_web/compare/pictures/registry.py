@@ -4,11 +4,8 @@ from django.http import QueryDict
 
 from fsbench_web.compare.pictures.base import PictureKind
 from fsbench_web.compare.pictures.best_cases import BestCases
-from fsbench_web.compare.pictures.distributions.cumulative import Cumulative
-from fsbench_web.compare.pictures.distributions.over_time import OverTime
-from fsbench_web.compare.pictures.distributions.percentiles import Percentiles
-from fsbench_web.compare.pictures.distributions.tails import Tails
 from fsbench_web.compare.pictures.heat_map import HeatMap
+from fsbench_web.compare.pictures.latencies import Cumulative, OverTime, Percentiles, Tails
 from fsbench_web.compare.pictures.load import LoadCurves
 from fsbench_web.compare.pictures.overviews.multiples import Multiples
 from fsbench_web.compare.pictures.overviews.queue_depth import QueueDepth

@@ -17,9 +17,7 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.choices import work_choice
 from fsbench_web.compare.papers import comparison
-from fsbench_web.compare.pictures.distributions.over_time import OverTime
-from fsbench_web.compare.pictures.distributions.percentiles import Percentiles
-from fsbench_web.compare.pictures.distributions.tails import Tails
+from fsbench_web.compare.pictures.latencies import OverTime, Percentiles, Tails
 from fsbench_web.compare.selection import folds, profiles
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import (

@@ -1,1 +1,0 @@
-"""How single operations are distributed: percentiles and shares."""
