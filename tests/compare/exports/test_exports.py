@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import openpyxl
 import pytest
+from fsbench_web.compare.report.blocks import Grid
 
 from fsbench_web.compare.exports import latex, markdown
 from fsbench_web.compare.exports.document import Document, one_line
@@ -16,7 +17,6 @@ from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.report import appendices
-from fsbench_web.compare.report.blocks import Grid
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
