@@ -60,6 +60,15 @@ class ContenderPicture(PictureKind):
             for display in [display_units[measurement.unit, tools[measurement.series_id]]]
         ]
 
+    def in_commonest_unit(
+        self, measurements: Iterable[Measurement]
+    ) -> tuple[list[Measurement], str]:
+        """Those that are in the unit of most of them, and this unit."""
+        listed = self.in_one_unit(measurements)
+        units = [measurement.unit for measurement in listed]
+        unit = max(units, key=units.count, default="")
+        return [measurement for measurement in listed if measurement.unit == unit], unit
+
     def select(self, parameter: str, label: str, chosen: Contender | None) -> Select:
         """A box to choose one contender in."""
         offered = [

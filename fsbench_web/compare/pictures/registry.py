@@ -4,16 +4,11 @@ from django.http import QueryDict
 
 from fsbench_web.compare.pictures.base import PictureKind
 from fsbench_web.compare.pictures.best_cases import BestCases
-from fsbench_web.compare.pictures.heat_map import HeatMap
 from fsbench_web.compare.pictures.latencies import Cumulative, OverTime, Percentiles, Tails
-from fsbench_web.compare.pictures.load import LoadCurves
-from fsbench_web.compare.pictures.overviews.multiples import Multiples
-from fsbench_web.compare.pictures.overviews.queue_depth import QueueDepth
-from fsbench_web.compare.pictures.phases import Phases
-from fsbench_web.compare.pictures.profile import Profile
-from fsbench_web.compare.pictures.ratio import Ratio
+from fsbench_web.compare.pictures.line_charts import LoadCurves, Profile, Roofline
+from fsbench_web.compare.pictures.matrices import HeatMap, Ratio
 from fsbench_web.compare.pictures.repeats import RepeatsOfRuns
-from fsbench_web.compare.pictures.roofline import Roofline
+from fsbench_web.compare.pictures.several_tests import Multiples, Phases, QueueDepth, WriteAndRead
 from fsbench_web.compare.pictures.spec import (
     MOST_HIDDEN,
     NUMBERS,
@@ -22,7 +17,6 @@ from fsbench_web.compare.pictures.spec import (
     SCALES,
     PictureSpec,
 )
-from fsbench_web.compare.pictures.write_and_read import WriteAndRead
 from fsbench_web.compare.selection.spec import LONGEST_VALUE, ComparisonSpec, SpecError
 from fsbench_web.compare.selection.values import sizes_of
 from fsbench_web.core.scoring import categories

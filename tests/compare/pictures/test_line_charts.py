@@ -2,13 +2,13 @@
 
 import pytest
 
-from fsbench_web.compare.pictures import lun_line
+from fsbench_web.compare.pictures import line_charts
 from fsbench_web.core.scoring.shares import NOT_OF_THE_DISK_PERCENT
 from fsbench_web.figures import lines
 from fsbench_web.figures.lines import Line, Point
 from runner.agent.preparation import probe
 
-OWN = Line(lun_line.OWN, [Point(512.0, 200.0), Point(1024.0, 400.0)])
+OWN = Line(line_charts.LUN_ITSELF, [Point(512.0, 200.0), Point(1024.0, 400.0)])
 EXT4 = Line("ext4", [Point(4.0, 10.0), Point(512.0, 190.0), Point(1024.0, 900.0)])
 NAMES = {4.0: "4 KB", 64.0: "64 KB", 512.0: "512 KB", 1024.0: "1 MB"}
 
@@ -16,19 +16,19 @@ NAMES = {4.0: "4 KB", 64.0: "64 KB", 512.0: "512 KB", 1024.0: "1 MB"}
 def test_a_ceiling_is_grey_and_takes_no_contenders_colour() -> None:
     alone = lines.curves([EXT4], "KB/s", "Write", "block size", among=["ext4"])
     both = lines.curves([OWN, EXT4], "KB/s", "Write", "block size", among=["ext4", OWN.name])
-    lun_line.draw_dashed(both, [OWN])
+    line_charts.draw_dashed(both, [OWN])
     ceiling, ext4 = both.data
     # Pages colour by meta.series (static/js/figures.js), whatever the figure says.
     assert "series" not in ceiling.meta
-    assert (ceiling.line.color, ceiling.line.dash) == (lun_line.COLOUR, "dash")
+    assert (ceiling.line.color, ceiling.line.dash) == (line_charts.COLOUR, "dash")
     assert ext4.meta["series"] == alone.data[0].meta["series"]
     assert ext4.line.color == alone.data[0].line.color
 
 
 def test_sizes_without_a_ceiling_are_named() -> None:
-    assert lun_line.missing_note([OWN], [512.0, 1024.0], NAMES) == ""
-    assert lun_line.missing_note([], [4.0], NAMES) == ""
-    note = lun_line.missing_note([OWN], list(NAMES), NAMES)
+    assert line_charts.missing_note([OWN], [512.0, 1024.0], NAMES) == ""
+    assert line_charts.missing_note([], [4.0], NAMES) == ""
+    note = line_charts.missing_note([OWN], list(NAMES), NAMES)
     assert "requests of 4 KB and 64 KB was measured" in note
     assert f"given {probe.ALL_POINTS_FROM_S} seconds or more" in note
 
@@ -39,6 +39,6 @@ def test_sizes_without_a_ceiling_are_named() -> None:
 )
 def test_points_above_the_ceiling_are_counted(value: float, words: str) -> None:
     line = Line("ext4", [*EXT4.points[:2], Point(1024.0, value)])
-    note = lun_line.above_note([OWN], [line])
+    note = line_charts.above_note([OWN], [line])
     assert note.startswith(words) if words else note == ""
-    assert lun_line.above_note([OWN, OWN], [line]) == ""
+    assert line_charts.above_note([OWN, OWN], [line]) == ""

@@ -1,0 +1,416 @@
+"""Lines of several contenders: profiles and rooflines over sizes, and curves over loads.
+
+A roofline is throughput under what the LUN does by itself, after S. Williams, A. Waterman and
+D. Patterson, "Roofline: An Insightful Visual Performance Model for Multicore Architectures",
+CACM 52(4), 2009.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import plotly.graph_objects as go
+
+from fsbench_web.compare.pictures.base import Picture, PictureUnavailable, Select, scale_select
+from fsbench_web.compare.pictures.contender_pictures import (
+    FixedSizesPicture,
+    SeveralContendersPicture,
+    point,
+    sizes_in_words,
+)
+from fsbench_web.compare.pictures.drawable import (
+    MATRIX,
+    RUNS,
+    DrawableTests,
+    Need,
+    ScoredTests,
+    is_measured,
+)
+from fsbench_web.compare.pictures.parts import (
+    FILE,
+    block_column,
+    is_lower,
+    load_column,
+    repeats_columns,
+    repeats_row,
+    unknown_unit,
+)
+from fsbench_web.compare.pictures.spec import PictureSpec
+from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable
+from fsbench_web.core.scoring import loads, testnames
+from fsbench_web.core.scoring.shares import NOT_OF_THE_DISK_PERCENT
+from fsbench_web.figures import lines
+from fsbench_web.figures.ceilings import COLOUR
+from fsbench_web.figures.lines import Line, Point
+from fsbench_web.figures.sizes import size_name
+from fsbench_web.studies.models import Series
+from fsbench_web.studies.scores import cells, shares
+from fsbench_web.studies.scores.cells import LoadCurve, Repeats
+from fsbench_web.studies.scores.queries import on_worker
+
+
+class LineChart(SeveralContendersPicture):
+    """A line for each contender in one unit, and a dashed one for what each LUN does by itself."""
+
+    @property
+    def selects(self) -> Sequence[Select]:
+        return [*super().selects, scale_select(self.spec)]
+
+    def figure_of(
+        self,
+        drawn: Sequence[Line],
+        unit: str,
+        title: str,
+        x_title: str,
+        x_names: Mapping[float, str] | None = None,
+        ceilings: Sequence[Line] = (),
+        scale: str = "",
+    ) -> go.Figure:
+        figure = lines.curves(
+            [*ceilings, *drawn],
+            unit,
+            title,
+            x_title,
+            x_names,
+            is_lower(unit),
+            # Contenders first: they have the colours that they have in other charts.
+            among=[
+                *(contender.name for contender in self.contenders),
+                *(line.name for line in ceilings),
+            ],
+            scale=scale or self.spec.scale,
+        )
+        draw_dashed(figure, ceilings)
+        return figure
+
+
+class Profile(LineChart, FixedSizesPicture):
+    slug = "profile"
+    label = "Profile lines"
+    words = "Several contenders at one block size or one file size."
+    needs = MATRIX
+
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
+        super().__init__(spec, test, offer)
+        if self.record_kb is None and self.file_kb is None and self.records:
+            self.record_kb = self.records[0]
+
+    def draw_contenders(self) -> Picture:
+        if self.record_kb is not None and self.file_kb is not None:
+            raise PictureUnavailable(
+                f"A profile is taken at one {self.block} size or at one file size: set the other "
+                "to every size."
+            )
+        matrices = cells.matrices(
+            self.keys, self.test, record_kb=self.record_kb, file_kb=self.file_kb
+        )
+        pairs, unit, notes = self.of_one_unit(matrices)
+        if not pairs:
+            return Picture(None, notes=["No contender was measured at this size: choose another."])
+        along = 0 if self.record_kb is None else 1
+        numbers = [(contender.name, sorted(matrix.cells.items())) for contender, matrix in pairs]
+        drawn = [
+            Line(name, [point(cell[along], repeats) for cell, repeats in of_one])
+            for name, of_one in numbers
+        ]
+        places = {drawn_point.x for line in drawn for drawn_point in line.points}
+        figure = self.figure_of(
+            drawn,
+            unit,
+            f"{testnames.label(self.test)} at {self.sizes_in_words[0]}",
+            "file size" if along else f"{self.block} size",
+            {place: size_name(place) for place in places},
+        )
+        rows = [
+            repeats_row((name, *cell), repeats)
+            for name, of_one in numbers
+            for cell, repeats in of_one
+        ]
+        table = PictureTable(
+            [Column("Contender"), block_column(self.test), FILE, *repeats_columns(unit)], rows
+        )
+        gaps = [
+            f"{name} was not measured at {len(places) - len(of_one)} of the sizes: its line has "
+            "gaps there."
+            for name, of_one in numbers
+            if len(of_one) < len(places)
+        ]
+        return Picture(figure, table, [*notes, *gaps, *unknown_unit(unit)])
+
+
+class Roofline(LineChart):
+    slug = "roofline"
+    label = "Roofline"
+    words = "Throughput against request size, under what the LUN does by itself."
+    needs = MATRIX
+
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
+        super().__init__(spec, test, offer)
+        _, self.files = cells.sizes_of(self.keys, test) if self.keys else ([], [])
+        # The largest file is the least of the cache.
+        wanted = spec.file_kb
+        self.file_kb = wanted if wanted in self.files else max(self.files, default=None)
+
+    @property
+    def selects(self) -> Sequence[Select]:
+        offered = [(size, size_name(size)) for size in self.files]
+        return [Select("file", "File size", offered, self.file_kb), *super().selects]
+
+    def draw_contenders(self) -> Picture:
+        matrices, unit = self.in_commonest_unit(
+            cells.matrices(self.keys, self.test, file_kb=self.file_kb)
+        )
+        names = {contender.key: contender.name for contender in self.lines or ()}
+        by_name = [(names[matrix.series_id], matrix.cells) for matrix in matrices]
+        scale = self.spec.scale or lines.LOG  # a roofline's axes both are
+        drawn = [
+            Line(name, [point(cell[0], repeats) for cell, repeats in sorted(measured.items())])
+            for name, measured in by_name
+        ]
+        cut = 0
+        if scale == lines.LOG:
+            drawn = [
+                Line(line.name, [_above_zero(drawn_point) for drawn_point in line.points])
+                for line in drawn
+            ]
+            intervals = [
+                repeats.interval for _, measured in by_name for repeats in measured.values()
+            ]
+            cut = sum(interval is not None and interval.low <= 0 for interval in intervals)
+        records = sorted({cell[0] for _, measured in by_name for cell in measured})
+        ceilings = lun_lines(self.keys, unit, [(kb, self.test, kb) for kb in records])
+        undrawn = max(0, len(drawn) + len(ceilings) - lines.MOST_LINES)
+        drawn = drawn[: lines.MOST_LINES - len(ceilings)]
+        label = testnames.label(self.test)
+        if not drawn or not ceilings:
+            text = (
+                f"Nobody measured the LUN of these contenders by itself, or {label} has nothing of "
+                "it that it is set against: submit a job that does (Measure the LUN itself)."
+            )
+            return Picture(None, notes=[text])
+        sizes = {float(kb): size_name(kb) for kb in records}
+        figure = self.figure_of(
+            drawn,
+            unit,
+            f"{label}, files of {size_name(self.file_kb or 0)}",
+            f"{testnames.block_word(self.test)} size",
+            sizes,
+            ceilings,
+            scale,
+        )
+        ceiling = {drawn_point.x: drawn_point.y for drawn_point in ceilings[0].points}
+        rows = [
+            repeats_row((name, cell[0], ceiling.get(cell[0])), repeats)
+            for name, measured in by_name
+            for cell, repeats in sorted(measured.items())
+        ]
+        columns = [
+            Column("Contender"),
+            block_column(self.test),
+            Column("The LUN itself", VALUE, unit),
+        ]
+        table = PictureTable([*columns, *repeats_columns(unit)], rows)
+        notes = unknown_unit(unit)
+        notes += filter(None, (missing_note(ceilings, records, sizes),))
+        if not is_lower(unit):
+            notes += filter(None, (above_note(ceilings, drawn),))
+        if cut:
+            notes.append(
+                f"{cut} intervals reach below zero, which has no logarithm: they are in the table."
+            )
+        if undrawn:
+            notes.append(f"{undrawn} further contenders are in the table alone: choose fewer.")
+        return Picture(figure, table, notes, undrawn)
+
+
+def _above_zero(point: Point) -> Point:
+    """Without an interval that a logarithmic axis cannot hold."""
+    return replace(point, ends=None) if point.ends and point.ends[0] <= 0 else point
+
+
+class LoadPoint(NamedTuple):
+    """One number of a curve: ``number`` is that of the load which the curve goes along."""
+
+    number: float
+    load: str
+    repeats: Repeats
+
+
+Curves = dict[str, list[LoadPoint]]
+"""By name, in order of the contenders."""
+
+
+def _with_loads(scored: ScoredTests) -> list[str]:
+    """The tests, without their loads, that were measured at any."""
+    named = [testnames.parts(test) for test, kinds in scored.items() if is_measured(kinds)]
+    return list(dict.fromkeys(name for name, load in named if load))
+
+
+class LoadCurves(LineChart):
+    slug = "load"
+    label = "Load curves"
+    words = "Several contenders at more and more load, each number with its 95% interval."
+    needs = Need(
+        _with_loads,
+        "No finished run of this comparison was measured at a load, as threads=8. Curves that a "
+        "paper printed without numbers, as those of FREENIX 2002, cannot be drawn: nothing is read "
+        "off a printed picture. Import results at several loads to draw them here.",
+    )
+
+    @property
+    def measured_tests(self) -> list[str]:
+        tests = {test: testnames.parts(test) for test in self.offer.of(RUNS)}
+        return [test for test, (name, load) in tests.items() if name == self.test and load]
+
+    def draw_contenders(self) -> Picture:
+        label = testnames.label(self.test)
+        curves, unit = self.in_commonest_unit(cells.load_curves(self.keys, self.test))
+        if not curves:
+            return Picture(None, notes=[f"{label} was not measured at several loads."])
+        axis = loads.varied(load for curve in curves for load in curve.loads)
+        by_name = self._curves(curves, axis)
+        if not by_name:
+            text = "The loads of these measurements name no number to draw by."
+            return Picture(None, notes=[text])
+        places = {
+            (load_point.number, load_point.load)
+            for points in by_name.values()
+            for load_point in points
+        }
+        ceilings = lun_lines(
+            self.keys, unit, [(x, testnames.at_load(self.test, load), None) for x, load in places]
+        )
+        drawn = dict(list(by_name.items())[: lines.MOST_LINES - len(ceilings)])
+        figure = self.figure_of(
+            [
+                Line(name, [point(load_point.number, load_point.repeats) for load_point in points])
+                for name, points in drawn.items()
+            ],
+            unit,
+            f"{label} over {loads.label(axis)}",
+            loads.label(axis),
+            ceilings=ceilings,
+        )
+        notes = [*_load_notes(drawn, len(by_name)), *unknown_unit(unit)]
+        return Picture(figure, _load_table(drawn, unit, axis), notes, len(by_name) - len(drawn))
+
+    def _curves(self, load_curves: Iterable[LoadCurve], axis: str) -> Curves:
+        """A curve for each contender and each other thing that its loads differ in."""
+        place = {key: number for number, key in enumerate(self.keys)}
+        names = {contender.key: contender.name for contender in self.lines or ()}
+        curves = sorted(load_curves, key=lambda curve: place[curve.series_id])
+        block = testnames.block_word(self.test)
+        has_sizes = len({curve.sizes for curve in curves}) > 1
+        parts: Curves = {}
+        for curve in curves:
+            record_kb, file_kb = (size or None for size in curve.sizes)
+            sizes = sizes_in_words(record_kb, file_kb, block) if has_sizes else []
+            for text, repeats in curve.loads.items():
+                number, rest = loads.split(text, axis)
+                if number is not None:
+                    name = ", ".join([names[curve.series_id], *sizes, *([rest] if rest else [])])
+                    parts.setdefault(name, []).append(LoadPoint(number, text, repeats))
+        return parts
+
+
+def _load_table(drawn: Curves, unit: str, axis: str) -> PictureTable:
+    number = load_column(axis)
+    rows = [
+        repeats_row((name, loads.words(load_point.load), load_point.number), load_point.repeats)
+        for name, points in drawn.items()
+        for load_point in sorted(points, key=lambda load_point: load_point.number)
+    ]
+    return PictureTable([Column("Contender"), Column("Load"), number, *repeats_columns(unit)], rows)
+
+
+def _load_notes(drawn: Curves, total: int) -> list[str]:
+    load_points: Sequence[LoadPoint] = [
+        load_point for points in drawn.values() for load_point in points
+    ]
+    alone = sum(not load_point.repeats.interval for load_point in load_points)
+    notes = []
+    if alone:
+        notes.append(
+            f"{alone} of {len(load_points)} numbers have no interval: a single run without "
+            "interval samples."
+        )
+    if total > len(drawn):
+        notes.append(f"{total - len(drawn)} further curves are not drawn: choose fewer contenders.")
+    return notes
+
+
+LUN_ITSELF = "The LUN itself"
+ALL_SIZES_FROM_S = 30
+"""A shorter probe leaves sizes out (runner/agent/preparation/probe.py)."""
+MOST_LUNS = 2
+"""Lines of LUNs in one picture: contenders of more are on different hardware anyway."""
+
+
+def lun_lines(
+    keys: Collection[int], unit: str, wanted: Iterable[tuple[float, str, int | None]]
+) -> list[Line]:
+    """A line for each LUN that these series were measured on, of the first that has a ceiling.
+
+    ``wanted`` are places with the test and the record size of each. Four queries, one where nobody
+    measured a LUN.
+    """
+    ceilings = shares.of_many(keys)
+    rows = Series.objects.filter(pk__in=ceilings).values_list(
+        "pk", "lun__name", "lun__worker__name"
+    )
+    luns = {pk: on_worker(lun, worker) or "" for pk, lun, worker in rows} if ceilings else {}
+    places = sorted(wanted, key=lambda place: place[0])
+    by_lun: dict[str, Line] = {}
+    for key, ceiling in ceilings.items():
+        values = [(x, ceiling.in_unit(unit, test, record)) for x, test, record in places]
+        points = [Point(x, y, note="without a file system") for x, y in values if y is not None]
+        if points and luns[key] not in by_lun and len(by_lun) < MOST_LUNS:
+            by_lun[luns[key]] = Line(luns[key], points)
+    if len(by_lun) == 1:
+        return [Line(LUN_ITSELF, line.points) for line in by_lun.values()]
+    return [Line(f"{LUN_ITSELF}, {lun}", line.points) for lun, line in by_lun.items()]
+
+
+def draw_dashed(figure: go.Figure, ceilings: Sequence[Line]) -> None:
+    """Draw these lines as ceilings: dashed, and grey in every theme, with small markers.
+
+    They lose the number of a series, by which pages give contenders their colours.
+    """
+    for line in ceilings:
+        figure.update_traces(
+            selector={"name": line.name},
+            line={"dash": "dash", "color": COLOUR},
+            marker={"size": 4, "color": COLOUR},
+            meta={"role": "ceiling"},
+        )
+
+
+def missing_note(
+    ceilings: Sequence[Line], places: Sequence[float], names: Mapping[float, str]
+) -> str:
+    """A sentence on the places where no ceiling is known; "" where there is one everywhere."""
+    covered = {point.x for line in ceilings for point in line.points}
+    without = [names[place] for place in sorted(places) if place not in covered]
+    if not ceilings or not without:
+        return ""
+    text = without[0] if len(without) == 1 else f"{', '.join(without[:-1])} and {without[-1]}"
+    return (
+        f"Nothing that can be set against requests of {text} was measured of the LUN itself: it "
+        f"measures more sizes where it is given {ALL_SIZES_FROM_S} seconds or more."
+    )
+
+
+def above_note(ceilings: Sequence[Line], lines: Sequence[Line]) -> str:
+    """A sentence on points that lie above the only ceiling, as flags have it; "" for none."""
+    if len(ceilings) != 1:
+        return ""
+    ceiling = {point.x: point.y for point in ceilings[0].points}
+    under = [point for line in lines for point in line.points if point.x in ceiling]
+    limit = NOT_OF_THE_DISK_PERCENT / 100
+    count = sum(point.y > limit * ceiling[point.x] for point in under)
+    if not count:
+        return ""
+    return (
+        f"{count} of {len(under)} points lie above what the LUN did by itself: a cache answered, "
+        "or something slowed the LUN down while it was measured."
+    )

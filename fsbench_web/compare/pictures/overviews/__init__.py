@@ -1,1 +1,0 @@
-"""Several tests in one picture."""

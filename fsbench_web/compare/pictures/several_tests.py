@@ -1,0 +1,506 @@
+"""Several tests in one picture: write and read, queue depths, phases of a work, all of them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from fsbench_web.compare.pictures.base import (
+    CategoryPicture,
+    Picture,
+    PictureKind,
+    PictureUnavailable,
+    Select,
+    scale_select,
+)
+from fsbench_web.compare.pictures.drawable import (
+    SCORES,
+    DrawableTests,
+    Need,
+    ScoredTests,
+    category_of,
+    of_tests,
+    tables,
+)
+from fsbench_web.compare.pictures.parts import (
+    ends_of,
+    interval_cells,
+    interval_columns,
+    link_of,
+    links_of,
+    load_column,
+)
+from fsbench_web.compare.pictures.sections import contenders_of
+from fsbench_web.compare.pictures.spec import PictureSpec
+from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable, Row
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core import numbers
+from fsbench_web.core.conversion import BINARY
+from fsbench_web.core.scoring import categories, loads, phases, testnames
+from fsbench_web.figures import panels, stacked
+from fsbench_web.figures.lines import MOST_LINES, Line, Point
+from fsbench_web.figures.panels import MOST_PANELS, Panel, SmallMultiple
+from fsbench_web.figures.phases import ContenderPhases
+from fsbench_web.figures.phases import phases as draw_phases
+
+READS = {
+    "write": "read",
+    "rewrite": "reread",
+    "random_write": "random_read",
+    "fwrite": "fread",
+    "refwrite": "refread",
+}
+"""The test that reads what a test writes, drawn on top of it."""
+
+
+class WriteAndRead(CategoryPicture):
+    slug = "stacked"
+    label = "Write and read"
+    words = "Write and read on top of each other, as the combined charts of the Unisys paper."
+    needs = Need(
+        lambda scored: [write for write, read in READS.items() if {write, read} <= scored.keys()],
+        "This comparison has no test that writes together with the one that reads.",
+    )
+
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
+        super().__init__(spec, test, offer)
+        self.read = READS[test]
+        delta_tables, emulated = tables(spec, (test, self.read), self.category)
+        if len({table.unit for table in delta_tables}) > 1 and not spec.comparison.units:
+            # One test agrees in a unit, and the other in another.
+            one_unit = replace(spec, comparison=replace(spec.comparison, units=BINARY))
+            delta_tables, emulated = tables(one_unit, (test, self.read), self.category)
+        self.by_test = {table.test: table for table in delta_tables}
+        self.notices += [emulated] if emulated else []
+
+    @property
+    def drawable_categories(self) -> list[str]:
+        of_read = self.offer.categories[READS[self.test]]
+        return [slug for slug in super().drawable_categories if slug in of_read]
+
+    def draw(self) -> Picture:
+        writes, reads = self.by_test.get(self.test), self.by_test.get(self.read)
+        halves = (testnames.label(self.test), testnames.label(self.read))
+        if writes is None or reads is None or writes.unit != reads.unit:
+            text = f"{halves[0]} and {halves[1].lower()} are not both scored in this category, or "
+            return Picture(None, notes=[f"{text}not in one unit. Choose another category."])
+        pairs = _write_and_read_points(writes, reads)
+        category = categories.in_sentence(categories.label(self.category))
+        figure = stacked.read_write(
+            [pair.name for pair in pairs],
+            [_score(pair.write) for pair in pairs],
+            [_score(pair.read) for pair in pairs],
+            writes.unit,
+            f"{halves[0]} plus {halves[1].lower()}: {category}",
+            links=[(_link(pair.write), _link(pair.read)) for pair in pairs],
+            halves=halves,
+        )
+        columns = [
+            Column("Contender"),
+            *(Column(title, VALUE, writes.unit) for title in (*halves, "Sum")),
+        ]
+        rows = [pair.row for pair in sorted(pairs, key=lambda pair: -(pair.total or 0.0))]
+        lacking = [pair.name for pair in pairs if pair.write is None or pair.read is None]
+        notes = [f"Without both halves: {', '.join(lacking)}."] if lacking else []
+        return Picture(figure, PictureTable(columns, rows), notes)
+
+
+@dataclass(frozen=True)
+class _WriteAndReadPoint:
+    """The best write and the best read of one contender, which may lack either."""
+
+    name: str
+    write: DeltaRow | None
+    read: DeltaRow | None
+
+    @property
+    def total(self) -> float | None:
+        return self.write.score + self.read.score if self.write and self.read else None
+
+    @property
+    def row(self) -> Row:
+        links = [link for half in (self.write, self.read) if half for link in links_of(half)]
+        cells = (self.name, _score(self.write), _score(self.read), self.total)
+        return Row(cells, tuple(dict.fromkeys(links)))
+
+
+def _write_and_read_points(writes: DeltaTable, reads: DeltaTable) -> list[_WriteAndReadPoint]:
+    write_rows = {row.contender: row for row in writes.rows}
+    read_rows = {row.contender: row for row in reads.rows}
+    names = sorted(write_rows.keys() | read_rows.keys())
+    return [_WriteAndReadPoint(name, write_rows.get(name), read_rows.get(name)) for name in names]
+
+
+def _link(row: DeltaRow | None) -> str:
+    return link_of(row) if row else ""
+
+
+def _score(row: DeltaRow | None) -> float | None:
+    return row.score if row else None
+
+
+Place = tuple[float, str]
+"""A queue depth, and the rest of the load in words."""
+
+
+def depth_of(test: str) -> Place | None:
+    """The queue depth of a test, None where its load names none."""
+    load = testnames.parts(test)[1]
+    for name in loads.DEPTHS:
+        number, rest = loads.split(load, name)
+        if number is not None:
+            return number, rest
+    return None
+
+
+def work_of(test: str) -> tuple[str, str]:
+    """(work, "rate" or "latency") of a test: ``randread_iops`` and ``randread_clat_mean`` are of
+    ``randread``; "" for what is neither."""
+    name = testnames.parts(test)[0]
+    latency = testnames.latency_of(test)
+    if latency:
+        is_mean = name == f"{latency}_mean"
+        return (latency.rpartition("_")[0], "latency") if is_mean else ("", "")
+    for ending in ("_bw", "_iops"):
+        if name.endswith(ending):
+            return name.removesuffix(ending), "rate"
+    return name, "rate"
+
+
+def _works_at_depths(scored: ScoredTests) -> list[str]:
+    """A test of each work that has a rate and a latency at two queue depths or more."""
+    by_work: dict[tuple[str, str], dict[str, list[tuple[str, float]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for test in scored:
+        depth = depth_of(test)
+        work, kind = work_of(test)
+        if depth and work:
+            by_work[work, depth[1]][kind].append((test, depth[0]))
+    return [
+        kinds["rate"][0][0]
+        for kinds in by_work.values()
+        if all(len({depth for _, depth in kinds[kind]}) > 1 for kind in ("rate", "latency"))
+    ]
+
+
+class QueueDepth(PictureKind):
+    slug = "queue"
+    label = "Queue depth"
+    words = "What a deeper queue brings, and what it costs: throughput above latency."
+    needs = Need(
+        _works_at_depths,
+        "No test of this comparison has a rate and a mean latency at two queue depths, as fio "
+        "prints them at iodepth=1 and iodepth=16.",
+    )
+
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
+        super().__init__(spec, test, offer)
+        depth = depth_of(test)
+        self.work, self.rest = work_of(test)[0], depth[1] if depth else ""
+        wanted = [other for other in offer.of(SCORES) if self._is_of_it(other)]
+        self.tables, emulated = tables(spec, wanted, categories.MEAN)
+        self.notices += [emulated] if emulated else []
+
+    def _is_of_it(self, test: str) -> bool:
+        depth = depth_of(test)
+        return work_of(test)[0] == self.work and depth is not None and depth[1] == self.rest
+
+    @staticmethod
+    def label_of(test: str) -> str:
+        depth = depth_of(test)
+        label = testnames.label(work_of(test)[0])
+        return f"{label}, {depth[1]}" if depth and depth[1] else label
+
+    @property
+    def selects(self) -> Sequence[Select]:
+        return [scale_select(self.spec)]
+
+    def draw(self) -> Picture:
+        """One panel for each test without its load, rates above latencies."""
+        by_name: dict[str, list[DeltaTable]] = defaultdict(list)
+        for table in self.tables:
+            by_name[testnames.parts(table.test)[0]].append(table)
+        names = sorted(by_name, key=lambda name: (work_of(name)[1] != "rate", name))
+        counts = Counter(row.contender for table in self.tables for row in table.rows)
+        every = sorted(counts, key=lambda name: (-counts[name], name))
+        chosen = set(every[:MOST_LINES])
+        drawn, rows = [], []
+        for name in names:
+            [(unit, _)] = Counter(table.unit for table in by_name[name]).most_common(1)
+            of_unit = [table for table in by_name[name] if table.unit == unit]
+            points = _depth_points(of_unit, chosen)
+            label = testnames.label(name)
+            drawn.append(
+                Panel(
+                    label.removeprefix(f"{testnames.label(self.work)}, ").capitalize(),
+                    unit,
+                    of_unit[0].lower_is_better,
+                    [
+                        Line(
+                            contender,
+                            [_depth_point(depth, row) for depth, row in sorted(by_depth.items())],
+                        )
+                        for contender, by_depth in points.items()
+                    ],
+                )
+            )
+            rows += _depth_rows(label, unit, points)
+        if not drawn:
+            return Picture(None, notes=["No contender has numbers at several queue depths."])
+        title = f"{self.label_of(self.test)} over queue depth"
+        figure = panels.stacked(drawn, loads.QUEUE_DEPTH, title, among=every, scale=self.spec.scale)
+        columns = [
+            *(Column("Contender"), Column("Test"), load_column("iodepth")),
+            *(Column("Value", VALUE), Column("Unit"), *interval_columns("")),
+        ]
+        more = len(every) - len(chosen)
+        notes = [f"{more} further contenders are not drawn: choose fewer."] if more > 0 else []
+        return Picture(figure, PictureTable(columns, rows), notes, more)
+
+
+Points = dict[str, dict[float, DeltaRow]]
+
+
+def _depth_points(of_unit: Iterable[DeltaTable], chosen: set[str]) -> Points:
+    points: Points = {}
+    for table in of_unit:
+        depth = depth_of(table.test)
+        for row in table.rows if depth else ():
+            if row.contender in chosen and depth:
+                points.setdefault(row.contender, {})[depth[0]] = row
+    return dict(sorted(points.items()))
+
+
+def _depth_point(depth: float, row: DeltaRow) -> Point:
+    return Point(depth, row.score, ends_of(row), row.configuration or "", link_of(row))
+
+
+def _depth_rows(label: str, unit: str, points: Points) -> list[Row]:
+    return [
+        Row(
+            (contender, label, depth, row.score, unit, *interval_cells(row.interval)), links_of(row)
+        )
+        for contender, by_depth in points.items()
+        for depth, row in sorted(by_depth.items())
+    ]
+
+
+def _works_of_phases(scored: ScoredTests) -> list[str]:
+    """Each work once for each load, called by the first of its phases; of several phases alone."""
+    works = {tuple(phases.tests_of(test)) for test in scored}
+    measured = [[test for test in work if test in scored] for work in works]
+    return sorted((tests[0] for tests in measured if len(tests) > 1), key=phases.place)
+
+
+class Phases(PictureKind):
+    slug = "phases"
+    label = "Phases"
+    words = (
+        "What each phase of a work takes, several contenders side by side, each with its 95% "
+        "interval."
+    )
+    needs = Need(
+        _works_of_phases,
+        "No test of this comparison is a phase of a work, as those of Mongo and of a compilation "
+        "are.",
+    )
+
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
+        super().__init__(spec, test, offer)
+        scored = offer.of(SCORES)
+        wanted = [name for name in phases.tests_of(test) if name in scored]
+        self.tables, emulated = tables(spec, wanted, categories.MEAN)
+        self.notices += [emulated] if emulated else []
+
+    @property
+    def selects(self) -> Sequence[Select]:
+        return [scale_select(self.spec)]
+
+    @staticmethod
+    def label_of(test: str) -> str:
+        return phases.label(test)
+
+    def draw(self) -> Picture:
+        """All phases of the work at its load."""
+        work = phases.work_of(self.test)
+        if work is None or not self.tables:
+            return Picture(None, notes=["No contender has a phase of this work."])
+        [(unit, _)] = Counter(table.unit for table in self.tables).most_common(1)
+        of_unit = [table for table in self.tables if table.unit == unit]
+        by_test = {testnames.parts(table.test)[0]: table for table in of_unit}
+        # What nobody has is no phase of these: of a generated tree there is no bzImage.
+        names = {name: phase for name, phase in work.phases.items() if name in by_test}
+        by_contender: dict[str, dict[str, DeltaRow]] = {}
+        for name, phase in names.items():
+            for row in by_test[name].rows:
+                by_contender.setdefault(row.contender, {})[phase] = row
+        chosen = {
+            name: by_contender[name]
+            for name in sorted(_ranked_by_phases(by_contender)[:MOST_LINES])
+        }
+        figure = draw_phases(
+            [
+                ContenderPhases(
+                    contender, [_phase_point(rows.get(phase)) for phase in names.values()]
+                )
+                for contender, rows in chosen.items()
+            ],
+            list(names.values()),
+            unit,
+            phases.label(self.test),
+            of_unit[0].lower_is_better,
+            among=by_contender,
+            scale=self.spec.scale,
+        )
+        missing = [
+            f"{contender} has no {phase}."
+            for contender, rows in chosen.items()
+            for phase in names.values()
+            if phase not in rows
+        ]
+        more = len(by_contender) - len(chosen)
+        left = [f"{more} further contenders are not drawn: choose fewer."] if more else []
+        return Picture(
+            figure, _phases_table(chosen, list(names.values()), unit), [*left, *missing], more
+        )
+
+
+def _ranked_by_phases(by_contender: dict[str, dict[str, DeltaRow]]) -> list[str]:
+    """Those with the most phases first; of these the quickest in all of them."""
+    return sorted(
+        by_contender,
+        key=lambda name: (
+            -len(by_contender[name]),
+            sum(row.score for row in by_contender[name].values()),
+            name,
+        ),
+    )
+
+
+def _phases_table(
+    chosen: dict[str, dict[str, DeltaRow]], names: list[str], unit: str
+) -> PictureTable:
+    columns = [
+        Column("Phase"),
+        Column("Contender"),
+        Column("Configuration"),
+        Column("Mean", VALUE, unit),
+        *interval_columns(unit),
+    ]
+    rows = [
+        Row(
+            (phase, contender, row.configuration, row.score, *interval_cells(row.interval)),
+            links_of(row),
+        )
+        for phase in names
+        for contender, rows in chosen.items()
+        if (row := rows.get(phase)) is not None
+    ]
+    return PictureTable(columns, rows)
+
+
+def _phase_point(row: DeltaRow | None) -> Point | None:
+    if row is None:
+        return None
+    return Point(0, row.score, ends_of(row), row.configuration or "", link_of(row))
+
+
+MOST_ROWS = 10
+
+
+class Multiples(CategoryPicture):
+    slug = "multiples"
+    label = "All tests"
+    words = (
+        "A small chart a test, from the one that is chosen on: each contender in percent of the "
+        "speed of the best."
+    )
+    needs = SCORES
+
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
+        super().__init__(spec, test, offer)
+        scored = offer.of(SCORES)
+        start = scored.index(test) if test in scored else 0
+        tests = scored[start : start + MOST_PANELS]
+        self.left_out = len(scored) - start - len(tests)
+        slugs = {
+            category_of(spec.category, offer.categories[name], is_printed=offer.is_printed(name))
+            for name in tests
+        }
+        slugs.add(self.category)
+        compared = of_tests(spec.comparison, tests, slugs)
+        self.tables = _one_each(compared.tables, self.category)
+        self.notices += [compared.emulated.sentence] if compared.emulated else []
+
+    def draw(self) -> Picture:
+        """A panel a test, in the order of all pages."""
+        ranked = [
+            table
+            for table in self.tables
+            if any(row.delta1_percent is not None for row in table.rows)
+        ]
+        if not ranked:
+            raise PictureUnavailable(self.needs.refusal)
+        largest = max(len(table.rows) for table in ranked)
+        cut = f", the best {MOST_ROWS} of up to {largest} contenders" if largest > MOST_ROWS else ""
+        figure = panels.multiples(
+            [_panel(table) for table in ranked],
+            f"Percent of the speed of the best of each test{cut}",
+            among=contenders_of(ranked),
+        )
+        columns = [
+            *(Column("Test"), Column("Category"), Column("Contender")),
+            *(Column("Percent of the best", VALUE, "%"), Column("Score", VALUE), Column("Unit")),
+        ]
+        rows = [
+            Row(
+                (
+                    testnames.label(table.test),
+                    table.category_label,
+                    row.contender,
+                    None if row.delta1_percent is None else 100 - row.delta1_percent,
+                    row.score,
+                    table.unit,
+                ),
+                links_of(row),
+            )
+            for table in ranked
+            for row in table.rows[::-1]
+        ]
+        notes = []
+        if self.left_out > 0:
+            notes.append(f"{self.left_out} further tests are not drawn: choose a later one.")
+        if largest > MOST_ROWS:
+            notes.append(
+                f"Of each test the best {MOST_ROWS} of up to {largest} contenders are drawn."
+            )
+        return Picture(figure, PictureTable(columns, rows), notes)
+
+
+def _one_each(tables: list[DeltaTable], category: str) -> list[DeltaTable]:
+    """Of each test the table of the category, else its last."""
+    chosen: dict[str, DeltaTable] = {}
+    for table in tables:
+        previous = chosen.get(table.test)
+        if previous is None or previous.category != category:
+            chosen[table.test] = table
+    return list(chosen.values())
+
+
+def _panel(table: DeltaTable) -> SmallMultiple:
+    rows = [row for row in table.rows[::-1] if row.delta1_percent is not None][:MOST_ROWS]
+    label = testnames.label(table.test)
+    if table.category != categories.MEAN:
+        label += f", {table.category_in_sentence}"
+    return SmallMultiple(label, [(row.contender, _percent_point(table, row)) for row in rows])
+
+
+def _percent_point(table: DeltaTable, row: DeltaRow) -> Point:
+    scale = table.scale
+    if table.has_published_rows:
+        text = numbers.with_unit(row.score, table.unit)
+    else:
+        half = row.interval.half_width if row.interval else None
+        text = f"{scale.amount(row.score, half)} {scale.unit}".removesuffix(" score")
+    count = f", n = {row.runs}" if row.runs is not None else ""
+    return Point(100 - (row.delta1_percent or 0), 0, None, f"{text}{count}", link_of(row))
