@@ -35,6 +35,7 @@ from fsbench_web.studies.models import Run, RunState, Score, Series, StackLun
 from fsbench_web.studies.runs import authority, control, logs
 from fsbench_web.studies.runs.clients import shown as shown_clients
 from fsbench_web.studies.runs.control import ControlRefused
+from fsbench_web.studies.runs.shown.scores import RunScore
 
 router = Router()
 
@@ -306,10 +307,20 @@ def _detail(run: Run) -> dict[str, Any]:
             {"at": change.at, "state": change.state, "reason": change.reason}
             for change in run.changes.order_by("id")
         ],
-        "scores": list(scores.values(*ScoreOut.model_fields)[: limits.MOST_LISTED_SCORES])
+        "scores": [_run_score(run, score) for score in scores[: limits.MOST_LISTED_SCORES]]
         if total
         else [],
         "scores_total": total,
+    }
+
+
+def _run_score(run: Run, score: Score) -> dict[str, Any]:
+    own = RunScore.of(run.pk, score)
+    return {
+        **{name: getattr(score, name) for name in ScoreOut.model_fields},
+        "run_value": own.value,
+        "repeats_mean": own.mean,
+        "percent_from_mean": own.percent_from_mean,
     }
 
 

@@ -169,6 +169,19 @@ class ScoreOut(Schema):
     share: ShareOut | None
 
 
+class RunScoreOut(ScoreOut):
+    """A score of all finished repeats, with this run's own beside it.
+
+    ``run_value`` is the run's own score, null if it gave no number or if it was not kept.
+    ``repeats_mean`` is the mean of the repeats' own scores. ``percent_from_mean`` is how far the
+    run is above it (negative: below); null for a single repeat.
+    """
+
+    run_value: float | None
+    repeats_mean: float | None
+    percent_from_mean: float | None
+
+
 class StateChangeOut(Schema):
     at: datetime
     state: str
@@ -207,7 +220,7 @@ class RunOut(RunSummary):
     distribution: str
     commands: list[dict[str, Any]]
     changes: list[StateChangeOut]
-    scores: list[ScoreOut]
+    scores: list[RunScoreOut]
     scores_total: int
 
 

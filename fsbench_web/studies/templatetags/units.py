@@ -11,6 +11,7 @@
 ``{{ worker.seen_at|since }}``           40 seconds
 ``{{ "random_write"|words }}``           Random write
 ``{{ row.half_width_percent|half_width }}`` ± 3.1%     (nothing where it is not known)
+``{{ own.percent_from_mean|from_mean }}`` 2.0% below the mean
 ``{{ row.interval|interval_ends:"s" }}``  1.20 to 1.43 s
 ``{{ "mkfs"|test_name }}``               File system creation
 ``{{ "randread"|block_word }}``          block          (``:True``: record, of a paper)
@@ -112,6 +113,18 @@ def half_width(value: object) -> str:
     """The half-width of a 95% interval in percent of its score; "" where not known."""
     number = _float(value)
     return "" if number is None else numbers.half_width(number)
+
+
+@register.filter
+def from_mean(value: object) -> str:
+    """How far a repeat is from the mean of all, in percent; "" where not known."""
+    number = _float(value)
+    if number is None:
+        return ""
+    if number == 0:
+        return "equal to the mean"
+    side = "below" if number < 0 else "above"
+    return f"{numbers.percent_size(abs(number), 1)}% {side} the mean"
 
 
 @register.filter

@@ -78,6 +78,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         .order_by("repeat", "id")
         .values_list("id", "repeat", "state")
     )
+    done = [pk for pk, _, state in runs_of_series if state == RunState.DONE]
     context = {
         "run": shown_run,
         "steering": rights.decide(request.user, rights.Action.STEER, shown_run),
@@ -91,7 +92,8 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         else None,
         "crash": guest_crash.crash_of(shown_run),
         "repeats": runs_of_series,
-        "done_repeats": sum(state == RunState.DONE for _, _, state in runs_of_series),
+        "done_repeats": len(done),
+        "place": done.index(run_id) + 1 if run_id in done else None,
         "conditions": conditions.conditions(shown_run),
         "preparation": preparation.in_words(series.preparation),
         "repeat_rule": repeats.in_words(shown_run.repeat_rule) if shown_run.repeat_rule else "",
@@ -147,10 +149,11 @@ def _measured(shown_run: Run) -> dict[str, Any]:
     }
     if shown_run.state == RunState.DONE and not shown_run.is_extra:
         count = too_many or len(numbers or ())
-        context["scores"] = scores.score_table(shown_run)
+        run_quality = quality.run_quality(shown_run, count, numbers)
+        context["quality"] = run_quality
+        context["scores"] = scores.score_table(shown_run, run_quality.flags)
         context["probe"] = _probe(shown_run)
         context["no_probe"] = probes.missing_reason(shown_run)
-        context["quality"] = quality.run_quality(shown_run, count, numbers)
     return context
 
 

@@ -371,6 +371,9 @@ def test_a_finished_run_shows_its_scores(client: Client, make_run: MakeRun) -> N
         "cells_expected": 3,
         "share": None,
         "flags": [],
+        "run_value": None,
+        "repeats_mean": None,
+        "percent_from_mean": None,
     }
 
 

@@ -314,7 +314,7 @@ def test_commands_of_a_run_under_way_are_not_said_to_be_still_to_come(client, ru
 def test_a_finished_run_shows_scores_measurements_commands_and_output(client, runs):
     complete(runs[0], value=1234.5)
     page = text(client.get(f"/runs/{runs[0].pk}/"))
-    assert "Of the only finished repeat of this configuration" in page
+    assert "The only finished repeat of this configuration" in page
     assert re.search(r'<th class="num"[^>]*>Overall <span class="unit">score</span>', page)
     assert page.index(">Random write<") < page.index(">Random read<")
     assert page.index("Random write: the numbers") < page.index("Random read: the numbers")

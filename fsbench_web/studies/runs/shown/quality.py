@@ -65,6 +65,20 @@ class RunQuality:
     boundaries: list[str]
     limits: list[str]
 
+    @property
+    def flags(self) -> dict[str, list[Flag]]:
+        """The flags of the run's numbers by test with its load."""
+        by_test: dict[str, list[Flag]] = defaultdict(list)
+        for line in self.lines:
+            for test in line.tests:
+                by_test[test.test].append(line.flag)
+        return by_test
+
+    @property
+    def flags_of_run(self) -> list[Flag]:
+        """The flags of the whole run."""
+        return [line.flag for line in self.lines if line.count is None]
+
 
 def run_quality(
     run: Run, measured: int, numbers: Sequence[Measurement] | None = None

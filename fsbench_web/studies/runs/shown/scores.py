@@ -1,16 +1,18 @@
-"""The scores on the page of one run: those of its series, by what can stand in one table."""
+"""The scores on the page of one run: its own, each beside the mean of its series' repeats."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from fsbench_web.core import readable
+from fsbench_web.core import numbers, readable
 from fsbench_web.core.conversion import base_of, unit_factor
 from fsbench_web.core.readable import Scale
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.core.scoring.confidence import REPEATS, Interval
+from fsbench_web.core.scoring.quality import Flag
+from fsbench_web.core.scoring.scores import mean
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.core.units import SUM
 from fsbench_web.platform import limits
@@ -20,49 +22,105 @@ PLAIN = Scale("")
 
 
 @dataclass(frozen=True)
-class ScoreWithInterval:
-    """A score with the half-width of its 95% interval in percent of its mean.
+class RunScore:
+    """One run's own score in the unit of ``score``, which is made of all repeats.
 
-    The interval is that of the repeats, and of a single run that of its interval samples or trials
-    (``is_of_samples``); None where there is neither. ``share`` is what it is of the LUN's own,
-    ``scale`` the unit that it is written in.
+    ``value`` is None if the run gave the score no number, or if nobody kept the repeats' own
+    scores. ``mean`` is that of the ``repeats`` own scores; both are None without any.
+    """
+
+    value: float | None
+    mean: float | None
+    repeats: int
+
+    @classmethod
+    def of(cls, run_id: int, score: Score) -> "RunScore":
+        """Read from ``Score.run_ids`` and ``Score.repeat_scores``."""
+        runs = score.run_ids or []
+        own_scores = [value for _, value in score.repeat_scores or ()]
+        if len(runs) == 1:
+            own_scores = [score.value]
+        values = [value for value in own_scores if value is not None]
+        return cls(
+            dict(zip(runs, own_scores, strict=False)).get(run_id),
+            mean(values) if values else None,
+            len(values),
+        )
+
+    @property
+    def percent_from_mean(self) -> float | None:
+        """How far the run is above the mean of several repeats; negative is below."""
+        if self.value is None or not self.mean or self.repeats < 2:
+            return None
+        return (self.value / self.mean - 1) * 100
+
+
+@dataclass(frozen=True)
+class ShownScore:
+    """A run's own score with the mean of the repeats and the half-width of its 95% interval.
+
+    The interval is that of the repeats, in percent of their mean. Of a single run it is that of
+    its interval samples or trials (``is_of_samples``). ``share`` is the series' score in percent
+    of the LUN's own, ``scale`` the unit that all are written in. ``flags`` are those of the run's
+    numbers, where no line of a table has them.
     """
 
     score: Score
+    own: RunScore
     half_width_percent: float | None = None
     is_of_samples: bool = False
     share: Share | None = None
     scale: Scale = PLAIN
+    flags: Sequence[Flag] = ()
 
     @classmethod
-    def of(cls, score: Score, scale: Scale) -> "ScoreWithInterval":
-        """``scale`` is what it is written in."""
-        scored = replace(cls._of(score), scale=scale)
-        return replace(scored, share=Share.from_dict(score.share)) if score.share else scored
+    def of(
+        cls, run_id: int, score: Score, scale: Scale, flags: Sequence[Flag] = ()
+    ) -> "ShownScore":
+        share = Share.from_dict(score.share) if score.share else None
+        half_width_percent, is_of_samples = score.half_width_percent, False
+        if half_width_percent is None and score.interval:
+            interval = Interval.from_dict(score.interval)
+            is_of_samples = interval.of != REPEATS and interval.relative_percent is not None
+            half_width_percent = interval.relative_percent if is_of_samples else None
+        own = RunScore.of(run_id, score)
+        return cls(score, own, half_width_percent, is_of_samples, share, scale, flags)
+
+    @property
+    def mean(self) -> float:
+        """Of the repeats' own scores; the series' score if nobody kept them."""
+        return self.score.value if self.own.mean is None else self.own.mean
+
+    @property
+    def has_repeats(self) -> bool:
+        """Whether the score is of several runs, or of others than this one."""
+        return self.own.value is None or self.own.repeats > 1
 
     @property
     def written(self) -> str:
-        """With the digits that its interval leaves, as in tables of comparisons."""
-        percent, value = self.half_width_percent, self.score.value
-        return self.scale.amount(value, None if percent is None else abs(value) * percent / 100)
+        """The run's own score, with the digits that the interval leaves."""
+        return self._write(self.own.value)
 
     @property
-    def written_with_unit(self) -> str:
-        """The same for where no heading says the unit."""
-        return readable.with_unit(self.written, self.score.unit, self.scale)
+    def written_mean(self) -> str:
+        return self._write(self.mean)
+
+    @property
+    def unit(self) -> str:
+        """A space and the unit, for where no heading names it."""
+        return readable.with_unit("", self.score.unit, self.scale)
 
     @property
     def exact(self) -> str:
-        """All digits with its unit, where they are others."""
-        return readable.exact_words(self.score.value, self.score.unit, self.written)
+        """All digits of the run's own score with its unit, if ``written`` has fewer."""
+        value = self.own.value
+        return "" if value is None else readable.exact_words(value, self.score.unit, self.written)
 
-    @classmethod
-    def _of(cls, score: Score) -> "ScoreWithInterval":
-        if score.half_width_percent is None and score.interval:
-            interval = Interval.from_dict(score.interval)
-            if interval.of != REPEATS and interval.relative_percent is not None:
-                return cls(score, interval.relative_percent, True)
-        return cls(score, score.half_width_percent)
+    def _write(self, value: float | None) -> str:
+        if value is None:
+            return numbers.MISSING
+        percent = self.half_width_percent
+        return self.scale.amount(value, None if percent is None else abs(self.mean) * percent / 100)
 
 
 @dataclass(frozen=True)
@@ -70,11 +128,13 @@ class ScoreLine:
     """The scores of one test, one a category or load of its table (None: not made).
 
     ``unit`` is what all are written in but the overall score, which is a sum (``units``).
+    ``flags`` are those of the run's own numbers, at any load of ``by_load``.
     """
 
     test: str
     unit: str
-    scores: list[ScoreWithInterval | None]
+    scores: list[ShownScore | None]
+    flags: list[Flag]
 
 
 @dataclass(frozen=True)
@@ -87,7 +147,7 @@ class LoadTable:
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """The scores of the series that a run belongs to.
+    """The scores of one run and of its series.
 
     ``lines`` are tests with a matrix; ``by_load`` and ``single`` those that give one value a
     repeat, as the times of mkfs and mount, and those of one cell and one repeat, whose scores are
@@ -98,11 +158,11 @@ class ScoreTable:
     categories: list[Any]
     lines: list[ScoreLine]
     by_load: list[LoadTable]
-    single: list[ScoreWithInterval]
+    single: list[ShownScore]
     has_more: bool = False
 
     @property
-    def _all_scores(self) -> list[ScoreWithInterval]:
+    def _all_scores(self) -> list[ShownScore]:
         tables = [self.lines, *(table.lines for table in self.by_load)]
         in_tables = [score for lines in tables for line in lines for score in line.scores]
         return [score for score in [*in_tables, *self.single] if score is not None]
@@ -118,8 +178,11 @@ class ScoreTable:
         return any(score.share is not None for score in self._all_scores)
 
 
-def score_table(run: Run) -> ScoreTable:
-    """Scores of the run's series; only categories that any test has. One query."""
+def score_table(run: Run, flags: Mapping[str, Sequence[Flag]]) -> ScoreTable:
+    """The run's scores beside those of its series; only categories that any test has.
+
+    ``flags`` are those of the run's numbers by test with its load (quality.RunQuality.flags).
+    """
     by_test: dict[str, dict[str, Score]] = defaultdict(dict)
     limit = limits.MOST_LISTED_SCORES
     listed = list(Score.objects.filter(series=run.series_id).order_by("id")[: limit + 1])
@@ -128,20 +191,21 @@ def score_table(run: Run) -> ScoreTable:
     present = {category for scores in by_test.values() for category in scores}
     categories = [category for slug, category in CATEGORIES.items() if slug in present]
     ordered = sorted(by_test.items(), key=lambda item: testnames.place(item[0]))
+    make = _Maker(run.pk, _tool_of(run), flags)
     single = [
         scores[MEAN] if MEAN in scores else scores["total_average"]
         for _, scores in ordered
         if MEAN in scores or _is_one_number(scores)
     ]
-    tool = _tool_of(run)
     lines = [
-        _line(test, [scores.get(category.slug) for category in categories], tool)
+        make.line(test, [scores.get(category.slug) for category in categories])
         for test, scores in ordered
         if any(category.slug in scores for category in categories) and not _is_one_number(scores)
     ]
-    by_load, rest = _by_load(single, tool)
-    scored = [ScoreWithInterval.of(score, _scale([score], tool)) for score in rest]
-    return ScoreTable(categories, lines, by_load, scored, len(listed) > limit)
+    by_load, rest = make.by_load(single)
+    return ScoreTable(
+        categories, lines, by_load, [make.single(score) for score in rest], len(listed) > limit
+    )
 
 
 def _tool_of(run: Run) -> str:
@@ -150,46 +214,61 @@ def _tool_of(run: Run) -> str:
     return series.workload.tool if series.workload else f"study:{series.study.slug}"
 
 
-def _line(test: str, scores: Sequence[Score | None], tool: str) -> ScoreLine:
-    """One of a test whose scores are in one unit, but for the sum of them."""
-    rates = [score for score in scores if score and score.unit != SUM]
-    scale, of_sum = _scale(rates, tool), readable.scale_of(SUM, ())
-    return ScoreLine(
-        test,
-        scale.unit if rates else SUM,
-        [
-            ScoreWithInterval.of(score, of_sum if score.unit == SUM else scale) if score else None
-            for score in scores
-        ],
-    )
+@dataclass(frozen=True)
+class _Maker:
+    """Makes lines of the scores of one run. ``tool`` names units, ``flags`` are by test."""
 
+    run_id: int
+    tool: str
+    flags: Mapping[str, Sequence[Flag]]
 
-def _scale(scores: Sequence[Score], tool: str) -> Scale:
-    """What scores of one unit are written in, as tables of comparisons have it."""
-    if not scores:
-        return PLAIN
-    unit = scores[0].unit
-    factor = unit_factor(unit, tool)
-    base = None if factor is None else base_of(unit, factor.factor)
-    return readable.scale_of(unit, [score.value for score in scores], base)
+    def single(self, score: Score) -> ShownScore:
+        """One that stands in a line of its own."""
+        flags = self.flags.get(score.test, ())
+        return ShownScore.of(self.run_id, score, self._scale([score]), flags)
 
+    def line(self, name: str, scores: Sequence[Score | None]) -> ScoreLine:
+        """One of a test whose scores are in one unit, but for the sum of them."""
+        present = [score for score in scores if score]
+        rates = [score for score in present if score.unit != SUM]
+        scale, of_sum = self._scale(rates), readable.scale_of(SUM, ())
+        tests = dict.fromkeys(score.test for score in present)
+        return ScoreLine(
+            name,
+            scale.unit if rates else SUM,
+            [
+                ShownScore.of(self.run_id, score, of_sum if score.unit == SUM else scale)
+                if score
+                else None
+                for score in scores
+            ],
+            list(dict.fromkeys(flag for test in tests for flag in self.flags.get(test, ()))),
+        )
 
-def _by_load(scores: Iterable[Score], tool: str) -> tuple[list[LoadTable], list[Score]]:
-    """Tables of the tests with several loads, one for each set of loads, and all other scores."""
-    by_test: dict[tuple[str, str], dict[str, Score]] = defaultdict(dict)
-    for score in scores:
-        name, load = testnames.parts(score.test)
-        by_test[name, score.unit][load] = score
-    tables: dict[tuple[str, ...], LoadTable] = {}
-    rest: list[Score] = []
-    for (name, _), at_loads in by_test.items():
-        if len(at_loads) < 2:
-            rest += at_loads.values()
-            continue
-        loads = tuple(at_loads)
-        table = tables.setdefault(loads, LoadTable(list(loads), []))
-        table.lines.append(_line(name, [at_loads[load] for load in loads], tool))
-    return list(tables.values()), rest
+    def by_load(self, scores: Iterable[Score]) -> tuple[list[LoadTable], list[Score]]:
+        """Tables of the tests with several loads, one for each set of loads, and all others."""
+        by_test: dict[tuple[str, str], dict[str, Score]] = defaultdict(dict)
+        for score in scores:
+            name, load = testnames.parts(score.test)
+            by_test[name, score.unit][load] = score
+        tables: dict[tuple[str, ...], LoadTable] = {}
+        rest: list[Score] = []
+        for (name, _), at_loads in by_test.items():
+            if len(at_loads) < 2:
+                rest += at_loads.values()
+                continue
+            table = tables.setdefault(tuple(at_loads), LoadTable(list(at_loads), []))
+            table.lines.append(self.line(name, list(at_loads.values())))
+        return list(tables.values()), rest
+
+    def _scale(self, scores: Sequence[Score]) -> Scale:
+        """What scores of one unit are written in, as tables of comparisons have it."""
+        if not scores:
+            return PLAIN
+        unit = scores[0].unit
+        factor = unit_factor(unit, self.tool)
+        base = None if factor is None else base_of(unit, factor.factor)
+        return readable.scale_of(unit, [score.value for score in scores], base)
 
 
 def _is_one_number(scores: Mapping[str, Score]) -> bool:
