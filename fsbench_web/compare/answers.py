@@ -1,30 +1,17 @@
 """Answers that pages of comparisons and of permalinks share: refusals, files, charts."""
 
 from collections.abc import Collection, Iterable
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from fsbench_web.compare.choices import form, work_choice
-from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.pictures.sections import charts as charts_of
-from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.scores.choices import score_choices
-
-
-def in_folds(sections: list[Section], chosen: Collection[str] = ()) -> dict[str, Any]:
-    """The sections, in which order and folds they are shown, and which are in sight and which not.
-
-    Tests ``chosen`` by name are in no fold.
-    """
-    placed = folds.with_folds(sections, lambda section: section.test, chosen)
-    in_sight, folded = folds.split_folds(placed)
-    return {"sections": sections, "placed": placed, "in_sight": in_sight, "folded": folded}
 
 
 def refused_form(request: HttpRequest, error: SpecError) -> HttpResponse:

@@ -1,1 +1,1 @@
-"""Reports, workbooks, pictures: drawn once for the same content, in a process beside the web."""
+"""Workbooks, documents, pictures: drawn once for the same content, in a process beside the web."""

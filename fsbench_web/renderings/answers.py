@@ -2,7 +2,7 @@
 
 ``answer`` gets everything that is to be drawn, which whoever asks may see, for it was read for
 them. That is read anew for every request, at the price of a page, and so never out of date; what
-takes the time is turning it into PDF, a workbook or a picture, and that is done once for the same
+takes the time is turning it into a workbook or a picture, and that is done once for the same
 content, in a process of its own (``start_renderer``; elsewhere, as in tests and commands, here).
 """
 

@@ -1,7 +1,7 @@
 """A process of its own for what is drawn up: threads of the web process compute one at a time.
 
-A PDF of a second in a thread would take half of every page that is made meanwhile. It is started
-when it is first needed, ends when nobody needs it for a while, and again is started where it died.
+A workbook of 5,000 rows takes seconds; in a thread it would slow every page by half. The process
+starts when it is first needed, ends when idle, and starts again after it died.
 """
 
 import os

@@ -28,7 +28,7 @@
   // On paper nothing is folded.
   let opened = [];
   addEventListener("beforeprint", function () {
-    opened = Array.from(document.querySelectorAll("details.fold:not([open]), .report details:not([open])"));
+    opened = Array.from(document.querySelectorAll("details.fold:not([open])"));
     for (const fold of opened) fold.open = true;
   });
   addEventListener("afterprint", function () {

@@ -3,8 +3,8 @@
 (function () {
   "use strict";
 
-  const TESTS = "section[data-test], details[data-words]";
-  const FOLDS = "details.fold:not([data-words], :has([data-narrow-tests])):has(section[data-test], details[data-words])";
+  const TESTS = "details[data-words]";
+  const FOLDS = "details.fold:not([data-words], :has([data-narrow-tests])):has(details[data-words])";
 
   // A number is a whole one: 4k is not in 64k.
   function has(words, one) {
@@ -20,12 +20,10 @@
     let left = 0;
     let all = 0;
     for (const one of document.querySelectorAll(TESTS)) {
-      const words = (one.dataset.test || one.dataset.words).toLowerCase();
+      const words = one.dataset.words.toLowerCase();
       const isFound = wanted.every((word) => has(words, word));
       const isLeftOut = "leftOut" in one.dataset; // by the choice of rows of tables, which says so itself
       one.hidden = !isFound || isLeftOut;
-      const link = document.querySelector('nav[data-tests] a[href="#' + one.getAttribute("aria-labelledby") + '"]');
-      if (link) link.hidden = !isFound;
       left += isFound && !isLeftOut;
       all += !isLeftOut;
     }
@@ -36,8 +34,6 @@
       fold.open = wanted.length ? true : fold.dataset.wasOpen === "1";
       if (!wanted.length) delete fold.dataset.wasOpen;
     }
-    const chips = document.querySelector("nav[data-tests] > details");
-    if (chips) chips.hidden = !chips.querySelector("a:not([hidden])");
     for (const head of document.querySelectorAll(".test-line.is-head")) head.hidden = !left;
     say(field, wanted, left, all);
   }

@@ -158,7 +158,7 @@ def test_it_is_as_old_as_the_day_at_most(
             tags.append(client.get(path)["ETag"])
     assert tags[:2] == tags[2:4]
     assert set(tags[:2]).isdisjoint(tags[4:])
-    assert drawn_up == ["_pdf", "_json"] * 2
+    assert drawn_up == ["write", "_json"] * 2
 
 
 @pytest.mark.same_on_any_database

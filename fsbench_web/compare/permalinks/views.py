@@ -22,7 +22,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.answer import answer_of
 from fsbench_web.compare.answer_image import SIZE_PX
 from fsbench_web.compare.answer_shown import answer_context
-from fsbench_web.compare.answers import charts_answer, in_folds, refused_form
+from fsbench_web.compare.answers import charts_answer, refused_form
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.permalinks import embed, records, sharing
 from fsbench_web.compare.permalinks.sharing import SharingForm
@@ -186,7 +186,6 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
     """The pinned numbers, unchanged, and whether there are newer ones."""
     pinned = records.read(link)
     view = records.view_of(link, pinned, request.GET)
-    shown_sections = sections(pinned.tables, view.sort)
     address = request.build_absolute_uri(reverse("compare:permalink", args=[link.key]))
     context = {
         "permalink": link,
@@ -197,7 +196,7 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
         "pinned": pinned,
         "heading": records.title_of(link),
         **_answer_of(link, pinned),
-        **in_folds(shown_sections, QueryDict(link.query).getlist("test")),
+        "sections": sections(pinned.tables, view.sort),
         "table_view": view,
         "differences": pinned.differences,
         "compared": PROPERTIES.get(pinned.by),

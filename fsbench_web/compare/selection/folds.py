@@ -62,18 +62,6 @@ def folded_tests(tests: Iterable[str], chosen: Collection[str] = ()) -> dict[str
     return folded
 
 
-def split_folds(places: Iterable[FoldedEntry[Entry]]) -> tuple[list[Entry], list[Entry]]:
-    """The entries in sight and those within folds, each in their order."""
-    in_sight: list[Entry] = []
-    folded: list[Entry] = []
-    is_inside = False
-    for folded_entry in places:
-        is_inside = is_inside or folded_entry.opens is not None
-        (folded if is_inside else in_sight).append(folded_entry.entry)
-        is_inside = is_inside and not folded_entry.closes
-    return in_sight, folded
-
-
 def with_folds(
     entries: Iterable[Entry], test_of: Callable[[Entry], str], chosen: Collection[str] = ()
 ) -> list[FoldedEntry[Entry]]:
