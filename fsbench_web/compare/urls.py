@@ -10,7 +10,6 @@ from fsbench_web.compare.permalinks import views as permalink_views
 from fsbench_web.compare.pictures import views as pictures_views
 from fsbench_web.compare.profiles import order, traces
 from fsbench_web.compare.profiles import views as profile_views
-from fsbench_web.compare.slides import views as slide_views
 from fsbench_web.compare.views import compare, compare_tests, history, images
 from fsbench_web.compare.watches import views as watch_views
 
@@ -33,8 +32,8 @@ urlpatterns = [
     path("profiles/<slug:slug>/", profile_views.page, name="profile"),
     path("profiles/<slug:slug>/edit/", profile_views.edit, name="profile_edit"),
     path("profiles/<slug:slug>/<int:version>/", profile_views.page, name="profile_version"),
-    path("compare/slide/", slide_views.comparison_page, name="slide"),
-    path("compare/slide.<str:suffix>", slide_views.comparison_file, name="slide_file"),
+    path("compare/slide/", images.slide),
+    path("compare/slide.<str:suffix>", images.slide),
     path("compare/image.<str:suffix>", images.comparison_image, name="image"),
     path("compare/pin/", permalink_views.pin, name="pin"),
     path("studies/<slug:slug>/papers/<slug:paper>/", paper_views.page, name="paper_comparison"),
@@ -59,10 +58,8 @@ urlpatterns = [
     path("p/<slug:key>/snapshot.json", permalink_views.snapshot, name="permalink_snapshot"),
     path("p/<slug:key>/image.<str:suffix>", images.permalink_image, name="permalink_image"),
     path("p/<slug:key>/picture.<str:suffix>", images.permalink_slide),
-    path("p/<slug:key>/slide/", slide_views.permalink_page, name="permalink_slide"),
-    path(
-        "p/<slug:key>/slide.<str:suffix>", slide_views.permalink_file, name="permalink_slide_file"
-    ),
+    path("p/<slug:key>/slide/", images.permalink_slide),
+    path("p/<slug:key>/slide.<str:suffix>", images.permalink_slide),
     path("p/<slug:key>/embed/", embed.view, name="permalink_embed"),
     path("p/<slug:key>/edit/", permalink_views.edit, name="permalink_edit"),
     path("p/<slug:key>/withdraw/", permalink_views.withdraw, name="permalink_withdraw"),

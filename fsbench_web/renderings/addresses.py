@@ -7,7 +7,7 @@ of them: it costs what a page costs, and programs ask for it all day.
 import re
 
 _RENDERED = re.compile(
-    r"/(report/|compare/export/|export/|image\.[^/]+|pictures\.csv|slide\.[^/]+"
+    r"/(report/|compare/export/|export/|image\.[^/]+|pictures\.csv"
     r"|(deltas|tables)\.(?!csv$)[^/]+)$"
 )
 

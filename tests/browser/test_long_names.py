@@ -77,7 +77,7 @@ def test_a_word_longer_than_its_line_is_broken(
     for address in (
         *("/", "/studies/", f"/studies/{study.slug}/", f"/studies/{study.slug}/report/"),
         *(f"/compare/?study={study.slug}", f"/compare/order/?study={study.slug}", "/p/"),
-        *(permalink, f"{permalink}embed/", f"{permalink}slide/", f"/jobs/{measured[0].job_id}/"),
+        *(permalink, f"{permalink}embed/", f"/jobs/{measured[0].job_id}/"),
     ):
         page.goto(address)
         at_rest(page)

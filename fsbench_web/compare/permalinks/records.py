@@ -87,7 +87,6 @@ def pin(
     user: AbstractBaseUser,
     *,
     view: str = "",
-    category: str = "",
     title: str = "",
     note: str = "",
     visibility: str = LinkVisibility.PUBLIC,
@@ -96,11 +95,10 @@ def pin(
     """Keep what ``spec`` shows now under a new key; sharing the same once more keeps its key.
 
     ``view`` is how its tables are shown (``TableView.to_query``), which is no part of the numbers.
-    ``category`` is kept whatever is meant where the spec names none: a slide is of it.
     Raises SpecError, and EmptyComparison when no score matches.
     """
     limited = bounded_answer(profiles.with_version(spec), limits.PINNED)
-    live = _with_category(comparison(limited.spec), category)
+    live = comparison(limited.spec).by_default
     # What is shown now of emulated results stays so, whatever is measured later.
     spec = emulation.with_emulation_choice(live.spec, live.tables, len(live.left_out))
     live = replace(live, spec=spec)
@@ -124,14 +122,6 @@ def pin(
         permalink = Permalink.objects.create(snapshot=snapshot, **values)
         audit.note(user, "permalink made", f"permalink {permalink.key}", visibility=visibility)
     return permalink
-
-
-def _with_category(live: Comparison, category: str) -> Comparison:
-    """What is meant of ``live``, and the tables of the category."""
-    by_default = {table.category for table in live.by_default.tables}
-    if category in by_default or category not in {table.category for table in live.tables}:
-        return live.by_default
-    return comparison(replace(live.spec, categories=(category, *by_default)))
 
 
 @transaction.atomic

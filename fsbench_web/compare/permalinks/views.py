@@ -28,7 +28,6 @@ from fsbench_web.compare.permalinks import embed, records, sharing
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.pictures.sections import contenders_of, sections
 from fsbench_web.compare.selection.properties import PROPERTIES
-from fsbench_web.compare.selection.slide import place_of
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, joined, without_view
 from fsbench_web.compare.selection.wording import describe
@@ -113,8 +112,6 @@ def _permissions(request: HttpRequest, link: Permalink) -> dict[str, bool]:
 def _comparison(request: HttpRequest) -> str:
     """The page that shows what is to be shared, in the same way."""
     query = request.POST.get("query", "")
-    if slide := _slide(request):
-        return f"{reverse('compare:slide')}?{joined(query, slide)}"
     try:
         spec, view = _shared_comparison(query, request.POST.get("view"))
         query = joined(spec.to_query(), view.to_query())
@@ -123,18 +120,13 @@ def _comparison(request: HttpRequest) -> str:
     return f"{reverse('compare:page')}?{query}"
 
 
-def _slide(request: HttpRequest) -> str:
-    """Of a comparison that is shared from a slide its test, category and sentence; else ""."""
-    return place_of(QueryDict(request.POST.get("slide", "")))
-
-
 @require_POST
 @requires(Action.SHARE)
 def pin(request: HttpRequest) -> HttpResponse:
     """Keep the comparison of the posted query under a short address."""
     assert request.user.is_authenticated  # accounts.gate
     query, back = request.POST.get("query", ""), _comparison(request)
-    form, slide = SharingForm(request.POST), _slide(request)
+    form = SharingForm(request.POST)
     try:
         spec, view = _shared_comparison(query, request.POST.get("view"))
         if not form.is_valid():
@@ -142,24 +134,15 @@ def pin(request: HttpRequest) -> HttpResponse:
                 "form": form,
                 "query": spec.to_query(),
                 "view": view.with_sort,
-                "slide": slide,
                 "description": describe(spec, score_choices()),
             }
             return render(request, "compare/permalink_new.html", context, status=422)
-        link = records.pin(
-            spec,
-            request.user,
-            view=view.to_query(),
-            category=QueryDict(slide).get("in") or "",
-            **form.cleaned_data,
-        )
+        link = records.pin(spec, request.user, view=view.to_query(), **form.cleaned_data)
     except SpecError as error:
         return refused_form(request, error)
     except records.EmptyComparison as error:
         messages.error(request, str(error))
         return redirect(back)
-    if slide:
-        return redirect(f"{reverse('compare:permalink_slide', args=[link.key])}?{slide}")
     return redirect("compare:permalink", link.key)
 
 

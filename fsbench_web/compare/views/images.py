@@ -15,6 +15,8 @@ from fsbench_web.compare.answers import plain_refusal
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.permalinks.views import not_intact, of_permalink
+from fsbench_web.compare.selection import profiles
+from fsbench_web.compare.selection.set_aside import without_set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables.bounds import bounded_answer
 from fsbench_web.compare.tables.delta_tables import comparison, refuse_unknown_parts
@@ -34,7 +36,7 @@ def comparison_image(request: HttpRequest, suffix: str) -> HttpResponse:
     try:
         spec = ComparisonSpec.from_query(request.GET)
         refuse_unknown_parts(spec)
-        limited = bounded_answer(spec, limits.FILE)
+        limited = bounded_answer(profiles.with_version(without_set_aside(spec)), limits.FILE)
         found = comparison(limited.spec).by_default
     except SpecError as error:
         return plain_refusal(error)

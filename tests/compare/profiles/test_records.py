@@ -97,8 +97,8 @@ def test_its_title_is_printed_as_it_was_given(ada):
     client = signed_in(ada)
     query = "study=lab&profile=acme-sql-box"
     for address in (
-        *(f"/compare/?{query}", f"/studies/lab/?{query}", f"/compare/slide/?{query}"),
-        *(f"/compare/slide.svg?{query}", f"/compare/pictures/?{query}"),
+        *(f"/compare/?{query}", f"/studies/lab/?{query}"),
+        *(f"/compare/image.svg?{query}", f"/compare/pictures/?{query}"),
         f"/history/?series={series.pk}&test=work&category=profile:acme-sql-box",
     ):
         page = client.get(address).content.decode()

@@ -64,7 +64,7 @@ def test_the_switch_and_what_is_shared_say_what_is_shown(client: Client, jo: Use
         assert shown(client, f"/compare/?tab=tests&{records.latest_query(link)}") == expected
 
 
-def test_findings_slides_and_charts_are_of_it(client: Client) -> None:
+def test_findings_and_charts_are_of_it(client: Client) -> None:
     address = "study=lab"
     findings = client.get(f"/api/v1/findings?{address}").json()["findings"]
     assert [(one["category"], one["is_headline"]) for one in findings] == [("total_average", True)]
@@ -74,9 +74,6 @@ def test_findings_slides_and_charts_are_of_it(client: Client) -> None:
     assert [one["category"] for one in every if one["is_headline"]] == ["total_average"]
     spec = ComparisonSpec(studies=("lab",))
     assert BestCases(PictureSpec(spec), "rewrite", offer(spec)).category == "total_average"
-    assert client.get(f"/compare/slide/?{address}").context["slide"].table.category == (
-        "total_average"
-    )
 
 
 def test_the_api_compares_by_it_and_the_contract_of_deltas_stays(client: Client) -> None:

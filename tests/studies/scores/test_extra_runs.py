@@ -41,7 +41,7 @@ ANSWERS = (
     "/compare/?{0}",
     "/compare/charts/write/?{0}",
     "/compare/pictures/?{0}",
-    "/compare/slide.svg?{0}",
+    "/compare/image.svg?{0}",
     "/history/?series={1}&test=write",
     "/studies/{2}/",
     "/studies/",

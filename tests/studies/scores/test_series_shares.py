@@ -66,7 +66,7 @@ def test_a_score_is_set_against_the_mean_of_its_blocks(runs: list[Run]) -> None:
     # Nothing is left out of it: it is the same score, of the same ceiling.
     whole = scores.get(test="read", category="maximum")
     assert (sound.value, sound.share) == (whole.value, whole.share)
-    # The chart of the scores has it as a line, and so has the slide.
+    # The chart of the scores has it as a line.
     query = f"study={first.series.study.slug}&of=read&in=total_average"
     page = Client().get(f"/compare/pictures/?{query}")
     figure = page.context["shown"].picture.figure
@@ -74,8 +74,6 @@ def test_a_score_is_set_against_the_mean_of_its_blocks(runs: list[Run]) -> None:
     assert "the LUN itself, sequential read, at its best depth: 100 MiB/s" in (
         figure.layout.xaxis.title.text
     )
-    slide = Client().get(f"/compare/slide.svg?{query}")
-    assert "dashed: the LUN itself, sequential read" in slide.content.decode()
 
 
 def test_what_is_above_the_lun_is_not_of_the_disk(runs: list[Run]) -> None:

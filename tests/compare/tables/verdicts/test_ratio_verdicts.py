@@ -16,7 +16,6 @@ from fsbench_web.api.results.comparison import table_of
 from fsbench_web.compare.drawings.charts import chart
 from fsbench_web.compare.drawings.shapes import Rect
 from fsbench_web.compare.pictures.sections import charts
-from fsbench_web.compare.slides.sentence import sentence as slide_sentence
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.lines_of_tests import line_against
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
@@ -530,7 +529,6 @@ def test_a_difference_of_few_blocks_among_many_says_so(
         uncertainty.pair_verdict(verdict),
         uncertainty.effect(verdict),
         findings.findings([judged_table])[0].text,
-        slide_sentence(judged_table),
     ):
         assert (f"{blocks} blocks, few for {contenders} contenders" in text) == is_few
 
