@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from fsbench_web.core.activity.series import Activity, decode, encode
 from fsbench_web.core.activity.waits import waits_of
 from fsbench_web.core.activity.window import Work
 from fsbench_web.core.explanation import RunCosts
-from fsbench_web.core.setup_effects import SetupDifference
 
 SIZE_MIB = 400
 
@@ -45,23 +44,6 @@ class Seed:
     slower: Side
     faster: Side
     expected: frozenset[str]
-
-    @property
-    def setups(self) -> list[SetupDifference]:
-        """What fsbench has recorded of the two: what their jobs of fio do is not among it."""
-        keys = [*self.slower.options, *self.faster.options]
-        pairs = {
-            f"option.{key}": [side.options.get(key, "default") for side in self.sides]
-            for key in keys
-        }
-        pairs["scheduler"] = [side.scheduler for side in self.sides]
-        for limit in fields(Limits):
-            pairs[f"limits.{limit.name}"] = [
-                str(getattr(side.limits, limit.name)) for side in self.sides
-            ]
-        return [
-            SetupDifference(name, name, *both) for name, both in pairs.items() if both[0] != both[1]
-        ]
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -161,7 +143,13 @@ class Recorded:
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> "Recorded":
         work = Work(**data["work"]) if data["work"] else None
-        return cls(decode(base64.b64decode(data["activity"])), work)
+        activity = decode(base64.b64decode(data["activity"]))
+        # Recordings kept before steps named their output: fio alone ran, and all of it counts.
+        steps = [
+            replace(step, output=step.output or "fio") if step.phase == "benchmark" else step
+            for step in activity.steps
+        ]
+        return cls(replace(activity, steps=steps), work)
 
 
 @dataclass(frozen=True)

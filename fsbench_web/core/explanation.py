@@ -2,35 +2,23 @@
 
 Each cost is compared by the ratio of the two contenders, as speeds are (``blocks.paired``): over
 the blocks that they share where these are enough, else over their runs. To each value the cost's
-floor is added, so that next to nothing against nothing is no large ratio. Over all costs and waits
-of a pair Holm's correction holds (S. Holm, Scand. J. Stat. 6, 1979): that any of them is said to
-differ where none does has a chance of 5% at most. Where the two were set up differently in
-something of which is known what it changes (``setup_effects``), half of that chance is spent on
-what it changes (Holm's weighted form): that was named before anything was measured.
-
-Ranked is by what a cost is of: first the run's own work and what fits such a difference of the set-
-up, then the shape of requests, then what the whole machine did or how long something took; within
-these by the end of the 95% interval that is nearest to no difference, on the scale of logarithms:
-what is surely large comes before what may be larger. Compression makes requests smaller because it
-makes bytes fewer, and what the whole machine does grows with the time that a run takes, whatever
-made it long. A difference of the set-up lifts nothing above what was measured to differ more. What
-lies within ``ALIKE_PERCENT`` by two one-sided tests (D. J. Schuirmann, 1987) is alike. Multiplicity
-of the ends themselves is not corrected. ``benchmarks/simulations/explanations.py`` shows by
-simulation how often nothing is called different, and by seeded runs how often the cause is first.
+floor is added, so that next to nothing against nothing is no large ratio. Holm's correction holds
+over all costs and waits of a pair (S. Holm, Scand. J. Stat. 6, 1979). What lies within
+``ALIKE_PERCENT`` by two one-sided tests (D. J. Schuirmann, 1987) is alike. The run's own work comes
+first, then the shape of requests, then what the whole machine did; within these the largest sure
+difference comes first. See docs/method.md, What differs most.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from math import fsum, log
 
-from fsbench_web.core import setup_effects
 from fsbench_web.core.activity import price
 from fsbench_web.core.activity.costs import COSTS, Cost
 from fsbench_web.core.activity.waits import WAITS
 from fsbench_web.core.scoring import confidence
 from fsbench_web.core.scoring.blocks import paired
 from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, INCONCLUSIVE, RatioVerdict
-from fsbench_web.core.setup_effects import SetupDifference
 
 ALIKE_PERCENT = 10.0
 DIFFERS, UNSURE, ALIKE = "differs", "unsure", "alike"
@@ -62,8 +50,7 @@ class RunCosts:
 class Difference:
     """How one contender stands to the other in one cost: ``ratio`` is of it over the other, with
     its 95% interval, each value with the cost's floor added. Without repeats there is no interval,
-    and it is UNSURE. ``value`` and ``other`` are means, in the cost's unit. ``fits`` are the labels
-    of differences of the set-up that are known to change it.
+    and it is UNSURE. ``value`` and ``other`` are means, in the cost's unit.
     """
 
     cost: Cost
@@ -77,11 +64,6 @@ class Difference:
     p_value: float | None = None
     runs: int = 0
     blocks: int = 0
-    fits: tuple[str, ...] = ()
-
-    @property
-    def is_more(self) -> bool:
-        return self.ratio > 1
 
     @property
     def is_next_to_nothing(self) -> bool:
@@ -108,8 +90,6 @@ class Explanation:
     missing: Sequence[Cost] = ()
     tested: int = 0
     blocks: int = 0
-    runs: tuple[int, int] = field(default=(0, 0))
-    setups: Sequence[SetupDifference] = ()
 
     @property
     def differing(self) -> list[Difference]:
@@ -119,22 +99,12 @@ class Explanation:
         ]
         return sorted(differences, key=_place)
 
-    @property
-    def first(self) -> Difference | None:
-        """What differs most for certain."""
-        return next(iter(self.differing), None)
 
-
-def explained(
-    first_runs: Sequence[RunCosts],
-    second_runs: Sequence[RunCosts],
-    setups: Sequence[SetupDifference] = (),
-) -> Explanation:
-    """How ``first_runs`` differ from ``second_runs``; ``setups`` is what was set up so."""
+def explained(first_runs: Sequence[RunCosts], second_runs: Sequence[RunCosts]) -> Explanation:
+    """How ``first_runs`` differ from ``second_runs``."""
     differences: list[Difference] = []
     verdicts: list[RatioVerdict] = []
     missing = []
-    fits = setup_effects.fitting(setups)
     for cost in (*COSTS.values(), *WAITS.values()):
         if cost.test in price.TESTS:
             continue  # it is the time and the operations themselves, and explains neither
@@ -150,12 +120,10 @@ def explained(
         # Without the floor that was added: nothing stays nothing, whatever binary rounding leaves.
         values = (_mean(first_runs, cost), _mean(second_runs, cost))
         floored = (first_values, second_values)
-        differences.append(_difference(cost, values, floored, verdict, setups))
+        differences.append(_difference(cost, values, floored, verdict))
         if verdict is not None:
             verdicts.append(verdict)
-    tested = [difference.cost.test for difference in differences if difference.low is not None]
-    shares = setup_effects.weights(tested, fits) if fits and tested else None
-    judged = iter(paired.family(verdicts, shares))
+    judged = iter(paired.family(verdicts))
     listed = [
         _judged(difference, next(judged)) if difference.low is not None else difference
         for difference in differences
@@ -167,8 +135,6 @@ def explained(
         missing,
         len(verdicts),
         max((difference.blocks for difference in ranked), default=0),
-        (len(first_runs), len(second_runs)),
-        setups,
     )
 
 
@@ -214,7 +180,6 @@ def _difference(
     values: tuple[float, float],
     floored: tuple[Sequence[tuple[str, float]], Sequence[tuple[str, float]]],
     verdict: RatioVerdict | None,
-    setups: Sequence[SetupDifference],
 ) -> Difference:
     means = [sum(value for _, value in side) / len(side) for side in floored]
     return Difference(
@@ -228,13 +193,12 @@ def _difference(
         verdict.p_value if verdict else None,
         min(map(len, floored)),
         verdict.blocks if verdict else 0,
-        tuple(setup.label for setup in setups if cost.test in setup.fits),
     )
 
 
 def _judged(difference: Difference, verdict: RatioVerdict) -> Difference:
     status = {EQUIVALENT: ALIKE, INCONCLUSIVE: UNSURE}.get(verdict.status, DIFFERS)
-    return Difference(**{**vars(difference), "status": status, "p_value": verdict.p_holm})
+    return replace(difference, status=status, p_value=verdict.p_holm)
 
 
 def _place(difference: Difference) -> tuple[int, int, float, float]:
@@ -242,7 +206,7 @@ def _place(difference: Difference) -> tuple[int, int, float, float]:
     test = difference.cost.test
     return (
         order[difference.status],
-        0 if difference.fits or test in _OWN else 1 if test in _SHAPES else 2,
+        0 if test in _OWN else 1 if test in _SHAPES else 2,
         -difference.sure_distance,
         -abs(log(difference.ratio)),
     )

@@ -11,8 +11,8 @@ from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import LARGEST_ID
 from fsbench_web.compare.explanations import words
 from fsbench_web.compare.explanations.contenders import MOST_SERIES, Contender, explanations
+from fsbench_web.compare.explanations.setups import SetupDifference
 from fsbench_web.core.explanation import Difference
-from fsbench_web.core.setup_effects import SetupDifference
 
 router = Router()
 
@@ -71,7 +71,7 @@ class SetupOut(Schema):
 
 class ExplanationOut(Schema):
     """``differences`` are ranked: costs of the work, then waits. ``ranked`` names those that differ
-    for certain in the order of all.
+    for certain in the order of all. ``sentence`` is empty: read ``differences``.
     """
 
     contender: ExplainedContenderOut
@@ -117,7 +117,7 @@ def get_explanations(request: HttpRequest, filters: Query[ExplanationFilters]) -
             {
                 "contender": _contender(other.slower),
                 "slower_percent": other.behind_percent,
-                "sentence": other.sentence,
+                "sentence": "",
                 "tested": other.explanation.tested,
                 "differences": [
                     _difference(difference)
@@ -125,7 +125,7 @@ def get_explanations(request: HttpRequest, filters: Query[ExplanationFilters]) -
                 ],
                 "missing": [cost.test for cost in other.explanation.missing],
                 "ranked": [difference.cost.test for difference in other.explanation.differing],
-                "setup": [_setup(setup) for setup in other.explanation.setups],
+                "setup": [_setup(setup) for setup in other.setups],
             }
             for other in explained.others
         ],

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fsbench_web.compare.explanations import words
-from fsbench_web.compare.explanations.setups import setups
+from fsbench_web.compare.explanations.setups import SetupDifference, setups
 from fsbench_web.core import units
 from fsbench_web.core.explanation import Explanation, RunCosts, explained
 from fsbench_web.core.scoring.deltas import delta_rows
@@ -33,7 +32,7 @@ class ContenderExplanation:
     slower: Contender
     behind_percent: float | None
     explanation: Explanation
-    sentence: str
+    setups: list[SetupDifference]
 
 
 @dataclass(frozen=True)
@@ -86,11 +85,10 @@ def explanations(series_ids: Sequence[int], test: str, category: str) -> Explana
         explanation = explained(
             costs.get(contender.series.pk, []),
             costs.get(reference.series.pk, []),
-            setups(contender.series, reference.series),
         )
         behind = deltas.get(contender.series.pk)
-        text = words.sentence(contender.label, reference.label, behind, explanation)
-        others.append(ContenderExplanation(contender, behind, explanation, text))
+        different = setups(contender.series, reference.series)
+        others.append(ContenderExplanation(contender, behind, explanation, different))
     others.sort(key=lambda other: other.behind_percent or 0.0)
     return Explanations(test, category, reference, others)
 

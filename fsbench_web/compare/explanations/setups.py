@@ -1,14 +1,74 @@
-"""What is recorded to differ between the set-up of two series, for their explanation."""
+"""Recorded differences between the set-ups of two series, and what each is known to change.
+
+Sources of ``FITS``: the kernel's Documentation/filesystems/ext4/ and admin-guide/ext4.rst (barrier,
+data=, commit, fast_commit), block/bfq-iosched.rst and block/stat.rst (what a scheduler merges, and
+its time for each request), admin-guide/cgroup-v2.rst (io.max: what is over the limit waits before
+it is a request), xfs(5), mkfs.xfs(8) (log), btrfs(5) (compression, checksums, profiles, copy on
+write), zfsprops(7) (recordsize, logbias, sync, primarycache).
+"""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.limits import WORDS
-from fsbench_web.core.setup_effects import SetupDifference
 from fsbench_web.studies.models import Series
 
 MOST_SETUPS = 20
+_PROCESSORS = ("process_cpu_seconds_per_gib", "cpu_seconds_per_gib")
+_JOURNAL = ("write_amplification", "flushes_per_1000_operations", "mean_write_request")
+_WAITED = ("wait_outside_device",)
+FITS: dict[str, tuple[str, ...]] = {
+    "scheduler": (
+        *("merged_share", "mean_read_request", "mean_write_request"),
+        "process_cpu_seconds_per_gib",
+    ),
+    "journal": _JOURNAL,
+    "limits.read_mib_s": _WAITED,
+    "limits.write_mib_s": _WAITED,
+    "limits.read_iops": _WAITED,
+    "limits.write_iops": _WAITED,
+    "limits.cpus": ("cpu_pressure",),
+    "limits.memory_mib": ("memory_pressure", "read_amplification"),
+    "option.barrier": ("flushes_per_1000_operations",),
+    "option.journal_mode": _JOURNAL,
+    "option.journal_size_mb": _JOURNAL,
+    "option.log_size_mb": _JOURNAL,
+    "option.fast_commit": _JOURNAL,
+    "option.compression": ("write_amplification", "space_amplification", *_PROCESSORS),
+    "option.checksum": _PROCESSORS,
+    "option.copy_on_write": ("write_amplification", "mean_write_request"),
+    "option.data_profile": ("write_amplification", "space_amplification"),
+    "option.metadata_profile": ("write_amplification", "space_amplification"),
+    "option.block_size": ("space_amplification", "write_amplification"),
+    "option.cluster_size": ("space_amplification", "write_amplification"),
+    "option.recordsize": ("write_amplification", "read_amplification", "mean_write_request"),
+    "option.layout": ("write_amplification", "space_amplification"),
+    "option.logbias": ("write_amplification", "mean_write_request"),
+    "option.sync": ("flushes_per_1000_operations", "write_amplification"),
+    "option.primarycache": ("read_amplification",),
+    "option.atime": ("write_amplification",),
+    "option.lazytime": ("write_amplification",),
+}
+"""By the name of what differs; of what is not here nobody says what it changes."""
+
+
+@dataclass(frozen=True)
+class SetupDifference:
+    """What was set up differently: ``value`` of the contender, ``other`` of the reference."""
+
+    name: str
+    label: str
+    value: str
+    other: str
+
+    @property
+    def fits(self) -> tuple[str, ...]:
+        """The costs and waits that it is known to change."""
+        return FITS.get(self.name, ())
+
+
 _Recorded = dict[str, tuple[str, str]]
 """(label, value) by name; "" is nothing, or the tool's default."""
 

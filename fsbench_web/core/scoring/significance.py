@@ -199,24 +199,6 @@ def holm(p_values: Sequence[float], family: int | None = None) -> list[float]:
     return adjusted
 
 
-def weighted_holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """The same where hypotheses have unequal shares of the level (Holm 1979, section 4).
-
-    ``weights`` are above 0 and chosen before anything is measured. Each p-value stands for the
-    least level at which it is rejected; with equal weights they are those of ``holm``.
-    """
-    if not all(0.0 <= p <= 1.0 for p in p_values):
-        raise ValueError("a p-value is not between 0 and 1")
-    order = sorted(range(len(p_values)), key=lambda place: p_values[place] / weights[place])
-    adjusted, least = [0.0] * len(p_values), 0.0
-    left = sum(weights)
-    for place in order:
-        least = max(least, min(1.0, p_values[place] / weights[place] * left))
-        adjusted[place] = least
-        left -= weights[place]
-    return adjusted
-
-
 def welch_p(a: Interval, b: Interval) -> float:
     """The two-sided p-value of Welch's test of two means, from their 95% intervals.
 

@@ -10,13 +10,12 @@ from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.limits import WORDS
 from fsbench_web.compare.explanations.address import why_address
 from fsbench_web.compare.explanations.contenders import MOST_SERIES
-from fsbench_web.compare.explanations.setups import setups
+from fsbench_web.compare.explanations.setups import FITS, setups
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.core.activity.costs import COSTS
 from fsbench_web.core.activity.series import ActivityBuilder
 from fsbench_web.core.activity.waits import WAITS
-from fsbench_web.core.setup_effects import FITS
 from fsbench_web.studies.activity import records
 from fsbench_web.studies.models import Run, RunState, Series, Study
 from tests.compare.conftest import make_score
@@ -60,8 +59,9 @@ def test_the_page_says_what_differs_and_that_it_is_an_association(
     pair: tuple[Series, Series], client: Client
 ) -> None:
     page = client.get(f"/compare/why/?{address(*pair)}").content.decode()
-    assert "ext4 is 48% slower than xfs: it wrote 2.1 times the bytes" in page
-    assert "; alike: CPU seconds for each GiB." in page
+    assert '1 of 2 costs differs from <span class="mono">xfs</span>.' in page
+    assert "2.1 times" in page
+    assert '<span class="badge">alike</span>' in page
     assert "These are associations" in page
 
 
@@ -117,7 +117,7 @@ def test_a_table_leads_to_its_explanation_where_its_runs_were_sampled() -> None:
     assert why_address(replace(table, test="write_amplification")) == ""
 
 
-def test_what_was_set_up_differently_is_named_where_it_fits(client: Client, db: None) -> None:
+def test_what_was_set_up_differently_is_listed(client: Client, db: None) -> None:
     fast = sampled("ext4", 100.0, process_cpu_seconds_per_gib=1.0, write_amplification=1.0)
     slow = sampled("ext4_bfq", 60.0, process_cpu_seconds_per_gib=1.6, write_amplification=1.0)
     for series, scheduler in ((fast, "none"), (slow, "bfq")):
@@ -125,10 +125,7 @@ def test_what_was_set_up_differently_is_named_where_it_fits(client: Client, db: 
         series.configuration.is_known = True
         series.configuration.save()
     page = client.get(f"/compare/why/?{address(fast, slow)}").content.decode()
-    assert (
-        "Set up differently: I/O scheduler, bfq against none, which is known to change “CPU "
-        "seconds of its processes for each GiB”."
-    ) in page
+    assert 'I/O scheduler: <span class="mono">bfq</span> against <span class="mono">none' in page
     (explanation,) = client.get(f"/api/v1/explanations?{address(fast, slow)}").json()[
         "explanations"
     ]
@@ -150,7 +147,9 @@ def test_limits_tell_contenders_apart(client: Client, db: None) -> None:
         explanation["contender"]["label"]
         == f"{answer['reference']['label']}, at most reads 16 MiB/s"
     )
-    assert "limit of reads, MiB/s, 16 against none, which is known to" in explanation["sentence"]
+    assert ("limit of reads, MiB/s", "16", "none") in [
+        (setup["label"], setup["value"], setup["reference_value"]) for setup in explanation["setup"]
+    ]
 
 
 def test_what_is_known_of_options_is_of_options_that_there_are(db: None) -> None:

@@ -15,7 +15,6 @@ from fsbench_web.core.scoring.significance import (
     compare,
     corrected,
     holm,
-    weighted_holm,
 )
 
 VALUES = st.lists(st.floats(min_value=1.0, max_value=1e6, allow_nan=False), min_size=2, max_size=12)
@@ -145,16 +144,6 @@ def test_holm_never_exceeds_one_and_does_not_depend_on_the_order() -> None:
 def test_holm_refuses_what_is_no_probability(p: float) -> None:
     with pytest.raises(ValueError, match="p-value"):
         holm([0.5, p])
-
-
-def test_weighted_holm_by_hand_and_with_equal_weights() -> None:
-    """0.02 has half of the level, 0.001 and 0.04 a quarter each: 0.001 × 4, 0.02 / (2/3), 0.04."""
-    assert weighted_holm([0.02, 0.001, 0.04], [2.0, 1.0, 1.0]) == pytest.approx([0.03, 0.004, 0.04])
-    p_values = [0.01, 0.04, 0.03, 0.005]
-    assert weighted_holm(p_values, [0.25] * 4) == pytest.approx(holm(p_values))
-    assert weighted_holm([0.9, 0.8], [0.5, 0.5]) == [1.0, 1.0]
-    with pytest.raises(ValueError, match="p-value"):
-        weighted_holm([float("nan")], [1.0])
 
 
 def test_many_tests_at_once_need_more_than_one_does() -> None:

@@ -34,7 +34,7 @@ from typing import NamedTuple
 from fsbench_web.core.distributions import stdtr, stdtrit
 from fsbench_web.core.scoring.confidence import LEVEL, Interval
 from fsbench_web.core.scoring.scores import mean
-from fsbench_web.core.scoring.significance import FALSE_ALARM, holm, weighted_holm
+from fsbench_web.core.scoring.significance import FALSE_ALARM, holm
 
 FASTER = "faster"
 SLOWER = "slower"
@@ -241,16 +241,12 @@ def ratio_of(value: float) -> float:
     return exp(value if -700.0 <= value <= 700.0 else max(-700.0, min(value, 700.0)))
 
 
-def family(
-    verdicts: Sequence[RatioVerdict], weights: Sequence[float] | None = None
-) -> list[RatioVerdict]:
+def family(verdicts: Sequence[RatioVerdict]) -> list[RatioVerdict]:
     """The verdicts of pairs that are tested together, with Holm's correction over all of them.
 
-    ``weights`` are their shares of the level, alike where nobody says. It is of differences: what
-    is equivalent by itself stays so.
+    It is of differences: what is equivalent by itself stays so.
     """
-    p_values = [verdict.p_value for verdict in verdicts]
-    adjusted = holm(p_values) if weights is None else weighted_holm(p_values, weights)
+    adjusted = holm([verdict.p_value for verdict in verdicts])
     return [
         corrected(verdict, p_holm, len(verdicts))
         for verdict, p_holm in zip(verdicts, adjusted, strict=True)
