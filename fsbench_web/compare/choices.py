@@ -1,4 +1,4 @@
-"""The filter form: every choice there is, and which are made."""
+"""The filter form: what the chosen studies offer, and which choices are made."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -154,8 +154,9 @@ def comparison(
 
     Raises SpecError.
     """
-    choices = score_choices() if choices is None else choices
-    problems = spec.unknown_values(choices)
+    choices = score_choices(spec.studies) if choices is None else choices
+    # What these studies lack is known if another has it.
+    problems = spec.unknown_values(choices) and spec.unknown_values(score_choices())
     if spec.matched and spec.cells:
         problems.append("cells and matched cannot be combined: leave one of them out.")
     if problems:

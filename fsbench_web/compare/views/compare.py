@@ -59,9 +59,11 @@ def page(request: HttpRequest) -> HttpResponse:
         wanted = without_papers(ComparisonSpec.from_query(parameters))
         if view.problems:
             raise SpecError(view.problems)
-        choices = score_choices()
+        choices = score_choices(wanted.studies)
         limited = bounded_page(wanted, tables=choices.tables)
         spec = limited.spec
+        if spec.studies != wanted.studies:
+            choices = score_choices(spec.studies)
         compared = comparison(spec, known_facts=limited.known_facts, choices=choices)
     except SpecError as error:
         return refused_form(request, error)

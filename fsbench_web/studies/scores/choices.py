@@ -107,14 +107,24 @@ def count_tables(limit: int) -> int:
         return len(cursor.fetchall())
 
 
-def score_choices() -> ScoreChoices:
-    """Everything that any score belongs to, and every study. Five queries, or four.
+def score_choices(studies: Collection[str] = ()) -> ScoreChoices:
+    """Everything that any score of ``studies`` belongs to, and every study; of none: of any study.
 
-    None reads all series: there are thousands, and what they belong to is few.
+    Three queries for some studies, five or four for all. Studies with more than MOST_LISTED
+    different series have the choices of all studies.
     """
-    studies = tuple(Study.objects.values_list("slug", "title").order_by("-is_published", "title"))
-    pairs = _distinct_pairs()
-    configurations = _Columns(_CONFIGURATION, _configurations())
+    titles = tuple(Study.objects.values_list("slug", "title").order_by("-is_published", "title"))
+    series = _series_of(studies) if studies else None
+    if series is None:
+        pairs = _distinct_pairs()
+        configurations = _Columns(_CONFIGURATION, _configurations())
+        circumstances = _Columns(_CIRCUMSTANCES, _circumstances())
+    else:
+        scores = Score.objects.filter(series__study__slug__in=list(studies)).order_by()
+        pairs = list(scores.values_list("test", "category").distinct())
+        width = len(_CONFIGURATION)
+        configurations = _Columns(_CONFIGURATION, (row[:width] for row in series))
+        circumstances = _Columns(_CIRCUMSTANCES, (row[width:] for row in series))
     option_sets = {
         (
             filesystem,
@@ -125,7 +135,6 @@ def score_choices() -> ScoreChoices:
             "filesystem", "is_known", "options"
         )
     }
-    circumstances = _Columns(_CIRCUMSTANCES, _circumstances())
     prepared = {
         preparation.in_words(json.loads(text)) for text in circumstances.distinct("prepared")
     }
@@ -134,7 +143,7 @@ def score_choices() -> ScoreChoices:
     hardware = circumstances.distinct("hardware__slug", "hardware__name")
     luns = circumstances.distinct("lun__name", "lun__worker__name")
     return ScoreChoices(
-        studies=studies,
+        studies=titles,
         tests=tuple(sorted({test for test, _ in pairs})),
         categories=tuple(sorted({category for _, category in pairs})),
         filesystems=tuple(sorted(configurations.distinct("filesystem"))),
@@ -254,6 +263,17 @@ _ALIKE_COLUMNS = (
     *("kernel", "distribution", "COALESCE(workload_id, 0)", "COALESCE(hardware_id, 0)"),
     *("COALESCE(lun_id, 0)", "md5(preparation::text)", "md5(machine::text)"),
 )
+
+
+def _series_of(studies: Collection[str]) -> list[tuple[Any, ...]] | None:
+    """Configuration and circumstances of the series of some studies; None of very many.
+
+    One query. Each is (*_CONFIGURATION, *_CIRCUMSTANCES), once.
+    """
+    scored = _scored().order_by().annotate(**_AS_TEXT).filter(study__slug__in=list(studies))
+    columns = (*(f"configuration__{name}" for name in _CONFIGURATION), *_CIRCUMSTANCES)
+    rows = list(scored.values_list(*columns).distinct()[: MOST_LISTED + 1])
+    return rows if len(rows) <= MOST_LISTED else None
 
 
 def _grouped_circumstances() -> list[tuple[str, tuple[Any, ...] | None]]:

@@ -163,14 +163,32 @@ def test_only_signed_in_people_are_offered_to_share(client, jo):
     assert ">Share</button>" in client.get("/compare/?test=write").content.decode()
 
 
+def test_its_filters_list_what_the_chosen_studies_contain(client):
+    for study, labels, test in (("a", ("ext4", "xfs"), "write"), ("b", ("jfs", "zfs"), "read")):
+        for label in labels:
+            make_score(label, study=study, test=test)
+            make_score(label, study=study, test="mkfs", category="mean", unit="s")
+
+    def offered(query):
+        form = client.get(f"/compare/?{query}").context["form"]
+        return {group.parameter: [value for value, *_ in group.choices] for group in form.filters}
+
+    one = offered("study=a")
+    assert one["study"] == ["a", "b"]
+    assert (sorted(one["test"]), one["filesystem"]) == (["mkfs", "write"], ["ext4", "xfs"])
+    # What the address asks for stays, though only another study has it.
+    assert sorted(offered("study=a&test=read")["test"]) == ["mkfs", "read", "write"]
+    assert offered("study=a&study=b")["filesystem"] == ["ext4", "jfs", "xfs", "zfs"]
+
+
 def test_the_page_takes_a_constant_number_of_queries(
     client, published_studies, django_assert_num_queries
 ):
-    # What is hidden from the visitor; five of what there is to choose from; configurations, the
-    # best scores, their series, their rows, when these were measured, and of a paper what it
-    # printed: no other score is read. Of scores that do not know their runs the finished ones of
-    # their series. And how many runs and which work profiles there are.
-    with django_assert_num_queries(15):
+    # What is hidden from the visitor; three of what there is to choose from in a study, five of
+    # all; configurations, the best scores, their series, their rows, when these were measured, and
+    # of a paper what it printed: no other score is read. Of scores that do not know their runs the
+    # finished ones of their series. And how many runs and which work profiles there are.
+    with django_assert_num_queries(13):
         client.get("/compare/?study=unisys-2005")
     for number in range(20):
         make_run(make_score(f"ext{number}").series)

@@ -104,6 +104,25 @@ def test_two_queries_however_many_scores(django_assert_num_queries):
         assert len(scores_for(ScoreFilter())) == 25
 
 
+def test_choices_of_some_studies_are_what_these_contain(django_assert_num_queries, monkeypatch):
+    make_score("ext4", study="a", kernel="6.1", workload="small")
+    make_score("xfs", test="read", study="b", kernel="6.12", hardware="new")
+    make_series("jfs", study="a", kernel="4.9")
+    with django_assert_num_queries(3):
+        choices = score_choices(["a"])
+    assert [slug for slug, _ in choices.studies] == ["a", "b"]
+    assert (choices.tests, choices.kernels, choices.filesystems) == (
+        ("write",),
+        ("6.1",),
+        ("ext4",),
+    )
+    assert (choices.workloads, choices.hardware) == ((("small", "small"),), ())
+    assert (choices.configurations, choices.tables) == (("ext4",), 1)
+    assert score_choices(["a", "b"]) == score_choices()
+    monkeypatch.setattr("fsbench_web.studies.scores.choices.MOST_LISTED", 0)
+    assert score_choices(["a"]) == score_choices()
+
+
 def test_choices_are_what_scores_belong_to(django_assert_num_queries):
     make_score("ext4", study="lab", workload="small", hardware="old")
     make_score("xfs", study="lab", test="read", category="overall")
