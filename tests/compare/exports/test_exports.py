@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import openpyxl
 import pytest
-from fsbench_web.compare.report.blocks import Grid
+from fsbench_web.compare.report.content import Grid
 
 from fsbench_web.compare.exports import latex, markdown
 from fsbench_web.compare.exports.document import Document, one_line

@@ -316,7 +316,7 @@ def test_the_view_is_restored_with_its_job_and_what_differed(client, jo):
     text = client.get(f"/p/{link.key}/").content.decode()
     for page in (live, text):
         assert "differ in more than the file system" in page
-        rows = page[page.index("<tbody>") : page.index("</tbody>")]
+        rows = page[page.index('data-score="') : page.rindex("</tbody>")]
         assert rows.index('data-score="100.0"') < rows.index('data-score="50.0"')
         assert ">500<" not in rows
     comparison = records.read(link)

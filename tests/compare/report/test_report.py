@@ -73,7 +73,7 @@ def test_the_page_has_all_tables_and_charts_without_a_script(client, published_s
     for chapter in CHAPTERS:
         assert f">{chapter}</h2>" in text
     # The answer, 42 tables, 4 combined charts; no script draws them.
-    assert text.count('<svg class="drawing"') == 47
+    assert text.count('<svg class="drawing"') == 46
     assert len(re.findall(r'id="table-\d+"', text)) == 42
     assert "plotly" not in text
     assert "692,055.00" in text
