@@ -59,7 +59,7 @@ def test_the_page_says_what_differs_and_that_it_is_an_association(
     pair: tuple[Series, Series], client: Client
 ) -> None:
     page = client.get(f"/compare/why/?{address(*pair)}").content.decode()
-    assert '1 of 2 costs differs from <span class="mono">xfs</span>.' in page
+    assert "1 of 2 costs differs from" in page
     assert "2.1 times" in page
     assert '<span class="badge">alike</span>' in page
     assert "These are associations" in page
