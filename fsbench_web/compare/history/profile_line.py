@@ -1,6 +1,6 @@
 """Work profiles over time: what the runs of one kernel or day come to together."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,8 +12,13 @@ from fsbench_web.compare.selection import profiles
 from fsbench_web.core import units
 from fsbench_web.core.conversion import Printed
 from fsbench_web.core.scoring import categories
-from fsbench_web.core.scoring.profiles.combining import ScoreUnavailable, combined, put_together
-from fsbench_web.core.scoring.profiles.coverage import cells_were
+from fsbench_web.core.scoring.profiles.combining import (
+    CellsMissing,
+    ScoreUnavailable,
+    combined,
+    put_together,
+    repeat_names,
+)
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile, RequiredCell
 from fsbench_web.studies.models import Run, Score, Series
 from fsbench_web.studies.scores.cells import TooManyValues
@@ -196,7 +201,7 @@ def score_groups(
         try:
             profile_score = combined(profile, values, lower)
         except ScoreUnavailable as error:
-            reason = str(error)
+            reason = "" if isinstance(error, CellsMissing) else str(error)
             continue
         used = {run for cell_runs in of_cells.values() for run in cell_runs.values()}
         of_groups[name] = ProfileScore(
@@ -222,7 +227,10 @@ def _missing_sentence(
     sources: "_RankedWorkloads",
     reason: str,
 ) -> str:
-    """What no group of runs has all of. One query where workloads are not put together."""
+    """What no group of runs has all of. One query where workloads are not put together.
+
+    ``reason`` says why the last group has no score; "" if cells are missing.
+    """
     measured_by: dict[RequiredCell, set[int | None]] = defaultdict(set)
     for pk, series in series_values.items():
         for demand in series.values:
@@ -240,12 +248,11 @@ def _missing_sentence(
         titles = titles_of({workload for demand in apart for workload in measured_by[demand]})
         return (
             f"{text} in one way: {cells_in_words([demand.words for demand in apart])} "
-            f"{cells_were(len(apart)).split()[1]} measured by another workload alone "
+            f"{'was' if len(apart) == 1 else 'were'} measured by another workload alone "
             f"({cells_in_words(titles) or 'not known'}), which measures in another way or does not "
             "say how."
         )
-    is_apart = not reason or reason.endswith("not measured")
-    return f"{text}{' together' if is_apart else f': {reason}'}."
+    return f"{text}: {reason}." if reason else f"{text} together."
 
 
 def cells_in_words(cells: Sequence[str]) -> str:
@@ -323,36 +330,13 @@ def _values(
             if workload in of_cell:
                 cells[demand] = of_cell[workload]
                 break
-    names = _repeat_names(cells, facts)
+    sources_of: dict[int | None, dict[int, str]] = defaultdict(dict)
+    for run in sorted({run for pairs in cells.values() for run, _ in pairs}):
+        sources_of[facts[run].workload][run] = facts[run].block
+    names = repeat_names(
+        list(sources_of.values()), [[run for run, _ in pairs] for pairs in cells.values()]
+    )
     return (
         {demand: {names[run]: value for run, value in pairs} for demand, pairs in cells.items()},
         {demand: {names[run]: run for run, _ in pairs} for demand, pairs in cells.items()},
     )
-
-
-def _repeat_names(
-    cells: Mapping[RequiredCell, Sequence[tuple[int, float]]], facts: Mapping[int, _RunContext]
-) -> dict[int, str]:
-    twice = {
-        block
-        for pairs in cells.values()
-        for block, count in Counter(facts[run].block for run, _ in pairs).items()
-        if count > 1
-    }
-    runs = sorted({run for pairs in cells.values() for run, _ in pairs})
-    by_workload: dict[int | None, list[int]] = defaultdict(list)
-    for run in runs:
-        by_workload[facts[run].workload].append(run)
-    blocks = [{facts[run].block for run in workload_runs} for workload_runs in by_workload.values()]
-    has_blocks = all(facts[run].block and facts[run].block not in twice for run in runs)
-    has_blocks &= bool(blocks) and bool(set.intersection(*blocks))
-    if len(by_workload) > 1 and not has_blocks:
-        return {
-            run: f"{place}"
-            for workload_runs in by_workload.values()
-            for place, run in enumerate(workload_runs, start=1)
-        }
-    return {
-        run: facts[run].block if facts[run].block and facts[run].block not in twice else f"#{run}"
-        for run in runs
-    }

@@ -45,6 +45,18 @@ def test_the_slower_kernel_is_found_by_the_work_that_got_slower():
     assert change.change.change_percent == pytest.approx(-50, abs=0.5)
 
 
+def test_the_newest_point_of_a_profile_is_set_against_the_one_before(client: Client):
+    series = on("6.1", 100)
+    on("6.2", 80)
+    latest = lines.history(series, "work", OLTP, "kernel", 10).latest
+    assert latest is not None
+    assert (latest.previous, latest.current) == ("6.1", "6.2")
+    assert (latest.verdict.status, latest.verdict.ratio) == ("slower", pytest.approx(0.8))
+    query = f"series={series.pk}&test=work&category={OLTP}"
+    assert client.get(f"/api/v1/history?{query}").json()["latest"] == latest.as_dict()
+    assert 'data-verdict="slower"' in client.get(f"/history/?{query}").content.decode()
+
+
 def test_a_run_without_every_data_point_is_no_point_of_the_line():
     series = on("6.1", 100)
     on("6.2", 100, tests=("random_read",))

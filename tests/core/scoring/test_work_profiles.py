@@ -8,7 +8,12 @@ import pytest
 
 from fsbench_web.core.scoring import categories
 from fsbench_web.core.scoring.profiles import presets
-from fsbench_web.core.scoring.profiles.combining import ScoreUnavailable, combined
+from fsbench_web.core.scoring.profiles.combining import (
+    CellsMissing,
+    ScoreUnavailable,
+    combined,
+    repeat_names,
+)
 from fsbench_web.core.scoring.profiles.definition import (
     RATIO,
     WORK,
@@ -192,3 +197,28 @@ def test_all_problems_are_told_at_once():
 )
 def test_sizes_in_words(kb, words):
     assert size_words(kb) == words
+
+
+@pytest.mark.parametrize(
+    ("sources", "cells", "names"),
+    [
+        ([{1: "a", 2: "b"}], [[1, 2]], ["a", "b"]),
+        ([{1: "a", 2: "a", 3: "b"}], [[1, 3], [2, 3]], ["a", "a", "b"]),
+        ([{1: "a", 2: "a", 3: "b"}], [[1, 2, 3]], ["#1", "#2", "b"]),
+        ([{1: "", 2: ""}], [[1, 2]], ["#1", "#2"]),
+        ([{1: "a", 2: "b"}, {3: "b", 4: "a"}], [[1, 2], [3, 4]], ["a", "b", "b", "a"]),
+        ([{1: "a", 2: "b"}, {3: "c", 4: "d"}], [[1, 2], [3, 4]], ["#1", "#2", "#1", "#2"]),
+        ([{1: "a", 2: "b"}, {3: "a", 4: ""}], [[1, 2], [3, 4]], ["#1", "#2", "#1", "#2"]),
+    ],
+)
+def test_runs_of_a_block_are_one_repeat_if_each_cell_is_in_it_once(sources, cells, names):
+    assert list(repeat_names(sources, cells).values()) == names
+
+
+def test_missing_cells_are_told_from_values_that_are_no_speed():
+    with pytest.raises(CellsMissing):
+        combined(MIXED, {SMALL: {"1": 1.0}}, LOWER)
+    values = {SMALL: {"1": 0.0}, LARGE: {"1": 1.0}, WAIT: {"1": 1.0}}
+    with pytest.raises(ScoreUnavailable) as caught:
+        combined(MIXED, values, LOWER)
+    assert not isinstance(caught.value, CellsMissing)

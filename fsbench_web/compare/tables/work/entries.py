@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from fsbench_web.compare.selection.properties import Value
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.core.scoring.profiles.combining import Values, put_together
+from fsbench_web.core.scoring.profiles.combining import Values, put_together, repeat_names
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.scoring.quality import SPIKE, ordered
 from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, kind_of
@@ -59,9 +59,7 @@ class Entry:
         return source.values.get(demand, {}) if source else {}
 
     def values(self) -> Values:
-        """By cell and repeat. Of several workloads a repeat is what shares a block, or where they
-        share none, what came first of each, second, and so on.
-        """
+        """By cell and repeat (``combining.repeat_names``)."""
         names = self._repeat_names()
         return {
             demand: {names[run]: value for run, value in self.numbers(demand).items()}
@@ -70,20 +68,13 @@ class Entry:
         }
 
     def _repeat_names(self) -> dict[int, str]:
-        sources = self.series
-        if len(sources) < 2:
-            return {run: str(run) for source in sources for run in source.repeats}
-        blocks = [[repeat.block for repeat in source.repeats.values()] for source in sources]
-        by_block = all(
-            all(source_blocks) and len(set(source_blocks)) == len(source_blocks)
-            for source_blocks in blocks
+        return repeat_names(
+            [
+                {run: repeat.block for run, repeat in source.repeats.items()}
+                for source in self.series
+            ],
+            map(self.numbers, self.demands),
         )
-        by_block &= bool(set(blocks[0]).intersection(*blocks[1:]))
-        return {
-            run: repeat.block if by_block else f"#{place}"
-            for source in sources
-            for place, (run, repeat) in enumerate(source.repeats.items(), start=1)
-        }
 
     def repeat_scores(self, of_repeats: Mapping[str, float]) -> RepeatScores:
         """(block, score by itself) of each repeat, in their order. What came from several blocks

@@ -13,8 +13,8 @@ scored by itself beside it, and the 95% interval is Student's t around the mean 
 (``scoring.confidence``). A repeat that lacks a cell has no score, and neither has a contender.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, fsum, isfinite, log
 from typing import Any, TypeVar
@@ -53,11 +53,15 @@ class ScoreUnavailable(ValueError):
     """A contender that has no score, and why: a sentence without its end."""
 
 
+class CellsMissing(ScoreUnavailable):
+    """A contender that was not measured at every cell."""
+
+
 def combined(profile: Profile, values: Values, lower_is_better: Mapping[str, bool]) -> Combined:
     """The level of one contender. Raises ScoreUnavailable where a cell is missing or no speed."""
     missing = [demand for demand in profile.demands if not values.get(demand)]
     if missing:
-        raise ScoreUnavailable(f"{len(missing)} of {len(profile.demands)} cells were not measured")
+        raise CellsMissing(f"{len(missing)} of {len(profile.demands)} cells were not measured")
     for demand in profile.demands:
         for value in values[demand].values():
             _refuse_no_speed(demand, value)  # Also of a repeat that lacks another cell.
@@ -101,6 +105,30 @@ def level_of(
 def _refuse_no_speed(demand: RequiredCell, value: float) -> None:
     if not isfinite(value) or value <= 0:
         raise ScoreUnavailable(f"{demand.words} is {value:g}, of which there is no ratio")
+
+
+def repeat_names(
+    sources: Sequence[Mapping[int, str]], cells: Iterable[Collection[int]]
+) -> dict[int, str]:
+    """The repeat that each run belongs to. ``sources`` are {run: block}, oldest run first.
+
+    ``cells`` are the runs that gave each cell. Runs of one block are one repeat if they gave each
+    cell once. Otherwise each run is one; of several sources that share no block the first runs of
+    all are one, the second runs, and so on.
+    """
+    block_of = {run: block for source in sources for run, block in source.items()}
+    twice = {
+        block
+        for runs in cells
+        for block, count in Counter(block_of[run] for run in runs).items()
+        if count > 1
+    }
+    alone = {run for run, block in block_of.items() if not block or block in twice}
+    if len(sources) < 2:
+        return {run: f"#{run}" if run in alone else block for run, block in block_of.items()}
+    if not alone and set.intersection(*(set(source.values()) for source in sources)):
+        return block_of
+    return {run: f"#{place}" for source in sources for place, run in enumerate(source, start=1)}
 
 
 Source = TypeVar("Source", bound=Hashable)
