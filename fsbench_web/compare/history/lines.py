@@ -16,16 +16,16 @@ from django.db.models.functions import Coalesce, TruncDate
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.compare.history import profile_line
 from fsbench_web.compare.history.line_series import same_line
-from fsbench_web.compare.history.lun_line import LunLine, read_lun_line
-from fsbench_web.compare.history.profile_lun_line import lun_line_of_work
-from fsbench_web.compare.history.words import ShownChange, left_out_in_words, shown_change
+from fsbench_web.compare.history.lun_line import LunLine, lun_line_of_work, read_lun_line
 from fsbench_web.compare.models import Watch
-from fsbench_web.compare.tables.verdicts.uncertainty import size_of
+from fsbench_web.compare.selection.wording import flag_label
+from fsbench_web.compare.tables.verdicts.reasons import NO_SCATTER
+from fsbench_web.compare.tables.verdicts.uncertainty import probability, size_of
 from fsbench_web.core import numbers
 from fsbench_web.core.conversion import DisplayUnit, Printed, converted, shown_units
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.blocks.paired import RatioVerdict, rounding_of, unpaired
-from fsbench_web.core.scoring.changes import changes
+from fsbench_web.core.scoring.changes import Change, changes
 from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
 from fsbench_web.core.scoring.scores import mean, score_mean, score_repeats
@@ -38,6 +38,11 @@ from fsbench_web.studies.scores.quality import flags_of_run
 MOST_RUNS = 150
 """Of one line, the latest: each is scored from its cells, whenever the page is asked for."""
 ALONG = {"kernel": "Kernels", "date": "Dates"}
+_EMULATED_LINE = "This line was emulated: for function, not for speed."
+_OF_TWO = (
+    "Of two points the noise is that of their repeats alone: how much one evening differs from the "
+    "next is not in it."
+)
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,16 @@ class Point:
     @property
     def mean(self) -> float:
         return mean(self.values) if self.score is None else self.score
+
+
+@dataclass(frozen=True)
+class ShownChange:
+    """A change of level in words; ``is_slower`` says which way, ``disk`` whether it is the disk."""
+
+    change: Change
+    sentence: str
+    is_slower: bool
+    disk: str = ""
 
 
 @dataclass(frozen=True)
@@ -216,24 +231,9 @@ def history(
         probes = {pk: probe for pk, probe in _probes(latest).items() if pk in scores}
         score_key = (test, category, unit)
         lun_line = read_lun_line(line, [point.runs for point in points], probes, scores, score_key)
-    named_points = [(point.name, point.values) for point in points]
     drawn_runs = {run for point in points for run in point.runs} | set(scores)
-    flags = {row[0]: flags_of_run(*row[6:]) for row in latest if row[0] in drawn_runs}
-    is_emulated = Machine.of(line.machine).is_emulated
-    bare_history = History(points, flags=flags, is_emulated=is_emulated)
-    return History(
+    line_history = History(
         points=points,
-        changes=[
-            replace(
-                shown_change(
-                    *(change, named_points, unit, lower, measured.reference is not None),
-                    bare_history.flags_of(points[change.place]),
-                    is_emulated,
-                ),
-                disk=lun_line.explanation_of(change.place, margin),
-            )
-            for change in steps
-        ],
         lun_line=lun_line,
         margin_percent=margin,
         reference=measured.reference,
@@ -244,9 +244,10 @@ def history(
         problem=left_out_in_words(measured.unknown, along),
         printed_units=measured.printed_units,
         workloads=measured.workloads,
-        flags=flags,
-        is_emulated=is_emulated,
+        flags={row[0]: flags_of_run(*row[6:]) for row in latest if row[0] in drawn_runs},
+        is_emulated=Machine.of(line.machine).is_emulated,
     )
+    return replace(line_history, changes=[_shown_change(step, line_history) for step in steps])
 
 
 def _latest_runs(
@@ -428,3 +429,43 @@ def _is_lower_better(unit: str) -> bool:
         return lower_is_better(unit)
     except UnknownUnit:
         return False
+
+
+def _shown_change(change: Change, history: History) -> ShownChange:
+    """A change between two points of ``history``."""
+    points = history.points
+    old, new = points[change.place - 1 : change.place + 1]
+    unit, flags = history.unit, history.flags_of(new)
+    is_slower = (change.change_percent > 0) == history.lower_is_better
+    # Zero is also what vanishes: of very many points that scatter by very little.
+    is_still = change.p_value == 0 and len(set(old.values)) == len(set(new.values)) == 1
+    size = f"{numbers.signed_percent(change.change_percent)}%"
+    return ShownChange(
+        change,
+        f"From {old.name} to {new.name}: {size}, from {numbers.with_unit(change.before, unit)} to "
+        f"{numbers.with_unit(change.after, unit)}: {'slower' if is_slower else 'faster'}, "
+        f"significant (p is {probability(change.p_value)})."
+        f"{f' {NO_SCATTER}' if is_still else ''}"
+        f"{f' {_OF_TWO}' if len(points) == 2 else ''}"
+        f"{f' 1.00 is {points[0].name}.' if history.reference is not None else ''}"
+        f"{_flags_in_words(new.name, flags)}"
+        f"{f' {_EMULATED_LINE}' if history.is_emulated else ''}",
+        is_slower,
+        history.lun_line.explanation_of(change.place, history.margin_percent),
+    )
+
+
+def left_out_in_words(runs: int, along: str) -> str:
+    """That runs do not say where in the line they belong; "" for none."""
+    if not runs:
+        return ""
+    words = (
+        f"does not say its {along}, and is" if runs == 1 else f"do not say their {along}, and are"
+    )
+    return f"{runs:,} of its runs {words} left out."
+
+
+def _flags_in_words(point: str, flags: Mapping[str, int]) -> str:
+    """What is known of the runs of a point, as a sentence behind another; "" for nothing."""
+    parts = [f"{flag_label(flag)} {count}" for flag, count in flags.items()]
+    return f" Flagged runs of {point}: {', '.join(parts)}." if parts else ""
