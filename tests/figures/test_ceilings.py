@@ -2,9 +2,6 @@
 
 import pytest
 
-from fsbench_web.compare.drawings.bars import ROW, Bar
-from fsbench_web.compare.drawings.bars import bars as drawn_bars
-from fsbench_web.compare.drawings.shapes import Line
 from fsbench_web.figures import bars
 from fsbench_web.figures.ceilings import Ceilings, extra_px
 
@@ -70,20 +67,3 @@ def test_ceilings_are_read_in_the_unit_of_the_bars() -> None:
     )
     assert chart.layout.shapes[0].x0 == 2
     assert "2 µs" in chart.layout.xaxis.title.text
-
-
-def test_drawings_for_paper_and_slides_have_them_too() -> None:
-    rows = [Bar("ext4", 60.0, "60", 1), Bar("xfs", 80.0, "80", 2), Bar("jfs", 10.0, "10", 3)]
-    own = Ceilings((100.0, 100.0, 50.0), OF)
-    drawing = drawn_bars(rows, "Read", "KB/s", max_rows=2, ceilings=own, unit="KB/s")
-    strokes = [
-        shape
-        for shape in drawing.shapes
-        if isinstance(shape, Line) and shape.x1 == shape.x2 and shape.thickness == 1.5
-    ]
-    assert len({stroke.x1 for stroke in strokes}) == 1
-    assert [stroke.y2 - stroke.y1 for stroke in strokes] == [ROW - 3, ROW - 3]
-    # Of what is drawn: that of the third is elsewhere.
-    assert f"dashed: the LUN itself, {OF}: 100.00 KB/s" in drawing.summary
-    plain = drawn_bars(rows, "Read", "KB/s", max_rows=2)
-    assert drawing.height == plain.height + 16

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from string import ascii_lowercase
 
-from fsbench_web.compare.drawings.charts import axis_words
 from fsbench_web.compare.selection.wording import flag_label, flag_meaning
 from fsbench_web.compare.tables.columns import Column, columns_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
+from fsbench_web.compare.tables.verdicts.significance import is_ranked
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.units import SUM
 
 DELTAS = (
     "Delta 1 is (best − x) / best, delta 2 (x − best) / x, in percent; for times both are of the "
@@ -127,14 +130,19 @@ def marks(row: DeltaRow, notes: Iterable[Footnote]) -> list[str]:
     return [note.mark for note in notes if note.flag in row.flags]
 
 
-def unit_line(table: DeltaTable) -> str:
-    """``KB/s, more is better``; the unit is that of the columns' ``text``."""
-    return axis_words(table)
+def table_title(table: DeltaTable) -> str:
+    """``Random read: total average``."""
+    return f"{testnames.label(table.test)}: {table.category_in_sentence}"
 
 
-def stored_unit_line(table: DeltaTable) -> str:
-    """The same with the unit of what the columns' ``of`` gives."""
-    return axis_words(table, is_stored=True)
+def unit_line(table: DeltaTable, *, is_stored: bool = False) -> str:
+    """``KB/s, more is better``: the unit of the columns' ``text``, stored that of their ``of``."""
+    unit = table.unit if is_stored else table.scale.unit
+    unit = "sum of the six categories" if unit == SUM else unit or "no unit"
+    unit += table.unit_remark
+    if table.rows and not is_ranked(table):
+        return f"{unit}, not ranked"
+    return f"{unit}, {'less' if table.lower_is_better else 'more'} is better"
 
 
 def one_line(text: str, limit: int = 2000) -> str:

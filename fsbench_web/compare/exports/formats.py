@@ -5,9 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fsbench_web.compare.drawings.charts import table_title
 from fsbench_web.compare.exports import latex, markdown, workbook
-from fsbench_web.compare.exports.document import Document, footnotes
+from fsbench_web.compare.exports.document import Document, footnotes, table_title
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.rows import DeltaTable
 

@@ -7,7 +7,6 @@ old engines lack are written as commands where there is one.
 import re
 from urllib.parse import quote
 
-from fsbench_web.compare.drawings.charts import table_title
 from fsbench_web.compare.exports.document import (
     Document,
     columns,
@@ -15,6 +14,7 @@ from fsbench_web.compare.exports.document import (
     marks,
     one_line,
     remarks,
+    table_title,
     unit_line,
 )
 from fsbench_web.compare.tables.columns import Column

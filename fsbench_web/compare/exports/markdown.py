@@ -2,7 +2,6 @@
 
 import re
 
-from fsbench_web.compare.drawings.charts import table_title
 from fsbench_web.compare.exports.document import (
     Document,
     columns,
@@ -10,6 +9,7 @@ from fsbench_web.compare.exports.document import (
     marks,
     one_line,
     remarks,
+    table_title,
     unit_line,
 )
 from fsbench_web.compare.tables.rows import DeltaTable

@@ -12,7 +12,6 @@ from typing import Any
 
 import xlsxwriter
 
-from fsbench_web.compare.drawings.charts import table_title
 from fsbench_web.compare.exports.document import (
     Document,
     columns,
@@ -20,7 +19,8 @@ from fsbench_web.compare.exports.document import (
     marks,
     one_line,
     remarks,
-    stored_unit_line,
+    table_title,
+    unit_line,
 )
 from fsbench_web.compare.tables.columns import Value, columns_of
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -143,7 +143,7 @@ def _all_rows(book: Any, tables: Iterable[DeltaTable], bold: Any) -> None:
 
 def _table(sheet: Any, document: Document, table: DeltaTable, bold: Any) -> None:
     table_columns, notes = columns(table), footnotes(table)
-    _put(sheet, 0, 0, f"{table_title(table)}, {stored_unit_line(table)}", bold)
+    _put(sheet, 0, 0, f"{table_title(table)}, {unit_line(table, is_stored=True)}", bold)
     _put(sheet, 1, 0, f"{document.address}, as of {document.as_of:%Y-%m-%d}")
     for number, heading in enumerate(
         [*(column.heading for column in table_columns), "Best", "Notes"]

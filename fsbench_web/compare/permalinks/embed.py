@@ -14,7 +14,8 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.drawings.charts import chart
+from fsbench_web.compare.answer import answer_of
+from fsbench_web.compare.answer_shown import answer_context
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.permalinks import records, sharing
 from fsbench_web.compare.pictures.sections import sections
@@ -92,18 +93,15 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
     # All rows: a wiki has nothing to show hidden ones with.
     stored_view = records.view_of(link, pinned, QueryDict())
     view = replace(stored_view, important=False, verdicts=(), least_percent=0.0)
-    entries = [
-        (section, [(table, chart(table)) for table in section.tables])
-        for section in sections(tables, view.sort)
-    ]
-    context = {
+    baseline = QueryDict(link.query).get("baseline", "")
+    context = answer_context(answer_of(tables, baseline)) | {
         "permalink": link,
         "is_embedded": True,
         "title": records.title_of(link),
         "pinned": pinned,
         "table_view": view,
         "address": request.build_absolute_uri(reverse("compare:permalink", args=[key])),
-        "placed": folds.with_folds(entries, lambda entry: entry[0].test),
+        "placed": folds.with_folds(sections(tables, view.sort), lambda section: section.test),
     }
     return _answer("compare/embed.html", context, 200)
 

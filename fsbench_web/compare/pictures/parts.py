@@ -5,13 +5,14 @@ from typing import Any
 
 from django.urls import reverse
 
-from fsbench_web.compare.drawings.ceilings import ceilings_of
 from fsbench_web.compare.pictures.table import COUNT, SIZE, VALUE, Column, Content, Row
 from fsbench_web.compare.selection.wording import flag_label
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.core.scoring.confidence import SAMPLES, Interval
+from fsbench_web.core.scoring.shares import Share
 from fsbench_web.core.units import is_known, lower_is_better
+from fsbench_web.figures.ceilings import Ceilings
 from fsbench_web.studies.runs.listing import address_of
 from fsbench_web.studies.scores.cells import Repeats
 
@@ -113,3 +114,20 @@ def interval_cells(interval: Interval | None) -> tuple[float | None, float | Non
         return None, None, ""
     words = "interval samples" if interval.of == SAMPLES else interval.of
     return interval.low, interval.high, f"{interval.count} {words}"
+
+
+def ceilings_of(rows: Sequence[DeltaRow], divisor: float = 1.0) -> Ceilings:
+    """Those of ``rows``, in their unit divided by ``divisor``; a row without a share has none."""
+    shares = [row.share for row in rows]
+    subjects = {share.of for share in shares if share is not None}
+    return Ceilings(
+        tuple(share.ceiling / divisor if share is not None else None for share in shares),
+        next(iter(subjects)) if len(subjects) == 1 else "",
+        tuple(_ceiling_words(share) for share in shares),
+    )
+
+
+def _ceiling_words(share: Share | None) -> str:
+    if share is None:
+        return ""
+    return share.short if share.is_unreliable else f"{share.short} itself"

@@ -6,7 +6,6 @@ as in scores. Values are as measured: a mean is the mean of what is there, and w
 has no entry.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -110,26 +109,6 @@ def matrices(
             repeats = matrix.cells.setdefault((record or 0, file or 0), Repeats())
             repeats.add(numbers.run_id, value, flags or ())
     return list(by_key.values())
-
-
-def mean_cells(series_ids: Iterable[int], test: str) -> dict[tuple[int, str], dict[Cell, float]]:
-    """The means of the same matrices alone, by series and unit. Raises TooManyValues."""
-    values: dict[tuple[int, str], dict[Cell, list[float]]] = {}
-    for numbers in _bounded_blocks(
-        numbers.subset(_cells_mask(numbers.columns, None, None))
-        for numbers in _read(series_ids, test)
-    ):
-        for code in dict.fromkeys(numbers.columns.codes.tolist()):
-            of_unit = numbers.columns.subset(numbers.columns.codes == code)
-            key = (numbers.series_id, of_unit.tests[code].unit)
-            of_cells = values.setdefault(key, defaultdict(list))
-            cells = zip(of_unit.records.tolist(), of_unit.files.tolist(), strict=True)
-            for cell, value in zip(cells, of_unit.values.tolist(), strict=True):
-                of_cells[cell].append(value)
-    return {
-        key: {cell: mean(repeats) for cell, repeats in of_cells.items()}
-        for key, of_cells in values.items()
-    }
 
 
 def _cells_mask(columns: MeasurementColumns, record_kb: int | None, file_kb: int | None) -> Mask:

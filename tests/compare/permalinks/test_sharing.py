@@ -390,7 +390,7 @@ def test_the_embedded_view_has_no_scripts_forms_or_cookies(jo, settings):
     answer = signed_in(jo).get(f"/p/{link.key}/embed/")
     tags = {tag for tag, _ in Elements(answer.content.decode()).found}
     assert not tags & {"script", "form", "input", "button", "iframe"}
-    assert {"table", "svg"} <= tags
+    assert "table" in tags
     assert not answer.cookies
     assert "X-Frame-Options" not in answer
     policy = dict(part.split(" ", 1) for part in answer["Content-Security-Policy"].split("; "))

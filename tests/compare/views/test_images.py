@@ -1,12 +1,14 @@
 """The answer as an image, and the addresses of slides that lead to it."""
 
 import io
+from html import unescape
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from PIL import Image
 
+from fsbench_web.compare import answer_shown
 from fsbench_web.compare.answer import answer_of
 from fsbench_web.compare.answer_image import SIZE_PX, answer_image, svg
 from fsbench_web.compare.permalinks import records
@@ -44,6 +46,15 @@ def test_a_permalink_draws_its_pinned_numbers(client: Client, jo: User) -> None:
     assert f"http://testserver/p/{link.key}/" in before
     make_score("xfs", 50.0, category="mean", hardware="array-1")
     assert client.get(f"/p/{link.key}/image.svg").content.decode() == before
+
+
+def test_the_embedded_view_has_the_answer_and_its_chart(client: Client, jo: User) -> None:
+    measure()
+    link = records.pin(ComparisonSpec(studies=("lab",)), jo)
+    text = client.get(f"/p/{link.key}/embed/").content.decode()
+    assert text.count('<svg class="answer-chart"') == 1
+    assert text.count('data-entry="') == 2
+    assert answer_shown.headline(answer_of(records.read(link).tables)) in unescape(text)
 
 
 def test_names_are_neither_markup_nor_formulas() -> None:

@@ -74,20 +74,6 @@ def test_one_row_or_column_of_a_matrix(ext4: Series) -> None:
     assert cells.sizes_of([ext4.pk], "write") == ([4, 8], [64, 128])
 
 
-def test_the_means_of_matrices_are_those_of_their_cells(ext4: Series, xfs: Series) -> None:
-    finished(ext4, at(4, 64, 1), at(8, 128, 3))
-    finished(ext4, at(4, 64, 2), at(4, 0, 5))
-    finished(xfs, at(4, 64, 7), at(4, 64, 70, test="read"))
-    query = ([ext4.pk, xfs.pk], "write")
-    assert cells.mean_cells(*query) == {
-        (matrix.series_id, matrix.unit): {
-            cell: repeats.mean for cell, repeats in matrix.cells.items()
-        }
-        for matrix in cells.matrices(*query)
-    }
-    assert cells.mean_cells(*query)[ext4.pk, "KB/s"] == {(4, 64): 1.5, (8, 128): 3.0}
-
-
 def test_a_load_has_an_interval_of_its_repeats_or_of_its_samples(ext4: Series, xfs: Series) -> None:
     finished(ext4, loaded(10, "threads=1", (9, 11)), loaded(80, "threads=8"))
     finished(xfs, loaded(20, "threads=1", (1, 1)))

@@ -1,1 +1,0 @@
-"""Charts that need no browser: laid out once, drawn as SVG or as pixels."""
