@@ -14,7 +14,6 @@ from fsbench_web.compare.tables.columns import Column, columns_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.tables.verdicts.significance import is_ranked
-from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.units import SUM
 

@@ -1,4 +1,4 @@
-"""What the page of a report shows: winners, tests with charts and tables, method, commands.
+"""What the page of a report shows: winners, tests with tables, method, commands.
 
 Every number is that of a table. ``templates/compare/report.html`` has the words.
 """
@@ -7,10 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fsbench_web.compare.drawings import charts
-from fsbench_web.compare.drawings.bars import Bar, Stack, bars, stacks
-from fsbench_web.compare.drawings.shapes import Drawing
-from fsbench_web.compare.exports.document import columns, footnotes, marks, remarks, unit_line
+from fsbench_web.compare.exports.document import (
+    columns,
+    footnotes,
+    marks,
+    remarks,
+    table_title,
+    unit_line,
+)
 from fsbench_web.compare.report.recorded_series import Method, RecordedSeries
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.tables import findings
@@ -21,14 +25,12 @@ from fsbench_web.compare.tables.statements import check
 from fsbench_web.compare.tables.verdicts.significance import nearest_first
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
-from fsbench_web.figures import palette, stacked
 from fsbench_web.studies.models import Study
 
 MOST_TABLES = 300
 """Tables that are printed; the file has those beyond."""
 MOST_ROWS = 3000
 """Rows of all tables that are printed: 60 pages of paper."""
-_CHARTS_WIDTH = 330.0
 _OF_METHOD = ("facts", "list", "missing", "table")
 
 
@@ -60,10 +62,9 @@ class Grid:
 
 @dataclass(frozen=True)
 class ReportTest:
-    """One test: its charts, what they show in sentences, and its tables."""
+    """One test: what its tables show in sentences, and the tables."""
 
     label: str
-    charts: list[Drawing] = field(default_factory=list)
     sentences: list[Finding] = field(default_factory=list)
     tables: list[Grid] = field(default_factory=list)
 
@@ -81,10 +82,7 @@ def content_of(study: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
     stated: Sequence[Mapping[str, Any]] = next(
         (section["items"] for section in study.sections if section["kind"] == "statements"), ()
     )
-    paper_sections = [
-        section for section in study.sections if section["kind"] in ("combined", "chart")
-    ]
-    drawn = [_paper_chart(section, tables) for section in paper_sections]
+    stated_charts = [section for section in study.sections if section["kind"] == "chart"]
     winners, further_winners = _winners(tables)
     return {
         "tables_count": len(tables),
@@ -97,12 +95,7 @@ def content_of(study: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
         "winners": winners,
         "further_winners": further_winners,
         "tests": _tests(tables, printed, places),
-        "paper_charts": [drawing for drawing in drawn if drawing is not None],
-        "paper_notes": [
-            " ".join(filter(None, (section.get("text"), section.get("note"))))
-            for section in paper_sections
-            if section["kind"] == "chart"
-        ],
+        "paper_grids": [_stated_values(section) for section in stated_charts],
         "described": [
             _described(section) for section in study.sections if section["kind"] in _OF_METHOD
         ],
@@ -126,12 +119,8 @@ def printed_tables(tables: Sequence[DeltaTable]) -> Sequence[DeltaTable]:
 def _tests(
     tables: Sequence[DeltaTable], printed: Sequence[DeltaTable], places: Mapping[int, str]
 ) -> list[ReportTest]:
-    """The tests of the printed tables; a chart for each of their tables."""
+    """The tests of the printed tables."""
     tests = {table.test: ReportTest(testnames.label(table.test)) for table in printed}
-    for table in tables:
-        if table.test in tests:
-            chart = charts.chart(table, width=_CHARTS_WIDTH, max_rows=12)
-            tests[table.test].charts.append(chart)
     for finding in findings.findings(tables, lambda table: places[id(table)]):
         if finding.test in tests:
             tests[finding.test].sentences.append(finding)
@@ -154,7 +143,7 @@ def _grid(table: DeltaTable, anchor: str) -> Grid:
             ]
             for row, table_mark in marked
         ],
-        title=f"{charts.table_title(table)} ({unit_line(table)})",
+        title=f"{table_title(table)} ({unit_line(table)})",
         anchor=anchor,
         strong=frozenset(place for place, (_, mark) in enumerate(marked) if mark == "best"),
         notes=[
@@ -239,52 +228,14 @@ def _series_row(series: RecordedSeries) -> list[str]:
     ]
 
 
-def _paper_chart(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> Drawing | None:
-    """A chart that a paper has besides those of its tables."""
-    if section["kind"] == "chart":
-        series = palette.series_of([label for label, _, _ in section["rows"]])
-        return bars(
-            [
-                Bar(
-                    label,
-                    None if value is None else float(value),
-                    "not stated" if value is None else f"{bound} {value} {section['unit']}".strip(),
-                    number,
-                    is_bound=bound == "more than",
-                )
-                for (label, value, bound), number in zip(section["rows"], series, strict=True)
-            ],
-            section["title"],
-            f"{section['unit']}, less is better",
-            width=_CHARTS_WIDTH,
-        )
-    section_tables = [
-        table
-        for table in tables
-        if table.category == section["category"] and table.test in ("write", "read")
-    ]
-    if not section_tables:
-        return None
-    scores: dict[str, dict[str, float]] = {}
-    for table in section_tables:
-        for row in table.rows:
-            scores.setdefault(row.contender, {})[table.test] = row.score
-    rows = [
-        Stack(
-            name,
-            (by_test.get("write"), by_test.get("read")),
-            numbers.number(by_test["write"] + by_test["read"])
-            if len(by_test) == 2
-            else numbers.MISSING,
-        )
-        for name, by_test in scores.items()
-    ]
-    rows.sort(key=lambda row: (None in row.parts, -sum(part or 0 for part in row.parts)))
-    return stacks(
-        rows,
-        ("write", "read"),
-        (stacked.WRITE_SERIES, stacked.READ_SERIES),
-        section["title"],
-        f"{section_tables[0].unit}, more is better",
-        width=_CHARTS_WIDTH,
+def _stated_values(section: Mapping[str, Any]) -> Grid:
+    """The values of a chart that a paper printed without a table."""
+    return Grid(
+        [("Entry", False), (f"{section['unit']}, less is better", True)],
+        [
+            [label, "not stated" if value is None else f"{bound} {value}".strip()]
+            for label, value, bound in section["rows"]
+        ],
+        title=section["title"],
+        notes=[text for text in (section.get("text"), section.get("note")) if text],
     )

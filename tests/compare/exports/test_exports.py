@@ -9,19 +9,19 @@ from decimal import Decimal
 
 import openpyxl
 import pytest
-from fsbench_web.compare.report.content import Grid
 
 from fsbench_web.compare.exports import latex, markdown
 from fsbench_web.compare.exports.document import Document, one_line
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.permalinks import records
-from fsbench_web.compare.report import appendices
+from fsbench_web.compare.report.content import content_of
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.significance import Verdict
+from fsbench_web.studies.models import Study
 from tests.compare.conftest import make_run, make_score
 
 HOSTILE = [
@@ -289,11 +289,8 @@ def test_people_read_numbers_in_the_unit_that_stands_above_them(
     )
     assert f", {unit}, " in heading[0]
     assert (score, score, half_width) == next(cells for cells in rows if cells[0] == "ext4")[3:6]
-    (grid,) = [
-        block
-        for block in appendices.tables_of([table], {id(table): "a"}, "x.csv")
-        if isinstance(block, Grid)
-    ]
+    [test] = content_of(Study(title="Lab"), [table])["tests"]
+    [grid] = test.tables
     assert f"({shown_unit}, " in grid.title
     assert grid.rows[0][3:6] == (text, text, width)
 

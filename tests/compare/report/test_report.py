@@ -5,9 +5,6 @@ import re
 
 import pytest
 
-from fsbench_web.compare.drawings.bars import Bar, bars
-from fsbench_web.compare.drawings.svg import svg
-from fsbench_web.compare.report import content
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.core import numbers
@@ -72,8 +69,8 @@ def test_the_page_has_all_tables_and_charts_without_a_script(client, published_s
     text = client.get("/studies/unisys-2005/report/").content.decode()
     for chapter in CHAPTERS:
         assert f">{chapter}</h2>" in text
-    # The answer, 42 tables, 4 combined charts; no script draws them.
-    assert text.count('<svg class="drawing"') == 46
+    # The answer's chart; no script draws it.
+    assert text.count('<svg class="answer-chart"') == 1
     assert len(re.findall(r'id="table-\d+"', text)) == 42
     assert "plotly" not in text
     assert "692,055.00" in text
@@ -172,44 +169,3 @@ def test_the_report_takes_a_constant_number_of_queries(client, django_assert_max
         make_run(make_score(f"ext4_{number}", 5, study="lab").series)
     with django_assert_max_num_queries(16):
         client.get("/studies/lab/report/")
-
-
-def test_a_drawing_never_draws_what_is_not_there():
-    drawn = bars(
-        [Bar("a", 10, "10", 1), Bar("b", None, "not stated", 2), Bar("c", -5, "-5", 3)], "T", "s"
-    )
-    text = svg(drawn)
-    assert text.count("<rect") == 1
-    assert "not stated" in text
-    assert "and 5 more" in svg(
-        bars([Bar(f"c{n}", n + 1, "1", 1) for n in range(9)], "T", "s", max_rows=4)
-    )
-
-
-def test_long_labels_can_still_be_told_apart():
-    labels = [f"ext3_writeback_noatime_deadline_{end}" for end in ("journal@one", "journal@two")]
-    text = svg(bars([Bar(label, 1, "1", 1) for label in labels], "T", "s"))
-    assert "journal@one</text>" in text
-    assert "journal@two</text>" in text
-
-
-def test_a_drawing_is_escaped():
-    text = svg(bars([Bar("<b>", 1, "&", 1)], '"><script>', "s"))
-    assert "<script>" not in text
-    assert "<b>" not in text
-    assert "&lt;b&gt;" in text
-
-
-def test_a_report_of_very_many_rows_prints_whole_tables_and_says_how_many(client, monkeypatch):
-    study = measured()
-    tables = delta_tables(ComparisonSpec(studies=(study.slug,)))
-    assert sum(len(table.rows) for table in tables) == 2
-    for label in ("ext4_noatime", "xfs"):
-        for test in ("read", "reread"):
-            make_score(label, 50, study=study.slug, test=test)
-    monkeypatch.setattr(content, "MOST_ROWS", 4)
-    html = words(client.get(f"/studies/{study.slug}/report/").content.decode())
-    assert "These are the first 2 of 3 tables" in html
-    monkeypatch.setattr(content, "MOST_ROWS", 1)  # one table at least
-    html = words(client.get(f"/studies/{study.slug}/report/").content.decode())
-    assert "These are the first 1 of 3 tables" in html
