@@ -4,18 +4,7 @@
 (function () {
   "use strict";
 
-  const VIEW = ["important", "least", "verdict", "sort"]; // chosen here meanwhile: they are in the address
   const asked = new WeakSet();
-
-  function address(href) {
-    const url = new URL(href, location.href);
-    const now = new URLSearchParams(location.search);
-    for (const name of VIEW) {
-      url.searchParams.delete(name);
-      for (const value of now.getAll(name)) url.searchParams.append(name, value);
-    }
-    return url;
-  }
 
   const news = () => document.dispatchEvent(new Event("live:put"));
   const hears = (nodes) => nodes.forEach((one) => { if (window.htmx && one.nodeType === 1) window.htmx.process(one); });
@@ -25,7 +14,7 @@
     asked.add(part);
     const link = part.querySelector("a");
     try {
-      const answer = await fetch(address(link.href), { headers: { "HX-Request": "true" } });
+      const answer = await fetch(link.href, { headers: { "HX-Request": "true" } });
       if (!answer.ok) throw new Error(answer.status);
       const html = await answer.text();
       if (!part.isConnected) return;
@@ -68,7 +57,6 @@
   for (const name of ["htmx:afterSettle", "live:put"]) document.addEventListener(name, look);
 
   // ---- what is open stays open when other rows or columns of tables are asked for
-  const KEPT = "rows open at " + location.pathname;
   const opened = () => Array.from(document.querySelectorAll("details[data-slugs][open]"), (row) => row.dataset.slugs);
   function reopen(slugs) {
     for (const row of document.querySelectorAll("details[data-slugs]")) {
@@ -77,11 +65,9 @@
     }
   }
   let before = [];
-  document.addEventListener("htmx:beforeSwap", (event) => { if (event.target.id === "comparison") before = opened(); });
-  document.addEventListener("htmx:afterSettle", (event) => { if (event.target.id === "comparison") reopen(before); });
-  document.addEventListener("submit", (event) => { if (event.target.id === "table-view") sessionStorage.setItem(KEPT, JSON.stringify(opened())); });
-  reopen(JSON.parse(sessionStorage.getItem(KEPT) || "[]"));
-  sessionStorage.removeItem(KEPT);
+  const isOfTests = (event) => event.target.matches && event.target.matches("#comparison, #content");
+  document.addEventListener("htmx:beforeSwap", (event) => { if (isOfTests(event)) before = opened(); });
+  document.addEventListener("htmx:afterSettle", (event) => { if (isOfTests(event)) reopen(before); });
 
   // ---- all tables at once, from one address
   function put(html) {
@@ -97,7 +83,7 @@
   }
   function wanted() {
     const list = document.querySelector("[data-tables-at]:has([data-fetch=tables])");
-    return list && address(list.dataset.tablesAt);
+    return list && list.dataset.tablesAt;
   }
   async function all() {
     const url = wanted();

@@ -101,7 +101,7 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
         "pinned": pinned,
         "table_view": view,
         "address": request.build_absolute_uri(reverse("compare:permalink", args=[key])),
-        "placed": folds.with_folds(sections(tables, view.sort), lambda section: section.test),
+        "placed": folds.with_folds(sections(tables), lambda section: section.test),
     }
     return _answer("compare/embed.html", context, 200)
 

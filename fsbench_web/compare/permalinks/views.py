@@ -29,7 +29,7 @@ from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.pictures.sections import contenders_of, sections
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.selection.table_view import TableView, joined, without_view
+from fsbench_web.compare.selection.table_view import FORM, TableView, joined, without_view
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
 
@@ -179,8 +179,9 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
         "pinned": pinned,
         "heading": records.title_of(link),
         **_answer_of(link, pinned),
-        "sections": sections(pinned.tables, view.sort),
+        "sections": sections(pinned.tables),
         "table_view": view,
+        "table_form": FORM,
         "differences": pinned.differences,
         "compared": PROPERTIES.get(pinned.by),
         "tables": len(pinned.tables),

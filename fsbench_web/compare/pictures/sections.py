@@ -1,41 +1,60 @@
 """Delta tables by test, with the figures that go with them."""
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
-from itertools import groupby
-from operator import attrgetter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 
 import plotly.graph_objects as go
 
 from fsbench_web.compare.pictures.parts import bars_of
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.shown_rows import in_order
+from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core import numbers
-from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.figures import bars
 from fsbench_web.figures.ceilings import extra_px
-from fsbench_web.figures.frame import ROW_PX, bar_chart_px
+from fsbench_web.figures.frame import bar_chart_px
 
 CHOICE_PX = 72  # .plot-choice in the style sheet, with the gap below
 
 
 @dataclass(frozen=True)
 class Section:
-    """All tables of one test."""
+    """All tables of one test, worst first. ``slug`` is for element ids.
+
+    ``anchors`` are the element ids of the tables, in their order.
+    """
 
     test: str
+    slug: str
     label: str
-    tables: list[DeltaTable]
+    tables: list[DeltaTable] = field(default_factory=list)
+    anchors: list[str] = field(default_factory=list)
 
-    @property
-    def slug(self) -> str:
-        """For element ids."""
-        return testnames.slug(self.test)
+    def add(self, table: DeltaTable) -> None:
+        """The same test and category in another unit is ranked apart: it gets an id of its own."""
+        anchor = f"{self.slug}-{testnames.slug(table.category)}"
+        is_taken = anchor in self.anchors
+        self.anchors.append(f"{anchor}-{len(self.anchors)}" if is_taken else anchor)
+        self.tables.append(table)
+
+    def anchor_of(self, table: DeltaTable) -> str:
+        """The element id of one of its tables; "" of another table."""
+        pairs = zip(self.tables, self.anchors, strict=True)
+        return next((anchor for own, anchor in pairs if own is table), "")
 
     @property
     def has_runs(self) -> bool:
         """Whether runs stand behind any row, and not only a paper."""
         return any(row.run_ids for table in self.tables for row in table.rows)
+
+    @property
+    def has_matrix(self) -> bool:
+        """Whether runs of the test fill a matrix of record and file sizes."""
+        return any(
+            row.run_ids
+            for table in self.tables
+            if table.category != categories.MEAN
+            for row in table.rows
+        )
 
     @property
     def is_wide(self) -> bool:
@@ -48,33 +67,43 @@ class Section:
 
     @property
     def chart_px(self) -> int:
-        """The room that a page keeps for its charts."""
-        return charts_px(self.tables)
+        """How high its charts will be, with the select box above several of them."""
+        highest = max(
+            bar_chart_px(len(table.rows), bars.row_height_px([row.contender for row in table.rows]))
+            + extra_px([row.share.ceiling if row.share else None for row in table.rows])
+            for table in self.tables
+        )
+        return highest + (CHOICE_PX if len(self.tables) > 1 else 0)
 
 
-def sections(tables: Iterable[DeltaTable], sort: str = "") -> list[Section]:
-    """The tables, which come in order, one section a test; their rows as ``sort`` says."""
-    return [
-        Section(test, testnames.label(test), [in_order(table, sort) for table in group])
-        for test, group in groupby(tables, key=lambda table: table.test)
-    ]
+def sections(
+    tables: Iterable[DeltaTable], labels: Mapping[str, str] | None = None
+) -> list[Section]:
+    """The tables by test, in the order in which they come.
 
-
-def charts_px(
-    tables: Collection[DeltaTable],
-    row_px: int = ROW_PX,
-    name_of: Callable[[DeltaRow], str] = attrgetter("contender"),
-) -> int:
-    """How high the charts of the tables will be, with the select box above several of them.
-
-    ``name_of`` a row is its label in the chart.
+    A paper's ``labels`` of tests come first, in its order. Creating and mounting are no work: a
+    paper has them last.
     """
-    highest = max(
-        bar_chart_px(len(table.rows), bars.row_height_px(list(map(name_of, table.rows)), row_px))
-        + extra_px([row.share.ceiling if row.share else None for row in table.rows])
-        for table in tables
+    by_test: dict[str, Section] = {}
+    for table in tables:
+        section = by_test.get(table.test)
+        if section is None:
+            slug, taken = testnames.slug(table.test), {other.slug for other in by_test.values()}
+            # Imports may name two tests that differ in punctuation alone.
+            slug = f"{slug}-{len(taken)}" if slug in taken else slug
+            label = (labels or {}).get(table.test) or testnames.label(table.test)
+            section = by_test[table.test] = Section(table.test, slug, label)
+        section.add(table)
+    if labels is None:
+        return list(by_test.values())
+    places = {test: place for place, test in enumerate(labels)}
+    return sorted(
+        by_test.values(),
+        key=lambda section: (
+            places.get(section.test, len(places)),
+            section.test in testnames.CREATION_TESTS,
+        ),
     )
-    return highest + (CHOICE_PX if len(tables) > 1 else 0)
 
 
 def contenders_of(tables: Iterable[DeltaTable]) -> set[str]:

@@ -152,13 +152,20 @@ class TableView:
 
 
 USUAL = TableView()
+FORM = "table-view"
+"""The id of the form that shows tables another way, where no other form of the page does."""
 
 
 def without_view(query: QueryDict) -> QueryDict:
-    """The query without what is of the view alone."""
+    """The query without what is of the view alone; of several orders of rows the last.
+
+    A form sends the order that it shows, then that of the heading that was pressed.
+    """
     rest = query.copy()
     for name in PARAMETERS:
         rest.pop(name, None)
+    if "sort" in rest:
+        rest.setlist("sort", rest.getlist("sort")[-1:])
     return rest
 
 

@@ -1,6 +1,6 @@
-"""The columns of delta tables: what each is called and what stands in it.
+"""The columns of delta tables on pages: texts of ``compare.tables.columns`` with what opens below.
 
-A column is made once for a table and then asked for each row: see ``delta_rows`` for why this is
+A column is made once for a table and then asked for each row: see ``delta_tables`` for why this is
 not a template.
 """
 
@@ -14,10 +14,11 @@ from fsbench_web.compare.selection.table_view import (
     TableView,
 )
 from fsbench_web.compare.selection.wording import change_words
+from fsbench_web.compare.tables.columns import columns_of, half_width_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import intervals, reasons, uncertainty
 from fsbench_web.compare.tables.verdicts.intervals import median_sentence
-from fsbench_web.compare.templatetags.writing import escaped
+from fsbench_web.compare.templatetags.writing import attribute, escaped
 from fsbench_web.core import numbers, readable
 from fsbench_web.core.scoring.confidence import REPEATS
 from fsbench_web.core.scoring.significance import Verdict
@@ -44,15 +45,42 @@ class Column(NamedTuple):
         classes = " ".join(filter(None, ("num" if self.is_number else "", self.classes)))
         return f' class="{classes}"' if classes else ""
 
-    @property
-    def head(self) -> str:
-        """Its heading, with what the browser sorts by."""
-        title = f' title="{escaped(self.title)}"' if self.title else ""
-        sort = f' data-sort="{self.sort}"' if self.sort else ""
-        return f'<th scope="col"{self.attributes}{sort}{title}>{self.heading}</th>'
+    def head(self, view: TableView, form: str) -> str:
+        """Its heading: a button of ``form`` that sorts by it, where there is a form."""
+        title = attribute("title", self.title)
+        if not self.sort or not form:
+            return f'<th scope="col"{self.attributes}{title}>{self.heading}</th>'
+        now, following = _orders(self.sort, view.sort)
+        return (
+            f'<th scope="col"{self.attributes} data-sort="{self.sort}"'
+            f"{attribute('aria-sort', now)}{title}>"
+            f'<button type="submit" class="sorter" form="{form}" name="sort" value="{following}">'
+            f"{self.heading}</button></th>"
+        )
 
 
-def columns_of(table: DeltaTable, view: TableView) -> list[Column]:
+_LARGEST_FIRST = ("score", "change", "cells", "runs")
+
+
+def _orders(name: str, sort: str) -> tuple[str, str]:
+    """How a column is sorted now (``aria-sort``, "" if it is not), and the order to ask for next.
+
+    Rows go by how far they are behind the best unless another order is asked for.
+    """
+    if name == "delta":
+        now = {"": "descending", "best": "ascending"}.get(sort, "")
+        return now, "" if sort == "best" else "best"
+    if sort.removeprefix("-") != name:
+        return "", f"-{name}" if name in _LARGEST_FIRST else name
+    is_descending = sort.startswith("-")
+    return "descending" if is_descending else "ascending", name if is_descending else f"-{name}"
+
+
+CONTENDER = Column("contender", "Contender", str, "contender", is_number=False)
+"""The heading of the first column."""
+
+
+def page_columns(table: DeltaTable, view: TableView) -> list[Column]:
     """The columns beside the contender, those that are pinned first."""
     slugs = view.columns or _ALWAYS
     columns = [
@@ -73,16 +101,13 @@ def _slug(column: Column) -> str:
 def _score(table: DeltaTable, view: TableView) -> Iterable[Column]:
     has_interval = "interval" not in view.columns
     has_share = "share" not in (*view.columns, *view.pinned)
-    unit, scale, least = table.unit, table.scale, table.least_decimals
     is_plain = view.is_exact or table.has_published_rows
 
     def cell(row: DeltaRow) -> str:
+        score = repr(row.score) if view.is_exact else table.amount(row.score, half_width_of(row))
         if is_plain:
-            score = repr(row.score) if view.is_exact else numbers.amount(row.score, unit, least)
             title = f"Printed: {row.printed_words}" if row.printed_unit is not None else ""
         else:
-            half_width = row.interval.half_width if row.interval else None
-            score = scale.amount(row.score, half_width)
             title = exact_words(table, row)
         if title:
             score = f'<span title="{escaped(title)}">{score}</span>'
@@ -246,10 +271,8 @@ def _share(table: DeltaTable, view: TableView) -> Iterable[Column]:
 
 def _cells(table: DeltaTable, view: TableView) -> Iterable[Column]:
     if table.has_coverage or "cells" in view.columns:
-        yield Column(
-            "cells",
-            "Data points",
-            lambda row: escaped(row.coverage or numbers.MISSING),
+        yield _plain(
+            table,
             "cells",
             title="Data points that the score is made of, of those that its workload has",
             classes="folds",
@@ -258,26 +281,24 @@ def _cells(table: DeltaTable, view: TableView) -> Iterable[Column]:
 
 def _runs(table: DeltaTable, view: TableView) -> Iterable[Column]:
     if (table.has_runs and not table.runs_of_each) or "runs" in view.columns:
-        yield Column(
-            "runs",
-            "Runs",
-            lambda row: numbers.MISSING if row.runs is None else str(row.runs),
-            "runs",
-            classes="folds",
-        )
+        yield _plain(table, "runs", "n", classes="folds")
 
 
-def _text(slug: str, value_of: Callable[[DeltaRow], str | None]) -> "_Maker":
-    def make(table: DeltaTable, view: TableView) -> Iterable[Column]:
-        yield Column(
-            slug,
-            COLUMNS[slug],
-            lambda row: escaped(value_of(row) or numbers.MISSING),
-            slug,
-            is_number=False,
-        )
+def _text(slug: str, name: str = "") -> "_Maker":
+    return lambda table, view: [_plain(table, slug, name)]
 
-    return make
+
+def _plain(
+    table: DeltaTable, slug: str, name: str = "", *, title: str = "", classes: str = ""
+) -> Column:
+    """A column of the table as files have it."""
+    column = columns_of(table)[name or slug]
+    is_number = column.kind == "number"
+    return Column(
+        *(slug, COLUMNS[slug], lambda row: escaped(column.text(row)), slug, is_number),
+        title,
+        classes,
+    )
 
 
 _Maker = Callable[[DeltaTable, TableView], Iterable[Column]]
@@ -289,12 +310,12 @@ _MADE: dict[str, _Maker] = {
     "share": _share,
     "cells": _cells,
     "runs": _runs,
-    "configuration": _text("configuration", lambda row: row.configuration),
-    "workload": _text("workload", lambda row: row.workload),
-    "hardware": _text("hardware", lambda row: row.hardware),
-    "lun": _text("lun", lambda row: row.lun),
-    "kernel": _text("kernel", lambda row: row.kernel),
-    "study": _text("study", lambda row: row.study_title),
+    "configuration": _text("configuration"),
+    "workload": _text("workload"),
+    "hardware": _text("hardware"),
+    "lun": _text("lun"),
+    "kernel": _text("kernel"),
+    "study": _text("study", "study_title"),
 }
 
 

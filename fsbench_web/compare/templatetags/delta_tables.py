@@ -1,26 +1,31 @@
-"""Delta tables whole: caption, head and rows (``delta_rows``).
+"""Delta tables: caption, head and rows, and the line of each test.
 
-Written here and not in templates for the same reason as their rows: a page has fifty of them, and
-each asks for three dozen things.
+They are written here and not in templates: a page has hundreds of rows, and asking a template for
+each of their cells took most of the time of the page, and then ``format_html`` most of what was
+left. So texts are put together as they are, and every one that is not written here is escaped by
+``escaped``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from django import template
 from django.http import QueryDict
 from django.template import Context
 from django.template.defaultfilters import pluralize
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from fsbench_web.compare.explanations.address import why_address
 from fsbench_web.compare.pictures.sections import Section
-from fsbench_web.compare.selection import wording
+from fsbench_web.compare.selection import links, wording
+from fsbench_web.compare.selection.properties import slug_of
 from fsbench_web.compare.selection.settings import SORTS
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.selection.table_view import (
     COLUMNS,
     DELTAS,
+    FORM,
     NUMBERS,
     USUAL,
     VERDICTS,
@@ -31,27 +36,33 @@ from fsbench_web.compare.selection.table_view import (
 from fsbench_web.compare.tables.headlines import headline_tables
 from fsbench_web.compare.tables.lines_of_tests import TestLine
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.shown_rows import hidden_places, in_order, worth_percent
+from fsbench_web.compare.tables.shown_rows import hidden_places, in_order, verdict_of
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.templatetags.compare import unit_words
-from fsbench_web.compare.templatetags.delta_columns import columns_of
-from fsbench_web.compare.templatetags.delta_rows import delta_rows, paper_rows, study_rows
+from fsbench_web.compare.templatetags.delta_columns import CONTENDER, Column, page_columns
 from fsbench_web.compare.templatetags.exports import export_address
-from fsbench_web.compare.templatetags.writing import escaped
-from fsbench_web.compare.views.groups_of_tests import ShownTable, TestGroup, Winner
-from fsbench_web.compare.views.rows_of_tests import TestRow, tables_of
+from fsbench_web.compare.templatetags.writing import attribute, escaped
+from fsbench_web.compare.views.rows_of_tests import TestRow
+from fsbench_web.compare.views.study_page import Winner
 from fsbench_web.compare.views.study_tabs import line_of
 from fsbench_web.core import numbers
-from fsbench_web.core.scoring import categories
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT
 from fsbench_web.core.units import SUM
+from fsbench_web.studies.runs.listing import RunAddresses, run_addresses
 
 DIFFERENT_CELLS = (
     ' <span class="flag" title="The scores of this table are made of different numbers of '
     'data points.">'
     "different data points</span>"
 )
-_CONTENDER = '<th scope="col" data-sort="contender">Contender</th>'
+
+BADGES = {
+    "": "",
+    "best": ' <span class="badge is-best">best</span>',
+    "leading": ' <span class="badge">leading</span>',
+    "tied": ' <span class="badge" title="The same score as another">tied</span>',
+}
+"""*Best* belongs to a verdict."""
+_BEST = ' class="is-best"'
 
 register = template.Library()
 
@@ -60,15 +71,20 @@ register = template.Library()
 def delta_table(context: Context, table: DeltaTable) -> SafeString:
     """A table of a comparison, of the ``section`` that the page is writing, for its ``spec``.
 
-    ``table_view`` of the page says which rows and columns are shown.
+    ``table_view`` of the page says which rows and columns are shown, ``table_form`` is the form
+    that asks for another order.
     """
     section, spec, view = context.get("section"), context.get("spec"), _view(context)
+    form = escaped(context.get("table_form") or "")
     label = escaped(section.label) if section else ""
-    category = escaped(table.category_label)
-    export = export_address(context, table)
+    anchor = section.anchor_of(table) if section else ""
+    category, export = escaped(table.category_label), export_address(context, table)
+    columns = page_columns(table, view)
+    heads = [CONTENDER, *columns]
     parts = [
-        f'<div class="table-wrap is-tall"{_hidden(table, view)}><table class="table is-dense deltas'
-        f'{" has-change" if table.baseline else ""}"{_facts(table)}>\n',
+        f'<div class="table-wrap is-tall"{attribute("id", anchor)}',
+        f'{_hidden(table, view)}><table class="table is-dense deltas'
+        f'{" has-change" if table.baseline else ""}">\n',
         f'<caption>{label} · {category} <span class="unit">{_unit(table, view)}</span>',
         DIFFERENT_CELLS if table.has_different_cells else "",
         *map(_flag, table.common_flags),
@@ -77,13 +93,101 @@ def delta_table(context: Context, table: DeltaTable) -> SafeString:
         if export
         else "",
         _why_link(table, label, category),
-        f"</caption>\n<thead><tr>{_CONTENDER}",
-        *(column.head for column in columns_of(table, view)),
+        "</caption>\n<thead><tr>",
+        *(column.head(view, form) for column in heads),
         "</tr></thead>\n<tbody>",
-        delta_rows(table, spec if isinstance(spec, ComparisonSpec) else "", view),
+        *_rows(in_order(table, view.sort), spec, view, columns),
         "</tbody></table></div>\n",
     ]
     return SafeString("".join(parts))  # what is not written here is escaped above
+
+
+def _rows(
+    table: DeltaTable, spec: object, view: TableView, columns: Sequence[Column]
+) -> Iterable[str]:
+    """All rows; those that the view does not show are there for paper."""
+    cells = [(f"<td{column.attributes}>", column.cell) for column in columns]
+    hidden, has_baseline = hidden_places(table, view), bool(table.baseline)
+    common, has_runs = table.common_flags, table.has_runs and not table.runs_of_each
+    addresses = run_addresses()
+    for place, row in enumerate(table.rows):
+        mark, left_out = table.mark_of(row), row.left_out_words
+        yield (
+            f"<tr{_BEST if mark == 'best' else ''} "
+            f'data-verdict="{verdict_of(row, has_baseline)}"'
+            f"{' hidden' if place in hidden else ''}>"
+            f'<th scope="row"><span>{_name(row, spec, addresses)}{BADGES[mark]}</span>'
+            f"{_subline(row, table.has_several_studies, addresses)}"
+            f"{_folded_words(row, table.has_coverage, has_runs)}"
+            f"{''.join(_flag(flag) for flag in row.flags if flag not in common)}"
+        )
+        yield f'<span class="sub">{escaped(left_out)}</span></th>' if left_out else "</th>"
+        yield from (f"{begin}{cell(row)}</td>" for begin, cell in cells)
+        yield "</tr>\n"
+
+
+@lru_cache(maxsize=1024)
+def _configurations(contender: str, spec: ComparisonSpec) -> str:
+    """The comparison of all configurations of a contender; "" where there is none."""
+    narrower = links.configurations_of(contender, spec)
+    return "" if narrower is None else f"{reverse('compare:page')}?{narrower.to_query()}"
+
+
+def _name(row: DeltaRow, spec: object, addresses: RunAddresses) -> str:
+    """The contender; where a comparison can show its configurations, a link to that."""
+    name = escaped(row.contender)
+    if not isinstance(spec, ComparisonSpec):
+        return name
+    if spec.by == "configuration":
+        return _link(*_origin(row, addresses), name)
+    address = _configurations(row.contender, spec)
+    if address:
+        return (
+            f'<a class="is-quiet" href="{escaped(address)}" title="All its configurations">'
+            f"{name}</a>"
+        )
+    return name
+
+
+def _subline(row: DeltaRow, has_several_studies: bool, addresses: RunAddresses) -> str:
+    """Under the contender: what it is in full, its configuration with a link, and its study."""
+    words = []
+    if row.label and slug_of(row.label) != row.contender.split("@")[0]:
+        words.append(escaped(row.label))
+    if row.subline:
+        words.append(_link(*_origin(row, addresses), escaped(row.subline)))
+    if (row.configurations or 0) > 1:
+        words.append(f"best of {row.configurations}")
+    if has_several_studies:
+        words.append(f"in {escaped(row.study_title)}")
+    if not words:
+        return ""
+    content = ", ".join(words)
+    if has_several_studies:
+        return f'<span class="sub clamp" title="{escaped(row.study_title)}">{content}</span>'
+    return f'<span class="sub">{content}</span>'
+
+
+def _folded_words(row: DeltaRow, has_coverage: bool, has_runs: bool) -> str:
+    """Cells and runs once more, for screens with no room for columns of them."""
+    words = []
+    if has_coverage and row.coverage:
+        words.append(f"{row.coverage} data points")
+    if has_runs and row.runs is not None:
+        words.append(f"{row.runs} run{'' if row.runs == 1 else 's'}")
+    return f'<span class="sub folded">{", ".join(words)}</span>' if words else ""
+
+
+def _link(address: str, title: str, content: str) -> str:
+    """``content`` is escaped already."""
+    return f'<a class="is-quiet" href="{escaped(address)}" title="{escaped(title)}">{content}</a>'
+
+
+def _origin(row: DeltaRow, addresses: RunAddresses) -> tuple[str, str]:
+    """Address and words of where a row's number comes from: its runs, or the paper."""
+    if row.run_ids:
+        return addresses.of(row.run_ids), "Its runs"
+    return reverse("studies:study", args=[row.study]), f"From {row.study_title}"
 
 
 def _why_link(table: DeltaTable, label: str, category: str) -> str:
@@ -100,15 +204,6 @@ def _why_link(table: DeltaTable, label: str, category: str) -> str:
 def _view(context: Context) -> TableView:
     view = context.get("table_view")
     return view if isinstance(view, TableView) else USUAL
-
-
-def _facts(table: DeltaTable) -> str:
-    """What the browser must know to sort and to filter."""
-    rows = (row for row in table.rows if row.verdict or row.change_verdict)
-    worth = next((worth_percent(row, bool(table.baseline)) for row in rows), None)
-    return (' data-lower="1"' if table.lower_is_better else "") + (
-        f' data-worth="{worth:g}"' if worth not in (None, EQUIVALENCE_PERCENT) else ""
-    )
 
 
 def _hidden(table: DeltaTable, view: TableView) -> str:
@@ -144,50 +239,6 @@ def _flag(flag: str) -> str:
     )
 
 
-@register.simple_tag(takes_context=True)
-def study_table(
-    context: Context, group: TestGroup, shown_table: ShownTable, by: str, has_published_values: bool
-) -> SafeString:
-    """A table of the page of a study; ``has_published_values``: of any of its tables."""
-    view = _view(context)
-    table = in_order(shown_table.table, view.sort)
-    unit = escaped(_read_unit(table, view) if table.unit != SUM else numbers.unit_name(SUM))
-    runs = table.runs_of_each
-    contender = "File system" if by == "filesystem" else "Configuration"
-    parts = [
-        f'<div class="table-wrap" id="{escaped(shown_table.anchor)}"{_hidden(table, view)}>\n'
-        f'<table class="table is-dense deltas{" is-tight" if has_published_values else ""}"'
-        f"{_facts(table)}>\n<caption>{escaped(group.label)}",
-        f" · {escaped(shown_table.category)}" if table.category != categories.MEAN else "",
-        f' <span class="unit">{unit}{escaped(table.unit_remark)}'
-        f"{', less is better' if table.lower_is_better else ''}",
-        f", {runs} run{pluralize(runs)} each" if runs and not has_published_values else "",
-        "</span>",
-        *(_flag(flag) for flag in shown_table.flags if flag != "published_differs"),
-        _why_link(table, escaped(group.label), escaped(shown_table.category)),
-        f'</caption>\n<thead><tr><th scope="col" data-sort="contender">{contender}</th>',
-        *(
-            _paper_head("Score" if table.unit == SUM else unit)
-            if has_published_values
-            else (column.head for column in columns_of(table, view))
-        ),
-        "</tr></thead>\n<tbody>",
-        paper_rows(table, by, view) if has_published_values else study_rows(table, by, view),
-        "</tbody></table></div>",
-    ]
-    return SafeString("".join(parts))  # what is not written here is escaped above
-
-
-def _paper_head(unit: str) -> tuple[str, ...]:
-    """The headings of a table of the paper: what follows from its scores, and what it printed."""
-    printed = '<th scope="col" class="num">printed</th>'
-    return (
-        f'<th scope="col" class="num" data-sort="score">{unit}</th>',
-        f'<th scope="col" class="num" data-sort="delta">Delta 1, %</th>{printed}',
-        f'<th scope="col" class="num">Delta 2, %</th>{printed}',
-    )
-
-
 @register.inclusion_tag("compare/table_tools.html", takes_context=True)
 def table_tools(
     context: Context, tables: Iterable[DeltaTable] = (), form: str = ""
@@ -203,8 +254,9 @@ def table_tools(
     tables = list(tables)
     return {
         "view": view,
-        "form": form or "table-view",
+        "form": form or FORM,
         "is_own": not form,
+        "here": request.path if request else "",
         "rest": [(name, value) for name, values in rest.lists() for value in values],
         "verdicts": [(slug, label, slug in view.verdicts) for slug, label in VERDICTS.items()],
         "columns": [
@@ -224,12 +276,6 @@ def table_tools(
         "row_count": sum(len(table.rows) for table in tables),
         "hidden_count": sum(len(hidden_places(table, view)) for table in tables),
     }
-
-
-@register.filter
-def of_groups(groups: Iterable[TestGroup]) -> list[DeltaTable]:
-    """All tables of the page of a study."""
-    return [shown_table.table for group in groups for shown_table in group.tables]
 
 
 @register.filter
@@ -270,7 +316,7 @@ def _winner(winner: Winner | None) -> str:
 def left_out(context: Context, row: TestRow) -> str:
     """How a test is hidden of whose tables the view shows nothing; "" where it shows any."""
     view = _view(context)
-    tables = [table for group in row.groups for table in tables_of(group) if table.rows]
+    tables = [table for section in row.groups for table in section.tables if table.rows]
     return (
         "hidden data-left-out" if tables and all(_hidden(table, view) for table in tables) else ""
     )
@@ -284,7 +330,7 @@ def line_of_test(context: Context, row: TestRow, baseline: str, has_cpu: bool) -
     page has the CPU time of the same work, which is beside its own.
     """
     view = _view(context)
-    line = line_of(tables_of(row.first), baseline)
+    line = line_of(row.first.tables, baseline)
     best, other, ratio = line.best, line.other, line.ratio
     name = f"{other.contender} " if other is not None and other.contender != baseline else ""
     cells = [
@@ -335,7 +381,7 @@ def _cpu_cells(
     """The CPU time of whoever is the best by elapsed time, and of the one beside it."""
     if row.cpu is None:
         return ["", ""]
-    table = headline_tables(tables_of(row.cpu))[0]
+    table = headline_tables(row.cpu.tables)[0]
     rows = {delta_row.contender: delta_row for delta_row in table.rows}
     return [
         _amount(table, rows.get(delta_row.contender) if delta_row else None, view)

@@ -42,34 +42,19 @@ def order_address(finding: Finding) -> str:
 
 
 @register.inclusion_tag("compare/findings.html", takes_context=True)
-def findings_of(context: template.Context, sections: Iterable[Section]) -> dict[str, Any]:
-    """What the tables of a comparison say, in sentences that lead to their tables."""
-    tables = [table for section in sections for table in section.tables]
-    return {"findings": findings_by_test(tables), **_page_context(context)}
-
-
-def _page_context(context: template.Context) -> dict[str, Any]:
-    """Of the page: what was measured one after the other, and whether whoever looks may submit
-    jobs, for which a stranger would have to sign in first.
-    """
-    user, submitting = context.get("user"), context.get("submitting")
-    may_order = user and user.is_authenticated and submitting and submitting.is_allowed
-    return {"in_turn": context.get("in_turn"), "may_order": bool(may_order)}
-
-
-@register.inclusion_tag("compare/findings.html", takes_context=True)
-def study_findings(
-    context: template.Context, groups: Iterable[Any], stated: Sequence[Mapping[str, Any]] = ()
+def findings_of(
+    context: template.Context,
+    sections: Iterable[Section],
+    stated: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """The same of a study's page (``study_page.TestGroup``), and what its text states."""
-    # The summary of a measured study has no tables: they are on the tab of its tests.
-    page = "" if context.get("all_categories", True) else context.get("tests_at", "")
-    places = {
-        id(shown_table.table): f"{page}#{shown_table.anchor}"
-        for group in groups
-        for shown_table in group.tables
-    }
-    tables = [shown_table.table for group in groups for shown_table in group.tables]
+    """What the tables say, in sentences that lead to their tables, and what a paper ``stated``."""
+    # A page without the rows of its tests leads to the tab that has them.
+    page = "" if context.get("shows_tests", True) else context.get("tests_at", "")
+    places, tables = {}, []
+    for section in sections:
+        for table, anchor in zip(section.tables, section.anchors, strict=True):
+            places[id(table)] = f"{page}#{anchor}"
+            tables.append(table)
 
     def place(table: DeltaTable) -> str:
         return places[id(table)]
@@ -79,3 +64,12 @@ def study_findings(
         **_page_context(context),
         "checked": statements.check(stated, tables, place),
     }
+
+
+def _page_context(context: template.Context) -> dict[str, Any]:
+    """Of the page: what was measured one after the other, and whether whoever looks may submit
+    jobs, for which a stranger would have to sign in first.
+    """
+    user, submitting = context.get("user"), context.get("submitting")
+    may_order = user and user.is_authenticated and submitting and submitting.is_allowed
+    return {"in_turn": context.get("in_turn"), "may_order": bool(may_order)}

@@ -18,4 +18,9 @@ def escaped(text: object) -> str:
     return _cached_escape(plain) if len(plain) <= SHORT else escape(plain)
 
 
+def attribute(name: str, value: str) -> str:
+    """An attribute of an element; "" without a value."""
+    return f' {name}="{escaped(value)}"' if value else ""
+
+
 _cached_escape = lru_cache(maxsize=8192)(escape)

@@ -8,8 +8,7 @@ from typing import Any
 from django.http import QueryDict
 from django.urls import reverse
 
-from fsbench_web.compare.pictures.sections import Section, sections
-from fsbench_web.compare.selection.folds import FoldedEntry
+from fsbench_web.compare.pictures.sections import sections
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.selection.table_view import TableView, joined
 from fsbench_web.compare.tables.headlines import default_tables
@@ -18,7 +17,6 @@ from fsbench_web.compare.views import rows_of_tests, study_tables, study_tabs
 from fsbench_web.compare.views.study_tabs import CHARTS, LATENCY, RUNS, SETUP, SUMMARY, TESTS
 from fsbench_web.studies.runs.listing import address_of
 
-ONE_TEST = "compare/section.html"
 MOST_CONTENDERS = 200
 _PLACE = ("tab", "of", "categories")
 
@@ -69,15 +67,6 @@ def tables_at(spec: ComparisonSpec, view: TableView, *, categories: str = "") ->
     return f"{reverse('compare:tests')}?{query}{'&' if query else ''}"
 
 
-def test_context(spec: ComparisonSpec) -> dict[str, Any]:
-    """What writes the tables and the chart of a test, and where chart and data points come from."""
-    return {
-        "one_test": ONE_TEST,
-        "charts_url": reverse("compare:charts", args=["TEST"]),
-        "cells_url": "" if spec.is_of_work else reverse("compare:cells", args=["TEST"]),
-    }
-
-
 def tab_of(query: QueryDict, tables: Sequence[DeltaTable]) -> str:
     """The tab that is shown; nonsense is the summary."""
     slug = query.get("tab", "")
@@ -115,12 +104,6 @@ def measured_runs(tables: Sequence[DeltaTable]) -> list[MeasuredRuns]:
     ]
 
 
-def _charted_sections(places: Sequence[FoldedEntry[rows_of_tests.TestRow]]) -> list[Section]:
-    """The sections whose charts are shown."""
-    rows = [place.entry for place in rows_of_tests.charted_rows(places)]
-    return [section for row in rows for section in row.groups if isinstance(section, Section)]
-
-
 def _shared_spec(
     spec: ComparisonSpec, shown: Sequence[DeltaTable], categories: str
 ) -> ComparisonSpec:
@@ -146,7 +129,7 @@ def page_context(
     page_address = partial(address, categories=categories)
     shown = shown_tables(every_table, spec, categories)
     all_categories = len(shown) == len(every_table) and categories != "off"
-    test_sections = sections(shown, spec.sort)
+    test_sections = sections(shown)
     tables = [table for section in test_sections for table in section.tables]
     first = study_tabs.first_of_page(
         tables, spec.baseline, lambda name: page_address(replace(spec, baseline=name), view, tab)
@@ -187,10 +170,10 @@ def page_context(
         "tab_label": study_tabs.LABELS[tab],
         "category_ends": study_tabs.category_ends(tables),
         "sections": test_sections,
-        "charted": _charted_sections(tests_context["placed"]) if tab == CHARTS else [],
+        "charted": rows_of_tests.charted_sections(tests_context["placed"]),
         "measured": of_runs[:MOST_CONTENDERS],
         "measured_of": len(of_runs),
-        **test_context(spec),
+        **rows_of_tests.test_context(spec) | {"table_form": "filters"},
         "has_tables_here": has_tables_here,
         "rows_open": is_open,
         "tests_folded": tab == SUMMARY and not is_open,

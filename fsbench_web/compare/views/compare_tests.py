@@ -20,7 +20,7 @@ from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.views import compare_tabs
 from fsbench_web.compare.views.picker import without_papers
-from fsbench_web.compare.views.rows_of_tests import of_tests, rows_of
+from fsbench_web.compare.views.rows_of_tests import of_tests, rows_of, test_context
 from fsbench_web.core.scoring import testnames
 
 
@@ -49,7 +49,7 @@ def tests(request: HttpRequest) -> HttpResponse:
     categories = compare_tabs.categories_of(request.GET)
     tables = compare_tabs.shown_tables(tables, limited.spec, categories)
     address = compare_tabs.tables_at(spec, view, categories=categories)
-    rows = of_tests(rows_of(sections(tables, spec.sort), address), tests)
+    rows = of_tests(rows_of(sections(tables), address), tests)
     if not rows:
         name = f'no test "{testnames.label(tests[0])[:200]}"' if tests else "no table"
         raise Http404(f"This comparison shows {name}. Its page, under Compare, says what it has.")
@@ -60,7 +60,7 @@ def tests(request: HttpRequest) -> HttpResponse:
         "query": spec.to_query(),
         "rows": rows,
         "sections": test_sections,
-        **compare_tabs.test_context(spec),
+        **test_context(spec),
         "heading": " and ".join(section.label for section in test_sections)
         if tests
         else "All tables",
@@ -72,6 +72,8 @@ def tests(request: HttpRequest) -> HttpResponse:
         "table_view": view,
     }
     is_part = request.headers.get("HX-Request") == "true"
+    if is_part:  # of the compare page, which has a form for it
+        context["table_form"] = "filters"
     name = "studies/study_test_parts" if is_part else "compare/tests_page"
     return render(request, f"{name}.html", context)
 

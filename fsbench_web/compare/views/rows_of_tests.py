@@ -6,11 +6,13 @@ from math import ceil
 from typing import Any
 from urllib.parse import quote
 
+from django.urls import reverse
+
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.selection import folds
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.selection.table_view import FORM
 from fsbench_web.compare.views import study_tabs
-from fsbench_web.compare.views.groups_of_tests import TestGroup
 from fsbench_web.core.scoring import testnames
 
 MOST_OPEN = 3
@@ -32,12 +34,12 @@ class TestRow:
 
     __test__ = False  # not a test of pytest's
 
-    first: TestGroup | Section
-    cpu: TestGroup | Section | None
+    first: Section
+    cpu: Section | None
     address: str
 
     @property
-    def groups(self) -> list[TestGroup | Section]:
+    def groups(self) -> list[Section]:
         """What it opens to."""
         return [self.first] if self.cpu is None else [self.first, self.cpu]
 
@@ -59,20 +61,20 @@ class TestRow:
     @property
     def opened_px(self) -> int:
         """How high it is when it is open, with two tables beside each other: about."""
-        tables = [table for part in self.groups for table in tables_of(part)]
+        tables = [table for part in self.groups for table in part.tables]
         max_rows = max((len(table.rows) for table in tables), default=0)
         table_px = min(_TABLE_PX + _TABLE_ROW_PX * max_rows, _TABLE_MOST_PX)
         return self.charts_px + table_px * ceil(len(tables) / 2)
 
 
-def charted_rows(places: Sequence[folds.FoldedEntry[TestRow]]) -> list[folds.FoldedEntry[TestRow]]:
-    """The first tests whose charts are CHARTS_PX high together: at least one."""
-    room, taken = CHARTS_PX, list[folds.FoldedEntry[TestRow]]()
+def charted_sections(places: Sequence[folds.FoldedEntry[TestRow]]) -> list[Section]:
+    """The first tests whose charts are CHARTS_PX high together: at least one row of tests."""
+    room, taken = CHARTS_PX, list[Section]()
     for place in places:
         room -= place.entry.charts_px
         if taken and room < 0:
             break
-        taken.append(place)
+        taken += place.entry.groups
     return taken
 
 
@@ -81,16 +83,7 @@ def opens_by_default(places: Sequence[folds.FoldedEntry[TestRow]]) -> bool:
     return len(places) <= MOST_OPEN and sum(place.entry.opened_px for place in places) <= OPEN_PX
 
 
-def tables_of(part: TestGroup | Section) -> list[DeltaTable]:
-    """Of a test of a study, or of a comparison."""
-    return (
-        part.tables
-        if isinstance(part, Section)
-        else [shown_table.table for shown_table in part.tables]
-    )
-
-
-def rows_of(parts: Sequence[TestGroup | Section], address: str) -> list[TestRow]:
+def rows_of(parts: Sequence[Section], address: str) -> list[TestRow]:
     """The rows of tests, in their order; ``address`` ends so that ``of=`` can follow."""
     by_test = {part.test: part for part in parts}
     pairs = {
@@ -100,7 +93,7 @@ def rows_of(parts: Sequence[TestGroup | Section], address: str) -> list[TestRow]
     return [_row(part, pairs.get(part.test), address) for part in parts if part.test not in beside]
 
 
-def _row(first: TestGroup | Section, cpu: TestGroup | Section | None, address: str) -> TestRow:
+def _row(first: Section, cpu: Section | None, address: str) -> TestRow:
     tests = [first.test] if cpu is None else [first.test, cpu.test]
     return TestRow(first, cpu, address + "&".join(f"of={quote(test, safe='')}" for test in tests))
 
@@ -111,7 +104,7 @@ def of_tests(rows: Sequence[TestRow], tests: Collection[str]) -> list[TestRow]:
 
 
 def rows_context(
-    parts: Sequence[TestGroup | Section], address: str, chosen: Sequence[str] = ()
+    parts: Sequence[Section], address: str, chosen: Sequence[str] = ()
 ) -> dict[str, Any]:
     """What ``studies/study_tests.html`` shows: rows in sight, and those behind folds.
 
@@ -126,4 +119,13 @@ def rows_context(
         "further": further,
         "has_cpu": any(row.cpu for row in rows),
         "tables_at": address,
+    }
+
+
+def test_context(spec: ComparisonSpec) -> dict[str, Any]:
+    """Which form sorts the tables of a test, and where its chart and data points come from."""
+    return {
+        "table_form": FORM,
+        "charts_url": reverse("compare:charts", args=["TEST"]),
+        "cells_url": "" if spec.is_of_work else reverse("compare:cells", args=["TEST"]),
     }

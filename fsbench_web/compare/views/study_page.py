@@ -18,6 +18,8 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.choices import work_choice
 from fsbench_web.compare.papers import comparison
 from fsbench_web.compare.pictures.latencies import OverTime, Percentiles, Tails
+from fsbench_web.compare.pictures.sections import Section
+from fsbench_web.compare.pictures.sections import sections as sections_of
 from fsbench_web.compare.selection import folds, profiles
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import (
@@ -32,10 +34,10 @@ from fsbench_web.compare.tables.delta_tables import comparison as comparison_of
 from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.views import rows_of_tests, shown_series, study_tables, study_tabs
-from fsbench_web.compare.views.groups_of_tests import TestGroup, Winner
 from fsbench_web.core.scoring import categories, testnames
-from fsbench_web.figures import stacked, stated_values
+from fsbench_web.figures import palette, stacked, stated_values
 from fsbench_web.studies.jobs import reproductions
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.scores.source_runs import environments_of, spans_of
@@ -57,14 +59,6 @@ class Disagreement:
     expected: float | None
 
 
-@dataclass(frozen=True)
-class WorkTable:
-    """A table by a work profile, under the label of what it ranks."""
-
-    label: str
-    table: DeltaTable
-
-
 @require_safe
 @requires(Action.READ)
 def study(request: HttpRequest, slug: str) -> HttpResponse:
@@ -77,13 +71,13 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
             f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
         )
     page_tables = study_tables.of_query(study, request.GET)
-    if request.headers.get("HX-Request") == "true" and not study.is_published:
+    if "seen" in request.GET and request.headers.get("HX-Request") == "true":
         context = {"study": study, "by": page_tables.by, "progress": progress_of(study, request)}
         return render(request, "studies/study_progress.html", context)
-    tables, groups, limited = page_tables.tables, page_tables.groups, page_tables.limited
+    tables, sections, limited = page_tables.tables, page_tables.sections, page_tables.limited
     tabs, tab = study_tabs.tabs_of(request.GET, tables, is_published=study.is_published)
     work = profile_context(limited.spec, request.GET)
-    answered = [work_table.table for work_table in work["work_tables"]] or page_tables.tables
+    answered = work["answered"] or tables
     first = study_tabs.first_of_page(
         answered,
         request.GET.get("baseline", ""),
@@ -111,14 +105,15 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "emulated": page_tables.emulated,
         "unknown_parts": page_tables.problems,
         "table_view": TableView.from_query(request.GET),
-        "groups": groups,
-        "overviews": _overviews(groups),
+        "sections": sections,
+        "spec": limited.spec,
+        "overviews": overviews(sections),
         "has_published_values": any(row.published for table in tables for row in table.rows),
         "printed_count": _printed_count(tables),
-        "disagreements": disagreements(groups),
+        "disagreements": disagreements(sections),
         "lower_is_better": bool(tables) and all(table.lower_is_better for table in tables),
     }
-    context |= first | _sections(study, tables) | work
+    context |= first | _paper_sections(study, tables) | work
     context |= study_tabs.links_of_study(
         request.GET, slug, page_tables.by, tab, is_published=study.is_published
     )
@@ -127,10 +122,12 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     if work["work_query"]:
         context["work_at"] = ""
     if tab == study_tabs.LATENCY:
-        groups = [group for group in groups if study_tabs.is_latency(group.test)]
+        sections = [section for section in sections if study_tabs.is_latency(section.test)]
         context["latency_charts"] = [(kind.slug, kind.label.lower()) for kind in LATENCY_CHARTS]
-    tests_context = rows_of_tests.rows_context(groups, study_tables.address(study, request.GET))
-    context |= tests_context | {"charted": rows_of_tests.charted_rows(tests_context["placed"])}
+    tests_context = rows_of_tests.rows_context(sections, study_tables.address(study, request.GET))
+    context |= tests_context | rows_of_tests.test_context(limited.spec)
+    context["charted"] = rows_of_tests.charted_sections(tests_context["placed"])
+    context["query"] = limited.spec.to_query()
     context["has_tables_here"] = page_tables.has_tables_here
     context["tests_folded"] = (
         tab == study_tabs.SUMMARY
@@ -139,7 +136,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     )
     if not study.is_published:
         context |= _measured_context(request, study, limited, tables)
-        if tab == study_tabs.RUNS or not page_tables.groups:
+        if tab == study_tabs.RUNS or not page_tables.sections:
             context |= _series(request, study)
         order = order_over_time(tables, spans_of)
         context |= {"in_turn": order.turns, "order_is_known": order.is_known}
@@ -181,9 +178,8 @@ def profile_context(spec: ComparisonSpec, query: QueryDict) -> dict[str, Any]:
         if compared
         else [],
         "work_measured": any(answer.measured for answer in compared.work) if compared else False,
-        "work_tables": [WorkTable(testnames.label(table.test), table) for table in compared.tables]
-        if compared
-        else [],
+        "answered": compared.tables if compared else [],
+        "work_sections": sections_of(compared.tables) if compared else [],
         "work_spec": work_spec,
         "work_query": work_spec.to_query() if work_spec.is_of_work and not problems else "",
         "work_words": work_words(work_spec) if work_spec.is_of_work and not problems else "",
@@ -194,12 +190,12 @@ def profile_context(spec: ComparisonSpec, query: QueryDict) -> dict[str, Any]:
     }
 
 
-def _sections(study: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
+def _paper_sections(study: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
     """What a paper says besides its tables, with its figures."""
     sections = [_with_figure(section, tables) for section in study.sections]
     return {
         "combined": [section for section in sections if _is_combined(section)],
-        "sections": [
+        "paper_sections": [
             section
             for section in sections
             if section["kind"] not in {"tables", "statements"} and not _is_combined(section)
@@ -238,20 +234,20 @@ def _series(request: HttpRequest, study: Study) -> dict[str, Any]:
     }
 
 
-def disagreements(groups: Iterable[TestGroup]) -> list[Disagreement]:
+def disagreements(sections: Iterable[Section]) -> list[Disagreement]:
     """Every printed delta that does not follow from its own table, in the order of the page."""
     return [
         Disagreement(
-            shown_table.anchor,
-            f"{group.label}, {shown_table.category}",
+            anchor,
+            f"{section.label}, {table.category_label}",
             row.contender,
             delta,
             printed,
             expected,
         )
-        for group in groups
-        for shown_table in group.tables
-        for row in shown_table.table.rows
+        for section in sections
+        for table, anchor in zip(section.tables, section.anchors, strict=True)
+        for row in table.rows
         if row.published is not None
         for delta, printed, expected in (
             (1, row.published.delta1_percent, row.published.expected1),
@@ -262,34 +258,89 @@ def disagreements(groups: Iterable[TestGroup]) -> list[Disagreement]:
 
 
 @dataclass(frozen=True)
+class Winner:
+    """One cell of the overview: who is best, and by how much percent faster than the next.
+
+    ``series`` is the number of the winner's colour in the charts; None for a tie. ``standing``
+    says in words whether the margin is more than chance, empty where nobody can know.
+    """
+
+    anchor: str
+    names: tuple[str, ...]
+    margin_percent: float | None
+    series: int | None = None
+    standing: str = ""
+
+
+@dataclass(frozen=True)
 class Overview:
     """Who is best: a line a test, a column a category (slug, label); ``folded_lines`` are
     folded away.
     """
 
     columns: list[tuple[str, str]]
-    lines: list[tuple[TestGroup, list[Winner | None]]]
-    folded_lines: list[tuple[TestGroup, list[Winner | None]]] = field(default_factory=list)
+    lines: list[tuple[Section, list[Winner | None]]]
+    folded_lines: list[tuple[Section, list[Winner | None]]] = field(default_factory=list)
 
 
-def _overviews(groups: Sequence[TestGroup]) -> list[Overview]:
+def overviews(sections: Sequence[Section]) -> list[Overview]:
     """One of the tests with a matrix, one of those with a single value; none that is empty.
 
     Nobody is the best at what work costs.
     """
-    overviews = []
-    groups = [group for group in groups if not testnames.is_cost(group.test)]
-    folded = folds.folded_tests(group.test for group in groups)
+    listed = []
+    looks = palette.assigned(
+        row.contender for section in sections for table in section.tables for row in table.rows
+    )
+    winners = {
+        section.test: {
+            table.category: _winner(anchor, table, looks)
+            for table, anchor in zip(section.tables, section.anchors, strict=True)
+        }
+        for section in sections
+        if not testnames.is_cost(section.test)
+    }
+    folded = folds.folded_tests(winners)
     for is_single in (False, True):
-        of_kind = [group for group in groups if group.is_single == is_single]
-        slugs = sorted({slug for group in of_kind for slug in group.winners}, key=categories.place)
+        of_kind = [
+            section
+            for section in sections
+            if section.test in winners
+            and (set(winners[section.test]) <= {categories.MEAN}) == is_single
+        ]
+        slugs = {slug for section in of_kind for slug in winners[section.test]}
         if of_kind:
-            columns = [(slug, categories.label(slug)) for slug in slugs]
-            lines = [(group, [group.winners.get(slug) for slug in slugs]) for group in of_kind]
+            ordered = sorted(slugs, key=categories.place)
+            lines = [
+                (section, [winners[section.test].get(slug) for slug in ordered])
+                for section in of_kind
+            ]
             unfolded = [line for line in lines if line[0].test not in folded]
             more = [line for line in lines if line[0].test in folded] if unfolded else []
-            overviews.append(Overview(columns, unfolded or lines, more))
-    return overviews
+            columns = [(slug, categories.label(slug)) for slug in ordered]
+            listed.append(Overview(columns, unfolded or lines, more))
+    return listed
+
+
+def _winner(anchor: str, table: DeltaTable, looks: Mapping[str, palette.Style]) -> Winner:
+    names = tuple(row.contender for row in table.rows if row.best)
+    # Worst first: the last row that is not best is the runner-up.
+    second = next((row for row in reversed(table.rows) if not row.best), None)
+    is_leading = any(table.mark_of(row) in ("leading", "tied") for row in table.rows)
+    # A difference that may be chance is none to be told.
+    is_open = second is None or len(names) > 1 or is_leading
+    margin = None if second is None or is_open else second.delta2_percent
+    series = looks[names[0]].series if len(names) == 1 else None
+    standing = next((uncertainty.verdict_words(row) for row in table.rows if row.best), "")
+    if names and len(table.rows) == 1:
+        return Winner(anchor, names, None, series, "the only one")
+    return Winner(
+        anchor,
+        names,
+        None if margin is None else -margin,
+        series,
+        standing if len(names) == 1 and (is_leading or uncertainty.has_standing(table)) else "",
+    )
 
 
 def _printed_count(tables: Iterable[DeltaTable]) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import QueryDict
 from django.urls import reverse
 
+from fsbench_web.compare.pictures.sections import Section, sections
 from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, units_of
 from fsbench_web.compare.selection.values import unknown
@@ -15,7 +16,6 @@ from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.emulation import Notice
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views import study_tabs
-from fsbench_web.compare.views.groups_of_tests import TestGroup, test_groups
 from fsbench_web.studies.models import Study
 
 MOST_ROWS_HERE = 60
@@ -36,7 +36,7 @@ class StudyTables:
     emulated: Notice | None
     all_categories: bool
     tables: list[DeltaTable]
-    groups: list[TestGroup]
+    sections: list[Section]
     is_published: bool
     problems: tuple[str, ...] = ()
 
@@ -81,9 +81,9 @@ def of_query(study: Study, query: QueryDict, tests: Sequence[str] = ()) -> Study
             every_table, emulated = _read(limited, all_categories=all_categories)
         problems = _unknown_names(requested_spec, limited, every_table)
     tables = study_tabs.shown_tables(every_table, all_categories=all_categories)
-    groups = test_groups(tables, section.get("tests", {}))
+    test_sections = sections(tables, section.get("tests", {}))
     return StudyTables(
-        *(by, limited, emulated, all_categories, tables, groups),
+        *(by, limited, emulated, all_categories, tables, test_sections),
         is_published=study.is_published,
         problems=problems,
     )

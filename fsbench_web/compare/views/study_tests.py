@@ -13,7 +13,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.selection.table_view import TableView
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.views import study_tables, study_tabs
-from fsbench_web.compare.views.rows_of_tests import of_tests, rows_of
+from fsbench_web.compare.views.rows_of_tests import of_tests, rows_of, test_context
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.models import Study
 
@@ -23,17 +23,17 @@ from fsbench_web.studies.models import Study
 def tests(request: HttpRequest, slug: str) -> HttpResponse:
     """``?of=`` says of which tests, without it of all that the page of the study shows.
 
-    ``part=chart`` are its charts alone. What else the address says is that of the study's page.
+    What else the address says is that of the study's page.
     """
     study = Study.objects.filter(slug=slug).first()
     if study is None:
         raise Http404(
             f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
         )
-    tests, is_chart = request.GET.getlist("of"), request.GET.get("part") == "chart"
+    tests = request.GET.getlist("of")
     page_tables = study_tables.of_query(study, request.GET, tests)
     address = study_tables.address(study, request.GET)
-    rows = of_tests(rows_of(page_tables.groups, address), tests)
+    rows = of_tests(rows_of(page_tables.sections, address), tests)
     if not rows:
         raise Http404(
             f'The study "{study.title}" has no table of "{testnames.label(tests[0])[:200]}". '
@@ -41,15 +41,16 @@ def tests(request: HttpRequest, slug: str) -> HttpResponse:
             if tests
             else f'The study "{study.title}" has no tables yet: they come with its first scores.'
         )
-    groups = [group for row in rows for group in row.groups if not is_chart or group.test in tests]
+    sections = [section for row in rows for section in row.groups]
     context = {
         "study": study,
         "by": page_tables.by,
         "rows": rows,
-        "groups": groups,
-        "is_chart": is_chart and bool(tests),
-        "is_alone": bool(tests),
-        "heading": " and ".join(group.label for group in groups) if tests else "All tables",
+        "sections": sections,
+        "spec": page_tables.limited.spec,
+        "query": page_tables.limited.spec.to_query(),
+        **test_context(page_tables.limited.spec),
+        "heading": " and ".join(section.label for section in sections) if tests else "All tables",
         "study_at": reverse("studies:study", args=[slug])
         + study_tabs.address(request.GET, tab=study_tabs.TESTS),
         "tables_at": address,
@@ -61,9 +62,6 @@ def tests(request: HttpRequest, slug: str) -> HttpResponse:
         )
         if page_tables.limited.part and not tests
         else None,
-        "has_published_values": any(
-            row.published for table in page_tables.tables for row in table.rows
-        ),
         "table_view": TableView.from_query(request.GET),
     }
     is_part = request.headers.get("HX-Request") == "true"

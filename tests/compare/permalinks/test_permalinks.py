@@ -258,7 +258,7 @@ def test_sharing_keeps_how_the_tables_are_shown(client, jo):
     assert not client.get(f"/p/{link.key}/?least=").context["table_view"].is_filtered
     # A wiki has nothing to show hidden rows with.
     embedded = client.get(f"/p/{link.key}/embed/").content.decode()
-    assert embedded.count("data-score=") == 2
+    assert embedded.count("data-verdict=") == 2
     assert ">100.0<" in embedded
 
 

@@ -316,8 +316,8 @@ def test_the_view_is_restored_with_its_job_and_what_differed(client, jo):
     text = client.get(f"/p/{link.key}/").content.decode()
     for page in (live, text):
         assert "differ in more than the file system" in page
-        rows = page[page.index('data-score="') : page.rindex("</tbody>")]
-        assert rows.index('data-score="100.0"') < rows.index('data-score="50.0"')
+        rows = page[page.index('title="100.0 KB/s') : page.rindex("</tbody>")]
+        assert rows.index('title="100.0 KB/s') < rows.index('title="50.0 KB/s')
         assert ">500<" not in rows
     comparison = records.read(link)
     assert comparison.sort == "-score"

@@ -9,16 +9,11 @@ from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.templatetags.delta_rows import delta_rows, study_rows
-from fsbench_web.compare.templatetags.delta_tables import (
-    delta_table,
-    study_table,
-    winner_cells,
-)
+from fsbench_web.compare.templatetags.delta_tables import delta_table, winner_cells
 from fsbench_web.compare.templatetags.exports import export_address
 from fsbench_web.compare.templatetags.study_series import series_rows
-from fsbench_web.compare.views.groups_of_tests import ShownTable, TestGroup, Winner
 from fsbench_web.compare.views.shown_series import ShownSeries
+from fsbench_web.compare.views.study_page import Winner
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.significance import Verdict
 
@@ -61,39 +56,25 @@ TABLE = DeltaTable(
 )
 
 
-@pytest.mark.parametrize(
-    "html",
-    [delta_rows(TABLE, ""), study_rows(TABLE, "filesystem")],
-    ids=["compare", "study"],
-)
-def test_no_name_is_taken_for_markup(html) -> None:
+def test_no_name_is_taken_for_markup() -> None:
+    html = delta_table(Context(), TABLE)
     assert "<b>" not in html
     assert "&lt;b&gt;&quot;&#x27;&amp;" in html
     assert "± &lt; 0.1%" in html
 
 
 def test_what_is_missing_is_not_zero() -> None:
-    assert '<td class="num folds">–</td>' in delta_rows(TABLE, "")
-    assert '<td class="num folds">–</td>' in study_rows(TABLE, "filesystem")
+    assert '<td class="num folds">–</td>' in delta_table(Context(), TABLE)
 
 
 def test_no_name_around_the_rows_is_taken_for_markup() -> None:
     table = replace(
         TABLE, category=HOSTILE, rows=tuple(r._replace(flags=(HOSTILE,)) for r in TABLE.rows)
     )
-    context = Context(
-        {
-            "section": Section(HOSTILE, HOSTILE, [table]),
-            "spec": ComparisonSpec(baseline=HOSTILE),
-        }
-    )
-    group = TestGroup(HOSTILE, "slug", HOSTILE)
-    shown_table = ShownTable("anchor", HOSTILE, table, (HOSTILE,))
-    for html in (
-        delta_table(context, table),
-        study_table(context, group, shown_table, "filesystem", False),
-        study_table(context, group, shown_table, "filesystem", True),
-    ):
+    section = Section(HOSTILE, "slug", HOSTILE, [table], [HOSTILE])
+    for spec in (ComparisonSpec(baseline=HOSTILE), ""):
+        context = Context({"section": section, "spec": spec, "table_form": HOSTILE})
+        html = delta_table(context, table)
         assert "<b>" not in html
         assert html.count("&lt;b&gt;&quot;&#x27;&amp;") > 4
 

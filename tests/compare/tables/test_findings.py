@@ -412,7 +412,7 @@ def test_the_page_links_findings_to_tables_and_runs(client: Client) -> None:
     run = make_run(make_series("ext4"))
     html = client.get("/compare/?papers=yes").content.decode()
     section = html[html.index('id="findings"') :].split("</section>")[0]
-    assert '<a href="#test-write">Write, maximum</a>' in section
+    assert '<a href="#write-maximum">Write, maximum</a>' in section
     assert f'<a href="/runs/{run.pk}/">{run.pk}</a>' in section
     assert 'id="test-write"' in html
 

@@ -92,9 +92,7 @@ def test_the_list_says_how_to_load_papers(client: Client, db: None) -> None:
 
 def test_unisys_has_42_tables_of_five(client: Client, published: None) -> None:
     html = client.get("/studies/unisys-2005/").content.decode()
-    tables = re.findall(
-        r'<table class="table is-dense deltas is-tight">(.*?)</table>', html, re.DOTALL
-    )
+    tables = re.findall(r'<table class="table is-dense deltas">(.*?)</table>', html, re.DOTALL)
     assert len(tables) == 42
     assert all(body.count('<th scope="row">') == 5 for body in tables)
 
@@ -111,13 +109,13 @@ def test_wrong_prints_are_counted_listed_and_marked(client: Client, published: N
         marked = table(html, anchor)
         assert marked.count('class="differs"') == count
         assert marked.count(">differs<") == count
-    assert html.count('class="flag">differs<') == wrong
+    assert html[html.index('id="tests"') :].count('class="differs"') == wrong
 
 
 def test_a_row_shows_recomputed_and_printed_values(client: Client, published: None) -> None:
     text = text_of(table(client.get("/studies/unisys-2005/").content.decode(), "read-specfp_ta"))
     # The paper: 467,124.42 of xfs, 4.30 and -0.53; the second does not follow.
-    assert "xfs 467,124.42 4.30 4.30 -4.49 -0.53 differs" in text
+    assert "467,124.42 4.30 printed 4.30 -4.49 printed -0.53 differs" in text
 
 
 def test_named_configurations_stand_with_their_rows(client: Client, published: None) -> None:
@@ -129,7 +127,7 @@ def test_named_configurations_stand_with_their_rows(client: Client, published: N
 
 def test_ties_are_all_best(client: Client, published: None) -> None:
     html = client.get("/studies/unisys-2005/").content.decode()
-    assert table(html, "read-maximum").count('<tr class="is-best">') == 4
+    assert table(html, "read-maximum").count('<tr class="is-best"') == 4
     assert "ext2, ext3, jfs, xfs" in html
 
 
@@ -145,7 +143,7 @@ def test_what_was_never_printed_is_said_to_be_so(client: Client, published: None
 def test_seconds_say_that_less_is_better(client: Client, published: None) -> None:
     html = client.get("/studies/galli-2001/").content.decode()
     assert "less is better" in table(html, "copy_real-mean")
-    rows = re.findall(r'<th scope="row">(\S+?)[ <]', table(html, "copy_real-mean"))
+    rows = re.findall(r'title="From [^"]+">([^<]+)</a>', table(html, "copy_real-mean"))
     assert rows == ["xfs", "ext2", "reiser3", "reiser3_notail"]
 
 

@@ -45,8 +45,7 @@ def test_a_row_has_an_address_of_its_own(client: Client, many: Study) -> None:
     part = client.get(address, headers=PART).content.decode()
     assert part.count(TABLE) == 1
     assert "<html" not in part
-    # With its chart, in which everybody looks as on the other pages of the study.
-    assert '"series": ' in part
+    assert 'hx-get="/compare/charts/50%2F50' in part
 
 
 def test_all_tables_are_on_one_page(client: Client, many: Study) -> None:
@@ -63,7 +62,7 @@ def test_a_small_study_holds_its_tables(
     monkeypatch.setattr(study_tables, "MOST_ROWS_HERE", 90)
     page = client.get("/studies/many/?tab=tests").content.decode()
     assert page.count(TABLE) == 30
-    (address, *_) = re.findall(r'data-fetch="chart">The <a href="([^"]+)"', page)
+    (address, *_) = re.findall(r'hx-get="(/compare/charts/[^"]+)"', page)
     chart = client.get(address.replace("&amp;", "&"), headers=PART).content.decode()
     assert "<figure" in chart
     assert TABLE not in chart
@@ -160,9 +159,10 @@ def test_rows_are_fetched_when_they_are_opened(page: Page, many: Study) -> None:
     row.locator("summary").first.click()
     expect(row.locator("table.deltas")).to_be_visible()
     expect(row.locator("figure[data-drawn=yes]")).to_be_visible()
-    row.get_by_role("button", name="Against the best").click()  # sorted here
-    expect(page).to_have_url(re.compile("sort="))
     assert sum("tests/" in path for path in fetched) == 1
+    row.get_by_role("button", name="Against the best").click()
+    expect(page).to_have_url(re.compile("sort=best"))
+    expect(row.locator("[data-sort=delta][aria-sort=ascending]")).to_be_visible()
     # On paper are all of them, and a search of the page finds in all.
     expect(page.locator("table.deltas")).to_have_count(1)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")

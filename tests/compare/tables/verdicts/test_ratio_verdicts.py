@@ -10,17 +10,18 @@ from typing import Any
 import pytest
 import scipy
 from django.contrib.auth.models import User
+from django.template import Context
 from django.test import Client
 
 from fsbench_web.api.results.comparison import table_of
-from fsbench_web.compare.pictures.sections import charts
+from fsbench_web.compare.pictures.sections import charts, sections
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.lines_of_tests import line_against
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import reasons, uncertainty
 from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts
-from fsbench_web.compare.templatetags.delta_rows import study_rows
-from fsbench_web.compare.views import groups_of_tests
+from fsbench_web.compare.templatetags.delta_tables import delta_table as html_of
+from fsbench_web.compare.views import study_page
 from fsbench_web.core.scoring.blocks.paired import EFFECTIVELY_TIED, unpaired
 from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS, Interval, interval, sample_interval
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
@@ -81,9 +82,7 @@ def test_the_harmonic_mean_stands_beside_the_arithmetic_one_of_rates_alone(
     [row] = table_of(delta_table)["rows"]
     assert row["harmonic_mean"] == delta_table.harmonic_mean_of(measured)
     assert (row["score"], row["interval"]["mean"]) == (125.0, 125.0)
-    assert ("the harmonic mean, 120.00 KB/s" in study_rows(delta_table, "filesystem")) is bool(
-        harmonic
-    )
+    assert ("the harmonic mean, 120.00 KB/s" in html_of(Context(), delta_table)) is bool(harmonic)
 
 
 SKEWED = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0, 106.0, 107.0, 900.0, 950.0]
@@ -99,17 +98,17 @@ def test_the_median_stands_beside_the_mean_with_an_interval_of_its_own() -> None
         "count": 10,
         "level": pytest.approx(0.9785, abs=1e-4),
     }
-    page = study_rows(delta_table, "filesystem")
+    page = html_of(Context(), delta_table)
     assert "Median 104.50 KB/s, 95% interval 101.00 to 900.00 KB/s" in page
     assert "skewed" not in page  # the mean, 267.8, lies within both
 
     few = [*SKEWED[:8] * 2, 900.0]
-    page = study_rows(table(in_blocks("ext4", few)), "filesystem")
+    page = html_of(Context(), table(in_blocks("ext4", few)))
     assert "The mean lies outside of it: the repeats are skewed, a few of them very large." in page
 
     short = table(in_blocks("ext4", SKEWED[:5]))
     assert table_of(short)["rows"][0]["median"] is None
-    assert "Median" not in study_rows(short, "filesystem")
+    assert "Median" not in html_of(Context(), short)
 
 
 def test_it_is_said_where_a_percentage_is_not_the_ratio_of_the_scores() -> None:
@@ -201,7 +200,7 @@ def test_nothing_is_wanted_of_what_was_not_tested() -> None:
 
 def test_who_has_the_same_score_is_tied_and_not_one_of_them_the_best() -> None:
     [judged_table] = with_verdicts([table(row("ext4", 100.0), row("xfs", 100.0))])
-    page = str(study_rows(judged_table, "filesystem"))
+    page = str(html_of(Context(), judged_table))
     assert page.count(">tied</span>") == 2
     assert "best</span>" not in page
     assert [uncertainty.verdict_words(each) for each in judged_table.rows] == [
@@ -223,11 +222,12 @@ def test_who_has_the_same_score_is_tied_and_not_one_of_them_the_best() -> None:
 
 def test_one_alone_is_the_best_of_nothing() -> None:
     [judged_table] = with_verdicts([table(in_blocks("ext4", EXT4))])
-    page = str(study_rows(judged_table, "filesystem"))
+    page = str(html_of(Context(), judged_table))
     assert "badge" not in page
     assert '<td class="num">–</td>' in page
-    [group] = groups_of_tests.test_groups([judged_table], {})
-    [winner] = group.winners.values()
+    [overview] = study_page.overviews(sections([judged_table]))
+    [(_, [winner])] = overview.lines
+    assert winner is not None
     assert (winner.names, winner.standing) == (("ext4",), "the only one")
 
 
