@@ -97,9 +97,9 @@ class Walk:
         study = step.word()
         cards.filter(has_text=study).click()
         expect(self.page.get_by_role("heading", name=study, level=1)).to_be_visible()
-        tables = self.page.locator(".test-grid table")
+        tables = self.page.locator("#tests table.deltas")
         expect(tables).to_have_count(step.number(r"the paper's (\d+) tables"))
-        expect(self.page.locator(".test-grid .flag").first).to_be_attached()
+        expect(self.page.locator("#tests .flag").first).to_be_attached()
 
     def _new_page(self) -> Page:
         context = self.browser.new_context(
