@@ -128,13 +128,13 @@ def test_the_page_of_a_study_shows_the_same_part_and_leads_to_all_of_it(client, 
     page = client.get("/studies/lab/?by=configuration")
     html = page.content.decode()
     assert "8 of 24 rows are shown." in html
-    assert [group.test for group in page.context["groups"]] == ["write"]
+    assert [section.test for section in page.context["sections"]] == ["write"]
     assert 'href="?by=configuration&amp;part_test=read"' in html
     for name in ("part_test", "test"):  # as links say it, and as older ones said it
         other = client.get(f"/studies/lab/?by=configuration&{name}=read")
-        assert [group.test for group in other.context["groups"]] == ["read"]
+        assert [section.test for section in other.context["sections"]] == ["read"]
     nonsense = client.get("/studies/lab/?by=configuration&test=nonsense%00")
-    assert [group.test for group in nonsense.context["groups"]] == ["write"]
+    assert [section.test for section in nonsense.context["sections"]] == ["write"]
     assert "rows are shown" not in client.get("/studies/lab/").content.decode()
 
 
@@ -190,11 +190,7 @@ def test_a_part_says_what_the_whole_says_wherever_it_is_shown(client, close_call
     assert verdict(as_dicts(shared.context["sections"])) == expected
     # The study's own page says it too, and a comparison of fewer tests.
     study = client.get("/studies/lab/?by=configuration")
-    tables = [
-        shown_table.table.as_dict()
-        for group in study.context["groups"]
-        for shown_table in group.tables
-    ]
+    tables = [table.as_dict() for section in study.context["sections"] for table in section.tables]
     assert verdict(tables) == expected
     other = client.get("/api/v1/comparison?study=lab&by=configuration&test=write").json()
     assert verdict(other["tables"]) == expected, "a filter asks the same of the same table"

@@ -342,7 +342,7 @@ def test_a_chart_can_be_saved_and_not_sent_away(page: Page) -> None:
     for place, ending in enumerate((".png", ".svg")):
         with page.expect_download() as download:
             buttons.nth(place).click()
-        assert download.value.suggested_filename == f"fsbench-cp-a-real-time{ending}"
+        assert download.value.suggested_filename == f"fsbench-copy-real-time-mean{ending}"
         assert download.value.path().stat().st_size > 1000
 
 
