@@ -133,6 +133,23 @@ def grows_evenly(
     return min(large, seconds(text_of(4 * size))) < 10 * seconds(text_of(size))
 
 
+def test_a_number_of_thousands_of_digits_is_refused_at_its_place() -> None:
+    text = samples()["diskspd"].splitlines()
+    place = next(number for number, line in enumerate(text) if "timespan" in line)
+    text[place] = "timespan: " + "9" * 9000
+    with pytest.raises(UnreadableFile) as refused:
+        parse("x", "\n".join(text).encode())
+    assert [(p.line, p.column) for p in refused.value.problems] == [(place + 1, 11)]
+
+
+@pytest.mark.parametrize("name", ["vdbench", "vdbench-summary"])
+def test_intervals_below_another_header_are_no_samples(name: str) -> None:
+    """They have other columns, and were an error of ours."""
+    for seed in (41, 99, 12, 53):
+        with suppress(UnreadableFile):
+            parse("x", hostile_text(samples()[name], seed).encode())
+
+
 @pytest.mark.parametrize("header", ["c{}", "MB/s", "a us", "w{}/s", "read", "{}"])
 def test_a_table_of_very_many_columns_is_looked_at_quickly(header: str) -> None:
     """6 MB; where each word was looked at in each of several ways it took 8 to 15 seconds."""

@@ -113,10 +113,13 @@ def _values(collector: Collector, name: str, mean: _Mean) -> None:
     span = _MEAN.fullmatch(mean.row["interval"])
     assert span is not None
     first, last = int(span[1]), int(span[2])
+    # Intervals below another header have other columns.
     intervals = [
         row
         for row in mean.intervals
-        if row["interval"].isdecimal() and first <= int(row["interval"]) <= last
+        if row["interval"].isdecimal()
+        and first <= int(row["interval"]) <= last
+        and row.keys() == mean.row.keys()
     ]
     threads = mean.row.get("threads", "")
     load = load_text(threads=int(threads) if re.fullmatch("[1-9][0-9]{0,8}", threads) else None)
