@@ -136,7 +136,8 @@ def _of_one(one: Answer, place: str, *, is_published: bool) -> str:
             f"{NO_CLEAR_WINNER}{place}: {estimate} by published figures. "
             "Without repeats nobody can tell whether that is chance."
         )
-    return f"{NO_CLEAR_WINNER}{place}: {estimate}. One run each: not enough to tell."
+    why = "One run each" if one.repeats[1] == 1 else "Not every score has repeats"
+    return f"{NO_CLEAR_WINNER}{place}: {estimate}. {why}: not enough to tell."
 
 
 def _of_several(found: ComparisonAnswer) -> str:

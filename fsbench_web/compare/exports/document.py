@@ -79,6 +79,8 @@ def _says_anything(name: str, column: Column, table: DeltaTable) -> bool:
         return table.has_several_studies
     if name.startswith("published_"):
         return table.has_published_values
+    if name == "share_percent":
+        return table.has_shares  # one that is unreliable has no number
     nothing = (None, "", uncertainty.NOT_KNOWN)
     return name in _ALWAYS or any(column.value_of(row) not in nothing for row in table.rows)
 

@@ -84,7 +84,16 @@ def test_what_a_comparison_and_its_pictures_read_is_described() -> None:
     of = {(method, path): names for method, path, names in described("query")}
     comparison = {*FILTERS, *PARTS, "by", "baseline", "cells", "matched", "emulated", "sort"}
     comparison |= {"rule", "margin", "equivalence", "units", "min_runs", "from_test", "from_row"}
-    comparison |= {"profile", "operation", "block", "file", "cached", "flushed", "papers"}
+    comparison |= {
+        "categories",
+        "profile",
+        "operation",
+        "block",
+        "file",
+        "cached",
+        "flushed",
+        "papers",
+    }
     for path in ("deltas", "deltas.csv", "comparison", "findings", "exports/deltas.{suffix}"):
         assert of["get", f"/api/v1/{path}"] == comparison, path
     assert of["get", "/api/v1/exports/pictures.csv"] == comparison | set(PARAMETERS)

@@ -292,7 +292,7 @@ def test_people_read_numbers_in_the_unit_that_stands_above_them(
     [test] = content_of(Study(title="Lab"), [table])["tests"]
     [grid] = test.tables
     assert f"({shown_unit}, " in grid.title
-    assert grid.rows[0][3:6] == (text, text, width)
+    assert tuple(grid.rows[0][3:6]) == (text, text, width)
 
 
 def test_missing_is_missing():

@@ -178,7 +178,7 @@ def test_the_page_warns_in_words_above_the_tables(client):
     text = client.get("/compare/?papers=yes").content.decode()
     assert "These contenders differ in more than the file system." in text
     assert "They also differ in kernel (in the table)." in text
-    assert text.index("differ in more than") < text.index("<table")
+    assert text.index("differ in more than") < text.index('class="table is-dense deltas')
     assert "<strong>6.12</strong>" in text
     alike = client.get("/compare/?by=kernel&filesystem=xfs").content.decode()
     assert "differ in more than" not in alike
