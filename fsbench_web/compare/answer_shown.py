@@ -222,7 +222,8 @@ def _others(one: Answer) -> list[str]:
     base = one.baseline
     words = []
     for standing in one.standings:
-        if standing.entry in (one.first, base) or standing.ratio_high is None:
+        said = (one.first, one.runner_up) if base == one.first else (one.first, base)
+        if standing.entry in said or standing.ratio_high is None:
             continue
         if standing.ratio_high < 1:
             words.append(
