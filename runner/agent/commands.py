@@ -35,6 +35,9 @@ PR_SET_PDEATHSIG = 1
 # Less room than this while a benchmark runs is none: some tools go on as if nothing had happened.
 FULL_BYTES = 64 * 1024
 WATCH_ROOM_S = 0.1
+# A disk may write as much within that time; a tool that then deletes makes room again as quickly.
+LITTLE_ROOM_BYTES = 512 * 1024 * 1024
+WATCH_LITTLE_ROOM_S = 0.01
 # On a mount of the host each look is a request to its server, which is measured with the others.
 WATCH_MOUNT_S = 5.0
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -152,10 +155,11 @@ class Step:
                 selector.register(process.stdin, selectors.EVENT_WRITE, "stdin")
             # A tool may close its pipes a moment before it ends: it is not to be killed for that.
             while selector.get_map() or process.poll() is None:
+                wait_s = 0.1 if kill_at is not None else self._until_next_look_s()
                 if not selector.get_map():
                     with contextlib.suppress(subprocess.TimeoutExpired):
-                        process.wait(0.1)
-                for key, _ in selector.select(0.1 if selector.get_map() else 0):
+                        process.wait(wait_s)
+                for key, _ in selector.select(wait_s if selector.get_map() else 0):
                     if process.stdin is not None and key.data == "stdin":
                         to_write = to_write[_write_some(key.fd, to_write) :]
                         if not to_write:
@@ -179,14 +183,25 @@ class Step:
                     _kill_group(process, signal.SIGTERM)
                     kill_at = now + GRACE_S
 
+    def _until_next_look_s(self) -> float:
+        """How long to wait for what a tool prints; a tenth of a second at most."""
+        if not self.watched_folder:
+            return 0.1
+        return min(max(self._next_look - time.monotonic(), 0.001), 0.1)
+
     def _reason_to_stop(self, now: float, deadline: float, is_cleanup: bool) -> str:
         if now >= deadline:
             self.stopped_by = "timeout"
         elif not is_cleanup and messages.must_stop():
             self.stopped_by = "cancel"
         elif self.watched_folder and now >= self._next_look:
-            self._next_look = now + self._watch_every_s
-            if is_full(self.watched_folder):
+            room = room_of(self.watched_folder)
+            is_near = room is not None and room.f_bavail * room.f_frsize < LITTLE_ROOM_BYTES
+            if is_near and self._watch_every_s == WATCH_ROOM_S:
+                self._next_look = now + WATCH_LITTLE_ROOM_S
+            else:
+                self._next_look = now + self._watch_every_s
+            if room is not None and is_full(room):
                 # A tool that says so itself is let do it.
                 self.full_since = self.full_since or now
                 if now - self.full_since > GRACE_S:
@@ -269,12 +284,16 @@ def own_program(name: str) -> str:
     raise StepFailed(f"{name} is no program of the agent: build the benchmark image anew.")
 
 
-def is_full(folder: str) -> bool:
-    """Whether no block or no inode is left. File systems without fixed inodes tell of none."""
+def room_of(folder: str) -> "os.statvfs_result | None":
+    """What is left on the file system of a folder; nothing where it does not say."""
     try:
-        room = os.statvfs(folder)
+        return os.statvfs(folder)
     except OSError:
-        return False
+        return None
+
+
+def is_full(room: os.statvfs_result) -> bool:
+    """Whether no block or no inode is left. File systems without fixed inodes tell of none."""
     return room.f_bavail * room.f_frsize < FULL_BYTES or (room.f_files > 0 and not room.f_favail)
 
 

@@ -157,9 +157,10 @@ def test_deltas_are_those_of_the_site(fsbench: Command, measured: Measured) -> N
     assert done.returncode == 0, done.stderr
     title, header, worst, best = done.stdout.splitlines()
     assert title == "write, overall [score, higher is better]"
-    assert done.stderr.startswith(("No clear winner: ", "ext4 comes first: "))
-    site = json.loads(fsbench("deltas", *query, "--json").stdout)
-    assert done.stderr.strip() == site["headline"]
+    site = json.loads(fsbench("deltas", *query, "--baseline", "ext4", "--json").stdout)
+    answer = site["answer"]
+    assert answer["sentence"].startswith("ext4 is ")
+    assert done.stderr.splitlines() == [answer["sentence"], *answer["details"]]
     assert worst.startswith("xfs")
     assert best.startswith("ext4 *")
     # As on the pages: by how much slower needs no sign, and a change has one.

@@ -121,7 +121,7 @@ def test_the_review_says_kernel_reboot_and_seconds(disk: Lun, signed_in: Client)
     text = page.content.decode()
     assert page.status_code == 200
     assert "a reboot before each" in text
-    assert "boots in 4.5 s" in text
+    assert "boots in at least 4.5 s" in text
     assert "boots in about 15 s as a rule; not measured here yet" in text
     # Two kernels with JFS and one of them with ext4, twice: four boots of one, two of the other.
     assert page.context["guest"].boots_s == 4 * 4.5 + 2 * 15

@@ -16,11 +16,11 @@ from fsbench_web.platform import env
 
 ROOT = Path(settings.BASE_DIR)
 DOCUMENT = (ROOT / "docs" / "settings.md").read_text()
-# Read by Django, Python or the operating system, not by fsbench.
+# Read by Django, Python, a library or the operating system, not by fsbench.
 NOT_OURS = {
     *("TERM", "XDG_CONFIG_HOME"),
     *("DJANGO_SETTINGS_MODULE", "PYTHONUNBUFFERED", "NO_COLOR", "PROMETHEUS_MULTIPROC_DIR"),
-    *("LISTEN_PID", "LISTEN_FDS", "CELERY_SKIP_CHECKS", "OPENBLAS_NUM_THREADS"),
+    *("LISTEN_PID", "LISTEN_FDS", "CELERY_SKIP_CHECKS", "OPENBLAS_NUM_THREADS", "MPLCONFIGDIR"),
 }
 
 

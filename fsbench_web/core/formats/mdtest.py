@@ -11,8 +11,6 @@ from fsbench_web.core.formats.settings import of_command
 from fsbench_web.core.formats.values import Collector, test_name
 
 FORMAT = "mdtest"
-LONG_LINE = "Nodemap: "
-"""mdtest writes a digit for each task into this line: 62,400 of them in a run of 2023."""
 _SUMMARY = re.compile(
     r"^\W*SUMMARY(?: (rate|time))?(?: \(in ([^)]*)\))?\s*+:?\s*+\(of ([0-9]+) iterations?\)"
 )

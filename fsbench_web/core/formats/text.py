@@ -21,6 +21,10 @@ _DIGIT = re.compile("[1-9]").search
 MOST_DIGITS = 1000
 """Of a number: no float has as many, and Python takes 4,300 for an integer."""
 _MANY_DIGITS = re.compile(rf"(?<![0-9])[0-9]{{{MOST_DIGITS + 1}}}")
+NODE_MAP = "Nodemap: "
+"""mdtest writes a digit for each task into this line, which is no number: 62,400 of them in a run
+of 2023.
+"""
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -58,7 +62,11 @@ def lines_of(data: bytes, limit: int = MAX_LINES) -> list[str]:
             character = "a NUL byte" if control[0] == "\x00" else f"control code {ord(control[0])}"
             message = f"Found {character}, expected text: this is not the output of a tool."
             problems.append(Problem(number, control.start() + 1, message))
-        elif len(line) > MOST_DIGITS and (digits := _MANY_DIGITS.search(line)) is not None:
+        elif (
+            len(line) > MOST_DIGITS
+            and not line.startswith(NODE_MAP)
+            and (digits := _MANY_DIGITS.search(line)) is not None
+        ):
             message = f"Found a number of more than {MOST_DIGITS:,} digits: no tool prints one."
             problems.append(Problem(number, digits.start() + 1, message))
     if problems:

@@ -330,8 +330,10 @@ def test_windows_line_ends_and_what_a_terminal_adds_change_nothing(sample: Sampl
 def test_absurd_sizes_and_numbers_do_not_become_cells() -> None:
     with pytest.raises(UnreadableFile):
         parse("x", output(f"{'9' * 5000} 4 100\n"))
-    with pytest.raises(UnreadableFile, match="No value"):
+    with pytest.raises(UnreadableFile, match="more than 1,000 digits"):
         parse("x", output(row(64, 4, "9" * 5000)))
+    with pytest.raises(UnreadableFile, match="No value"):
+        parse("x", output(row(64, 4, "9" * 900)))
     with pytest.raises(UnreadableFile, match="0 KB"):
         parse("x", output(row(0, 4, 100)))
 

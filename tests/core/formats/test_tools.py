@@ -326,8 +326,10 @@ def test_mdtest_may_have_more_tasks_than_a_line_has_room(sample: Sample) -> None
     values = parse("x", data).values
     assert (values[0].test, values[0].value) == ("mdtest_file_stat_mean", 740134.914)
     assert values[0].load == "tasks=12288"
-    with pytest.raises(UnreadableFile, match="10000 is the most"):
+    with pytest.raises(UnreadableFile, match="more than 1,000 digits"):
         parse("x", data.replace(b"Nodemap: ", b"Another: "))
+    with pytest.raises(UnreadableFile, match="10000 is the most"):
+        parse("x", re.sub(rb"Nodemap: .*", b"Another: " + b"1 " * 6000, data))
 
 
 @pytest.mark.parametrize("name", ["io500-sc19", "io500-sc20", "io500-isc24"])

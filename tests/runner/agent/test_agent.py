@@ -222,6 +222,41 @@ def test_a_tool_that_says_no_space_has_failed_even_with_exit_status_0(tmp_path: 
     assert of(messages, "error")[0]["reason"].startswith("The LUN is full")
 
 
+def test_a_small_disk_that_is_full_for_a_moment_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostMark goes on as if it had written all, and a small pool is deleted at once."""
+    looks: list[float] = []
+
+    def room(folder: str) -> os.statvfs_result:
+        looks.append(time.monotonic() - began)
+        free = 0 if 0.3 <= looks[-1] < 0.36 else 12_000
+        return os.statvfs_result((4096, 4096, 12_000, free, free, 6000, 5000, 5000, 0, 255))
+
+    monkeypatch.setattr(commands.os, "statvfs", room)
+    step = commands.Step(["sleep", "0.6"], 20, watched_folder=str(tmp_path))
+    began = time.monotonic()
+    step.run()
+    assert step.exit_code == 0
+    assert "The LUN ran full while sleep worked" in commands.why_it_failed(step)
+
+
+def test_a_large_disk_is_looked_at_ten_times_a_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+
+    def room(folder: str) -> os.statvfs_result:
+        looks.append(folder)
+        return os.statvfs_result((4096, 4096, 2**20, 2**20, 2**20, 0, 0, 0, 0, 255))
+
+    monkeypatch.setattr(commands.os, "statvfs", room)
+    step = commands.Step(["sleep", "0.5"], 20, watched_folder=str(tmp_path))
+    step.run()
+    assert 1 <= len(looks) <= 7
+    assert commands.why_it_failed(step) == ""
+
+
 def test_it_refuses_a_benchmark_that_needs_more_room_than_there_is(tmp_path: Path) -> None:
     status, messages = run(plan(tmp_path, shell(f"touch {tmp_path}/ran"), space_needed_bytes=2**60))
     assert status == 1

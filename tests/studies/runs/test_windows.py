@@ -334,7 +334,7 @@ class TestStop:
         assert conclusion.startswith(
             "Stopped, because its job stops before another block would have ended. "
         )
-        assert "led, inconclusive, after 1 block." in conclusion
+        assert "was ahead after 1 block, not confirmed." in conclusion
 
 
 @pytest.mark.django_db
