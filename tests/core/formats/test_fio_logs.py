@@ -110,3 +110,9 @@ def test_what_is_cut_off_or_no_log() -> None:
 def test_the_highest_of_a_window_beside_its_mean() -> None:
     result = parse("j_clat.1.log", b"500, 70, 900, 0, 0, 0\n1000, 90, 800, 0, 0, 0\n")
     assert [(v.test, v.value) for v in result.values] == [("j_read_clat_log", 80)]
+
+
+def test_a_line_of_another_kind_is_refused_at_its_place() -> None:
+    with pytest.raises(UnreadableFile, match="four values") as refused:
+        parse("x_bw.1.log", b"501, 7872, 0, 0, 0\n1000, 8136, 0, 0, 0\nhello\n")
+    assert refused.value.problems[0].line == 3

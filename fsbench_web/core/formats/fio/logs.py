@@ -97,6 +97,12 @@ class _Series:
 
 def _values(collector: Collector, job: str, kind: str, lines: Sequence[tuple[int, str]]) -> None:
     rows = [(number, line.split(", ")) for number, line in lines]
+    for number, row in rows:
+        if len(row) < 4:
+            collector.refuse(
+                number, "A line of fio's logs has four values or more; this has fewer."
+            )
+            return
     # With log_window_value=both the highest value of the window stands before the direction.
     has_both = any(row[2] not in _DIRECTIONS for _, row in rows) and all(
         len(row) > 5 and row[3] in _DIRECTIONS for _, row in rows
