@@ -145,7 +145,7 @@ def test_a_study_says_when_there_is_more_to_show(page: Page, runs: list[Run]) ->
     complete(runs[0])
     # It had nothing to read: it is there by itself.
     ask(page)
-    expect(page.locator("#answer")).to_contain_text("Nothing is ranked")
+    expect(page.locator("#answer")).to_contain_text("Nothing to compare")
     page.evaluate("window.isTheSame = true")
     complete(runs[1], 2000.0)
     for run in runs[2:]:

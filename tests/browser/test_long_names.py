@@ -100,7 +100,7 @@ def test_the_title_of_a_line_over_time_is_whole_on_a_telephone(page: Page, measu
 def test_a_long_configuration_leaves_the_deltas_in_sight(page: Page, measured: list[Run]):
     for address in (
         f"/studies/{measured[0].series.study.slug}/?tab=tests&categories=on",
-        f"/compare/?study={measured[0].series.study.slug}&by=configuration",
+        f"/compare/?study={measured[0].series.study.slug}&by=configuration&categories=on",
     ):
         page.goto(address)
         # The rows of a study open to their tables.
@@ -116,7 +116,8 @@ def test_a_long_configuration_leaves_the_deltas_in_sight(page: Page, measured: l
 
 def test_the_mark_of_the_order_makes_no_delta_table_wider(page: Page, site: str, ann) -> None:
     rows = [
-        f"{name},{name}_noatime,{repeat},write,64,65536,{value + 997 * repeat},KiB/s"
+        f"{name},{name}_noatime,{repeat},{test},64,65536,{value + 997 * repeat},KiB/s"
+        for test in ("write", "read")
         for name, value in (("btrfs", 90_000), ("ext4", 92_000), ("xfs", 99_000))
         for repeat in range(1, 5)
     ]

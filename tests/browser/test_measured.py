@@ -109,8 +109,8 @@ def test_a_job_ends_in_a_delta_table_of_two_file_systems(
 
     # Shared: the address restores the view, and a permalink keeps its numbers.
     page.goto("/compare/?study=measured-here&test=write&category=overall")
-    expect(page.locator("table.table")).to_have_count(1)
-    before = numbers(page.locator("table.table"))
+    expect(page.locator("table.deltas")).to_have_count(1)
+    before = numbers(page.locator("table.deltas"))
     assert len([number for number in before if number != "4"]) == 6  # without the name of ext4
     page.get_by_role("button", name="Share").click()
     page.wait_for_url(re.compile(r"/p/[^/]+/"))
@@ -128,7 +128,7 @@ def test_a_job_ends_in_a_delta_table_of_two_file_systems(
     expect(page.locator("[data-run-badge]")).to_have_text("done", timeout=RUN_TIMEOUT_MS)
     has_reloaded(page)
     page.goto(permalink)
-    assert numbers(page.locator("table.table")) == before
+    assert numbers(page.locator("table.deltas")) == before
     expect(page.get_by_text(re.compile("newer", re.I)).first).to_be_visible()
 
 

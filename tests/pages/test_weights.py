@@ -42,18 +42,18 @@ def lab(db: None) -> int:
 
 MOST = {
     "/": (11, 4, 15),
-    "/studies/unisys-2005/": (157, 24, 31),
-    "/studies/unisys-2005/?tab=tests": (90, 13, 31),
-    "/studies/lab/": (48, 7, 16),
-    "/studies/lab/?tab=tests": (52, 7, 31),
-    "/studies/lab/?tab=charts": (69, 7, 16),
-    "/compare/?study=unisys-2005": (78, 14, 90),
-    "/compare/?study=unisys-2005&tab=tests": (59, 11, 90),
-    "/compare/?study=galli-2001": (87, 14, 90),
-    "/compare/?study=lab": (105, 14, 90),
-    "/compare/?study=lab&tab=tests": (86, 12, 90),
-    "/compare/?study=lab&tab=charts": (66, 10, 90),
-    "/runs/{run}/": (14, 4, 28),
+    "/studies/unisys-2005/": (247, 26, 84),
+    "/studies/unisys-2005/?tab=tests": (173, 14, 84),
+    "/studies/lab/": (61, 8, 76),
+    "/studies/lab/?tab=tests": (39, 7, 84),
+    "/studies/lab/?tab=charts": (16, 4, 76),
+    "/compare/?study=unisys-2005": (78, 14, 84),
+    "/compare/?study=unisys-2005&tab=tests": (53, 10, 84),
+    "/compare/?study=galli-2001": (83, 13, 84),
+    "/compare/?study=lab": (113, 14, 84),
+    "/compare/?study=lab&tab=tests": (67, 11, 84),
+    "/compare/?study=lab&tab=charts": (44, 8, 84),
+    "/runs/{run}/": (17, 4, 32),
 }
 """Of each address: KB of HTML, of the same compressed, and of scripts."""
 
