@@ -119,5 +119,6 @@ def test_how_do_i_show_this_to_a_colleague(visitor: Visitor) -> None:
     visitor.study()
     visitor.click(visitor.page.locator("main summary", has_text="More"))
     visitor.link("Image (PNG)")
-    expect(visitor.page.locator("img")).to_be_visible()  # the picture alone, as the browser shows it
+    # The image alone, as the browser shows it.
+    expect(visitor.page.locator("img")).to_be_visible()
     assert visitor.clicks == 3
