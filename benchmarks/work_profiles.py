@@ -15,10 +15,10 @@ from math import exp, sqrt
 import numpy as np
 from scipy.special import stdtrit
 
-from fsbench_web.core.scoring.blocks import paired
 from fsbench_web.core.scoring.profiles.combining import Combined, combined
 from fsbench_web.core.scoring.profiles.definition import Profile
 from fsbench_web.core.scoring.profiles.presets import LATEST
+from fsbench_web.core.stats.verdicts import FASTER, SLOWER, paired
 
 SEED = 20_261_122
 TRIALS = 2000
@@ -126,9 +126,9 @@ def false_alarms(slug: str, drift: float, noise: float, blocks: int) -> float:
             ).of_repeats
             for _ in range(2)
         ]
-        verdict = paired.paired(both[0], both[1], lower_is_better=False, margin_percent=0)
+        verdict = paired(both[0], both[1], lower_is_better=False, margin_percent=0)
         assert verdict is not None
-        alarms += verdict.status in (paired.FASTER, paired.SLOWER)
+        alarms += verdict.status in (FASTER, SLOWER)
     return 100 * alarms / TRIALS
 
 

@@ -31,14 +31,14 @@ SHOWN_BY = {
         "studies/jobs/test_limits.py::test_the_review_says_where_nothing_can_be_mounted_anew",
     ),
     "Repeat, and show how much results scatter": (
-        "core/scoring/test_confidence.py::test_it_is_the_interval_that_scipy_works_out",
+        "core/stats/test_intervals.py::test_it_is_the_interval_that_scipy_works_out",
         "studies/scores/test_intervals.py::test_of_several_repeats_the_page_shows_the_half_width_of_these",
         "studies/runs/test_repeats.py::test_it_stops_when_it_is_sure",
     ),
     "As many repeats as the variability asks for, not a fixed number": (
-        "core/scoring/test_confidence.py::test_every_test_has_to_be_sure",
-        "core/scoring/blocks/test_racing.py::test_what_is_clear_ends_early_and_says_what_it_saved",
-        "core/scoring/test_median.py::test_the_ends_are_the_narrowest_that_the_binomial_distribution_allows",
+        "core/scoring/test_repeating.py::test_every_test_has_to_be_sure",
+        "core/stats/test_racing.py::test_what_is_clear_ends_early_and_says_what_it_saved",
+        "core/stats/test_medians.py::test_the_ends_are_the_narrowest_that_the_binomial_distribution_allows",
         "compare/tables/verdicts/test_ratio_verdicts.py::test_the_median_stands_beside_the_mean_with_an_interval_of_its_own",
     ),
     "Repeat at the level at which results vary": (
@@ -48,12 +48,12 @@ SHOWN_BY = {
     "An order that no drift can favour": (
         "studies/test_sequence.py::test_every_block_has_everything_once",
         "studies/test_sequence.py::test_positions_in_a_random_order_are_about_even",
-        "core/scoring/blocks/test_paired.py::test_a_drift_of_the_blocks_does_not_hide_a_difference",
+        "core/stats/test_verdicts.py::test_a_drift_of_the_blocks_does_not_hide_a_difference",
     ),
     "Say how large a difference is, with an interval, not only that there is one": (
-        "core/scoring/blocks/test_paired.py::test_interval_and_p_values_are_those_of_scipy",
-        "core/scoring/blocks/test_paired.py::test_what_is_less_than_the_margin_is_no_difference_however_sure",
-        "core/scoring/test_significance.py::test_holm_by_hand",
+        "core/stats/test_verdicts.py::test_interval_and_p_values_are_those_of_scipy",
+        "core/stats/test_verdicts.py::test_what_is_less_than_the_margin_is_no_difference_however_sure",
+        "core/stats/test_significance.py::test_holm_by_hand",
     ),
     "Means as the quantity asks (rates, ratios)": (
         "core/scoring/test_scores.py::test_the_harmonic_mean_of_rates_is_all_work_over_all_time",

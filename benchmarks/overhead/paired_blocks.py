@@ -39,7 +39,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.overhead.signed_ranks import rank_interval
-from fsbench_web.core.scoring.blocks import paired
+from fsbench_web.core.stats.verdicts import of_logarithms
 
 FALSE_REFUSALS = 0.05
 """Of sessions, all jobs together, where nothing was wrong."""
@@ -76,7 +76,7 @@ class RatioEstimate:
     @classmethod
     def of(cls, logarithms: Sequence[float]) -> "RatioEstimate":
         """Raises ValueError for too few."""
-        verdict = paired.of_logarithms(logarithms)
+        verdict = of_logarithms(logarithms)
         return cls(
             *_by_ranks(logarithms, 0.95),
             (verdict.ratio, verdict.low, verdict.high),

@@ -5,8 +5,8 @@ from functools import lru_cache
 from math import sqrt
 
 from fsbench_web.core.distributions import ndtri
-from fsbench_web.core.scoring.blocks.paired import ratio_of
-from fsbench_web.core.scoring.confidence import LEVEL
+from fsbench_web.core.stats.intervals import LEVEL
+from fsbench_web.core.stats.verdicts import ratio_of
 
 
 def rank_interval(logarithms: Sequence[float], level: float = LEVEL) -> tuple[float, float] | None:

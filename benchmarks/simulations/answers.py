@@ -12,10 +12,10 @@ from math import log
 
 import numpy as np
 
-from fsbench_web.core.scoring.blocks import paired
-from fsbench_web.core.scoring.confidence import interval
-from fsbench_web.core.scoring.significance import holm, pairs_of
 from fsbench_web.core.stats.answers import FASTER, Answer, ComparedTest, Repeats, answer
+from fsbench_web.core.stats.intervals import interval
+from fsbench_web.core.stats.significance import holm, pairs_of
+from fsbench_web.core.stats.verdicts import paired, unpaired
 
 SEED = 20_261_128
 TRIALS = 2000
@@ -68,12 +68,10 @@ def result_of(test: str, values: Mapping[str, list[float]], *, is_paired: bool) 
         sides = [dict(enumerate(values[entry])) for entry in (best, other)]
         if is_paired:
             named = [{str(key): value for key, value in side.items()} for side in sides]
-            verdict = paired.paired(named[0], named[1], lower_is_better=False)
+            verdict = paired(named[0], named[1], lower_is_better=False)
         else:
             ahead, behind = (interval(list(side.values())) for side in sides)
-            verdict = (
-                paired.unpaired(ahead, behind, lower_is_better=False) if ahead and behind else None
-            )
+            verdict = unpaired(ahead, behind, lower_is_better=False) if ahead and behind else None
         if verdict is not None and verdict.ratio > 1:
             verdicts[other] = verdict
     adjusted = holm([verdict.p_value for verdict in verdicts.values()], pairs_of(len(values)))

@@ -12,8 +12,8 @@ from math import exp
 from random import Random
 from statistics import median
 
-from fsbench_web.core.scoring.blocks.bisecting import Bisection, bisection
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER
+from fsbench_web.core.stats.bisecting import Bisection, bisection
+from fsbench_web.core.stats.verdicts import EQUIVALENT, FASTER
 
 SEED = 20_261_123
 TRIALS = 1000

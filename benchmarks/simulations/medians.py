@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from fsbench_web.core.scoring.confidence import interval
-from fsbench_web.core.scoring.median import median_interval
+from fsbench_web.core.stats.intervals import interval, median_interval
 
 SEED = 20_261_123
 TRIALS = 4000

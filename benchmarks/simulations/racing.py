@@ -13,8 +13,8 @@ from math import exp
 
 import numpy as np
 
-from fsbench_web.core.scoring.blocks import racing
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER
+from fsbench_web.core.stats import racing
+from fsbench_web.core.stats.verdicts import EQUIVALENT, FASTER
 
 SEED = 20_261_122
 TRIALS = 500

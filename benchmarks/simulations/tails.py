@@ -14,7 +14,7 @@ import sys
 import numpy as np
 
 from fsbench_web.core.latency import Distribution, distribution
-from fsbench_web.core.scoring.confidence import interval
+from fsbench_web.core.stats.intervals import interval
 
 SEED = 20_261_122
 TRIALS = 600

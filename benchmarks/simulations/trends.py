@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from fsbench_web.compare.watches import reportable
-from fsbench_web.core.scoring.changes import changes
+from fsbench_web.core.stats.changes import changes
 
 SEED = 20_261_127
 TRIALS = 1000

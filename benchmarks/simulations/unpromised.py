@@ -15,8 +15,9 @@ import sys
 import numpy as np
 
 from benchmarks.simulations.verdicts import share, verdict_of
-from fsbench_web.core.scoring.blocks import paired, racing
-from fsbench_web.core.scoring.confidence import interval
+from fsbench_web.core.stats import racing
+from fsbench_web.core.stats.intervals import interval
+from fsbench_web.core.stats.verdicts import FASTER, SLOWER, unpaired
 
 SEED = 20_261_128
 TRIALS = 1000
@@ -35,7 +36,7 @@ def speeds(draw: np.random.Generator, blocks: int, correlation: float) -> np.nda
 
 
 def _is_called(measured: np.ndarray) -> bool:
-    return verdict_of(measured).status in (paired.FASTER, paired.SLOWER)
+    return verdict_of(measured).status in (FASTER, SLOWER)
 
 
 def _is_called_at_any_look(measured: np.ndarray) -> bool:
@@ -52,8 +53,8 @@ def _is_called_unpaired(draw: np.random.Generator, runs: list[tuple[int, float]]
     )
     assert ahead is not None
     assert behind is not None
-    verdict = paired.unpaired(ahead, behind, lower_is_better=False)
-    return verdict is not None and verdict.status in (paired.FASTER, paired.SLOWER)
+    verdict = unpaired(ahead, behind, lower_is_better=False)
+    return verdict is not None and verdict.status in (FASTER, SLOWER)
 
 
 def main() -> int:

@@ -14,11 +14,23 @@ from math import log
 
 import numpy as np
 
-from fsbench_web.core.scoring import significance
-from fsbench_web.core.scoring.blocks import paired
-from fsbench_web.core.scoring.blocks.among_many import least_blocks
-from fsbench_web.core.scoring.confidence import interval
 from fsbench_web.core.scoring.quality_repeats import outliers
+from fsbench_web.core.stats import significance
+from fsbench_web.core.stats.intervals import interval
+from fsbench_web.core.stats.verdicts import (
+    EQUIVALENT,
+    FASTER,
+    INCONCLUSIVE,
+    SLOWER,
+    RatioVerdict,
+    corrected,
+    equivalence_factor_of,
+    family,
+    least_blocks,
+    paired,
+    rounding_of,
+    unpaired,
+)
 
 SEED = 20_261_122
 TRIALS = 2000
@@ -51,18 +63,18 @@ def speeds(
     return measured
 
 
-def verdict_of(measured: np.ndarray) -> paired.RatioVerdict:
+def verdict_of(measured: np.ndarray) -> RatioVerdict:
     a, b = ({str(block): float(value) for block, value in enumerate(row)} for row in measured)
-    verdict = paired.paired(a, b, lower_is_better=False)
+    verdict = paired(a, b, lower_is_better=False)
     assert verdict is not None
     return verdict
 
 
-def unpaired_of(measured: np.ndarray) -> paired.RatioVerdict:
+def unpaired_of(measured: np.ndarray) -> RatioVerdict:
     ahead, behind = (interval(row.tolist()) for row in measured)
     assert ahead is not None
     assert behind is not None
-    verdict = paired.unpaired(ahead, behind, lower_is_better=False)
+    verdict = unpaired(ahead, behind, lower_is_better=False)
     assert verdict is not None
     return verdict
 
@@ -87,7 +99,7 @@ def _is_best_faster(measured: np.ndarray) -> bool:
         [verdict.p_value for verdict in pairs], significance.pairs_of(len(measured))
     )
     return any(
-        paired.corrected(verdict, p_holm, len(pairs)).status == paired.FASTER
+        corrected(verdict, p_holm, len(pairs)).status == FASTER
         for verdict, p_holm in zip(pairs, p_values, strict=True)
     )
 
@@ -95,13 +107,13 @@ def _is_best_faster(measured: np.ndarray) -> bool:
 def _equivalent_to_the_best(measured: np.ndarray) -> list[int]:
     """Which of all are called equivalent to the best by its mean, among so many contenders."""
     best = int(measured.mean(axis=1).argmax())
-    factor = paired.equivalence_factor_of(len(measured))
+    factor = equivalence_factor_of(len(measured))
     return [
         row
         for row in range(len(measured))
         if row != best
         and verdict_of(measured[[best, row]])._replace(equivalence_factor=factor).status
-        == paired.EQUIVALENT
+        == EQUIVALENT
     ]
 
 
@@ -135,7 +147,7 @@ def _look_of_false_alarm(draw: np.random.Generator, noise: float) -> int | None:
     measured = speeds(draw, [1, 1], 5, drift=8, noise=noise)
     for look in range(5):
         verdict = verdict_of(measured)
-        if verdict.status in (paired.FASTER, paired.SLOWER):
+        if verdict.status in (FASTER, SLOWER):
             return look
         if verdict.more_blocks is None:
             return None
@@ -153,8 +165,8 @@ def _is_different_among_sound(draw: np.random.Generator, repeats: int, noise: fl
         for row in measured
         for flagged in [outliers(none, none, row)]
     ]
-    verdict = paired.paired(*sound, lower_is_better=False)
-    return verdict is not None and verdict.status in (paired.FASTER, paired.SLOWER)
+    verdict = paired(*sound, lower_is_better=False)
+    return verdict is not None and verdict.status in (FASTER, SLOWER)
 
 
 def _report_outliers(report: Callable[..., None]) -> None:
@@ -189,22 +201,22 @@ def _is_best_of_rounded_faster(measured: np.ndarray, *, in_blocks: bool) -> bool
         if row == best:
             continue
         two = [measured[best], measured[row]]
-        rounding = (paired.rounding_of(two[0].tolist()), paired.rounding_of(two[1].tolist()))
+        rounding = (rounding_of(two[0].tolist()), rounding_of(two[1].tolist()))
         if in_blocks:
             blocks = [{str(block): float(v) for block, v in enumerate(values)} for values in two]
-            verdict = paired.paired(*blocks, lower_is_better=False, rounding=rounding)
+            verdict = paired(*blocks, lower_is_better=False, rounding=rounding)
         else:
             means = [
                 estimate for values in two if (estimate := interval(values.tolist())) is not None
             ]
-            verdict = paired.unpaired(*means, lower_is_better=False, rounding=rounding)
+            verdict = unpaired(*means, lower_is_better=False, rounding=rounding)
         assert verdict is not None
         pairs.append(verdict)
     p_values = significance.holm(
         [verdict.p_value for verdict in pairs], significance.pairs_of(len(measured))
     )
     return any(
-        paired.corrected(verdict, p_holm, len(pairs)).status == paired.FASTER
+        corrected(verdict, p_holm, len(pairs)).status == FASTER
         for verdict, p_holm in zip(pairs, p_values, strict=True)
     )
 
@@ -265,7 +277,7 @@ def _report_samples(report: Callable[..., None]) -> None:
             for _ in range(TRIALS):
                 runs = 1 + between / 100 * draw.normal(size=(2, 1))
                 verdict = unpaired_of(1000 * runs * (1 + 0.03 * draw.normal(size=(2, count))))
-                apart.append(verdict.status in (paired.FASTER, paired.SLOWER))
+                apart.append(verdict.status in (FASTER, SLOWER))
             name = f"  {count} {kind}; runs scatter by {between}% (not promised)"
             report(name, share(apart))
 
@@ -308,13 +320,13 @@ def main() -> int:
         bound = f">= {at_least:g}" if at_least else f"<= {at_most:g}" if at_most < 100 else ""
         print(f"{name:78} {percent:5.1f}% {bound:8} {'' if is_kept else 'NOT KEPT'}", flush=True)
 
-    def many(truth: list[float], blocks: int, **how: object) -> list[paired.RatioVerdict]:
+    def many(truth: list[float], blocks: int, **how: object) -> list[RatioVerdict]:
         return [
             verdict_of(speeds(draw, truth, blocks, **how))  # type: ignore[arg-type]
             for _ in range(TRIALS)
         ]
 
-    different = (paired.FASTER, paired.SLOWER)
+    different = (FASTER, SLOWER)
     print("No difference: called one (false alarms)")
     for blocks, noise, noise_of in ((3, 2, normal), (8, 2, normal), (8, 8, normal), (8, 4, skewed)):
         verdicts = many([1, 1], blocks, drift=8, noise=noise, noise_of=noise_of)
@@ -331,7 +343,7 @@ def main() -> int:
     for _ in range(TRIALS // 4):
         measured = speeds(draw, [1.0] * 5, 8, drift=8, noise=4)
         pairs = [verdict_of(measured[[0, other]]) for other in range(1, 5)]
-        families.append(any(verdict.status in different for verdict in paired.family(pairs)))
+        families.append(any(verdict.status in different for verdict in family(pairs)))
     report(
         "  any of 4 contenders against one baseline, 8 blocks, Holm", share(families), at_most=5.5
     )
@@ -374,11 +386,13 @@ def main() -> int:
         verdicts = many([1.02, 1], blocks, drift=8, noise=noise)
         name = f"  {blocks} blocks, drift 8%, noise {noise}%"
         report(
-            name, share([verdict.status == paired.EQUIVALENT for verdict in verdicts]), at_most=5.5
+            name,
+            share([verdict.status == EQUIVALENT for verdict in verdicts]),
+            at_most=5.5,
         )
     verdicts = many([1, 1], 12, drift=8, noise=1)
     name = "No difference: called equivalent, 12 blocks, noise 1%"
-    report(name, share([verdict.status == paired.EQUIVALENT for verdict in verdicts]), at_least=90)
+    report(name, share([verdict.status == EQUIVALENT for verdict in verdicts]), at_least=90)
 
     _report_many_equivalences(report)
 
@@ -406,10 +420,10 @@ def main() -> int:
             verdict = verdict_of(first)
             # What it asks for is of what it saw: judged where that is near the truth.
             near = abs(log(verdict.ratio) - log(truth[0])) < 0.005
-            if verdict.status != paired.INCONCLUSIVE or verdict.more_blocks is None or not near:
+            if verdict.status != INCONCLUSIVE or verdict.more_blocks is None or not near:
                 continue
             more = speeds(draw, truth, verdict.more_blocks, drift=8, noise=noise)
-            decided.append(verdict_of(np.hstack([first, more])).status != paired.INCONCLUSIVE)
+            decided.append(verdict_of(np.hstack([first, more])).status != INCONCLUSIVE)
         report(
             f"  {difference}% apart, noise {noise}%, asked after 6 blocks",
             share(decided),

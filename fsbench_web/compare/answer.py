@@ -14,11 +14,8 @@ from fsbench_web.compare.tables.headlines import headline_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.significance import rounding_of_row
 from fsbench_web.core.scoring import testnames
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT
-from fsbench_web.core.scoring.confidence import REPEATS
 from fsbench_web.core.scoring.metrics import primary_tests
 from fsbench_web.core.scoring.quality import ABOVE_DEVICE, BUSY, CLOCK, CONTENDED
-from fsbench_web.core.scoring.significance import EMULATED, SIGNIFICANT
 from fsbench_web.core.stats.answers import (
     FASTER,
     Answer,
@@ -28,6 +25,9 @@ from fsbench_web.core.stats.answers import (
     answer,
     together,
 )
+from fsbench_web.core.stats.intervals import REPEATS
+from fsbench_web.core.stats.significance import EMULATED, SIGNIFICANT
+from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT
 from fsbench_web.studies.scores.source_runs import page_cached_series
 
 PAGE_CACHE = "page_cache"

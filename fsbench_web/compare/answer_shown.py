@@ -19,7 +19,6 @@ from fsbench_web.compare.answer import (
 )
 from fsbench_web.compare.answer_chart import AnswerChart, answer_chart
 from fsbench_web.core.scoring import testnames
-from fsbench_web.core.scoring.blocks.paired import EFFECTIVELY_TIED
 from fsbench_web.core.stats.answers import (
     EQUIVALENT,
     FASTER,
@@ -27,6 +26,7 @@ from fsbench_web.core.stats.answers import (
     MIXED,
     Answer,
 )
+from fsbench_web.core.stats.verdicts import EFFECTIVELY_TIED
 
 NO_CLEAR_WINNER = "No clear winner"
 NAMED = 3

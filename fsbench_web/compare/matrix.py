@@ -11,8 +11,8 @@ from typing import NamedTuple
 from fsbench_web.compare.answer import ComparisonAnswer, compared_test, counted_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import testnames
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, RatioVerdict
 from fsbench_web.core.stats.answers import discoveries, ratio_over_tests
+from fsbench_web.core.stats.verdicts import EQUIVALENT, RatioVerdict
 
 MOST_ROWS, MOST_ENTRIES = 40, 12
 CLEAR = 1.1

@@ -16,9 +16,9 @@ from math import fsum, log
 from fsbench_web.core.activity import price
 from fsbench_web.core.activity.costs import COSTS, Cost
 from fsbench_web.core.activity.waits import WAITS
-from fsbench_web.core.scoring import confidence
-from fsbench_web.core.scoring.blocks import paired
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, INCONCLUSIVE, RatioVerdict
+from fsbench_web.core.stats import intervals
+from fsbench_web.core.stats import verdicts as ratios
+from fsbench_web.core.stats.verdicts import EQUIVALENT, INCONCLUSIVE, RatioVerdict
 
 ALIKE_PERCENT = 10.0
 DIFFERS, UNSURE, ALIKE = "differs", "unsure", "alike"
@@ -123,7 +123,7 @@ def explained(first_runs: Sequence[RunCosts], second_runs: Sequence[RunCosts]) -
         differences.append(_difference(cost, values, floored, verdict))
         if verdict is not None:
             verdicts.append(verdict)
-    judged = iter(paired.family(verdicts))
+    judged = iter(ratios.family(verdicts))
     listed = [
         _judged(difference, next(judged)) if difference.low is not None else difference
         for difference in differences
@@ -154,18 +154,18 @@ def _verdict(
     first_values: Sequence[tuple[str, float]], second_values: Sequence[tuple[str, float]]
 ) -> RatioVerdict | None:
     blocks = [_by_block(first_values), _by_block(second_values)]
-    verdict = paired.paired(
+    verdict = ratios.paired(
         blocks[0], blocks[1], lower_is_better=False, margin_percent=ALIKE_PERCENT
     )
     if verdict is not None:
         return verdict
     intervals = [
-        confidence.interval([value for _, value in values])
+        intervals.interval([value for _, value in values])
         for values in (first_values, second_values)
     ]
     if intervals[0] is None or intervals[1] is None:
         return None
-    return paired.unpaired(
+    return ratios.unpaired(
         intervals[0], intervals[1], lower_is_better=False, margin_percent=ALIKE_PERCENT
     )
 

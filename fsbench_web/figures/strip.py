@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
-from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.core.stats.intervals import Interval
 from fsbench_web.figures import palette
 from fsbench_web.figures.bars import in_lines
 from fsbench_web.figures.frame import bar_layout, figure, plain_text

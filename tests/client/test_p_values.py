@@ -8,7 +8,7 @@ import pytest
 
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.core import numbers
-from fsbench_web.core.scoring import changes, significance
+from fsbench_web.core.stats import changes, significance
 from tests.client.conftest import CLIENT
 
 

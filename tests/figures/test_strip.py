@@ -1,6 +1,6 @@
 import pytest
 
-from fsbench_web.core.scoring.confidence import interval
+from fsbench_web.core.stats.intervals import interval
 from fsbench_web.figures import strip
 from fsbench_web.figures.strip import Strip
 

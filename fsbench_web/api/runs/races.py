@@ -3,8 +3,8 @@
 from math import isfinite
 from typing import Any
 
-from fsbench_web.core.scoring.blocks.bisecting import Bisection
-from fsbench_web.core.scoring.blocks.racing import ENDED
+from fsbench_web.core.stats.bisecting import Bisection
+from fsbench_web.core.stats.racing import ENDED
 from fsbench_web.studies.models import Job
 from fsbench_web.studies.runs import races
 

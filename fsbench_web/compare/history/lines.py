@@ -2,7 +2,7 @@
 
 The runs of one kernel, or of one day, are a point. By a category each finished run is scored by
 itself, and the point has the 95% interval of their scores; by a work profile a point is scored as a
-contender is (compare.history.profile_line). scoring.changes finds where the level changes.
+contender is (compare.history.profile_line). core.stats.changes finds where the level changes.
 """
 
 from collections import Counter, defaultdict
@@ -24,11 +24,11 @@ from fsbench_web.compare.tables.verdicts.uncertainty import probability, size_of
 from fsbench_web.core import numbers
 from fsbench_web.core.conversion import DisplayUnit, Printed, converted, shown_units
 from fsbench_web.core.scoring import categories, testnames
-from fsbench_web.core.scoring.blocks.paired import RatioVerdict, rounding_of, unpaired
-from fsbench_web.core.scoring.changes import Change, changes
-from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
-from fsbench_web.core.scoring.scores import mean, score_mean, score_repeats
+from fsbench_web.core.scoring.scores import score_mean, score_repeats
+from fsbench_web.core.stats.changes import Change, changes
+from fsbench_web.core.stats.intervals import Interval, interval, mean
+from fsbench_web.core.stats.verdicts import RatioVerdict, rounding_of, unpaired
 from fsbench_web.core.units import UnknownUnit, is_known, lower_is_better, overall_unit
 from fsbench_web.core.versions import version_key
 from fsbench_web.studies.models import UNTRACED, MeasurementBlock, Run, RunState, Score, Series

@@ -14,11 +14,11 @@ from fsbench_web.catalog.models import Workload
 from fsbench_web.compare.history.profile_line import ProfileScore, WorkLine, cells_in_words
 from fsbench_web.compare.models import Watch
 from fsbench_web.core.scoring.ceilings import Probe, differ_percent
-from fsbench_web.core.scoring.changes import changes
 from fsbench_web.core.scoring.profiles.combining import ScoreUnavailable, level_of
 from fsbench_web.core.scoring.profiles.definition import RATIO, RequiredCell
-from fsbench_web.core.scoring.scores import mean
 from fsbench_web.core.scoring.shares import is_unreliable, percent_words
+from fsbench_web.core.stats.changes import changes
+from fsbench_web.core.stats.intervals import mean
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.core.workloads import Workload as Kind
 from fsbench_web.studies.models import Series

@@ -16,7 +16,7 @@ from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.categories import RANGE
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
-from fsbench_web.core.scoring.scores import mean
+from fsbench_web.core.stats.intervals import mean
 from fsbench_web.figures import bars
 
 

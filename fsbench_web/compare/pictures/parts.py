@@ -9,8 +9,8 @@ from fsbench_web.compare.pictures.table import COUNT, SIZE, VALUE, Column, Conte
 from fsbench_web.compare.selection.wording import flag_label
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import loads, testnames
-from fsbench_web.core.scoring.confidence import SAMPLES, Interval
 from fsbench_web.core.scoring.shares import Share
+from fsbench_web.core.stats.intervals import SAMPLES, Interval
 from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.figures.ceilings import Ceilings
 from fsbench_web.studies.runs.listing import address_of

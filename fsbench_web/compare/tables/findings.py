@@ -34,7 +34,7 @@ from fsbench_web.compare.tables.verdicts.uncertainty import (
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.deltas import is_same
-from fsbench_web.core.scoring.significance import (
+from fsbench_web.core.stats.significance import (
     EQUIVALENT,
     FREENIX,
     SIGNIFICANT,

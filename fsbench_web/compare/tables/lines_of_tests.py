@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from math import isfinite, log
 
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.core.scoring.blocks.paired import ratio_of
-from fsbench_web.core.scoring.significance import EQUAL, SIGNIFICANT, TIE, Verdict
+from fsbench_web.core.stats.significance import EQUAL, SIGNIFICANT, TIE, Verdict
+from fsbench_web.core.stats.verdicts import ratio_of
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fsbench_web.compare.tables.contenders import Contender
-from fsbench_web.core.scoring import confidence
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN, Cell
 from fsbench_web.core.scoring.scores import UNEQUAL_REPEATS, ScoreValue, score_repeats
+from fsbench_web.core.stats import intervals
 from fsbench_web.studies.scores.queries import PARTIAL, ScoreRow
 
 NOT_MATCHED = "not_matched"
@@ -110,7 +110,7 @@ def _rescored(
     assert score is not None  # asked before, of all of them
     repeats = measured[row.series_id]
     of_runs = {pk: _scores_over({pk: run}, common).get(category) for pk, run in repeats.items()}
-    interval = confidence.interval(
+    interval = intervals.interval(
         [run_score.value for run_score in of_runs.values() if run_score is not None]
     )
     flags = [flag for flag in row.flags if flag not in (PARTIAL, UNEQUAL_REPEATS)]

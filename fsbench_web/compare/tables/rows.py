@@ -7,14 +7,19 @@ from typing import Any, NamedTuple
 
 from fsbench_web.core import numbers, readable, units
 from fsbench_web.core.scoring import categories
-from fsbench_web.core.scoring.confidence import REPEATS, Interval
 from fsbench_web.core.scoring.deltas import Published
-from fsbench_web.core.scoring.median import MedianInterval, median_interval
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.scoring.quality import left_out_in_words
-from fsbench_web.core.scoring.scores import harmonic_mean, mean
+from fsbench_web.core.scoring.scores import harmonic_mean
 from fsbench_web.core.scoring.shares import Share
-from fsbench_web.core.scoring.significance import FREENIX, Verdict
+from fsbench_web.core.stats.intervals import (
+    REPEATS,
+    Interval,
+    MedianInterval,
+    mean,
+    median_interval,
+)
+from fsbench_web.core.stats.significance import FREENIX, Verdict
 
 RepeatScores = tuple[tuple[str, float | None], ...]
 """(block, "" for none; score of the repeat by itself, None where it has none)."""

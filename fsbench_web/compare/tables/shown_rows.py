@@ -16,8 +16,8 @@ from fsbench_web.compare.selection.table_view import (
 )
 from fsbench_web.compare.tables.columns import Value, columns_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.core.scoring import significance
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT
+from fsbench_web.core.stats import significance
+from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT
 
 REFERENCE = "reference"
 _STATUS = {

@@ -20,8 +20,8 @@ from fsbench_web.compare.tables.verdicts import intervals, reasons, uncertainty
 from fsbench_web.compare.tables.verdicts.intervals import median_sentence
 from fsbench_web.compare.templatetags.writing import attribute, escaped
 from fsbench_web.core import numbers, readable
-from fsbench_web.core.scoring.confidence import REPEATS
-from fsbench_web.core.scoring.significance import Verdict
+from fsbench_web.core.stats.intervals import REPEATS
+from fsbench_web.core.stats.significance import Verdict
 
 NOT_PRINTED = '<span class="sub">not printed</span>'
 _ALWAYS = ("score", "behind", "change", "cells", "runs")

@@ -16,10 +16,10 @@ of true falls are told at most one run later.
 
 from collections.abc import Mapping, Sequence
 
-from fsbench_web.core.scoring.changes import Change
+from fsbench_web.core.stats.changes import Change
 
 LEVEL = 0.01
-"""Of what is told; a page shows changes from ``scoring.changes.LEVEL``."""
+"""Of what is told; a page shows changes from ``core.stats.changes.LEVEL``."""
 LEAST_POINTS = 3
 
 
@@ -28,7 +28,7 @@ def slowdowns(
 ) -> list[tuple[Change, tuple[int, int]]]:
     """The changes to the worse by at least the margin, each with the ends of its two levels.
 
-    ``changes`` are all changes of a line, in its order (scoring.changes): they passed the tests of
+    ``changes`` are all changes of a line, in its order (stats.changes): they passed the tests of
     noise and margin between whole sides of the line; what is told is the difference between the
     levels next to each other, so that this has to reach the margin too. The ends are the places of
     the change before it and of the one behind it; -1 and a place beyond the line where there is

@@ -31,7 +31,7 @@ from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.watches import deliveries, reportable
 from fsbench_web.compare.watches.rights import is_visible
 from fsbench_web.core.scoring import categories, testnames
-from fsbench_web.core.scoring.changes import Change
+from fsbench_web.core.stats.changes import Change
 from fsbench_web.core.units import is_known
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Series

@@ -28,7 +28,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fsbench_web.core.scoring.confidence import interval
+from fsbench_web.core.stats.intervals import interval
 
 SEQUENTIAL, RANDOM = "sequential", "random"
 READ, WRITE = "read", "write"

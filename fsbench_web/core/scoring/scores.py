@@ -10,6 +10,7 @@ from itertools import chain
 from math import fsum, isfinite
 
 from fsbench_web.core.scoring.categories import CATEGORIES, SUMMED, Cell
+from fsbench_web.core.stats.intervals import mean
 
 UNEQUAL_REPEATS = "unequal_repeats"
 """Some cell of the score was measured in some of the repeats only."""
@@ -26,16 +27,6 @@ class ScoreValue:
     cells: int
     repeats: int
     flags: tuple[str, ...] = ()
-
-
-def mean(values: Sequence[float]) -> float:
-    """The mean, summed without rounding errors, so that the order of values cannot matter.
-
-    That of equal values is their value: three times 89.999 and divided by three it would not be.
-    """
-    if values[0] == values[-1] and min(values) == max(values):
-        return values[0]
-    return fsum(values) / len(values)
 
 
 def harmonic_mean(values: Sequence[float]) -> float | None:

@@ -10,7 +10,9 @@ from math import fsum, hypot, isfinite, log, sqrt
 from typing import NamedTuple
 
 from fsbench_web.core.distributions import stdtr, stdtrit
-from fsbench_web.core.scoring.blocks.paired import (
+from fsbench_web.core.stats.intervals import LEVEL, Interval
+from fsbench_web.core.stats.significance import FALSE_ALARM
+from fsbench_web.core.stats.verdicts import (
     EQUIVALENCE_PERCENT,
     EQUIVALENT,
     FASTER,
@@ -23,8 +25,6 @@ from fsbench_web.core.scoring.blocks.paired import (
     of_logarithms,
     ratio_of,
 )
-from fsbench_web.core.scoring.confidence import LEVEL, Interval
-from fsbench_web.core.scoring.significance import FALSE_ALARM
 
 MIXED = "mixed"
 NONE = "none"

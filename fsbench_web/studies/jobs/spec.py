@@ -25,14 +25,14 @@ from fsbench_web.catalog.configurations.limits import Limits
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
 from fsbench_web.catalog.configurations.stacks import PLAIN_STACK, Stack
 from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT
-from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.core.scoring.repeating import RepeatTarget
+from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT
 from fsbench_web.core.traces.tracers import TRACERS
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
 from fsbench_web.studies.sequence import AS_WRITTEN, reference_count
 
 DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
-FORM_REPEATS = 5  # blocks enough for an answer (scoring.blocks.paired)
+FORM_REPEATS = 5  # blocks enough for an answer (core.stats.verdicts)
 DEFAULT_REFERENCE_EVERY = 10
 LEAST_PROBE_S, MOST_PROBE_S = 5, 600
 MOST_CLIENTS = 32

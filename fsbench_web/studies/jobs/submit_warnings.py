@@ -6,8 +6,7 @@ from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.options import BTRFS_COMPRESSION, JOURNAL_MODE
 from fsbench_web.catalog.configurations.pools.zfs_options import PRIMARYCACHE
 from fsbench_web.catalog.workers import capacity, same_host
-from fsbench_web.core.scoring.blocks.among_many import least_blocks
-from fsbench_web.core.scoring.blocks.paired import LEAST_BLOCKS
+from fsbench_web.core.stats.verdicts import LEAST_BLOCKS, least_blocks
 from fsbench_web.studies.jobs.planned_runs import PlannedRun
 from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.models.studies import client_luns

@@ -14,7 +14,7 @@ from fsbench_web.catalog.configurations.stacks import in_words
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workloads.stored import stored_workload
-from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.core.scoring.repeating import RepeatTarget
 from fsbench_web.core.versions import version_key
 from fsbench_web.studies.jobs import new_study
 from fsbench_web.studies.jobs.checking import checked_plan

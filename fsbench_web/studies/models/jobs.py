@@ -75,7 +75,7 @@ class Job(models.Model):
 class RepeatRule(models.Model):
     """How often one configuration of a job is repeated: until its scores are sure enough.
 
-    ``studies.runs.lifecycle`` writes the next run when one ends (scoring.confidence decides), and
+    ``studies.runs.lifecycle`` writes the next run when one ends (scoring.repeating decides), and
     the reason when it stops. Jobs with a fixed number of repeats have no rule.
     """
 
@@ -91,7 +91,7 @@ class RepeatRule(models.Model):
 
 class Race(models.Model):
     """A job that looks for the best of its configurations, or for the kernel at which speed
-    changed: who is measured next follows from what was measured (core.scoring.blocks: racing,
+    changed: who is measured next follows from what was measured (core.stats: racing,
     bisecting), and is written by ``studies.runs.lifecycle`` where the last run of a block ends.
     Jobs without one measure everything as often.
 

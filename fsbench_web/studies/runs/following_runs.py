@@ -7,7 +7,7 @@ it and nobody writes it twice.
 from datetime import datetime
 
 from fsbench_web.accounts import audit
-from fsbench_web.core.scoring.confidence import Continue, Stop
+from fsbench_web.core.scoring.repeating import Continue, Stop
 from fsbench_web.platform import clock
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import (

@@ -23,8 +23,8 @@ from fsbench_web.core.scoring.ceilings import (
     differ_percent,
     read_probe,
 )
-from fsbench_web.core.scoring.changes import Change, changes
 from fsbench_web.core.scoring.shares import MOST_DIFFERENCE_PERCENT
+from fsbench_web.core.stats.changes import Change, changes
 from fsbench_web.figures import lines
 from fsbench_web.studies.models import LunProbe, Run
 from fsbench_web.studies.runs.shown.conditions import SECTOR_BYTES

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from fsbench_web.core.scoring.confidence import Continue, RepeatTarget, Stop, repeats_verdict
+from fsbench_web.core.scoring.repeating import Continue, RepeatTarget, Stop, repeats_verdict
 from fsbench_web.core.scoring.scores import score_repeats
 from fsbench_web.core.scoring.testnames import CREATION_TESTS, at_load, is_cost
 from fsbench_web.studies.causes import Cause

@@ -14,9 +14,8 @@ from typing import NamedTuple
 from fsbench_web.core.conversion import DisplayUnit, converted
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
-from fsbench_web.core.scoring.confidence import Interval, interval, sample_interval
 from fsbench_web.core.scoring.quality_cells import Mask
-from fsbench_web.core.scoring.scores import mean
+from fsbench_web.core.stats.intervals import Interval, interval, mean, sample_interval
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.measurements import Numbers
 from fsbench_web.studies.scores.score_filter import ScoreFilter

@@ -17,8 +17,8 @@ from fsbench_web.core.scoring.columns import (
     MixedMeasurements,
     TestColumns,
 )
-from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS, sample_interval
 from fsbench_web.core.scoring.testnames import at_load, is_mean_of_samples
+from fsbench_web.core.stats.intervals import SAMPLES, TRIALS, sample_interval
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores import measurements, quality
 from fsbench_web.studies.scores.measurements import StoredBlock

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.quality import FLAGS, ordered
-from fsbench_web.core.scoring.scores import mean
+from fsbench_web.core.stats.intervals import mean
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.cells import Cell
 

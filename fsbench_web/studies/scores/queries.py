@@ -12,8 +12,8 @@ from django.db.models import QuerySet
 from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.machines import Machine
-from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.shares import Share
+from fsbench_web.core.stats.intervals import Interval
 from fsbench_web.studies.models import COMPUTED, Score, Selection, Series
 from fsbench_web.studies.scores.score_filter import ScoreFilter
 from fsbench_web.studies.scores.source_runs import MOST_LISTED, finished_runs

@@ -15,11 +15,11 @@ import numpy as np
 from fsbench_web.core.scoring.cache_boundary import Boundary
 from fsbench_web.core.scoring.categories import MEAN
 from fsbench_web.core.scoring.columns import TestColumns
-from fsbench_web.core.scoring.confidence import Interval, intervals_of
 from fsbench_web.core.scoring.quality import CACHED, SPIKE, UNCACHED, ordered
 from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.scoring.quality_repeats import Whole
 from fsbench_web.core.scoring.scores import ScoreValue, score_mean, score_repeats
+from fsbench_web.core.stats.intervals import Interval, intervals_of
 from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.quality import CELL_FLAGS, FlaggedCells, SeriesContext, slugs
 from fsbench_web.studies.scores.shares import OVERALL

@@ -25,7 +25,7 @@ from django.utils.html import format_html
 
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import loads, testnames
-from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.core.stats.intervals import Interval
 from fsbench_web.platform import clock
 
 register = template.Library()

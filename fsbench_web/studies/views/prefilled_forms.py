@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.core.scoring.blocks.paired import EFFECTIVELY_TIED, LEAST_BLOCKS, MOST_ADVISED
+from fsbench_web.core.stats.verdicts import EFFECTIVELY_TIED, LEAST_BLOCKS, MOST_ADVISED
 from fsbench_web.studies.jobs import lookup, possible_runs
 from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.forms import job_form

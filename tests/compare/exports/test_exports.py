@@ -19,8 +19,8 @@ from fsbench_web.compare.report.content import content_of
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.core.scoring.confidence import Interval
-from fsbench_web.core.scoring.significance import Verdict
+from fsbench_web.core.stats.intervals import Interval
+from fsbench_web.core.stats.significance import Verdict
 from fsbench_web.studies.models import Study
 from tests.compare.conftest import make_run, make_score
 

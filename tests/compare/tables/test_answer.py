@@ -22,7 +22,7 @@ from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts
 from fsbench_web.core.scoring.shares import Share
-from fsbench_web.core.scoring.significance import FREENIX
+from fsbench_web.core.stats.significance import FREENIX
 from tests.compare.tables.verdicts.test_significance import interval_around, row
 
 

@@ -14,8 +14,8 @@ from fsbench_web.compare.templatetags.exports import export_address
 from fsbench_web.compare.templatetags.study_series import series_rows
 from fsbench_web.compare.views.shown_series import ShownSeries
 from fsbench_web.compare.views.study_page import Winner
-from fsbench_web.core.scoring.confidence import Interval
-from fsbench_web.core.scoring.significance import Verdict
+from fsbench_web.core.stats.intervals import Interval
+from fsbench_web.core.stats.significance import Verdict
 
 HOSTILE = "<b>\"'&"
 ROW = DeltaRow(

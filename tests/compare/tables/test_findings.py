@@ -21,8 +21,8 @@ from fsbench_web.compare.tables.verdicts import significance
 from fsbench_web.compare.tables.verdicts.significance import Rule
 from fsbench_web.compare.tables.verdicts.uncertainty import effect, probability, what_would_decide
 from fsbench_web.core import numbers
-from fsbench_web.core.scoring.confidence import Interval
-from fsbench_web.core.scoring.significance import FREENIX
+from fsbench_web.core.stats.intervals import Interval
+from fsbench_web.core.stats.significance import FREENIX
 from tests.compare.conftest import make_run, make_score, make_series
 from tests.compare.tables.verdicts.test_ratio_verdicts import in_blocks
 from tests.compare.tables.verdicts.test_significance import (

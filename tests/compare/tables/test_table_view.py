@@ -10,8 +10,8 @@ from fsbench_web.compare.selection.table_view import TableView, without_view
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.shown_rows import hidden_places
 from fsbench_web.compare.templatetags.delta_tables import delta_table
-from fsbench_web.core.scoring.confidence import Interval
-from fsbench_web.core.scoring.significance import Verdict
+from fsbench_web.core.stats.intervals import Interval
+from fsbench_web.core.stats.significance import Verdict
 
 
 def row(name: str, score: float, delta1: float, status: str = "significant") -> DeltaRow:

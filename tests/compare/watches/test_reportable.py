@@ -10,7 +10,7 @@ from fsbench_web.compare.watches.reportable import (
     unreported_changes,
 )
 from fsbench_web.compare.watches.retry import MOST_TRIES, wait_after
-from fsbench_web.core.scoring.changes import Change, changes
+from fsbench_web.core.stats.changes import Change, changes
 
 NAMES = list("abcdefghij")
 

@@ -5,7 +5,6 @@ from math import exp
 import pytest
 
 from benchmarks.simulations import answers as simulated
-from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.stats.answers import (
     EQUIVALENT,
     FASTER,
@@ -19,6 +18,7 @@ from fsbench_web.core.stats.answers import (
     discoveries,
     together,
 )
+from fsbench_web.core.stats.intervals import Interval
 
 
 def result_of(test: str, *, lower: bool = False, **values: list[float]) -> ComparedTest:

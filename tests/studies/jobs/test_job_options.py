@@ -12,7 +12,7 @@ from django.http import QueryDict
 
 from fsbench_web.api.runs.schemas import JobIn
 from fsbench_web.catalog.configurations.preparation import Preparation
-from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.core.scoring.repeating import RepeatTarget
 from fsbench_web.studies.jobs.documents.plan import expand
 from fsbench_web.studies.jobs.documents.text import read, write
 from fsbench_web.studies.jobs.documents.writer import document_of

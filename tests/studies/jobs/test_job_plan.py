@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fsbench_web.catalog.configurations.preparation import Preparation
-from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.core.scoring.repeating import RepeatTarget
 from fsbench_web.studies.jobs.documents.plan import JobDocument, expand
 from fsbench_web.studies.jobs.documents.text import read, write
 from fsbench_web.studies.jobs.documents.writer import document_of

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fsbench_web.core.scoring.blocks.among_many import contenders_of, least_blocks
+from fsbench_web.core.stats.verdicts import contenders_of, least_blocks
 from fsbench_web.studies.jobs import submit_warnings, submitting
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, RepeatTarget
 from fsbench_web.studies.models import Study

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from fsbench_web.catalog.models import Lun
-from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.core.scoring.repeating import RepeatTarget
 from fsbench_web.platform import clock
 from fsbench_web.studies.jobs import time_window
 from fsbench_web.studies.jobs.checks import method

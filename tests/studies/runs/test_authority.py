@@ -11,7 +11,7 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import AuditEntry, LunGrant, Person, Role, Team
 from fsbench_web.accounts.people import accounts
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.core.scoring.repeating import RepeatTarget
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Lease, Run, RunState, Study

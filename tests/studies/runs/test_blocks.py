@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from django.contrib.auth.models import User
 
-from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.core.scoring.repeating import RepeatTarget
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, ReferenceSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState, Score

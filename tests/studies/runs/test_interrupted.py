@@ -11,7 +11,7 @@ from django.test import Client
 from fsbench_web.accounts.models import AuditEntry, LunGrant
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers import maintenance
-from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.core.scoring.repeating import RepeatTarget
 from fsbench_web.studies.causes import INTERRUPTED, Cause
 from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.jobs.submitting import submit

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.test import Client
 
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.core.scoring.repeating import RepeatTarget
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import RepeatRule, Run, RunState

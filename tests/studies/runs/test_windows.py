@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import announce
-from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.core.scoring.repeating import RepeatTarget
 from fsbench_web.platform import clock
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.jobs.problems import JobRefused

@@ -1,8 +1,7 @@
 """Intervals and medians in words, as they stand in tables and their details. Pure."""
 
 from fsbench_web.core import numbers
-from fsbench_web.core.scoring.confidence import REPEATS, TRIALS, Interval
-from fsbench_web.core.scoring.median import MedianInterval
+from fsbench_web.core.stats.intervals import REPEATS, TRIALS, Interval, MedianInterval
 
 
 def half_width(interval: Interval, unit: str) -> str:

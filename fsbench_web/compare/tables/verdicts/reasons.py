@@ -12,10 +12,9 @@ from fsbench_web.compare.tables.verdicts.uncertainty import (
     what_would_decide,
 )
 from fsbench_web.core import numbers
-from fsbench_web.core.scoring import significance
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT
-from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS
-from fsbench_web.core.scoring.significance import (
+from fsbench_web.core.stats import significance
+from fsbench_web.core.stats.intervals import SAMPLES, TRIALS
+from fsbench_web.core.stats.significance import (
     EQUIVALENT,
     FREENIX,
     SIGNIFICANT,
@@ -23,6 +22,7 @@ from fsbench_web.core.scoring.significance import (
     UNPAIRED,
     Verdict,
 )
+from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT
 
 NO_SCATTER = "Each side came out the same every time: there was no scatter to judge by."
 _FEW_BLOCKS = {

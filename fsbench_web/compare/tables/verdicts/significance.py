@@ -19,13 +19,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.core.scoring import significance
-from fsbench_web.core.scoring.blocks import paired
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT, RatioVerdict
-from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS
 from fsbench_web.core.scoring.deltas import is_same
-from fsbench_web.core.scoring.scores import mean
-from fsbench_web.core.scoring.significance import (
+from fsbench_web.core.stats import significance
+from fsbench_web.core.stats import verdicts as ratios
+from fsbench_web.core.stats.intervals import SAMPLES, TRIALS, mean
+from fsbench_web.core.stats.significance import (
     EMULATED,
     EQUAL,
     EQUIVALENT,
@@ -48,6 +46,7 @@ from fsbench_web.core.scoring.significance import (
     UNPAIRED,
     Verdict,
 )
+from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT, RatioVerdict
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ def _table_with_verdicts(table: DeltaTable, rule: Rule) -> DeltaTable:
     pairs = list(_pairs(table, blocks, rule))
     contenders = _count_tested(table, pairs)
     all_pairs = significance.pairs_of(contenders)
-    factor = paired.equivalence_factor_of(contenders)
+    factor = ratios.equivalence_factor_of(contenders)
     # What is asked of the best is corrected by itself: no baseline changes what is said of it.
     of_best = [pair for pair in pairs if not pair.is_change]
     adjusted = _adjusted_p_values(pairs, all_pairs) if len(of_best) < len(pairs) else {}
@@ -104,7 +103,7 @@ def _table_with_verdicts(table: DeltaTable, rule: Rule) -> DeltaTable:
     for pair in pairs:
         uncorrected = pair.verdict
         if isinstance(uncorrected, RatioVerdict):
-            corrected = paired.corrected(uncorrected, adjusted[pair.places], all_pairs, factor)
+            corrected = ratios.corrected(uncorrected, adjusted[pair.places], all_pairs, factor)
             verdict = _ratio_verdict(table, blocks, pair, corrected, rule)
         elif uncorrected.p_value is not None:
             verdict = significance.corrected(uncorrected, adjusted[pair.places], all_pairs)
@@ -165,7 +164,7 @@ def is_ranked(table: DeltaTable) -> bool:
 
 class _Repeats(NamedTuple):
     """Of a row: its scores by the block that each was measured in, and what rounding makes of them
-    (``paired.rounding_of``).
+    (``ratios.rounding_of``).
     """
 
     by_block: Mapping[str, float]
@@ -211,14 +210,14 @@ def _verdict(
     )
     if not is_freenix:
         rounding = (blocks[ahead].rounding, blocks[behind].rounding)
-        ratio_verdict = paired.paired(
+        ratio_verdict = ratios.paired(
             *_scores_by_block(table, blocks, ahead, behind),
             lower_is_better=lower,
             margin_percent=rule.equivalence_percent,
             rounding=rounding,
         )
         if ratio_verdict is None and of_first is not None and of_second is not None:
-            ratio_verdict = paired.unpaired(
+            ratio_verdict = ratios.unpaired(
                 of_first,
                 of_second,
                 lower_is_better=lower,
@@ -252,10 +251,10 @@ def _is_within_one(row: DeltaRow) -> bool:
 def rounding_of_row(row: DeltaRow) -> float:
     """Of the repeats in the digits that their tool printed, whatever unit they are shown in."""
     if row.printed_score is None or not row.score:
-        return paired.rounding_of(row.repeats)
+        return ratios.rounding_of(row.repeats)
     times = row.printed_score / row.score
     # What converting there and back leaves is no digit.
-    return paired.rounding_of([float(f"{value * times:.12g}") for value in row.repeats])
+    return ratios.rounding_of([float(f"{value * times:.12g}") for value in row.repeats])
 
 
 def _scores_by_block(
@@ -290,11 +289,11 @@ def _ratio_verdict(
     first, second = table.rows[pair.ahead], table.rows[pair.behind]
     status, of_ratio = TIE, ratio_verdict.status
     reasons: tuple[str, ...] = (SCATTER,)
-    if of_ratio == paired.FASTER:
+    if of_ratio == ratios.FASTER:
         status, reasons = SIGNIFICANT, ()
-    elif of_ratio == paired.EQUIVALENT:
+    elif of_ratio == ratios.EQUIVALENT:
         status, reasons = EQUIVALENT, ()
-    elif of_ratio == paired.SLOWER:
+    elif of_ratio == ratios.SLOWER:
         reasons = (ORDER,)  # by its score it leads, by what is tested it does not
     elif ratio_verdict.p_value <= FALSE_ALARM:
         reasons = (HOLM,)

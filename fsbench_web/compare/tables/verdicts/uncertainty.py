@@ -4,11 +4,9 @@ from collections.abc import Sequence
 
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core import numbers
-from fsbench_web.core.scoring import significance
-from fsbench_web.core.scoring.blocks.among_many import contenders_of, least_blocks
-from fsbench_web.core.scoring.blocks.paired import EFFECTIVELY_TIED, LEAST_BLOCKS
-from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS
-from fsbench_web.core.scoring.significance import (
+from fsbench_web.core.stats import significance
+from fsbench_web.core.stats.intervals import SAMPLES, TRIALS
+from fsbench_web.core.stats.significance import (
     EQUIVALENT,
     FALSE_ALARM,
     FREENIX,
@@ -17,6 +15,12 @@ from fsbench_web.core.scoring.significance import (
     TIE,
     UNKNOWN,
     Verdict,
+)
+from fsbench_web.core.stats.verdicts import (
+    EFFECTIVELY_TIED,
+    LEAST_BLOCKS,
+    contenders_of,
+    least_blocks,
 )
 
 NAMED_AT_MOST = 3

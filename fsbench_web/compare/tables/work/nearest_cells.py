@@ -15,7 +15,7 @@ from fsbench_web.core.scoring.profiles.definition import (
     circumstances,
     size_words,
 )
-from fsbench_web.core.scoring.scores import mean
+from fsbench_web.core.stats.intervals import mean
 from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, kind_of, profile_values
 
 MOST_OPERATIONS = 6

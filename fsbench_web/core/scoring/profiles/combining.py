@@ -10,7 +10,7 @@ With shares w of 1 together and speeds v (of times the reciprocals):
 
 A score is made of the means of all repeats, cell by cell, as target averages are; each repeat is
 scored by itself beside it, and the 95% interval is Student's t around the mean of these
-(``scoring.confidence``). A repeat that lacks a cell has no score, and neither has a contender.
+(``stats.intervals``). A repeat that lacks a cell has no score, and neither has a contender.
 """
 
 from collections import Counter, defaultdict
@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from math import exp, fsum, isfinite, log
 from typing import Any, TypeVar
 
-from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile, RequiredCell
-from fsbench_web.core.scoring.scores import mean
+from fsbench_web.core.stats.intervals import Interval, interval, mean
 
 Values = Mapping[RequiredCell, Mapping[str, float]]
 """What repeats measured of each cell, by the repeat: in one unit for all contenders."""

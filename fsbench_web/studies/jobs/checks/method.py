@@ -17,7 +17,7 @@ from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.numbers import duration, size
 from fsbench_web.core.scoring.categories import expected_cells
-from fsbench_web.core.scoring.confidence import LEAST_REPEATS
+from fsbench_web.core.stats.intervals import LEAST_REPEATS
 from fsbench_web.core.traces.tracers import OPERATIONS, TRACERS
 from fsbench_web.core.workloads import Workload
 from fsbench_web.studies.causes import MOST_RUN_AGAIN

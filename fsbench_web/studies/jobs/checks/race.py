@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.numbers import duration
-from fsbench_web.core.scoring.blocks import bisecting, racing
 from fsbench_web.core.scoring.categories import MEAN, all_slugs, expected_cells
 from fsbench_web.core.scoring.testnames import at_load, place
+from fsbench_web.core.stats import bisecting, racing
 from fsbench_web.core.workloads import ParameterError, Workload
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import JobSpec, RaceSpec

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from math import exp, fsum, isfinite, log
 
-from fsbench_web.core.scoring.blocks import racing
-from fsbench_web.core.scoring.blocks.bisecting import AFTER, BEFORE, FAILED, Bisection
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER
-from fsbench_web.core.scoring.blocks.racing import RacePlace
+from fsbench_web.core.stats import racing
+from fsbench_web.core.stats.bisecting import AFTER, BEFORE, FAILED, Bisection
+from fsbench_web.core.stats.racing import RacePlace
+from fsbench_web.core.stats.verdicts import EQUIVALENT, FASTER
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.runs.races import words
 from fsbench_web.studies.runs.races.standing import Standing

@@ -5,10 +5,10 @@ attempt, or the end of the race.
 from datetime import datetime
 
 from fsbench_web.core import units
-from fsbench_web.core.scoring.blocks.racing import ENDED
 from fsbench_web.core.scoring.categories import MEAN
 from fsbench_web.core.scoring.scores import score_mean, score_repeats
 from fsbench_web.core.scoring.testnames import at_load
+from fsbench_web.core.stats.racing import ENDED
 from fsbench_web.studies.models import Race, Run, RunState, Series
 from fsbench_web.studies.runs import new_runs, nudges
 from fsbench_web.studies.runs.races import changes, words

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from math import isfinite
 from urllib.parse import urlencode
 
-from fsbench_web.core.scoring.blocks import racing
-from fsbench_web.core.scoring.blocks.bisecting import AFTER, BEFORE, Bisection
-from fsbench_web.core.scoring.blocks.bisecting import FAILED as NOT_MEASURED
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER, INCONCLUSIVE
-from fsbench_web.core.scoring.blocks.racing import ENDED, RacePlace
 from fsbench_web.core.scoring.quality import FLAGS
+from fsbench_web.core.stats import racing
+from fsbench_web.core.stats.bisecting import AFTER, BEFORE, Bisection
+from fsbench_web.core.stats.bisecting import FAILED as NOT_MEASURED
+from fsbench_web.core.stats.racing import ENDED, RacePlace
+from fsbench_web.core.stats.verdicts import EQUIVALENT, FASTER, INCONCLUSIVE
 from fsbench_web.studies.models import Job, Race
 from fsbench_web.studies.runs.races import changes, words
 from fsbench_web.studies.runs.races.standing import Standing, labels_of, standing

@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from fsbench_web.core import units
-from fsbench_web.core.scoring.blocks import bisecting, racing
-from fsbench_web.core.scoring.blocks.bisecting import Bisection
-from fsbench_web.core.scoring.blocks.racing import RacePlace
 from fsbench_web.core.scoring.quality import CLOCK, ordered
+from fsbench_web.core.stats import bisecting, racing
+from fsbench_web.core.stats.bisecting import Bisection
+from fsbench_web.core.stats.racing import RacePlace
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Race, RunState, Series
 from fsbench_web.studies.scores.score_filter import ScoreFilter

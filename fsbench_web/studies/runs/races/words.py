@@ -7,10 +7,10 @@ from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core import numbers
 from fsbench_web.core.numbers import duration
 from fsbench_web.core.scoring import categories, testnames
-from fsbench_web.core.scoring.blocks import racing
-from fsbench_web.core.scoring.blocks.paired import EFFECTIVELY_TIED, EQUIVALENT, FASTER
-from fsbench_web.core.scoring.blocks.racing import FAILED, FINALISTS, Elimination
 from fsbench_web.core.scoring.quality import FLAGS
+from fsbench_web.core.stats import racing
+from fsbench_web.core.stats.racing import FAILED, FINALISTS, Elimination
+from fsbench_web.core.stats.verdicts import EFFECTIVELY_TIED, EQUIVALENT, FASTER
 from fsbench_web.studies.models import Race, Series
 from fsbench_web.studies.runs.races.standing import Standing, labels_of
 

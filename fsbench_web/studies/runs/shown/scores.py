@@ -10,10 +10,9 @@ from fsbench_web.core.conversion import base_of, unit_factor
 from fsbench_web.core.readable import Scale
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
-from fsbench_web.core.scoring.confidence import REPEATS, Interval
 from fsbench_web.core.scoring.quality import Flag
-from fsbench_web.core.scoring.scores import mean
 from fsbench_web.core.scoring.shares import Share
+from fsbench_web.core.stats.intervals import REPEATS, Interval, mean
 from fsbench_web.core.units import SUM
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Score

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from math import isfinite
 
 from fsbench_web.core import numbers
-from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS, Interval, sample_interval
 from fsbench_web.core.scoring.steady_state import (
     MOST_RANGE_PERCENT,
     MOST_SLOPE_PERCENT,
@@ -16,6 +15,7 @@ from fsbench_web.core.scoring.steady_state import (
     steady_state,
 )
 from fsbench_web.core.scoring.testnames import is_mean_of_samples
+from fsbench_web.core.stats.intervals import SAMPLES, TRIALS, Interval, sample_interval
 from fsbench_web.studies.scores.measurements import Measurement
 
 MOST_SHOWN = 200

@@ -22,9 +22,9 @@ from fsbench_web.compare.tables.verdicts import reasons, uncertainty
 from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts
 from fsbench_web.compare.templatetags.delta_tables import delta_table as html_of
 from fsbench_web.compare.views import study_page
-from fsbench_web.core.scoring.blocks.paired import EFFECTIVELY_TIED, unpaired
-from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS, Interval, interval, sample_interval
-from fsbench_web.core.scoring.significance import FREENIX, Verdict
+from fsbench_web.core.stats.intervals import SAMPLES, TRIALS, Interval, interval, sample_interval
+from fsbench_web.core.stats.significance import FREENIX, Verdict
+from fsbench_web.core.stats.verdicts import EFFECTIVELY_TIED, unpaired
 from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Job, Run

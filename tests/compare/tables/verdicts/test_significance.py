@@ -19,9 +19,9 @@ from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import intervals, reasons, uncertainty
 from fsbench_web.compare.tables.verdicts import significance as subject
 from fsbench_web.compare.tables.verdicts.significance import Rule
-from fsbench_web.core.scoring.confidence import TRIALS, Interval, interval, sample_interval
 from fsbench_web.core.scoring.deltas import delta_rows
-from fsbench_web.core.scoring.significance import FREENIX
+from fsbench_web.core.stats.intervals import TRIALS, Interval, interval, sample_interval
+from fsbench_web.core.stats.significance import FREENIX
 from fsbench_web.studies.models import Score
 from tests.compare.conftest import make_run, make_score, make_series
 

@@ -6,16 +6,9 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsbench_web.core.scoring import significance
-from fsbench_web.core.scoring.confidence import TRIALS, Interval, interval, sample_interval
-from fsbench_web.core.scoring.significance import (
-    SIGNIFICANT,
-    TIE,
-    Verdict,
-    compare,
-    corrected,
-    holm,
-)
+from fsbench_web.core.stats import significance
+from fsbench_web.core.stats.intervals import TRIALS, Interval, interval, sample_interval
+from fsbench_web.core.stats.significance import SIGNIFICANT, TIE, Verdict, compare, corrected, holm
 
 VALUES = st.lists(st.floats(min_value=1.0, max_value=1e6, allow_nan=False), min_size=2, max_size=12)
 

@@ -20,14 +20,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, exp, fsum, inf, log, log1p, log2, sqrt
 
-from fsbench_web.core.scoring.blocks.paired import (
-    EQUIVALENCE_PERCENT,
-    EQUIVALENT,
-    FASTER,
-    INCONCLUSIVE,
-)
-from fsbench_web.core.scoring.blocks.racing import ENDED, LEAST_LOOK, Block, interval, more_blocks
-from fsbench_web.core.scoring.significance import FALSE_ALARM
+from fsbench_web.core.stats.racing import ENDED, LEAST_LOOK, Block, interval, more_blocks
+from fsbench_web.core.stats.significance import FALSE_ALARM
+from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT, EQUIVALENT, FASTER, INCONCLUSIVE
 
 ENDS, HALVING, CONFIRMING = "ends", "halving", "confirming"
 BEFORE, AFTER, FAILED = "before", "after", "failed"

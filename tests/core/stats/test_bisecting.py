@@ -6,16 +6,10 @@ from random import Random
 
 import pytest
 
-from fsbench_web.core.scoring.blocks import bisecting
-from fsbench_web.core.scoring.blocks.bisecting import (
-    AFTER,
-    BEFORE,
-    Bisection,
-    bisection,
-    least_runs,
-)
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER, INCONCLUSIVE
-from fsbench_web.core.scoring.blocks.racing import ENDED, Block
+from fsbench_web.core.stats import bisecting
+from fsbench_web.core.stats.bisecting import AFTER, BEFORE, Bisection, bisection, least_runs
+from fsbench_web.core.stats.racing import ENDED, Block
+from fsbench_web.core.stats.verdicts import EQUIVALENT, FASTER, INCONCLUSIVE
 
 Level = Callable[[int], float]
 

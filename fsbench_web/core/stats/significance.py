@@ -1,7 +1,7 @@
 """Verdicts: whether one contender is ahead of another by more than chance. Pure.
 
 What a verdict says is here, and the rule *freenix*; the other two, of ratios, are in
-``scoring.blocks``. It is that of "Filesystem Performance and Scalability in Linux 2.4.17", FREENIX
+``stats.verdicts``. It is that of "Filesystem Performance and Scalability in Linux 2.4.17", FREENIX
 2002: two means differ significantly when their 95% Student-t intervals do not overlap, and the
 means differ by at least 10%. The difference is taken as delta 1 is, in percent of the larger mean,
 which is the stricter reading of the two. That the winner is the one with the better mean is asked
@@ -23,8 +23,7 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 from fsbench_web.core.distributions import stdtr, stdtrit
-from fsbench_web.core.scoring.confidence import LEVEL, SAMPLES, TRIALS, Interval
-from fsbench_web.core.scoring.quality import CLOCK
+from fsbench_web.core.stats.intervals import LEVEL, SAMPLES, TRIALS, Interval
 
 MARGIN_PERCENT = 10.0
 """By how much two means differ at least, where nobody says otherwise (FREENIX 2002)."""
@@ -47,7 +46,7 @@ ORDER = "order"  # the means do not put it ahead
 OVERLAP = "overlap"  # the intervals overlap
 MARGIN = "margin"  # the means differ by less than the margin
 HOLM = "holm"  # the corrected p-value is above 0.05
-TICKS = CLOCK  # few ticks of the tool's timer, which came out the same every time
+TICKS = "clock"  # few ticks of the tool's timer, which came out the same every time
 ROUNDED = "rounded"  # nothing scattered, and what rounding makes holds 1
 SCATTER = "scatter"  # the interval of the ratio holds 1, and more than the margin of equivalence
 # Why it is not known: one or more of these.
@@ -59,7 +58,7 @@ NO_INTERVAL = "no_interval"  # runs enough, but nothing kept of their scatter
 # rests on such an interval by the rule *freenix*, or on one of a run's trials (TRIALS) by any.
 NO_SCATTER = "no_scatter"
 """Besides, of any of two means that differ where neither side scatters at all: p is then 0, or that
-of what rounding makes (blocks.paired)."""
+of what rounding makes (stats.verdicts)."""
 
 
 class Verdict(NamedTuple):

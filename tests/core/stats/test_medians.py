@@ -3,7 +3,7 @@
 import pytest
 import scipy  # its parts are loaded when they are asked for
 
-from fsbench_web.core.scoring.median import median_interval
+from fsbench_web.core.stats.intervals import median_interval
 
 VALUES = [12.0, 10.0, 11.0, 30.0, 9.0, 10.5, 10.2, 11.5, 10.7]
 

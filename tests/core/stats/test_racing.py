@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 
-from fsbench_web.core.scoring.blocks import racing
-from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER, INCONCLUSIVE
-from fsbench_web.core.scoring.blocks.racing import CONFIRMING, ENDED, HALVING, Race, race
+from fsbench_web.core.stats import racing
+from fsbench_web.core.stats.racing import CONFIRMING, ENDED, HALVING, Race, race
+from fsbench_web.core.stats.verdicts import EQUIVALENT, FASTER, INCONCLUSIVE
 
 Block = Mapping[str, float]
 SIX = {"a": 100.0, "b": 90.0, "c": 80.0, "d": 99.0, "e": 70.0, "f": 60.0}

@@ -1,28 +1,41 @@
-"""How sure a mean of repeats is, and whether to measure once more. Pure.
+"""How sure a mean or a median of repeats is. Pure.
 
 The half-width of the 95% confidence interval of the mean of n values with sample standard
 deviation s is ``t * s / sqrt(n)``, with t the 0.975 quantile of Student's distribution with n - 1
-degrees of freedom. As a stop rule it is that of "Filesystem Performance and Scalability in Linux
-2.4.17", FREENIX 2002: repeat until the 95% half-width is at most 10% of the mean.
+degrees of freedom.
+
+The interval of a median is that of order statistics: of n independent values the r-th least and
+the r-th greatest, with the largest r for which a median below or above both has a chance of 2.5%
+each, by the binomial distribution (J.-Y. Le Boudec, *Performance Evaluation of Computer and
+Communication Systems*, 2010, theorem 2.1). Fewer than six values have none at 95%.
+``benchmarks/simulations/medians.py`` simulates it.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from math import fsum, isfinite, sqrt
-from typing import Annotated, Any
-
-from pydantic import ConfigDict, Field, Strict, StrictInt
+from typing import Any
 
 from fsbench_web.core.distributions import stdtrit
-from fsbench_web.core.scoring import testnames
-from fsbench_web.core.scoring.scores import mean
 
 LEVEL = 0.95
 LEAST_REPEATS = 2  # one value has no interval
+LEAST_OF_MEDIAN = 6
 REPEATS = "repeats"
 SAMPLES = "samples"
 TRIALS = "trials"
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean, summed without rounding errors, so that the order of values cannot matter.
+
+    That of equal values is their value: three times 89.999 and divided by three it would not be.
+    """
+    if values[0] == values[-1] and min(values) == max(values):
+        return values[0]
+    return fsum(values) / len(values)
 
 
 @dataclass(frozen=True)
@@ -138,106 +151,55 @@ def intervals_of(scores: Mapping[str, Mapping[int, float]]) -> dict[str, Interva
 
 
 @dataclass(frozen=True)
-class RepeatTarget:
-    """Repeat until the half-width is at most ``half_width_percent`` of the mean, in every test.
+class MedianInterval:
+    """In the unit of the ``count`` repeats. ``level`` is the exact one, 0.95 or more."""
 
-    The half-width is of the 95% Student-t interval of the overall score. ``least`` finished repeats
-    at least, and ``most`` at most, whether they finished or not.
+    median: float
+    low: float
+    high: float
+    count: int
+    level: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return dict(vars(self))
+
+
+def median_interval(values: Sequence[float]) -> MedianInterval | None:
+    """Of independent repeats; None for fewer than six.
+
+    Raises ValueError for a value that is not a finite number.
     """
-
-    __pydantic_config__ = ConfigDict(extra="forbid")
-
-    half_width_percent: Annotated[float, Strict(), Field(description="of the mean", examples=[5])]
-    least: Annotated[StrictInt, Field(description="finished repeats at least")] = 3
-    most: Annotated[StrictInt, Field(description="repeats at most, failed ones among them")] = 10
-
-
-@dataclass(frozen=True)
-class Continue:
-    """One repeat more; ``reason`` says why, for a log."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class Stop:
-    """No further repeat; ``reason`` is a phrase for people."""
-
-    reason: str
-
-
-def repeats_verdict(
-    scores: Mapping[str, Sequence[float]], target: RepeatTarget, *, done: int, ended: int
-) -> Continue | Stop:
-    """Whether to repeat once more.
-
-    ``scores`` are the overall scores of the finished repeats by test, one value a repeat; the
-    target must be reached in every test, so that no test's scatter hides behind another's. ``done``
-    of the order's repeats finished, and ``ended`` came to an end in any way: a repeat that failed
-    counts against ``target.most`` and gives no value.
-    """
-    worst = _widest(scores)
-    if done >= target.least and worst is not None and _is_reached(worst[1], target):
-        test, widest = worst
-        return Stop(
-            f"{widest.count} repeats: half-width {_percent(widest, target)} ≤ "
-            f"{target.half_width_percent:g}%{_of(test, scores)}"
-        )
-    if ended >= target.most:
-        failed = f", {ended - done} of them without a result" if ended > done else ""
-        head = f"stopped at the most, {target.most}{failed}: "
-        if worst is None:
-            return Stop(f"{head}too few finished repeats for an interval")
-        test, widest = worst
-        if _is_reached(widest, target):
-            return Stop(
-                f"{head}half-width {_percent(widest, target)}, with fewer finished repeats than "
-                f"the least, {target.least}"
-            )
-        return Stop(f"{head}half-width still {_percent(widest, target)}{_of(test, scores)}")
-    if done < target.least:
-        return Continue(f"{done} of at least {target.least} repeats are finished")
-    if worst is None:
-        return Continue("too few finished repeats for an interval")
-    test, widest = worst
-    return Continue(
-        f"half-width {_percent(widest, target)} > {target.half_width_percent:g}%{_of(test, scores)}"
+    if not all(map(isfinite, values)):
+        raise ValueError("a value is not a finite number")
+    count = len(values)
+    if count < LEAST_OF_MEDIAN:
+        return None
+    ordered = sorted(values)
+    rank, level = _rank(count)
+    return MedianInterval(
+        _median(ordered),
+        ordered[rank - 1],
+        ordered[-rank],
+        count,
+        level,
     )
 
 
-def _widest(scores: Mapping[str, Sequence[float]]) -> tuple[str, Interval] | None:
-    """The test with the widest interval relative to its mean; None while any has no interval."""
-    intervals = []
-    for test, values in scores.items():
-        mean_interval = interval(values)
-        if mean_interval is None:
-            return None
-        intervals.append((test, mean_interval))
-    return max(intervals, key=lambda pair: _relative(pair[1]), default=None)
+@lru_cache(maxsize=256)
+def _rank(count: int) -> tuple[int, float]:
+    """(r, level): the interval goes from the r-th least to the r-th greatest value."""
+    outside, rank, ways = 0, 0, 1
+    while outside + ways <= (1 - LEVEL) / 2 * 2**count:
+        outside += ways
+        rank += 1
+        ways = ways * (count - rank + 1) // rank
+    return rank, 1 - 2 * (outside / 2**count)
 
 
-def _relative(mean_interval: Interval) -> float:
-    relative = mean_interval.relative_percent
-    return float("inf") if relative is None else relative
-
-
-def _is_reached(mean_interval: Interval, target: RepeatTarget) -> bool:
-    return _relative(mean_interval) <= target.half_width_percent
-
-
-def _percent(mean_interval: Interval, target: RepeatTarget) -> str:
-    relative = mean_interval.relative_percent
-    if relative is None:
-        return "of a mean of zero"
-    # As few digits as do not contradict the comparison: 5.003% is not shown as 5.0% > 5%.
-    for digits in (2, 3, 5, 17):
-        text = f"{relative:.{digits}g}"
-        if (float(text) <= target.half_width_percent) == _is_reached(mean_interval, target):
-            break
-    return f"{text}%"
-
-
-def _of(test: str, scores: Mapping[str, Sequence[float]]) -> str:
-    if len(scores) < 2:
-        return ""
-    return f" in the widest of {len(scores)} tests, {testnames.in_sentence(test)}"
+def _median(ordered: Sequence[float]) -> float:
+    middle = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[middle]
+    # Halves first: the sum of two of the largest numbers is none.
+    return ordered[middle - 1] / 2 + ordered[middle] / 2

@@ -25,7 +25,8 @@ from math import ceil, exp, fsum, inf, log, log2, sqrt
 import numpy as np
 
 from fsbench_web.core.distributions import ndtr
-from fsbench_web.core.scoring.blocks.paired import (
+from fsbench_web.core.stats.significance import FALSE_ALARM
+from fsbench_web.core.stats.verdicts import (
     EQUIVALENCE_PERCENT,
     EQUIVALENT,
     FASTER,
@@ -33,7 +34,6 @@ from fsbench_web.core.scoring.blocks.paired import (
     MOST_ADVISED,
     POWER,
 )
-from fsbench_web.core.scoring.significance import FALSE_ALARM
 
 HALVING, CONFIRMING, ENDED = "halving", "confirming", "ended"
 BEHIND, SLOWER_HALF, FAILED = "behind", "slower_half", "failed"

@@ -23,18 +23,23 @@ difference, however sure it is. What is neither is *inconclusive*.
 Tools print so many digits, and two that are alike may come to stand a step of the last one apart,
 each every time. A value is anywhere within its step, so that its variance is a twelfth of the
 square of that (W. F. Sheppard, Proc. London Math. Soc. 29, 1898): scatter is never taken for less.
+
+A test of three blocks rests on its promise that runs scatter normally. Runs that are now and then a
+quarter slower, as on a disk that collects its garbage, make a difference by chance in few blocks,
+and the more contenders, the more often. From so many blocks on at most one in ten tables of alike
+contenders calls the best faster where that befalls every second run, the worst of what
+``benchmarks/simulations/verdicts.py`` simulates.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
-from math import exp, fsum, hypot, isfinite, log, sqrt
+from math import exp, fsum, hypot, isfinite, isqrt, log, sqrt
 from typing import NamedTuple
 
 from fsbench_web.core.distributions import stdtr, stdtrit
-from fsbench_web.core.scoring.confidence import LEVEL, Interval
-from fsbench_web.core.scoring.scores import mean
-from fsbench_web.core.scoring.significance import FALSE_ALARM, holm
+from fsbench_web.core.stats.intervals import LEVEL, Interval, mean
+from fsbench_web.core.stats.significance import FALSE_ALARM, holm
 
 FASTER = "faster"
 SLOWER = "slower"
@@ -44,6 +49,8 @@ INCONCLUSIVE = "inconclusive"
 LEAST_BLOCKS = 3
 EQUIVALENCE_PERCENT = 2.0
 """What is not worth a decision, where nobody says otherwise."""
+_LEAST = ((3, 3), (12, 5))
+_OF_MORE = 8
 POWER = 0.8
 MOST_ADVISED = 100
 """More further blocks than this are no advice: the two are effectively tied."""
@@ -336,3 +343,15 @@ def _decides(
     inside = stdtr(freedom, (margin - difference) / error - needed)
     outside = stdtr(freedom, (margin + difference) / error - needed)
     return bool(power >= POWER or inside + outside - 1 >= POWER)
+
+
+def least_blocks(contenders: int) -> int:
+    """Of so many contenders."""
+    return next(
+        (blocks for most_contenders, blocks in _LEAST if contenders <= most_contenders), _OF_MORE
+    )
+
+
+def contenders_of(pairs: int) -> int:
+    """Whose pairs are so many."""
+    return (1 + isqrt(1 + 8 * pairs)) // 2

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy  # its parts are loaded when they are asked for
 
-from fsbench_web.core.scoring.blocks import paired as subject
-from fsbench_web.core.scoring.blocks.paired import (
+from fsbench_web.core.stats import verdicts as subject
+from fsbench_web.core.stats.intervals import Interval
+from fsbench_web.core.stats.verdicts import (
     EQUIVALENT,
     FASTER,
     INCONCLUSIVE,
@@ -17,7 +18,6 @@ from fsbench_web.core.scoring.blocks.paired import (
     paired,
     unpaired,
 )
-from fsbench_web.core.scoring.confidence import Interval
 
 # Five blocks that drift by far more than the two differ.
 EXT4 = {"1": 100.0, "2": 108.0, "3": 93.0, "4": 101.0, "5": 112.0}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy
 
-from fsbench_web.core.scoring.changes import changes
+from fsbench_web.core.stats.changes import changes
 
 
 def line(levels: list[float], repeats: int, noise: float, seed: int) -> list[list[float]]:
