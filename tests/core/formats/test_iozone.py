@@ -412,32 +412,48 @@ def matrix_alone(data: bytes) -> list[str]:
     return data.decode().partition("Excel output is below")[0].expandtabs(8).split("\n")
 
 
+PASTES = [
+    pytest.param(lambda lines: "\n".join(lines).strip().split("\n"), id="stripped"),
+    pytest.param(lambda lines: [line.lstrip() for line in lines], id="left-trimmed"),
+    pytest.param(lambda lines: ["    " + line for line in lines], id="indented"),
+    pytest.param(lambda lines: [line.rstrip() for line in lines], id="right-trimmed"),
+    pytest.param(lambda lines: [" ".join(line.split()) for line in lines], id="collapsed"),
+    pytest.param(lambda lines: [re.sub("[ \t]+", "\t", line) for line in lines], id="tabbed"),
+    pytest.param(lambda lines: [re.sub(" +", "  ", line) for line in lines], id="two blanks"),
+]
+
+
 @pytest.mark.parametrize("name", ALL_SAMPLES)
-@pytest.mark.parametrize(
-    "changed",
-    [
-        pytest.param(lambda lines: "\n".join(lines).strip().split("\n"), id="stripped"),
-        pytest.param(lambda lines: [line.lstrip() for line in lines], id="left-trimmed"),
-        pytest.param(lambda lines: ["    " + line for line in lines], id="indented"),
-        pytest.param(lambda lines: [line.rstrip() for line in lines], id="right-trimmed"),
-        pytest.param(lambda lines: [" ".join(line.split()) for line in lines], id="collapsed"),
-        pytest.param(lambda lines: [re.sub(" +", "\t", line) for line in lines], id="tabbed"),
-        pytest.param(lambda lines: [re.sub(" +", "  ", line) for line in lines], id="two blanks"),
-    ],
-)
+@pytest.mark.parametrize("changed", PASTES)
 def test_no_change_of_blanks_moves_a_number(
     sample: Sample, name: str, changed: Callable[[list[str]], list[str]]
 ) -> None:
     """A number stands in its column, or the file is refused; it is in no other column."""
     lines = matrix_alone(sample(f"iozone-3.489-{name}"))
-    right = cells(parse("x", "\n".join(lines).encode()))
+    right = parse("x", "\n".join(lines).encode())
     text = ("\n".join(changed(lines)) + "\n").encode()
     has_its_blanks = b"   " in text
     if name == "columns-that-touch" and not has_its_blanks:
         with pytest.raises(UnreadableFile, match="under 13 columns"):
             parse("x", text)
     else:
-        assert cells(parse("x", text)) == right
+        result = parse("x", text)
+        assert cells(result) == cells(right)
+        assert result.modes == right.modes
+
+
+@pytest.mark.parametrize("name", ["machine", "tests-0-1-2", "1-to-3", ""])
+@pytest.mark.parametrize("changed", PASTES)
+def test_no_change_of_blanks_loses_a_rate_of_throughput_mode(
+    sample: Sample, name: str, changed: Callable[[list[str]], list[str]]
+) -> None:
+    data = sample(f"iozone-3.489-throughput{name and '-' + name}")
+    right = parse("x", data)
+    result = parse("x", "\n".join(changed(data.decode().split("\n"))).encode() + b"\n")
+    assert [(v.test, v.value, v.load, v.repeat) for v in result.values] == [
+        (v.test, v.value, v.load, v.repeat) for v in right.values
+    ]
+    assert result.modes == right.modes
 
 
 def test_collapsed_blanks_without_a_command_are_refused_where_columns_are_empty() -> None:

@@ -123,6 +123,7 @@ class _Reading:
     unit: str = ""
     complete: bool = False
     failed: bool = False
+    has_begun: bool = False
     cells: dict[tuple[str, int, int], int] = field(default_factory=dict)
 
     @property
@@ -258,6 +259,7 @@ def _settings_line(reading: _Reading, settings: list[str], line: str, number: in
     elif text.startswith("Run began:"):
         reading.result.facts.append(("Run began", text.removeprefix("Run began:").strip()))
         settings.clear()
+        reading.has_begun = True
     elif (machine := _MACHINE.match(text)) is not None:
         reading.result.printed_kernels = (machine[1],)
     elif text.startswith("Build:"):
@@ -274,8 +276,9 @@ def _settings_line(reading: _Reading, settings: list[str], line: str, number: in
             )
         else:
             reading.unit = unit
-    # IOzone indents what it says of itself; other lines are the terminal's.
-    if not reading.result.command and line[0].isspace() and not text.startswith(_NO_SETTING):
+    # IOzone indents its settings, other lines are the terminal's. A paste may have lost the blanks.
+    is_said = line[0].isspace() or reading.has_begun
+    if is_said and not reading.result.command and not text.startswith(_NO_SETTING):
         settings.append(text)
 
 

@@ -50,7 +50,17 @@ _LARGEST_RECORD_KB = 2**31 - 1
 
 def recognises(lines: list[str]) -> bool:
     """Whether IOzone started a throughput test, or a line of its results is there."""
-    return any(_KIND.search(line) or _CHILDREN.match(line) for line in lines)
+    return any(map(_starts, lines))
+
+
+def _starts(line: str) -> bool:
+    text = _plain(line)
+    return _KIND.search(text) is not None or _CHILDREN.match(text) is not None
+
+
+def _plain(line: str) -> str:
+    """The words of a line with one blank each: a paste may have others."""
+    return " ".join(line.split()) if "hroughput" in line or "Each" in line else line
 
 
 @dataclass
@@ -81,14 +91,7 @@ def parse(lines: list[str]) -> ParsedResult:
 
 
 def _run(collector: Collector, lines: list[str], start: int, end: int) -> None:
-    first = next(
-        (
-            index
-            for index in range(start, end)
-            if _KIND.search(lines[index]) or _CHILDREN.match(lines[index])
-        ),
-        end,
-    )
+    first = next((index for index in range(start, end) if _starts(lines[index])), end)
     head, _, problems = read_head(lines[start:first])
     result = collector.result
     result.tool_version = result.tool_version or head.tool_version
@@ -105,7 +108,7 @@ def _run(collector: Collector, lines: list[str], start: int, end: int) -> None:
             message = "A matrix starts here, in a file of throughput mode (-t): make each a file."
             collector.refuse(index + 1, message)
     for index in range(first, end):
-        _line(collector, test, lines[index], index + 1)
+        _line(collector, test, _plain(lines[index]), index + 1)
 
 
 def _line(collector: Collector, test: _Test, line: str, number: int) -> None:
