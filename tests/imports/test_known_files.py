@@ -119,6 +119,19 @@ def test_a_direct_import_says_what_is_stored_already(signed_in: Client) -> None:
     assert len(repeated["known"]) == 1
 
 
+def test_many_files_that_are_stored_already_are_told_once(signed_in: Client) -> None:
+    def sent(study: str) -> dict:
+        files = [
+            SimpleUploadedFile(f"run{n}.csv", TABLE.replace("100", str(100 + n)).encode())
+            for n in range(5)
+        ]
+        return signed_in.post("/api/v1/imports", {**TARGET, "study": study, "file": files}).json()
+
+    assert sent("Lab")["state"] == "done"
+    [warning] = sent("Second lab")["warnings"]
+    assert (warning["file"], warning["count"], warning["lost"]) == (None, 5, False)
+
+
 def test_a_direct_import_tells_nothing_of_a_hidden_study(signed_in: Client) -> None:
     hidden = stored(signed_in, "Secret lab")
     Study.objects.filter(pk=hidden.study_id).update(visibility="private")

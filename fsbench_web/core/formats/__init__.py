@@ -258,6 +258,12 @@ def parse(name: str, data: bytes) -> ParsedResult:
         raise UnknownFormat([Problem(1, None, message)])
     if (refusal := unsupported.text_problem(head)) is not None:
         raise UnreadableFile([Problem(refusal[0], None, refusal[1])])
+    if unsupported.is_json(head):
+        message = (
+            f"{name} is JSON, and not of a tool that fsbench reads. Write its numbers as a table "
+            'with a header row, or a line {"fsbench": "TEST", "value": 1, "unit": "MB/s"} for each.'
+        )
+        raise UnknownFormat([Problem(1, None, message)])
     if (unmapped := table.unmapped(head)) is not None:
         raise unmapped
     first = next(line for line in lines if line.strip())

@@ -15,7 +15,7 @@ _NUMBER = r"([0-9]+(?:[.,][0-9]+)?)"
 _END = re.compile(rf"^\W*Throughput {_NUMBER} MB/sec\b(.*)$")
 _CLIENTS = re.compile(r"([0-9]{1,9}) (clients|procs)")
 _SYNC = re.compile(r"\((sync (?:open|dirs))\)")
-_MAX = re.compile(rf"max_latency={_NUMBER} ms")
+_MAX = re.compile(rf"max_latency={_NUMBER}(?: ms|\s*$)")
 _TITLE = re.compile(r"^\s*Operation\s+Count\s+AvgLat\s+MaxLat\s*$")
 _ROW = re.compile(rf"^\s*([A-Za-z][A-Za-z0-9_]{{0,39}})\s+[0-9]+\s+{_NUMBER}\s+{_NUMBER}\s*$")
 _COMMAND = re.compile(r"^\s*Running for ([0-9]+) seconds with load '([^']*)'(.*)$")

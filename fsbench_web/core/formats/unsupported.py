@@ -76,6 +76,15 @@ def text_problem(lines: Sequence[str]) -> tuple[int, str] | None:
     return None
 
 
+_JSON = re.compile(r"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[{\[\"0-9-]|$))")
+
+
+def is_json(lines: Sequence[str]) -> bool:
+    """Whether a text begins as JSON does."""
+    first = next((line for line in lines if line.strip()), "")
+    return _JSON.match(first[:200]) is not None
+
+
 _MOST_WORDS = 5
 # NaN and infinity as C, Java and Microsoft's libraries print them, with a unit behind them or
 # without; a minus before a number; tags of forums and pages. Not within words, paths and dates.

@@ -1,7 +1,7 @@
 """The same file twice: outputs that are kept already, by the digest of their bytes."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Count, Max
@@ -31,15 +31,21 @@ class KnownFile:
     at: datetime
     times: int
 
-    @property
-    def sentence(self) -> str:
-        """Where it is, for whoever reads no page."""
+    def sentence(self, count: int = 1) -> str:
+        """Where it is, with ``count`` files of the import, for readers of an answer."""
+        files = "This very file is" if count == 1 else f"{count:,} of these files are"
+        has = "has it" if count == 1 else "has them"
         place = f"run {self.run_id}" if self.import_id is None else f"import {self.import_id}"
         by = f" by {self.by}" if self.by else ""
         return (
-            f"This very file is stored already: {place} of {self.at:%Y-%m-%d}{by} has it, in the "
-            f"study {self.study.slug}."
+            f"{files} stored already: {place} of {self.at:%Y-%m-%d}{by} {has}, in the study "
+            f"{self.study.slug}."
         )
+
+    @property
+    def place(self) -> "KnownFile":
+        """The same for all files that one import brought."""
+        return replace(self, run_id=0, times=1) if self.import_id is not None else self
 
     @property
     def address(self) -> str:
@@ -62,7 +68,7 @@ def by_digest(digests: Iterable[str]) -> dict[str, KnownFile]:
 
 
 def notes_on(sources: Iterable[SourceFile]) -> list[ImportProblem]:
-    """A note for each file that is stored already, for whoever imports without a preview.
+    """A note for each import that has files of this one already, with their number.
 
     Asked before anything is stored, since then every file is.
     """
@@ -73,10 +79,18 @@ def notes_on(sources: Iterable[SourceFile]) -> list[ImportProblem]:
     known_files = (
         by_digest(source.sha256 for source in files) if is_any or len(files) > _AT_ONCE else {}
     )
+    places: dict[KnownFile, list[str]] = {}
+    for source in files:
+        if (known_file := known_files.get(source.sha256)) is not None:
+            places.setdefault(known_file.place, []).append(source.path)
     return merged_warnings(
-        ImportProblem(known_files[source.sha256].sentence, source.path, is_note=True)
-        for source in files
-        if source.sha256 in known_files
+        ImportProblem(
+            known_file.sentence(len(paths)),
+            paths[0] if len(paths) == 1 else None,
+            count=len(paths),
+            is_note=True,
+        )
+        for known_file, paths in places.items()
     )
 
 

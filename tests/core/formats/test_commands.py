@@ -44,6 +44,57 @@ def test_copies_of_dd_are_repeats_only_if_their_commands_say_so(sample: Sample) 
         parse("x", same + same.replace(b"bs=1M", b"bs=4k"))
 
 
+LOCALISED = {
+    "de": (
+        "1024+0 Datensätze ein\n1024+0 Datensätze aus\n"
+        "1073741824 Bytes (1,1 GB, 1,0 GiB) kopiert, 2,1 s, 511 MB/s\n"
+    ),
+    "fr": (
+        "15+1 enregistrements lus\n15+1 enregistrements écrits\n"
+        "1010827264 octets (1,0 GB, 964 MiB) copiés, 142,078 s, 511 MB/s\n"
+    ),
+    "es": (
+        "8+0 registros leídos\n8+0 registros escritos\n"
+        "8000 bytes (8,0 kB, 7,8 KiB) copied, 0,01 s, 511 MB/s\n"
+    ),
+    "ru": (
+        "2048+0 записей получено\n2048+0 записей отправлено\n"
+        " скопировано 2147483648 байт (2,1 GB), 4,17328 c, 511 MB/c\n"
+    ),
+    "pl": (
+        "7+0 przeczytanych rekordów\n7+0 zapisanych rekordów\n"
+        "skopiowane 7340032 bajty (7,3 MB, 7,0 MiB), 0,01 s, 511 MB/s\n"
+    ),
+    "zh": (
+        "记录了1024+0 的读入\n记录了1024+0 的写出\n"
+        "1073741824字节（1.1 GB，1.0 GiB）已复制，1.2 s，511 MB/s\n"
+    ),
+}
+"""As coreutils prints it in these languages; from readmes and wikis."""
+
+
+@pytest.mark.parametrize("language", LOCALISED)
+def test_dd_in_other_languages(language: str) -> None:
+    result = parse("x", f"$ dd bs=1M if=a of=b\n{LOCALISED[language]}".encode())
+    assert result.format == "dd"
+    assert numbers(result)["dd_throughput"] == (511, "MB/s")
+
+
+def test_a_writing_and_a_reading_dd_are_two_tests() -> None:
+    records = "1024+0 records in\n1024+0 records out\n1073741824 bytes (1.1 GB, 1.0 GiB) copied, "
+    text = (
+        f"$ dd if=/dev/zero of=/mnt/t bs=1M count=1024 conv=fsync\n{records}2.1 s, 511 MB/s\n"
+        f"$ dd if=/mnt/t of=/dev/null bs=1M\n{records}0.21 s, 5.1 GB/s\n"
+    )
+    result = parse("x", text.encode())
+    assert numbers(result) == {
+        **{"dd_write_throughput": (511, "MB/s"), "dd_write_time": (2.1, "s")},
+        **{"dd_read_throughput": (5100, "MB/s"), "dd_read_time": (0.21, "s")},
+    }
+    assert {"conv=fsync", "of=/dev/null"} <= {*result.modes}
+    assert {value.repeat for value in parse("x", (text * 2).encode()).values} == {1, 2}
+
+
 def test_dd_that_failed(sample: Sample) -> None:
     data = b"dd: error writing 'x': No space left on device\n" + sample("dd-9.1")
     result = parse("x", data)
@@ -67,6 +118,30 @@ def test_hdparm_of_two_devices_and_twice(sample: Sample) -> None:
     two = parse("x", data + data.replace(b"/dev/loop0", b"/dev/sdb"))
     assert {value.hardware for value in two.values} == {"/dev/loop0", "/dev/sdb"}
     assert {value.repeat for value in parse("x", data * 2).values} == {1, 2}
+
+
+def test_ioping_of_2012() -> None:
+    """Printed in the readme of ioping 0.6: one unit behind all four times."""
+    text = (
+        "4096 bytes from . (ext4 /dev/sda3): request=1 time=0.2 ms\n"
+        "4096 bytes from . (ext4 /dev/sda3): request=4 time=12.7 ms\n"
+        "\n--- . (ext4 /dev/sda3) ioping statistics ---\n"
+        "5 requests completed in 4794.0 ms, 364 iops, 1.4 MiB/s\n"
+        "min/avg/max/mdev = 0.2/2.8/12.7/5.0 ms\n"
+    )
+    result = parse("x", text.encode())
+    assert numbers(result) == {
+        "ioping_read_iops": (364, "ops/s"),
+        "ioping_read_throughput": (1.4, "MiB/s"),
+        "ioping_read_latency_min": (200, "µs"),
+        "ioping_read_latency_avg": (2800, "µs"),
+        "ioping_read_latency_max": (12700, "µs"),
+    }
+    assert result.modes == ("size 4 KiB",)
+    [average] = [value for value in result.values if value.test.endswith("_avg")]
+    assert average.samples == (200, 12700)
+    older = parse("x", text.replace("1.4 MiB/s", "1.4 mb/s").encode())
+    assert numbers(older)["ioping_read_throughput"] == (1.4, "MiB/s")
 
 
 def test_ioping(sample: Sample) -> None:

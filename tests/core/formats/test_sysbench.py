@@ -124,3 +124,50 @@ def test_a_fatal_line_warns_and_a_counter_that_ran_over_is_missing(sample: Sampl
     fatal = failed.split("\n").index("FATAL: Failed to read file! file: 82 errno = 0 ()") + 1
     assert sorted(w.line or 0 for w in result.warnings if not w.is_note) == [fatal, fatal + 14]
     assert not result.complete
+
+
+OLTP = """sysbench 0.4.12:  multi-threaded system evaluation benchmark
+
+Running the test with following options:
+Number of threads: 128
+
+Doing OLTP test.
+Running simple OLTP test
+Doing read-only test
+Using Uniform distribution
+Skipping BEGIN/COMMIT
+Using auto_inc on the id column
+Threads started!
+Done.
+
+OLTP test statistics:
+    transactions:                        1834424 (30571.83 per sec.)
+    read/write requests:                 1834424 (30571.83 per sec.)
+
+Test execution summary:
+    total time:                          60.0037s
+    per-request statistics:
+         min:                                  1.42ms
+         avg:                                  4.18ms
+         approx.  95 percentile:               8.56ms
+
+Threads fairness:
+    events (avg/stddev):           14331.4375/63.46
+"""
+
+
+def test_the_oltp_test_of_0_4_says_what_it_is() -> None:
+    """Shortened from a public collection of results of MySQL on many threads."""
+    result = parse("x", OLTP.encode())
+    assert {value.test: value.value for value in result.values} == {
+        "sysbench_oltp_transactions": 30571.83,
+        "sysbench_oltp_read_write_requests": 30571.83,
+        "sysbench_oltp_latency_min": 1.42,
+        "sysbench_oltp_latency_avg": 4.18,
+        "sysbench_oltp_latency_p95": 8.56,
+    }
+    assert result.warnings == []
+    assert "Doing read-only test" in result.modes
+    mixed = OLTP.replace("Doing read-only test\n", "").replace("simple", "mixed")
+    with pytest.raises(UnreadableFile, match="measured again with other settings"):
+        parse("x", (OLTP + mixed).encode())

@@ -237,6 +237,53 @@ def test_sysbench_that_was_cut_off(sample: Sample) -> None:
         parse("x", data[: data.index(b"File operations")])
 
 
+EACH_RANK = """mdtest-{0} was launched with 10 total task(s) on 1 node(s)
+Command line used: ./src/mdtest '-i' '3' '-n' '10'
+
+SUMMARY rate: (of 3 iterations)
+   Operation         per Rank: {1} per Iteration: {2}
+   ---------                   ---            ---           ----
+   Directory creation        : {3}
+   File read                 : {4}
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "ranks", "iterations", "numbers"),
+    [
+        # hpc/ior issue 300 (2020): deviations of the ranks alone.
+        (
+            *("3.4.0+dev", "Max  Min  Mean  Std Dev", "Max  Min  Mean"),
+            "133349.335 15240.973 63062.865 35579.914 45577.003 15240.973 34399.616",
+        ),
+        # hpc/ior pull request 336 (2021): deviations of the iterations alone.
+        (
+            *("4.0.0", "Max  Min  Mean", "Max  Min  Mean  Std Dev"),
+            "133349.335 15240.973 63062.865 45577.003 15240.973 34399.616 35579.914",
+        ),
+    ],
+)
+def test_mdtest_of_ranks_and_iterations(
+    version: str, ranks: str, iterations: str, numbers: str
+) -> None:
+    text = EACH_RANK.format(version, ranks, iterations, numbers, "0.000 " * 7)
+    result = parse("x", text.encode())
+    assert {value.test: value.value for value in result.values} == {
+        "mdtest_directory_creation_max": 45577.003,
+        "mdtest_directory_creation_min": 15240.973,
+        "mdtest_directory_creation_mean": 34399.616,
+    }
+    assert result.complete
+
+
+@pytest.mark.parametrize("name", ["1.9.3", "3.4-easy-stat", "3.4-hard-stat", "3.4-many-tasks"])
+def test_phases_that_mdtest_did_not_run_are_not_lost(sample: Sample, name: str) -> None:
+    """Printed as 0: one note of a file names them."""
+    [warning] = parse("x", sample(f"mdtest-{name}")).warnings
+    assert warning.is_note
+    assert "File read" in warning.message
+
+
 def test_mdtest(sample: Sample) -> None:
     result = parse("x", sample("mdtest-1.9.3"))
     values = by_test(result)

@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from fsbench_web.core.formats import UnreadableFile, archive, parse
+from fsbench_web.core.formats import UnknownFormat, UnreadableFile, archive, parse
 
 
 def opendocument() -> bytes:
@@ -65,3 +65,16 @@ def test_what_is_text_is_named_with_what_to_do(text: str, words: str) -> None:
     with pytest.raises(UnreadableFile, match=words) as refused:
         parse("x", f"$ the tool\n{text}".encode())
     assert refused.value.problems[0].line == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[\n {"test": "write", "mbps": 512}\n]\n',
+        '{"write": 512, "read": 900}\n{"write": 513, "read": 901}\n{"write": 514, "read": 902}\n',
+        '{\n  "a": 1,\n  "b": 2,\n "c": [1,2,3]}\n',
+    ],
+)
+def test_json_of_nobody_is_no_table(text: str) -> None:
+    with pytest.raises(UnknownFormat, match="is JSON"):
+        parse("own.json", text.encode())

@@ -30,6 +30,7 @@ _TITLES = (
     (re.compile(r"Running memory speed test|Doing memory operations speed test"), "memory"),
     (re.compile(r"Doing thread subsystem performance test"), "threads"),
     (re.compile(r"Doing mutex performance test"), "mutex"),
+    (re.compile(r"^\s*Doing OLTP test\."), "oltp"),
     (re.compile(r"SQL statistics:|OLTP test statistics:"), "sql"),
 )
 _SUMMARY = re.compile(r"^\s*(?:General statistics|Test execution summary|SQL statistics|CPU speed)")
@@ -37,7 +38,10 @@ _SETTING = re.compile(
     r"^\s*((?:Prime numbers limit|Maximum prime number checked in CPU test|block size|total size|"
     r"Memory block size|Memory transfer size|operation|Memory operations type|scope|"
     r"Memory scope type|Thread yields per test|Locks used|Number of mutexes|Number of locks"
-    r"): \S.*)$"
+    r"): \S.*|"
+    # Of the OLTP test of 0.4.
+    r"Running \w+ OLTP test|Doing read-only test|Skipping BEGIN/COMMIT|"
+    r"Using (?:\w+ distribution|\"|auto_inc).*|Maximum number of requests for OLTP test .*)$"
 )
 _OPERATION = re.compile(r"^\s*(?:Memory operations type|operation): (\w+)")
 _N = r"([0-9]+(?:[.,][0-9]+)?)"
@@ -164,7 +168,7 @@ def _line(run: _Run, line: str, line_number: int) -> None:
     run.is_fileio = run.is_fileio or FILEIO.search(line) is not None
     run.has_summary = run.has_summary or _SUMMARY.match(line) is not None
     for pattern, name in _TITLES:
-        if pattern.search(line):
+        if pattern.search(line) and not (name == "sql" and run.title):
             run.title = name
     if (operation := _OPERATION.match(line)) is not None:
         run.operation = operation[1]
