@@ -98,6 +98,7 @@ lint: $(INSTALLED_DEV)
 	@$(PY) -m ruff format --check
 	@$(PY) -m mypy
 	@.venv/bin/lint-imports
+	@$(PY) tools/prose.py
 	@export FSBENCH_DATA=$$(mktemp -d); trap 'rm -rf "$$FSBENCH_DATA"' EXIT; \
 		$(PY) manage.py makemigrations --check --dry-run --skip-checks && $(PY) manage.py check
 
