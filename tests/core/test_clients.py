@@ -108,7 +108,8 @@ def test_it_agrees_with_what_fio_says_of_all_its_clients() -> None:
 
     def parsed(entry: dict[str, object]) -> ParsedResult:
         entry = {**entry, "jobname": "work"}
-        return formats.parse("x", json.dumps({"fio version": "3.33", "jobs": [entry]}).encode())
+        root = {"fio version": "3.33", "jobs": [entry]}
+        return formats.parse("x", json.dumps(root).encode(), by_job=True)
 
     values = combined_by_test(*map(parsed, each))
     expected = {value.test: value.value for value in parsed(of_all).values}

@@ -18,7 +18,7 @@ SAMPLES = Path(__file__).parents[1] / "core/formats/samples"
 JSON_PLUS = (SAMPLES / "fio-3.33-json-plus.txt").read_bytes()
 # A second repeat: later, with the same completions and another mean.
 OTHER = JSON_PLUS.replace(b'"mean" : 1', b'"mean" : 2').replace(b": 17952501", b": 17952601")
-NAME, LOAD = "seqwrite_write_clat", "jobs=2"
+NAME, LOAD = "sequential_64k_buffered_psync_write_clat", "iodepth=1,jobs=2"
 
 
 def store(*files: tuple[str, bytes]) -> list[Run]:

@@ -216,11 +216,11 @@ def _note_failures(result: ParsedResult, lines: list[str]) -> None:
         result.warnings.append(Problem(number, None, message))
 
 
-def parse(name: str, data: bytes) -> ParsedResult:
+def parse(name: str, data: bytes, *, by_job: bool = False) -> ParsedResult:
     """What a file holds, whatever it is called: ``name`` is for messages, and for logs of fio.
 
-    These are bare numbers, and only their names say of what. Raises UnreadableFile with everything
-    that is wrong.
+    These are bare numbers, and only their names say of what. ``by_job``: tests of fio's JSON have
+    the names of their jobs. Raises UnreadableFile with everything that is wrong.
     """
     if biff.recognises(data):
         return biff.parse(data)
@@ -236,7 +236,9 @@ def parse(name: str, data: bytes) -> ParsedResult:
     if text_format is None or not text_format.has_long_lines:
         check_lengths(lines, text_format.long_line if text_format is not None else "")
     if text_format is not None:
-        result = _with_losses(text_format.parse, lines)
+        is_by_job = by_job and text_format.name == report.FORMAT
+        read = report.parse_by_job if is_by_job else text_format.parse
+        result = _with_losses(read, lines)
         _note_failures(result, lines)
         result.dates |= dates.of_runs(result.format, lines, result.values)
         places.check_repeats(result, lines)

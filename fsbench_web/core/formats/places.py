@@ -114,27 +114,37 @@ def _printed(format: str, lines: Sequence[str]) -> Iterator[_Run]:
                 yield _Run(number, tuple(sorted(set(_PATH.findall(match[1])))))
 
 
-def _typed(tool: str, lines: Sequence[str]) -> Iterator[_Run]:
-    """The commands of a tool that stand in a text, each with the folder that it was typed in."""
-    program = _PROGRAMS.get(tool)
-    if program is None:
-        return
+def typed_commands(program: str, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """(line, what follows the program) of each command of a program that was typed in a text."""
     pattern = re.compile(rf"(?:^|[\s/$#>%+]){re.escape(program)}\s+(\S.*)$")
-    folder: tuple[str, ...] = ()
-    settings: list[str] = []
     last = 0
     for number, line in enumerate(lines, start=1):
-        if (changed := _FOLDER.search(line[:_LONGEST])) is not None:
-            folder = (changed[1],)
-            yield _Run(number, (*folder, *settings))
-        if number <= last or (match := pattern.search(line[:_LONGEST])) is None:
+        if number <= last or program not in line[:_LONGEST]:
+            continue
+        if (match := pattern.search(line[:_LONGEST])) is None:
             continue
         text, last = match[1], number
         while text.endswith("\\") and last < len(lines) and len(text) < _LONGEST:
             text, last = f"{text[:-1]} {lines[last].strip()[:_LONGEST]}", last + 1
         text = _END_OF_COMMAND.split(text, maxsplit=1)[0]
         if _ARGUMENT.search(text):
-            settings = _settings(text)
+            yield number, text
+
+
+def _typed(tool: str, lines: Sequence[str]) -> Iterator[_Run]:
+    """The commands of a tool that stand in a text, each with the folder that it was typed in."""
+    program = _PROGRAMS.get(tool)
+    if program is None:
+        return
+    commands = dict(typed_commands(program, lines))
+    folder: tuple[str, ...] = ()
+    settings: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        if (changed := _FOLDER.search(line[:_LONGEST])) is not None:
+            folder = (changed[1],)
+            yield _Run(number, (*folder, *settings))
+        if number in commands:
+            settings = _settings(commands[number])
             yield _Run(number, (*folder, *settings))
 
 

@@ -6,11 +6,11 @@ before, with cold caches. The queue depth is the load of a test: ``random_4k_rea
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from fsbench_web.core import formats, requirements
 from fsbench_web.core.formats.fio import over_time
-from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.result import ParsedResult
+from fsbench_web.core.identity import Identity, of_fio
 from fsbench_web.core.latency_over_time import MOST_INTERVALS
 from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.core.scoring.ceilings import RANDOM, READ, SEQUENTIAL, WRITE, Request
@@ -203,14 +203,31 @@ class FioDepths(Workload):
     def _points(self) -> list[tuple[str, int]]:
         return [(direction, depth) for direction in _DIRECTIONS for depth in self.depths]
 
+    def identity(self, direction: str, depth: int) -> Identity:
+        """What one command does, by its own options."""
+        options = dict(
+            word.removeprefix("--").partition("=")[::2] for word in self._what(direction, depth)
+        )
+        found = of_fio(options)
+        assert found is not None
+        return found
+
+    def _what(self, direction: str, depth: int) -> tuple[str, ...]:
+        """fio's options that say what is done."""
+        return (
+            f"--rw={'rand' if self.access == 'random' else ''}{direction}",
+            *(f"--bs={self.block_kb}k", "--ioengine=libaio", "--direct=1", f"--iodepth={depth}"),
+            *fio_data(self),
+        )
+
     @property
     def _job(self) -> str:
-        block = f"{self.block_kb}k" if self.block_kb % KB else f"{self.block_kb // KB}m"
-        return f"{self.access}_{block}"
+        return self.identity("read", 1).stem
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
-        file = (*_file(place), f"--size={self.file_mb}m", *fio_data(self))
-        layout = ("fio", "--name=layout", *file, "--rw=write", "--bs=1m", "--ioengine=psync")
+        file = (*_file(place), f"--size={self.file_mb}m")
+        layout = ("fio", "--name=layout", *file, *fio_data(self), "--rw=write", "--bs=1m")
+        layout += ("--ioengine=psync",)
         layout += fio_layout(self)
         # Of a device nothing is to be in the cache, which no unmounting empties.
         layout += ("--direct=1",) if place.device else ()
@@ -221,9 +238,7 @@ class FioDepths(Workload):
                 BenchmarkCommand(
                     (
                         *("fio", f"--name={self._job}", *file),
-                        f"--rw={'rand' if self.access == 'random' else ''}{direction}",
-                        *(f"--bs={self.block_kb}k", f"--randseed={self.seed}"),
-                        *("--ioengine=libaio", "--direct=1", f"--iodepth={depth}"),
+                        *(*self._what(direction, depth), f"--randseed={self.seed}"),
                         *("--time_based", f"--ramp_time={self.ramp_s}"),
                         *(f"--runtime={self.runtime_s}", *fio_steady(self)),
                         f"--percentile_list={':'.join(PERCENTILES)}",
@@ -264,27 +279,20 @@ class FioDepths(Workload):
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
         for direction, depth in self._points():
             for rate in ("iops", "bw"):
-                yield f"{self._job}_{direction}_{rate}", load_text(iodepth=depth), None, None
+                yield f"{self._job}_{direction}_{rate}", self._load(direction, depth), None, None
+
+    def _load(self, direction: str, depth: int) -> str:
+        return self.identity(direction, depth).load
 
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """What fio says of each, with the queue depth as its load."""
         results = {}
         for direction, depth in self._points():
             name = _output(direction, depth)
-            parsed = formats.parse(name, outputs[name])
-            load = load_text(iodepth=depth)
-            # What fio says of processors and disk is of this direction alone.
-            prefix = f"{self._job}_{direction}_"
-            parsed.values = [
-                replace(value, test=_of_one(value.test, prefix, self._job), load=load)
-                for value in parsed.values
-            ]
-            parsed.distributions = [
-                replace(distribution, load=load) for distribution in parsed.distributions
-            ]
-            results[name] = parsed
+            results[name] = formats.parse(name, outputs[name])
             log = _over_time(direction, depth)
             if log in outputs:  # runs of before have none
+                load = self._load(direction, depth)
                 results[log] = self._read_log(outputs[log], direction, load)
         return results
 
@@ -330,13 +338,6 @@ def _file(place: Place) -> tuple[str, ...]:
     if not place.device:
         return (f"--filename={place.work}/{FILE}",)
     return (f"--filename={place.device.replace(':', chr(92) + ':')}", f"--offset={place.from_byte}")
-
-
-def _of_one(test: str, prefix: str, job: str) -> str:
-    """``random_4k_usr_cpu`` as ``random_4k_read_usr_cpu``, and ``fio_disk_util`` alike."""
-    if not testnames.is_cost(test):
-        return test
-    return prefix + test.removeprefix(f"{job}_").removeprefix("fio_")
 
 
 def _output(direction: str, depth: int) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from fsbench_web.core import formats, requirements
 from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile
 from fsbench_web.core.formats.values import test_name
+from fsbench_web.core.identity import of_fio
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.ceilings import Request
 from fsbench_web.core.workloads.base import (
@@ -116,10 +117,13 @@ class OwnFio(_OwnWorkload):
         return data_warning(compress, dedupe, False, least_written_at_once(self.job))
 
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
-        """That of its job, whose name the test begins with."""
-        name, _ = testnames.parts(test)
+        """That of the job that did what the test is named by, or whose name it begins with."""
+        name, load = testnames.parts(test)
+        options = options_of(self.job)
         for (job, direction), request in requests(self.job).items():
-            if name.startswith(f"{test_name(job, direction)}_"):
+            done = of_fio(options[job])
+            is_named = done is not None and name.startswith(f"{done.name}_") and done.load == load
+            if is_named or name.startswith(f"{test_name(job, direction)}_"):
                 return request
         return None
 

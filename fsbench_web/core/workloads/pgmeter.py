@@ -366,7 +366,7 @@ class Pgmeter(Workload):
         results = {}
         for test, depth in self._points():
             name = _output(test.key, depth)
-            parsed = formats.parse(name, outputs[name])
+            parsed = formats.parse(name, outputs[name], by_job=True)
             parsed.values = [
                 # fio calls reads and writes together "mixed", which all of these numbers are.
                 replace(value, test=_of_one(value.test, test), load=self._load(depth))

@@ -221,7 +221,7 @@ class RandomAccess(Workload):
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """fio's rates and latencies at each load, and seconds from its own times."""
         data = outputs[OUTPUT]
-        parsed = formats.parse(OUTPUT, data)
+        parsed = formats.parse(OUTPUT, data, by_job=True)
         # Times of processors are kept as seconds, below, and the disk's is of all jobs together.
         values = [
             self._at_its_load(value) for value in parsed.values if not testnames.is_cost(value.test)

@@ -29,11 +29,11 @@ def test_json_of_3_33(sample: Sample) -> None:
     result = parse("x", sample("fio-3.33-json"))
     assert (result.format, result.tool, result.tool_version) == ("fio-json", "fio", "3.33")
     values = numbers(result)
-    assert values["randread_read_bw"] == (80313, "KB/s")
-    assert values["randread_read_clat_mean"] == (148485.226562, "ns")
-    assert values["randread_read_lat_mean"] == (196517.63916, "ns")
+    assert values["random_4k_buffered_read_bw"] == (80313, "KB/s")
+    assert values["random_4k_buffered_read_clat_mean"] == (148485.226562, "ns")
+    assert values["random_4k_buffered_read_lat_mean"] == (196517.63916, "ns")
     assert {test for test in values if "_p" in test} == {
-        f"randread_read_clat_p{p}"
+        f"random_4k_buffered_read_clat_p{p}"
         for p in [
             "1",
             "5",
@@ -54,7 +54,7 @@ def test_json_of_3_33(sample: Sample) -> None:
             "99.99",
         ]
     }
-    assert "randread_write_bw" not in values
+    assert "random_4k_buffered_write_bw" not in values
     assert {value.load for value in result.values} == {"iodepth=4"}
     assert result.modes == ("bs=4k", "ioengine=libaio", "runtime=2", "rw=randread", "size=8m")
     assert result.complete
@@ -66,7 +66,7 @@ def test_every_value_names_its_line(sample: Sample) -> None:
     lines = data.decode().split("\n")
     result = parse("x", data)
     assert len(result.values) == 24
-    assert {value.load for value in result.values} == {"jobs=2"}
+    assert {value.load for value in result.values} == {"iodepth=1,jobs=2"}
     for value in result.values:
         printed = re.findall(r"[0-9][0-9.]*", lines[value.line - 1])
         assert value.value in map(float, printed)
@@ -83,7 +83,7 @@ def test_json_before_terse_and_normal_output(sample: Sample) -> None:
 
 def test_reports_of_intervals_are_one_run(sample: Sample) -> None:
     result = parse("x", sample("fio-3.33-status-interval"))
-    assert numbers(result)["eta_read_bw"] == (1990, "KB/s")
+    assert numbers(result)["random_4k_buffered_psync_rate-iops-500_read_bw"] == (1990, "KB/s")
     assert [str(warning) for warning in result.warnings] == [
         "4 reports of intervals are kept as samples alone: the last one includes them."
     ]
@@ -137,11 +137,14 @@ def test_of_several_directions_the_window_is_of_their_sum() -> None:
 
 def test_two_runs_in_one_file_are_repeats(sample: Sample) -> None:
     result = parse("x", sample("fio-3.33-twice"))
-    assert numbers(result, 1)["j_read_bw"] == (33000, "KB/s")
-    assert numbers(result, 2)["j_read_bw"] == (52800, "KB/s")
-    assert numbers(result, 1)["j_sync_lat_mean"] == (230969.481481, "ns")
-    assert {test for test in numbers(result, 1) if "_p" in test} == {
-        f"j_{kind}_p{percent}"
+    assert numbers(result, 1)["random_4k_rw50_buffered_psync_fsync-8_read_bw"] == (33000, "KB/s")
+    assert numbers(result, 2)["random_4k_rw50_buffered_psync_fsync-8_read_bw"] == (52800, "KB/s")
+    assert numbers(result, 1)["random_4k_rw50_buffered_psync_fsync-8_sync_lat_mean"] == (
+        230969.481481,
+        "ns",
+    )
+    assert {test for test in numbers(result, 1) if re.search("_p[0-9]", test)} == {
+        f"random_4k_rw50_buffered_psync_fsync-8_{kind}_p{percent}"
         for kind in ("read_clat", "write_clat", "sync_lat")
         for percent in (50, 99)
     }
@@ -150,8 +153,8 @@ def test_two_runs_in_one_file_are_repeats(sample: Sample) -> None:
 def test_runs_with_different_settings_are_different_tests(sample: Sample) -> None:
     result = parse("x", sample("fio-3.33-two-block-sizes"))
     values = numbers(result)
-    assert values["j_bs_4k_read_bw"] == (512000, "KB/s")
-    assert values["j_bs_16k_read_bw"] == (341333, "KB/s")
+    assert values["sequential_4k_buffered_psync_read_bw"] == (512000, "KB/s")
+    assert values["sequential_16k_buffered_psync_read_bw"] == (341333, "KB/s")
     assert "bs=4k" not in result.modes
 
 
@@ -180,14 +183,14 @@ def test_the_bins_of_json_plus_are_a_distribution(sample: Sample) -> None:
     (distribution,) = result.distributions
     printed = {value.test: value.value for value in result.values}
     assert (distribution.test, distribution.load, distribution.unit) == (
-        "seqwrite_write_clat",
-        "jobs=2",
+        "sequential_64k_buffered_psync_write_clat",
+        "iodepth=1,jobs=2",
         "ns",
     )
     assert distribution.total == 256
-    assert distribution.most == printed["seqwrite_write_clat_max"]
+    assert distribution.most == printed[f"{distribution.test}_max"]
     for percent in ("1", "50", "90", "99", "99.9"):
-        assert distribution.percentile(percent) == printed[f"seqwrite_write_clat_p{percent}"]
+        assert distribution.percentile(percent) == printed[f"{distribution.test}_p{percent}"]
 
 
 def test_fio_2_prints_microseconds_and_percentiles_that_nobody_asked_for(sample: Sample) -> None:
@@ -377,3 +380,109 @@ def test_terse_reports_of_intervals_are_no_repeats(sample: Sample) -> None:
         parse("x", data)
     # The last report, of two processes.
     assert {value.repeat for value in parse("x", b"".join(lines[-2:])).values} == {1, 2}
+
+
+def entry(name: str, **options: str) -> dict[str, object]:
+    """A job as fio's JSON has it, with what it read or wrote."""
+    side = {"bw": 100, "iops": 25.5, "total_ios": 9, "io_bytes": 9}
+    way = "write" if "write" in options["rw"] else "read"
+    return {"jobname": name, "error": 0, "job options": {"name": name, **options}, way: side}
+
+
+def report_of(*jobs: dict[str, object], shared: dict[str, str] | None = None) -> bytes:
+    root = {"fio version": "fio-3.33", "global options": shared or {}, "jobs": jobs}
+    return json.dumps(root, indent=1).encode() + b"\n"
+
+
+RANDOM = {"rw": "randread", "bs": "8k", "ioengine": "libaio", "direct": "1", "iodepth": "8"}
+RATE = "random_8k_read_iops"
+
+
+def cells(data: bytes) -> set[tuple[str, str, int | None]]:
+    values = parse("x", data).values
+    return {(v.test, v.load, v.repeat) for v in values if v.test.endswith("_iops")}
+
+
+def test_a_job_is_named_by_what_it_did_and_its_name_is_a_label() -> None:
+    result = parse("x", report_of(entry("my-job", **RANDOM)))
+    assert set(numbers(result)) == {"random_8k_read_iops", "random_8k_read_bw"}
+    assert ("Jobs", "my-job") in result.facts
+    again = report_of(entry("other", **RANDOM, numjobs="1", runtime="60", size="9g"))
+    assert cells(again) == {(RATE, "iodepth=8", None)}
+
+
+def test_jobs_that_ran_one_after_the_other_are_named_by_what_they_did() -> None:
+    second = entry("b", **{**RANDOM, "rw": "randwrite"}, stonewall="")
+    third = entry("c", **{**RANDOM, "iodepth": "32"}, stonewall="")
+    assert cells(report_of(entry("a", **RANDOM), second, third)) == {
+        (RATE, "iodepth=8", None),
+        ("random_8k_write_iops", "iodepth=8", None),
+        (RATE, "iodepth=32", None),
+    }
+
+
+def test_jobs_that_ran_at_once_keep_their_names() -> None:
+    """What one of them did beside the other is not what it does alone."""
+    writer = entry("b", **{**RANDOM, "rw": "randwrite"})
+    names = {test for test, _, _ in cells(report_of(entry("a", **RANDOM), writer))}
+    assert names == {"a_read_iops", "b_write_iops"}
+    processes = [entry("a", **RANDOM, numjobs="2")] * 2
+    assert {test for test, _, _ in cells(report_of(*processes))} == {"a_read_iops", "a.2_read_iops"}
+
+
+def test_jobs_that_did_the_same_keep_their_names_and_are_no_repeats() -> None:
+    second = entry("large", **RANDOM, size="8g", stonewall="")
+    for data in (
+        report_of(entry("small", **RANDOM, size="1g"), second),
+        report_of(entry("small", **RANDOM)) + report_of(entry("large", **RANDOM)),
+    ):
+        assert {(test, repeat) for test, _, repeat in cells(data)} == {
+            ("small_read_iops", None),
+            ("large_read_iops", None),
+        }
+
+
+def test_reports_that_differ_in_a_condition_are_no_repeats_and_equal_ones_are() -> None:
+    data = report_of(entry("j", **RANDOM, size="1g"))
+    sizes = cells(data + report_of(entry("j", **RANDOM, size="4g")))
+    assert {(test, repeat) for test, _, repeat in sizes} == {
+        ("random_8k_size-1g_read_iops", None),
+        ("random_8k_size-4g_read_iops", None),
+    }
+    assert {repeat for _, _, repeat in cells(data + data)} == {1, 2}
+
+
+def test_a_sweep_in_one_file_is_a_test_for_each_point() -> None:
+    sweep = [{"bs": "256k"}, {"direct": "0"}, {"iodepth": "1"}]
+    data = b"".join(report_of(entry("j", **RANDOM | point)) for point in ({}, *sweep))
+    assert cells(data) == {
+        (RATE, "iodepth=8", None),
+        ("random_256k_read_iops", "iodepth=8", None),
+        ("random_8k_buffered_read_iops", "iodepth=8", None),
+        (RATE, "iodepth=1", None),
+    }
+
+
+COMMAND = "$ fio --name=j --rw=randread --bs=8k --direct=1 --ioengine=libaio --iodepth=8 -size=1g\n"
+
+
+def test_a_command_above_names_tests_of_terse_and_ordinary_output(sample: Sample) -> None:
+    normal = (
+        "j: (groupid=0, jobs=1): err= 0: pid=7: Mon Jan  1 00:00:00 2024\n"
+        "  read: IOPS=2, BW=2KiB/s (2kB/s)(8KiB/4000msec)\nRun status group 0 (all jobs):\n"
+    )
+    line = sample("fio-3.33-terse-3").split(b"\n")[0].decode().replace(";mixed;", ";j;")
+    start = line.index(";0;0;") + 5
+    fields = line[start:].split(";")
+    fields[41:45] = ["0"] * 4  # nothing was written
+    terse = f"{line[:start]}{';'.join(fields)}\n"
+    for text in (normal, terse):
+        assert cells((COMMAND + text).encode()) == {(RATE, "iodepth=8", None)}
+        assert {test for test, _, _ in cells(text.encode())} == {"j_read_iops"}
+        of_file = COMMAND.replace("-size=1g", "job.fio")
+        assert {test for test, _, _ in cells((of_file + text).encode())} == {"j_read_iops"}
+        other = COMMAND.replace("8k", "256k").replace("direct=1", "direct=0") + text
+        assert cells((COMMAND + text + other).encode()) == {
+            (RATE, "iodepth=8", None),
+            ("random_256k_buffered_read_iops", "iodepth=8", None),
+        }

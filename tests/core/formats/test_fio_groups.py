@@ -64,8 +64,11 @@ def test_how_busy_the_disk_was_makes_no_repeats_of_depths(sample: Sample) -> Non
 def test_how_busy_the_disk_was_makes_no_repeats_of_block_sizes(sample: Sample) -> None:
     values = parse("x", sample("fio-3.33-two-block-sizes-and-disk")).values
     assert {value.repeat for value in values} == {None}
-    busy = {value.test: value.value for value in values if value.test.startswith("fio_disk_util")}
-    assert busy == {"fio_disk_util_bs_4k": 38.842975, "fio_disk_util_bs_64k": 47.42268}
+    busy = {value.test: value.value for value in values if value.test.endswith("_disk_util")}
+    assert busy == {
+        "random_4k_read_disk_util": 38.842975,
+        "random_64k_read_disk_util": 47.42268,
+    }
 
 
 def test_settings_of_two_jobs_of_one_name_are_said_of_each(sample: Sample) -> None:
@@ -107,7 +110,8 @@ def test_a_name_of_all_jobs_makes_no_sum_of_one() -> None:
     "write": {"io_bytes": 4096, "bw": 4, "iops": 1.0, "total_ios": 1}}]}"""
     result = parse("x", text.encode())
     assert {value.load for value in result.values} == {"iodepth=4,jobs=8"}
-    assert {value.test for value in result.values} == {"hot-file_write_bw", "hot-file_write_iops"}
+    name = "sequential_4k_buffered_psync_write"
+    assert {value.test for value in result.values} == {f"{name}_bw", f"{name}_iops"}
     assert result.warnings == []
     own = text.replace('"rw": "write"', '"rw": "write", "name": "another"')
     assert {value.load for value in parse("x", own.encode()).values} == {""}

@@ -2,10 +2,11 @@
 
 import pytest
 
+from fsbench_web.core.identity import size_bytes
 from fsbench_web.core.scoring.ceilings import RANDOM, READ, SEQUENTIAL, WRITE, Request
 from fsbench_web.core.workloads import presets, workload_of
 from fsbench_web.core.workloads.fio.jobs import checked_job
-from fsbench_web.core.workloads.fio.requests import requests, size_bytes
+from fsbench_web.core.workloads.fio.requests import requests
 
 KIB = 1024
 AHEAD = Request(SEQUENTIAL, READ)

@@ -12,11 +12,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
+from itertools import chain
 
+from fsbench_web.core import identity
 from fsbench_web.core.formats import dates
 from fsbench_web.core.formats.fio.groups import several_jobs
+from fsbench_web.core.formats.fio.naming import (
+    TypedCommand,
+    naming_identities,
+    note_names,
+    options_above,
+    typed_jobs,
+)
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.identity import Identity
 
 FORMAT = "fio-normal"
 _HOST = r"^(?:<([^<>]{1,80})> ?)?\s*"
@@ -100,6 +110,8 @@ class _Job:
     done_kb: dict[str, Decimal] = field(default_factory=dict)
     """By read, write and trim; and for how long, in seconds."""
     ran_s: dict[str, float] = field(default_factory=dict)
+    identity: Identity | None = None
+    """What names its tests: known where fio's command stands above; None: its own name does."""
     # Of the read, write or trim whose lines follow, and of the percentiles.
     side: str = ""
     percentiles: tuple[str, str] = ("", "")
@@ -111,7 +123,7 @@ class _Job:
         return depths.pop() if len(depths) == 1 else None
 
     @property
-    def identity(self) -> tuple[str, ...]:
+    def key(self) -> tuple[str, ...]:
         """What a later report of the same run says again."""
         return (self.host, self.name, self.group, self.pid)
 
@@ -123,7 +135,7 @@ class _Report:
     run: int = 0
     """Which start of fio it is of: reports of one run have no banner between them."""
     jobs: list[_Job] = field(default_factory=list)
-    identities: set[tuple[str, ...]] = field(default_factory=set)
+    keys: set[tuple[str, ...]] = field(default_factory=set)
     ended: bool = False
 
     @property
@@ -137,7 +149,7 @@ class _Report:
 
     def add(self, job: _Job) -> None:
         self.jobs.append(job)
-        self.identities.add(job.identity)
+        self.keys.add(job.key)
 
 
 def recognises(lines: list[str]) -> bool:
@@ -154,6 +166,7 @@ def parse(lines: list[str]) -> ParsedResult:
         message = "fio rounds the rates of this report to four digits; its JSON has all of them."
         collector.warn(reports[0].jobs[0].line, message, is_note=True)
     varying = _varying_settings(reports)
+    _name_by_identity(reports, lines, result)
     modes: dict[str, None] = {}
     several = len({job.name for report in reports for job in report.jobs}) > 1
     for report in reports:
@@ -176,16 +189,40 @@ def parse(lines: list[str]) -> ParsedResult:
     )
 
 
+def _name_by_identity(reports: list[_Report], lines: list[str], result: ParsedResult) -> None:
+    """Name the tests of jobs that ran alone by the command above their report."""
+    commands = typed_jobs(lines)
+    found = naming_identities(
+        [[(job.name, _what_it_did(job, commands)) for job in report.jobs] for report in reports]
+    )
+    jobs = [job for report in reports for job in report.jobs]
+    for job, of_job in zip(jobs, chain.from_iterable(found), strict=True):
+        job.identity = of_job
+    note_names(result, [job.name for job in jobs if job.identity is not None])
+
+
+def _what_it_did(job: _Job, commands: list[TypedCommand]) -> Identity | None:
+    options = options_above(commands, job.line, job.name)
+    if not options or job.host or len(job.plans) > 1:
+        return None
+    found = identity.of_fio(options)
+    if found is None or found.jobs != job.jobs:
+        return None
+    is_one_way = found.direction != identity.MIX
+    return None if is_one_way and set(job.done_kb) != {found.direction} else found
+
+
 def _reports(lines: list[str], collector: Collector) -> Iterator[_Report]:
     report = _Report()
     plans: _Plans = {}
     is_planned = True
     result = collector.result
+    commands = {line for line, _ in typed_jobs(lines)}
     for number, line in enumerate(lines, start=1):
         if (head := _JOB.match(line)) is not None:
             job = _job_of(head, number)
             # A report has each process once.
-            if report.ended or job.identity in report.identities:
+            if report.ended or job.key in report.keys:
                 yield from _with_plans(report, plans)
                 report = _Report(report.run)
             is_planned = True
@@ -198,7 +235,11 @@ def _reports(lines: list[str], collector: Collector) -> Iterator[_Report]:
                 report, plans = _Report(report.run + 1), {}
             is_planned = False
             _add_plan(plans, plan)
-        elif (version := _VERSION.match(line)) is not None or _START.match(line):
+        elif (
+            (version := _VERSION.match(line)) is not None
+            or _START.match(line)
+            or number in commands
+        ):
             if version is not None:
                 result.tool_version = result.tool_version or version[2]
             is_planned = True
@@ -347,11 +388,11 @@ def _goes_on(before: _Report, after: _Report) -> bool:
 
     The numbers of processes do not tell: in containers every run has the same ones.
     """
-    jobs = {job.identity: job for job in after.jobs}
-    if before.run != after.run or not {job.identity for job in before.jobs} <= jobs.keys():
+    jobs = {job.key: job for job in after.jobs}
+    if before.run != after.run or not {job.key for job in before.jobs} <= jobs.keys():
         return False
     for job in before.jobs:
-        later = jobs[job.identity]
+        later = jobs[job.key]
         for count, later_count in ((job.done_kb, later.done_kb), (job.ran_s, later.ran_s)):
             if any(later_count.get(side, 0) < amount for side, amount in count.items()):
                 return False
@@ -417,12 +458,16 @@ def _report(collector: Collector, report: _Report, varying: dict[str, set[str]])
         settings = _settings_of_job(job)
         suffix = [f"{key}_{settings.get(key, '')}" for key in sorted(varying.get(job.name, ()))]
         test = test_name(numbered, *suffix)
+        if job.identity is not None:
+            test = job.identity.stem
         if job.error != "0":
             collector.result.complete = False
             collector.warn(job.line, f"fio says that {job.name} ended with error {job.error}.")
         if len(job.plans) > 1:
             collector.warn(job.line, several_jobs(job.name, [plan.name for plan in job.plans]))
         load = load_text(iodepth=job.iodepth, jobs=at_once[_processes_of(job)])
+        if job.identity is not None:
+            load = job.identity.load
         _values(collector, test, job, load)
 
 

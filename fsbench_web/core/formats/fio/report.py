@@ -9,13 +9,22 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from fsbench_web.core import identity
 from fsbench_web.core.formats.fio import steady
 from fsbench_web.core.formats.fio.groups import is_sum_of_several, several_jobs
 from fsbench_web.core.formats.fio.intervals import Report, interval_rates
+from fsbench_web.core.formats.fio.naming import (
+    naming_identities,
+    note_names,
+    options_above,
+    stages,
+    typed_jobs,
+)
 from fsbench_web.core.formats.json_text import Bins, JsonError, JsonObject, JsonText, Number
 from fsbench_web.core.formats.result import ParsedResult, UnreadableFile, load_text
 from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.identity import Identity
 from fsbench_web.core.latency import distribution
 
 FORMAT = "fio-json"
@@ -50,12 +59,31 @@ class _Job:
     earlier_reports: list[tuple[float, JsonObject]] = field(default_factory=list)
     printed_at_s: float | None = None
     is_sum_of_several: bool = False
+    ran_alone: bool = False
+    identity: Identity | None = None
+    """What names its tests; None: its own name does."""
+
+    @property
+    def directions(self) -> list[str]:
+        """What it did: reads, writes, trims, or all of them together."""
+        return [direction for direction in _DIRECTIONS if _side(self.entry, direction)]
+
+    def what_it_did(self) -> Identity | None:
+        """Its identity; None where its options are not known, or not of all that it did."""
+        if not self.options or not self.ran_alone or self.is_sum_of_several:
+            return None
+        found = identity.of_fio(self.options)
+        if found is None or found.direction == identity.MIX:
+            return found
+        return found if self.directions == [found.direction] else None
 
     @property
     def load(self) -> str:
         """What worked at the same time; empty where the options are of one job of several."""
         if self.is_sum_of_several:
             return ""
+        if self.identity is not None:
+            return self.identity.load
         counts = {
             kind: int(text)
             for kind, option in _LOAD_OPTIONS.items()
@@ -80,7 +108,19 @@ class _Document:
 
 
 def parse(lines: list[str]) -> ParsedResult:
-    """All values of all jobs. Raises UnreadableFile for JSON that is cut off or has no jobs."""
+    """All values of all jobs, tests named by what was done.
+
+    Raises UnreadableFile for JSON that is cut off or has no jobs.
+    """
+    return _parse(lines)
+
+
+def parse_by_job(lines: list[str]) -> ParsedResult:
+    """The same with tests named after their jobs, for workloads that named these."""
+    return _parse(lines, by_job=True)
+
+
+def _parse(lines: list[str], *, by_job: bool = False) -> ParsedResult:
     result = ParsedResult(FORMAT, "fio")
     collector = Collector(result)
     documents = _final_documents(list(_documents(lines)), collector)
@@ -92,6 +132,9 @@ def parse(lines: list[str]) -> ParsedResult:
     ):
         result.facts.append(("Run at", quoted(time, 80).strip('"')))
     varying = _varying_settings(documents)
+    if not by_job:
+        _name_by_identity(documents, result)
+    varying_of_identity = _varying_settings(documents, of_identity=True)
     modes: dict[str, None] = {}
     several = len({job.name for document in documents for job in document.jobs}) > 1
     unlike = _unlike_jobs(documents)
@@ -107,7 +150,12 @@ def parse(lines: list[str]) -> ParsedResult:
             changing = sorted(varying.get(job.name, ()))
             suffix = [f"{option}_{job.options.get(option, 'default')}" for option in changing]
             different |= dict.fromkeys(suffix)
-            _job(collector, "_".join([name, *suffix]), job)
+            prefix = "_".join([name, *suffix])
+            if job.identity is not None:
+                further = sorted(varying_of_identity[_identity_key(job)])
+                texts = [f"{option}-{job.options.get(option, 'default')}" for option in further]
+                prefix = "_".join([job.identity.stem, *texts])
+            costs = _job(collector, prefix, job)
             if job.is_sum_of_several:
                 collector.warn(job.entry.line, several_jobs(job.name))
             whose = name if job.name in unlike else job.name if several else ""
@@ -121,9 +169,28 @@ def parse(lines: list[str]) -> ParsedResult:
         if len(own_loads) > 1 and len(loads) > 1:
             different |= own_loads
         load = next(iter(own_loads)) if len(own_loads) == 1 else ""
-        _disk(collector, document, test_name("fio_disk_util", *different), load)
+        # The disk is of all jobs of a report: of one job it is what this one did.
+        is_one = len(document.jobs) == 1 and document.jobs[0].identity is not None
+        disk = (costs, "disk_util") if is_one else ("fio_disk_util", *different)
+        _disk(collector, document, test_name(*disk), load)
     result.modes = tuple(modes)
     return collector.finish("This is fio's JSON, and no job in it did any I/O.")
+
+
+def _name_by_identity(documents: list[_Document], result: ParsedResult) -> None:
+    found = naming_identities(
+        [[(job.name, job.what_it_did()) for job in document.jobs] for document in documents]
+    )
+    labels = []
+    for document, of_jobs in zip(documents, found, strict=True):
+        for job, of_job in zip(document.jobs, of_jobs, strict=True):
+            job.identity = of_job
+            labels += [job.name] if of_job is not None else []
+    note_names(result, labels)
+
+
+def _identity_key(job: _Job) -> str:
+    return f"{job.identity.name}@{job.identity.load}" if job.identity is not None else ""
 
 
 def _unlike_jobs(documents: list[_Document]) -> set[str]:
@@ -141,6 +208,7 @@ def _unlike_jobs(documents: list[_Document]) -> set[str]:
 def _documents(lines: list[str]) -> Iterator[_Document]:
     """The reports in the file, whatever stands before, between and after them."""
     source = JsonText(lines)
+    commands = typed_jobs(lines)
     position = 0
     while (start := _START.search(source.text, position)) is not None:
         try:
@@ -158,13 +226,22 @@ def _documents(lines: list[str]) -> Iterator[_Document]:
                 if len(hosts) > 1 and entry.text("hostname"):
                     name = f"{name}.{entry.text('hostname')}"
                 options = {**shared, **_options(entry.object("job options"))}
+                if not options:  # fio 2.1
+                    options = dict(options_above(commands, entry.line, test_name(name)) or {})
                 job = _Job(test_name(name), entry, options, printed_at_s=_printed_at_s(root))
                 job.is_sum_of_several = key == "jobs" and is_sum_of_several(
                     entry, job.name, options
                 )
                 document.jobs.append(job)
         if document.jobs:
+            _note_who_ran_alone(document, is_one_host=len(hosts) < 2)
             yield document
+
+
+def _note_who_ran_alone(document: _Document, *, is_one_host: bool) -> None:
+    of_jobs = stages([job.options for job in document.jobs])
+    for job, stage in zip(document.jobs, of_jobs, strict=True):
+        job.ran_alone = is_one_host and of_jobs.count(stage) == 1
 
 
 def _options(options: JsonObject) -> dict[str, str]:
@@ -224,11 +301,18 @@ def _printed_at_s(root: JsonObject) -> float | None:
     return None
 
 
-def _varying_settings(documents: list[_Document]) -> dict[str, set[str]]:
-    """The settings that differ between reports of one job: they make different tests of it."""
+def _varying_settings(
+    documents: list[_Document], *, of_identity: bool = False
+) -> dict[str, set[str]]:
+    """The settings that differ between reports of one job: they make different tests of it.
+
+    Jobs by name, or ``of_identity``: by what they did.
+    """
     options: dict[str, list[dict[str, str]]] = {}
     for document in documents:
-        firsts = {job.name: job for job in reversed(document.jobs)}
+        firsts = {
+            _identity_key(job) if of_identity else job.name: job for job in reversed(document.jobs)
+        }
         for name, job in firsts.items():
             settings = {key: text for key, text in job.options.items() if job.is_setting(key)}
             options.setdefault(name, []).append(settings)
@@ -242,7 +326,8 @@ def _varying_settings(documents: list[_Document]) -> dict[str, set[str]]:
     }
 
 
-def _job(collector: Collector, name: str, job: _Job) -> None:
+def _job(collector: Collector, name: str, job: _Job) -> str:
+    """Read a job; the name that its costs are kept by. ``name``: its own, or its stem."""
     load = job.load
     error = job.entry.number("error")
     if error is not None and float(error.text) != 0:
@@ -258,6 +343,8 @@ def _job(collector: Collector, name: str, job: _Job) -> None:
     window_name = test_name(name, *directions) if len(directions) == 1 else name
     steady.add_window(collector, window_name, job.entry, load)
     collector.is_steady = None
+    if job.identity is not None:
+        name = window_name  # reads and writes have one stem
     for key in ("usr_cpu", "sys_cpu"):
         # fio 2 and 3 print them of every job, also of one that did nothing.
         if (cpu := job.entry.number(key)) is not None and float(cpu.text) > 0:
@@ -265,12 +352,13 @@ def _job(collector: Collector, name: str, job: _Job) -> None:
     latency = job.entry.object("sync").object("lat_ns")
     if not job.entry.object("sync").is_zero("total_ios"):
         _latency(collector, test_name(name, "sync_lat"), latency, "ns", load)
+    return name
 
 
 def _direction(collector: Collector, name: str, direction: str, job: _Job, load: str) -> bool:
     """Rates and latencies of reads, writes or trims; False where none were done."""
-    side = job.entry.object(direction)
-    if not side or side.is_zero("total_ios") or side.is_zero("io_bytes"):
+    side = _side(job.entry, direction)
+    if side is None:
         return False
     intervals = _intervals(job, direction)
     for place, key, unit in ((1, "bw", "KB/s"), (0, "iops", "ops/s")):
@@ -284,6 +372,11 @@ def _direction(collector: Collector, name: str, direction: str, job: _Job, load:
                 _latency(collector, test_name(name, direction, kind), latency, unit, load)
                 break
     return True
+
+
+def _side(entry: JsonObject, direction: str) -> JsonObject | None:
+    side = entry.object(direction)
+    return None if not side or side.is_zero("total_ios") or side.is_zero("io_bytes") else side
 
 
 def _disk(collector: Collector, document: _Document, test: str, load: str) -> None:

@@ -8,8 +8,17 @@ A job that is given again is taken as a repeat: processes of one job look the sa
 import re
 from collections.abc import Sequence
 
+from fsbench_web.core import identity
+from fsbench_web.core.formats.fio.naming import (
+    TypedCommand,
+    naming_identities,
+    note_names,
+    options_above,
+    typed_jobs,
+)
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.identity import Identity
 
 FORMAT = "fio-terse"
 _LINE = re.compile(r"^\s*(?:([345]);(fio-[^;]*)|2);([^;]*);[0-9]+;(-?[0-9]+);(?=[0-9]+;)")
@@ -50,7 +59,11 @@ def parse(lines: list[str]) -> ParsedResult:
             "line of each process, which includes them; if they are several runs, make each a file "
             "of its own.",
         )
-    for line_number, head, fields in jobs:
+    identities = _identities(jobs, lines)
+    note_names(
+        result, [line[1][3] for line, of in zip(jobs, identities, strict=True) if of is not None]
+    )
+    for (line_number, head, fields), of_job in zip(jobs, identities, strict=True):
         version, fio, name, error = head.groups()
         result.tool_version = result.tool_version or (fio or "").removeprefix("fio-").strip()
         if name in seen:
@@ -64,8 +77,29 @@ def parse(lines: list[str]) -> ParsedResult:
             result.complete = False
             collector.warn(line_number, f"fio says that {name} ended with error {error}.")
         collector.begin()
-        _job(collector, version or "2", test_name(name), fields, line_number)
+        test, load = (test_name(name), "") if of_job is None else (of_job.stem, of_job.load)
+        _job(collector, version or "2", test, load, fields, line_number)
     return collector.finish("No job in fio's terse output did any I/O.")
+
+
+def _identities(jobs: Sequence[_Line], lines: Sequence[str]) -> list[Identity | None]:
+    """What names the tests of each line, where a command above says it."""
+    commands = typed_jobs(lines)
+    found = naming_identities(
+        [[(test_name(line[1][3]), _what_it_did(line, commands))] for line in jobs]
+    )
+    return [of_job for [of_job] in found]
+
+
+def _what_it_did(line: _Line, commands: Sequence[TypedCommand]) -> Identity | None:
+    options = options_above(commands, line[0], test_name(line[1][3]))
+    found = identity.of_fio(options) if options else None
+    # Without group_reporting each line is one process of a job.
+    if options is None or found is None or (found.jobs != 1 and "group_reporting" not in options):
+        return None
+    ways = zip(_DIRECTIONS, _blocks(line), strict=False)
+    did = [way for way, block in ways if block[0] != "0"]
+    return found if found.direction == identity.MIX or did == [found.direction] else None
 
 
 def _interval(jobs: Sequence[_Line]) -> _Line | None:
@@ -109,7 +143,9 @@ def _blocks(line: _Line) -> list[list[str]]:
     return [block for block in blocks if len(block) == size and _is_block(block)]
 
 
-def _job(collector: Collector, version: str, name: str, fields: list[str], line: int) -> None:
+def _job(
+    collector: Collector, version: str, name: str, load: str, fields: list[str], line: int
+) -> None:
     size = _block_size(version, fields)
     if size is None:
         message = (
@@ -123,7 +159,8 @@ def _job(collector: Collector, version: str, name: str, fields: list[str], line:
         block = fields[start : start + size]
         if len(block) < size or not _is_block(block):
             break
-        _block(collector, test_name(name, direction), block, line, has_iops=size != _OLDEST_BLOCK)
+        test, has_iops = test_name(name, direction), size != _OLDEST_BLOCK
+        _block(collector, test, load, block, line, has_iops=has_iops)
         start += size
 
 
@@ -140,22 +177,24 @@ def _is_block(block: list[str]) -> bool:
     return all(_COUNT.fullmatch(text.strip()) for text in block[:4])
 
 
-def _block(collector: Collector, name: str, block: list[str], line: int, *, has_iops: bool) -> None:
+def _block(
+    collector: Collector, name: str, load: str, block: list[str], line: int, *, has_iops: bool
+) -> None:
     # Total KB, rate, (operations a second,) runtime; min, max, mean, deviation of slat and clat.
     if block[0] == "0":
         return
-    collector.add(f"{name}_bw", block[1], "KB/s", line)
+    collector.add(f"{name}_bw", block[1], "KB/s", line, load=load)
     latencies = 4 if has_iops else 3
     if has_iops:
-        collector.add(f"{name}_iops", block[2], "ops/s", line)
+        collector.add(f"{name}_iops", block[2], "ops/s", line, load=load)
     if block[latencies + 5] != "0":
-        collector.add(f"{name}_clat_mean", block[latencies + 6], "µs", line)
+        collector.add(f"{name}_clat_mean", block[latencies + 6], "µs", line, load=load)
         for text in block[latencies + 8 : latencies + 8 + _LATENCIES]:
             pair = _PERCENTILE.match(text)
             if pair is not None and pair[1].strip("0.,"):
                 percent = pair[1].replace(",", ".")
                 plain = percent.rstrip("0").rstrip(".") if "." in percent else percent
-                collector.add(f"{name}_clat_p{plain}", pair[2], "µs", line)
+                collector.add(f"{name}_clat_p{plain}", pair[2], "µs", line, load=load)
     total = latencies + 8 + _LATENCIES
     if block[total + 1] != "0":
-        collector.add(f"{name}_lat_mean", block[total + 2], "µs", line)
+        collector.add(f"{name}_lat_mean", block[total + 2], "µs", line, load=load)

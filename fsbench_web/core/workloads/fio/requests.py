@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from fsbench_web.core.identity import ONE_AT_A_TIME, size_bytes
 from fsbench_web.core.scoring.ceilings import RANDOM, READ, SEQUENTIAL, WRITE, Request
 
 _WAYS = {
@@ -10,10 +11,7 @@ _WAYS = {
     "randread": (RANDOM, READ),
     "randwrite": (RANDOM, WRITE),
 }
-# Their requests wait for each other, whatever iodepth says.
-_ONE_AT_A_TIME = {"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"}
 DEFAULT_BLOCK = 4096
-_UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 # They change the work in a way that the probe does not do.
 _OTHER_WORK = {
     *("bssplit", "bsrange", "blocksize_range", "rate", "rate_iops", "thinktime"),
@@ -79,20 +77,10 @@ def _request(data: Mapping[str, str]) -> Request | None:
     engine = data.get("ioengine", "psync")
     is_direct = data.get("direct") == "1" or data.get("buffered") == "0"
     # Buffered, io_submit(2) waits for each request too.
-    waits = engine in _ONE_AT_A_TIME or (engine == "libaio" and not is_direct)
+    waits = engine in ONE_AT_A_TIME or (engine == "libaio" and not is_direct)
     depth = 1 if waits else int(data.get("iodepth", "1"))
     if data.get("fsync", data.get("fdatasync", "0")) == "1":
         is_one = pattern == (RANDOM, WRITE) and depth * jobs == 1
         return Request(*pattern, block_bytes, 1, is_flushed=True) if is_one else None
     request = Request(*pattern, block_bytes, depth * jobs)
     return request if is_direct else request.by_the_kernel()
-
-
-def size_bytes(text: str) -> int | None:
-    """fio's ``4k`` in bytes (kb_base 1024); None for several, and for what is none."""
-    word = text.strip().lower().removesuffix("b").removesuffix("i")
-    unit = word[-1:] if word[-1:].isalpha() else ""
-    number = word.removesuffix(unit)
-    if unit not in _UNITS or not number.isdecimal() or int(number) == 0:
-        return None
-    return int(number) * 1024 ** _UNITS[unit]
