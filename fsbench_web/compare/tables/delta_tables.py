@@ -15,19 +15,20 @@ from fsbench_web.compare.selection.spec import (
 )
 from fsbench_web.compare.selection.values import unknown
 from fsbench_web.compare.tables import emulation, published_values
-from fsbench_web.compare.tables.best_scores import TableContenders, choose
 from fsbench_web.compare.tables.contenders import (
     UNIT_UNEXPLAINED,
     Contender,
     TableKey,
+    direction,
+    over_common_cells,
     shown_label,
     tool_of,
 )
-from fsbench_web.compare.tables.field import Facts, direction, has_scores
 from fsbench_web.compare.tables.headlines import default_tables
-from fsbench_web.compare.tables.matched_cells import over_common_cells
+from fsbench_web.compare.tables.query import Facts, TableContenders, choose, has_scores
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts
+from fsbench_web.compare.tables.work.ranking import rank
 from fsbench_web.core.conversion import ONE, OPEN_UNITS, base_of, is_ambiguous, unit_factor
 from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
@@ -128,7 +129,7 @@ def tables_and_notice(
     be missing.
     """
     if spec.names_only_studies and not (spec.matched and spec.cells):
-        chosen = choose(spec, known_facts=known_facts, headlines_only=headlines_only)
+        chosen = _chosen(spec, known_facts, headlines_only=headlines_only)
         tables, _ = _tables(spec, chosen)
         is_known = (tables and len(spec.studies) == 1) or _studies_exist(spec.studies)
         if is_known and (tables or not spec.is_part):  # the part may have a name that nothing has
@@ -161,12 +162,20 @@ def comparison(
         problems.append("cells and matched cannot be combined: leave one of them out.")
     if problems:
         raise SpecError(problems)
-    chosen = choose(spec, known_facts)
+    chosen = _chosen(spec, known_facts)
     tables, contenders = _tables(spec, chosen)
     return Comparison(
         *(spec, tables, choices, contenders, chosen.considered, chosen.left_out),
         work=chosen.work,
     )
+
+
+def _chosen(
+    spec: ComparisonSpec, known_facts: Facts | None, *, headlines_only: bool = False
+) -> TableContenders:
+    if spec.is_of_work:
+        return rank(spec)
+    return choose(spec, known_facts, headlines_only=headlines_only)
 
 
 def _tables(

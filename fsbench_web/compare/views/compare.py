@@ -26,6 +26,7 @@ from fsbench_web.compare.tables.bounds import (
     by_rows,
 )
 from fsbench_web.compare.tables.confounding import order_over_time
+from fsbench_web.compare.tables.contenders import coverage
 from fsbench_web.compare.tables.delta_tables import (
     comparison,
     delta_tables,
@@ -33,9 +34,8 @@ from fsbench_web.compare.tables.delta_tables import (
     relaxed_filters,
 )
 from fsbench_web.compare.tables.differences import differences
-from fsbench_web.compare.tables.field import field_of
-from fsbench_web.compare.tables.matched_cells import coverage
 from fsbench_web.compare.tables.parts import part_links
+from fsbench_web.compare.tables.query import field_of
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views import compare_tabs
 from fsbench_web.compare.views.picker import papers_left_out, picker, without_papers, without_scores

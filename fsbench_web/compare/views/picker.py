@@ -13,7 +13,7 @@ from fsbench_web.compare.choices import Choice
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import EVERYTHING, ComparisonSpec
-from fsbench_web.compare.tables.field import field_of
+from fsbench_web.compare.tables.query import field_of
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Score, Series, Study
 from fsbench_web.studies.scores.score_filter import NO_PAPERS, ONLY_PAPERS
 
@@ -117,5 +117,7 @@ def papers_left_out(spec: ComparisonSpec) -> int:
     """
     if spec.papers != NO_PAPERS or spec.is_of_work:
         return 0
-    considered = field_of(replace(spec.whole, papers=ONLY_PAPERS)).considered
+    # Which tables there are does not depend on who competes: configurations are read fastest.
+    papers = replace(spec.whole, papers=ONLY_PAPERS, by=EVERYTHING.by)
+    considered = field_of(papers).considered
     return considered.order_by().values("test", "category").distinct().count()

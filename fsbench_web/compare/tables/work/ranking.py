@@ -4,10 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from django.db.models import QuerySet
-
 from fsbench_web.compare.selection.profiles import RequestedProfile, requested_profiles
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.contenders import (
     Contender,
     TableKey,
@@ -15,7 +14,7 @@ from fsbench_web.compare.tables.contenders import (
     configuration_names,
     tool_of,
 )
-from fsbench_web.compare.tables.field import Field, field_of
+from fsbench_web.compare.tables.query import Field, TableContenders, field_of
 from fsbench_web.compare.tables.work.coverage import why_incomplete, work_answer
 from fsbench_web.compare.tables.work.entries import Entry, entries_of
 from fsbench_web.compare.tables.work.nearest_cells import nearest_of
@@ -25,7 +24,7 @@ from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.combining import Combined, ScoreUnavailable, combined
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
-from fsbench_web.studies.models import COMPUTED, Score, Selection
+from fsbench_web.studies.models import COMPUTED, Selection
 from fsbench_web.studies.scores.cells import TooManyValues
 from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, profile_values
 from fsbench_web.studies.scores.queries import ScoreRow, SeriesFacts, series_facts
@@ -37,19 +36,6 @@ TOO_MUCH = (
 )
 _BYTES = {"bytes a second": ("MiB/s", 1024.0 * 1024)}
 _PLAIN = {"operations a second": "ops/s", "seconds": "s", "bytes": "bytes"}
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """The contenders of each table that has any, and an answer for everything that was asked.
-
-    ``considered`` are scores of the series that were looked at, for counting their runs.
-    """
-
-    groups: list[tuple[TableKey, list[Contender]]]
-    answers: tuple[WorkAnswer, ...]
-    considered: QuerySet[Score]
-    left_out: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -74,15 +60,13 @@ class RankingData:
 
     def entries(self, requested: RequestedProfile, spec: ComparisonSpec) -> list[Entry]:
         """Who competes by one of what was asked."""
-        contenders = {
-            pk: self.field.values[_key(self.field, series)] for pk, series in self.facts.items()
-        }
+        contenders = {pk: self.field.value_of(series) for pk, series in self.facts.items()}
         return entries_of(
             self.facts, contenders, self.series_values, requested.profile.demands, spec
         )
 
 
-def rank(spec: ComparisonSpec) -> Ranked:
+def rank(spec: ComparisonSpec) -> TableContenders:
     """What ``spec`` ranks by profile. Fifteen queries or less. Raises SpecError."""
     data = ranking_data(spec)
     groups: list[tuple[TableKey, list[Contender]]] = []
@@ -103,7 +87,8 @@ def rank(spec: ComparisonSpec) -> Ranked:
         if is_several and not answer.measured:
             break
     field = data.field
-    return Ranked(groups, tuple(answers), field.considered, field.left_out)
+    left_out = emulation.to_announce(field.left_out, spec.emulated)
+    return TableContenders(groups, {}, field.considered, left_out, work=tuple(answers))
 
 
 def ranking_data(spec: ComparisonSpec) -> RankingData:
@@ -141,14 +126,6 @@ def _all_tests(spec: ComparisonSpec) -> ComparisonSpec:
         file="",
         cached="",
         flushed="",
-    )
-
-
-def _key(field: Field, facts: SeriesFacts) -> int:
-    return (
-        facts.series_id
-        if facts.series_id in field.values and field.by == "series_id"
-        else (facts.configuration_id)
     )
 
 

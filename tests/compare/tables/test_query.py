@@ -6,7 +6,7 @@ import pytest
 from django.db.models import QuerySet
 
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.tables import best_scores
+from fsbench_web.compare.tables import query
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.models import Score
 from fsbench_web.studies.scores.best_score_query import Candidate, best_candidates
@@ -26,11 +26,11 @@ def test_it_chooses_again_when_a_chosen_score_was_replaced(
         scores: QuerySet[Score], contenders: Mapping[int, str], by: str
     ) -> list[Candidate]:
         candidates = chosen_before(scores, contenders, by)
-        monkeypatch.setattr(best_scores, "best_candidates", chosen_before)
+        monkeypatch.setattr(query, "best_candidates", chosen_before)
         Score.objects.filter(series__configuration__label="jfs").delete()
         make_score("jfs", 50.0)
         return candidates
 
-    monkeypatch.setattr(best_scores, "best_candidates", replaced_meanwhile)
+    monkeypatch.setattr(query, "best_candidates", replaced_meanwhile)
     [table] = delta_tables(ComparisonSpec(by="filesystem"))
     assert [(row.contender, row.score) for row in table.rows] == [("xfs", 10.0), ("jfs", 50.0)]

@@ -1,0 +1,345 @@
+"""From a spec to the contenders of each table: who competes, and the best score of each."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from fsbench_web.compare.selection.properties import PROPERTIES, Value
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables import emulation, published_values
+from fsbench_web.compare.tables.contenders import (
+    BestPerValue,
+    Contender,
+    TableKey,
+    best_of_each,
+    by_table,
+    configuration_names,
+    direction,
+    tool_of,
+)
+from fsbench_web.compare.tables.headlines import headlines
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
+from fsbench_web.platform import limits
+from fsbench_web.studies.models import Score
+from fsbench_web.studies.scores.best_score_query import (
+    CONFIGURATION,
+    SERIES,
+    Candidate,
+    PrintedScore,
+    best_candidates,
+    configurations_in,
+    configurations_of_each,
+    emulated_in,
+    printed_in,
+    rows_of,
+    workload_of_all,
+)
+from fsbench_web.studies.scores.queries import SeriesFacts, series_facts
+
+Facts = dict[tuple[str, tuple[str, ...]], Mapping[int, Any]]
+"""What was read of configurations or series, by which of them and of which studies."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """The ``values`` of the property compared, by configuration or by series, as ``by`` says.
+
+    ``facts`` are of all of these there are. ``scores`` pass the filters that are columns of theirs;
+    ``considered`` all filters. ``left_out`` are the series that pass and do not compete, because
+    they were emulated.
+    """
+
+    by: str
+    facts: Mapping[int, Any]
+    values: Mapping[int, Value]
+    scores: QuerySet[Score]
+    considered: QuerySet[Score]
+    left_out: frozenset[int] = frozenset()
+
+    @property
+    def names(self) -> dict[int, str]:
+        return {key: value.slug for key, value in self.values.items()}
+
+    def value_of(self, facts: SeriesFacts) -> Value:
+        """The contender that a series belongs to."""
+        return self.values[facts.series_id if self.by == SERIES else facts.configuration_id]
+
+    def narrowed(self, **columns: Any) -> "Field":
+        """The same contenders with only the scores that have these values of columns."""
+        return replace(
+            self,
+            scores=self.scores.filter(**columns),
+            considered=self.considered.filter(**columns),
+        )
+
+
+def field_of(spec: ComparisonSpec, known_facts: Facts | None = None) -> Field:
+    """Who competes in ``spec``. One query; three where anything was emulated, two more of a window.
+
+    Emulated results are left out here, before any contender is the best of anything.
+    ``known_facts`` are what the same page has read of configurations or series; what they lack is
+    read and added.
+    """
+    field = _filtered_field(spec, {} if known_facts is None else known_facts)
+    if spec.emulated or any(field.facts[key].is_emulated for key in field.values):
+        field = _without_emulated(field, spec)
+    return _window(field, spec.from_row) if spec.from_row else field
+
+
+def has_scores(spec: ComparisonSpec, known_facts: Facts) -> bool:
+    """Whether ``spec`` shows anything. One query; two where it says what of emulated results.
+
+    ``known_facts`` keep what is read of configurations and series, one query more, for the next
+    call.
+    """
+    considered = _filtered_field(spec, known_facts).considered
+    # Unless it is said, emulated ones are left out only where there are others.
+    if spec.emulated in (emulation.OUT, emulation.ONLY):
+        is_emulated = Q(series_id__in=list(emulated_in(spec.studies)))
+        is_only = spec.emulated == emulation.ONLY
+        considered = considered.filter(is_emulated if is_only else ~is_emulated)
+    return considered.order_by().exists()
+
+
+def _filtered_field(spec: ComparisonSpec, known_facts: Facts) -> Field:
+    """Whoever passes the filters, emulated or not. One query, unless it is in ``known_facts``.
+
+    By configuration where neither the property nor a filter asks for more: there are few of them,
+    and thousands of series. Single configurations are told apart by their series.
+    """
+    score_filter, compared = spec.score_filter, PROPERTIES[spec.by]
+    is_enough = compared.is_of_configuration and spec.by != "configuration"
+    of_configuration = is_enough and score_filter.of_configuration
+    by = CONFIGURATION if of_configuration else SERIES
+    if (by, spec.studies) not in known_facts:
+        known_facts[by, spec.studies] = (
+            configurations_in(spec.studies)
+            if of_configuration
+            else series_facts(None, spec.studies)
+        )
+    facts = known_facts[by, spec.studies]
+    values = {
+        key: compared.value_of(competitor)
+        for key, competitor in facts.items()
+        if score_filter.takes(competitor)
+    }
+    scores = score_filter.scores
+    is_whole = len(values) == len(facts)
+    considered = scores if is_whole else scores.filter(**{f"{by}__in": list(values)})
+    return Field(by, facts, values, scores, considered)
+
+
+def _without_emulated(field: Field, spec: ComparisonSpec) -> Field:
+    """Without what was emulated, or what was not. Two queries; one where series are known."""
+    passing = _series_in(field.considered)
+    emulated = (
+        {pk for pk, facts in field.facts.items() if facts.is_emulated}
+        if field.by == SERIES
+        else emulated_in(spec.studies)
+    )
+    left_out = emulation.left_out({pk: pk in emulated for pk in passing}, spec.emulated)
+    if not left_out:
+        return field
+    return replace(field.narrowed(series_id__in=list(passing - left_out)), left_out=left_out)
+
+
+def _series_in(scores: QuerySet[Score]) -> set[int]:
+    return set(scores.order_by().values_list("series_id", flat=True).distinct())
+
+
+def _window(field: Field, first: int) -> Field:
+    """Of one table the scores from the ``first`` on, best first, as many as are shown at once.
+
+    Two queries.
+    """
+    scores = field.considered.order_by()
+    units = list(scores.values_list("unit", flat=True)[:1])
+    is_lower = bool(units and direction(units[0]))
+    ranked = scores.order_by("unit", "value" if is_lower else "-value", "pk")
+    window = ranked.values_list("pk", flat=True)[first - 1 : first - 1 + limits.WINDOW]
+    return field.narrowed(pk__in=list(window))
+
+
+@dataclass(frozen=True)
+class TableContenders:
+    """The contenders of each table, tables in the paper's order.
+
+    ``checked`` is what papers printed beside scores that are shown, against the papers' own tables.
+    ``considered`` are all scores that passed the filters; ``left_out`` the series of those that did
+    and are not shown, because they were emulated (``compare.tables.emulation``). ``work`` is what
+    is known of each work profile that was asked for, whether or not it has a table.
+    """
+
+    groups: list[tuple[TableKey, list[Contender]]]
+    checked: Mapping[published_values.PrintKey, published_values.Published]
+    considered: QuerySet[Score]
+    left_out: frozenset[int] = frozenset()
+    work: tuple[WorkAnswer, ...] = ()
+
+
+def choose(
+    spec: ComparisonSpec,
+    known_facts: Facts | None = None,
+    *,
+    headlines_only: bool = False,
+    is_again: bool = False,
+) -> TableContenders:
+    """The best score of each contender in each table that ``spec`` shows.
+
+    Four queries, one less with ``known_facts``; one more by configuration, and of printed scores.
+    With ``headlines_only`` other categories of a matrix are not read. ``is_again``: some that were
+    chosen had been replaced before they were read.
+    """
+    field = field_of(spec, known_facts)
+    if spec.by == "configuration":
+        field = _each_by_itself(field)
+    shown = _shown_part(field, spec)
+    candidates = best_candidates(shown.scores, shown.names, shown.by)
+    is_printed = any(score.is_printed for score in candidates)
+    # Whatever else is asked for: a printed delta is of the paper's whole table.
+    printed = printed_in(spec.score_filter.tables.scores) if is_printed else []
+    series = _series_behind(shown, [*candidates, *printed], spec.studies)
+    ranked = _best_by_table(shown, candidates, series, spec.units)
+    if spec.by not in ("workload", "configuration"):
+        ranked, series = _of_one_workload(shown, ranked, series, spec)
+    if headlines_only:
+        kept = headlines(key[:2] for key, _ in ranked)
+        ranked = [(key, winners) for key, winners in ranked if key[:2] in kept]
+    scores = [winner.score for _, winners in ranked for winner in winners]
+    checked = _printed_tables(scores, printed, series)
+    wanted = {score.score_id for score in scores} | checked
+    rows = rows_of(series, wanted)
+    if not is_again and len(rows) < len(wanted):
+        return choose(spec, headlines_only=headlines_only, is_again=True)
+    counts = _configurations(shown, ranked)
+    groups = [
+        (
+            key,
+            [
+                Contender(
+                    *winner.value,
+                    rows[winner.score.score_id],
+                    counts.get((*key[:2], winner.value.slug), winner.score.configurations),
+                    winner.times,
+                )
+                for winner in winners
+            ],
+        )
+        for key, winners in ranked
+    ]
+    return TableContenders(
+        groups,
+        published_values.check(rows[score_id] for score_id in sorted(checked)),
+        shown.considered if spec.by == "configuration" else field.considered,
+        emulation.to_announce(field.left_out, spec.emulated),
+    )
+
+
+def _each_by_itself(field: Field) -> Field:
+    """Of single configurations each series with scores is a contender. One query."""
+    series = {pk: field.facts[pk] for pk in sorted(_series_in(field.considered))}
+    names = configuration_names(series.values())
+    values = {pk: Value(names[pk], facts.configuration) for pk, facts in series.items()}
+    return replace(field, values=values)
+
+
+def _shown_part(field: Field, spec: ComparisonSpec) -> Field:
+    """The scores of the tables that are shown. Contenders have the names of the whole."""
+    if spec.part_tests:
+        field = field.narrowed(test__in=spec.part_tests)
+    if spec.part_categories:
+        field = field.narrowed(category__in=spec.part_categories)
+    return field
+
+
+def _printed_tables(
+    scores: Iterable[Candidate],
+    printed: Iterable[PrintedScore],
+    series: Mapping[int, SeriesFacts],
+) -> set[int]:
+    """The printed scores that stand in the tables of those shown: each paper's table whole."""
+
+    def table(study: str, score: Candidate | PrintedScore) -> tuple[str, ...]:
+        return study, score.test, score.category, score.unit
+
+    tables = {table(series[score.series_id].study, score) for score in scores if score.is_printed}
+    return {score.score_id for score in printed if table(score.study, score) in tables}
+
+
+def _series_behind(
+    field: Field, scores: Iterable[Candidate | PrintedScore], studies: Sequence[str]
+) -> Mapping[int, SeriesFacts]:
+    """What is said of the series of the scores. One query, unless the field has it."""
+    ids = {score.series_id for score in scores}
+    if field.by == SERIES and ids <= field.facts.keys():
+        return field.facts
+    return series_facts(ids, studies)
+
+
+_Ranked = list[tuple[TableKey, list[BestPerValue]]]
+
+
+def _best_by_table(
+    field: Field, candidates: Sequence[Candidate], series: Mapping[int, SeriesFacts], units: str
+) -> _Ranked:
+    """The best score of each contender, by table."""
+    ids = {score.series_id for score in candidates}
+    values = {pk: field.value_of(series[pk]) for pk in ids}
+    tools = {pk: tool_of(series[pk]) for pk in ids}
+    tables = by_table(
+        candidates,
+        lambda score: (score.test, score.category, score.unit, tools[score.series_id]),
+        units,
+    )
+    return [
+        (key, best_of_each(scores, values, series, bool(direction(key.unit))))
+        for key, scores in tables
+    ]
+
+
+def _of_one_workload(
+    field: Field, ranked: _Ranked, series: Mapping[int, SeriesFacts], spec: ComparisonSpec
+) -> tuple[_Ranked, Mapping[int, SeriesFacts]]:
+    """The same, with making and mounting a file system told by runs of one workload for all, where
+    all contenders have such runs, and the series behind it.
+
+    Every run makes and mounts its file system, whatever it measures then. The best of each may be
+    of another workload, with which it shares no block. Three queries, where that is so.
+    """
+    mixed = {
+        key.test
+        for key, winners in ranked
+        if key.test in testnames.CREATION_TESTS
+        and len({series[winner.score.series_id].workload for winner in winners}) > 1
+    }
+    chosen = workload_of_all(field.considered, field.names, field.by, mixed) if mixed else {}
+    if not chosen:
+        return ranked, series
+    of_chosen = Q()
+    for test, workload in chosen.items():
+        of_chosen |= Q(test=test, series__workload__slug=workload)
+    candidates = best_candidates(field.considered.filter(of_chosen), field.names, field.by)
+    of_candidates = _series_behind(field, candidates, spec.studies)
+    instead = dict(_best_by_table(field, candidates, of_candidates, spec.units))
+    return (
+        [(key, instead.get(key, winners)) for key, winners in ranked],
+        {**series, **of_candidates},
+    )
+
+
+def _configurations(
+    field: Field, tables: Iterable[tuple[TableKey, Sequence[BestPerValue]]]
+) -> Mapping[tuple[str, str, str], int]:
+    """How many configurations each contender of a table has that was measured in several units.
+
+    By test, category and contender. One query; none where every contender has one unit.
+    """
+    pairs = {
+        (key.test, key.category)
+        for key, winners in tables
+        if any(winner.has_several_units for winner in winners)
+    }
+    return configurations_of_each(field.considered, field.names, field.by, pairs) if pairs else {}
