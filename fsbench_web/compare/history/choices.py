@@ -8,12 +8,13 @@ from typing import Any
 from django.db.models import Case, Count, F, Max, Min, Q, QuerySet, When
 from django.http import Http404
 
-from fsbench_web.compare.history import profile_line
 from fsbench_web.compare.history.line_series import LINE, MACHINE, same_line
+from fsbench_web.compare.history.profile_line import cells_in_words
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.values import shortened
 from fsbench_web.compare.selection.wording import joined
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.profiles.definition import Profile
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import UNTRACED, RunState, Score, Series
 
@@ -49,8 +50,73 @@ def choices(
     for test, kind in sorted(pairs, key=lambda pair: categories.place(pair[1])):
         by_test[test].append(kind)
     offered = [(test, by_test[test]) for test in sorted(by_test, key=testnames.place)]
-    of_work = profile_line.offered_categories(series, by_test, category, studies) if by_test else []
+    of_work = _offered_profiles(series, by_test, category, studies) if by_test else []
     return [*offered, (testnames.WORK, of_work)] if of_work else offered
+
+
+def _offered_profiles(
+    line: Series, own_tests: Collection[str], chosen_category: str, studies: Collection[int]
+) -> list[str]:
+    """The profiles, as categories, all of whose tests were measured of the line, some by its own
+    workload, others by any in the same place: the latest version of each, and
+    ``chosen_category``, as watches have an older one. ``own_tests`` are tests of the line. Two
+    queries.
+    """
+    latest = profiles.latest()
+    older = profile_of(chosen_category)
+    if older is not None and chosen_category == category_of(older) and older not in latest:
+        latest = [*latest, older]
+    tests = {test for profile in latest for test in profile.tests}
+    pairs = _measured_tests(line, tests, studies)
+    by_own = set(own_tests) | {test for test, workload in pairs if workload == line.workload_id}
+    by_any = by_own | {test for test, _ in pairs}
+    return [
+        category_of(profile)
+        for profile in latest
+        if by_any.issuperset(profile.tests) and not by_own.isdisjoint(profile.tests)
+    ]
+
+
+def category_of(profile: Profile) -> str:
+    """What stands for a profile in the place of a category."""
+    return f"{categories.PROFILE}{profile.name}"
+
+
+def profile_of(category: str) -> Profile | None:
+    """The profile that stands in the place of a category; None of any other."""
+    if not category.startswith(categories.PROFILE):
+        return None
+    return profiles.profile_named(category.removeprefix(categories.PROFILE))
+
+
+def _why_no_profile(line: Series, category: str, studies: Collection[int]) -> str:
+    """Why a profile that is asked for is no line, in a sentence. Two queries."""
+    profile = profile_of(category)
+    if profile is None:
+        name = category.removeprefix(categories.PROFILE)[:60]
+        return f'There is no work profile "{name}": Lab, Work profiles, lists all that there are.'
+    by_any = {test for test, _ in _measured_tests(line, profile.tests, studies)}
+    missing = [part.words for part in profile.parts if part.test not in by_any]
+    if missing:
+        return (
+            f"{profile.label} is no line of this configuration: nothing in this place measured "
+            f"{cells_in_words(missing)}."
+        )
+    return (
+        f"{profile.label} is no line of this workload, which measures none of its parts: others in "
+        "the same place do, and their lines have it."
+    )
+
+
+def _measured_tests(
+    line: Series, tests: Collection[str], studies: Collection[int]
+) -> list[tuple[str, int | None]]:
+    """Those of ``tests`` that were measured in the place of a line, with the workload of
+    each. One query.
+    """
+    series = Series.objects.filter(same_line(line, studies, any_workload=True))
+    rows = Score.objects.filter(series__in=series.values("pk"), test__in=list(tests))
+    return list(rows.order_by().values_list("test", "series__workload_id").distinct())
 
 
 @dataclass(frozen=True)
@@ -106,8 +172,8 @@ def _requested_work_line(
     studies: Collection[int],
 ) -> RequestedLine:
     """The latest version of a profile where none is named."""
-    profile = profile_line.profile_of(category)
-    work_category = profile_line.category_of(profile) if profile else category
+    profile = profile_of(category)
+    work_category = category_of(profile) if profile else category
     if test not in ("", testnames.WORK):
         name = testnames.label(test)
         refusal = (
@@ -115,9 +181,7 @@ def _requested_work_line(
         )
         return RequestedLine(test, category, refusal)
     if work_category not in offered.get(testnames.WORK, ()):
-        return RequestedLine(
-            testnames.WORK, category, profile_line.why_not(series, category, studies)
-        )
+        return RequestedLine(testnames.WORK, category, _why_no_profile(series, category, studies))
     return RequestedLine(testnames.WORK, work_category)
 
 

@@ -8,15 +8,18 @@ contender is (compare.history.profile_line). core.stats.changes finds where the 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from datetime import date
+from typing import Any, NamedTuple
 
+import plotly.graph_objects as go
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce, TruncDate
 
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.compare.history import profile_line
+from fsbench_web.compare.history.choices import profile_of
 from fsbench_web.compare.history.line_series import same_line
-from fsbench_web.compare.history.lun_line import LunLine, lun_line_of_work, read_lun_line
+from fsbench_web.compare.history.lun_line import LunLine, lun_line_of_runs, lun_line_of_work
 from fsbench_web.compare.models import Watch
 from fsbench_web.compare.selection.wording import flag_label
 from fsbench_web.compare.tables.verdicts.reasons import NO_SCATTER
@@ -29,14 +32,17 @@ from fsbench_web.core.scoring.scores import score_mean, score_repeats
 from fsbench_web.core.stats.changes import Change, changes
 from fsbench_web.core.stats.intervals import Interval, interval, mean
 from fsbench_web.core.stats.verdicts import RatioVerdict, rounding_of, unpaired
-from fsbench_web.core.units import UnknownUnit, is_known, lower_is_better, overall_unit
+from fsbench_web.core.units import is_known, lower_is_better, overall_unit
 from fsbench_web.core.versions import version_key
+from fsbench_web.figures import lines as figures
+from fsbench_web.figures.ceilings import COLOUR
 from fsbench_web.studies.models import UNTRACED, MeasurementBlock, Run, RunState, Score, Series
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.quality import flags_of_run
 
 MOST_RUNS = 150
 """Of one line, the latest: each is scored from its cells, whenever the page is asked for."""
+LUN_ITSELF = "The LUN itself"
 ALONG = {"kernel": "Kernels", "date": "Dates"}
 _EMULATED_LINE = "This line was emulated: for function, not for speed."
 _OF_TWO = (
@@ -170,33 +176,25 @@ class History:
         return any(len(point.values) > 1 for point in self.points)
 
 
-Row = tuple[int, str, Any, bool, str | None, int | None, bool, float | None, Any, Any]
-"""(key, kernel, day, whether nobody said when it was measured, tool, probe) of a run, and behind
-them what ``flags_of_run`` takes.
-"""
-_NOTED = ("is_contended", "drift_percent", "conditions__busy", "conditions__swap")
-
-
 class _LineUnavailable(ValueError):
     """Why nothing can be shown, in a sentence."""
 
 
-@dataclass(frozen=True)
-class _MeasuredLine:
-    """The points of a line in order, in ``unit``; ``unknown`` runs do not say where they belong.
-
-    ``scores`` are those of single runs, where they are scored by themselves; ``lun_line`` is the
-    LUN's own line, where that is known without them.
+class _RunOfLine(NamedTuple):
+    """A finished run: its kernel, its day, whether nobody said when it was measured, its tool and
+    its probe. The rest is what ``flags_of_run`` takes.
     """
 
-    points: list[Point]
-    unit: str
-    unknown: int
-    printed_units: tuple[str, ...]
-    scores: Mapping[int, float] = field(default_factory=dict)
-    reference: float | None = None
-    lun_line: LunLine | None = None
-    workloads: tuple[str, ...] = ()
+    pk: int
+    kernel: str
+    day: date
+    is_undated: bool
+    tool: str | None
+    probe: int | None
+    is_contended: bool
+    drift_percent: float | None
+    busy: Any
+    swap: Any
 
 
 def history(
@@ -212,7 +210,7 @@ def history(
 
     ``units`` as a comparison has them: runs in several units of one dimension are one line.
     """
-    profile = profile_line.profile_of(category)
+    profile = profile_of(category)
     try:
         if profile is not None:
             count, latest, measured = _of_work(line, profile, along, units, studies)
@@ -220,39 +218,27 @@ def history(
             raise _LineUnavailable("The work profile of this line is not there any more.")
         else:
             count, latest = _latest_runs(line, studies)
-            measured = _by_category(latest, test, category, along, units)
+            measured = _by_category(line, latest, test, category, along, units)
     except (_LineUnavailable, profile_line.ProfileScoreUnavailable) as error:
         return History(problem=str(error))
-    points, unit, scores = measured.points, measured.unit, measured.scores
-    lower = _is_lower_better(unit)
-    steps = changes([point.values for point in points], margin) if points else []
-    lun_line = measured.lun_line
-    if lun_line is None:
-        probes = {pk: probe for pk, probe in _probes(latest).items() if pk in scores}
-        score_key = (test, category, unit)
-        lun_line = read_lun_line(line, [point.runs for point in points], probes, scores, score_key)
-    drawn_runs = {run for point in points for run in point.runs} | set(scores)
-    line_history = History(
-        points=points,
-        lun_line=lun_line,
+    drawn_runs = {run for point in measured.points for run in point.runs}
+    unit = measured.unit
+    shown = replace(
+        measured,
         margin_percent=margin,
-        reference=measured.reference,
-        unit=unit,
-        lower_is_better=lower,
+        lower_is_better=is_known(unit) and lower_is_better(unit),
         left_out=count - len(latest),
-        undated=frozenset(row[0] for row in latest if row[3] and row[0] in drawn_runs),
-        problem=left_out_in_words(measured.unknown, along),
-        printed_units=measured.printed_units,
-        workloads=measured.workloads,
-        flags={row[0]: flags_of_run(*row[6:]) for row in latest if row[0] in drawn_runs},
+        undated=frozenset(run.pk for run in latest if run.is_undated and run.pk in drawn_runs),
+        flags={run.pk: flags_of_run(*run[6:]) for run in latest if run.pk in drawn_runs},
         is_emulated=Machine.of(line.machine).is_emulated,
     )
-    return replace(line_history, changes=[_shown_change(step, line_history) for step in steps])
+    steps = changes([point.values for point in shown.points], margin) if shown.points else []
+    return replace(shown, changes=[_shown_change(step, shown) for step in steps])
 
 
 def _latest_runs(
     line: Series | Watch, studies: Collection[int], tests: Collection[str] = ()
-) -> tuple[int, list[Row]]:
+) -> tuple[int, list[_RunOfLine]]:
     """How many finished runs are on the line, and the latest of them, newest first.
 
     Of ``tests`` those of any workload that measured one of them in the same place.
@@ -276,30 +262,55 @@ def _latest_runs(
         .annotate(day=TruncDate("when"))
         .order_by("-when", "-pk")
     )
-    columns = ("pk", "kernel", "day", "is_undated", "tool", "probe")
-    return runs.count(), list(runs.values_list(*columns, *_NOTED)[:MOST_RUNS])
+    columns = (
+        *("pk", "kernel", "day", "is_undated", "tool", "probe"),
+        *("is_contended", "drift_percent", "conditions__busy", "conditions__swap"),
+    )
+    rows = runs.values_list(*columns)[:MOST_RUNS]
+    return runs.count(), [_RunOfLine(*row) for row in rows]
 
 
 def _by_category(
-    latest: Sequence[Row], test: str, category: str, along: str, units: str
-) -> _MeasuredLine:
+    line: Series | Watch,
+    latest: Sequence[_RunOfLine],
+    test: str,
+    category: str,
+    along: str,
+    units: str,
+) -> History:
     """Each run is scored by itself. Raises _LineUnavailable."""
-    scores, printed = _scores({row[0]: row[4] for row in latest}, test, category)
+    scores, printed = _scores({run.pk: run.tool for run in latest}, test, category)
     display_units = _one_unit(printed.values(), units)
     for pk, printed_unit in printed.items():
-        if pk in scores and display_units[printed_unit].is_converted:
-            scores[pk] = converted(scores[pk], display_units[printed_unit].times)
-    groups = _groups([row for row in latest if row[0] in scores], along)
+        if pk in scores:
+            scores[pk] = _in_unit(scores[pk], display_units[printed_unit])
+    groups = _groups([run for run in latest if run.pk in scores], along)
     unknown = len(groups.pop("", []))
-    points = [_point(str(name), groups[name], scores) for name in _sort_names(groups, along)]
+    points = []
+    for name in _sort_names(groups, along):
+        values = tuple(scores[run] for run in groups[name])
+        points.append(Point(str(name), tuple(groups[name]), values, interval(values)))
     unit = next((display.unit for display in display_units.values()), "")
     unit = overall_unit(unit) if unit and category == "overall" else unit
-    return _MeasuredLine(points, unit, unknown, _printed_units(display_units), scores)
+    probes = {pk: probe for pk, probe in _probes(latest).items() if pk in scores}
+    return History(
+        points=points,
+        unit=unit,
+        problem=left_out_in_words(unknown, along),
+        printed_units=_printed_units(display_units),
+        lun_line=lun_line_of_runs(
+            line.workload_id,
+            [point.runs for point in points],
+            probes,
+            scores,
+            (test, category, unit),
+        ),
+    )
 
 
 def _of_work(
     line: Series | Watch, profile: Profile, along: str, units: str, studies: Collection[int]
-) -> tuple[int, list[Row], _MeasuredLine]:
+) -> tuple[int, list[_RunOfLine], History]:
     """As ``_latest_runs``, with what they come to: of the line's own workload, and where that has
     not every cell of all workloads in the same place, as a contender's is. Raises
     _LineUnavailable, ProfileScoreUnavailable.
@@ -313,56 +324,50 @@ def _of_work(
 
 
 def _by_work(
-    line: Series | Watch, latest: Sequence[Row], profile: Profile, along: str, units: str
-) -> _MeasuredLine:
+    line: Series | Watch, latest: Sequence[_RunOfLine], profile: Profile, along: str, units: str
+) -> History:
     """The runs of a point are scored together, as those of a contender. Raises _LineUnavailable,
     ProfileScoreUnavailable.
     """
     groups = _groups(latest, along)
-    work_line = profile_line.score_groups(
-        groups, {row[0]: row[4] for row in latest}, profile, line.workload_id
-    )
-    printed, scored = work_line.printed, work_line.groups
-    display_units = _one_unit([printed], units)
-    names = _sort_names((name for name in scored if name != ""), along)
-    base = scored[names[0]].level if names and profile.together == RATIO else work_line.factor
+    tools = {run.pk: run.tool for run in latest}
+    work = profile_line.work_line(groups, tools, profile, line.workload_id)
+    display_units = _one_unit([work.printed], units)
+    display = display_units[work.printed]
+    names = _sort_names((name for name in work.points if name != ""), along)
+    is_ratio = profile.together == RATIO
+    base = work.points[names[0]].score.level if names and is_ratio else work.factor
     points = []
     for name in names:
-        profile_score = scored[name].in_multiples_of(base)
-        score, *values = (
-            converted(value, display_units[printed].times)
-            if display_units[printed].is_converted
-            else value
-            for value in (profile_score.level, *profile_score.of_repeats.values())
-        )
+        scored = work.points[name].score.against(base)
+        level = _in_unit(scored.level, display)
         # What no repeat has all of is known of all together alone.
-        repeat_scores = tuple(values) or (score,)
-        points.append(
-            Point(str(name), scored[name].runs, repeat_scores, interval(repeat_scores), score)
-        )
-    times = float(display_units[printed].times) if display_units[printed].is_converted else 1.0
-    return _MeasuredLine(
-        points,
-        display_units[printed].unit,
-        len(scored[""].runs) if "" in scored else 0,
-        _printed_units(display_units),
-        reference=base if profile.together == RATIO else None,
-        lun_line=lun_line_of_work(work_line, names, _probes(latest)).in_multiples_of(base / times),
-        workloads=profile_line.titles_of(work_line.workloads)
-        if len(work_line.workloads) > 1
-        else (),
+        values = tuple(_in_unit(value, display) for value in scored.of_repeats.values()) or (level,)
+        runs = work.points[name].cells.run_ids
+        points.append(Point(str(name), runs, values, interval(values), level))
+    times = float(display.times) if display.is_converted else 1.0
+    unknown = work.points[""].cells.run_ids if "" in work.points else ()
+    workloads = work.workloads
+    return History(
+        points=points,
+        unit=display.unit,
+        problem=left_out_in_words(len(unknown), along),
+        printed_units=_printed_units(display_units),
+        reference=base if is_ratio else None,
+        lun_line=lun_line_of_work(work, names, _probes(latest)).in_multiples_of(base / times),
+        workloads=profile_line.titles_of(workloads) if len(workloads) > 1 else (),
     )
 
 
-def _probes(latest: Sequence[Row]) -> dict[int, int]:
-    return {row[0]: row[5] for row in latest if row[5] is not None}
+def _probes(latest: Sequence[_RunOfLine]) -> dict[int, int]:
+    return {run.pk: run.probe for run in latest if run.probe is not None}
 
 
-def _groups(rows: Sequence[Row], along: str) -> dict[Any, list[int]]:
+def _groups(runs: Sequence[_RunOfLine], along: str) -> dict[Any, list[int]]:
     """The runs of each kernel or day, oldest first; "" of those that do not say it."""
     groups: dict[Any, list[int]] = defaultdict(list)
-    for pk, kernel, day, *_ in reversed(rows):
-        groups[(kernel if along == "kernel" else day) or ""].append(pk)
+    for run in reversed(runs):
+        groups[(run.kernel if along == "kernel" else run.day) or ""].append(run.pk)
     return groups
 
 
@@ -381,14 +386,13 @@ def _one_unit(printed: Iterable[Printed], units: str) -> Mapping[Printed, Displa
     return display_units
 
 
+def _in_unit(value: float, display: DisplayUnit) -> float:
+    return converted(value, display.times) if display.is_converted else value
+
+
 def _printed_units(display_units: Mapping[Printed, DisplayUnit]) -> tuple[str, ...]:
     is_any = any(display.is_converted for display in display_units.values())
     return tuple(sorted({name for name, _ in display_units})) if is_any else ()
-
-
-def _point(name: str, runs: Sequence[int], scores: Mapping[int, float]) -> Point:
-    values = tuple(scores[run] for run in runs)
-    return Point(name, tuple(runs), values, interval(values))
 
 
 def _scores(
@@ -422,13 +426,6 @@ def _scores(
             if category in scores:
                 run_scores[run_id] = scores[category].value
     return run_scores, units
-
-
-def _is_lower_better(unit: str) -> bool:
-    try:
-        return lower_is_better(unit)
-    except UnknownUnit:
-        return False
 
 
 def _shown_change(change: Change, history: History) -> ShownChange:
@@ -469,3 +466,51 @@ def _flags_in_words(point: str, flags: Mapping[str, int]) -> str:
     """What is known of the runs of a point, as a sentence behind another; "" for nothing."""
     parts = [f"{flag_label(flag)} {count}" for flag, count in flags.items()]
     return f" Flagged runs of {point}: {', '.join(parts)}." if parts else ""
+
+
+def chart(history: History, title: str, along: str) -> go.Figure | None:
+    """The line with its intervals, and a dashed upright where its level changes."""
+    if not history.points:
+        return None
+    lun_points = [
+        figures.Point(float(place), value, note="without a file system")
+        for place, (_, value, _) in enumerate(history.rows)
+        if value is not None
+    ]
+    points = [
+        figures.Point(
+            float(place),
+            point.mean,
+            (point.interval.low, point.interval.high) if point.interval else None,
+            f"{len(point.runs)} run{'' if len(point.runs) == 1 else 's'}",
+            f"/runs/{point.runs[-1]}/",
+        )
+        for place, point in enumerate(history.points)
+    ]
+    figure = figures.curves(
+        [
+            *([figures.Line(LUN_ITSELF, lun_points)] if lun_points else []),
+            figures.Line("Score", points),
+        ],
+        history.unit,
+        title,
+        "Kernel" if along == "kernel" else "Day on which the runs were measured",
+        {float(place): point.name for place, point in enumerate(history.points)},
+        history.lower_is_better,
+    )
+    # There is one line, and an interval may be shorter than a marker is high: its ends stand out
+    # sideways.
+    figure.update_layout(showlegend=bool(lun_points))
+    figure.update_traces(marker_size=6)
+    # Without the number of a series, which pages colour it by: it is no contender.
+    figure.update_traces(
+        selector={"name": LUN_ITSELF},
+        line={"dash": "dash", "color": COLOUR},
+        marker={"color": COLOUR},
+        meta={"role": "ceiling"},
+    )
+    if any(point.interval for point in history.points):
+        figure.update_traces(error_y={"width": 9, "thickness": 2})
+    for entry in history.changes:
+        figure.add_vline(x=entry.change.place - 0.5, line={"dash": "dash", "color": COLOUR})
+    return figure

@@ -5,26 +5,27 @@ LUN changes with it, it is what stands on the disk; if the share stays, it is th
 work profile the line is the ceilings of its cells, put together as the score is of its values.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any
 
 from fsbench_web.catalog.models import Workload
-from fsbench_web.compare.history.profile_line import ProfileScore, WorkLine, cells_in_words
-from fsbench_web.compare.models import Watch
-from fsbench_web.core.scoring.ceilings import Probe, differ_percent
-from fsbench_web.core.scoring.profiles.combining import ScoreUnavailable, level_of
+from fsbench_web.compare.history.profile_line import WorkLine, cells_in_words, part_of
+from fsbench_web.compare.tables.work.shares import share_of_work, without_ceilings
+from fsbench_web.core.scoring.ceilings import differ_percent
 from fsbench_web.core.scoring.profiles.definition import RATIO, RequiredCell
 from fsbench_web.core.scoring.shares import is_unreliable, percent_words
 from fsbench_web.core.stats.changes import changes
 from fsbench_web.core.stats.intervals import mean
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.core.workloads import Workload as Kind
-from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores.shares import SeriesCeilings, is_of_time, read_probes
 
 Values = tuple[float, ...]
+Pair = tuple[float, float]
+"""(what the LUN did by itself, the score in percent of it)"""
 NOT_MEASURED = (
     "The LUN itself was measured beside none of these runs: there is no line of its own, and "
     "whether a change is the disk cannot be told."
@@ -85,13 +86,12 @@ class LunLine:
         if before is None or after is None:
             return ""
         was, is_now = percent_words(before), percent_words(after)
-        if _changes_at(self.shares, margin_percent, place):
+        if place in _changes(self.shares, margin_percent):
             return (
                 f"It is not the disk: the score went from {was} to {is_now} of what "
                 "the LUN does by itself."
             )
-        lun_changes = self.changes(margin_percent)
-        if any(step == place for step, _ in lun_changes):
+        if place in _changes(self.points, margin_percent):
             return (
                 "It is the disk: the LUN itself changed too, and the score stayed at "
                 f"{was} and {is_now} of it."
@@ -103,19 +103,29 @@ class LunLine:
 
     def changes(self, margin_percent: float) -> list[tuple[int, float]]:
         """Where the LUN itself changed its level: (place of the point, percent)."""
-        places = [place for place, values in enumerate(self.points) if values]
-        steps = changes([self.points[place] for place in places], margin_percent) if places else []
-        return [(places[step.place], step.change_percent) for step in steps]
+        return list(_changes(self.points, margin_percent).items())
 
 
-def _changes_at(values: Sequence[Values], margin_percent: float, place: int) -> bool:
-    known_places = [index for index, point_values in enumerate(values) if point_values]
-    steps = changes([values[index] for index in known_places], margin_percent)
-    return any(known_places[step.place] == place for step in steps)
+def _changes(values: Sequence[Values], margin_percent: float) -> dict[int, float]:
+    """Where values change their level: percent by the place of the point."""
+    places = [place for place, of_point in enumerate(values) if of_point]
+    steps = changes([values[place] for place in places], margin_percent) if places else []
+    return {places[step.place]: step.change_percent for step in steps}
 
 
-def read_lun_line(
-    line: Series | Watch,
+def _lun_line(of: str, pairs: Iterable[Sequence[Pair]], is_of_time: bool) -> LunLine:
+    """The line of what stands beside each point, a pair a run or a repeat."""
+    listed = list(pairs)
+    return LunLine(
+        of,
+        tuple(tuple(level for level, _ in point) for point in listed),
+        tuple(tuple(percent for _, percent in point) for point in listed),
+        is_of_time=is_of_time,
+    )
+
+
+def lun_line_of_runs(
+    workload: int | None,
     points: Sequence[Sequence[int]],
     probe_of: Mapping[int, int],
     scores: Mapping[int, float],
@@ -126,142 +136,79 @@ def read_lun_line(
     ``probe_of`` are the probes of the runs by key, ``scores`` their scores, ``score_key`` is the
     test, the category, and the unit of the scores.
     """
-    if not probe_of or line.workload is None:
-        return LunLine()
-    try:
-        kind = workload_of(line.workload.tool, line.workload.parameters)
-    except ParameterError:
+    kind = _kinds([workload]).get(workload) if probe_of and workload is not None else None
+    if kind is None:
         return LunLine()
     test, category, unit = score_key
     by_probe = {
         pk: SeriesCeilings(kind, [probe])
         for pk, probe in read_probes(set(probe_of.values())).items()
     }
-    by_run: dict[int, tuple[float, float]] = {}
+    by_run: dict[int, Pair] = {}
     of = ""
-    for run, probe in probe_of.items():
-        ceilings = by_probe.get(probe)
+    for run, probe_id in probe_of.items():
+        ceilings = by_probe.get(probe_id)
         share = ceilings and ceilings.share(scores[run], unit, test, category)
         if share:
             by_run[run] = (share.ceiling, share.percent)
             of = share.of
-    return LunLine(
-        of,
-        tuple(tuple(by_run[run][0] for run in runs if run in by_run) for runs in points),
-        tuple(tuple(by_run[run][1] for run in runs if run in by_run) for runs in points),
-        is_of_time=is_of_time(unit),
-    )
+    pairs = ([by_run[run] for run in runs if run in by_run] for runs in points)
+    return _lun_line(of, pairs, is_of_time(unit))
 
 
 def lun_line_of_work(line: WorkLine, names: Sequence[Any], probe_of: Mapping[int, int]) -> LunLine:
-    """Of the points ``names``, in multiples of what ``line.groups`` has; ``probe_of`` are the
-    probes of runs, by key. Two queries; none where there is no probe.
+    """That of the points ``names`` of a work profile; ``probe_of`` are the probes of runs, by key.
+
+    A pair stands for each repeat, or for all runs together where no repeat has every cell. Two
+    queries; none where there is no probe.
     """
-    used = {run for name in names for run in line.groups[name].runs}
-    probes = {run: probe for run, probe in probe_of.items() if run in used}
-    if not probes:
+    used = {run for name in names for run in line.points[name].cells.run_ids}
+    probe_ids = {run: probe_id for run, probe_id in probe_of.items() if run in used}
+    if not probe_ids:
         return LunLine(why=NOT_MEASURED)
-    ceilings = _Ceilings(line, probes, read_probes(set(probes.values())), _kinds(line.workloads))
-    levels = [ceilings.levels(line.groups[name]) for name in names]
-    if not any(levels):
-        return LunLine(why=ceilings.why_missing)
-    of = f"requests of the same work, {len(line.profile.demands)} cells by their weights"
-    return LunLine(
-        of,
-        tuple(tuple(lun_level for lun_level, _ in pairs) for pairs in levels),
-        tuple(tuple(percent for _, percent in pairs) for pairs in levels),
-        is_of_time=ceilings.is_of_time,
-    )
+    probes, kinds = read_probes(set(probe_ids.values())), _kinds(line.workloads)
+    pairs: list[list[Pair]] = []
+    missing: set[RequiredCell] = set()
+    of = ""
+    for point in map(line.points.__getitem__, names):
+        pairs.append([])
+        for runs, level in point.repeats():
+            cells = part_of(point.cells, runs)
+            ceilings = {}
+            for source in cells.series:
+                beside = [probes[probe_ids[run]] for run in source.repeats if run in probe_ids]
+                if beside and source.series_id in kinds:
+                    ceilings[source.series_id] = SeriesCeilings(kinds[source.series_id], beside)
+            missing |= without_ceilings(cells, ceilings)
+            share = share_of_work(cells, level, level, line.profile, line.lower, ceilings)
+            if share is not None:
+                pairs[-1].append((share.ceiling, share.percent))
+                of = share.of
+    if not any(pairs):
+        return LunLine(why=_why_missing(line, missing))
+    is_less_better = line.profile.together != RATIO and set(line.lower.values()) == {True}
+    return _lun_line(of, pairs, is_less_better)
 
 
-def _kinds(workloads: set[int | None]) -> dict[int | None, Kind]:
-    kinds: dict[int | None, Kind] = {}
-    for row in Workload.objects.filter(pk__in=[pk for pk in workloads if pk is not None]):
-        try:
+def _kinds(workloads: Collection[int]) -> dict[int, Kind]:
+    """Those that this release can read."""
+    kinds = {}
+    for row in Workload.objects.filter(pk__in=list(workloads)):
+        with suppress(ParameterError):
             kinds[row.pk] = workload_of(row.tool, row.parameters)
-        except ParameterError:
-            continue  # of another release
     return kinds
 
 
-@dataclass
-class _Ceilings:
-    """What the LUN did of each cell, by the probe of the run that gave it."""
-
-    line: WorkLine
-    probe_of: Mapping[int, int]
-    probes: Mapping[int, Probe]
-    kinds: Mapping[int | None, Kind]
-    missing: set[RequiredCell] = field(default_factory=set)
-    _series_ceilings: dict[tuple[int | None, int], SeriesCeilings] = field(default_factory=dict)
-
-    @property
-    def is_of_time(self) -> bool:
-        return self.line.profile.together != RATIO and set(self.line.lower.values()) == {True}
-
-    def levels(self, score: ProfileScore) -> list[tuple[float, float]]:
-        """(the LUN's own, the score in percent of it) of each repeat, of all together where none
-        has every cell."""
-        if not score.of_repeats:
-            pairs = [
-                self._level(score.level, {d: list(r.values()) for d, r in score.sources.items()})
-            ]
-        else:
-            pairs = [
-                self._level(value, {d: [runs[name]] for d, runs in score.sources.items()})
-                for name, value in score.of_repeats.items()
-            ]
-        return [pair for pair in pairs if pair is not None]
-
-    def _level(
-        self, score: float, runs_of: Mapping[RequiredCell, Sequence[int]]
-    ) -> tuple[float, float] | None:
-        ceilings: dict[RequiredCell, float] = {}
-        for demand, runs in runs_of.items():
-            values = [
-                ceiling for run in runs if (ceiling := self._ceiling(demand, run)) is not None
-            ]
-            if values:
-                ceilings[demand] = mean(values)
-        if len(ceilings) < len(self.line.profile.demands):
-            return None
-        lower = self.line.lower
-        try:
-            lun_level = level_of(self.line.profile, ceilings, lower)
-        except ScoreUnavailable:
-            return None
-        return lun_level, 100 * (lun_level / score if self.is_of_time else score / lun_level)
-
-    def _ceiling(self, demand: RequiredCell, run: int) -> float | None:
-        """In the dimension's own unit."""
-        workload, probe = self.line.workload_of[run], self.probe_of.get(run)
-        kind = self.kinds.get(workload)
-        if probe is None or probe not in self.probes:
-            return None
-        if kind is None:
-            self.missing.add(demand)
-            return None
-        key = (workload, probe)
-        if key not in self._series_ceilings:
-            self._series_ceilings[key] = SeriesCeilings(kind, [self.probes[probe]])
-        measure = self.line.measures[demand.test]
-        ceiling = self._series_ceilings[key].in_unit(measure.unit, demand.test, demand.record_kb)
-        if ceiling is None:
-            self.missing.add(demand)
-            return None
-        return ceiling * measure.factor
-
-    @property
-    def why_missing(self) -> str:
-        """Why no repeat has a ceiling of every cell."""
-        if not self.missing:
-            return (
-                "The LUN itself was measured beside some of these runs, and beside all runs of no "
-                "repeat: there is no line of its own."
-            )
-        cells = [demand.words for demand in self.line.profile.demands if demand in self.missing]
+def _why_missing(line: WorkLine, missing: Collection[RequiredCell]) -> str:
+    """Why no repeat has a ceiling of every cell."""
+    if not missing:
         return (
-            f"There is no line of the LUN itself: {len(cells)} of {len(self.line.profile.demands)} "
-            f"cells have no counterpart among what was measured of it ({cells_in_words(cells)})"
-            "."
+            "The LUN itself was measured beside some of these runs, and beside all runs of no "
+            "repeat: there is no line of its own."
         )
+    demands = line.profile.demands
+    cells = [demand.words for demand in demands if demand in missing]
+    return (
+        f"There is no line of the LUN itself: {len(cells)} of {len(demands)} cells have no "
+        f"counterpart among what was measured of it ({cells_in_words(cells)})."
+    )

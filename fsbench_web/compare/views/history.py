@@ -9,8 +9,8 @@ from django.views.decorators.http import require_safe
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.history import choices as offered_lines
 from fsbench_web.compare.history import lines
-from fsbench_web.compare.history.figure import chart
 from fsbench_web.compare.history.line_series import owner_of
+from fsbench_web.compare.history.lines import chart
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.settings import UNITS
 from fsbench_web.compare.selection.spec import LONGEST_VALUE, units_of

@@ -3,8 +3,9 @@ workloads measured a part.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from fsbench_web.compare.selection.properties import Value
 from fsbench_web.compare.selection.spec import ComparisonSpec
@@ -22,18 +23,14 @@ _SAME = (
 
 
 @dataclass(frozen=True)
-class Entry:
-    """``sources`` are the series that its cells are taken from, by kind of demand: each cell from
-    the first that has it. ``lead`` says what it is of. ``value`` is the contender that it is an
-    entry of. ``other_workloads`` are cells that only other workloads measured there, which may not
-    be put together with these, with the titles of those workloads.
+class MeasuredCells:
+    """The cells of a work profile that were measured in one place.
+
+    ``sources`` are what measured them, by kind of demand: each cell is from the first that has it.
     """
 
-    lead: SeriesFacts
-    value: Value
     sources: Mapping[RequiredCell, Sequence[SeriesValues]]
     demands: Sequence[RequiredCell]
-    other_workloads: Mapping[RequiredCell, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def series(self) -> list[SeriesValues]:
@@ -60,14 +57,15 @@ class Entry:
 
     def values(self) -> Values:
         """By cell and repeat (``combining.repeat_names``)."""
-        names = self._repeat_names()
+        names = self.repeat_names()
         return {
             demand: {names[run]: value for run, value in self.numbers(demand).items()}
             for demand in self.demands
             if self.numbers(demand)
         }
 
-    def _repeat_names(self) -> dict[int, str]:
+    def repeat_names(self) -> dict[int, str]:
+        """The repeat of each run."""
         return repeat_names(
             [
                 {run: repeat.block for run, repeat in source.repeats.items()}
@@ -76,35 +74,10 @@ class Entry:
             map(self.numbers, self.demands),
         )
 
-    def repeat_scores(self, of_repeats: Mapping[str, float]) -> RepeatScores:
-        """(block, score by itself) of each repeat, in their order. What came from several blocks
-        is of them together; "" where any part has none.
-        """
-        names = self._repeat_names()
-        blocks: dict[str, dict[str, None]] = defaultdict(dict)
-        for source in self.series:
-            for run, repeat in source.repeats.items():
-                blocks[names[run]][repeat.block] = None
-        return tuple(
-            ("" if "" in blocks[name] else "+".join(sorted(blocks[name])), value)
-            for name, value in of_repeats.items()
-        )
-
     @property
     def run_ids(self) -> tuple[int, ...]:
         """Every run that gave a cell, oldest first."""
         return tuple(sorted({run for demand in self.demands for run in self.numbers(demand)}))
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """Those of the numbers that it is scored by; a lone spike concerns a maximum alone."""
-        flags = {
-            flag
-            for demand in self.demands
-            if (source := self.source(demand)) is not None
-            for flag in source.flags.get(demand, ())
-        }
-        return tuple(ordered(flags - {SPIKE}))
 
     def measure(self, test: str) -> Measure | None:
         """Of all of its sources the dimension is the same."""
@@ -117,6 +90,43 @@ class Entry:
         return next(
             (source.measures[test] for source in candidates if test in source.measures), None
         )
+
+
+@dataclass(frozen=True)
+class Entry(MeasuredCells):
+    """``lead`` says what it is of. ``value`` is the contender that it is an entry of.
+    ``other_workloads`` are cells that only other workloads measured there, which may not be put
+    together with these, with the titles of those workloads.
+    """
+
+    lead: SeriesFacts
+    value: Value
+    other_workloads: Mapping[RequiredCell, tuple[str, ...]] = field(default_factory=dict)
+
+    def repeat_scores(self, of_repeats: Mapping[str, float]) -> RepeatScores:
+        """(block, score by itself) of each repeat, in their order. What came from several blocks
+        is of them together; "" where any part has none.
+        """
+        names = self.repeat_names()
+        blocks: dict[str, dict[str, None]] = defaultdict(dict)
+        for source in self.series:
+            for run, repeat in source.repeats.items():
+                blocks[names[run]][repeat.block] = None
+        return tuple(
+            ("" if "" in blocks[name] else "+".join(sorted(blocks[name])), value)
+            for name, value in of_repeats.items()
+        )
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Those of the numbers that it is scored by; a lone spike concerns a maximum alone."""
+        flags = {
+            flag
+            for demand in self.demands
+            if (source := self.source(demand)) is not None
+            for flag in source.flags.get(demand, ())
+        }
+        return tuple(ordered(flags - {SPIKE}))
 
 
 def entries_of(
@@ -140,20 +150,26 @@ def entries_of(
     entries = []
     for series_ids in groups.values():
         measured = [series_values[pk] for pk in series_ids if pk in series_values]
-        sources = _sources(measured, demands)
+        sources = ranked_sources(measured, demands, int)
         used = {source.series_id for chosen in sources.values() for source in chosen}
         lead = min(used, default=series_ids[0])
         apart = _cells_of_other_workloads(measured, sources, demands, facts)
         entries.append(
-            Entry(_joined_facts(facts, used or {lead}), values_of[lead], sources, demands, apart)
+            Entry(sources, demands, _joined_facts(facts, used or {lead}), values_of[lead], apart)
         )
     return entries
 
 
-def _sources(
-    measured: Iterable[SeriesValues], demands: Iterable[RequiredCell]
+def ranked_sources(
+    measured: Iterable[SeriesValues],
+    demands: Iterable[RequiredCell],
+    preferred: Callable[[int], Any],
 ) -> dict[RequiredCell, list[SeriesValues]]:
-    """By kind of demand; those of one test are of one dimension, that of its first kind."""
+    """The sources of each kind of demand, in the order in which a cell is taken from them.
+
+    Those of one test are of one dimension, that of its first kind. ``preferred`` ranks equal ones,
+    by their number: the largest first.
+    """
     wanted: dict[RequiredCell, list[RequiredCell]] = defaultdict(list)
     for demand in demands:
         wanted[kind_of(demand)].append(demand)
@@ -169,12 +185,10 @@ def _sources(
         measurements = {
             pk: f"{by_id[pk].measurement} {by_id[pk].measures[kind.test].dimension}" for pk in pks
         }
-        chosen = [
-            by_id[pk]
-            for pk in put_together(
-                pks, of_kind, lambda pk: by_id[pk].values.keys(), measurements.__getitem__, int
-            )
-        ]
+        ranked = put_together(
+            pks, of_kind, lambda pk: by_id[pk].values, measurements.__getitem__, preferred
+        )
+        chosen = [by_id[pk] for pk in ranked]
         if chosen:
             sources[kind] = chosen
             dimensions[kind.test] = chosen[0].measures[kind.test].dimension

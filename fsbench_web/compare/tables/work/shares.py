@@ -4,9 +4,9 @@ The ceilings of the cells are put together as the score is of its values: the sh
 one number over the other.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
-from fsbench_web.compare.tables.work.entries import Entry
+from fsbench_web.compare.tables.work.entries import Entry, MeasuredCells
 from fsbench_web.core.scoring.profiles.combining import ScoreUnavailable, level_of
 from fsbench_web.core.scoring.profiles.coverage import MOST_NAMED
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile, RequiredCell
@@ -19,7 +19,7 @@ Ceilings = Mapping[int, SeriesCeilings]
 
 
 def share_of_work(
-    entry: Entry,
+    entry: MeasuredCells,
     level: float,
     value: float,
     profile: Profile,
@@ -30,7 +30,7 @@ def share_of_work(
 
     None where a cell has no ceiling.
     """
-    cells = _ceilings(entry, profile.demands, ceilings)
+    cells = _ceilings(entry, ceilings)
     if not cells or len(cells) < len(profile.demands):
         return None
     measures = {demand: _measure(entry, demand) for demand in cells}
@@ -68,25 +68,29 @@ def without_ceiling(
     how many; MOST_NAMED of them."""
     gaps = []
     for name, entry in sorted(entries.items()):
-        missing = len(demands) - len(_ceilings(entry, demands, ceilings))
+        missing = len(demands) - len(_ceilings(entry, ceilings))
         if missing and any(source.series_id in ceilings for source in entry.series):
             gaps.append(f"{missing} of {len(demands)} cells of {name}")
     more = len(gaps) - MOST_NAMED
     return tuple(gaps[:MOST_NAMED]) + ((f"and of {more} more",) if more > 0 else ())
 
 
-def _measure(entry: Entry, demand: RequiredCell) -> Measure | None:
-    """As the series printed it that gave the cell."""
-    source = entry.source(demand)
-    return source.measures.get(demand.test) if source else None
+def without_ceilings(entry: MeasuredCells, ceilings: Ceilings) -> set[RequiredCell]:
+    """The measured cells whose LUN was measured, and that have no ceiling all the same."""
+    found = _ceilings(entry, ceilings)
+    return {
+        demand
+        for demand in entry.demands
+        if demand not in found
+        and (source := entry.source(demand)) is not None
+        and source.series_id in ceilings
+    }
 
 
-def _ceilings(
-    entry: Entry, demands: Collection[RequiredCell] | Sequence[RequiredCell], ceilings: Ceilings
-) -> dict[RequiredCell, Share]:
+def _ceilings(entry: MeasuredCells, ceilings: Ceilings) -> dict[RequiredCell, Share]:
     """What the LUN did of each cell, as the share of one in the unit of its test."""
     shares = {}
-    for demand in demands:
+    for demand in entry.demands:
         source, measure = entry.source(demand), _measure(entry, demand)
         of_series = ceilings.get(source.series_id) if source else None
         if of_series is None or measure is None:
@@ -95,3 +99,9 @@ def _ceilings(
         if share is not None:
             shares[demand] = share
     return shares
+
+
+def _measure(entry: MeasuredCells, demand: RequiredCell) -> Measure | None:
+    """As the series printed it that gave the cell."""
+    source = entry.source(demand)
+    return source.measures.get(demand.test) if source else None
