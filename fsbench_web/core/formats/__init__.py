@@ -21,6 +21,7 @@ from fsbench_web.core.formats import (
     places,
     postmark,
     unsupported,
+    wrapped,
 )
 from fsbench_web.core.formats.commands import compilebench, dd, hdparm, ioping
 from fsbench_web.core.formats.databases import db_bench, pgbench
@@ -50,6 +51,7 @@ from fsbench_web.core.formats.text import (
     lines_of,
     lines_to_look_at,
     quoted,
+    remarks_on,
 )
 from fsbench_web.core.formats.vdbench import flat_file, summary
 
@@ -130,6 +132,7 @@ THE_SAME = (flat_file.FORMAT, summary.SUMMARY_FORMAT, summary.TOTALS_FORMAT)
 
 # fio says the same several times, and IOzone's parsers tell its modes apart themselves.
 _FAMILIES = ({report.FORMAT, terse.FORMAT, normal.FORMAT}, {log.FORMAT, throughput.FORMAT})
+_TABLES = (table.FORMAT, table.WIDE_FORMAT)
 _ROUNDED = 0.01
 _FAILURE = re.compile(
     r"\W{0,8}(?:[\w.-]{1,40}: )?(?:(?:FATAL|fatal)\b|fio: (?:io_u error|pid=[0-9]+, err=[1-9]))"
@@ -140,7 +143,7 @@ def _other_formats(
     text_format: Format, result: ParsedResult, lines: list[str], head: list[str]
 ) -> list[str]:
     """Further formats in a file, such as a log of several tools; their numbers are not read."""
-    if text_format.name in (table.FORMAT, table.WIDE_FORMAT):
+    if text_format.name in _TABLES:
         return []
     family = next((names for names in _FAMILIES if text_format.name in names), {text_format.name})
     return [
@@ -188,7 +191,7 @@ def _is_document(data: bytes) -> bool:
         return False
     head = data[:_HEAD_BYTES]
     lines = head[: head.rfind(b"\n") + 1].decode("utf-8", "replace").split("\n")
-    text_format = next((candidate for candidate in _TEXT if candidate.recognises(lines)), None)
+    text_format = _format_of(lines)
     return text_format is not None and text_format.has_long_lines
 
 
@@ -216,6 +219,11 @@ def _note_failures(result: ParsedResult, lines: list[str]) -> None:
         result.warnings.append(Problem(number, None, message))
 
 
+def _format_of(head: list[str]) -> Format | None:
+    """The first format that recognises the first lines of a text."""
+    return next((candidate for candidate in _TEXT if candidate.recognises(head)), None)
+
+
 def parse(name: str, data: bytes, *, by_job: bool = False) -> ParsedResult:
     """What a file holds, whatever it is called: ``name`` is for messages, and for logs of fio.
 
@@ -229,47 +237,89 @@ def parse(name: str, data: bytes, *, by_job: bool = False) -> ParsedResult:
     if reason := unsupported.packed_problem(data):
         raise UnreadableFile([Problem(None, None, reason)])
     lines = lines_of(data, MAX_LINES_OF_DOCUMENTS if _is_document(data) else MAX_LINES)
+    lines, decoded = wrapped.from_quoted_printable(lines)
     head = lines_to_look_at(lines)
     if logs.is_named(name) and (logs.recognises(head) or logs.recognises_histogram(head)):
         return _with_losses(lambda text_lines: logs.parse(name, text_lines), lines)
-    text_format = next((candidate for candidate in _TEXT if candidate.recognises(head)), None)
+    text_format = _format_of(head)
+    lines, text_format, taken_off = _unwrapped(lines, text_format)
     if text_format is None or not text_format.has_long_lines:
         check_lengths(lines, text_format.long_line if text_format is not None else "")
-    if text_format is not None:
-        is_by_job = by_job and text_format.name == report.FORMAT
-        read = report.parse_by_job if is_by_job else text_format.parse
-        result = _with_losses(read, lines)
-        _note_failures(result, lines)
-        result.dates |= dates.of_runs(result.format, lines, result.values)
-        places.check_repeats(result, lines)
-        result.warnings[:0] = [
-            Problem(
-                None,
-                None,
-                f"The file looks like output of {other} too. Only what is {text_format.name} was "
-                "read: make the rest a file of its own.",
-            )
-            for other in _other_formats(text_format, result, lines, head)
-        ]
-        return result
+    if text_format is None:
+        raise _refusal(name, lines)
+    result = _read(text_format, lines, by_job=by_job)
+    for remark in (*remarks_on(data), *decoded, *taken_off):
+        result.warnings.append(Problem(None, None, remark, is_note=True))
+    return result
+
+
+def _unwrapped(
+    lines: list[str], text_format: Format | None
+) -> tuple[list[str], Format | None, list[str]]:
+    """Lines without what mail, terminals and CI put around them, their format, what was taken off.
+
+    Of several readings the one with the most values; as they are where nothing stands around them.
+    """
+    best, most = (lines, text_format, list[str]()), -2
+    for plain, remarks in wrapped.layers(lines):
+        plain_format = _format_of(lines_to_look_at(plain))
+        if plain_format is None or (text_format is not None and plain_format.name in _TABLES):
+            continue
+        if most == -2 and text_format is not None and text_format.name not in _TABLES:
+            most = _count(text_format, lines)
+        if (count := _count(plain_format, plain)) >= most:
+            best, most = (plain, plain_format, remarks), count
+    return best
+
+
+def _count(text_format: Format, lines: list[str]) -> int:
+    """How many values a format finds; -1 where it refuses the lines."""
+    try:
+        return len(text_format.parse(lines).values)
+    except UnreadableFile:
+        return -1
+
+
+def _read(text_format: Format, lines: list[str], *, by_job: bool) -> ParsedResult:
+    """What the output of a tool or a table holds. Raises UnreadableFile."""
+    is_by_job = by_job and text_format.name == report.FORMAT
+    result = _with_losses(report.parse_by_job if is_by_job else text_format.parse, lines)
+    _note_failures(result, lines)
+    result.dates |= dates.of_runs(result.format, lines, result.values)
+    places.check_repeats(result, lines)
+    result.warnings[:0] = [
+        Problem(
+            None,
+            None,
+            f"The file looks like output of {other} too. Only what is {text_format.name} was "
+            "read: make the rest a file of its own.",
+        )
+        for other in _other_formats(text_format, result, lines, lines_to_look_at(lines))
+    ]
+    return result
+
+
+def _refusal(name: str, lines: list[str]) -> UnreadableFile:
+    """Why a text is not read, and what to do."""
+    head = lines_to_look_at(lines)
     if unsupported.is_beside(head):
         message = (
             "This is a report that Vdbench writes beside its results: fsbench reads "
             "flatfile.html, summary.html and totals.html."
         )
-        raise UnknownFormat([Problem(1, None, message)])
+        return UnknownFormat([Problem(1, None, message)])
     if (refusal := unsupported.text_problem(head)) is not None:
-        raise UnreadableFile([Problem(refusal[0], None, refusal[1])])
+        return UnreadableFile([Problem(refusal[0], None, refusal[1])])
     if unsupported.is_json(head):
         message = (
             f"{name} is JSON, and not of a tool that fsbench reads. Write its numbers as a table "
             'with a header row, or a line {"fsbench": "TEST", "value": 1, "unit": "MB/s"} for each.'
         )
-        raise UnknownFormat([Problem(1, None, message)])
+        return UnknownFormat([Problem(1, None, message)])
     if (unmapped := table.unmapped(head)) is not None:
-        raise unmapped
+        return unmapped
     first = next(line for line in lines if line.strip())
-    raise UnknownFormat(
+    return UnknownFormat(
         [
             Problem(
                 1,

@@ -12,7 +12,7 @@ from fsbench_web.core.formats.values import Collector, test_name
 FORMAT = "dbench"
 _VERSION = re.compile(r"^\W*dbench version ([0-9][0-9.]*)")
 _NUMBER = r"([0-9]+(?:[.,][0-9]+)?)"
-_END = re.compile(rf"^\W*Throughput {_NUMBER} MB/sec\b(.*)$")
+_END = re.compile(rf"^\W*Throughput\s++{_NUMBER} MB/sec\b(.*)$")
 _CLIENTS = re.compile(r"([0-9]{1,9}) (clients|procs)")
 _SYNC = re.compile(r"\((sync (?:open|dirs))\)")
 _MAX = re.compile(rf"max_latency={_NUMBER}(?: ms|\s*$)")

@@ -25,6 +25,11 @@ NODE_MAP = "Nodemap: "
 """mdtest writes a digit for each task into this line, which is no number: 62,400 of them in a run
 of 2023.
 """
+# What a terminal is told: colours, titles, where to write.
+_COLOURS = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]\x0f?|[=>78cDEHMNOZ])"
+)
+_PREFIX = 200
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -40,8 +45,8 @@ def underflows(text: str, value: float) -> bool:
 def lines_of(data: bytes, limit: int = MAX_LINES) -> list[str]:
     """The lines of a text file, without their ends. Only the last one may lack its newline.
 
-    UTF-8 with or without a byte order mark, and UTF-16 with one (spreadsheets write it). Raises
-    UnreadableFile for an empty file and for binary content.
+    UTF-8 and UTF-16, each with or without a byte order mark. Codes of a terminal are taken off.
+    Raises UnreadableFile for an empty file and for binary content.
     """
     if not data.strip():
         raise UnreadableFile([Problem(None, None, "The file is empty.")])
@@ -49,7 +54,7 @@ def lines_of(data: bytes, limit: int = MAX_LINES) -> list[str]:
     if max(data.count(b"\n"), data.count(b"\r")) > limit:
         message = f"The file has more than {limit:,} lines: split it."
         raise UnreadableFile([Problem(None, None, message)])
-    text = _decoded(data)
+    text = _COLOURS.sub("", _decoded(data))
     if not text.strip():  # a byte order mark alone
         raise UnreadableFile([Problem(None, None, "The file is empty.")])
     lines = re.split("\r\n|\r|\n", text)
@@ -64,7 +69,7 @@ def lines_of(data: bytes, limit: int = MAX_LINES) -> list[str]:
             problems.append(Problem(number, control.start() + 1, message))
         elif (
             len(line) > MOST_DIGITS
-            and not line.startswith(NODE_MAP)
+            and NODE_MAP not in line[:_PREFIX]
             and (digits := _MANY_DIGITS.search(line)) is not None
         ):
             message = f"Found a number of more than {MOST_DIGITS:,} digits: no tool prints one."
@@ -72,6 +77,28 @@ def lines_of(data: bytes, limit: int = MAX_LINES) -> list[str]:
     if problems:
         raise UnreadableFile(capped(problems))
     return lines
+
+
+def remarks_on(data: bytes) -> list[str]:
+    """What ``lines_of`` took off or had to guess of a file, as sentences."""
+    remarks = ["The codes of a terminal (colours) were taken off."] if b"\x1b" in data else []
+    if _bare_utf_16(data):
+        remarks.append("The file was read as UTF-16, which no mark says.")
+    return remarks
+
+
+def _bare_utf_16(data: bytes) -> str:
+    """The encoding of a file that is UTF-16 without a mark, as Windows' shells write; "" for none.
+
+    Latin text has a NUL for the second byte of each character.
+    """
+    head = data[:4096]
+    if data.startswith(_UTF_16) or len(data) % 2:
+        return ""
+    zeros = {"utf-16-le": head[1::2].count(0), "utf-16-be": head[::2].count(0)}
+    few, many = sorted(zeros, key=zeros.__getitem__)
+    is_sure = zeros[many] > 0.7 * len(head) / 2 and zeros[few] < 0.02 * len(head)
+    return many if is_sure else ""
 
 
 def cut_off(word: str) -> str:
@@ -110,9 +137,10 @@ def lines_to_look_at(lines: list[str]) -> list[str]:
 
 
 def _decoded(data: bytes) -> str:
-    if data.startswith(_UTF_16):
+    encoding = "utf-16" if data.startswith(_UTF_16) else _bare_utf_16(data)
+    if encoding:
         try:
-            return data.decode("utf-16")
+            return data.decode(encoding)
         except UnicodeDecodeError as error:
             message = f"The file starts as UTF-16 text and is not: {error.reason}."
             raise UnreadableFile([Problem(None, None, message)]) from None
