@@ -11,7 +11,7 @@ from django.views.generic import RedirectView
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.main import urls as api_urls
 from fsbench_web.compare.report import views as report_views
-from fsbench_web.compare.views import study_page, tests
+from fsbench_web.compare.views import compare, study_page
 from fsbench_web.pages.glossary import glossary
 from fsbench_web.pages.guide import guide, picture
 from fsbench_web.pages.home import home
@@ -22,7 +22,7 @@ from fsbench_web.studies.urls import urlpatterns as study_urls
 study_urls = [
     *study_urls,
     path("studies/<slug:slug>/", study_page.study, name="study"),
-    path("studies/<slug:slug>/tests/", tests.study_tests, name="study_test"),
+    path("studies/<slug:slug>/tests/", compare.tables_of_tests, name="study_test"),
 ]
 
 

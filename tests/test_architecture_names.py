@@ -12,8 +12,7 @@ from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
 PAGES = [
-    ROOT / "docs" / f"{name}.md"
-    for name in ("architecture", "modules", "decisions", "glossary")
+    ROOT / "docs" / f"{name}.md" for name in ("architecture", "modules", "decisions", "glossary")
 ]
 TEXT = "\n".join(page.read_text() for page in PAGES)
 FILES = sorted(set(re.findall(r"\b\w+\.py\b", TEXT)) - {"plotly.py"})

@@ -10,13 +10,13 @@ from fsbench_web.compare.permalinks import views as permalink_views
 from fsbench_web.compare.pictures import views as pictures_views
 from fsbench_web.compare.profiles import order, traces
 from fsbench_web.compare.profiles import views as profile_views
-from fsbench_web.compare.views import compare, history, images, tests
+from fsbench_web.compare.views import compare, history, images
 from fsbench_web.compare.watches import views as watch_views
 
 app_name = "compare"
 urlpatterns = [
     path("compare/", compare.page, name="page"),
-    path("compare/tests/", tests.comparison_tests, name="tests"),
+    path("compare/tests/", compare.tables_of_tests, name="tests"),
     path("compare/deltas.csv", compare.csv_file, name="csv"),
     path("compare/deltas.<str:suffix>", export_views.comparison_file, name="file"),
     path("compare/export/", export_views.comparison_page, name="export"),

@@ -1,17 +1,16 @@
 """What only comparisons write into pages."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 from urllib.parse import quote
 
 from django import template
-from django.utils.safestring import SafeString
 
-from fsbench_web.compare.choices import Choice, Filter
+from fsbench_web.compare.choices import Filter
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.selection import wording
 from fsbench_web.compare.selection.folds import folded_tests
 from fsbench_web.compare.tables.differences import Difference
-from fsbench_web.compare.templatetags.writing import escaped
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories
 from fsbench_web.core.units import SUM
@@ -47,53 +46,18 @@ def flags_of(sections: Iterable[Section]) -> list[str]:
     return [*(flag for flag in wording.FLAGS if flag in flags), *sorted(flags - set(wording.FLAGS))]
 
 
-@register.simple_tag
-def checkboxes(group: Filter) -> SafeString:
-    """The boxes of one group of filters: there may be hundreds. Further percentiles are folded."""
+@register.inclusion_tag("compare/checkboxes.html")
+def checkboxes(group: Filter) -> dict[str, Any]:
+    """The boxes of one group of filters; further percentiles are folded."""
     chosen = [choice.value for choice in group.choices if choice.is_chosen]
     folded: Collection[str] = ()
     if group.parameter == "test":
         folded = folded_tests((choice.value for choice in group.choices), chosen)
-    boxes = _boxes(group, (choice for choice in group.choices if choice.value not in folded))
-    if folded:
-        boxes += [
-            f"<details><summary>More percentiles ({len(folded)})</summary>",
-            *_boxes(group, (choice for choice in group.choices if choice.value in folded)),
-            "</details>",
-        ]
-    return SafeString("\n".join(boxes))  # each part of it is escaped
-
-
-@register.simple_tag
-def options(choices: Iterable[Choice]) -> SafeString:
-    """What a select box has to choose from."""
-    return SafeString("".join(map(_option, choices)))  # each part of it is escaped
-
-
-def _option(choice: Choice) -> str:
-    chosen = " selected" if choice.is_chosen else ""
-    return f'<option value="{escaped(choice.value)}"{chosen}>{escaped(choice.label)}</option>'
-
-
-@register.simple_tag
-def contender_boxes(choices: Iterable[Choice]) -> SafeString:
-    """What contenders can be: one of them."""
-    boxes = [
-        f'\n    <label class="check"><input type="radio" name="by" value="{escaped(choice.value)}"'
-        f"{' checked' if choice.is_chosen else ''}><span>{escaped(choice.label)}</span>"
-        "</label>\n    "
-        for choice in choices
-    ]
-    return SafeString("".join(boxes))  # each part of it is escaped
-
-
-def _boxes(group: Filter, choices: Iterable[Choice]) -> list[str]:
-    name = escaped(group.parameter)
-    return [
-        f'<label class="check"><input type="checkbox" name="{name}" value="{escaped(choice.value)}"'
-        f"{' checked' if choice.is_chosen else ''}><span>{escaped(choice.label)}</span></label>"
-        for choice in choices
-    ]
+    return {
+        "parameter": group.parameter,
+        "choices": [choice for choice in group.choices if choice.value not in folded],
+        "folded": [choice for choice in group.choices if choice.value in folded],
+    }
 
 
 @register.simple_tag

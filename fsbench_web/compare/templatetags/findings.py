@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from django import template
 from django.urls import reverse
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from fsbench_web.compare.pictures.sections import Section
@@ -13,7 +14,6 @@ from fsbench_web.compare.tables import statements
 from fsbench_web.compare.tables.findings import Finding, Part, findings_by_test
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.statements import CheckedStatement
-from fsbench_web.compare.templatetags.writing import escaped
 
 register = template.Library()
 
@@ -21,14 +21,13 @@ register = template.Library()
 @register.filter
 def sentence(finding: Finding | CheckedStatement) -> SafeString:
     """The parts of a sentence, with their links."""
-    return SafeString("".join(map(_part, finding.parts)))  # each part is escaped
+    return format_html_join("", "{}", ((_part(part),) for part in finding.parts))
 
 
-def _part(part: Part) -> str:
-    text = escaped(part.text)
+def _part(part: Part) -> SafeString | str:
     if part.href:
-        return f'<a href="{escaped(part.href)}">{text}</a>'
-    return f"<strong>{text}</strong>" if part.is_name else text
+        return format_html('<a href="{}">{}</a>', part.href, part.text)
+    return format_html("<strong>{}</strong>", part.text) if part.is_name else part.text
 
 
 @register.filter

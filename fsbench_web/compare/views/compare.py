@@ -1,11 +1,13 @@
-"""The compare page, its CSV and charts. Permalinks have views of their own."""
+"""The compare page, its tests, its CSV and charts. Permalinks have views of their own."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
@@ -13,19 +15,13 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.answers import charts_answer, csv_answer, plain_refusal, refused_form
 from fsbench_web.compare.choices import form, work_choice
+from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.permalinks.sharing import SharingForm
-from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import EVERYTHING, WITH_PAPERS, ComparisonSpec, SpecError
-from fsbench_web.compare.selection.table_view import TableView, without_view
+from fsbench_web.compare.selection.table_view import FORM
 from fsbench_web.compare.selection.wording import FILTERS, in_words
-from fsbench_web.compare.tables.bounds import (
-    BoundedComparison,
-    bounded_answer,
-    bounded_page,
-    by_rows,
-)
-from fsbench_web.compare.tables.confounding import order_over_time
+from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_answer, by_rows
 from fsbench_web.compare.tables.contenders import coverage
 from fsbench_web.compare.tables.delta_tables import (
     comparison,
@@ -33,17 +29,15 @@ from fsbench_web.compare.tables.delta_tables import (
     refuse_unknown_parts,
     relaxed_filters,
 )
-from fsbench_web.compare.tables.differences import differences
-from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.query import field_of
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.compare.views import compare_tabs
-from fsbench_web.compare.views.picker import papers_left_out, picker, without_papers, without_scores
+from fsbench_web.compare.views.picker import papers_left_out, picker, without_scores
+from fsbench_web.compare.views.rows_of_tests import of_tests, rows_of, test_context
+from fsbench_web.compare.views.shown import TESTS, ShownComparison, page_context, read
 from fsbench_web.core.conversion import BINARY
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.scores.cells import CellsByTest, TooManyValues, cells_of_runs
-from fsbench_web.studies.scores.choices import score_choices
-from fsbench_web.studies.scores.source_runs import environments_of, spans_of
+from fsbench_web.studies.views.study import study_or_404
 
 
 @gzip_page
@@ -53,62 +47,85 @@ def page(request: HttpRequest) -> HttpResponse:
     """The comparison that the address says, with the form that changes it; of none the picker."""
     if not request.GET:
         return render(request, "compare/picker.html", {"picker": picker()})
-    view = TableView.from_query(request.GET)
     try:
-        parameters = compare_tabs.without_place(without_view(request.GET))
-        wanted = without_papers(ComparisonSpec.from_query(parameters))
-        if view.problems:
-            raise SpecError(view.problems)
-        choices = score_choices(wanted.studies)
-        limited = bounded_page(wanted, tables=choices.tables)
-        spec = limited.spec
-        if spec.studies != wanted.studies:
-            choices = score_choices(spec.studies)
-        compared = comparison(spec, known_facts=limited.known_facts, choices=choices)
+        shown = read(request.GET)
     except SpecError as error:
         return refused_form(request, error)
-    tab = compare_tabs.tab_of(request.GET, compared.tables)
-    categories = compare_tabs.categories_of(request.GET)
-    order = order_over_time(compared.tables, spans_of)
+    spec, compared = shown.limited.spec, shown.compared
     context = {
-        "spec": limited.address,
-        "table_view": view,
-        "view": view.with_sort,
-        "all_studies": limited.studies,
-        "part": limited.part,
-        "part_links": part_links(spec, limited.part) if limited.part else None,
-        "query": limited.address.to_query(),
-        "json_query": _for_programs(limited.address, compared.tables).to_query(),
-        "form": form(limited.address, compared.choices, compared.tables),
+        **page_context(shown),
+        **share_context(request.user, shown),
+        "table_form": "filters",
+        "all_studies": shown.limited.studies,
+        "form": form(shown.spec, compared.choices, compared.tables),
         "description": in_words(spec, compared.choices),
-        "set_aside": set_aside(limited.address),
-        **compare_tabs.page_context(
-            *(limited.address, view, tab, compared.tables),
-            limited.part.whole.tests if limited.part else spec.tests,
-            categories=categories,
-        ),
         "runs": compared.run_count,
-        "differences": differences(
-            compared.shown_contenders, spec.by, environments_of(compared.shown_series)
-        ),
-        "in_turn": order.turns,
-        "order_is_known": order.is_known,
-        "compared": PROPERTIES[spec.by],
-        "emulated": compared.emulated,
         "papers_left_out": papers_left_out(spec),
-        "with_papers": replace(limited.address, papers=WITH_PAPERS).to_query(),
-        "work": compared.work,
+        "with_papers": replace(shown.spec, papers=WITH_PAPERS).to_query(),
         "work_choice": work_choice(spec),
-        "baseline_missing": bool(compared.tables and spec.baseline)
-        and not any(table.baseline for table in compared.tables),
-        "share_form": SharingForm() if rights.may(request.user, rights.Action.SHARE) else None,
     }
     context |= {} if compared.tables or compared.work else _why_nothing(spec)
     response = render(request, "compare/page.html", context)
     # The form sends every field it has; the address says only what is asked for.
-    query = compare_tabs.query_of(limited.address, view, tab, categories=categories)
-    response["HX-Push-Url"] = request.path + (f"?{query}" if query else "")
+    response["HX-Push-Url"] = shown.address.page(shown.spec, shown.tab)
     return response
+
+
+def share_context(user: User | AnonymousUser, shown: ShownComparison) -> dict[str, Any]:
+    """What ``compare/share_menu.html`` offers: the same numbers for others and for programs."""
+    return {
+        "share_form": SharingForm() if rights.may(user, rights.Action.SHARE) else None,
+        "file_formats": [(each.suffix, each.label) for each in FORMATS.values()],
+        "json_query": _for_programs(shown.spec, shown.tables).to_query(),
+    }
+
+
+@gzip_page
+@require_safe
+@requires(Action.READ)
+def tables_of_tests(request: HttpRequest, slug: str = "") -> HttpResponse:
+    """The tables and charts of the tests that ``?of=`` names, without it of all that the page has.
+
+    Of a comparison, or of a study where ``slug`` names one. A part of a page (``HX-Request``),
+    fetched when a row is opened, and a page by itself.
+    """
+    study = study_or_404(slug) if slug else None
+    names = tuple(request.GET.getlist("of"))
+    try:
+        shown = read(request.GET, study, names)
+    except SpecError as error:
+        return plain_refusal(error)
+    spec = shown.address.spec_of(request.GET) if names and not shown.problems else shown.spec
+    rows = of_tests(rows_of(shown.sections, shown.address.tests(spec)), names)
+    if not rows:
+        name = f'no test "{testnames.label(names[0])[:200]}"' if names else "no table"
+        where = reverse("studies:study", args=[slug]) if study else reverse("compare:page")
+        raise Http404(f"This comparison shows {name}. Its page, {where}, says what it has.")
+    is_part = request.headers.get("HX-Request") == "true" and "HX-Target" not in request.headers
+    test_sections = [section for row in rows for section in row.groups]
+    context = (
+        test_context(spec)
+        | shown.part_context
+        | {
+            "study": study,
+            "table_view": shown.address.view,
+            "set_aside": set_aside(spec),
+            "emulated": shown.compared.emulated,
+            "unknown_parts": shown.problems,
+            "spec": spec,
+            "query": spec.to_query(),
+            "rows": rows,
+            "sections": test_sections,
+            "whole_at": shown.address.page(spec, TESTS),
+            "heading": " and ".join(section.label for section in test_sections)
+            if names
+            else "All tables",
+        }
+    )
+    context |= {"part": None} if names else {}
+    context |= {"table_form": "filters"} if is_part and study is None else {"table_form": FORM}
+    name = "compare/test_parts" if is_part else "compare/tests_page"
+    return render(request, f"{name}.html", context)
 
 
 def _for_programs(spec: ComparisonSpec, tables: Iterable[DeltaTable]) -> ComparisonSpec:

@@ -12,9 +12,10 @@ from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.selection.table_view import FORM
-from fsbench_web.compare.views import study_tabs
 from fsbench_web.core.scoring import testnames
 
+ROWS_SHOWN = 25
+"""So many rows of two lines each are two screens."""
 MOST_OPEN = 3
 CHART_MOST_PX = 640
 """What is higher scrolls (``static/css/study.css``)."""
@@ -104,22 +105,37 @@ def of_tests(rows: Sequence[TestRow], tests: Collection[str]) -> list[TestRow]:
 
 
 def rows_context(
-    parts: Sequence[Section], address: str, chosen: Sequence[str] = ()
+    parts: Sequence[Section], address: str, spec: ComparisonSpec, chosen: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """What ``studies/study_tests.html`` shows: rows in sight, and those behind folds.
+    """What ``compare/tests.html`` shows: rows in sight, and those behind folds.
 
     Tests ``chosen`` by name are in no fold.
     """
     rows = rows_of(parts, address)
     placed = folds.with_folds(rows, lambda row: row.first.test, chosen)
-    in_sight, further = study_tabs.in_sight(placed)
-    return {
+    in_sight, further = _in_sight(placed)
+    return test_context(spec) | {
         "placed": placed,
         "in_sight": in_sight,
         "further": further,
         "has_cpu": any(row.cpu for row in rows),
         "tables_at": address,
     }
+
+
+def _in_sight(
+    places: Sequence[folds.FoldedEntry[TestRow]],
+) -> tuple[list[folds.FoldedEntry[TestRow]], list[folds.FoldedEntry[TestRow]]]:
+    """The first ROWS_SHOWN of a list of tests, and the others, which are folded; no fold is cut."""
+    if len(places) <= ROWS_SHOWN + 5:
+        return list(places), []
+    cut, is_inside, rows = 0, False, 0
+    for place, entry in enumerate(places, 1):
+        is_inside = (is_inside or entry.opens is not None) and not entry.closes
+        rows += entry.opens is None and not is_inside
+        if not is_inside and rows <= ROWS_SHOWN:
+            cut = place
+    return list(places[:cut]), list(places[cut:])
 
 
 def test_context(spec: ComparisonSpec) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 import math
 
 import pytest
+from django.template.loader import render_to_string
 
-from fsbench_web.compare.templatetags.explanations import explanation_table
 from fsbench_web.core.explanation import ALIKE, DIFFERS, UNSURE, RunCosts, explained
 
 SCATTER = (0.97, 1.03, 1.0, 0.99, 1.01)
@@ -43,11 +43,12 @@ def test_a_ratio_of_next_to_nothing_says_what_it_is_of() -> None:
         if difference.cost.test == "read_amplification"
     )
     assert (little.status, little.is_next_to_nothing) == (ALIKE, True)
-    table = explanation_table([little], "What the work cost")
+    table = render_to_string("compare/explanation_table.html", {"differences": [little]})
     assert "1.00 times" in table
     assert "with 0.05 B/B added to both" in table
     others = [difference for difference in explanation.work if difference is not little]
-    assert "added to both" not in explanation_table(others, "What the work cost")
+    context = {"differences": others}
+    assert "added to both" not in render_to_string("compare/explanation_table.html", context)
 
 
 @pytest.mark.parametrize("blocks", [True, False], ids=["paired", "unpaired"])

@@ -45,7 +45,7 @@ def test_one_study_is_shown_however_large(many, monkeypatch):
 
 def test_the_page_says_so_and_csv_has_all(client, many):
     page = client.get("/compare/?papers=yes").content.decode()
-    assert "Of 3 studies the latest are shown: 2." in page
+    assert "2 of 3 studies are shown" in page
     assert "first" in client.get("/compare/deltas.csv?by=study").content.decode()
     assert "first" not in client.get("/api/v1/deltas?by=study&study=third").content.decode()
     rows = client.get("/api/v1/deltas?by=study").json()["tables"][0]["rows"]

@@ -4,18 +4,17 @@ from dataclasses import replace
 
 import pytest
 from django.template import Context
+from django.template.loader import render_to_string
 
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.templatetags.delta_tables import delta_table, winner_cells
 from fsbench_web.compare.templatetags.exports import export_address
-from fsbench_web.compare.templatetags.study_series import series_rows
 from fsbench_web.compare.views.shown_series import ShownSeries
-from fsbench_web.compare.views.study_page import Winner
 from fsbench_web.core.stats.intervals import Interval
 from fsbench_web.core.stats.significance import Verdict
+from tests.compare.written import html_of
 
 HOSTILE = "<b>\"'&"
 ROW = DeltaRow(
@@ -57,14 +56,14 @@ TABLE = DeltaTable(
 
 
 def test_no_name_is_taken_for_markup() -> None:
-    html = delta_table(Context(), TABLE)
+    html = html_of(Context(), TABLE)
     assert "<b>" not in html
     assert "&lt;b&gt;&quot;&#x27;&amp;" in html
     assert "± &lt; 0.1%" in html
 
 
 def test_what_is_missing_is_not_zero() -> None:
-    assert '<td class="num folds">–</td>' in delta_table(Context(), TABLE)
+    assert '<td class="num folds">–</td>' in html_of(Context(), TABLE)
 
 
 def test_no_name_around_the_rows_is_taken_for_markup() -> None:
@@ -74,17 +73,9 @@ def test_no_name_around_the_rows_is_taken_for_markup() -> None:
     section = Section(HOSTILE, "slug", HOSTILE, [table], [HOSTILE])
     for spec in (ComparisonSpec(baseline=HOSTILE), ""):
         context = Context({"section": section, "spec": spec, "table_form": HOSTILE})
-        html = delta_table(context, table)
+        html = html_of(context, table)
         assert "<b>" not in html
         assert html.count("&lt;b&gt;&quot;&#x27;&amp;") > 4
-
-
-def test_no_winner_is_taken_for_markup() -> None:
-    winner = Winner(HOSTILE, (HOSTILE, HOSTILE), 1.0, 3, HOSTILE)
-    html = winner_cells([winner, None, Winner(HOSTILE, (), None)])
-    assert "<b>" not in html
-    assert html.count("&lt;b&gt;&quot;&#x27;&amp;") == 5
-    assert html.count("<td>") == 3
 
 
 def test_no_word_about_a_series_is_taken_for_markup() -> None:
@@ -103,7 +94,7 @@ def test_no_word_about_a_series_is_taken_for_markup() -> None:
         failed_count=0,
         run_count=1,
     )
-    html = series_rows([shown_series])
+    html = render_to_string("studies/study_series.html", {"series": [shown_series]})
     assert "<b>" not in html
     assert html.count("&lt;b&gt;&quot;&#x27;&amp;") == 8
 

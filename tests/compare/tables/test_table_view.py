@@ -9,9 +9,9 @@ from django.template import Context
 from fsbench_web.compare.selection.table_view import TableView, without_view
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.shown_rows import hidden_places
-from fsbench_web.compare.templatetags.delta_tables import delta_table
 from fsbench_web.core.stats.intervals import Interval
 from fsbench_web.core.stats.significance import Verdict
+from tests.compare.written import html_of
 
 
 def row(name: str, score: float, delta1: float, status: str = "significant") -> DeltaRow:
@@ -103,7 +103,7 @@ def test_the_address_comes_back_and_what_it_cannot_be_is_told() -> None:
 
 
 def html(query: str, table: DeltaTable = TABLE) -> str:
-    return delta_table(Context({"table_view": view(query)}), table)
+    return html_of(Context({"table_view": view(query)}), table)
 
 
 def test_numbers_are_readable_and_the_exact_ones_are_on_demand() -> None:

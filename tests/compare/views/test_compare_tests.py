@@ -165,7 +165,7 @@ def test_the_categories_of_a_matrix_are_a_switch_as_on_the_page_of_a_study(
             make_score(name, value, category=category)
     off = client.get("/compare/?study=lab").content.decode()
     assert off.count(TABLE) == 1
-    assert 'aria-checked="false" href="/compare/?categories=on&amp;study=lab"' in off
+    assert 'aria-checked="false" href="/compare/?categories=unisys&amp;study=lab"' in off
     assert "<strong>1 table" in off
     on = client.get("/compare/?study=lab&tab=tests&categories=on&sort=best")
     page = on.content.decode()
@@ -173,10 +173,10 @@ def test_the_categories_of_a_matrix_are_a_switch_as_on_the_page_of_a_study(
     switched = "/compare/?tab=tests&amp;categories=off&amp;study=lab&amp;sort=best"
     assert f'aria-checked="true" href="{switched}"' in page
     # It goes with one to tabs, tables and through the form; the exports have all of them.
-    assert on["HX-Push-Url"] == "/compare/?tab=tests&categories=on&study=lab&sort=best"
-    assert 'href="/compare/?tab=charts&amp;categories=on&amp;study=lab&amp;sort=best"' in page
-    assert '<input type="hidden" name="categories" value="on">' in page
-    assert 'href="/compare/tests/?categories=on&amp;study=lab&amp;sort=best&amp;"' in page
+    assert on["HX-Push-Url"] == "/compare/?tab=tests&categories=unisys&study=lab&sort=best"
+    assert 'href="/compare/?tab=charts&amp;categories=unisys&amp;study=lab&amp;sort=best"' in page
+    assert '<input type="hidden" name="categories" value="unisys">' in page
+    assert 'href="/compare/tests/?categories=unisys&amp;study=lab&amp;sort=best&amp;"' in page
     for query, tables in (("", 1), ("categories=off&", 1), ("categories=on&", 3)):
         alone = client.get(f"/compare/tests/?{query}study=lab&of=write").content.decode()
         assert alone.count(TABLE) == tables

@@ -41,17 +41,19 @@ def test_pages_show_the_average_and_all_categories_where_they_are_asked_for(
     for page in ("/compare/?study=lab&tab=tests", "/compare/tests/?study=lab"):
         assert shown(client, page) == AVERAGES
         assert shown(client, f"{page}&categories=off") == AVERAGES
-        assert shown(client, f"{page}&categories=on") == set(categories.CATEGORIES)
+        for choice in ("unisys", "on"):  # on: what addresses of before say
+            assert shown(client, f"{page}&categories={choice}") == set(categories.CATEGORIES)
         assert shown(client, f"{page}&category=maximum") == {"maximum"}
         assert shown(client, f"{page}&part_category=overall") == {"overall"}
     assert shown(client, "/studies/lab/?tab=tests") == AVERAGES
+    assert shown(client, "/studies/lab/?tab=tests&categories=unisys") == set(categories.CATEGORIES)
 
 
 def test_the_switch_and_what_is_shared_say_what_is_shown(client: Client, jo: User) -> None:
-    off, on = (client.get(f"/compare/?study=lab{rest}") for rest in ("", "&categories=on"))
-    assert 'href="/compare/?categories=on&amp;study=lab"' in off.content.decode()
+    off, on = (client.get(f"/compare/?study=lab{rest}") for rest in ("", "&categories=unisys"))
+    assert 'href="/compare/?categories=unisys&amp;study=lab"' in off.content.decode()
     assert 'href="/compare/?categories=off&amp;study=lab"' in on.content.decode()
-    assert on["HX-Push-Url"] == "/compare/?categories=on&study=lab"
+    assert on["HX-Push-Url"] == "/compare/?categories=unisys&study=lab"
     client.force_login(jo)
     for rest, expected in (("", AVERAGES), ("&categories=on", set(categories.CATEGORIES))):
         page = client.get(f"/compare/?study=lab{rest}")

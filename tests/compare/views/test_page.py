@@ -158,9 +158,9 @@ def test_a_test_with_an_odd_name_has_its_chart(client):
 
 def test_only_signed_in_people_are_offered_to_share(client, jo):
     make_score("ext4")
-    assert "Sign in to share" in client.get("/compare/?test=write").content.decode()
+    assert "Sign in for a permalink" in client.get("/compare/?test=write").content.decode()
     client.force_login(jo)
-    assert ">Share</button>" in client.get("/compare/?test=write").content.decode()
+    assert ">Permalink</button>" in client.get("/compare/?test=write").content.decode()
 
 
 def test_its_filters_list_what_the_chosen_studies_contain(client):

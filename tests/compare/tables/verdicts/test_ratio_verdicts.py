@@ -14,14 +14,12 @@ from django.template import Context
 from django.test import Client
 
 from fsbench_web.api.results.comparison import table_of
-from fsbench_web.compare.pictures.sections import charts, sections
+from fsbench_web.compare.pictures.sections import charts
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.lines_of_tests import line_against
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import reasons, uncertainty
 from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts
-from fsbench_web.compare.templatetags.delta_tables import delta_table as html_of
-from fsbench_web.compare.views import study_page
 from fsbench_web.core.stats.intervals import SAMPLES, TRIALS, Interval, interval, sample_interval
 from fsbench_web.core.stats.significance import FREENIX, Verdict
 from fsbench_web.core.stats.verdicts import EFFECTIVELY_TIED, unpaired
@@ -29,6 +27,7 @@ from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Job, Run
 from tests.compare.tables.verdicts.test_significance import row, table
+from tests.compare.written import html_of
 from tests.importing import import_files
 from tests.studies.conftest import ann, complete, disk, spec, worker
 
@@ -225,10 +224,6 @@ def test_one_alone_is_the_best_of_nothing() -> None:
     page = str(html_of(Context(), judged_table))
     assert "badge" not in page
     assert '<td class="num">–</td>' in page
-    [overview] = study_page.overviews(sections([judged_table]))
-    [(_, [winner])] = overview.lines
-    assert winner is not None
-    assert (winner.names, winner.standing) == (("ext4",), "the only one")
 
 
 def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -> None:

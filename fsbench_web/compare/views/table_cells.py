@@ -1,0 +1,388 @@
+"""What a page says in each cell of a delta table: columns with their headings, rows with cells.
+
+The texts are those of ``compare.tables.columns``; ``compare/delta_table.html`` writes them.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.urls import reverse
+
+from fsbench_web.compare.selection import links
+from fsbench_web.compare.selection.properties import slug_of
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.selection.table_view import AGAINST_BEST, COLUMNS, PAIR, TableView
+from fsbench_web.compare.selection.wording import change_words
+from fsbench_web.compare.tables.columns import columns_of, half_width_of
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.shown_rows import hidden_places, in_order, verdict_of
+from fsbench_web.compare.tables.verdicts import intervals, reasons, uncertainty
+from fsbench_web.core import numbers, readable
+from fsbench_web.core.stats.intervals import REPEATS
+from fsbench_web.core.stats.significance import Verdict
+from fsbench_web.studies.runs.listing import RunAddresses, run_addresses
+
+_ALWAYS = ("score", "behind", "change", "cells", "runs")
+"""Those that a table has unless others are chosen, where they say anything."""
+_LARGEST_FIRST = ("score", "change", "cells", "runs")
+Opened = tuple[str, str]
+"""A word, and the sentence that it opens to."""
+
+
+class Printed(NamedTuple):
+    """What a paper printed for a number; ``expected`` is told where it does not follow."""
+
+    value: str = ""
+    expected: str = ""
+
+
+class Cell(NamedTuple):
+    """``sub`` and ``printed`` stand below the text, and what ``opens`` below them."""
+
+    text: str
+    title: str = ""
+    sub: str = ""
+    printed: Printed | None = None
+    opens: tuple[Opened, ...] = ()
+
+    @property
+    def has_below(self) -> bool:
+        """Whether anything stands below the text."""
+        return bool(self.sub or self.printed or self.opens)
+
+
+class Linked(NamedTuple):
+    """Text, with a link where there is an address."""
+
+    text: str
+    address: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading and what ``cell`` makes of a row. ``sort`` is a key of SORTS, about."""
+
+    slug: str
+    heading: str
+    cell: Callable[[DeltaRow], Cell]
+    sort: str = ""
+    title: str = ""
+    classes: str = "num"
+    sorted_by: str = ""
+
+    @property
+    def order_now(self) -> str:
+        """``aria-sort``; "" where the rows are in another order. Usually the worst is first."""
+        if self.sort == "delta":
+            return {"": "descending", "best": "ascending"}.get(self.sorted_by, "")
+        if self.sorted_by.removeprefix("-") != self.sort:
+            return ""
+        return "descending" if self.sorted_by.startswith("-") else "ascending"
+
+    @property
+    def order_next(self) -> str:
+        """The order that its heading asks for."""
+        if self.sort == "delta":
+            return "" if self.sorted_by == "best" else "best"
+        if self.sorted_by.removeprefix("-") != self.sort:
+            return f"-{self.sort}" if self.sort in _LARGEST_FIRST else self.sort
+        return self.sort if self.sorted_by.startswith("-") else f"-{self.sort}"
+
+
+@dataclass(frozen=True)
+class ShownRow:
+    """A row: its contender, what stands below the name, and a cell for each column.
+
+    ``folded`` says cells and runs again, for screens with no room for columns of them.
+    """
+
+    name: Linked
+    mark: str
+    verdict: str
+    is_hidden: bool
+    below: list[Linked]
+    clamped: str
+    folded: str
+    flags: list[str]
+    left_out: str
+    cells: list[tuple[str, Cell]]
+
+
+def shown_rows(
+    table: DeltaTable, spec: ComparisonSpec | None, view: TableView, columns: Sequence[Column]
+) -> Iterable[ShownRow]:
+    """All rows; those that the view does not show are there for paper."""
+    table = in_order(table, view.sort)
+    hidden, has_baseline = hidden_places(table, view), bool(table.baseline)
+    common, has_runs = table.common_flags, table.has_runs and not table.runs_of_each
+    addresses = run_addresses()
+    for place, row in enumerate(table.rows):
+        folded = [f"{row.coverage} data points"] if table.has_coverage and row.coverage else []
+        folded += [numbers.counted(row.runs, "run")] if has_runs and row.runs is not None else []
+        yield ShownRow(
+            name=_name(row, spec, addresses),
+            mark=table.mark_of(row),
+            verdict=verdict_of(row, has_baseline),
+            is_hidden=place in hidden,
+            below=_below(row, table.has_several_studies, addresses),
+            clamped=row.study_title if table.has_several_studies else "",
+            folded=", ".join(folded),
+            flags=[flag for flag in row.flags if flag not in common],
+            left_out=row.left_out_words,
+            cells=[(column.classes, column.cell(row)) for column in columns],
+        )
+
+
+def _name(row: DeltaRow, spec: ComparisonSpec | None, addresses: RunAddresses) -> Linked:
+    """The contender; where a comparison can show its configurations, a link to that."""
+    if spec is None:
+        return Linked(row.contender)
+    if spec.by == "configuration":
+        return _origin(row.contender, row, addresses)
+    narrower = links.configurations_of(row.contender, spec)
+    if narrower is None:
+        return Linked(row.contender)
+    address = f"{reverse('compare:page')}?{narrower.to_query()}"
+    return Linked(row.contender, address, "All its configurations")
+
+
+def _below(row: DeltaRow, has_several_studies: bool, addresses: RunAddresses) -> list[Linked]:
+    """Under the contender: what it is in full, its configuration with a link, and its study."""
+    words = []
+    if row.label and slug_of(row.label) != row.contender.split("@")[0]:
+        words.append(Linked(row.label))
+    if row.subline:
+        words.append(_origin(row.subline, row, addresses))
+    if (row.configurations or 0) > 1:
+        words.append(Linked(f"best of {row.configurations}"))
+    if has_several_studies:
+        words.append(Linked(f"in {row.study_title}"))
+    return words
+
+
+def _origin(text: str, row: DeltaRow, addresses: RunAddresses) -> Linked:
+    """The text with a link to where the row's number comes from: its runs, or the paper."""
+    if row.run_ids:
+        return Linked(text, addresses.of(row.run_ids), "Its runs")
+    return Linked(text, reverse("studies:study", args=[row.study]), f"From {row.study_title}")
+
+
+def page_columns(table: DeltaTable, view: TableView) -> list[Column]:
+    """The columns beside the contender, those that are pinned first."""
+    slugs = view.columns or _ALWAYS
+    columns = [
+        column
+        for slug in COLUMNS
+        if slug in slugs or slug in view.pinned
+        for column in _columns(slug, table, view)
+    ]
+    pinned = [column for column in columns if column.slug in view.pinned]
+    rest = [column for column in columns if column.slug not in view.pinned]
+    return [_with_class(column, "pin") for column in pinned] + rest
+
+
+def contender_column(view: TableView) -> Column:
+    """The first column, which has the names."""
+    return Column(
+        *("contender", "Contender", lambda row: Cell(row.contender), "contender"),
+        classes="",
+        sorted_by=view.sort,
+    )
+
+
+def _with_class(column: Column, name: str) -> Column:
+    return Column(
+        *(column.slug, column.heading, column.cell, column.sort, column.title),
+        f"{column.classes} {name}".strip(),
+        column.sorted_by,
+    )
+
+
+def _columns(slug: str, table: DeltaTable, view: TableView) -> list[Column]:
+    """The columns of the table that ``slug`` stands for: none where it says nothing."""
+
+    def column(
+        heading: str, cell: Callable[[DeltaRow], Cell], sort: str = slug, title: str = ""
+    ) -> Column:
+        return Column(slug, heading, cell, sort, title, sorted_by=view.sort)
+
+    if slug == "score":
+        return [column("Score", _score(table, view))]
+    if slug == "interval":
+        return [
+            column(
+                "95% interval",
+                lambda row: (
+                    Cell("", opens=opened)
+                    if (opened := _interval(table, row, view))
+                    else Cell(numbers.MISSING)
+                ),
+            )
+        ]
+    if slug == "behind":
+        is_pair = view.deltas == PAIR or (
+            table.has_published_values and view.deltas != AGAINST_BEST
+        )
+        if not is_pair:
+            return [column("Against the best, %", _behind(table, view), "delta")]
+        return [
+            column("Delta 1, %", _delta(table, view, 1), "delta"),
+            column("Delta 2, %", _delta(table, view, 2), ""),  # its order is that of delta 1
+        ]
+    if slug == "change":
+        title = f"By how much faster than {table.baseline}, negative: slower"
+        heading = f"Against {table.baseline}, %"
+        return [column(heading, _change(table, view), title=title)] if table.baseline else []
+    if slug == "share":
+        title = (
+            "The score in percent of what its LUN did of the same requests, without a file "
+            "system, in the same blocks"
+        )
+        return [column("Of the LUN, %", _share(view), title=title)] if table.has_shares else []
+    if slug == "cells":
+        title = "Data points that the score is made of, of those that its workload has"
+        is_shown = table.has_coverage or slug in view.columns
+        return [_plain(table, view, slug, "cells", title)] if is_shown else []
+    if slug == "runs":
+        is_shown = (table.has_runs and not table.runs_of_each) or slug in view.columns
+        return [_plain(table, view, slug, "n")] if is_shown else []
+    return [_plain(table, view, slug, "study_title" if slug == "study" else slug)]
+
+
+def _plain(table: DeltaTable, view: TableView, slug: str, name: str, title: str = "") -> Column:
+    """A column of the table as files have it."""
+    column = columns_of(table)[name]
+    classes = "num folds" if column.kind == "number" else ""
+    return Column(
+        *(slug, COLUMNS[slug], lambda row: Cell(column.text(row)), slug, title),
+        classes,
+        view.sort,
+    )
+
+
+def _score(table: DeltaTable, view: TableView) -> Callable[[DeltaRow], Cell]:
+    has_interval = "interval" not in view.columns
+    has_share = "share" not in (*view.columns, *view.pinned)
+    is_plain = view.is_exact or table.has_published_rows
+
+    def cell(row: DeltaRow) -> Cell:
+        score = repr(row.score) if view.is_exact else table.amount(row.score, half_width_of(row))
+        if is_plain:
+            title = f"Printed: {row.printed_words}" if row.printed_unit is not None else ""
+        else:
+            title = _exact_words(table, row)
+        opened = _interval(table, row, view) if has_interval else ()
+        if has_share and row.share is not None:
+            text = "not of the disk" if row.share.is_not_of_the_disk else row.share.short
+            opened = (*opened, (text, row.share.sentence()))
+        return Cell(score, title, opens=opened)
+
+    return cell
+
+
+def _exact_words(table: DeltaTable, row: DeltaRow) -> str:
+    """The number as it is stored, and as its tool printed it where that is another."""
+    unit = f" {table.unit}" if table.unit != "score" else ""
+    printed = f"; printed: {row.printed_words}" if row.printed_unit is not None else ""
+    return f"{row.score!r}{unit}{printed}"
+
+
+def _interval(table: DeltaTable, row: DeltaRow, view: TableView) -> tuple[Opened, ...]:
+    """The interval of a score: around what and of what on demand, exact where that is asked."""
+    if row.interval is None:
+        return ()
+    short = intervals.half_width(row.interval, table.unit)
+    of = "" if row.interval.of == REPEATS else f" of {row.interval.of}"
+    sentence = intervals.interval_sentence(row.interval, table.unit, table.harmonic_mean_of(row))
+    if view.is_exact:
+        interval, unit = row.interval, "" if table.unit == "score" else f" {table.unit}"
+        short = f"{interval.low!r} to {interval.high!r}"
+        sentence += f" Exactly {short}{unit}, around {interval.mean!r}{unit}."
+    if median := row.median:
+        sentence += f" {intervals.median_sentence(median, row.interval, table.unit)}"
+    return ((f"{short}{of}", sentence),)
+
+
+def _delta(table: DeltaTable, view: TableView, number: int) -> Callable[[DeltaRow], Cell]:
+    """Delta 1, which has the verdict, or delta 2: with what a paper printed."""
+    name = f"delta{number}_percent"
+    has_standing = number == 1 and uncertainty.has_standing(table)
+
+    def cell(row: DeltaRow) -> Cell:
+        value: float | None = getattr(row, name)
+        is_exact = view.is_exact and value is not None
+        text = repr(value) if is_exact else numbers.percent(value)
+        printed = _printed(row, name) if table.has_published_values else None
+        words = uncertainty.verdict_words(row) if has_standing else ""
+        return Cell(text, printed=printed, opens=_standing(words, row.verdict))
+
+    return cell
+
+
+def _printed(row: DeltaRow, name: str) -> Printed:
+    published = row.published
+    value = None if published is None else getattr(published, name)
+    if published is None or value is None:
+        return Printed()
+    if name not in published.differs:
+        return Printed(str(value))
+    expected = published.expected1 if name == "delta1_percent" else published.expected2
+    return Printed(str(value), numbers.percent(expected))
+
+
+def _behind(table: DeltaTable, view: TableView) -> Callable[[DeltaRow], Cell]:
+    has_standing, is_alone = uncertainty.has_standing(table), len(table.rows) == 1
+
+    def cell(row: DeltaRow) -> Cell:
+        if is_alone:
+            return Cell(numbers.MISSING)
+        percent = row.delta1_percent
+        words = uncertainty.verdict_words(row) if has_standing else ""
+        signed = _signed(None if percent is None else -percent, row.verdict, view)
+        return signed._replace(opens=_standing(words, row.verdict))
+
+    return cell
+
+
+def _change(table: DeltaTable, view: TableView) -> Callable[[DeltaRow], Cell]:
+    has_standing = uncertainty.has_change_standing(table)
+
+    def cell(row: DeltaRow) -> Cell:
+        words = uncertainty.change_standing(row) if has_standing else ""
+        signed = _signed(row.change_percent, row.change_verdict, view)
+        below = change_words(row.change_percent, row.is_baseline)
+        return signed._replace(sub=below, opens=_standing(words, row.change_verdict))
+
+    return cell
+
+
+def _signed(value: float | None, verdict: Verdict | None, view: TableView) -> Cell:
+    """A difference in percent with as many digits as its interval has; all of them on demand."""
+    if view.is_exact and value is not None:
+        return Cell(repr(value + 0.0))
+    half_width = None
+    if verdict and verdict.ratio_low is not None and verdict.ratio_high is not None:
+        half_width = 50 * (verdict.ratio_high - verdict.ratio_low)
+    return Cell(readable.percent(value, half_width), f"{value!r}%" if value else "")
+
+
+def _standing(words: str, verdict: Verdict | None) -> tuple[Opened, ...]:
+    """Whether the best is ahead of the row by more than chance (of the best: of all), and why."""
+    return ((words, reasons.reason_sentences(verdict) if verdict else ""),) if words else ()
+
+
+def _share(view: TableView) -> Callable[[DeltaRow], Cell]:
+    def cell(row: DeltaRow) -> Cell:
+        share = row.share
+        if share is None:
+            return Cell(numbers.MISSING)
+        is_exact = view.is_exact and not share.is_unreliable
+        text = repr(share.percent) if is_exact else share.percent_words.removesuffix("%")
+        spread = share.spread_percent
+        short = "one burst" if spread is None else numbers.half_width(spread)
+        word = "not of the disk" if share.is_not_of_the_disk else short
+        return Cell(text, opens=((word, share.sentence()),))
+
+    return cell

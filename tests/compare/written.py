@@ -1,0 +1,12 @@
+"""Delta tables as pages write them."""
+
+from django.template import Context, Template
+
+from fsbench_web.compare.tables.rows import DeltaTable
+
+
+def html_of(context: Context, table: DeltaTable) -> str:
+    """The table on a page that has ``context``."""
+    page = Template("{% load delta_tables %}{% delta_table table %}")
+    with context.push(table=table):
+        return page.render(context)
