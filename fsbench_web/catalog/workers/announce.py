@@ -73,7 +73,7 @@ class WorkerAnnouncement:
 
     ``setup`` is there while the worker makes its image or installs tools by itself, when that
     failed, or when it may not (docs/operating.md). ``guest`` is there where guest kernels can be
-    booted (docs/guest.md has all of its keys; ``catalog.workers.machines.guest_ability`` reads it).
+    booted; ``catalog.workers.machines.guest_ability`` reads it.
     A reason says what is wrong and what to do. ``hardware`` is [[label, value], ...].
     """
 
