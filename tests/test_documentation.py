@@ -3,16 +3,21 @@ nothing of it is loaded from another host. Links to other hosts are listed by `m
 they answer is not asked.
 """
 
+import argparse
 import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from django.conf import settings
+from django.core.management import get_commands, load_command_class
 from markdown import Markdown
+
+from fsbench_web.core.workloads.fio.jobs import OPTIONS
 
 ROOT = Path(settings.BASE_DIR)
 # Read on their own, in a repository's pages: not part of the built site.
@@ -127,3 +132,59 @@ def test_the_picture_is_small_and_real() -> None:
 @pytest.mark.parametrize("name", ["LICENSE", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_what_a_project_has_is_there(name: str) -> None:
     assert len(_read(name)) > 500
+
+
+# Code of the pages: fenced blocks and what stands in backticks.
+DOCUMENTED = "\n".join(path.read_text() for path in (ROOT / "README.md", *ROOT.glob("docs/*.md")))
+CODE = re.findall(r"```\w*\n(.*?)```|`([^`\n]+)`|^ {4,}(\S[^\n]*)$", DOCUMENTED, re.M | re.S)
+LINES = sorted({line for parts in CODE for part in parts for line in part.splitlines()})
+
+
+def _mentions(pattern: str) -> list[str | tuple[str, ...]]:
+    found = {found for line in LINES for found in re.findall(pattern, line)}
+    assert len(found) > 3
+    return sorted(found)
+
+
+def _options(parser: argparse.ArgumentParser) -> set[str]:
+    found = set(parser._option_string_actions)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found |= {option for one in action.choices.values() for option in _options(one)}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "rest"), _mentions(r"(?:manage\.py|deploy/manage) ([a-z_]+)((?: (?!&&|#)[^\s`]+)*)")
+)
+def test_commands_of_manage_have_their_options(name: str, rest: str) -> None:
+    command = load_command_class(get_commands()[name], name)
+    options = set(re.findall(r"(?<=\s)--[a-z-]+", rest))
+    assert options - _options(command.create_parser("manage.py", name)) == set()
+
+
+@pytest.mark.parametrize("target", _mentions(r"(?:^|&& |sudo |=\w+ )make ([a-zA-Z-]+)"))
+def test_targets_of_make_are_there(target: str) -> None:
+    # Of a kernel's own Makefile, not of ours.
+    if target not in ("targz-pkg", "clean", "bzImage"):
+        assert re.search(rf"^{target}(?: |:)", (ROOT / "Makefile").read_text(), re.M)
+
+
+@pytest.mark.parametrize("module", _mentions(r"-m ((?:benchmarks|tests)(?:\.\w+)*)"))
+def test_modules_that_are_run_are_there(module: str) -> None:
+    assert find_spec(module)
+
+
+@pytest.mark.parametrize(
+    "path",
+    _mentions(
+        r"(?:^|[\s`])((?:deploy|runner|tests|tools|benchmarks|fsbench_web|\.ci)/[\w./-]+\w/?)"
+    ),
+)
+def test_files_that_are_named_are_there(path: str) -> None:
+    assert (ROOT / path).exists() or list(ROOT.glob(f"{path}*"))
+
+
+def test_options_of_job_files_are_those_that_are_let_through() -> None:
+    (listed,) = re.findall(r"^`allrandrepeat`.*$", _read("docs/workloads.md"), re.M)
+    assert set(re.findall(r"`(\w+)`", listed)) == OPTIONS.keys()

@@ -18,13 +18,20 @@ HELD = (
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "README.md",
+    "docs/adding-a-workload.md",
     "docs/client.md",
+    "docs/decisions.md",
+    "docs/deployment.md",
     "docs/development.md",
     "docs/glossary.md",
+    "docs/guest.md",
     "docs/index.md",
+    "docs/operating.md",
     "docs/people.md",
+    "docs/performance.md",
     "docs/security.md",
     "docs/settings.md",
+    "docs/workloads.md",
 )
 MEAN_WORDS = 18
 LONG_WORDS = 30
