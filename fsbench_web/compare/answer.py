@@ -5,14 +5,15 @@ profile, which combines them. Percentiles, duplicates and costs do not count.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from fsbench_web.compare.tables.headlines import headline_tables
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.verdicts.significance import rounding_of_row
+from fsbench_web.core.identity import of_fio_name
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.metrics import primary_tests
 from fsbench_web.core.scoring.quality import ABOVE_DEVICE, BUSY, CLOCK, CONTENDED
@@ -35,6 +36,7 @@ CEILING_UNRELIABLE = "ceiling_unreliable"
 TIMER_RESOLUTION = "timer_resolution"
 BUSY_MACHINE = "busy_machine"
 ONE_BLOCK = "one_block"
+CONDITIONS_DIFFER = "conditions_differ"
 ONE_ENTRY = "one_entry"
 NO_COMMON_TEST = "no_common_test"
 
@@ -166,7 +168,8 @@ def answer_from(
     counted = counted_tables(tables)
     workloads = _workloads(counted, baseline)
     named = {test for work in workloads for test in work.answer.tests}
-    rows = [row for table in counted if table.test in named for row in table.rows]
+    counted = [table for table in counted if table.test in named]
+    rows = [row for table in counted for row in table.rows]
     names = {row.contender for table in headlines for row in table.rows}
     work = next((table.work for table in ranked if table.work is not None), None)
     return ComparisonAnswer(
@@ -174,7 +177,7 @@ def answer_from(
         secondary=tuple(
             dict.fromkeys(table.test for table in headlines if table.test not in named)
         ),
-        caveats=tuple(_caveats(rows, workloads, page_cached)),
+        caveats=tuple(_caveats(counted, workloads, page_cached)),
         coverage=None if work is None else (work.measured, work.of),
         profile=profile,
         runs=len({run for row in rows for run in row.run_ids}),
@@ -190,25 +193,58 @@ def counted_tables(tables: Sequence[DeltaTable]) -> list[DeltaTable]:
     return [table for table in speeds if table.test in primary]
 
 
-def _workloads(counted: Iterable[DeltaTable], baseline: str) -> list[WorkloadAnswer]:
-    by_workload: dict[frozenset[str], list[ComparedTest]] = defaultdict(list)
-    margin = EQUIVALENCE_PERCENT
+def _workloads(counted: Sequence[DeltaTable], baseline: str) -> list[WorkloadAnswer]:
+    """An answer for each workload: what has one identity is one, whichever rows measured it."""
+    by_workload: dict[frozenset[str], list[DeltaTable]] = defaultdict(list)
     for table in counted:
-        key = frozenset(row.workload or "" for row in table.rows)
-        by_workload[key].append(compared_test(table))
+        by_workload[_done_in(table) or _titles_of(table)].append(table)
+    titles = {
+        key: frozenset().union(*map(_titles_of, tables)) for key, tables in by_workload.items()
+    }
+    found = []
+    for key, tables in by_workload.items():
+        one = _answer_of_one(tables, baseline)
+        if one is not None:
+            found.append(WorkloadAnswer(_title(key, titles), one))
+            continue
+        # No test of it was measured of all entries: each set of workloads for itself.
+        by_rows: dict[frozenset[str], list[DeltaTable]] = defaultdict(list)
+        for table in tables:
+            by_rows[_titles_of(table)].append(table)
+        for of_rows, some in by_rows.items():
+            if (part := _answer_of_one(some, baseline)) is not None:
+                found.append(WorkloadAnswer(_title(of_rows, {of_rows: of_rows}), part))
+    return sorted(found, key=lambda work: -len(work.answer.tests))
+
+
+def _answer_of_one(tables: Iterable[DeltaTable], baseline: str) -> Answer | None:
+    margin = EQUIVALENCE_PERCENT
+    for table in tables:
         margins = [
             row.verdict.equivalence_percent
             for row in table.rows
             if row.verdict is not None and row.verdict.equivalence_percent is not None
         ]
         margin = margins[0] if margins else margin
-    found = [
-        WorkloadAnswer(next(iter(key)) if len(key) == 1 else "", one)
-        for key, tests in by_workload.items()
-        for one in [answer(tests, baseline, margin)]
-        if one is not None
-    ]
-    return sorted(found, key=lambda work: -len(work.answer.tests))
+    return answer([compared_test(table) for table in tables], baseline, margin)
+
+
+def _titles_of(table: DeltaTable) -> frozenset[str]:
+    return frozenset(row.workload or "" for row in table.rows)
+
+
+def _done_in(table: DeltaTable) -> frozenset[str]:
+    """What was done, where the test's name says it: blocks, access, engine. Empty otherwise."""
+    found = of_fio_name(testnames.parts(table.test)[0])
+    return frozenset() if found is None else frozenset({found[0].stem})
+
+
+def _title(key: frozenset[str], titles: Mapping[frozenset[str], frozenset[str]]) -> str:
+    """The one title of all rows, unless other workloads have it too; else what was done."""
+    [first, *others] = sorted(titles[key])
+    if not others and sum(first in of_key for of_key in titles.values()) == 1:
+        return first
+    return "" if key == titles[key] else testnames.label(next(iter(key)))
 
 
 def compared_test(table: DeltaTable) -> ComparedTest:
@@ -243,9 +279,10 @@ def compared_test(table: DeltaTable) -> ComparedTest:
 
 
 def _caveats(
-    rows: Sequence[DeltaRow], workloads: Sequence[WorkloadAnswer], page_cached: Collection[int]
+    counted: Sequence[DeltaTable], workloads: Sequence[WorkloadAnswer], page_cached: Collection[int]
 ) -> Iterable[str]:
     """Codes of what a reader has to know before believing the answer."""
+    rows = [row for table in counted for row in table.rows]
     flags = {flag for row in rows for flag in row.flags}
     if ABOVE_DEVICE in flags or any(row.series_id in page_cached for row in rows):
         yield PAGE_CACHE
@@ -255,8 +292,16 @@ def _caveats(
         yield TIMER_RESOLUTION
     if flags & {BUSY, CONTENDED}:
         yield BUSY_MACHINE
+    if any(_is_measured_differently(table) for table in counted):
+        yield CONDITIONS_DIFFER
     if workloads and rows and max(work.answer.repeats[1] for work in workloads) < 2:
         yield ONE_BLOCK
+
+
+def _is_measured_differently(table: DeltaTable) -> bool:
+    """Whether rows of one test are of several workloads, which are not what is compared."""
+    titles = {row.workload for row in table.rows if row.workload}
+    return len(titles) > 1 and any(row.label != row.workload for row in table.rows)
 
 
 def _is_of_speed(table: DeltaTable) -> bool:

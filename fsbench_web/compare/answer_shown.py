@@ -9,6 +9,7 @@ from typing import Any
 from fsbench_web.compare.answer import (
     BUSY_MACHINE,
     CEILING_UNRELIABLE,
+    CONDITIONS_DIFFER,
     NO_COMMON_TEST,
     ONE_BLOCK,
     ONE_ENTRY,
@@ -36,6 +37,8 @@ CAVEATS = {
     CEILING_UNRELIABLE: "The disk's own speed is unreliable: scores exceed it, or its probes vary.",
     TIMER_RESOLUTION: "Some values are at the limit of the tool's timer resolution.",
     BUSY_MACHINE: "Other work ran on the machine during some runs.",
+    CONDITIONS_DIFFER: "Different workloads measured the entries: file size, runtime or tool "
+    "version may differ.",
     ONE_BLOCK: "One run each: chance cannot be told from a difference.",
 }
 _MISSING = {

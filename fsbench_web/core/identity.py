@@ -259,7 +259,8 @@ def of_fio_name(test: str, load: str = "") -> tuple[Identity, str] | None:
     access, number, unit, rest, direction, metric = match.groups()
     block = int(number) * 1024 ** "bkm".index(unit)
     found = Identity("fio", access, direction, block, direct=True, engine=USUAL_ENGINE, files=1)
-    syncs, other = [], []
+    syncs: list[str] = []
+    other: list[str] = []
     for word in rest.split("_")[1:]:
         if share := re.fullmatch(f"{MIX}([0-9]{{1,3}})", word):
             found = replace(found, direction=MIX, read_percent=int(share[1]))

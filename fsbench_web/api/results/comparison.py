@@ -183,7 +183,8 @@ class AnswerOut(Schema):
     slower: int
     slower_tests: list[str]
     caveats: list[str] = Field(
-        description="page_cache, ceiling_unreliable, timer_resolution, busy_machine, one_block"
+        description="page_cache, ceiling_unreliable, timer_resolution, busy_machine, one_block, "
+        "conditions_differ"
     )
     coverage: CoverageOut | None
     workloads: list[WorkloadAnswerOut]

@@ -8,6 +8,7 @@ import pytest
 
 from fsbench_web.compare.answer import (
     CEILING_UNRELIABLE,
+    CONDITIONS_DIFFER,
     NO_COMMON_TEST,
     ONE_BLOCK,
     ONE_ENTRY,
@@ -288,3 +289,29 @@ def test_of_three_that_share_a_score_two_have_it(rule: Rule, words: str) -> None
 def test_what_is_not_known_of_noise_is_not_said() -> None:
     caveats = caveats_of([table("read", a=2.0, b=1.0)])
     assert (caveats.noise, caveats.noisiest, caveats.rows) == (None, None, 2)
+
+
+def test_what_has_one_identity_is_one_workload_and_other_identities_are_others() -> None:
+    """An import of two jobs, and our own preset of one of them at two depths."""
+    at_8, at_1 = (f"random_8k_read_iops@iodepth={depth}" for depth in (8, 1))
+    both = measured(at_8, "ops/s", workload="ours", ext4=STEADY, xfs=FASTER)
+    both = replace(
+        both,
+        rows=tuple(
+            row._replace(workload="imported") if row.contender == "xfs" else row
+            for row in both.rows
+        ),
+    )
+    ours = measured(at_1, "ops/s", workload="ours", ext4=STEADY, zfs=FASTER)
+    stream = measured(
+        "sequential_1m_read_bw@iodepth=8", workload="imported", xfs=STEADY, ext4=FASTER
+    )
+    found = of(both, stream)
+    assert {work.workload for work in found.workloads} == {"Random 8k", "Sequential 1m"}
+    assert CONDITIONS_DIFFER in found.caveats
+    alone = of(ours, stream)
+    assert {work.workload for work in alone.workloads} == {"ours", "imported"}
+    assert CONDITIONS_DIFFER not in alone.caveats
+    # No test of random 8k was measured of all three, so each workload has its answer.
+    apart = of(both, ours)
+    assert {work.answer.tests for work in apart.workloads} == {(at_8,), (at_1,)}

@@ -68,7 +68,7 @@ def typed_jobs(lines: Sequence[str]) -> list[TypedCommand]:
 
     A command with a job file says nothing: {}.
     """
-    commands = []
+    commands: list[TypedCommand] = []
     for line, text in places.typed_commands("fio", lines):
         jobs = _jobs_of(text)
         of_jobs = stages(list(jobs.values()))
