@@ -7,6 +7,7 @@ from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Score, S
 from fsbench_web.studies.runs.new_runs import FinishedRun, record_all_finished
 from fsbench_web.studies.scores import ingest, measurements
 from fsbench_web.studies.scores.measurements import Measurement
+from fsbench_web.studies.scores.queries import ScoreFilter, ScoreRow, rows_of, series_facts
 
 
 class Measured(Measurement):
@@ -33,6 +34,13 @@ def measured(run: Run | None = None, **values: Any) -> list[Measured]:
         for row in rows
         if all(getattr(row, name) == value for name, value in values.items())
     ]
+
+
+def scores_for(score_filter: ScoreFilter) -> list[ScoreRow]:
+    """The rows of the scores that pass, but for its conditions, in the order they were made."""
+    ids = list(score_filter.scores.order_by("pk").values_list("pk", flat=True))
+    rows = rows_of(series_facts(None, score_filter.studies), ids)
+    return [rows[pk] for pk in ids]
 
 
 def change(of: Callable[[Measurement], Measurement | None], run: Run | None = None) -> None:

@@ -21,7 +21,7 @@ from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits
 from fsbench_web.studies.scores.choices import ScoreChoices
-from fsbench_web.studies.scores.score_filter import NO_PAPERS
+from fsbench_web.studies.scores.queries import NO_PAPERS
 
 ALL_OPTIONS = "A configuration must have every option ticked; of several values of one option, any."
 

@@ -15,8 +15,7 @@ from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.labels import current_label
 from fsbench_web.catalog.configurations.stacks import LunCounts
 from fsbench_web.studies.scores.choices import ScoreChoices
-from fsbench_web.studies.scores.queries import ConfigurationFacts, SeriesFacts
-from fsbench_web.studies.scores.score_filter import Condition
+from fsbench_web.studies.scores.queries import Condition, ConfigurationFacts, SeriesFacts
 
 
 class Value(NamedTuple):

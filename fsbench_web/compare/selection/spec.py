@@ -26,7 +26,7 @@ from fsbench_web.core.stats.significance import FREENIX, MARGIN_PERCENT
 from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT
 from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.choices import ScoreChoices
-from fsbench_web.studies.scores.score_filter import ScoreFilter
+from fsbench_web.studies.scores.queries import ScoreFilter
 
 WITH_PAPERS = "yes"
 MOST_VALUES = 500

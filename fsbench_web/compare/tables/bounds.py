@@ -23,7 +23,7 @@ from fsbench_web.platform import limits
 from fsbench_web.platform.limits import RowLimits
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.choices import count_tables
-from fsbench_web.studies.scores.score_filter import NO_PAPERS, ONLY_PAPERS, ScoreFilter
+from fsbench_web.studies.scores.queries import NO_PAPERS, ONLY_PAPERS, ScoreFilter
 
 _MOST_NAMED = 20
 """Tests of a part that its address names one by one."""
@@ -112,14 +112,9 @@ class BoundedComparison:
         return None
 
 
-def bounded_page(
-    spec: ComparisonSpec, room: RowLimits | None = None, tables: int | None = None
-) -> BoundedComparison:
-    """What of ``spec`` a page shows: so many studies, and of these so many rows.
-
-    ``tables`` as for ``by_rows``.
-    """
-    return by_rows(_latest_studies(spec), room=room, tables=tables)
+def bounded_page(spec: ComparisonSpec, room: RowLimits | None = None) -> BoundedComparison:
+    """What of ``spec`` a page shows: so many studies, and of these so many rows."""
+    return by_rows(_latest_studies(spec), room=room)
 
 
 def bounded_answer(spec: ComparisonSpec, room: RowLimits | None = None) -> BoundedComparison:
@@ -161,7 +156,6 @@ def by_rows(
     limited: BoundedComparison,
     filesystems: Sequence[str] = (),
     room: RowLimits | None = None,
-    tables: int | None = None,
 ) -> BoundedComparison:
     """The first tests of ``limited`` that have room, or those from ``from_test`` on.
 
@@ -169,8 +163,7 @@ def by_rows(
     before all others; a single table to some file systems, and where these are too many too, to
     the scores from ``from_row`` on, best first. Where there is more than fits, what ``limited`` is
     a part of, and what ``filesystems`` names, goes before. Where all fits, all is shown. Three
-    queries; fewer where there are so few tables and contenders that all must fit, and one less for
-    who knows in how many ``tables`` anything has scores (``ScoreChoices.tables``).
+    queries; fewer where there are so few tables and contenders that all must fit.
     """
     room = limits.PAGE if room is None else room
     requested_spec, spec = limited.spec, limited.spec.whole
@@ -183,7 +176,7 @@ def by_rows(
     contenders = len({value.slug for value in competing.values.values()})
     all_at_once = replace(limited, spec=replace(requested_spec, from_test=0, from_row=0))
     if not is_single:
-        tables = count_tables(room.tables + 1) if tables is None else tables
+        tables = count_tables(room.tables + 1)
         if tables <= room.tables and tables * contenders <= max_rows:
             return all_at_once
     scores = competing.considered.order_by()
@@ -377,3 +370,84 @@ def _has_more(score_filter: ScoreFilter, max_scores: int) -> bool:
         score_filter = replace(score_filter, papers="")
     scores = score_filter.scores.order_by().values("test")
     return scores[: max_scores + papers + 1].count() > max_scores + papers
+
+
+@dataclass(frozen=True)
+class PartLink:
+    """One part: what it is called, whether it is shown now, and its query string."""
+
+    label: str
+    is_shown: bool
+    query: str
+
+
+def part_links(
+    spec: ComparisonSpec, part: Part, names_study: bool = True
+) -> dict[str, list[PartLink]]:
+    """How to get from ``spec``, which is a part, to the others, by what they differ in.
+
+    Without ``names_study`` the query strings are for the page of the study itself. File systems
+    are filters: each is a comparison by itself (``Part.is_apart``). Of more names than there is
+    room for (``limits.MOST_LINKS``) those from the first that is shown on are links; "before" and
+    "next" lead to all others.
+    """
+
+    def link(label: str, is_shown: bool, other: ComparisonSpec) -> PartLink:
+        return PartLink(
+            label, is_shown, (other if names_study else replace(other, studies=())).to_query()
+        )
+
+    whole = part.whole
+    tests = spec.part_tests or spec.tests
+    slugs = spec.part_categories or spec.categories
+    of_table = replace(whole, tests=tests, categories=slugs)
+    steps = _steps(part, whole, replace(spec, from_row=0))
+    links = {
+        "Parts": [link(label, False, other) for label, other in steps],
+        "Tests": [
+            link(testnames.label(name), name in tests, replace(whole, part_tests=(name,)))
+            for name in _linked_names(part.tests, part.from_test)
+        ],
+        "Categories": [
+            link(
+                categories.label(name),
+                name in slugs,
+                replace(whole, part_tests=tests, part_categories=(name,)),
+            )
+            for name in part.categories
+        ],
+        "File systems": [
+            link(name, name in spec.filesystems, replace(of_table, filesystems=(name,)))
+            for name in part.filesystems
+        ],
+    }
+    return {title: choices for title, choices in links.items() if choices}
+
+
+def _linked_names(names: Sequence[str], first: int) -> Sequence[str]:
+    """All names, or as many as there is room for: from the ``first`` that is shown on."""
+    if len(names) <= limits.MOST_LINKS:
+        return names
+    start = max(0, min(first - 1, len(names) - limits.MOST_LINKS))
+    return names[start : start + limits.MOST_LINKS]
+
+
+def _steps(
+    part: Part, whole: ComparisonSpec, table: ComparisonSpec
+) -> list[tuple[str, ComparisonSpec]]:
+    """Before and next, of the scores of one table (``table``) and of many tests."""
+    steps = []
+    if part.from_row > 1:
+        before = max(1, part.from_row - limits.WINDOW)
+        steps.append((f"Scores from {before:,}", replace(table, from_row=before)))
+    if part.next_row:
+        steps.append((f"Scores from {part.next_row:,}", replace(table, from_row=part.next_row)))
+    if len(part.tests) <= limits.MOST_LINKS:
+        return steps
+    count = (part.next_test or len(part.tests) + 1) - part.from_test
+    if part.from_test > 1:
+        before = max(1, part.from_test - count)
+        steps.append((f"Tests from {before:,}", replace(whole, from_test=before)))
+    if part.next_test:
+        steps.append((f"Tests from {part.next_test:,}", replace(whole, from_test=part.next_test)))
+    return steps

@@ -14,7 +14,7 @@ from fsbench_web.compare.selection.spec import (
     SpecError,
 )
 from fsbench_web.compare.selection.values import unknown
-from fsbench_web.compare.tables import emulation, published_values
+from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.contenders import (
     UNIT_UNEXPLAINED,
     Contender,
@@ -25,12 +25,26 @@ from fsbench_web.compare.tables.contenders import (
     tool_of,
 )
 from fsbench_web.compare.tables.headlines import default_tables
-from fsbench_web.compare.tables.query import Facts, TableContenders, choose, has_scores
+from fsbench_web.compare.tables.query import (
+    PUBLISHED_DIFFERS,
+    Facts,
+    PrintKey,
+    TableContenders,
+    choose,
+    has_scores,
+    print_key,
+)
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts
 from fsbench_web.compare.tables.work.ranking import rank
 from fsbench_web.core.conversion import ONE, OPEN_UNITS, base_of, is_ambiguous, unit_factor
-from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first
+from fsbench_web.core.scoring.deltas import (
+    Delta,
+    Published,
+    change_percent,
+    delta_rows,
+    worst_first,
+)
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.cells import TooManyValues, cells_of_runs
@@ -284,7 +298,7 @@ def _table(
     key: TableKey,
     contenders: Sequence[Contender],
     spec: ComparisonSpec,
-    checked: Mapping[published_values.PrintKey, published_values.Published],
+    checked: Mapping[PrintKey, Published],
     runs: Mapping[int, tuple[int, ...]],
 ) -> DeltaTable:
     lower = direction(key.unit)
@@ -378,7 +392,7 @@ def _row(
     contender: Contender,
     delta: Delta,
     table_flags: Sequence[str],
-    checked: Mapping[published_values.PrintKey, published_values.Published],
+    checked: Mapping[PrintKey, Published],
     *,
     change_percent: float | None,
     is_baseline: bool,
@@ -397,10 +411,10 @@ def _row(
         )
         half_width = None if half_width is None else half_width * scale
     # A score made anew is not the one that the paper printed something beside.
-    published = checked.get(published_values.key_of(row)) if row.published is not None else None
+    published = checked.get(print_key(row)) if row.published is not None else None
     flags = [*row.flags, *table_flags]
     if published is not None and published.differs:
-        flags.append(published_values.PUBLISHED_DIFFERS)
+        flags.append(PUBLISHED_DIFFERS)
     return DeltaRow(
         contender=contender.name,
         label=contender.label,

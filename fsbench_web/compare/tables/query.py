@@ -1,14 +1,16 @@
 """From a spec to the contenders of each table: who competes, and the best score of each."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.db.models import Q, QuerySet
 
 from fsbench_web.compare.selection.properties import PROPERTIES, Value
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.tables import emulation, published_values
+from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.contenders import (
     BestPerValue,
     Contender,
@@ -21,23 +23,29 @@ from fsbench_web.compare.tables.contenders import (
 )
 from fsbench_web.compare.tables.headlines import headlines
 from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.deltas import Delta, Published, delta_rows, published_differs
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
+from fsbench_web.core.units import lower_is_better
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Score
-from fsbench_web.studies.scores.best_score_query import (
+from fsbench_web.studies.scores.best_scores import (
     CONFIGURATION,
     SERIES,
     Candidate,
     PrintedScore,
     best_candidates,
-    configurations_in,
     configurations_of_each,
-    emulated_in,
     printed_in,
-    rows_of,
     workload_of_all,
 )
-from fsbench_web.studies.scores.queries import SeriesFacts, series_facts
+from fsbench_web.studies.scores.queries import (
+    ScoreRow,
+    SeriesFacts,
+    configurations_in,
+    emulated_in,
+    rows_of,
+    series_facts,
+)
 
 Facts = dict[tuple[str, tuple[str, ...]], Mapping[int, Any]]
 """What was read of configurations or series, by which of them and of which studies."""
@@ -163,6 +171,12 @@ def _window(field: Field, first: int) -> Field:
     return field.narrowed(pk__in=list(window))
 
 
+PUBLISHED_DIFFERS = "published_differs"
+
+PrintKey = tuple[int, str, str]
+"""(series, test, category): one score."""
+
+
 @dataclass(frozen=True)
 class TableContenders:
     """The contenders of each table, tables in the paper's order.
@@ -174,7 +188,7 @@ class TableContenders:
     """
 
     groups: list[tuple[TableKey, list[Contender]]]
-    checked: Mapping[published_values.PrintKey, published_values.Published]
+    checked: Mapping[PrintKey, Published]
     considered: QuerySet[Score]
     left_out: frozenset[int] = frozenset()
     work: tuple[WorkAnswer, ...] = ()
@@ -232,7 +246,7 @@ def choose(
     ]
     return TableContenders(
         groups,
-        published_values.check(rows[score_id] for score_id in sorted(checked)),
+        checked_prints(rows[score_id] for score_id in sorted(checked)),
         shown.considered if spec.by == "configuration" else field.considered,
         emulation.to_announce(field.left_out, spec.emulated),
     )
@@ -343,3 +357,69 @@ def _configurations(
         if any(winner.has_several_units for winner in winners)
     }
     return configurations_of_each(field.considered, field.names, field.by, pairs) if pairs else {}
+
+
+def print_key(row: ScoreRow) -> PrintKey:
+    """What names the row's score."""
+    return (row.series_id, row.test, row.category)
+
+
+def checked_prints(rows: Iterable[ScoreRow]) -> dict[PrintKey, Published]:
+    """What was printed beside each score that has a print, checked against its own table.
+
+    ``rows`` must hold the whole of every table that is asked about. A table is what one study
+    printed of one test, category and unit.
+    """
+    tables: dict[tuple[str, str, str, str], list[ScoreRow]] = defaultdict(list)
+    for row in rows:
+        if row.published is not None:
+            tables[row.study, row.test, row.category, row.unit].append(row)
+    checked = {}
+    for table in tables.values():
+        for row, delta in zip(table, _printed_deltas(table), strict=True):
+            checked[print_key(row)] = _published(row.published or {}, delta)
+    return checked
+
+
+def _printed_deltas(table: list[ScoreRow]) -> list[Delta | None]:
+    try:
+        return [*delta_rows([row.value for row in table], lower_is_better(table[0].unit))]
+    except ValueError:
+        return [None] * len(table)
+
+
+def _published(printed: Mapping[str, Any], delta: Delta | None) -> Published:
+    best = printed.get("best") in (True, "best", "true", "True")
+    first, second = (_decimal(printed.get(f"delta{n}_percent")) for n in (1, 2))
+    if delta is None:
+        return Published(best, first, second)
+    differs = [
+        *(["best"] if best != delta.best else []),
+        *(["delta1_percent"] if _is_wrong(first, delta.delta1_percent) else []),
+        *(["delta2_percent"] if _is_wrong(second, delta.delta2_percent) else []),
+    ]
+    return Published(
+        best,
+        first,
+        second,
+        tuple(differs),
+        expected_best=delta.best,
+        expected1=delta.delta1_percent,
+        expected2=delta.delta2_percent,
+    )
+
+
+def _is_wrong(printed: Decimal | None, recomputed: float | None) -> bool:
+    if printed is None:
+        return False
+    return recomputed is None or published_differs(printed, recomputed)
+
+
+def _decimal(text: object) -> Decimal | None:
+    if text is None or text == "":
+        return None
+    try:
+        number = Decimal(str(text))
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None

@@ -22,8 +22,7 @@ from fsbench_web.compare.selection.table_view import (
     joined,
     without_view,
 )
-from fsbench_web.compare.tables.headlines import headline_tables
-from fsbench_web.compare.tables.lines_of_tests import TestLine, line_against
+from fsbench_web.compare.tables.headlines import TestLine, headline_tables, line_against
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.shown_rows import hidden_places
 from fsbench_web.compare.tables.verdicts import uncertainty

@@ -15,7 +15,7 @@ from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import EVERYTHING, ComparisonSpec
 from fsbench_web.compare.tables.query import field_of
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Score, Series, Study
-from fsbench_web.studies.scores.score_filter import NO_PAPERS, ONLY_PAPERS
+from fsbench_web.studies.scores.queries import NO_PAPERS, ONLY_PAPERS
 
 MOST_STUDIES = 30
 """Of each kind, the newest: all others are on the page of the studies."""

@@ -23,12 +23,11 @@ from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, joined, without_view
 from fsbench_web.compare.selection.values import unknown
-from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_page, by_rows
+from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_page, by_rows, part_links
 from fsbench_web.compare.tables.confounding import order_over_time
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
 from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.headlines import caveats_of, default_tables, headline_tables
-from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views.picker import without_papers
 from fsbench_web.compare.views.rows_of_tests import charted_sections, opens_by_default, rows_context
@@ -239,7 +238,7 @@ def _read(address: Address, spec: ComparisonSpec, tests: tuple[str, ...] = ()) -
     else:
         wanted = without_papers(spec)
         choices = score_choices(wanted.studies)
-        limited = bounded_page(wanted, tables=choices.tables)
+        limited = bounded_page(wanted)
         choices = choices if limited.spec.studies == wanted.studies else None
     compared = comparison(limited.spec, known_facts=limited.known_facts, choices=choices)
     return ShownComparison(address, limited, compared)

@@ -18,7 +18,7 @@ from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.stats.intervals import Interval, interval, mean, sample_interval
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.measurements import Numbers
-from fsbench_web.studies.scores.score_filter import ScoreFilter
+from fsbench_web.studies.scores.queries import ScoreFilter
 
 MOST_VALUES = 60_000
 """A picture of more numbers is no picture any more, and would be long in coming."""

@@ -44,7 +44,7 @@ from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Series
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
-from fsbench_web.studies.scores.score_filter import ScoreFilter
+from fsbench_web.studies.scores.queries import ScoreFilter
 from fsbench_web.studies.scores.shares import SeriesCeilings, ceilings_of
 
 CELL_FLAGS = (CLOCK, ABOVE_DEVICE, BUFFERED, OUTLIER, SPIKE, UNSTEADY)

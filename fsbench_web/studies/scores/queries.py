@@ -1,22 +1,108 @@
-"""How everything else reads scores: plain rows, in a constant number of queries."""
+"""How everything else reads scores: which are asked for, whose they are, and their whole rows."""
 
-import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.core.exceptions import EmptyResultSet
-from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from fsbench_web.catalog.configurations import preparation
-from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.models import FilesystemConfiguration, Lun
+from fsbench_web.catalog.workers.machines import EMULATED as EMULATED_MACHINE
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.core.stats.intervals import Interval
 from fsbench_web.studies.models import COMPUTED, Score, Selection, Series
-from fsbench_web.studies.scores.score_filter import ScoreFilter
 from fsbench_web.studies.scores.source_runs import MOST_LISTED, finished_runs
+
+NO_PAPERS, ONLY_PAPERS = "no", "only"
+
+PRINTED_UNIT = Coalesce("summed_unit", "unit")
+"""The unit that its tool printed: sums of unlike units are no more alike than what they sum."""
+
+_COLUMNS = {
+    "studies": "series__study__slug",
+    "tests": "test",
+    "categories": "category",
+    "filesystems": "series__configuration__filesystem",
+    "workloads": "series__workload__slug",
+    "hardware": "series__hardware__slug",
+}
+"""What is filtered by a list of values, and its column."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What is asked of a series, or of its configuration, that no column says.
+
+    ``takes`` decides by the facts of one (``studies.scores.queries``); ``is_of_configuration``: a
+    ConfigurationFacts is enough for that.
+    """
+
+    takes: Callable[[Any], bool]
+    is_of_configuration: bool = False
+
+
+@dataclass(frozen=True)
+class ScoreFilter:
+    """Which scores pass; what is empty takes all.
+
+    ``studies``, ``workloads`` and ``hardware`` are slugs, ``tests`` names with their loads.
+    ``selection`` says of which cells: a series of which it leaves nothing has no score there.
+    ``min_runs`` is the least number of runs behind a score; above 1 one that does not say how many
+    stand behind it does not pass. ``conditions`` are asked of series that were read: ``scores``
+    knows nothing of them. ``papers`` says what becomes of published studies: "" takes them with the
+    others, NO_PAPERS leaves them out, ONLY_PAPERS takes nothing else.
+    """
+
+    studies: Collection[str] = ()
+    tests: Collection[str] = ()
+    categories: Collection[str] = ()
+    filesystems: Collection[str] = ()
+    workloads: Collection[str] = ()
+    hardware: Collection[str] = ()
+    selection: str = Selection.ALL
+    min_runs: int = 1
+    conditions: tuple[Condition, ...] = ()
+    papers: str = ""
+
+    @property
+    def scores(self) -> QuerySet[Score]:
+        """The scores that pass, but for the conditions."""
+        columns: dict[str, Any] = {
+            f"{column}__in": list(getattr(self, name))
+            for name, column in _COLUMNS.items()
+            if getattr(self, name)
+        }
+        if self.papers:
+            columns["series__study__is_published"] = self.papers == ONLY_PAPERS
+        scores = Score.selections.filter(selection=self.selection, **columns)
+        return scores.filter(repeats__gte=self.min_runs) if self.min_runs > 1 else scores
+
+    def takes(self, facts: Any) -> bool:
+        """Whether the facts of a series, or of a configuration, meet the conditions."""
+        return all(condition.takes(facts) for condition in self.conditions)
+
+    @property
+    def of_configuration(self) -> bool:
+        """Whether the facts of a configuration are enough for ``takes``."""
+        return all(condition.is_of_configuration for condition in self.conditions)
+
+    @property
+    def tables(self) -> "ScoreFilter":
+        """Everything in the tables that any score that passes is in."""
+        return ScoreFilter(
+            *(self.studies, self.tests, self.categories),
+            selection=self.selection,
+            papers=self.papers,
+        )
+
+    @property
+    def of_all_cells(self) -> "ScoreFilter":
+        """The same series and tests: their scores of every category, over all cells."""
+        return replace(self, categories=(), selection=Selection.ALL, min_runs=1)
+
 
 PARTIAL = "partial"
 """The score is made of fewer cells than its region has in the workload's full matrix."""
@@ -140,51 +226,45 @@ _OF_SERIES = {
     "kernel": "kernel",
     "distribution": "distribution",
 }
-ROW = (
-    *("series_id", "flags", "selection", "interval", "run_ids", "repeat_scores", "share"),
-    *("test", "category", "value", "unit", "repeats", "cells", "cells_expected", "origin"),
-    *("published", "half_width", "half_width_percent", "left_out", "summed_unit"),
-)
-_JSON = frozenset(
-    ("flags", "interval", "run_ids", "repeat_scores", "share", "published", "left_out")
-)
+_IS_EMULATED = {"machine__accelerator": EMULATED_MACHINE}
+_OTHERS = ("external_journal", "stack", "is_emulated")
 
 
-def columns_of(scores: QuerySet[Score], *names: str) -> Iterable[tuple[Any, ...]]:
-    """The columns called ``names`` of the scores, in their order. One query.
+def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFacts]:
+    """Every configuration of these studies, or of all where none is named. One query.
 
-    As ``values_list`` has them: but that decodes each JSON text by itself, of which a page reads
-    over a thousand, and here those of a column are decoded at once.
+    ``is_emulated`` says whether any of its series was.
     """
-    try:
-        statement, parameters = scores.values_list(*names).query.sql_with_params()
-    except EmptyResultSet:
-        return []
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        columns = zip(*cursor.fetchall(), strict=True)
-    return zip(
-        *(
-            _decoded(column) if name in _JSON else column
-            for name, column in zip(names, columns, strict=False)
-        ),
-        strict=True,
-    )
+    # Not asked of each configuration: with thousands of them in one study that is a long question.
+    series = Series.objects.order_by()
+    wanted = FilesystemConfiguration.objects.order_by()
+    if study_slugs:
+        series = series.filter(study__slug__in=list(study_slugs))
+        wanted = wanted.filter(pk__in=series.values("configuration"))
+    emulated = series.filter(**_IS_EMULATED).values("configuration")
+    wanted = wanted.annotate(is_emulated=Q(pk__in=emulated))
+    return {
+        pk: ConfigurationFacts(
+            configuration=label,
+            configuration_id=pk,
+            configuration_is_known=is_known,
+            filesystem=filesystem,
+            options=options,
+            scheduler=scheduler,
+            **dict(zip(_OTHERS, others, strict=True)),
+        )
+        for pk, label, is_known, filesystem, options, scheduler, *others in wanted.values_list(
+            *("pk", "label", "is_known", "filesystem", "options", "scheduler", *_OTHERS)
+        )
+    }
 
 
-def _decoded(texts: Sequence[str | None]) -> list[Any]:
-    values: list[Any] = json.loads(f"[{','.join(text or 'null' for text in texts)}]")
-    return values
-
-
-def scores_for(score_filter: ScoreFilter) -> list[ScoreRow]:
-    """The scores that pass, but for its conditions, in the order they were made.
-
-    Two queries: the scores and their series.
-    """
-    rows = list(columns_of(score_filter.scores.order_by("id"), *ROW))
-    series = series_facts({row[0] for row in rows}, score_filter.studies)
-    return [row_of(series[row[0]], row) for row in rows]
+def emulated_in(study_slugs: Collection[str]) -> frozenset[int]:
+    """Every emulated series of these studies, or of all where none is named. One query."""
+    series = Series.objects.filter(**_IS_EMULATED).order_by()
+    if study_slugs:
+        series = series.filter(study__slug__in=list(study_slugs))
+    return frozenset(series.values_list("pk", flat=True))
 
 
 def runs_of_old(
@@ -231,38 +311,42 @@ def series_facts(
     return by_series
 
 
-def row_of(series: SeriesFacts, values: Sequence[Any]) -> ScoreRow:
-    """``values`` are the columns of ``ROW``."""
-    _, flags, selection, interval, run_ids, repeat_scores, share, *rest = values
-    test, category, value, unit, repeats, cells, expected, origin, *others = rest
-    published, half_width, half_width_percent, left_out, summed_unit = others
+_ROW = (
+    *("series_id", "selection", "test", "category", "value", "unit", "repeats", "cells"),
+    *("cells_expected", "origin", "published", "half_width", "half_width_percent", "left_out"),
+    *("summed_unit", "flags", "interval", "run_ids", "repeat_scores", "share"),
+)
+
+
+def rows_of(series: Mapping[int, SeriesFacts], score_ids: Collection[int]) -> dict[int, ScoreRow]:
+    """The whole rows of the scores, by score. One query a MOST_LISTED."""
+    rows = {}
+    wanted = sorted(score_ids)
+    for start in range(0, len(wanted), MOST_LISTED):
+        scores = Score.selections.filter(pk__in=wanted[start : start + MOST_LISTED])
+        for score_id, *columns in scores.values_list("pk", *_ROW):
+            rows[score_id] = _row(series, dict(zip(_ROW, columns, strict=True)))
+    return rows
+
+
+def _row(series_by_id: Mapping[int, SeriesFacts], score: dict[str, Any]) -> ScoreRow:
+    series = series_by_id[score.pop("series_id")]
+    flags, cells, expected = score["flags"], score["cells"], score["cells_expected"]
     # Of a selection fewer cells are what was asked for; left_out counts them.
-    is_whole = selection == Selection.ALL.value
+    is_whole = score.pop("selection") == Selection.ALL.value
     if is_whole and None not in (cells, expected) and cells < expected and PARTIAL not in flags:
         flags = [*flags, PARTIAL]
     if series.is_emulated:
         flags = [*flags, EMULATED]
-    return ScoreRow(
-        **vars(series),
-        interval=Interval.from_dict(interval) if interval else None,
-        flags=tuple(flags),
-        run_ids=tuple(run_ids or ()),
-        repeat_scores=repeat_scores and tuple((block, value) for block, value in repeat_scores),
-        share=Share.from_dict(share) if share else None,
-        test=test,
-        category=category,
-        value=value,
-        unit=unit,
-        repeats=repeats,
-        cells=cells,
-        cells_expected=expected,
-        origin=origin,
-        published=published,
-        half_width=half_width,
-        half_width_percent=half_width_percent,
-        left_out=left_out,
-        summed_unit=summed_unit,
-    )
+    interval, share, repeats = score["interval"], score["share"], score["repeat_scores"]
+    score |= {
+        "flags": tuple(flags),
+        "interval": Interval.from_dict(interval) if interval else None,
+        "run_ids": tuple(score["run_ids"] or ()),
+        "repeat_scores": repeats and tuple((block, value) for block, value in repeats),
+        "share": Share.from_dict(share) if share else None,
+    }
+    return ScoreRow(**vars(series), **score)
 
 
 def _luns_on_workers(ids: Collection[int]) -> dict[int, str | None]:

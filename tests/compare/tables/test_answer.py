@@ -17,8 +17,7 @@ from fsbench_web.compare.answer import (
     answer_from,
 )
 from fsbench_web.compare.answer_shown import basis, details, headline
-from fsbench_web.compare.tables.headlines import caveats_of, headline_tables
-from fsbench_web.compare.tables.lines_of_tests import line_against
+from fsbench_web.compare.tables.headlines import caveats_of, headline_tables, line_against
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts

@@ -13,8 +13,8 @@ from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState, Score
 from fsbench_web.studies.runs import control, lifecycle
 from fsbench_web.studies.scores import rejudging
-from fsbench_web.studies.scores.queries import scores_for
-from fsbench_web.studies.scores.score_filter import ScoreFilter
+from fsbench_web.studies.scores.queries import ScoreFilter
+from tests.measured import scores_for
 from tests.studies.conftest import after_silence, complete, start
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from fsbench_web.core.formats import ParsedValue
 from fsbench_web.studies.models import Run, RunState, Series, Study
 from fsbench_web.studies.runs.listing import address_of
 from fsbench_web.studies.scores import cells, ingest
-from fsbench_web.studies.scores.score_filter import ScoreFilter
+from fsbench_web.studies.scores.queries import ScoreFilter
 from fsbench_web.studies.series import next_repeat, series_for
 from tests.measured import finished_run
 

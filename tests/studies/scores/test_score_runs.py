@@ -14,9 +14,9 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.models import Score, Series, Study
 from fsbench_web.studies.scores import judging
-from fsbench_web.studies.scores.queries import scores_for
-from fsbench_web.studies.scores.score_filter import ScoreFilter
+from fsbench_web.studies.scores.queries import ScoreFilter
 from tests.compare.conftest import make_score
+from tests.measured import scores_for
 from tests.studies.scores.test_quality import flat, measured, series_of
 
 pytestmark = pytest.mark.django_db

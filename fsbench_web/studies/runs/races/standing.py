@@ -19,7 +19,7 @@ from fsbench_web.core.stats.bisecting import Bisection
 from fsbench_web.core.stats.racing import RacePlace
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Race, RunState, Series
-from fsbench_web.studies.scores.score_filter import ScoreFilter
+from fsbench_web.studies.scores.queries import ScoreFilter
 
 MOST_RUNS = 2000
 """Of one race, whatever its hours would hold; as of any job."""

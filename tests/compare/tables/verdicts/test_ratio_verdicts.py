@@ -16,7 +16,7 @@ from django.test import Client
 from fsbench_web.api.results.comparison import table_of
 from fsbench_web.compare.pictures.sections import charts
 from fsbench_web.compare.tables import findings
-from fsbench_web.compare.tables.lines_of_tests import line_against
+from fsbench_web.compare.tables.headlines import line_against
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import reasons, uncertainty
 from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts

@@ -5,7 +5,7 @@ where they are stored: what is read grows with what is shown and not with what t
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,21 +13,9 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import F, Max, Q, QuerySet
 
-from fsbench_web.catalog.models import FilesystemConfiguration
-from fsbench_web.catalog.workers.machines import EMULATED
-from fsbench_web.studies.models import Score, Series
-from fsbench_web.studies.scores.queries import (
-    ROW,
-    ConfigurationFacts,
-    ScoreRow,
-    SeriesFacts,
-    columns_of,
-    row_of,
-)
-from fsbench_web.studies.scores.score_filter import PRINTED_UNIT
-from fsbench_web.studies.scores.source_runs import MOST_LISTED
+from fsbench_web.studies.models import Score
+from fsbench_web.studies.scores.queries import PRINTED_UNIT
 
-_IS_EMULATED = {"machine__accelerator": EMULATED}
 CONFIGURATION = "series__configuration_id"
 SERIES = "series_id"
 
@@ -46,46 +34,6 @@ class Candidate(NamedTuple):
     value: float
     is_printed: bool
     configurations: int
-
-
-_OTHERS = ("external_journal", "stack", "is_emulated")
-
-
-def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFacts]:
-    """Every configuration of these studies, or of all where none is named. One query.
-
-    ``is_emulated`` says whether any of its series was.
-    """
-    # Not asked of each configuration: with thousands of them in one study that is a long question.
-    series = Series.objects.order_by()
-    wanted = FilesystemConfiguration.objects.order_by()
-    if study_slugs:
-        series = series.filter(study__slug__in=list(study_slugs))
-        wanted = wanted.filter(pk__in=series.values("configuration"))
-    emulated = series.filter(**_IS_EMULATED).values("configuration")
-    wanted = wanted.annotate(is_emulated=Q(pk__in=emulated))
-    return {
-        pk: ConfigurationFacts(
-            configuration=label,
-            configuration_id=pk,
-            configuration_is_known=is_known,
-            filesystem=filesystem,
-            options=options,
-            scheduler=scheduler,
-            **dict(zip(_OTHERS, others, strict=True)),
-        )
-        for pk, label, is_known, filesystem, options, scheduler, *others in wanted.values_list(
-            *("pk", "label", "is_known", "filesystem", "options", "scheduler", *_OTHERS)
-        )
-    }
-
-
-def emulated_in(study_slugs: Collection[str]) -> frozenset[int]:
-    """Every emulated series of these studies, or of all where none is named. One query."""
-    series = Series.objects.filter(**_IS_EMULATED).order_by()
-    if study_slugs:
-        series = series.filter(study__slug__in=list(study_slugs))
-    return frozenset(series.values_list("pk", flat=True))
 
 
 # The scores are reduced twice, to each configuration and then to each contender, so that counting
@@ -243,18 +191,3 @@ def printed_in(scores: QuerySet[Score]) -> list[PrintedScore]:
     columns = ("pk", "series_id", "series__study__slug", "test", "category")
     rows = scores.filter(published__isnull=False).order_by("pk").values_list(*columns, PRINTED_UNIT)
     return [PrintedScore(*row) for row in rows]
-
-
-def rows_of(series: Mapping[int, SeriesFacts], score_ids: Collection[int]) -> dict[int, ScoreRow]:
-    """The whole rows of the scores, by score. One query a MOST_LISTED."""
-    rows = {}
-    for part in _parts(score_ids):
-        scores = Score.selections.filter(pk__in=part)
-        for score_id, *row in columns_of(scores, "pk", *ROW):
-            rows[score_id] = row_of(series[row[0]], row)
-    return rows
-
-
-def _parts(score_ids: Collection[int]) -> Iterable[list[int]]:
-    wanted = sorted(score_ids)
-    return (wanted[start : start + MOST_LISTED] for start in range(0, len(wanted), MOST_LISTED))
