@@ -7,7 +7,7 @@ from fsbench_web.catalog.configurations.labels import parse_label
 from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.units import UnknownUnit, lower_is_better
 from fsbench_web.imports import kilobytes
-from fsbench_web.imports.problems import ImportProblem
+from fsbench_web.imports.problems import ImportProblem, refusal
 from fsbench_web.imports.sources import FOLDERS, SourceFile, Target
 from fsbench_web.platform import plain_text
 from fsbench_web.platform.names import slug_of
@@ -21,25 +21,23 @@ def target_problems(target: Target) -> list[ImportProblem]:
     """What is wrong with what was said of all files together."""
     problems = []
     if not target.study:
-        problems.append(ImportProblem("study is missing: name the study the results belong to."))
+        problems.append(refusal("study_missing", field="study"))
     elif not target.study_slug():
-        message = f'study "{target.study}" needs a Latin letter or a digit, for its address.'
-        problems.append(ImportProblem(message))
+        problems.append(refusal("no_address", field="study", found=target.study))
     for name, text in target.texts.items():
         if problem := plain_text.problem(text):
-            problems.append(
-                ImportProblem(f"{name} holds a character that cannot be shown. {problem}")
-            )
+            problems.append(refusal("unshowable", field=name, reason=problem))
     if len(target.study) > 200:
-        problems.append(ImportProblem("The study's name has more than 200 characters."))
+        problems.append(refusal("too_long", field="study", most=200))
     if target.kilobyte not in kilobytes.ANSWERS:
-        problems.append(kilobytes.refusal(target.kilobyte))
+        problems.append(kilobytes.refused(target.kilobyte))
     if target.blocks not in ("", FOLDERS):
-        message = f'blocks is "{target.blocks[:60]}"; it can be {FOLDERS}, or left out.'
-        problems.append(ImportProblem(message))
+        problems.append(
+            refusal("no_blocks", field="blocks", found=target.blocks[:60], expected=FOLDERS)
+        )
     for name in ("source", "licence"):
         if len(getattr(target, name)) > 500:
-            problems.append(ImportProblem(f"{name} has more than 500 characters."))
+            problems.append(refusal("too_long", field=name, most=500))
     return problems
 
 
@@ -56,50 +54,38 @@ def label_problems(
     """What is wrong with what a run is said to be of; with its place where the file says it."""
     problems = []
 
-    def refuse(message: str, in_file: bool) -> None:
+    def refuse(in_file: bool, code: str, field: str, **parameters: object) -> None:
         file, line = place if in_file else (None, None)
-        problems.append(ImportProblem(message, file, line))
+        problems.append(refusal(code, file, line, field=field, **parameters))
 
     if not filesystem:
-        refuse("filesystem is missing: say which file system was measured, such as ext4.", False)
+        refuse(False, "filesystem_missing", "filesystem")
     elif not _FILESYSTEM.fullmatch(filesystem):
-        refuse(
-            f'filesystem "{filesystem}" is not a name such as ext4 or xfs: letters, digits, '
-            "- and _ are allowed, 40 at most.",
-            own_filesystem,
-        )
+        refuse(own_filesystem, "no_filesystem", "filesystem", found=filesystem)
     if not configuration:
-        refuse(
-            "configuration is missing: give it a short label, such as ext4_noatime, or ext4 "
-            "where everything was left at its default.",
-            False,
-        )
+        refuse(False, "configuration_missing", "configuration")
     elif not _LABEL.fullmatch(configuration):
-        refuse(
-            f'configuration "{configuration}" is not a label such as ext4_noatime: lower-case '
-            "letters, digits, - and _ are allowed, 120 at most.",
-            own_label,
-        )
+        refuse(own_label, "no_configuration", "configuration", found=configuration)
     elif (
         _FILESYSTEM.fullmatch(filesystem)
         and (parts := parse_label(configuration)) is not None
         and parts.filesystem != filesystem
     ):
         refuse(
-            f"configuration {configuration} is one of {parts.filesystem}, and the file system "
-            f"is said to be {filesystem}.",
             own_label or own_filesystem,
+            "other_filesystem",
+            "configuration",
+            found=configuration,
+            own=parts.filesystem,
+            said=filesystem,
         )
     if hardware and not slug_of(hardware):
-        refuse(f'hardware "{hardware}" needs a Latin letter or a digit.', False)
-    if problem := plain_text.problem(hardware):
-        refuse(f"hardware holds a character that cannot be shown. {problem}", False)
-    if len(hardware) > 200:
-        refuse("The name of the hardware has more than 200 characters.", False)
-    if problem := plain_text.problem(kernel):
-        refuse(f"kernel holds a character that cannot be shown. {problem}", False)
-    if len(kernel) > MAX_KERNEL:
-        refuse(f"The kernel's release has more than {MAX_KERNEL} characters.", False)
+        refuse(False, "no_address", "hardware", found=hardware)
+    for name, text, most in (("hardware", hardware, 200), ("kernel", kernel, MAX_KERNEL)):
+        if problem := plain_text.problem(text):
+            refuse(False, "unshowable", name, reason=problem)
+        if len(text) > most:
+            refuse(False, "too_long", name, most=most)
     return problems
 
 
@@ -110,7 +96,7 @@ def unit_problems(name: str, units: dict[str, int]) -> list[ImportProblem]:
         try:
             lower_is_better(unit)
         except UnknownUnit as error:
-            problems.append(ImportProblem(str(error), name, line))
+            problems.append(refusal("unit_unknown", name, line, reason=str(error)))
     return problems
 
 
@@ -124,16 +110,11 @@ def unread_columns(
     warnings, problems = [], []
     for line, word in columns:
         if word in (ignored or ()):
-            message = f"Column {quoted(word)} is not read, as the import says."
-            warnings.append(ImportProblem(message, source.path, line, is_note=True))
-            continue
-        message = f"Column {quoted(word)} is not one that fsbench keeps."
-        if ignored is None:
-            warnings.append(ImportProblem(message, source.path, line))
-        else:
-            message += (
-                " Say that it is left out (the tick of the preview, or ignore_columns of a call), "
-                "or which column it is."
+            warnings.append(
+                refusal("column_ignored", source.path, line, is_note=True, found=quoted(word))
             )
-            problems.append(ImportProblem(message, source.path, line))
+        elif ignored is None:
+            warnings.append(refusal("column_unread", source.path, line, found=quoted(word)))
+        else:
+            problems.append(refusal("column_unsaid", source.path, line, found=quoted(word)))
     return warnings, problems

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fsbench_web.core.conversion import explicit_unit, is_ambiguous
 from fsbench_web.core.formats.result import ParsedResult, Problem
 from fsbench_web.core.measurement_columns import MeasurementColumns
-from fsbench_web.imports.problems import ImportProblem
+from fsbench_web.imports.problems import ImportProblem, refusal
 
 ANSWERS = {
     "": "Not known: kept as printed",
@@ -16,10 +16,9 @@ ANSWERS = {
 """What ``Target.kilobyte`` may say, in words."""
 
 
-def refusal(kilobyte: str) -> ImportProblem:
+def refused(kilobyte: str) -> ImportProblem:
     """Of an answer that is none of ANSWERS."""
-    message = f'kilobyte is "{kilobyte[:60]}"; it can be 1000 or 1024, or left out.'
-    return ImportProblem(message)
+    return refusal("kilobyte_open", field="kilobyte", found=kilobyte[:60])
 
 
 def explain(parsed: ParsedResult, kilobyte: str) -> None:

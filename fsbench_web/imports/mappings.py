@@ -208,10 +208,7 @@ def mapping_of(form: AnyMapping[str, str]) -> Mapping:
 
 def check(file: ImportFile, data: bytes, mapping: Mapping) -> list[ImportProblem]:
     """Everything that stands against reading a file with a mapping."""
-    return [
-        ImportProblem(problem.message, file.path, problem.line, problem.column)
-        for problem in _called(_problems, data, mapping)
-    ]
+    return [ImportProblem.of(problem, file.path) for problem in _called(_problems, data, mapping)]
 
 
 def _problems(data: bytes, mapping: Mapping) -> list[Problem]:

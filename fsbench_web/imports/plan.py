@@ -22,7 +22,13 @@ from fsbench_web.imports.checks import (
     unit_problems,
     unread_columns,
 )
-from fsbench_web.imports.problems import ImportProblem, ImportRefused, losses, merged_warnings
+from fsbench_web.imports.problems import (
+    ImportProblem,
+    ImportRefused,
+    losses,
+    merged_warnings,
+    refusal,
+)
 from fsbench_web.imports.sources import FOLDERS, SourceFile, Target
 from fsbench_web.platform import limits, plain_text
 from fsbench_web.renderings import reading
@@ -116,12 +122,7 @@ class PlannedFile:
         if self.parsed is None:
             return []
         unread, _ = unread_columns(self.parsed.unread_columns, self.source)
-        return unread + [
-            ImportProblem(
-                warning.message, self.path, warning.line, warning.column, is_note=warning.is_note
-            )
-            for warning in self.parsed.warnings
-        ]
+        return unread + [ImportProblem.of(warning, self.path) for warning in self.parsed.warnings]
 
 
 @dataclass
@@ -159,10 +160,7 @@ class Plan:
         """What is left out, and what else whoever imports should know; files that are not read
         first.
         """
-        left_out = [
-            ImportProblem("Not read: it is left out.", source.path, is_note=True)
-            for source in self.left_out
-        ]
+        left_out = [refusal("left_out", source.path, is_note=True) for source in self.left_out]
         file_warnings = (warning for file in self.files for warning in file.warnings)
         return merged_warnings([*left_out, *self._not_read, *file_warnings])
 
@@ -195,9 +193,9 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
     plan.left_out = [source for source in sources if source.is_left_out]
     taken = [source for source in sources if not source.is_left_out]
     if not sources:
-        plan.problems.append(ImportProblem("No file was given."))
+        plan.problems.append(refusal("no_file"))
     elif not taken:
-        plan.problems.append(ImportProblem("Every file is left out: choose one to import."))
+        plan.problems.append(refusal("all_left_out"))
     try:
         plan.files = reading.call(_read_files, taken, target.kilobyte)
     except reading.ReadingStopped as error:
@@ -220,8 +218,8 @@ def _read_files(sources: Sequence[SourceFile], kilobyte: str) -> list[PlannedFil
     files = []
     for source in sources:
         if count > MAX_VALUES:
-            message = f"The import has more than {MAX_VALUES} values before this file: split it."
-            planned = PlannedFile(source, problems=[ImportProblem(message, source.path)])
+            problem = refusal("import_too_large", source.path, most=MAX_VALUES)
+            planned = PlannedFile(source, problems=[problem])
         else:
             planned = _read_file(source, kilobyte)
         count += len(planned.parsed.values) if planned.parsed else 0
@@ -241,8 +239,9 @@ def _skip_other_files(plan: Plan) -> None:
     for file in [
         file for file in plan.files if file.path in duplicates and file.source.is_of_folder
     ]:
-        message = f"its numbers are those of {duplicates[file.path]}."
-        file.problems = [ImportProblem(message, file.path, is_note=True)]
+        file.problems = [
+            refusal("same_numbers", file.path, is_note=True, other=duplicates[file.path])
+        ]
         plan.files.remove(file)
         plan.passed_over.append(file)
 
@@ -287,10 +286,7 @@ def _read_file(source: SourceFile, kilobyte: str) -> PlannedFile:
     try:
         parsed = _read(source)
     except UnreadableFile as error:
-        problems = [
-            ImportProblem(problem.message, source.path, problem.line, problem.column)
-            for problem in error.problems
-        ]
+        problems = [ImportProblem.of(problem, source.path) for problem in error.problems]
         problems += unit_problems(source.path, error.units)
         is_table = source.mapping is not None or isinstance(error, NeedsMapping)
         is_unknown = isinstance(error, UnknownFormat)
@@ -359,17 +355,16 @@ def _repeat_problems(file: PlannedFile) -> list[ImportProblem]:
         return []
     if repeats == {file.source.description.repeat}:
         return []
-    message = f"The file holds {len(repeats)} repeats: leave its repeat empty."
-    return [ImportProblem(message, file.path)]
+    return [refusal("several_repeats", file.path, found=len(repeats))]
 
 
 def _run_problems(run: PlannedRun) -> list[ImportProblem]:
     first = run.values[0]
+    problems = []
     if reason := plain_text.problem(run.block):
-        reason = f"The name of a block cannot be shown. {reason}"
-    if len(run.block) > MAX_BLOCK:
-        reason = f"The name of a block has more than {MAX_BLOCK} characters."
-    problems = [ImportProblem(reason, run.file, first.line)] if reason else []
+        problems.append(refusal("unshowable", run.file, first.line, field="block", reason=reason))
+    elif len(run.block) > MAX_BLOCK:
+        problems.append(refusal("block_name_too_long", run.file, first.line, most=MAX_BLOCK))
     return problems + label_problems(
         run.filesystem,
         run.configuration,

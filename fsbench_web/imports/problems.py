@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import Any, TypedDict
+
+from fsbench_web.core.formats.result import Parameters, Problem
+from fsbench_web.core.formats.tables import problems
 
 MOST_WARNINGS = 100
 # How pages call what calls and tables name so.
@@ -17,6 +20,7 @@ COLUMN_LABELS = {
     "hardware": "Hardware",
     "kernel": "Kernel",
     "repeat": "Repeat",
+    "date": "Date",
     "block": "Block",
     "threads": "Threads",
     "iodepth": "I/O depth",
@@ -27,6 +31,68 @@ COLUMN_LABELS = {
 FIELD_LABELS = COLUMN_LABELS | {"study": "Study", "source": "Source", "licence": "Licence"}
 
 
+SENTENCES = {
+    **problems.SENTENCES,
+    "study_missing": "{field} is missing: name the study the results belong to.",
+    "no_address": '{field} "{found}" needs a Latin letter or a digit, for its address.',
+    "unshowable": "{field} holds a character that cannot be shown. {reason}",
+    "too_long": "{field} has more than {most} characters.",
+    "kilobyte_open": '{field} is "{found}"; it can be 1000 or 1024, or left out.',
+    "no_blocks": '{field} is "{found}"; it can be {expected}, or left out.',
+    "filesystem_missing": ("{field} is missing: say which file system was measured, such as ext4."),
+    "no_filesystem": (
+        '{field} "{found}" is not a name such as ext4 or xfs: letters, digits, - and _ are '
+        "allowed, 40 at most."
+    ),
+    "configuration_missing": (
+        "{field} is missing: give it a short label, such as ext4_noatime, or ext4 where "
+        "everything was left at its default."
+    ),
+    "no_configuration": (
+        '{field} "{found}" is not a label such as ext4_noatime: lower-case letters, digits, - and '
+        "_ are allowed, 120 at most."
+    ),
+    "other_filesystem": (
+        "{field} {found} is one of {own}, and the file system is said to be {said}."
+    ),
+    "column_unread": "Column {found} is not one that fsbench keeps.",
+    "column_unsaid": (
+        "Column {found} is not one that fsbench keeps. Say that it is left out (the tick of the "
+        "preview, or ignore_columns of a call), or which column it is."
+    ),
+    "unit_unknown": "{reason}",
+    "no_file": "No file was given.",
+    "all_left_out": "Every file is left out: choose one to import.",
+    "left_out": "Not read: it is left out.",
+    "same_numbers": "its numbers are those of {other}.",
+    "import_too_large": "The import has more than {most} values before this file: split it.",
+    "several_repeats": "The file holds {found} repeats: leave its repeat empty.",
+    "no_repeat_of_file": 'Repeat "{found}" is not a whole number from 1.',
+    "numbers_known": (
+        "These numbers are already there, as run {run} (repeat {repeat} of {label} in {study}). "
+        "A repeat hardly ever gives the very same numbers: {once}"
+    ),
+    "numbers_twice": "{other} holds the very same numbers: {once}",
+    "run_twice": (
+        "The run that begins here holds the very same numbers as the one that begins in line "
+        "{first}: {once}"
+    ),
+    "repeat_taken": (
+        "Repeat {repeat} of {label} is already there. Leave the repeat empty, and the runs are "
+        "numbered on."
+    ),
+    "cell_twice_in_run": (
+        "The same cell was already given in line {first}. Repeats of a cell need a column repeat "
+        "or block, or a file each."
+    ),
+    "other_columns": (
+        "What its columns are was said anew since this preview was shown, in another window: "
+        "nothing was stored. Look at what would be stored now, and import that."
+    ),
+}
+"""The sentence of each code. ``field`` is what calls and tables name so; pages say its label."""
+
+
 class ErrorRow(TypedDict):
     """One error as the API answers it."""
 
@@ -34,6 +100,8 @@ class ErrorRow(TypedDict):
     line: int | None
     column: int | None
     message: str
+    code: str
+    parameters: dict[str, str]
 
 
 class WarningRow(ErrorRow):
@@ -61,20 +129,47 @@ class ImportProblem:
     run_id: int | None = None
     count: int = 1
     is_note: bool = False
+    code: str = ""
+    parameters: Parameters = ()
+
+    @classmethod
+    def of(cls, found: Problem, file: str) -> "ImportProblem":
+        """What a parser found in a file."""
+        return cls(
+            found.message,
+            file,
+            found.line,
+            found.column,
+            is_note=found.is_note,
+            code=found.code,
+            parameters=found.parameters,
+        )
+
+    @classmethod
+    def from_json(cls, kept: dict[str, Any]) -> "ImportProblem":
+        """As the report of an import keeps its ``vars``."""
+        pairs = tuple((name, text) for name, text in kept.get("parameters", ()))
+        return cls(**{**kept, "parameters": pairs})
+
+    @property
+    def shown(self) -> str:
+        """The message for pages: fields have their labels."""
+        values = dict(self.parameters)
+        if "field" not in values or self.code not in SENTENCES:
+            return self.message
+        label = FIELD_LABELS.get(values["field"], values["field"])
+        return SENTENCES[self.code].format(**{**values, "field": label})
 
     @property
     def summary(self) -> str:
-        """The first sentence of ``message``, with the label of the field that it begins with in
-        the place of its name.
-        """
-        first, stop, _ = self.message.partition(". ")
-        name, space, rest = first.partition(" ")
-        return f"{FIELD_LABELS.get(name, name)}{space}{rest}{stop.strip()}"
+        """The first sentence of ``shown``."""
+        first, stop, _ = self.shown.partition(". ")
+        return f"{first}{stop.strip()}"
 
     @property
     def advice(self) -> str:
-        """What ``message`` says behind its first sentence."""
-        return self.message.partition(". ")[2]
+        """What ``shown`` says behind its first sentence."""
+        return self.shown.partition(". ")[2]
 
     def as_row(self) -> ErrorRow:
         return {
@@ -82,10 +177,60 @@ class ImportProblem:
             "line": self.line,
             "column": self.column,
             "message": self.message,
+            "code": self.code,
+            "parameters": dict(self.parameters),
         }
 
     def as_warning(self) -> WarningRow:
         return {**self.as_row(), "count": self.count, "lost": not self.is_note}
+
+
+def refusal(
+    code: str,
+    file: str | None = None,
+    line: int | None = None,
+    *,
+    is_note: bool = False,
+    run_id: int | None = None,
+    **parameters: object,
+) -> ImportProblem:
+    """A problem of an import with the sentence of its code."""
+    words = {name: str(value) for name, value in parameters.items()}
+    return ImportProblem(
+        SENTENCES[code].format(**words),
+        file,
+        line,
+        run_id=run_id,
+        is_note=is_note,
+        code=code,
+        parameters=tuple(sorted(words.items())),
+    )
+
+
+@dataclass(frozen=True)
+class ProblemGroup:
+    """Problems of one kind in one file: the first of them, and the lines of all."""
+
+    first: ImportProblem
+    lines: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        return max(len(self.lines), 1)
+
+
+def grouped(found: Iterable[ImportProblem]) -> list[ProblemGroup]:
+    """Problems in their order, those of one kind in many lines of a file as one."""
+    by_kind: dict[tuple[object, ...], list[ImportProblem]] = {}
+    for place, entry in enumerate(found):
+        is_of_line = bool(entry.code) and entry.line is not None and entry.run_id is None
+        field = dict(entry.parameters).get("field")
+        kind = (entry.file, entry.code, entry.column, field) if is_of_line else (place,)
+        by_kind.setdefault(kind, []).append(entry)
+    return [
+        ProblemGroup(entries[0], tuple(entry.line for entry in entries if entry.line is not None))
+        for entries in by_kind.values()
+    ]
 
 
 def merged_warnings(warnings: Iterable[ImportProblem]) -> list[ImportProblem]:

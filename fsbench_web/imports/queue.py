@@ -130,9 +130,12 @@ def accept(row: Import, user: User, columns: str | None = None) -> None:
 
 def problems_of(row: Import) -> list[ImportProblem]:
     """Everything that stands against storing a checked table as it is said now."""
-    refused = [ImportProblem(**problem) for problem in row.report.get("refused", [])]
+    refused = [ImportProblem.from_json(problem) for problem in row.report.get("refused", [])]
     if not row.report.get("keys"):
-        return [*(ImportProblem(**problem) for problem in row.report.get("problems", [])), *refused]
+        return [
+            *(ImportProblem.from_json(problem) for problem in row.report.get("problems", [])),
+            *refused,
+        ]
     source = uploads.sources_of(row, with_content=False)[0]
     return [*large.problems_and_notes(row.report, source, Target(**row.target))[0], *refused]
 

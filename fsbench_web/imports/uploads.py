@@ -15,17 +15,13 @@ from django.db import transaction
 from fsbench_web.imports import guesses, quota, targets
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, labels_of, plan_files
-from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.problems import ImportProblem, ImportRefused, refusal
 from fsbench_web.imports.sources import FileDescription, SourceFile, Target
 from fsbench_web.imports.storing import commit
 from fsbench_web.imports.storing.commit import ImportPreview, ImportResult
 from fsbench_web.platform import clock
 
 KEPT_FOR = timedelta(days=1)
-OTHER_COLUMNS = (
-    "What its columns are was said anew since this preview was shown, in another window: nothing "
-    "was stored. Look at what would be stored now, and import that."
-)
 
 
 @dataclass(frozen=True)
@@ -158,7 +154,7 @@ def preview_of(row: Import, user: User) -> Preview:
     target = Target(**row.target)
     plan = plan_files(sources_of(row), target)
     if not plan.problems and plan.work.is_much:
-        refused = [ImportProblem(**problem) for problem in row.report.get("refused", [])]
+        refused = [ImportProblem.from_json(problem) for problem in row.report.get("refused", [])]
         return Preview(plan, None, [*plan.all_problems, *refused], is_much=True)
     try:
         stored = commit.preview(plan, target, user) if not plan.problems else None
@@ -179,7 +175,7 @@ def refuse_other_columns(row: Import, columns: str | None) -> None:
     ``columns_digest`` this is; None: whoever asks saw none. The caller holds the lock.
     """
     if columns is not None and columns != columns_digest(row):
-        raise ImportRefused([ImportProblem(OTHER_COLUMNS)])
+        raise ImportRefused([refusal("other_columns")])
 
 
 @transaction.atomic

@@ -53,7 +53,7 @@ def test_a_table_says_it_in_a_column(is_large: bool, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (["ext4,ext4,a,untar,10,s", "ext4,ext4,a,untar,11,s"], "column repeat or block"),
+        (["ext4,ext4,a,untar,10,s", "ext4,ext4,a,untar,11,s"], "column repeat, date or block"),
         ([f"ext4,ext4,{'x' * 61},untar,10,s"], "more than 60 characters"),
     ],
 )

@@ -263,9 +263,8 @@ def test_what_is_said_beside_the_files_is_checked(
 
 
 def test_no_file_is_refused() -> None:
-    assert refused() == [
-        {"file": None, "line": None, "column": None, "message": "No file was given."}
-    ]
+    [error] = refused()
+    assert (error["file"], error["line"], error["code"]) == (None, None, "no_file")
 
 
 def test_a_table_may_say_what_its_rows_belong_to() -> None:

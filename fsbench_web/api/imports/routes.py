@@ -15,7 +15,7 @@ from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.errors import Error, ProblemDocument, Refused, RefusedAt
 from fsbench_web.imports import queue
 from fsbench_web.imports.plan import TooLargeForRequest
-from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.problems import ImportProblem, ImportRefused, ProblemGroup, grouped
 from fsbench_web.imports.sources import FileDescription, Target, read_repeat
 from fsbench_web.imports.storing.commit import import_uploads
 from fsbench_web.imports.targets import ImportResult
@@ -125,13 +125,16 @@ MULTIPART = {
 
 class FileProblem(Schema):
     """One problem at its place; ``file`` is null for what was given beside the files, ``line`` and
-    ``column`` count from 1 and are null where the problem has none.
+    ``column`` count from 1 and are null where the problem has none. ``code`` says which kind it
+    is, and ``parameters`` what the message names; programs go by these ("" of kinds without).
     """
 
     file: str | None
     line: int | None
     column: int | None
     message: str
+    code: str = ""
+    parameters: dict[str, str] = {}
 
 
 class WarningOut(FileProblem):
@@ -273,7 +276,7 @@ def _is_true(name: str, text: str) -> bool:
 
 def refusal(refused: ImportRefused) -> RefusedAt:
     """422 with every problem at its place; 403 where it is that whoever asks may not."""
-    detail = " ".join(_with_place(error) for error in refused.problems)
+    detail = " ".join(map(_with_place, grouped(refused.problems)))
     status = 403 if refused.is_forbidden else 422
     return RefusedAt(status, f"Nothing was stored. {detail}", refused.errors)
 
@@ -324,7 +327,11 @@ def fields_of(request: HttpRequest, *more: str) -> dict[str, str]:
     return {name: posted.get(name, "") for name in fields}
 
 
-def _with_place(problem: ImportProblem) -> str:
-    places = [problem.file, problem.line and f"line {problem.line}"]
+def _with_place(group: ProblemGroup) -> str:
+    problem = group.first
+    place = f"line {problem.line}" if problem.line else ""
+    if group.count > 1:
+        place = f"{group.count:,} lines, the first is {place}"
+    places = [problem.file, place]
     place = ", ".join(str(part) for part in places if part)
     return f"{place}: {problem.message}" if place else problem.message

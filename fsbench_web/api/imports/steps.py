@@ -177,10 +177,7 @@ def set_columns(
     try:
         problems = mappings.check(file, data, mapping)
     except UnreadableFile as error:
-        problems = [
-            ImportProblem(problem.message, file.path, problem.line, problem.column)
-            for problem in error.problems
-        ]
+        problems = [ImportProblem.of(problem, file.path) for problem in error.problems]
     if unseen := plain_text.problem(columns.name):
         problems.append(ImportProblem(f"The name of the mapping cannot be shown. {unseen}"))
     if columns.team and team is None:

@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 
 from fsbench_web.core.formats.result import OwnKey, ParsedValue, PrintedDate, own_key
 
-_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _DAYS = "Mon|Tue|Wed|Thu|Fri|Sat|Sun"
-_CTIME = rf"(?:{_DAYS}) (?:{'|'.join(_MONTHS)}) [ 0-3]?[0-9] [0-9:]{{8}} [0-9]{{4}}"
+_CTIME = rf"(?:{_DAYS}) (?:{'|'.join(MONTHS)}) [ 0-3]?[0-9] [0-9:]{{8}} [0-9]{{4}}"
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:]{8}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
-_JAVA = rf"(?:{'|'.join(_MONTHS)}|[0-9]{{1,2}}\u6708) [0-9]{{2}},? [0-9]{{4}}"
+_JAVA = rf"(?:{'|'.join(MONTHS)}|[0-9]{{1,2}}\u6708) [0-9]{{2}},? [0-9]{{4}}"
 _SLASHED = r"[0-9]{2,4}/[0-9]{2}/[0-9]{2,4}"
 
 
@@ -27,7 +27,7 @@ def ctime(text: str) -> datetime:
     # Not by strptime: it knows the months of the locale only.
     _, month, day, time, year = text.split()
     hour, minute, second = map(int, time.split(":"))
-    return datetime(int(year), _MONTHS.index(month) + 1, int(day), hour, minute, second)
+    return datetime(int(year), MONTHS.index(month) + 1, int(day), hour, minute, second)
 
 
 def _seconds(text: str) -> datetime:
@@ -48,7 +48,7 @@ def _year_first(text: str) -> datetime:
 def _name_first(text: str) -> datetime:
     """Java's "02:42:35 Oct 09 2019 UTC" and "Oct 09, 2019"; Chinese months are numbers."""
     *time, month, day, year = text.replace(",", "").replace(" UTC", "").split()
-    number = _MONTHS.index(month) + 1 if month in _MONTHS else int(month.rstrip("\u6708"))
+    number = MONTHS.index(month) + 1 if month in MONTHS else int(month.rstrip("\u6708"))
     hour, minute, second = map(int, time[0].split(":")) if time else (0, 0, 0)
     moment = datetime(int(year), number, int(day), hour, minute, second)
     return moment.replace(tzinfo=UTC) if text.endswith(" UTC") else moment

@@ -9,18 +9,25 @@ from typing import Any
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.latency_over_time import LatencySeries
 
+Parameters = tuple[tuple[str, str], ...]
+"""What a problem names, by name: hashable, so that problems can be told apart."""
+
 
 @dataclass(frozen=True)
 class Problem:
     """What is wrong, or worth knowing, at one place of a file.
 
     ``line`` and ``column`` count from 1. ``is_note``, of warnings: nothing is missing for it.
+    ``code`` says which kind of problem it is, for programs, and ``parameters`` what it names: the
+    message is made of both ("" where a kind has no code yet).
     """
 
     line: int | None
     column: int | None
     message: str
     is_note: bool = False
+    code: str = ""
+    parameters: Parameters = ()
 
     def __str__(self) -> str:
         if self.line is None:

@@ -152,9 +152,7 @@ def _parsed_or_problems(
 
 
 def _refused(name: str, problems: Iterable[Problem]) -> ImportRefused:
-    return ImportRefused(
-        [ImportProblem(problem.message, name, problem.line, problem.column) for problem in problems]
-    )
+    return ImportRefused([ImportProblem.of(problem, name) for problem in problems])
 
 
 def difference(artefact: Artefact) -> Difference:

@@ -55,10 +55,13 @@ def _file_problems(
                 problems.append(problem)
                 break
     return problems + [
-        ImportProblem(warning.message, path, warning.line, warning.column, is_note=warning.is_note)
-        for warning in (*parsed.warnings, *dates.doubts(parsed))
+        ImportProblem.of(warning, path) for warning in (*parsed.warnings, *dates.doubts(parsed))
     ]
 
 
 def _sorted(rows: Sequence[WarningRow]) -> list[str]:
-    return sorted(repr(sorted(row.items())) for row in rows)
+    # Imports of before there were codes have none.
+    return sorted(
+        repr([row["file"], row["line"], row["column"], row["message"], row["count"], row["lost"]])
+        for row in rows
+    )

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from fsbench_web.core.formats import UnreadableFile
-from fsbench_web.core.formats.tables import cells, long
+from fsbench_web.core.formats.tables import long
 from fsbench_web.core.formats.tables.long import LargeTable
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping
+from fsbench_web.core.formats.tables.problems import problem
+from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports import guesses, kilobytes
@@ -79,10 +82,7 @@ def read(source: SourceFile, on_progress: OnProgress, *, has_kernels: bool = Tru
     except UnreadableFile as error:
         raise ImportRefused(
             [
-                *(
-                    ImportProblem(problem.message, source.path, problem.line, problem.column)
-                    for problem in error.problems
-                ),
+                *(ImportProblem.of(found, source.path) for found in error.problems),
                 *unit_problems(source.path, error.units),
             ]
         ) from error
@@ -191,19 +191,21 @@ def problems_and_notes(
     )
     notes = [ImportProblem(kilobytes.doubt(unit), source.path, is_note=True) for unit in units]
     if zeros := report.get("zeros"):
-        notes.append(
-            ImportProblem(
-                cells.A_ZERO, source.path, report.get("first_zero"), None, None, zeros, True
-            )
-        )
+        zero = problem("zero", report.get("first_zero"), is_note=True)
+        notes.append(replace(ImportProblem.of(zero, source.path), count=zeros))
     notes += [
-        ImportProblem(cells.not_measured(word), source.path, line, None, None, count, True)
+        replace(
+            ImportProblem.of(
+                problem("said_not_measured", line, is_note=True, found=quoted(word)), source.path
+            ),
+            count=count,
+        )
         for word, count, line in report.get("not_measured", [])
     ]
     warnings = merged_warnings([*unread, *notes])
     problems = [
         *_key_problems(report.get("keys", []), source, target),
-        *(ImportProblem(**problem) for problem in report.get("problems", [])),
+        *(ImportProblem.from_json(problem) for problem in report.get("problems", [])),
         *refused,
     ]
     return problems + (losses(warnings) if target.strict else []), warnings

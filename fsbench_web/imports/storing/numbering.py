@@ -15,7 +15,7 @@ from fsbench_web.core.latency import Distribution
 from fsbench_web.core.measurement_columns import NONE, MeasurementColumns
 from fsbench_web.imports.dates import MeasuredDate
 from fsbench_web.imports.plan import PlannedRun
-from fsbench_web.imports.problems import ImportProblem, KnownRun
+from fsbench_web.imports.problems import ImportProblem, KnownRun, refusal
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.storing.existing_runs import ExistingRuns
 from fsbench_web.imports.storing.repeats import Cells, cells_of
@@ -273,11 +273,7 @@ def given_twice(path: str, columns: MeasurementColumns, content: Content) -> Imp
     if content.twice is None:
         return None
     first, second = columns.lines[list(content.twice)].tolist()
-    message = (
-        f"The same cell was already given in line {first}. Repeats of a cell need a column "
-        "repeat or block, or a file each."
-    )
-    return ImportProblem(message, path, second)
+    return refusal("cell_twice_in_run", path, second, first=first)
 
 
 def _duplicate(entry: PlacedRun, same: Run | PlacedRun | None) -> Run | PlacedRun | None:
@@ -304,29 +300,34 @@ def _duplicate_problem(
     """
     file, label = entry.source.path, series.configuration.label
     if isinstance(same, PlacedRun) and same.begins is None:
-        return ImportProblem(f"{same.source.path} holds the very same numbers: {ONCE}", file)
+        return refusal("numbers_twice", file, other=same.source.path, once=ONCE)
     if isinstance(same, PlacedRun):
-        message = (
-            "The run that begins here holds the very same numbers as the one that begins in "
-            f"line {same.begins}: {ONCE}"
-        )
-        return ImportProblem(message, file, entry.begins)
+        return refusal("run_twice", file, entry.begins, first=same.begins, once=ONCE)
     if same is not None:
-        message = (
-            f"These numbers are already there, as run {same.pk} (repeat {same.repeat} of {label} "
-            f"in {series.study.slug}). A repeat hardly ever gives the very same numbers: {ONCE}"
+        return refusal(
+            "numbers_known",
+            file,
+            entry.begins,
+            run_id=same.pk,
+            run=same.pk,
+            repeat=same.repeat,
+            label=label,
+            study=series.study.slug,
+            once=ONCE,
         )
-        return ImportProblem(message, file, entry.begins, run_id=same.pk)
     return None
 
 
 def _repeat_taken(entry: PlacedRun, series: Series, existing: ExistingRuns) -> ImportProblem:
     """That the repeat which is said measured the same already."""
-    message = (
-        f"Repeat {entry.repeat} of {series.configuration.label} is already there. Leave the repeat "
-        "empty, and the runs are numbered on."
-    )
     line = int(entry.columns.lines[0])
     first = None if line == NONE else line
     assert entry.repeat is not None
-    return ImportProblem(message, entry.source.path, first, run_id=existing.repeats[entry.repeat])
+    return refusal(
+        "repeat_taken",
+        entry.source.path,
+        first,
+        run_id=existing.repeats[entry.repeat],
+        repeat=entry.repeat,
+        label=series.configuration.label,
+    )

@@ -82,10 +82,7 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
     try:
         table = mappings.table_preview(data, result)
     except UnreadableFile as error:
-        problems += [
-            ImportProblem(problem.message, file.path, problem.line, problem.column)
-            for problem in error.problems
-        ]
+        problems += [ImportProblem.of(problem, file.path) for problem in error.problems]
         table = None
     questions: list[ImportProblem] = []
     if table is not None and request.method != "POST":

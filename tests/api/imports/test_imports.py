@@ -12,7 +12,7 @@ from fsbench_web.imports.models import Import
 from fsbench_web.studies.models import Run, Study
 
 IMPORTS = "/api/v1/imports"
-ERROR = ["file", "line", "column", "message"]
+ERROR = ["file", "line", "column", "message", "code", "parameters"]
 
 
 def table(rate: float, name: str = "result.csv") -> SimpleUploadedFile:
@@ -108,6 +108,8 @@ def test_a_column_that_nothing_reads_is_named(writer: Client) -> None:
             "line": 1,
             "column": None,
             "message": 'Column "mood" is not one that fsbench keeps.',
+            "code": "column_unread",
+            "parameters": {"found": '"mood"'},
             "count": 1,
             "lost": True,
         }

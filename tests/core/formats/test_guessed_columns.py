@@ -3,7 +3,7 @@
 import pytest
 
 from fsbench_web.core.conversion import unit_factor
-from fsbench_web.core.formats import UnreadableFile, parse
+from fsbench_web.core.formats import parse
 from fsbench_web.core.formats.tables.mapping import Mapping, NeedsMapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
 from fsbench_web.core.formats.tables.table import proposal, shape_reason
@@ -147,11 +147,9 @@ def test_an_ending_needs_the_test_that_it_is_of() -> None:
     named = Mapping("tests", tests={1: ("_bw", "MB/s")}, columns={"test": 0})
     assert [v.test for v in parse_mapped(data, named).values] == ["random_read_bw", "seq-w_bw"]
     for_all = Mapping("tests", tests={1: ("_bw", "MB/s")}, constants={"test": "oltp"})
-    other_loads = (
-        "same cell .* at other loads needs a column threads, iodepth, jobs, tasks or clients"
-    )
-    with pytest.raises(UnreadableFile, match=other_loads):
+    with pytest.raises(NeedsMapping) as refused:
         parse_mapped(data, for_all)
+    assert [problem.code for problem in refused.value.problems] == ["cell_twice_unread"]
     meant = Mapping("tests", tests=named.tests, columns={"test": 0}, names={"seq-w": "write"})
     assert [v.test for v in parse_mapped(data, meant).values] == ["random_read_bw", "write_bw"]
 

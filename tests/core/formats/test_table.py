@@ -149,7 +149,8 @@ def test_repeats_in_a_column_that_nothing_reads_are_asked_about() -> None:
         parse("x", data)
     [problem] = error.value.problems
     assert problem.line == 3
-    assert 'Nothing reads "Attempt", "mood": say on the import page' in problem.message
+    assert problem.code == "cell_twice_unread"
+    assert dict(problem.parameters)["columns"] == '"Attempt", "mood"'
     mapping = Mapping(columns={"test": 0, "value": 1, "unit": 2, "block": 3})
     assert [v.block for v in parse_mapped(data, mapping).values] == ["a", "b", "c"]
 

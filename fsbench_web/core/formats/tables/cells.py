@@ -2,9 +2,16 @@
 
 import re
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache
 
-from fsbench_web.core.conversion import most_measurable
+from fsbench_web.core.conversion import (
+    OPEN_UNITS,
+    OPERATIONS,
+    converted,
+    most_measurable,
+    unit_factor,
+)
 from fsbench_web.core.formats.iozone.header import TESTS
 from fsbench_web.core.formats.result import (
     MAX_REPEAT,
@@ -17,12 +24,9 @@ from fsbench_web.core.formats.result import (
     load_text,
     own_key,
 )
-from fsbench_web.core.formats.text import (
-    ENOUGH_PROBLEMS,
-    beyond_measure,
-    quoted,
-    underflows,
-)
+from fsbench_web.core.formats.tables.problems import problem
+from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, quoted, underflows
+from fsbench_web.core.scoring import testnames
 
 _UNITS = {
     "kb/s": "KB/s",
@@ -40,7 +44,8 @@ _UNITS = {
     "us": "µs",
     "μs": "µs",
 }
-_TEST = re.compile("[a-z0-9][a-z0-9_.-]{0,59}")
+MAX_TEST = 100
+"""Characters of a test: with every load behind it the database keeps 190."""
 # "Random Write", "random-write" and "Re-read" are tests that have a name here already.
 KNOWN_TESTS = {test.replace("_", ""): test for test in TESTS}
 # What fio and others call them, in headers: whoever imports sees the proposal and corrects it.
@@ -80,24 +85,22 @@ MAX_RECORD_KB = 2**31 - 1
 MAX_FILE_KB = 10**12
 MAX_LOAD = 10**9
 MAX_BLOCK = 60
-A_REPEAT = f"a whole number from 0 to {MAX_REPEAT:,}"
-A_ZERO = "0 is kept as measured; leave the value empty where nothing was measured."
-_NO_FILE_SIZE = (
-    "There is a block size and no file size, and a data point has both: add a column file_size "
-    "with what each test worked on (ext4,randread,4k,1g,812 under fs,rw,bs,file_size,bw), or say "
-    "on the import page the file size of all rows. Where nobody knows it, write the block size "
-    "into the test (randread_bs_4k) and leave its column out."
-)
-_NO_BLOCK_SIZE = (
-    "There is a file size and no block size, and a data point has both: add a column bs with the "
-    "size of each request (ext4,randread,4k,1g,812 under fs,rw,bs,file_size,bw), or say on the "
-    "import page the block size of all rows."
-)
+_MAX_UNIT = 20
 LOADS = ("threads", "iodepth", "jobs", "tasks", "clients")
 """What a column may say of a load (result.load_text)."""
 FIELDS = (
     *("test", "record_size_kb", "file_size_kb", "value", "unit"),
-    *("filesystem", "configuration", "hardware", "kernel", "repeat", "block", *LOADS),
+    *("filesystem", "configuration", "hardware", "kernel", "repeat", "date", "block", *LOADS),
+)
+_CELL_UNITS = {
+    **{"nsec": "ns", "usec": "µs", "msec": "ms"},
+    **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("mins", "minutes"), "min"),
+}
+"""Units of times as people write them behind a number."""
+_THOUSANDS = {"k": 1000, "K": 1000, "M": 1_000_000}
+_NUMBER_WITH_UNIT = re.compile(
+    r"([+-]?[0-9.,]{1,40}(?:[eE][+-]?[0-9]{1,3})?)\s{0,3}([A-Za-z\u00b5\u03bc][A-Za-z\u00b5\u03bc/_]{0,19})"
 )
 
 
@@ -123,10 +126,15 @@ def unit_of(text: str) -> str:
 
 @lru_cache(maxsize=512)
 def test_of(text: str) -> str | None:
-    """The name of a test as fsbench writes it, or None for what is none."""
+    """The name of a test as fsbench writes it: any printable text; None for what is none.
+
+    What ends like a load (``@threads=8``) would be read as one.
+    """
     plain = re.sub("[ _-]", "", text.strip().lower())
-    test = KNOWN_TESTS.get(plain, re.sub(r"\s+", "_", text.strip().lower()))
-    return test if _TEST.fullmatch(test) else None
+    test = KNOWN_TESTS.get(plain) or re.sub(r"\s+", "_", text.strip().lower())
+    if not test or text.strip() in MISSING or len(test) > MAX_TEST or not test.isprintable():
+        return None
+    return None if testnames.parts(test)[1] else test
 
 
 def known_test(text: str) -> str:
@@ -152,6 +160,19 @@ def size_kb(text: str, unit_bytes: int = 1024) -> int | None:
     factor = _SUFFIXES[match[2][0].lower()] if match[2] else unit_bytes
     total = int(match[1]) * factor
     return total // 1024 if total and total % 1024 == 0 else None
+
+
+def number_and_unit(text: str) -> tuple[str, str]:
+    """What a cell says: ``1.2 GiB/s`` is ("1.2", "GiB/s"), ``48k`` is ("48", "k"), any other text
+    is (text, "").
+    """
+    match = _NUMBER_WITH_UNIT.fullmatch(text)
+    if match is None:
+        return text, ""
+    word = match[2]
+    unit = word if word in _THOUSANDS else _CELL_UNITS.get(word.lower(), unit_of(word))
+    is_known = word in _THOUSANDS or unit_factor(unit) or unit.removesuffix("/s") in OPEN_UNITS
+    return (match[1], unit) if is_known else (text, "")
 
 
 @dataclass
@@ -193,19 +214,24 @@ class Grouping:
         if "." in text and not self.has_ungrouped:
             return None
         plain = text.replace(",", "").replace(".", "")
-        message = (
-            f"{quoted(text)} may be {plain} or a thousandth of it, and no number of the table "
-            "tells which: say the decimal sign on the import page, or write the numbers without "
-            "separators of thousands."
-        )
-        return Problem(line, None, message)
+        return problem("decimal_sign_open", line, found=quoted(text), whole=plain)
+
+    @property
+    def has_comma(self) -> bool:
+        """Whether the number in doubt has a comma."""
+        return self.first is not None and "," in self.first[1]
+
+
+CellKey = tuple[object, ...]
+"""What a value is of: two values of one are repeats."""
 
 
 @dataclass
 class TableReading:
     """A table while it is read. ``comma``: whether a comma may be a decimal sign; ``record_bytes``
     and ``file_bytes``: what a size without a unit is in, 0 where nobody said it. ``is_given``:
-    whether somebody said the decimal sign, or a number told it for sure.
+    whether somebody said the decimal sign, or a number told it for sure. ``is_in_order``: rows of
+    one cell are its repeats in their order.
     """
 
     result: ParsedResult
@@ -215,25 +241,33 @@ class TableReading:
     decimal: str = ""
     """The decimal sign of the file, once one has been seen or said."""
     is_given: bool = False
+    is_in_order: bool = False
     not_measured: frozenset[str] = frozenset()
     """What somebody said that cells have where nothing was measured, besides ``MISSING``."""
     unread: list[str] = field(default_factory=list)
     """Words of the header that nothing reads, of which one may tell repeats apart."""
     grouping: Grouping = field(default_factory=Grouping)
-    lacks_sign: bool = False
-    """Whether somebody has to say what sizes are: their unit, or the other one of the two."""
+    asks_something: bool = False
+    """Whether somebody has to say what the table leaves open."""
     words: int = 0
     """Values that are no numbers, and may be words for what was not measured."""
     problems: list[Problem] = field(default_factory=list)
-    first_lines: dict[tuple[object, ...], int] = field(default_factory=dict)
+    first_lines: dict[CellKey, int] = field(default_factory=dict)
+    dates: list[CellPosition] = field(default_factory=list)
+    """The date of each value, in the order of these, where a column has dates."""
+    units: dict[str, str] = field(default_factory=dict)
+    """The unit of each test whose cells say it."""
 
-    def refuse(self, line: int, place: CellPosition | None, message: str) -> None:
-        self.problems.append(Problem(line, place.column if place else None, message))
+    def refuse(
+        self, line: int | None, place: CellPosition | None, code: str, **parameters: object
+    ) -> None:
+        """Note what is wrong at a place."""
+        self.problems.append(problem(code, line, place.column if place else None, **parameters))
 
     @property
     def asks(self) -> bool:
         """Whether somebody can say what is missing, or that all that is wrong are words."""
-        return self.lacks_sign or bool(self.words == len(self.problems) and self.result.values)
+        return self.asks_something or bool(self.words == len(self.problems) and self.result.values)
 
     @property
     def is_full(self) -> bool:
@@ -251,33 +285,33 @@ def read_cell(reading: TableReading, line: int, data: dict[str, CellPosition]) -
 
     ``data`` are the words of its row by ``FIELDS``; a value of ``MISSING`` was not measured.
     """
-    if data["value"].text in MISSING:
+    place = data["value"]
+    if place.text in MISSING:
         return
-    if data["value"].text in reading.not_measured:
-        message, place = not_measured(data["value"].text), data["value"].column
-        reading.result.warnings.append(Problem(line, place, message, is_note=True))
+    if place.text in reading.not_measured:
+        reading.result.warnings.append(
+            problem("said_not_measured", line, place.column, is_note=True, found=quoted(place.text))
+        )
         return
     before = len(reading.problems)
-    value = _value(reading, data["value"], line)
     test = test_of(data["test"].text)
     if test is None:
-        text = quoted(data["test"].text)
-        message = f"Found {text}, expected the name of a test, such as random_read."
-        reading.refuse(line, data["test"], message)
+        found = quoted(data["test"].text)
+        reading.refuse(line, data["test"], "no_test_name", found=found, most=MAX_TEST)
+    given = unit_of(data["unit"].text) if "unit" in data else ""
+    value, unit = _value_in_unit(reading, place, line, given, test or "")
     record_kb = read_size(reading, data, "record_size_kb", line)
     file_kb = read_size(reading, data, "file_size_kb", line)
     repeat = _repeat(reading, data, line)
     load = _load(reading, data, line)
     if "block" in data and len(data["block"].text) > MAX_BLOCK:
-        message = f"The name of a block has more than {MAX_BLOCK} characters."
-        reading.refuse(line, data["block"], message)
-    unit = unit_of(data["unit"].text) if "unit" in data else ""
+        reading.refuse(line, data["block"], "block_name_too_long", most=MAX_BLOCK)
     if not unit:
-        reading.refuse(line, data.get("unit"), "The unit is missing (KB/s, ops/s, s, ...).")
-    elif len(unit) > 20:
-        reading.refuse(line, data.get("unit"), f"{quoted(unit)} is too long for a unit.")
+        reading.refuse(line, data.get("unit"), "unit_missing")
+    elif len(unit) > _MAX_UNIT:
+        reading.refuse(line, data.get("unit"), "unit_too_long", found=quoted(unit))
     if value is not None and value > most_measurable(unit):
-        reading.refuse(line, data["value"], beyond_measure(data["value"].text, unit))
+        reading.refuse(line, place, "beyond_measure", found=quoted(place.text), unit=unit)
     if len(reading.problems) == before and (record_kb is None) != (file_kb is None):
         _refuse_one_size(reading, data, line, lacks_file=file_kb is None)
         return
@@ -300,17 +334,20 @@ def read_cell(reading: TableReading, line: int, data: dict[str, CellPosition]) -
         block=_text(data, "block"),
         kernel=_text(data, "kernel"),
     )
-    _keep(reading, parsed, data["value"])
-
-
-def not_measured(word: str) -> str:
-    """What is noted of a cell with a word that somebody said."""
-    return f"{quoted(word)} was said to mean that nothing was measured."
+    _keep(reading, parsed, place, data.get("date", CellPosition("")))
 
 
 def may_mean_nothing(word: str) -> bool:
     """Whether a word can be said to mean that nothing was measured: no number that may be one."""
     return not _POINT.fullmatch(word) or word.startswith("-")
+
+
+def cell_key(value: ParsedValue) -> CellKey:
+    """What a value is of, its repeat included."""
+    return (
+        *own_key(value),
+        *(value.test, value.load, value.record_size_kb, value.file_size_kb),
+    )
 
 
 def _refuse_one_size(
@@ -321,41 +358,46 @@ def _refuse_one_size(
     """
     name = "file_size_kb" if lacks_file else "record_size_kb"
     if name in data:
-        lacking = "file size" if lacks_file else "block size"
-        message = f"The {lacking} is missing: give block size and file size, or neither."
-        reading.refuse(line, data[name], message)
-    elif not reading.lacks_sign:
-        reading.refuse(line, None, _NO_FILE_SIZE if lacks_file else _NO_BLOCK_SIZE)
-        reading.lacks_sign = True
+        code = "file_size_empty" if lacks_file else "block_size_empty"
+        reading.refuse(line, data[name], code)
+    elif not reading.asks_something:
+        reading.refuse(line, None, "no_file_size" if lacks_file else "no_block_size")
+        reading.asks_something = True
 
 
 def _text(data: dict[str, CellPosition], name: str) -> str:
     return data[name].text if name in data else ""
 
 
-def _keep(reading: TableReading, value: ParsedValue, place: CellPosition) -> None:
-    key = (
-        *own_key(value),
-        *(value.test, value.load, value.record_size_kb, value.file_size_kb),
-    )
-    first = reading.first_lines.setdefault(key, value.line)
-    if len(reading.first_lines) == len(reading.result.values):
-        if reading.unread and reading.lacks_sign:
-            return  # asked already, and further ones say no more
-        message = (
-            f"The same cell was already given in line {first}. Repeats of a cell need a column "
-            "repeat or block, or a file each; what was measured at other loads needs a column "
-            f"{', '.join(LOADS[:-1])} or {LOADS[-1]}."
-        )
-        if reading.unread:
-            reading.lacks_sign = True
-            words = ", ".join(quoted(word) for word in reading.unread[:6])
-            message += f" Nothing reads {words}: say on the import page what stands there."
-        reading.refuse(value.line, place, message)
-        return
+def _keep(
+    reading: TableReading, value: ParsedValue, place: CellPosition, date: CellPosition
+) -> None:
+    """Add a value that is right, unless its cell has one."""
+    key = (*cell_key(value), date.text)
+    if not reading.is_in_order:
+        first = reading.first_lines.setdefault(key, value.line)
+        if len(reading.first_lines) == len(reading.result.values):
+            _refuse_second(reading, value, place, first)
+            return
     if value.value == 0:
-        reading.result.warnings.append(Problem(value.line, place.column, A_ZERO, is_note=True))
+        reading.result.warnings.append(problem("zero", value.line, place.column, is_note=True))
     reading.result.values.append(value)
+    reading.dates.append(date)
+
+
+def _refuse_second(
+    reading: TableReading, value: ParsedValue, place: CellPosition, first: int
+) -> None:
+    """That a cell has a number already; where a column is not read, it may tell them apart."""
+    if reading.unread and reading.asks_something:
+        return  # asked already, and further ones say no more
+    reading.asks_something = True
+    if reading.unread:
+        columns = ", ".join(quoted(word) for word in reading.unread[:6])
+        reading.refuse(value.line, place, "cell_twice_unread", first=first, columns=columns)
+    else:
+        loads = f"{', '.join(LOADS[:-1])} or {LOADS[-1]}"
+        reading.refuse(value.line, place, "cell_twice", first=first, loads=loads)
 
 
 def read_size(
@@ -369,16 +411,11 @@ def read_size(
     unit_bytes = reading.record_bytes if is_record else reading.file_bytes
     size = size_kb(place.text, unit_bytes)
     if not unit_bytes and place.text.isdecimal():
-        reading.lacks_sign = True
-        message = (
-            f"{quoted(place.text)} has no unit, and may be bytes or KB: say which on the import "
-            "page, in the header, as in record_size_kb or bs (bytes), or with each size, as in 4k."
-        )
-        reading.refuse(line, place, message)
+        reading.asks_something = True
+        reading.refuse(line, place, "size_without_unit", found=quoted(place.text))
         return None
     if size is None or size > (MAX_RECORD_KB if is_record else MAX_FILE_KB):
-        message = f"Found {quoted(place.text)}, expected a size in KB, such as 64."
-        reading.refuse(line, place, message)
+        reading.refuse(line, place, "no_size", found=quoted(place.text))
         return None
     return size
 
@@ -389,7 +426,7 @@ def _repeat(reading: TableReading, data: dict[str, CellPosition], line: int) -> 
         return None
     repeat = repeat_of(place.text)
     if repeat is None:
-        reading.refuse(line, place, f"Found {quoted(place.text)}, expected {A_REPEAT}.")
+        reading.refuse(line, place, "no_repeat", found=quoted(place.text), most=f"{MAX_REPEAT:,}")
     return repeat
 
 
@@ -401,8 +438,7 @@ def _load(reading: TableReading, data: dict[str, CellPosition], line: int) -> st
         if place is None or place.text in MISSING:
             continue
         if not _WHOLE.fullmatch(place.text) or not 1 <= int(place.text) <= MAX_LOAD:
-            message = f"Found {quoted(place.text)}, expected how many {name} there were, such as 8."
-            reading.refuse(line, place, message)
+            reading.refuse(line, place, "no_load", found=quoted(place.text), field=name)
         else:
             counts[name] = int(place.text)
     return load_text(**counts)
@@ -415,43 +451,69 @@ def repeat_of(text: str) -> int | None:
     return int(text)
 
 
+def _value_in_unit(
+    reading: TableReading, place: CellPosition, line: int, given: str, test: str
+) -> tuple[float | None, str]:
+    """A cell's number and its unit: the table's, or the cell's own.
+
+    A cell's own unit becomes that of its test, and further ones are converted to it exactly.
+    """
+    text, own_unit = number_and_unit(place.text)
+    value = _value(reading, CellPosition(text, place.column), line)
+    unit = given or reading.units.get(test, "")
+    if not unit and own_unit not in _THOUSANDS:
+        unit = reading.units[test] = own_unit
+    if value is None or own_unit in ("", unit):
+        return value, unit
+    if own_unit in _THOUSANDS:
+        factor = unit_factor(unit)
+        if unit and (factor is None or factor.dimension != OPERATIONS):
+            reading.refuse(line, place, "thousands_of_what", found=quoted(place.text), unit=unit)
+            return None, unit
+        return converted(value, Fraction(_THOUSANDS[own_unit])), unit
+    own, other = unit_factor(own_unit), unit_factor(unit)
+    if own is None or other is None or own.dimension != other.dimension:
+        reading.refuse(
+            line, place, "units_differ", found=quoted(place.text), unit=own_unit, other=unit
+        )
+        return None, unit
+    return converted(value, own.factor / other.factor), unit
+
+
 def _value(reading: TableReading, place: CellPosition, line: int) -> float | None:
     """The number, read with the file's own decimal sign; None and a problem when it is none."""
-    text, sign, message = _plain_number(reading, place.text)
-    if not message and sign:
+    text, sign, code = _plain_number(reading, place.text)
+    if not code and sign:
         is_sure = bool(_sure_sign(place.text))
         if reading.decimal not in ("", sign):
-            message = (
-                f"Found {quoted(place.text)}, but numbers before have a decimal "
-                f"{reading.decimal!r}."
-            )
+            code = "other_decimal_sign"
             # Those before may have had their thousands set apart: 90,546 and then 1,234,567.5.
-            reading.lacks_sign = reading.lacks_sign or (is_sure and not reading.is_given)
+            reading.asks_something = reading.asks_something or (is_sure and not reading.is_given)
         reading.decimal = reading.decimal or sign
         reading.is_given = reading.is_given or (is_sure and reading.decimal == sign)
-    if not message:
+    if not code:
         reading.grouping.see(line, text)
         value = float(text.replace(",", "."))
         if value > MAX_VALUE:  # infinity too
-            message = f"{quoted(text)} is too large a number."
+            code = "too_large"
         elif underflows(text, value):
-            message = f"{quoted(text)} is too small a number: no measurement is below {MIN_VALUE}."
+            code = "too_small"
         elif value < 0:
-            message = f"{text} is negative, and no rate or time is."
+            code = "negative"
         else:
             return value + 0.0  # a negative zero becomes a plain one
     reading.words += may_mean_nothing(place.text)
-    reading.refuse(line, place, message)
+    found = place.text if code in ("negative", "not_a_measurement") else quoted(place.text)
+    reading.refuse(line, place, code, found=found, sign=repr(reading.decimal), least=MIN_VALUE)
     return None
 
 
 def _plain_number(reading: TableReading, text: str) -> tuple[str, str, str]:
     """A number without what sets its thousands apart, the decimal sign that it shows or "", and
-    why it is none or has to be asked about, or "".
+    the code of why it is none or has to be asked about, or "".
     """
     if text.lower() in _NO_NUMBER:
-        reason = f"{text} is not a measurement. Leave the value empty where nothing was measured."
-        return text, "", reason
+        return text, "", "not_a_measurement"
     if sign := _sure_sign(text):
         return _without_groups(text, sign), sign, ""
     if reading.is_given and _GROUPS[reading.decimal].fullmatch(text):
@@ -462,13 +524,9 @@ def _plain_number(reading: TableReading, text: str) -> tuple[str, str, str]:
     if is_comma and _COMMA.fullmatch(text):
         return text, ",", ""
     if _COMMA.fullmatch(text) and not reading.is_given:
-        reading.lacks_sign = True
-        reason = (
-            f"{quoted(text)} has a comma in a table that commas separate: say on the import page "
-            "whether it is its decimal sign."
-        )
-        return text, "", reason
-    return text, "", f"Found {quoted(text)}, expected a number such as 1234.5, without separators."
+        reading.asks_something = True
+        return text, "", "comma_between_commas"
+    return text, "", "not_a_number"
 
 
 def _sure_sign(text: str) -> str:

@@ -10,6 +10,12 @@ SPACES = " "
 MAX_CELL = 1000
 """Letters of a cell that are looked at. Every name and number that is kept has a lower limit."""
 _LOOKED_AT = 50
+BAR = "|"
+_BARS = str.maketrans(dict.fromkeys("│┃║", BAR))
+"""What terminals draw instead of a vertical bar."""
+_BOX = "".join(map(chr, range(0x2500, 0x2580)))
+_DRAWN = f"-=+|:~*_ \t{_BOX}"
+"""Characters of a line that only draws: ``+---+---+``, ``|---|:--:|``, ``─────┼────``."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,8 @@ class Grid:
     rows: list[Row] = field(default_factory=list)
     name: str = ""
     last_line: int = 0
+    is_bordered: bool = False
+    """Whether bars stand at both ends of a line too, as in Markdown."""
     title_line: int = 0
     """Where the sheet's name stands among the lines of a workbook of several; else 0."""
 
@@ -41,18 +49,38 @@ class Grid:
         return next((row for row in self.rows if not row.problem), None)
 
 
+def says_something(line: str) -> bool:
+    """Whether a line is part of a table: not empty, no comment, and more than a drawn rule."""
+    if line.startswith("#"):
+        return False
+    if line.strip(_DRAWN):
+        return True
+    return bool(line.strip()) and not any(sign * 2 in line for sign in "-=") and line.isascii()
+
+
 def grid_of(lines: list[str], delimiter: str = "") -> Grid:
-    """The rows of a text; lines that are empty or begin with # say nothing."""
+    """The rows of a text; empty lines, drawn ones, and those that begin with # are left out."""
     delimiter = delimiter or delimiter_of(lines)
     grid = Grid(delimiter, last_line=len(lines))
     for number, line in enumerate(lines, start=1):
-        if line.strip() and not line.startswith("#"):
-            grid.rows.append(row_of(line, number, delimiter))
+        if says_something(line):
+            grid.is_bordered = grid.is_bordered or (not grid.rows and is_bordered(line, delimiter))
+            grid.rows.append(row_of(line, number, delimiter, is_bordered=grid.is_bordered))
     return grid
 
 
-def row_of(line: str, number: int, delimiter: str) -> Row:
+def is_bordered(line: str, delimiter: str) -> bool:
+    """Whether bars stand at both ends of a line."""
+    text = line.translate(_BARS).strip()
+    return delimiter == BAR and len(text) > 1 and text[0] == text[-1] == BAR
+
+
+def row_of(line: str, number: int, delimiter: str, *, is_bordered: bool = False) -> Row:
     """A line taken apart; quotes work as in CSV."""
+    if delimiter == BAR and not line.isascii():
+        line = line.translate(_BARS)
+    if is_bordered:
+        line = line.strip().removeprefix(BAR).removesuffix(BAR)
     if delimiter in ("", SPACES):
         words = line.split() if delimiter else [line]
     elif '"' not in line:
@@ -61,7 +89,7 @@ def row_of(line: str, number: int, delimiter: str) -> Row:
         try:
             words = next(csv.reader([line], delimiter=delimiter, strict=True), [])
         except csv.Error as error:
-            return Row(number, [], f"The row cannot be read: {error}.")
+            return Row(number, [], str(error))
     return Row(number, [word.strip()[:MAX_CELL] for word in words])
 
 
@@ -70,7 +98,7 @@ def delimiter_of(lines: list[str]) -> str:
 
     Where a title stands above the table, the lines after it decide.
     """
-    parts = [line for line in lines[:_LOOKED_AT] if line.strip() and not line.startswith("#")]
+    parts = [line.translate(_BARS) for line in lines[:_LOOKED_AT] if says_something(line)]
     first = next((line for line in parts if any(sign in line for sign in DELIMITERS)), "")
     if not first:
         return ""

@@ -31,6 +31,10 @@ _NAMES = {
         *("repeat", "run", "iteration", "repetition", "iter", "rep", "wiederholung"),
         *("trial", "run_no", "run_nr", "run_number", "durchlauf"),
     ),
+    "date": (
+        *("date", "datum", "datetime", "date_time", "timestamp", "measured", "measured_at"),
+        *("measured_on", "run_date", "test_date", "day"),
+    ),
     "block": ("block",),
     "threads": ("threads", "thread", "num_threads", "nthreads", "numthreads"),
     "iodepth": ("iodepth", "io_depth", "queue_depth", "queuedepth", "qd"),
@@ -78,12 +82,22 @@ _OTHER_FILESYSTEMS = frozenset(
         *("ceph", "cephfs", "glusterfs", "tmpfs", "vxfs", "jfs2", "gpfs", "beegfs"),
     )
 )
-_ONE_OF_SEVERAL = re.compile(
-    r"(?:run|repeat|rep|repetition|iter|iteration|trial|pass|durchlauf)s?[ _#-]{0,3}[0-9]{1,6}"
-    r"|[0-9]{1,6}(?:st|nd|rd|th|\.)? (?:run|repeat|repetition|iteration|trial|pass)"
-    r"|before|after|old|new|baseline"
+_REPEAT_WORD = "(?:run|repeat|rep|repetition|iter|iteration|trial|pass|durchlauf)s?[ _#-]{0,3}|#"
+_REPEAT = re.compile(
+    rf"(?:{_REPEAT_WORD})([0-9]{{1,6}})"
+    r"|([0-9]{1,6})(?:st|nd|rd|th|\.)? (?:run|repeat|repetition|iteration|trial|pass)"
 )
-"""Columns of repeats and of contenders: ``run1``, ``Run #2``, ``before``."""
+_REPEAT_AT_THE_END = re.compile(rf"(?:\s|[_-])(?:{_REPEAT_WORD})([0-9]{{1,6}})$")
+_SETUPS = frozenset(("before", "after", "old", "new", "baseline"))
+"""Columns of repeats and of set-ups: ``run1``, ``Run #2``, ``before``."""
+_SETTINGS = frozenset(
+    (
+        *("runtime", "duration", "elapsed", "time", "walltime", "interval", "timeout", "uptime"),
+        *("ramp", "ramp_time", "total_time", "wall_time", "run_time", "elapsed_time", "dauer"),
+        *("laufzeit", "zeit", "delay", "age"),
+    )
+)
+"""What is in seconds and may be a setting, or of another test."""
 
 _RATES = {"bw", "bandwidth", "throughput", "durchsatz", "rate", "speed", "datenrate"}
 _LATENCIES = {"lat": "lat", "latency": "lat", "latenz": "lat", "response": "lat"}
@@ -100,6 +114,8 @@ _DIRECTIONS = {"read": "read", "write": "write", "trim": "trim", "rd": "read", "
 _PERCENTILE = re.compile(r"p?([0-9]{1,2}(?:\.[0-9]{1,4})?)(?:th|%|\.)?")
 _NINES = re.compile("p(999+)")
 _TIMES = {"ns", "µs", "ms", "s", "min"}
+GROUP_END = " \u203a "
+"""Between the two words of a header in two rows: what stands above several columns, and below."""
 _MOST_WORDS = 4
 """In the name of a known test, however it is spelled."""
 # A table is read several times, and thousands of files have one header.
@@ -132,7 +148,108 @@ def is_contender(word: str) -> bool:
     """
     name = split(word)[0].strip().lower()
     words = re.split(r"[\W_]", name)
-    return any(map(is_filesystem, words)) or _ONE_OF_SEVERAL.fullmatch(name) is not None
+    return any(map(is_filesystem, words)) or name in _SETUPS or _REPEAT.fullmatch(name) is not None
+
+
+@dataclass(frozen=True)
+class OfContender:
+    """What a column holds of one contender or repeat: ``said`` are the fields that its header
+    says. ``test`` is a test, or the ending of that which the row names (``_iops``, or ``_``).
+    """
+
+    said: tuple[tuple[str, str], ...]
+    test: str
+    unit: str
+
+
+@_remembered
+def contender_of(word: str) -> OfContender | None:
+    """``ext4 (MB/s)``, ``XFS noatime read (MB/s)``, ``run 2``, ``before IOPS``; None of others.
+
+    What stands behind GROUP_END is what was measured, whatever it is called.
+    """
+    group, is_merged, own_word = word.partition(GROUP_END)
+    if is_merged:
+        return _contender_in_two_rows(group, own_word)
+    name, unit = split(word)
+    if unit == PERCENT or not is_contender(word):
+        return None
+    said, text = _repeat_of(name.strip())
+    words = [part for part in re.split(r"[\s_/,;:|-]+", text) if part]
+    place = next((n for n, part in enumerate(words) if _begins_label(part.lower())), None)
+    if place is None:
+        return OfContender(tuple(said.items()), "_", unit)
+    rest = words[place + 1 :]
+    count, measured = _measured_at_the_end(rest, unit)
+    if not rest and (before := _measured(words[:place], unit)) is not None:
+        words, place, measured = words[place:], 0, before
+    label = words[: place + 1 + len(rest) - count]
+    if is_filesystem(words[place].lower()):
+        said["filesystem"] = words[place].lower()
+    if len(label) > 1 or "filesystem" not in said:
+        said["configuration"] = "_".join(label).lower()
+    test, unit = measured or ("_", unit)
+    return OfContender(tuple(sorted(said.items())), test, unit)
+
+
+def _contender_in_two_rows(group: str, own_word: str) -> OfContender | None:
+    """Of what stands above several columns, and below it: one names the contender, the other what
+    was measured, or both name a part of the contender.
+    """
+    of_group, of_own = contender_of(group), contender_of(own_word)
+    if of_group is None:
+        of_group, of_own, own_word = of_own, None, group
+    if of_group is None:
+        return None
+    if of_own is not None:
+        said = tuple(sorted({*of_group.said, *of_own.said}))
+        return OfContender(said, of_own.test, of_own.unit)
+    name, unit = split(own_word)
+    measure = None if name else measure_of(own_word)
+    if measure is not None:
+        return OfContender(of_group.said, measure.ending, measure.unit)
+    test, unit = _measured(name.split(), unit) or (test_of(name) or "", unit)
+    return OfContender(of_group.said, test, unit or of_group.unit) if test else None
+
+
+def in_two_rows(above: str, below: str) -> str:
+    """One header of what stands above several columns and of what stands below it."""
+    name, unit = split(below)
+    if is_contender(above) or is_contender(below):
+        return f"{above}{GROUP_END}{below}"
+    return f"{above} lat ({unit})" if not name and unit in _TIMES else f"{above} {below}"
+
+
+def _repeat_of(name: str) -> tuple[dict[str, str], str]:
+    """The repeat that a header's name says, and the rest of the name."""
+    if match := _REPEAT.fullmatch(name.lower()):
+        return {"repeat": match[1] or match[2]}, ""
+    if match := _REPEAT_AT_THE_END.search(name.lower()):
+        return {"repeat": match[1]}, name[: match.start()]
+    return {}, name
+
+
+def _begins_label(word: str) -> bool:
+    return is_filesystem(word) or word in _SETUPS
+
+
+def _measured_at_the_end(words: list[str], unit: str) -> tuple[int, tuple[str, str] | None]:
+    """How many of the last words say what was measured, and what they say."""
+    for count in range(len(words), 0, -1):
+        measured = _measured(words[-count:], unit)
+        if measured is not None:
+            return count, measured
+    return 0, (_measured([], unit) if unit else None)
+
+
+def _measured(words: list[str], unit: str) -> tuple[str, str] | None:
+    """(test or ending, unit) that words and a unit say; None where they say none."""
+    text = " ".join(words)
+    named = f"{text} ({unit})" if unit else text
+    if text and known_test(text):
+        return known_test(text), unit
+    measure = measure_of(named)
+    return (measure.ending, measure.unit) if measure is not None else None
 
 
 @_remembered
@@ -176,8 +293,8 @@ def test_named(word: str) -> tuple[str, str] | None:
     """(test, unit) of a column for a test; None of one that names none.
 
     ``Seq Read (MB/s)`` is ("read", "MB/s"), ``randread IOPS`` ("random_read_iops", "IOPS"),
-    ``rand write p99 (us)`` ("random_write_lat_p99", "µs"); ``Transactions/s`` is counted, and
-    ``written MiB/s`` a rate of its own.
+    ``rand write p99 (us)`` ("random_write_lat_p99", "µs"); ``Transactions/s`` is counted,
+    ``written MiB/s`` a rate of its own, and ``copy (s)`` a time.
     """
     name, unit = split(word)
     if unit == PERCENT or is_contender(word):
@@ -197,8 +314,10 @@ def test_named(word: str) -> tuple[str, str] | None:
     if (match := _COUNTED.fullmatch(word.strip())) is not None and not unit:
         rate_test = test_of(match[1])
         return (rate_test, f"{field_word(match[1])}/s") if rate_test else None
-    rate_test = test_of(name) if unit.endswith("B/s") else None
-    return (rate_test, unit) if rate_test else None
+    is_time = unit in _TIMES and field_word(name) not in _SETTINGS and not field_of(name)
+    # A sign of equality stands in sentences of tools, and in no header.
+    test = test_of(name) if (unit.endswith("B/s") or is_time) and "=" not in name else None
+    return (test, unit) if test else None
 
 
 @_remembered

@@ -20,6 +20,7 @@ from fsbench_web.core.formats.tables.cells import MISSING, Grouping
 from fsbench_web.core.formats.tables.grid import grid_of, row_of
 from fsbench_web.core.formats.tables.long_blocks import COLUMN_TYPES, BlockReader, Column
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping, NeedsMapping, kernel_columns
+from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.tables.table import check_header, needs_mapping, proposal
 from fsbench_web.core.formats.text import MAX_LINE_LENGTH
 from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumns
@@ -77,6 +78,8 @@ def mapping_of(head: bytes, ignored: Collection[str] = ()) -> Mapping | None:
     grid = grid_of(re.split("\r\n|\r|\n", text)[:_HEAD_LINES])
     mapping = proposal(grid) if grid.delimiter else None
     if mapping is None or mapping.shape != LONG or not {"test", "value"} <= {*mapping.columns}:
+        return None
+    if "date" in mapping.columns or mapping.has_cell_units:
         return None
     check_header(grid, mapping)
     is_ignored = any(word in ignored for _, word in kernel_columns(grid, mapping))
@@ -151,7 +154,7 @@ def _finished_table(reader: BlockReader) -> LargeTable:
     """The table, or all that is wrong with it."""
     rows = reader.rows
     if not rows.problem_count and not reader.blocks:
-        rows.refuse(reader.line, None, "The table has a header and no values.")
+        rows.refuse(problem("no_values", reader.line))
     table = _table(reader)
     if rows.problem_count:
         more = rows.problem_count - len(rows.problems)

@@ -27,6 +27,7 @@ from fsbench_web.core.formats.tables.fields import Fields, Flags, Ints, quotient
 from fsbench_web.core.formats.tables.grid import SPACES
 from fsbench_web.core.formats.tables.long_rows import KnownWords, ReadRow, RowReader
 from fsbench_web.core.formats.tables.mapping import Mapping
+from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.text import underflows
 
 MAX_ROWS = 5_000_000
@@ -93,8 +94,7 @@ class BlockReader:
             self.blocks.append(columns)
         last_line = self.mapping.header_line + MAX_ROWS
         if self.line > last_line:
-            message = f"The table has more than {MAX_ROWS} rows: split it."
-            self.rows.refuse(last_line + 1, None, message)
+            self.rows.refuse(problem("too_many_rows", last_line + 1, most=MAX_ROWS))
         return not self.rows.is_over and self.line <= last_line
 
     def _after_header(self, text: str) -> str:

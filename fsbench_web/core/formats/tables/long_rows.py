@@ -1,12 +1,10 @@
 """One row of a large table after the other, each read as a small table's are. Pure."""
 
-import csv
 import re
 from dataclasses import dataclass, field
 
-from fsbench_web.core.formats.result import OwnKey, ParsedResult, Problem
+from fsbench_web.core.formats.result import MAX_REPEAT, OwnKey, ParsedResult, Problem
 from fsbench_web.core.formats.tables.cells import (
-    A_REPEAT,
     LOADS,
     MISSING,
     SIZE_UNITS,
@@ -16,8 +14,9 @@ from fsbench_web.core.formats.tables.cells import (
     read_size,
     repeat_of,
 )
-from fsbench_web.core.formats.tables.grid import DELIMITERS, row_of
+from fsbench_web.core.formats.tables.grid import DELIMITERS, is_bordered, row_of, says_something
 from fsbench_web.core.formats.tables.mapping import FORMAT, Mapping
+from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.text import MAX_LINE_LENGTH, MAX_PROBLEMS, quoted
 from fsbench_web.core.measurement_columns import NONE
 
@@ -25,7 +24,6 @@ MAX_RUNS = 20_000
 MAX_TESTS = 60_000
 _OWN = ("filesystem", "configuration", "hardware", "repeat", "block", "kernel")
 _TEST = ("test", "unit", *LOADS)
-_NOT_UTF_8 = "Found bytes that are no text in UTF-8: save the file as such."
 # What no tool prints, and bytes that were no text.
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]").search
 
@@ -65,6 +63,7 @@ class RowReader:
         self.words = 0
         """Rows of which nothing is wrong but a word that may mean that nothing was measured."""
         self.width = 0
+        self.is_bordered = False
         self.not_measured: dict[str, tuple[int, int]] = {}
         """Of words that somebody said to mean it: of how many values, and the first line."""
         self.is_over = False
@@ -80,7 +79,7 @@ class RowReader:
     @property
     def lacks_sign(self) -> bool:
         """Whether somebody has to say what sizes are."""
-        return self._cell.lacks_sign
+        return self._cell.asks_something
 
     @property
     def has_words_alone(self) -> bool:
@@ -92,22 +91,24 @@ class RowReader:
         """The decimal sign of the file, once one has been seen or said."""
         return self._cell.decimal
 
-    def refuse(self, line: int, column: int | None, message: str) -> None:
+    def refuse(self, found: Problem) -> None:
         """Note what is wrong; of very many only how many there are."""
         self.problem_count += 1
         if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(Problem(line, column, message))
+            self.problems.append(found)
 
     def header(self, line: str, number: int) -> None:
         """Take the width of the table, and what it has that is not kept."""
-        words = row_of(line, number, self.mapping.delimiter).words
+        self.is_bordered = is_bordered(line, self.mapping.delimiter)
+        row = row_of(line, number, self.mapping.delimiter, is_bordered=self.is_bordered)
+        words = row.words
         self.width = len(words)
         if any(map(_NO_TEXT, words)):
-            self.refuse(number, None, _NOT_UTF_8)
+            self.refuse(problem("not_utf_8", number))
         used = set(self.mapping.columns.values())
         self.unused = [word for place, word in enumerate(words) if place not in used]
         if used and max(used) >= self.width:
-            self.refuse(number, None, "The header has fewer columns than the mapping names.")
+            self.refuse(problem("header_too_short", number))
             self.width = -1
 
     def row(self, line: str, number: int) -> ReadRow | None:
@@ -153,32 +154,30 @@ class RowReader:
 
     def _words(self, line: str, number: int) -> list[str] | None:
         if len(line) > MAX_LINE_LENGTH:
-            message = (
-                f"The line is longer than {MAX_LINE_LENGTH} characters, the most there may be."
-            )
-            self.refuse(number, MAX_LINE_LENGTH + 1, message)
+            place = MAX_LINE_LENGTH + 1
+            self.refuse(problem("line_too_long", number, place, most=MAX_LINE_LENGTH))
             self.is_over = True
             return None
-        if not line.strip() or line.startswith("#"):
+        if not says_something(line):
             return None
-        try:
-            row = row_of(line, number, self.mapping.delimiter)
-        except csv.Error as error:
-            self.refuse(number, None, f"The row cannot be read: {error}.")
-            return None
+        row = row_of(line, number, self.mapping.delimiter, is_bordered=self.is_bordered)
         if row.problem:
-            self.refuse(number, None, row.problem)
+            self.refuse(problem("row_damaged", number, reason=row.problem))
             return None
         if len(row.words) != self.width:
             separator = DELIMITERS.get(self.mapping.delimiter, "spaces")
-            message = (
-                f"Found {len(row.words)} fields separated by {separator}, expected {self.width} "
-                "as in the header."
+            self.refuse(
+                problem(
+                    "other_width",
+                    number,
+                    found=len(row.words),
+                    separator=separator,
+                    expected=self.width,
+                )
             )
-            self.refuse(number, None, message)
             return None
         if any(_NO_TEXT(word) for word in row.words):
-            self.refuse(number, None, _NOT_UTF_8)
+            self.refuse(problem("not_utf_8", number))
             return None
         return row.words
 
@@ -207,14 +206,14 @@ class RowReader:
         read_cell(cell, number, values)
         self.words += cell.words if len(cell.problems) == cell.words else 0
         cell.words = 0
-        for problem in cell.problems:
-            self.refuse(number, problem.column, problem.message)
+        for found in cell.problems:
+            self.refuse(found)
         if cell.problems or not cell.result.values:
             return None
         value = cell.result.values[0]
         test = (value.test, value.load, value.unit)
         if test not in self.tests and len(self.tests) > MAX_TESTS:
-            self.refuse(number, None, f"The table has more than {MAX_TESTS} tests.")
+            self.refuse(problem("too_many_tests", number, most=MAX_TESTS))
             return None
         place = self.tests.setdefault(test, len(self.tests))
         record = NONE if value.record_size_kb is None else value.record_size_kb
@@ -228,13 +227,20 @@ class RowReader:
             name: words[column] for name, column in self.mapping.columns.items() if words[column]
         }
         if not all(text.isprintable() for text in values.values()):
-            self.refuse(number, None, "Found a character that cannot be shown.")
+            self.refuse(problem("not_printable", number))
             return None
         repeat = values.get("repeat", "")
         if repeat and repeat_of(repeat) is None:
             column = self.mapping.columns.get("repeat", -1) + 1
-            message = f"Found {quoted(repeat)}, expected {A_REPEAT}."
-            self.refuse(number, column or None, message)
+            self.refuse(
+                problem(
+                    "no_repeat",
+                    number,
+                    column or None,
+                    found=quoted(repeat),
+                    most=f"{MAX_REPEAT:,}",
+                )
+            )
             return None
         key = (
             values.get("filesystem", ""),
@@ -245,6 +251,6 @@ class RowReader:
             values.get("kernel", ""),
         )
         if len(self.runs) >= MAX_RUNS and key not in self.runs:
-            self.refuse(number, None, f"The table holds more than {MAX_RUNS} runs: split it.")
+            self.refuse(problem("too_many_runs", number, most=MAX_RUNS))
             return None
         return self.runs.setdefault(key, len(self.runs))

@@ -13,9 +13,10 @@ from collections.abc import Mapping as AnyMapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile, too_many_values
+from fsbench_web.core.formats.result import MAX_VALUES, ParsedResult, Problem, UnreadableFile
 from fsbench_web.core.formats.tables.cells import (
     FIELDS,
+    MAX_TEST,
     SIZE_UNITS,
     CellPosition,
     TableReading,
@@ -26,6 +27,8 @@ from fsbench_web.core.formats.tables.cells import (
     test_of,
 )
 from fsbench_web.core.formats.tables.grid import DELIMITERS, SPACES, Grid, Row
+from fsbench_web.core.formats.tables.problems import problem
+from fsbench_web.core.formats.tables.repeats import number_repeats
 from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, quoted
 
 FORMAT = "table"
@@ -37,10 +40,16 @@ class NeedsMapping(UnreadableFile):
 
 LONG, TESTS, MATRIX = "long", "tests", "matrix"
 SHAPES = (LONG, TESTS, MATRIX)
+IN_ORDER = "order"
+"""Of ``Mapping.repeats``: rows of one cell are its repeats in their order."""
 _DECIMALS = ("", ".", ",")
-_MAX_COLUMNS = 500
+MAX_COLUMNS = 2000
 MOST_NAMES = 100
 MOST_NOT_MEASURED = 20
+OWN_TEST = "_"
+"""The ending of a column that holds the row's own test, and nothing else of it."""
+COLUMN_CONSTANTS = ("filesystem", "configuration", "hardware", "kernel", "repeat", "block")
+"""What may be said of all numbers of one column."""
 _SEPARATOR = re.compile(r"[^\w\s\"'.+-]")
 
 
@@ -50,7 +59,10 @@ class Mapping:
 
     ``columns``: fields (cells.FIELDS) by column. ``constants``: fields that no column says.
     ``tests``: column -> (test, unit) in the shape ``tests``; a test that begins with _ is the
-    ending of what the row's own test is called (``_iops``: is_ending). ``rows_are``: ``file`` or
+    ending of what the row's own test is called (``_iops``: is_ending), and ``_`` is that test.
+    ``column_constants``: what all numbers of such a column are of (file system, configuration,
+    repeat). ``ignored``: columns that are not to be read. ``repeats``: IN_ORDER, or "" where a
+    column tells them. ``has_cell_units``: cells say their unit. ``rows_are``: ``file`` or
     ``record``, what the first column of a matrix holds. ``record_unit`` and ``file_unit``:
     cells.SIZE_UNITS, or "" where nobody said it, and every size has to. ``names``: what words in
     the column of tests (in small letters) mean here, as somebody said; ``not_measured``: what cells
@@ -70,6 +82,10 @@ class Mapping:
     sheet: str = ""
     names: dict[str, str] = field(default_factory=dict)
     not_measured: list[str] = field(default_factory=list)
+    column_constants: dict[int, dict[str, str]] = field(default_factory=dict)
+    ignored: list[int] = field(default_factory=list)
+    repeats: str = ""
+    has_cell_units: bool = False
 
     def without(self, name: str) -> "Mapping":
         """The same that does not read a field's column, which is then one that nothing reads."""
@@ -84,6 +100,7 @@ class Mapping:
         return {
             **asdict(self),
             "tests": [[n, *sentence] for n, sentence in sorted(self.tests.items())],
+            "column_constants": [[n, said] for n, said in sorted(self.column_constants.items())],
         }
 
     @classmethod
@@ -92,11 +109,16 @@ class Mapping:
         names = {f.name for f in fields(cls)}
         values = {name: value for name, value in stored.items() if name in names}
         values["tests"] = {int(n): (test, unit) for n, test, unit in stored.get("tests", [])}
+        values["column_constants"] = {
+            int(n): dict(said) for n, said in stored.get("column_constants", [])
+        }
         return cls(**values)
 
     def missing(self) -> list[str]:
         """What has to be said before a number can be read, in words."""
         names = {*self.columns, *(name for name, text in self.constants.items() if text)}
+        if self.has_cell_units:
+            names.add("unit")
         if self.shape == LONG:
             return [name for name in ("test", "value", "unit") if name not in names]
         if self.shape == TESTS:
@@ -108,48 +130,48 @@ class Mapping:
             return lacking
         return [name for name in ("unit",) if name not in names]
 
-    def problems(self) -> list[str]:
-        """What is wrong with the mapping itself, in sentences."""
-        problems = [f"{name} is missing: choose its column, or say it." for name in self.missing()]
+    def problems(self) -> list[Problem]:
+        """What is wrong with the mapping itself."""
+        problems = [problem("field_missing", field=name) for name in self.missing()]
         if self.shape not in SHAPES or self.rows_are not in ("file", "record"):
-            problems.append("This shape of a table is not known.")
+            problems.append(problem("no_shape"))
         if self.delimiter not in ("", SPACES, *DELIMITERS) and not _SEPARATOR.fullmatch(
             self.delimiter
         ):
-            problems.append("The separator is one character, and no letter, digit or quote.")
+            problems.append(problem("no_separator"))
         if self.decimal not in _DECIMALS:
-            problems.append("The decimal sign is a point or a comma.")
+            problems.append(problem("no_decimal_sign"))
         if {self.record_unit, self.file_unit} - {"", *SIZE_UNITS}:
-            problems.append("The unit of a size is bytes, KB, MB or GB.")
-        numbers = [*self.columns.values(), *self.tests]
-        if any(not 0 <= number < _MAX_COLUMNS for number in numbers):
-            problems.append(
-                f"There is no such column: the first {_MAX_COLUMNS} of a table can hold something. "
-                "Make it several tables, or one with a row for each number."
-            )
+            problems.append(problem("no_size_unit"))
+        if self.repeats not in ("", IN_ORDER):
+            problems.append(problem("no_numbering"))
+        numbers = [*self.columns.values(), *self.tests, *self.ignored]
+        if any(not 0 <= number < MAX_COLUMNS for number in numbers):
+            problems.append(problem("no_column", most=f"{MAX_COLUMNS:,}"))
         if len(set(numbers)) != len(numbers):
-            problems.append("One column is said to be two things.")
+            problems.append(problem("column_twice"))
         if len(self.names) > MOST_NAMES:
-            problems.append(f"More than {MOST_NAMES} names of tests cannot be said.")
+            problems.append(problem("too_many_names", most=MOST_NAMES))
         if len(self.not_measured) > MOST_NOT_MEASURED:
-            problems.append(f"More than {MOST_NOT_MEASURED} words for not measured cannot be said.")
+            problems.append(problem("too_many_words", most=MOST_NOT_MEASURED))
         problems += [
-            f"{quoted(word)} is a number, and cannot mean that nothing was measured."
+            problem("word_is_number", found=quoted(word))
             for word in self.not_measured
             if not may_mean_nothing(word)
         ]
         wrong = [name for name in self.names.values() if test_of(name) is None]
         problems += [
-            f"{quoted(name)} is no name of a test, as random_read is." for name in wrong[:1]
+            problem("no_test_name", found=quoted(name), most=MAX_TEST) for name in wrong[:1]
         ]
-        if {*self.columns, *self.constants} - set(FIELDS):
-            problems.append("There is no such field.")
+        said = {name for constants in self.column_constants.values() for name in constants}
+        if {*self.columns, *self.constants} - set(FIELDS) or said - set(COLUMN_CONSTANTS):
+            problems.append(problem("no_field"))
         return problems
 
     def check(self) -> None:
         """Raise UnreadableFile with all of ``problems``."""
         if wrong := self.problems():
-            raise UnreadableFile([Problem(None, None, sentence) for sentence in wrong])
+            raise UnreadableFile(wrong)
 
 
 def is_ending(test: str) -> bool:
@@ -173,6 +195,7 @@ def read_mapped(grid: Grid, mapping: Mapping) -> ParsedResult:
         file_bytes=SIZE_UNITS.get(mapping.file_unit, 0),
         decimal=mapping.decimal,
         is_given=bool(mapping.decimal),
+        is_in_order=mapping.repeats == IN_ORDER,
         not_measured=frozenset(mapping.not_measured),
     )
     unread = _unread_columns(grid, mapping)
@@ -181,6 +204,7 @@ def read_mapped(grid: Grid, mapping: Mapping) -> ParsedResult:
         reading, grid, mapping
     )
     result = finished_result(reading, grid)
+    result.warnings += _ignored_columns(grid, mapping)
     result.unread_columns = unread
     result.kernel_columns = kernel_columns(grid, mapping)
     return result
@@ -203,16 +227,27 @@ def _unread_columns(grid: Grid, mapping: Mapping) -> list[tuple[int, str]]:
     header = _header(grid, mapping)
     if mapping.shape == MATRIX or header is None:
         return []
-    used = {*mapping.columns.values(), *mapping.tests}
+    used = {*mapping.columns.values(), *mapping.tests, *mapping.ignored}
     return [(header.line, word) for place, word in enumerate(header.words) if place not in used]
+
+
+def _ignored_columns(grid: Grid, mapping: Mapping) -> list[Problem]:
+    """A note for each column that somebody said is not to be read."""
+    header = _header(grid, mapping)
+    words = dict(enumerate(header.words)) if header else {}
+    return [
+        problem("column_ignored", header.line, is_note=True, found=quoted(words[place]))
+        for place in mapping.ignored
+        if header is not None and place in words
+    ]
 
 
 def finished_result(reading: TableReading, grid: Grid) -> ParsedResult:
     """What was read, or all that is wrong with it."""
     if not reading.result.values and not reading.problems:
-        last = grid.last_line or None
-        message = "The table has a header and no values."
-        reading.problems.append(Problem(last, None, message))
+        reading.refuse(grid.last_line or None, None, "no_values")
+    if not reading.problems:
+        number_repeats(reading)
     if reading.problems:
         problems = sorted(reading.problems, key=lambda problem: problem.line or 0)
         units: dict[str, int] = {}
@@ -222,13 +257,17 @@ def finished_result(reading: TableReading, grid: Grid) -> ParsedResult:
         raise kind(capped(problems), units)
     question = None if reading.is_given else reading.grouping.question()
     # A point in a number of a spreadsheet is one: it does not keep how the number is shown.
-    if question is not None and (grid.delimiter or "," in question.message.split('"')[1]):
+    if question is not None and (grid.delimiter or reading.grouping.has_comma):
         raise NeedsMapping([question])
     if any(value.repeat == 0 for value in reading.result.values):
         reading.result.values = [
             value if value.repeat is None else replace(value, repeat=value.repeat + 1)
             for value in reading.result.values
         ]
+        reading.result.dates = {
+            (*key[:3], None if key[3] is None else key[3] + 1, *key[4:]): date
+            for key, date in reading.result.dates.items()
+        }
     return reading.result
 
 
@@ -236,21 +275,22 @@ def _body(reading: TableReading, grid: Grid, mapping: Mapping) -> list[Row]:
     """The rows after the header that have as many words; the others become problems."""
     header = next((row for row in grid.rows if row.line == mapping.header_line), None)
     if header is None or header.problem:
-        message = f"There is no header in line {mapping.header_line}."
-        raise UnreadableFile([Problem(mapping.header_line, None, message)])
+        raise UnreadableFile([problem("no_header", mapping.header_line, found=mapping.header_line)])
     body = []
     for row in grid.rows:
         if row.line <= header.line:
             continue
         if row.problem:
-            reading.refuse(row.line, None, row.problem)
+            reading.refuse(row.line, None, "row_damaged", reason=row.problem)
         elif grid.delimiter and len(row.words) != len(header.words):
-            separator = DELIMITERS.get(grid.delimiter, "spaces")
-            message = (
-                f"Found {len(row.words)} fields separated by {separator}, expected "
-                f"{len(header.words)} as in the header."
+            reading.refuse(
+                row.line,
+                None,
+                "other_width",
+                found=len(row.words),
+                separator=DELIMITERS.get(grid.delimiter, "spaces"),
+                expected=len(header.words),
             )
-            reading.refuse(row.line, None, message)
         else:
             body.append(row)
         if reading.has_enough_problems:
@@ -273,7 +313,7 @@ def _places_named(row: Row, mapping: Mapping) -> dict[str, CellPosition]:
 def _must_stop(reading: TableReading, line: int) -> bool:
     """Whether to read no further: a hostile table must not fill the memory."""
     if reading.is_full:
-        reading.problems.append(too_many_values(line))
+        reading.refuse(line, None, "too_many_values", most=f"{MAX_VALUES:,}")
     return reading.is_full or reading.has_enough_problems
 
 
@@ -293,6 +333,8 @@ def _read_tests(reading: TableReading, grid: Grid, mapping: Mapping) -> None:
                 _with_ending(places.get("test"), test) if is_ending(test) else CellPosition(test)
             )
             cell = {**places, "test": test_cell, "value": CellPosition(text, column + 1)}
+            for name, said in mapping.column_constants.get(column, {}).items():
+                cell[name] = CellPosition(said)
             if unit:
                 cell["unit"] = CellPosition(unit)
             read_cell(reading, row.line, cell)
@@ -304,7 +346,8 @@ def _with_ending(of_row: CellPosition | None, ending: str) -> CellPosition:
     """The test of a column that holds something of the row's own test."""
     place = of_row or CellPosition("")
     test = test_of(place.text)
-    return CellPosition(f"{test}{ending}" if test else place.text, place.column)
+    whole = f"{test}{'' if ending == OWN_TEST else ending}" if test else place.text
+    return CellPosition(whole, place.column)
 
 
 # ---- matrices ----
@@ -370,14 +413,12 @@ def _read_matrices(reading: TableReading, grid: Grid, mapping: Mapping) -> None:
     rows_above = [row for row in grid.rows if row.line < mapping.header_line and not row.problem]
     titles = [row for row in rows_above if len([word for word in row.words if word]) == 1]
     for row in [row for row in grid.rows if row.problem][:ENOUGH_PROBLEMS]:
-        reading.refuse(row.line, None, row.problem)
+        reading.refuse(row.line, None, "row_damaged", reason=row.problem)
     blocks, others = blocks_of([*titles[-1:], *rows], (reading.record_bytes, reading.file_bytes))
     for row in others[:ENOUGH_PROBLEMS]:
-        message = "The row is no row of a matrix: a size, then a number for each size above."
-        reading.refuse(row.line, CellPosition(row.words[0], 1), message)
+        reading.refuse(row.line, CellPosition(row.words[0], 1), "no_matrix_row")
     if not blocks:
-        message = "No matrix was found: a row of sizes, and below it rows that begin with a size."
-        reading.refuse(mapping.header_line, None, message)
+        reading.refuse(mapping.header_line, None, "no_matrix")
     for block in blocks:
         _read_block(reading, block, grid.name, mapping)
         if reading.is_full or reading.has_enough_problems:
@@ -392,16 +433,17 @@ def _read_block(reading: TableReading, block: Block, sheet: str, mapping: Mappin
         reason = (
             f"{quoted(block.title)} above it names none" if block.title else "nothing names one"
         )
-        message = f"The matrix needs a test: {reason}."
-        reading.refuse(block.head.line, None, message)
+        reading.refuse(block.head.line, None, "matrix_without_test", reason=reason)
         return
     across, down = "record_size_kb", "file_size_kb"
     if mapping.rows_are == "record":
         across, down = down, across
     for row in block.body:
         if len(row.words) > len(block.head.words):
-            message = f"Found {len(row.words)} fields, expected {len(block.head.words)}."
-            reading.refuse(row.line, None, message)
+            expected = len(block.head.words)
+            reading.refuse(
+                row.line, None, "matrix_row_too_long", found=len(row.words), expected=expected
+            )
             continue
         for column, text in enumerate(row.words[1:], start=1):
             values = {
@@ -417,8 +459,7 @@ def _read_block(reading: TableReading, block: Block, sheet: str, mapping: Mappin
                 down: CellPosition(row.words[0], 1),
             }
             if text and not block.head.words[column]:
-                message = "The number stands under no size."
-                reading.refuse(row.line, values["value"], message)
+                reading.refuse(row.line, values["value"], "no_size_above")
                 continue
             read_cell(reading, row.line, values)
         if _must_stop(reading, row.line):

@@ -24,8 +24,9 @@ from fsbench_web.core.formats.result import (
 )
 from fsbench_web.core.formats.tables.grid import MAX_CELL, Grid, Row, grid_of
 from fsbench_web.core.formats.tables.mapping import Mapping, read_mapped
-from fsbench_web.core.formats.tables.table import parse_grid
-from fsbench_web.core.formats.text import check_lengths, lines_of
+from fsbench_web.core.formats.tables.problems import problem
+from fsbench_web.core.formats.tables.table import merge_header, parse_grid
+from fsbench_web.core.formats.text import check_lengths, lines_of, quoted
 
 MAX_UNPACKED_BYTES = 128 * 1024 * 1024
 MAX_CELLS = 400_000
@@ -59,8 +60,7 @@ def parse_sheets(grids: list[Grid]) -> ParsedResult:
             result = parse_grid(grid)
         except UnreadableFile as error:
             refusals.append(error)
-            message = f'The sheet "{grid.name}" holds no table that says itself what is what.'
-            warnings = [Problem(None, None, message)]
+            warnings = [problem("sheet_unread", found=quoted(grid.name, 100))]
             if type(error) is UnreadableFile:
                 raise
         else:
@@ -70,6 +70,7 @@ def parse_sheets(grids: list[Grid]) -> ParsedResult:
                 merged = result
                 continue
             merged.values += result.values
+            merged.dates |= result.dates
             merged.unread_columns += result.unread_columns
             merged.kernel_columns += result.kernel_columns
         if merged is not None:
@@ -84,8 +85,7 @@ def _refuse_repeated(seen: dict[tuple[object, ...], int], result: ParsedResult) 
     for value in result.values:
         first = seen.setdefault(_cell(value), value.line)
         if first != value.line:
-            message = f"The same cell was already given in line {first}."
-            problems.append(Problem(value.line, None, message))
+            problems.append(problem("cell_twice_in_sheets", value.line, first=first))
     if problems:
         raise UnreadableFile(problems[:100])
 
@@ -98,10 +98,14 @@ def _cell(value: ParsedValue) -> tuple[object, ...]:
 def tables_of(data: bytes, delimiter: str = "") -> list[Grid]:
     """The rows of a table's text, or of each sheet. Raises UnreadableFile."""
     if recognises(data):
-        return grids_of(data)
-    lines = lines_of(data)
-    check_lengths(lines)
-    return [grid_of(lines, delimiter)]
+        grids = grids_of(data)
+    else:
+        lines = lines_of(data)
+        check_lengths(lines)
+        grids = [grid_of(lines, delimiter)]
+    for grid in grids:
+        merge_header(grid)
+    return grids
 
 
 def parse_mapped(data: bytes, mapping: Mapping) -> ParsedResult:
@@ -112,8 +116,7 @@ def parse_mapped(data: bytes, mapping: Mapping) -> ParsedResult:
     result = read_mapped(chosen, mapping)
     for grid in tables:
         if grid is not chosen and grid.rows:
-            message = f'The sheet "{grid.name}" is not read: the columns are those of another.'
-            result.warnings.append(Problem(None, None, message))
+            result.warnings.append(problem("sheet_beside", found=quoted(grid.name, 100)))
     return result
 
 

@@ -1,8 +1,9 @@
 """Tables of measurements that say themselves which column is what: CSV, TSV and other separators.
 
 Long: columns test, record_size_kb, file_size_kb, value, unit; and, where the file itself says what
-its numbers belong to, filesystem, configuration, hardware, kernel, repeat, block. A column for each
-test, under the names of the tests. Or matrices of record sizes by file sizes under a title that
+its numbers belong to, filesystem, configuration, hardware, kernel, repeat, date, block. A column
+for each test, file system or repeat, under their names; what stands above several columns in a row
+of its own is said of each. Or matrices of record sizes by file sizes under a title that
 names the test and the unit. Where the separator is no comma, numbers may have a decimal comma. A
 row without a value is a cell that was not measured. Any other table needs somebody to say what is
 what (NeedsMapping).
@@ -10,20 +11,30 @@ what (NeedsMapping).
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from itertools import islice, pairwise
 
 from fsbench_web.core.formats.result import MAX_VALUES, ParsedResult, Problem, UnreadableFile
-from fsbench_web.core.formats.tables.cells import size_kb, unit_of
-from fsbench_web.core.formats.tables.grid import Grid, Row, delimiter_of, grid_of
+from fsbench_web.core.formats.tables.cells import (
+    MISSING,
+    known_test,
+    number_and_unit,
+    size_kb,
+    unit_of,
+)
+from fsbench_web.core.formats.tables.grid import Grid, Row, delimiter_of, grid_of, says_something
 from fsbench_web.core.formats.tables.headers import (
     OPEN_SIZES,
     PERCENT,
     WHOLE_ENDINGS,
     Measure,
+    OfContender,
+    contender_of,
     fallback_field,
     field_of,
     field_word,
+    in_two_rows,
     is_contender,
     measure_of,
     split,
@@ -34,6 +45,7 @@ from fsbench_web.core.formats.tables.mapping import (
     FORMAT,
     LONG,
     MATRIX,
+    OWN_TEST,
     TESTS,
     Mapping,
     NeedsMapping,
@@ -42,6 +54,7 @@ from fsbench_web.core.formats.tables.mapping import (
     read_mapped,
     title_of,
 )
+from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.text import quoted
 
 __all__ = [
@@ -64,7 +77,7 @@ _SIZE_UNITS |= {"mib": "MB", "m": "MB", "gb": "GB", "gib": "GB"}
 
 def recognises(lines: list[str]) -> bool:
     """Whether the first line that says something is the header of a long table."""
-    first = next((n for n, line in enumerate(lines) if line.strip() and line[:1] != "#"), None)
+    first = next((n for n, line in enumerate(lines) if says_something(line)), None)
     if first is None or not delimiter_of(lines[first : first + 1]):
         return False
     header = grid_of(lines[: first + 1], delimiter_of(lines)).header
@@ -84,10 +97,7 @@ def recognises_wide(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All numbers of the table. Raises UnreadableFile with the place of everything wrong."""
     if len(lines) > 2 * MAX_VALUES:
-        message = (
-            f"The table has more than {MAX_VALUES:,} values: import it by itself, or split it."
-        )
-        raise UnreadableFile([Problem(None, None, message)])
+        raise UnreadableFile([problem("too_many_values", most=f"{MAX_VALUES:,}")])
     return parse_grid(grid_of(lines))
 
 
@@ -126,40 +136,33 @@ def needs_mapping(head: bytes) -> NeedsMapping:
 
 
 def _mapping_problem(grid: Grid, mapping: Mapping | None) -> Problem:
-    line = grid.header.line if grid.header else None
     header = _likely_header(grid)
-    contenders = [word for word in header.words if is_contender(word)] if header else []
-    if len(contenders) > 1:
-        named = ", ".join(map(quoted, contenders[:4]))
-        message = (
-            f"The columns {named} are file systems or runs, and no tests. Give each number a row "
-            "of its own, under the columns test, filesystem, repeat, value and unit. Or say on "
-            "the import page which one of them is the value, and import one after the other."
-        )
-        return Problem(header.line if header else line, None, message)
     lacking = ", ".join(mapping.missing() or ["test"]) if mapping else "test, value, unit"
-    message = (
-        f"This is a table, and it does not say: {lacking}. Say which column is what on the import "
-        "page, or give it a header row with the columns test, record_size_kb, file_size_kb, value "
-        "and unit."
-    )
-    return Problem(line, None, message)
+    line = grid.header.line if grid.header else None
+    if mapping is not None and mapping.column_constants and header is not None:
+        columns = ", ".join(quoted(header.words[n]) for n in list(mapping.column_constants)[:4])
+        return problem("contenders_missing", header.line, columns=columns, missing=lacking)
+    return problem("columns_missing", line, missing=lacking)
 
 
 def proposal(grid: Grid) -> Mapping | None:
     """What the header says of the columns; None for rows that look like no table at all."""
+    merge_header(grid)
     header = _likely_header(grid)
     if header is None:
         return None
     rows = [row for row in grid.rows if not row.problem]
     blocks, _ = blocks_of(rows)
-    if blocks and blocks[0].body:
+    if blocks and blocks[0].body and not _is_above(header, blocks[0].head):
         return _matrix_proposal(grid, rows)
-    columns = _field_columns(header)
-    measures = _measures(header, columns)
+    contenders = _contenders(header)
+    columns = _field_columns(header, contenders)
+    measures = {} if contenders else _measures(header, columns)
     tests = {} if "value" in columns else _tests(header, columns, measures)
     units = {name: split(header.words[column])[1] for name, column in columns.items()}
-    if not tests and "value" not in columns:
+    if contenders:
+        tests = _tests_of_contenders(contenders, has_test="test" in columns)
+    elif not tests and "value" not in columns:
         if "test" in columns and (len(measures) > 1 or _needs_endings(measures)):
             tests = {column: (measure.ending, measure.unit) for column, measure in measures.items()}
         elif len(measures) == 1:
@@ -167,7 +170,7 @@ def proposal(grid: Grid) -> Mapping | None:
             units["value"] = measure.unit
     value = units.get("value", "")
     is_of_rows = any(is_ending(test) for test, _ in tests.values())
-    return Mapping(
+    mapping = Mapping(
         shape=TESTS if tests else LONG,
         header_line=header.line,
         delimiter=grid.delimiter,
@@ -181,7 +184,103 @@ def proposal(grid: Grid) -> Mapping | None:
         record_unit=_record_unit(header, columns),
         file_unit=_size_unit(units.get("file_size_kb", "")),
         sheet=grid.name,
+        column_constants={column: dict(found.said) for column, found in contenders.items()},
     )
+    if "unit" in mapping.missing() and _cells_have_units(grid, mapping):
+        return replace(mapping, has_cell_units=True)
+    return mapping
+
+
+def merge_header(grid: Grid) -> None:
+    """Make one header of two rows of which the first names what stands above several columns:
+    ``,ext4,,xfs,`` above ``test,read,write,read,write``.
+    """
+    rows = grid.rows
+    for place, (above, below) in enumerate(pairwise(rows[:_LOOKED_AT])):
+        if above.problem or below.problem or not _is_group_row(above.words, below.words):
+            continue
+        words, group = [], ""
+        for column, word in enumerate(below.words):
+            own = above.words[column] if column < len(above.words) else ""
+            group = own or group
+            is_field = bool(field_of(own)) or bool(own and not word)
+            is_below = bool(group and word and not is_field)
+            words.append(in_two_rows(group, word) if is_below else own or word)
+            group = "" if is_field else group
+        grid.rows = [*rows[:place], Row(below.line, words), *rows[place + 2 :]]
+        return
+
+
+def _is_group_row(above: list[str], below: list[str]) -> bool:
+    """Whether words stand above several columns each, which the row below them names."""
+    groups = [
+        (column, word)
+        for column, word in enumerate(above)
+        if word and not field_of(word) and column < len(below) and below[column]
+    ]
+    spans = [
+        column
+        for column, _ in groups
+        if column + 1 < len(above) and not above[column + 1] and below[column + 1 : column + 2]
+    ]
+    return (
+        bool(spans)
+        and len(groups) == len(spans)
+        and all(is_contender(word) or test_named(word) or known_test(word) for _, word in groups)
+        and not any(_NUMBER(word) or size_kb(word) for word in below if word)
+        and all(below[column] and below[column + 1] for column in spans)
+    )
+
+
+def _contenders(header: Row) -> dict[int, OfContender]:
+    """Columns that hold the numbers of a file system, a set-up or a repeat each; none where only
+    one looks so, and it names no file system.
+    """
+    found = {
+        column: contender
+        for column, word in enumerate(header.words)
+        if not field_of(word) and (contender := contender_of(word)) is not None
+    }
+    has_value = any(field_of(word) == "value" for word in header.words)
+    is_one = len(found) == 1 and "filesystem" not in dict(next(iter(found.values())).said)
+    has_measures = any(
+        measure_of(word) or test_named(word)
+        for column, word in enumerate(header.words)
+        if column not in found
+    )
+    return {} if has_value or is_one or (len(found) == 1 and has_measures) else found
+
+
+def _tests_of_contenders(
+    contenders: dict[int, OfContender], *, has_test: bool
+) -> dict[int, tuple[str, str]]:
+    """What each of their columns is a test of: the row's own one, or what its header names."""
+    endings = {found.test for found in contenders.values() if is_ending(found.test)}
+    needs_endings = len(endings) > 1 or bool(endings - WHOLE_ENDINGS - {OWN_TEST})
+    tests = {}
+    for column, found in contenders.items():
+        test = found.test
+        if is_ending(test) and not needs_endings:
+            test = OWN_TEST
+        elif test == OWN_TEST and (measure := measure_of(found.unit)) is not None:
+            test = measure.ending
+        elif has_test and not is_ending(test):
+            test = f"_{test}"
+        tests[column] = (test, found.unit)
+    return tests
+
+
+def _cells_have_units(grid: Grid, mapping: Mapping) -> bool:
+    """Whether the first numbers of a table say their unit themselves."""
+    columns = [*mapping.tests] or [mapping.columns.get("value", -1)]
+    words = [
+        row.words[column]
+        for row in grid.rows
+        if row.line > mapping.header_line and not row.problem
+        for column in columns
+        if 0 <= column < len(row.words) and row.words[column] not in MISSING
+    ][:_LOOKED_AT]
+    return bool(words) and all(number_and_unit(word)[1] for word in words)
 
 
 def shape_reason(grid: Grid, mapping: Mapping) -> str:
@@ -217,18 +316,28 @@ def _likely_header(grid: Grid) -> Row | None:
     return next((row for row in first if len(row.words) == widest), None)
 
 
+def _is_above(header: Row, head: Row) -> bool:
+    """Whether a header names the columns of what only looks like the head of a matrix: numbers that
+    grow from column to column.
+    """
+    known = sum(map(_is_known_word, header.words))
+    return header.line < head.line and known > 1 and len(header.words) == len(head.words)
+
+
 def _is_known_word(word: str) -> bool:
     # Rows of a wide table are numbers, which name nothing.
-    return not _NUMBER(word) and bool(field_of(word) or test_named(word) or measure_of(word))
+    return not _NUMBER(word) and bool(
+        field_of(word) or test_named(word) or measure_of(word) or is_contender(word)
+    )
 
 
-def _field_columns(header: Row) -> dict[str, int]:
+def _field_columns(header: Row, contenders: Collection[int] = ()) -> dict[str, int]:
     """The fields that the header names, with their columns; the first of two counts."""
     columns: dict[str, int] = {}
     for column, word in enumerate(header.words):
-        if (name := field_of(word)) and split(word)[1] != PERCENT:
+        if (name := field_of(word)) and split(word)[1] != PERCENT and column not in contenders:
             columns.setdefault(name, column)
-    has_measures = any(measure_of(word) for word in header.words)
+    has_measures = bool(contenders) or any(measure_of(word) for word in header.words)
     for column, word in enumerate(header.words):
         name = fallback_field(word)
         if name and column not in columns.values() and not (name == "value" and has_measures):
@@ -323,17 +432,13 @@ def check_header(grid: Grid, mapping: Mapping) -> None:
     problems, doubts = [], []
     lowered = [word.lower() for word in header.words]
     if "category" in lowered:
-        place = lowered.index("category") + 1
-        message = (
-            "A table with categories holds scores, not measurements: fsbench makes the scores. "
-            "Import the measurements they were made of."
-        )
-        problems.append(Problem(header.line, place, message))
+        problems.append(problem("scores", header.line, lowered.index("category") + 1))
     for column, word in enumerate(header.words):
         name = field_of(word)
         if name and split(word)[1] != PERCENT and mapping.columns[name] != column:
-            message = f"{quoted(word)} is a second column for {name}: say which one it is."
-            doubts.append(Problem(header.line, column + 1, message))
+            doubts.append(
+                problem("second_column", header.line, column + 1, found=quoted(word), field=name)
+            )
     if problems:
         raise UnreadableFile(problems)
     if doubts:
@@ -341,5 +446,4 @@ def check_header(grid: Grid, mapping: Mapping) -> None:
     if missing := mapping.missing():
         if not {"test", "value"} <= set(mapping.columns):
             raise NeedsMapping([_mapping_problem(grid, mapping)])
-        message = f"The header has no column {', '.join(missing)}."
-        raise NeedsMapping([Problem(header.line, None, message)])
+        raise NeedsMapping([problem("header_lacks", header.line, missing=", ".join(missing))])

@@ -1,0 +1,1 @@
+"""How pages write runs, numbers, times and units."""
