@@ -15,7 +15,7 @@ from fsbench_web.accounts import audit
 from fsbench_web.accounts.models import Team
 from fsbench_web.core.formats import Problem, UnreadableFile
 from fsbench_web.core.formats.archive import is_spreadsheet
-from fsbench_web.core.formats.tables.cells import FIELDS, other_name, unit_of
+from fsbench_web.core.formats.tables.cells import FIELDS, MAX_TEST, other_name, unit_of
 from fsbench_web.core.formats.tables.grid import Grid, Row
 from fsbench_web.core.formats.tables.mapping import (
     LONG,
@@ -35,6 +35,8 @@ from fsbench_web.renderings import reading
 _Answer = TypeVar("_Answer")
 ROWS_SHOWN = 12
 COLUMNS_SHOWN = 60
+SAID_OF_COLUMNS = ("filesystem", "configuration", "repeat")
+"""What the page asks of a column with numbers."""
 _HEAD_BYTES = 64 * 1024
 _MOST_DIGITS = 7
 """Of a column or a line: no table has more of either."""
@@ -45,12 +47,16 @@ _MOST_OF_WORD, _MOST_OF_FORM = 60, 2000
 
 @dataclass(frozen=True)
 class ColumnPreview:
-    """A column of the table: number from 0, its header, and what it is said to be a test of."""
+    """A column of the table: number from 0, its header, what it is said to be a test of, whose
+    numbers it has (``said``), and whether it is not to be read.
+    """
 
     number: int
     header: str
     test: str
     unit: str
+    said: dict[str, str]
+    is_ignored: bool
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,8 @@ def _table(data: bytes, mapping: Mapping | None) -> TablePreview:
             number,
             header[number] if number < len(header) else "",
             *shown_mapping.tests.get(number, ("", "")),
+            shown_mapping.column_constants.get(number, {}),
+            number in shown_mapping.ignored,
         )
         for number in range(min(width, COLUMNS_SHOWN))
     ]
@@ -177,8 +185,19 @@ def mapping_of(form: AnyMapping[str, str]) -> Mapping:
         for number in range(COLUMNS_SHOWN)
         if shape == TESTS and (test := form.get(f"test-{number}", "").strip())
     }
+    column_constants = {
+        number: said
+        for number in tests
+        if (
+            said := {
+                name: text
+                for name in SAID_OF_COLUMNS
+                if (text := form.get(f"{name}-of-{number}", "").strip()[:200])
+            }
+        )
+    }
     names = {
-        word: form.get(f"meant-{number}", "").strip()[:60] or word
+        word: form.get(f"meant-{number}", "").strip()[:MAX_TEST] or word
         for number in range(MOST_NAMES)
         if shape != MATRIX and (word := form.get(f"word-{number}", "")[:200])
     }
@@ -203,6 +222,10 @@ def mapping_of(form: AnyMapping[str, str]) -> Mapping:
             for word in form.get("not_measured", "")[:_MOST_OF_FORM].split(",")
             if word.strip()
         ],
+        column_constants=column_constants,
+        ignored=[number for number in range(COLUMNS_SHOWN) if f"ignored-{number}" in form],
+        repeats=form.get("repeats", ""),
+        has_cell_units="has_cell_units" in form,
     )
 
 

@@ -61,6 +61,7 @@ SENTENCES = {
         "preview, or ignore_columns of a call), or which column it is."
     ),
     "unit_unknown": "{reason}",
+    "columns_unreadable": "{field} is no mapping as JSON: {place}: {reason}.",
     "no_file": "No file was given.",
     "all_left_out": "Every file is left out: choose one to import.",
     "left_out": "Not read: it is left out.",

@@ -321,3 +321,43 @@ def test_the_api_refuses_a_table_that_needs_a_person() -> None:
     with pytest.raises(ImportRefused) as refused:
         import_files([("lab.csv", GOOD)], **TARGET, user=None)
     assert "Say which column is what" in refused.value.problems[0].message
+
+
+def test_columns_are_said_to_be_of_contenders_and_to_be_ignored(signed_in: Client) -> None:
+    data = b"what;a (s);b (s);note\nuntar;5;7;x\n"
+    where = upload(signed_in, data)
+    form = {
+        **{"shape": "tests", "header_line": "1", "delimiter": ";", "column-test": "0"},
+        **{"test-1": "_", "unit-1": "s", "filesystem-of-1": "ext4", "configuration-of-1": "ext4"},
+        **{"test-2": "_", "unit-2": "s", "filesystem-of-2": "xfs", "configuration-of-2": "xfs"},
+        "ignored-3": "1",
+    }
+    assert signed_in.post(page_of(where), form).status_code == 302
+    mapping = ImportFile.objects.get().mapping
+    assert (mapping["ignored"], len(mapping["column_constants"])) == ([3], 2)
+    text = signed_in.get(page_of(where)).content.decode()
+    assert 'name="ignored-3" aria-label="Ignore column 4" value="1" checked' in text
+    assert signed_in.post(f"{where}commit/").status_code == 302
+    assert sorted((row.test, row.value) for row in measured()) == [("untar", 5), ("untar", 7)]
+    assert set(Run.objects.values_list("series__configuration__label", flat=True)) == {
+        "ext4",
+        "xfs",
+    }
+
+
+def test_rows_of_one_cell_are_numbered_in_order(signed_in: Client) -> None:
+    where = upload(signed_in, b"test,value,unit\nboot,3,s\nboot,1,s\n")
+    assert 'data-code="cell_twice"' in signed_in.get(where).content.decode()
+    form = {"shape": "long", "header_line": "1", "delimiter": ",", "repeats": "order"}
+    form |= {"column-test": "0", "column-value": "1", "column-unit": "2"}
+    assert signed_in.post(page_of(where), form).status_code == 302
+    assert signed_in.post(f"{where}commit/").status_code == 302
+    assert list(Run.objects.order_by("repeat").values_list("repeat", flat=True)) == [1, 2]
+
+
+def test_a_date_of_a_table_is_kept_as_when_the_run_was_measured(signed_in: Client) -> None:
+    rows = b"read,5,s,2024-03-02\nread,4,s,2024-03-01\n"
+    where = upload(signed_in, b"test,value,unit,date\n" + rows)
+    assert signed_in.post(f"{where}commit/").status_code == 302
+    runs = Run.objects.order_by("repeat")
+    assert [run.measured_source["text"] for run in runs] == ["2024-03-01", "2024-03-02"]

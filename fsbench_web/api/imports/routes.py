@@ -10,6 +10,7 @@ from django.http.multipartparser import MultiPartParserError
 from ninja import Router, Schema, Status
 
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.imports.columns import columns_of
 from fsbench_web.api.protocol import text
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.errors import Error, ProblemDocument, Refused, RefusedAt
@@ -31,6 +32,7 @@ ONLY_NEW = "if_new"
 IGNORED = "ignore_columns"
 STRICT = "strict"
 REPEAT = "repeat"
+COLUMNS = "columns"
 _FROM_BROWSERS = "csrfmiddlewaretoken"
 MULTIPART = {
     "requestBody": {
@@ -97,6 +99,11 @@ MULTIPART = {
                             "description": "names of columns of tables that are not to be read, "
                             "separated by commas; with it any other column that nothing reads is "
                             "refused, without it the answer's `warnings` name them",
+                        },
+                        "columns": {
+                            "type": "string",
+                            "description": "which column is what, as JSON (the body of `PUT "
+                            "/imports/{id}/files/{id}/columns`): holds for every file of the call",
                         },
                         "repeat": {
                             "type": "string",
@@ -220,11 +227,17 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
     # problem has the shape of the contract.
     refuse_too_large(request)
     try:
-        target, description, only_new = options_of(request, ONLY_NEW)
+        target, description, columns, only_new = options_of(request, ONLY_NEW)
         files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
         user = user_of(request)
         result = import_uploads(
-            files, target, user, only_new=only_new, within_request=True, given=description
+            files,
+            target,
+            user,
+            only_new=only_new,
+            within_request=True,
+            given=description,
+            columns=columns,
         )
     except TooLargeForRequest as too_large:
         return _import_accepted(response, too_large, target, user, only_new)
@@ -250,11 +263,14 @@ def _import_accepted(
     return Status(202, vars(ImportResult(row.pk, str(row.state), [], warnings=warnings)))
 
 
-def options_of(request: HttpRequest, *more: str) -> tuple[Target, FileDescription, bool]:
-    """What the form says of all files, of each of them, and of ``more`` (ONLY_NEW), where that may
-    be said. Raises ImportRefused.
+def options_of(
+    request: HttpRequest, *more: str
+) -> tuple[Target, FileDescription, dict[str, Any] | None, bool]:
+    """What the form says of all files, of each of them and of its columns, and of ``more``
+    (ONLY_NEW), where that may be said. Raises ImportRefused.
     """
-    fields = fields_of(request, IGNORED, STRICT, REPEAT, *more)
+    fields = fields_of(request, IGNORED, STRICT, REPEAT, COLUMNS, *more)
+    columns = columns_of(fields.pop(COLUMNS))
     try:
         repeat = read_repeat(fields.pop(REPEAT).strip())
     except ValueError as error:
@@ -264,7 +280,7 @@ def options_of(request: HttpRequest, *more: str) -> tuple[Target, FileDescriptio
     description = FileDescription(
         repeat=repeat, ignored=ignored if IGNORED in request.POST else None
     )
-    return Target(**fields, strict=strict), description, any(rest)
+    return Target(**fields, strict=strict), description, columns, any(rest)
 
 
 def _is_true(name: str, text: str) -> bool:

@@ -1,11 +1,12 @@
 """What the API says and hears of imports step by step."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from ninja import Schema
 from pydantic import Field, StrictBool, StrictInt
 
+from fsbench_web.api.imports.columns import ColumnsSaid
 from fsbench_web.api.imports.routes import FileProblem, WarningOut
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.pages import LARGEST_ID, PageOut
@@ -164,28 +165,9 @@ class Correction(Strict):
     files: list[FileCorrection] = Field([], max_length=500)
 
 
-class ColumnsIn(Strict):
-    """Columns count from 0, ``header_line`` from 1. ``tests`` of the shape tests: [column, test,
-    unit]. See /guide/importing/ of the site.
-    """
+class ColumnsIn(ColumnsSaid):
+    """What PUT says; ``name`` keeps it for tables with the same header."""
 
-    shape: str = "long"
-    header_line: StrictInt = Field(1, ge=0, le=10**6)
-    delimiter: str = Field(",", max_length=10)
-    decimal: str = Field("", max_length=1)
-    columns: dict[str, StrictInt] = {}
-    constants: dict[str, str] = {}
-    tests: list[tuple[StrictInt, str, str]] = Field([], max_length=500)
-    rows_are: str = "file"
-    record_unit: str = "KB"
-    file_unit: str = "KB"
-    sheet: str = Field("", max_length=200)
-    names: dict[str, str] = Field(
-        {}, max_length=100, description="what words of the column test mean: randread, random_read"
-    )
-    not_measured: list[Annotated[str, Field(max_length=60)]] = Field(
-        [], max_length=20, description="words of cells where nothing was measured: timeout, failed"
-    )
     name: str = Field("", max_length=100, description="keep it for tables with this header")
     team: str = Field("", max_length=80, description="a team of yours that has what is kept too")
     kept: StrictInt | None = Field(

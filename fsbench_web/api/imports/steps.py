@@ -80,12 +80,14 @@ def preview_import(request: HttpRequest) -> Status[dict[str, Any]]:
     """
     refuse_too_large(request)
     try:
-        target, given_of_each, _ = options_of(request)
+        target, given_of_each, columns, _ = options_of(request)
         if problems := target_problems(target):
             raise ImportRefused(problems)
         files = request.FILES.getlist("file")
         unpacked = unpack([(file.name or "", cast(BinaryIO, file)) for file in files])
-        sources = [replace(source, description=given_of_each) for source in unpacked]
+        sources = [
+            replace(source, description=given_of_each, mapping=columns) for source in unpacked
+        ]
         if large.is_large(sources):
             row = queue.receive(sources[0], target, user_of(request))
         else:

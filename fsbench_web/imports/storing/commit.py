@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -51,6 +51,7 @@ def import_uploads(
     only_new: bool = False,
     within_request: bool = False,
     given: FileDescription = NOTHING_SAID,
+    columns: dict[str, Any] | None = None,
 ) -> ImportResult:
     """Store all files, (name, open file), as runs of a study, which is made when it is new.
 
@@ -58,11 +59,12 @@ def import_uploads(
     sub-folder. One transaction: raises ImportRefused with all problems, and nothing is stored then.
     Files are read piece by piece. With ``only_new`` a run whose very numbers the study has already
     is passed over, not refused. ``within_request``: raises TooLargeForRequest, and nothing is
-    stored, for more than a request does. ``given``: what holds for each of the files.
+    stored, for more than a request does. ``given`` and ``columns`` (a mapping): what holds for each
+    of the files.
     """
     target = target.stripped()
     files = unpack([(safe_name(name), file) for name, file in uploads])
-    sources = [replace(source, description=given) for source in files]
+    sources = [replace(source, description=given, mapping=columns) for source in files]
     return import_sources(sources, target, user, only_new=only_new, within_request=within_request)
 
 

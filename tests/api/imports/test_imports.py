@@ -1,4 +1,5 @@
 import io
+import json
 import zipfile
 
 import pytest
@@ -10,6 +11,7 @@ from pytest_django.fixtures import Settings
 
 from fsbench_web.imports.models import Import
 from fsbench_web.studies.models import Run, Study
+from tests.measured import measured
 
 IMPORTS = "/api/v1/imports"
 ERROR = ["file", "line", "column", "message", "code", "parameters"]
@@ -260,3 +262,45 @@ def test_a_busy_database_is_told_as_such(writer: Client, monkeypatch: pytest.Mon
     assert response["Retry-After"] == "30"
     assert list(response.json()) == ["detail", "errors", "type", "title", "status"]
     assert "again" in response.json()["detail"]
+
+
+SHEET = b"what;1st;2nd\nopen file;5;7\n\xc3\xb6ffnen;6;8\n"
+COLUMNS = {
+    "shape": "tests",
+    "columns": {"test": 0},
+    "tests": [[1, "_", "s"], [2, "_", "s"]],
+    "column_constants": [[1, {"repeat": "1"}], [2, {"repeat": "2"}]],
+}
+
+
+def test_a_call_says_which_column_is_what(writer: Client) -> None:
+    refused = send(writer, SimpleUploadedFile("a.csv", SHEET))
+    assert refused.status_code == 422
+    assert [error["code"] for error in refused.json()["errors"]] == ["columns_missing"]
+    stored = send(writer, SimpleUploadedFile("a.csv", SHEET), columns=json.dumps(COLUMNS))
+    assert stored.status_code == 201, stored.content
+    assert len(stored.json()["runs"]) == 2
+    assert {(row.test, row.value) for row in measured()} == {
+        *(("open_file", 5), ("open_file", 7), ("öffnen", 6), ("öffnen", 8)),
+    }
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"colums": {}}', '{"repeats": "yes"}'])
+def test_it_refuses_columns_that_are_no_mapping(writer: Client, text: str) -> None:
+    refused = send(writer, SimpleUploadedFile("a.csv", SHEET), columns=text)
+    assert refused.status_code == 422
+    assert [error["code"] for error in refused.json()["errors"]] == ["columns_unreadable"]
+
+
+def test_a_test_of_any_name_is_found_in_tables(writer: Client) -> None:
+    sheet = 'fs,test,value,unit\next4,"copy, cold & 顺序",5,s\nxfs,"copy, cold & 顺序",7,s\n'
+    stored = send(
+        writer, SimpleUploadedFile("a.csv", sheet.encode()), filesystem="", configuration=""
+    )
+    assert stored.status_code == 201, stored.content
+    wanted = {"study": "lab-3", "test": "copy,_cold_&_顺序"}
+    [table] = writer.get("/api/v1/deltas", wanted).json()["tables"]
+    assert (table["test"], len(table["rows"])) == ("copy,_cold_&_顺序", 2)
+    page = Client().get("/compare/", wanted)
+    assert page.status_code == 200
+    assert "Copy, cold &amp; 顺序" in page.content.decode()

@@ -26,7 +26,6 @@ from fsbench_web.core.formats.result import (
 )
 from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, quoted, underflows
-from fsbench_web.core.scoring import testnames
 
 _UNITS = {
     "kb/s": "KB/s",
@@ -44,6 +43,8 @@ _UNITS = {
     "us": "µs",
     "μs": "µs",
 }
+_LOAD_AT_THE_END = re.compile(r"@[a-z]+=[0-9]+(?:,[a-z]+=[0-9]+)*$")
+"""What scoring.testnames would read as the load of a test."""
 MAX_TEST = 100
 """Characters of a test: with every load behind it the database keeps 190."""
 # "Random Write", "random-write" and "Re-read" are tests that have a name here already.
@@ -134,7 +135,7 @@ def test_of(text: str) -> str | None:
     test = KNOWN_TESTS.get(plain) or re.sub(r"\s+", "_", text.strip().lower())
     if not test or text.strip() in MISSING or len(test) > MAX_TEST or not test.isprintable():
         return None
-    return None if testnames.parts(test)[1] else test
+    return None if _LOAD_AT_THE_END.search(test) else test
 
 
 def known_test(text: str) -> str:

@@ -9,7 +9,7 @@ import codecs
 import io
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import BinaryIO
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from fsbench_web.core.formats.result import OwnKey, Problem, UnreadableFile
 from fsbench_web.core.formats.tables.cells import MISSING, Grouping
-from fsbench_web.core.formats.tables.grid import grid_of, row_of
+from fsbench_web.core.formats.tables.grid import delimiter_of, grid_of, row_of
 from fsbench_web.core.formats.tables.long_blocks import COLUMN_TYPES, BlockReader, Column
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping, NeedsMapping, kernel_columns
 from fsbench_web.core.formats.tables.problems import problem
@@ -102,6 +102,9 @@ def read(
     mapping = mapping or mapping_of(head)
     if mapping is None:
         raise needs_mapping(head)
+    if not mapping.delimiter:
+        lines = head.decode(encoding_of(head), "replace").splitlines()
+        mapping = replace(mapping, delimiter=delimiter_of(lines[:-1] or lines))
     mapping.check()
     reader = BlockReader(mapping)
     try:
