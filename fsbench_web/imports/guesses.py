@@ -87,13 +87,49 @@ def _names(path: str) -> tuple[str, str]:
     return stem, re.sub("[_-]?(run|repeat|rep)?[_-]?(?<![0-9])[0-9]+$", "", stem)
 
 
+def from_name(path: str) -> Guess:
+    """The file system that a file's name has among its words, with the options behind it that are
+    known: ``xfs-randread-1.json``, ``lab_ext4_noatime_run2.txt``.
+    """
+    words = _names(path)[1].replace("-", "_").split("_")
+    place = next((n for n, word in enumerate(words) if is_filesystem(word)), None)
+    if place is None:
+        return Guess()
+    labels = ("_".join(words[place:end]) for end in range(len(words), place + 1, -1))
+    label = next((label for label in labels if parse_label(label) is not None), words[place])
+    return Guess(
+        filesystem_of(label), label, [f"Configuration {label} is guessed from the file's name."]
+    )
+
+
+def stem_of(path: str) -> str:
+    """A file's name without the number of a repeat: what repeats of one measurement share."""
+    return _names(path)[1]
+
+
+def repeats_from_names(paths: Sequence[str]) -> dict[str, int]:
+    """The repeats that names count: those of files called alike but for a number at their end,
+    which goes from 0 or 1 without a gap.
+    """
+    groups: dict[str, dict[str, int]] = {}
+    for path in paths:
+        stem, bare = _names(path)
+        number = re.search("[0-9]{1,6}$", stem)
+        if number is not None and "/" not in path:
+            groups.setdefault(bare, {})[path] = int(number[0])
+    repeats: dict[str, int] = {}
+    for numbers in groups.values():
+        first = min(numbers.values())
+        is_counted = sorted(numbers.values()) == list(range(first, first + len(numbers)))
+        if len(numbers) > 1 and first < 2 and is_counted:
+            repeats |= {path: number - first + 1 for path, number in numbers.items()}
+    return repeats
+
+
 def from_command(path: str, command: str) -> Guess:
     """What the file's own name and the paths in the command line say, such as -f /lun1/ext2/t."""
-    for text in _names(path):
-        if text and parse_label(text) is not None:
-            filesystem = filesystem_of(text)
-            reason = f"Configuration {text} is guessed from the file's name."
-            return Guess(filesystem, text, [reason])
+    if (named := from_name(path)).filesystem:
+        return named
     for mentioned in _PATH.findall(command):
         for part in reversed(mentioned.split("/")):
             label = as_label(part)

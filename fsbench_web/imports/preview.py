@@ -69,7 +69,9 @@ MAX_FILES_SHOWN = 140
 MAX_RUNS_SHOWN = 12
 _MOST_OFFERS = 20
 MAX_KEYS_SHOWN = 100
-TARGET_FIELDS = ("study", "source", "licence", "blocks", "kilobyte")
+OF_ALL_FILES = ("filesystem", "configuration", "hardware", "kernel")
+"""What can be said of each file, or of all of them at once."""
+TARGET_FIELDS = ("study", "source", "licence", "blocks", "kilobyte", *OF_ALL_FILES)
 
 
 @dataclass(frozen=True)
@@ -283,9 +285,11 @@ def large_tests(report: AnyMapping[str, Any]) -> list[TestSummary]:
 
 
 def corrections_of(
-    form: AnyMapping[str, str], rows: Iterable[ImportFile]
+    form: AnyMapping[str, str], rows: Iterable[ImportFile], target: Target
 ) -> tuple[dict[int, Correction], list[ImportProblem]]:
-    """What the form says of each file that it holds, and what of it cannot be."""
+    """What the form says of each file that it holds, and what of it cannot be. What it says of all
+    files fills what is empty, or what ``target`` said of all of them before.
+    """
     corrections, problems = {}, []
     for row in rows:
         if f"configuration-{row.pk}" not in form:
@@ -294,6 +298,9 @@ def corrections_of(
             name: form.get(f"{name}-{row.pk}", "").strip()
             for name in ("filesystem", "configuration", "hardware", "kernel", "repeat")
         }
+        for name in OF_ALL_FILES:
+            if name in form and text[name] in ("", getattr(target, name)):
+                text[name] = form[name].strip()
         for name, value in text.items():
             problem = plain_text.problem(value)
             if problem or len(value) > 200:

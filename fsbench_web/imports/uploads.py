@@ -4,6 +4,7 @@ day old. What is corrected in the preview is kept with them.
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
@@ -20,6 +21,7 @@ from fsbench_web.imports.sources import FileDescription, SourceFile, Target
 from fsbench_web.imports.storing import commit
 from fsbench_web.imports.storing.commit import ImportPreview, ImportResult
 from fsbench_web.platform import clock
+from fsbench_web.studies.models import Run
 
 KEPT_FOR = timedelta(days=1)
 
@@ -68,8 +70,9 @@ def store_upload(sources: Sequence[SourceFile], target: Target, user: User) -> I
         quota.refuse_beyond(user, sources)
         row = Import.objects.create(target=asdict(target), created_by=user)
         labels = labels_of([file.path for file in plan.files], target)
+        repeats = _counted_repeats(plan, target)
         rows = [
-            _file_row(row, file, target, label)
+            _file_row(row, file, target, label, repeats.get(file.path))
             for file, label in zip(plan.files, labels, strict=True)
         ]
         ImportFile.objects.bulk_create(
@@ -78,9 +81,34 @@ def store_upload(sources: Sequence[SourceFile], target: Target, user: User) -> I
     return row
 
 
-def _file_row(row: Import, file: PlannedFile, target: Target, folder_label: str) -> ImportFile:
+def _counted_repeats(plan: Plan, target: Target) -> dict[str, int]:
+    """The repeats that the names of files count, where these measure the same and the study has no
+    runs yet: to further ones it gives the next numbers.
+    """
+    repeats = guesses.repeats_from_names([file.path for file in plan.files])
+    if not repeats or Run.objects.filter(series__study__slug=target.study_slug()).exists():
+        return {}
+    cells: dict[str, set[frozenset[object]]] = defaultdict(set)
+    for file in plan.files:
+        if file.parsed is None or any(value.repeat is not None for value in file.parsed.values):
+            repeats.pop(file.path, None)
+        elif file.path in repeats:
+            measured = frozenset(
+                (value.test, value.load, value.record_size_kb, value.file_size_kb)
+                for value in file.parsed.values
+            )
+            cells[guesses.stem_of(file.path)].add(measured)
+    return {path: n for path, n in repeats.items() if len(cells[guesses.stem_of(path)]) == 1}
+
+
+def _file_row(
+    row: Import, file: PlannedFile, target: Target, folder_label: str, repeat: int | None = None
+) -> ImportFile:
     source = file.source
     description, reasons = _proposal(file, target, folder_label)
+    if repeat is not None and description.repeat is None:
+        description = replace(description, repeat=repeat)
+        reasons.append(f"Repeat {repeat} is guessed from the file's name.")
     return ImportFile(
         import_of=row,
         path=source.path,

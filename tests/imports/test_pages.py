@@ -76,7 +76,7 @@ def test_a_preview_shows_what_every_run_would_be(signed_in: Client, sample: Samp
     text = signed_in.get(answer["Location"]).content.decode()
     for words in ("ext4_noatime, repeat 1", "ext4_noatime, repeat 2", "run2.txt", "IOzone 3.489"):
         assert text.count(words) >= 1, words
-    assert text.count("Rack 3") == 2
+    assert text.count("Rack 3") == 3
     assert "not named" not in text
     assert not Study.objects.exists()
 

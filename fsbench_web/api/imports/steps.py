@@ -137,7 +137,9 @@ def correct_import(request: HttpRequest, import_id: int, correction: Correction)
             problems.append(ImportProblem(f"This import has no file {sentence.id}."))
         else:
             form |= _form_of(file, sentence)
-    corrections, correction_problems = preview.corrections_of(form, rows.values())
+    corrections, correction_problems = preview.corrections_of(
+        form, rows.values(), Target(**row.target)
+    )
     target = preview.corrected_target(Target(**row.target), form)
     problems += [*correction_problems, *target_problems(target)]
     if problems:

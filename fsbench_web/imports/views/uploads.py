@@ -265,7 +265,7 @@ def uploaded(request: HttpRequest, import_id: int) -> Import:
 def _correct(request: HttpRequest, row: Import) -> list[ImportProblem]:
     """Keep what the form says; what of it cannot be is returned, and nothing is kept then."""
     rows = list(row.files.defer("content_gzip"))
-    corrections, problems = preview.corrections_of(request.POST, rows)
+    corrections, problems = preview.corrections_of(request.POST, rows, Target(**row.target))
     target = preview.corrected_target(Target(**row.target), request.POST)
     problems += target_problems(target)
     if not problems:
