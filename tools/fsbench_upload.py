@@ -34,7 +34,7 @@ from typing import IO, Any
 STORED, REFUSED, WRONG_USE, NOT_ALLOWED, UNREACHABLE = 0, 1, 2, 3, 4
 FIELDS = (
     *("study", "filesystem", "configuration", "hardware", "kernel", "repeat"),
-    *("source", "licence", "blocks", "kilobyte"),
+    *("source", "licence", "blocks", "kilobyte", "repeats_differ", "leave_out"),
 )
 PIECE_BYTES = 256 * 1024
 POLL_S = 1.0
@@ -98,6 +98,14 @@ def arguments() -> argparse.ArgumentParser:
         "--kilobyte",
         choices=("1000", "1024"),
         help="bytes of a KB where neither unit nor tool says it; MB and GB likewise",
+    )
+    parser.add_argument(
+        "--repeats-differ",
+        choices=("yes",),
+        help="yes: these are repeats although they differ by more than a factor of 3",
+    )
+    parser.add_argument(
+        "--leave-out", metavar="NAMES", help="of files, by commas, with * and ?: not to be read"
     )
     parser.add_argument(
         "--ignore-columns", metavar="NAMES", help="of tables, by commas: not to be read"

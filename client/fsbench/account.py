@@ -18,7 +18,7 @@ ACCEPTED = "accepted"
 POLL_S = 1.0
 FIELDS = (
     *("study", "filesystem", "configuration", "hardware", "kernel", "repeat"),
-    *("source", "licence", "blocks", "kilobyte"),
+    *("source", "licence", "blocks", "kilobyte", "repeats_differ", "leave_out"),
 )
 
 

@@ -304,6 +304,14 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
         help="bytes of a KB where neither unit nor tool says it; MB and GB likewise",
     )
     parser.add_argument(
+        "--repeats-differ",
+        choices=("yes",),
+        help="yes: these are repeats although they differ by more than a factor of 3",
+    )
+    parser.add_argument(
+        "--leave-out", metavar="NAMES", help="of files, by commas, with * and ?: not to be read"
+    )
+    parser.add_argument(
         "--ignore-columns",
         metavar="NAMES",
         help="of tables, by commas: not to be read; any other that nothing reads is refused then",

@@ -8,7 +8,7 @@ from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.units import UnknownUnit, lower_is_better
 from fsbench_web.imports import kilobytes
 from fsbench_web.imports.problems import ImportProblem, refusal
-from fsbench_web.imports.sources import FOLDERS, SourceFile, Target
+from fsbench_web.imports.sources import FOLDERS, YES, SourceFile, Target
 from fsbench_web.platform import plain_text
 from fsbench_web.platform.names import slug_of
 
@@ -33,8 +33,11 @@ def target_problems(target: Target) -> list[ImportProblem]:
         problems.append(kilobytes.refused(target.kilobyte))
     if target.blocks not in ("", FOLDERS):
         problems.append(
-            refusal("no_blocks", field="blocks", found=target.blocks[:60], expected=FOLDERS)
+            refusal("not_a_choice", field="blocks", found=target.blocks[:60], expected=FOLDERS)
         )
+    if target.repeats_differ not in ("", YES):
+        found = target.repeats_differ[:60]
+        problems.append(refusal("not_a_choice", field="repeats_differ", found=found, expected=YES))
     for name in ("source", "licence"):
         if len(getattr(target, name)) > 500:
             problems.append(refusal("too_long", field=name, most=500))

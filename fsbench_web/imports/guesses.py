@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fsbench_web.catalog.configurations.labels import parse_label
-from fsbench_web.core.formats import THE_SAME
+from fsbench_web.core.formats import DETAILS, THE_SAME
 from fsbench_web.core.formats.tables.headers import is_filesystem
 
 # IOzone's -f and -U, fio's --filename and --directory, bonnie++'s -d, sysbench's and others'.
@@ -126,6 +126,12 @@ def repeats_from_names(paths: Sequence[str]) -> dict[str, int]:
     return repeats
 
 
+def name_before_number(path: str) -> str:
+    """What stands before the number of a file's name: base of base-1.txt; "" where none does."""
+    stem, bare = _names(path)
+    return bare if bare != stem else ""
+
+
 def from_command(path: str, command: str) -> Guess:
     """What the file's own name and the paths in the command line say, such as -f /lun1/ext2/t."""
     if (named := from_name(path)).filesystem:
@@ -153,8 +159,19 @@ def from_printed(kernels: Sequence[str]) -> tuple[str, list[str]]:
 def same_numbers_in(files: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Paths of files that hold the numbers of another in their folder, each with that path.
 
-    ``files`` are paths with formats; the one that says most is not among them (formats.THE_SAME).
+    ``files`` are paths with formats; the one that says most is not among them (formats.THE_SAME),
+    and none that has more than details of another (formats.DETAILS).
     """
+    results: dict[tuple[str, str], str] = {}
+    for path, kind in files:
+        results.setdefault((path.rpartition("/")[0], kind), path)
+    details = {
+        path: results[folder, result]
+        for path, kind in files
+        for folder in [path.rpartition("/")[0]]
+        for result in DETAILS.get(kind, ())
+        if (folder, result) in results
+    }
     kinds = [(path, kind) for path, kind in files if kind in THE_SAME]
     best: dict[str, tuple[str, str]] = {}
     duplicates = {}
@@ -162,4 +179,4 @@ def same_numbers_in(files: Sequence[tuple[str, str]]) -> dict[str, str]:
         first = best.setdefault(path.rpartition("/")[0], (path, kind))
         if kind != first[1]:
             duplicates[path] = first[0]
-    return duplicates
+    return duplicates | details

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from fsbench_web.core.formats import (
+    NoSureTable,
     ParsedResult,
     ParsedValue,
     UnknownFormat,
@@ -15,7 +16,7 @@ from fsbench_web.core.formats.tables.cells import MAX_BLOCK
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.formats.tables.table import NeedsMapping
-from fsbench_web.imports import dates, guesses, kilobytes
+from fsbench_web.imports import dates, doubtful_repeats, guesses, kilobytes
 from fsbench_web.imports.checks import (
     label_problems,
     target_problems,
@@ -29,7 +30,7 @@ from fsbench_web.imports.problems import (
     merged_warnings,
     refusal,
 )
-from fsbench_web.imports.sources import FOLDERS, SourceFile, Target
+from fsbench_web.imports.sources import FOLDERS, YES, SourceFile, Target
 from fsbench_web.platform import limits, plain_text
 from fsbench_web.renderings import reading
 
@@ -92,7 +93,7 @@ class PlannedFile:
     """One file, read: ``parsed`` is None, and ``problems`` say why, where it cannot be.
 
     ``is_table``: it can be read once somebody says which column is what. ``is_unknown``: it is
-    neither output of a tool nor a table.
+    neither output of a tool nor a table. ``is_no_sure_table``: it only looks like one.
     """
 
     source: SourceFile
@@ -101,11 +102,7 @@ class PlannedFile:
     problems: list[ImportProblem] = field(default_factory=list)
     is_table: bool = False
     is_unknown: bool = False
-
-    @property
-    def is_skipped(self) -> bool:
-        """Whether it is what lies beside results, such as a readme in their archive or folder."""
-        return self.is_unknown and self.source.is_of_folder
+    is_no_sure_table: bool = False
 
     @property
     def path(self) -> str:
@@ -207,6 +204,9 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
     labels = labels_of([file.path for file in plan.files], target)
     for planned, label in zip(plan.files, labels, strict=True):
         _place_runs(planned, target, label)
+    if target.repeats_differ != YES:
+        doubtful_repeats.refuse(plan.files)
+    for planned in plan.files:
         if target.strict:
             planned.problems += losses(merged_warnings(planned.warnings))
     return plan
@@ -230,9 +230,16 @@ def _read_files(sources: Sequence[SourceFile], kilobyte: str) -> list[PlannedFil
 
 def _skip_other_files(plan: Plan) -> None:
     """Leave out what is no result beside results, and what only says what another file says."""
-    if not all(file.is_unknown for file in plan.files):
-        plan.passed_over = [file for file in plan.files if file.is_skipped]
-        plan.files = [file for file in plan.files if not file.is_skipped]
+    has_output = any(file.parsed and file.parsed.tool != "table" for file in plan.files)
+    others = [
+        file
+        for file in plan.files
+        if file.source.is_of_folder and (file.is_unknown or (has_output and file.is_no_sure_table))
+    ]
+    if len(others) < len(plan.files):
+        plan.passed_over = others
+        passed_over = {file.path for file in others}
+        plan.files = [file for file in plan.files if file.path not in passed_over]
     duplicates = guesses.same_numbers_in(
         [(file.path, file.parsed.format) for file in plan.files if file.parsed]
     )
@@ -289,8 +296,14 @@ def _read_file(source: SourceFile, kilobyte: str) -> PlannedFile:
         problems = [ImportProblem.of(problem, source.path) for problem in error.problems]
         problems += unit_problems(source.path, error.units)
         is_table = source.mapping is not None or isinstance(error, NeedsMapping)
-        is_unknown = isinstance(error, UnknownFormat)
-        return PlannedFile(source, problems=problems, is_table=is_table, is_unknown=is_unknown)
+        return PlannedFile(
+            source,
+            problems=problems,
+            is_table=is_table,
+            is_unknown=isinstance(error, UnknownFormat),
+            is_no_sure_table=source.mapping is None
+            and isinstance(error, (NoSureTable, NeedsMapping)),
+        )
     parsed.warnings += dates.doubts(parsed)
     kilobytes.explain(parsed, kilobyte)
     planned = PlannedFile(source, parsed, problems=_unit_problems(source.path, parsed))

@@ -11,6 +11,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from fsbench_web.core.formats import ParsedResult, ParsedValue
+from fsbench_web.core.formats.repeat_doubts import CODE
 from fsbench_web.core.formats.settings import differences
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping
 from fsbench_web.core.scoring import testnames
@@ -71,7 +72,10 @@ _MOST_OFFERS = 20
 MAX_KEYS_SHOWN = 100
 OF_ALL_FILES = ("filesystem", "configuration", "hardware", "kernel")
 """What can be said of each file, or of all of them at once."""
-TARGET_FIELDS = ("study", "source", "licence", "blocks", "kilobyte", *OF_ALL_FILES)
+TARGET_FIELDS = (
+    *("study", "source", "licence", "blocks", "kilobyte", "repeats_differ"),
+    *OF_ALL_FILES,
+)
 
 
 @dataclass(frozen=True)
@@ -170,6 +174,8 @@ class UploadPreview:
     """Files that are kept already."""
     open_units: list[str] = field(default_factory=list)
     """Those of which nobody said whether they are of 1,000 or of 1,024 bytes."""
+    has_doubtful_repeats: bool = False
+    """Whether it must be said of some files that they are repeats."""
 
     @property
     def open_columns(self) -> list[str]:
@@ -219,6 +225,7 @@ def upload_preview(rows: Sequence[ImportFile], preview: Preview, user: User) -> 
         unread_count=sum(1 for file in files[:MAX_FILES_SHOWN] if file.unread),
         known_count=sum(1 for file in files if file.stored_file),
         open_units=list(dict.fromkeys(unit for file in files for unit in file.open_units)),
+        has_doubtful_repeats=any(problem.code == CODE for problem in preview.problems),
     )
 
 

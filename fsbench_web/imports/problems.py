@@ -38,7 +38,7 @@ SENTENCES = {
     "unshowable": "{field} holds a character that cannot be shown. {reason}",
     "too_long": "{field} has more than {most} characters.",
     "kilobyte_open": '{field} is "{found}"; it can be 1000 or 1024, or left out.',
-    "no_blocks": '{field} is "{found}"; it can be {expected}, or left out.',
+    "not_a_choice": '{field} is "{found}"; it can be {expected}, or left out.',
     "filesystem_missing": ("{field} is missing: say which file system was measured, such as ext4."),
     "no_filesystem": (
         '{field} "{found}" is not a name such as ext4 or xfs: letters, digits, - and _ are '
@@ -95,7 +95,7 @@ SENTENCES = {
 
 
 class ErrorRow(TypedDict):
-    """One error as the API answers it."""
+    """One error as the API answers it; ``code`` is there where its kind has one."""
 
     file: str | None
     line: int | None

@@ -5,8 +5,9 @@ A path is a label that tells folders apart; nothing is ever written under it.
 
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import Any, BinaryIO
 
 from django.conf import settings
@@ -24,6 +25,7 @@ _MAX_PATH = 500
 
 
 FOLDERS = "folders"
+YES = "yes"
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Target:
     ``blocks`` is FOLDERS where files in folders of the same name, such as ``repeat-1``, were
     measured beside each other; nothing says that of files by itself.
     ``kilobyte`` is what KB are, and MB of them, where the tool does not say it: "1000" or "1024".
+    ``repeats_differ`` is YES where they are repeats although they are far apart or headings differ.
     ``strict``: nothing of the files may be left out.
     """
 
@@ -45,6 +48,7 @@ class Target:
     licence: str = ""
     blocks: str = ""
     kilobyte: str = ""
+    repeats_differ: str = ""
     strict: bool = False
 
     @property
@@ -158,6 +162,30 @@ def unpack(uploads: Iterable[tuple[str, BinaryIO]]) -> list[SourceFile]:
     if any("/" in source.path for source in sources):
         sources.sort(key=lambda source: natural_order(source.path))
     return sources
+
+
+def leave_out(sources: Sequence[SourceFile], patterns: Sequence[str]) -> list[SourceFile]:
+    """The files, of which those that ``patterns`` name are left out.
+
+    A pattern is a path, a name, or either with * and ?. Raises ImportRefused for a name of none.
+    """
+    named: dict[str, set[str]] = {
+        pattern: {source.path for source in sources if _is_named(source.path, pattern)}
+        for pattern in filter(None, patterns)
+    }
+    problems = [
+        ImportProblem(f'leave_out names "{pattern[:60]}", and no file is called so.')
+        for pattern, paths in named.items()
+        if not paths and not set("*?[") & {*pattern}
+    ]
+    if problems:
+        raise ImportRefused(problems)
+    paths = set[str]().union(*named.values())
+    return [replace(source, is_left_out=source.path in paths) for source in sources]
+
+
+def _is_named(path: str, pattern: str) -> bool:
+    return fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}")
 
 
 def _members(path: str, file: BinaryIO, folder: str, limit: int) -> tuple[list[SourceFile], int]:

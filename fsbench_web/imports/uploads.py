@@ -76,7 +76,11 @@ def store_upload(sources: Sequence[SourceFile], target: Target, user: User) -> I
             for file, label in zip(plan.files, labels, strict=True)
         ]
         ImportFile.objects.bulk_create(
-            [*rows, *(_left_out_row(row, file) for file in plan.passed_over)]
+            [
+                *rows,
+                *(_left_out_row(row, file) for file in plan.passed_over),
+                *(_left_out_row(row, PlannedFile(source)) for source in plan.left_out),
+            ]
         )
     return row
 

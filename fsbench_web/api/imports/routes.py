@@ -26,10 +26,11 @@ router = Router()
 
 FIELDS = (
     *("study", "filesystem", "configuration", "hardware", "kernel"),
-    *("source", "licence", "blocks", "kilobyte"),
+    *("source", "licence", "blocks", "kilobyte", "repeats_differ"),
 )
 ONLY_NEW = "if_new"
 IGNORED = "ignore_columns"
+LEFT_OUT = "leave_out"
 STRICT = "strict"
 REPEAT = "repeat"
 COLUMNS = "columns"
@@ -94,6 +95,13 @@ MULTIPART = {
                             "neither the unit nor the tool says it, as in tables; without it such "
                             "numbers are kept as printed and converted to no other unit",
                         },
+                        "repeats_differ": {
+                            "type": "string",
+                            "enum": ["", "yes"],
+                            "description": "yes: these are repeats although they are far apart, "
+                            "other headings stand above them, or their files are called otherwise; "
+                            "without it such files are refused with the code `repeats_differ`",
+                        },
                         "ignore_columns": {
                             "type": "string",
                             "description": "names of columns of tables that are not to be read, "
@@ -104,6 +112,11 @@ MULTIPART = {
                             "type": "string",
                             "description": "which column is what, as JSON (the body of `PUT "
                             "/imports/{id}/files/{id}/columns`): holds for every file of the call",
+                        },
+                        "leave_out": {
+                            "type": "string",
+                            "description": "files that are not to be read, separated by commas: "
+                            "paths or names, with * and ? for any signs and any one sign",
                         },
                         "repeat": {
                             "type": "string",
@@ -227,17 +240,16 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
     # problem has the shape of the contract.
     refuse_too_large(request)
     try:
-        target, description, columns, only_new = options_of(request, ONLY_NEW)
+        target, description, columns, left_out, only_new = options_of(request, ONLY_NEW)
         files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
         user = user_of(request)
         result = import_uploads(
-            files,
-            target,
-            user,
+            *(files, target, user),
             only_new=only_new,
             within_request=True,
             given=description,
             columns=columns,
+            left_out=left_out,
         )
     except TooLargeForRequest as too_large:
         return _import_accepted(response, too_large, target, user, only_new)
@@ -265,22 +277,23 @@ def _import_accepted(
 
 def options_of(
     request: HttpRequest, *more: str
-) -> tuple[Target, FileDescription, dict[str, Any] | None, bool]:
-    """What the form says of all files, of each of them and of its columns, and of ``more``
-    (ONLY_NEW), where that may be said. Raises ImportRefused.
+) -> tuple[Target, FileDescription, dict[str, Any] | None, list[str], bool]:
+    """What the form says of all files, of each of them, of its columns, which files are left out,
+    and of ``more`` (ONLY_NEW), where that may be said. Raises ImportRefused.
     """
-    fields = fields_of(request, IGNORED, STRICT, REPEAT, COLUMNS, *more)
+    fields = fields_of(request, IGNORED, LEFT_OUT, STRICT, REPEAT, COLUMNS, *more)
     columns = columns_of(fields.pop(COLUMNS))
     try:
         repeat = read_repeat(fields.pop(REPEAT).strip())
     except ValueError as error:
         raise ImportRefused([ImportProblem(str(error))]) from None
     ignored = tuple(name.strip() for name in fields.pop(IGNORED).split(","))
+    left_out = [name.strip() for name in fields.pop(LEFT_OUT).split(",")]
     strict, *rest = (_is_true(name, fields.pop(name)) for name in (STRICT, *more))
     description = FileDescription(
         repeat=repeat, ignored=ignored if IGNORED in request.POST else None
     )
-    return Target(**fields, strict=strict), description, columns, any(rest)
+    return Target(**fields, strict=strict), description, columns, left_out, any(rest)
 
 
 def _is_true(name: str, text: str) -> bool:

@@ -24,6 +24,7 @@ class TargetOut(Schema):
     licence: str
     blocks: str
     kilobyte: str
+    repeats_differ: str
     strict: bool
 
 
@@ -161,6 +162,7 @@ class Correction(Strict):
     licence: str | None = Field(None, max_length=400)
     blocks: Literal["", "folders"] | None = None
     kilobyte: Literal["", "1000", "1024"] | None = None
+    repeats_differ: Literal["", "yes"] | None = None
     strict: StrictBool | None = None
     files: list[FileCorrection] = Field([], max_length=500)
 

@@ -36,7 +36,7 @@ from fsbench_web.imports import mappings, preview, queue, uploads
 from fsbench_web.imports.checks import target_problems
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import Target, unpack
+from fsbench_web.imports.sources import Target, leave_out, unpack
 from fsbench_web.imports.storing import large
 from fsbench_web.imports.views import mappings as mapping_views
 from fsbench_web.imports.views.uploads import not_found_sentence, uploaded
@@ -80,7 +80,7 @@ def preview_import(request: HttpRequest) -> Status[dict[str, Any]]:
     """
     refuse_too_large(request)
     try:
-        target, given_of_each, columns, _ = options_of(request)
+        target, given_of_each, columns, left_out, _ = options_of(request)
         if problems := target_problems(target):
             raise ImportRefused(problems)
         files = request.FILES.getlist("file")
@@ -88,6 +88,7 @@ def preview_import(request: HttpRequest) -> Status[dict[str, Any]]:
         sources = [
             replace(source, description=given_of_each, mapping=columns) for source in unpacked
         ]
+        sources = leave_out(sources, left_out)
         if large.is_large(sources):
             row = queue.receive(sources[0], target, user_of(request))
         else:

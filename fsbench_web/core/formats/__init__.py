@@ -20,6 +20,7 @@ from fsbench_web.core.formats import (
     mdtest,
     places,
     postmark,
+    repeat_doubts,
     unsupported,
     wrapped,
 )
@@ -34,6 +35,7 @@ from fsbench_web.core.formats.ior_summary_files import ior_csv, ior_json, mdtest
 from fsbench_web.core.formats.iozone import biff, log, throughput
 from fsbench_web.core.formats.phoronix import composite, exported_csv
 from fsbench_web.core.formats.result import (
+    NoSureTable,
     ParsedResult,
     ParsedValue,
     Problem,
@@ -42,6 +44,7 @@ from fsbench_web.core.formats.result import (
 )
 from fsbench_web.core.formats.sysbench import fileio, others
 from fsbench_web.core.formats.tables import spreadsheet, table
+from fsbench_web.core.formats.tables.mapping import NeedsMapping
 from fsbench_web.core.formats.text import (
     MAX_LINES,
     MAX_LINES_OF_DOCUMENTS,
@@ -56,7 +59,10 @@ from fsbench_web.core.formats.text import (
 from fsbench_web.core.formats.vdbench import flat_file, summary
 
 __all__ = [
+    "DETAILS",
     "FORMATS",
+    "THE_SAME",
+    "NoSureTable",
     "ParsedResult",
     "ParsedValue",
     "Problem",
@@ -128,6 +134,12 @@ FORMATS = (*(text_format.name for text_format in _TEXT), logs.FORMAT, biff.FORMA
 THE_SAME = (flat_file.FORMAT, summary.SUMMARY_FORMAT, summary.TOTALS_FORMAT)
 """Files that one tool writes beside each other with the same numbers, the one that says most first.
 """
+
+DETAILS = {
+    logs.FORMAT: (report.FORMAT, terse.FORMAT, normal.FORMAT),
+    mdtest_ranks.FORMAT: (mdtest.FORMAT,),
+}
+"""Files with details of a result that stands beside them, and the formats of that result."""
 
 
 # fio says the same several times, and IOzone's parsers tell its modes apart themselves.
@@ -283,10 +295,17 @@ def _count(text_format: Format, lines: list[str]) -> int:
 def _read(text_format: Format, lines: list[str], *, by_job: bool) -> ParsedResult:
     """What the output of a tool or a table holds. Raises UnreadableFile."""
     is_by_job = by_job and text_format.name == report.FORMAT
-    result = _with_losses(report.parse_by_job if is_by_job else text_format.parse, lines)
+    read = report.parse_by_job if is_by_job else text_format.parse
+    try:
+        result = _with_losses(read, lines)
+    except UnreadableFile as error:
+        if text_format.name != table.WIDE_FORMAT or isinstance(error, NeedsMapping):
+            raise
+        raise NoSureTable(error.problems, error.units) from None
     _note_failures(result, lines)
     result.dates |= dates.of_runs(result.format, lines, result.values)
     places.check_repeats(result, lines)
+    result.doubts = repeat_doubts.doubts(result, lines)
     result.warnings[:0] = [
         Problem(
             None,

@@ -71,7 +71,11 @@ class UnreadableFile(ValueError):
 
 
 class UnknownFormat(UnreadableFile):
-    """A text that is neither the output of a tool that is read, nor a table: a readme, a script."""
+    """What is neither the output of a tool that is read, nor a table: a readme, an empty file."""
+
+
+class NoSureTable(UnreadableFile):
+    """A text that looks like a table by its first lines alone: maybe a log, or a list."""
 
 
 @dataclass(frozen=True)
@@ -191,6 +195,8 @@ class ParsedResult:
     printed_kernels: tuple[str, ...] = ()
     """Releases of the kernels that a tool says it ran on: a proposal, which parts no series."""
 
+    doubts: list[Problem] = field(default_factory=list)
+    """What speaks against its repeats being some, until somebody says that they are."""
     has_several_places: bool = False
     """Its runs name other paths each: the command is that of one of them."""
 

@@ -4,7 +4,7 @@ import codecs
 import re
 from itertools import islice
 
-from fsbench_web.core.formats.result import MIN_VALUE, Problem, UnreadableFile
+from fsbench_web.core.formats.result import MIN_VALUE, Problem, UnknownFormat, UnreadableFile
 
 MAX_LINE_LENGTH = 10_000
 MAX_PROBLEMS = 100
@@ -49,16 +49,17 @@ def lines_of(data: bytes, limit: int = MAX_LINES) -> list[str]:
     Raises UnreadableFile for an empty file and for binary content.
     """
     if not data.strip():
-        raise UnreadableFile([Problem(None, None, "The file is empty.")])
+        raise UnknownFormat([Problem(None, None, "The file is empty.")])
     # Every end of a line has one of these bytes, in UTF-16 too.
     if max(data.count(b"\n"), data.count(b"\r")) > limit:
         message = f"The file has more than {limit:,} lines: split it."
         raise UnreadableFile([Problem(None, None, message)])
     text = _COLOURS.sub("", _decoded(data))
     if not text.strip():  # a byte order mark alone
-        raise UnreadableFile([Problem(None, None, "The file is empty.")])
+        raise UnknownFormat([Problem(None, None, "The file is empty.")])
     lines = re.split("\r\n|\r|\n", text)
     problems: list[Problem] = []
+    is_text = True
     for number, line in enumerate(lines, start=1):
         if len(problems) >= ENOUGH_PROBLEMS:
             break
@@ -67,6 +68,7 @@ def lines_of(data: bytes, limit: int = MAX_LINES) -> list[str]:
             character = "a NUL byte" if control[0] == "\x00" else f"control code {ord(control[0])}"
             message = f"Found {character}, expected text: this is not the output of a tool."
             problems.append(Problem(number, control.start() + 1, message))
+            is_text = False
         elif (
             len(line) > MOST_DIGITS
             and NODE_MAP not in line[:_PREFIX]
@@ -74,6 +76,8 @@ def lines_of(data: bytes, limit: int = MAX_LINES) -> list[str]:
         ):
             message = f"Found a number of more than {MOST_DIGITS:,} digits: no tool prints one."
             problems.append(Problem(number, digits.start() + 1, message))
+    if not is_text:
+        raise UnknownFormat(capped(problems))
     if problems:
         raise UnreadableFile(capped(problems))
     return lines
@@ -154,7 +158,8 @@ def _decoded(data: bytes) -> str:
             f"Found byte 0x{data[error.start]:02x}, which is not UTF-8 text. "
             "Save the file as UTF-8, or upload the tool's text output itself."
         )
-        raise UnreadableFile([Problem(line, column, message)]) from None
+        kind = UnknownFormat if b"\0" in data[:4096] else UnreadableFile
+        raise kind([Problem(line, column, message)]) from None
 
 
 def as_utf8(data: bytes) -> bytes:

@@ -18,6 +18,7 @@ from fsbench_web.imports.sources import (
     FileDescription,
     SourceFile,
     Target,
+    leave_out,
     safe_path,
     unpack,
 )
@@ -52,6 +53,7 @@ def import_uploads(
     within_request: bool = False,
     given: FileDescription = NOTHING_SAID,
     columns: dict[str, Any] | None = None,
+    left_out: Sequence[str] = (),
 ) -> ImportResult:
     """Store all files, (name, open file), as runs of a study, which is made when it is new.
 
@@ -60,10 +62,10 @@ def import_uploads(
     Files are read piece by piece. With ``only_new`` a run whose very numbers the study has already
     is passed over, not refused. ``within_request``: raises TooLargeForRequest, and nothing is
     stored, for more than a request does. ``given`` and ``columns`` (a mapping): what holds for each
-    of the files.
+    of the files. ``left_out``: names of files that are not to be read (imports.sources.leave_out).
     """
     target = target.stripped()
-    files = unpack([(safe_name(name), file) for name, file in uploads])
+    files = leave_out(unpack([(safe_name(name), file) for name, file in uploads]), left_out)
     sources = [replace(source, description=given, mapping=columns) for source in files]
     return import_sources(sources, target, user, only_new=only_new, within_request=within_request)
 

@@ -41,6 +41,7 @@ FIELDS = (
     "licence",
     "blocks",
     "kilobyte",
+    "repeats_differ",
 )
 RUNS_SHOWN = 500
 

@@ -14,6 +14,7 @@ from fsbench_web.imports.sources import (
     FileDescription,
     SourceFile,
     Target,
+    leave_out,
     natural_order,
     read_repeat,
     unpack,
@@ -56,7 +57,17 @@ class Command(SiteCommand):
             help="bytes of a KB where neither unit nor tool says it; MB and GB likewise",
         )
         parser.add_argument(
+            "--repeats-differ",
+            default="",
+            choices=("", "yes"),
+            metavar="{yes}",
+            help="yes: these are repeats although they differ by more than a factor of 3",
+        )
+        parser.add_argument(
             "--ignore-columns", metavar="NAMES", help="of tables, by commas: not to be read"
+        )
+        parser.add_argument(
+            "--leave-out", default="", metavar="NAMES", help="of files, by commas, with * and ?"
         )
         parser.add_argument(
             "--strict", action="store_true", help="store nothing where anything is left out"
@@ -66,8 +77,8 @@ class Command(SiteCommand):
         names = [name for name in Target.__dataclass_fields__ if name != "strict"]
         values = {name: options[name].strip() for name in names}
         target = Target(**values, strict=options["strict"])
-        named = options["ignore_columns"]
-        ignored = None if named is None else tuple(name.strip() for name in named.split(","))
+        columns = options["ignore_columns"]
+        ignored = None if columns is None else tuple(name.strip() for name in columns.split(","))
         try:
             description = FileDescription(
                 repeat=read_repeat(options["repeat"].strip()), ignored=ignored
@@ -78,6 +89,8 @@ class Command(SiteCommand):
             sources = [
                 replace(source, description=description) for source in _sources(options["paths"])
             ]
+            named = [name.strip() for name in options["leave_out"].split(",")]
+            sources = leave_out(sources, named)
             result = import_sources(sources, target, user=None)
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}") from None
