@@ -51,9 +51,9 @@ SHOWN_BY = {
         "core/stats/test_verdicts.py::test_a_drift_of_the_blocks_does_not_hide_a_difference",
     ),
     "Say how large a difference is, with an interval, not only that there is one": (
-        "core/stats/test_verdicts.py::test_interval_and_p_values_are_those_of_scipy",
+        "core/stats/test_verdicts.py::test_interval_and_p_values_are_those_of_the_delta_method",
         "core/stats/test_verdicts.py::test_what_is_less_than_the_margin_is_no_difference_however_sure",
-        "core/stats/test_significance.py::test_holm_by_hand",
+        "core/stats/test_verdicts.py::test_q_values_are_those_of_benjamini_and_hochberg",
     ),
     "Means as the quantity asks (rates, ratios)": (
         "core/scoring/test_scores.py::test_the_harmonic_mean_of_rates_is_all_work_over_all_time",

@@ -39,7 +39,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.overhead.signed_ranks import rank_interval
-from fsbench_web.core.stats.verdicts import of_logarithms
+from fsbench_web.core.stats.intervals import interval
 
 FALSE_REFUSALS = 0.05
 """Of sessions, all jobs together, where nothing was wrong."""
@@ -76,12 +76,14 @@ class RatioEstimate:
     @classmethod
     def of(cls, logarithms: Sequence[float]) -> "RatioEstimate":
         """Raises ValueError for too few."""
-        verdict = of_logarithms(logarithms)
+        student = interval(logarithms)
+        if student is None:
+            raise ValueError("fewer than two blocks")
         return cls(
             *_by_ranks(logarithms, 0.95),
-            (verdict.ratio, verdict.low, verdict.high),
-            100 * verdict.deviation,
-            verdict.blocks,
+            (math.exp(student.mean), math.exp(student.low), math.exp(student.high)),
+            100 * statistics.stdev(logarithms),
+            len(logarithms),
         )
 
     @property

@@ -16,8 +16,7 @@ import numpy as np
 
 from benchmarks.simulations.verdicts import share, verdict_of
 from fsbench_web.core.stats import racing
-from fsbench_web.core.stats.intervals import interval
-from fsbench_web.core.stats.verdicts import FASTER, SLOWER, unpaired
+from fsbench_web.core.stats.verdicts import SIGNIFICANT, Repeats, compared
 
 SEED = 20_261_128
 TRIALS = 1000
@@ -36,7 +35,7 @@ def speeds(draw: np.random.Generator, blocks: int, correlation: float) -> np.nda
 
 
 def _is_called(measured: np.ndarray) -> bool:
-    return verdict_of(measured).status in (FASTER, SLOWER)
+    return verdict_of(measured).status == SIGNIFICANT
 
 
 def _is_called_at_any_look(measured: np.ndarray) -> bool:
@@ -47,14 +46,12 @@ def _is_called_at_any_look(measured: np.ndarray) -> bool:
 
 def _is_called_unpaired(draw: np.random.Generator, runs: list[tuple[int, float]]) -> bool:
     """``runs``: of each contender how many, and their scatter."""
+    values = [1000 * (1 + scatter * draw.normal(size=count)) for count, scatter in runs]
     ahead, behind = (
-        interval((1000 * (1 + scatter * draw.normal(size=count))).tolist())
-        for count, scatter in runs
+        Repeats(float(side.mean()), tuple(("", float(value)) for value in side)) for side in values
     )
-    assert ahead is not None
-    assert behind is not None
-    verdict = unpaired(ahead, behind, lower_is_better=False)
-    return verdict is not None and verdict.status in (FASTER, SLOWER)
+    verdict = compared(ahead, behind, lower_is_better=False)
+    return verdict is not None and verdict.status == SIGNIFICANT
 
 
 def main() -> int:

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fsbench_web.compare.tables.headlines import headline_tables
+from fsbench_web.compare.tables.headlines import counted_tables, headline_tables, work_tables
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.compare.tables.verdicts.significance import rounding_of_row
+from fsbench_web.compare.tables.verdicts.significance import repeats_of
 from fsbench_web.core.identity import of_fio_name
 from fsbench_web.core.scoring import testnames
-from fsbench_web.core.scoring.metrics import primary_tests
 from fsbench_web.core.scoring.quality import ABOVE_DEVICE, BUSY, CLOCK, CONTENDED
 from fsbench_web.core.stats.answers import (
     FASTER,
@@ -26,9 +25,7 @@ from fsbench_web.core.stats.answers import (
     answer,
     together,
 )
-from fsbench_web.core.stats.intervals import REPEATS
-from fsbench_web.core.stats.significance import EMULATED, SIGNIFICANT
-from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT
+from fsbench_web.core.stats.verdicts import EMULATED, EQUIVALENCE_PERCENT, SIGNIFICANT
 from fsbench_web.studies.scores.source_runs import page_cached_series
 
 PAGE_CACHE = "page_cache"
@@ -163,7 +160,7 @@ def answer_from(
     tables: Sequence[DeltaTable], baseline: str = "", page_cached: Collection[int] = ()
 ) -> ComparisonAnswer:
     """The same where somebody knows which series measured the page cache."""
-    profile, ranked = _by_work(tables)
+    profile, ranked = work_tables(tables)
     headlines = headline_tables(ranked)
     counted = counted_tables(tables)
     workloads = _workloads(counted, baseline)
@@ -184,13 +181,6 @@ def answer_from(
         is_published=bool(rows) and all(row.origin == "published" for row in rows),
         missing="" if workloads or not names else ONE_ENTRY if len(names) < 2 else NO_COMMON_TEST,
     )
-
-
-def counted_tables(tables: Sequence[DeltaTable]) -> list[DeltaTable]:
-    """The tables that count: of every test of speed one, and each measurement once."""
-    speeds = [table for table in headline_tables(_by_work(tables)[1]) if _is_of_speed(table)]
-    primary = primary_tests([table.test for table in speeds])
-    return [table for table in speeds if table.test in primary]
 
 
 def _workloads(counted: Sequence[DeltaTable], baseline: str) -> list[WorkloadAnswer]:
@@ -248,7 +238,7 @@ def _title(key: frozenset[str], titles: Mapping[frozenset[str], frozenset[str]])
 
 
 def compared_test(table: DeltaTable) -> ComparedTest:
-    """One test as the statistics take it, with the p-values of its verdicts."""
+    """One test as the statistics take it, with who is significantly slower than the best."""
     best = [row.contender for row in table.rows if row.best]
     # Seconds of an emulated processor and of a real one have no interval between them.
     is_mixed = len({EMULATED in row.flags for row in table.rows}) > 1
@@ -256,24 +246,16 @@ def compared_test(table: DeltaTable) -> ComparedTest:
         table.test,
         table.lower_is_better,
         {
-            row.contender: Repeats(
-                row.score,
-                () if is_mixed else row.repeat_scores or (),
-                row.study,
-                rounding_of_row(row),
-                row.interval
-                if not is_mixed and row.interval is not None and row.interval.of == REPEATS
-                else None,
-            )
+            row.contender: Repeats(row.score, study=row.study)
+            if is_mixed
+            else repeats_of(row, with_trials=False)
             for row in table.rows
         },
         best[0] if len(best) == 1 else "",
         {
-            row.contender: row.verdict.p_holm
+            row.contender
             for row in table.rows
-            if row.verdict is not None
-            and row.verdict.status == SIGNIFICANT
-            and row.verdict.p_holm is not None
+            if not row.best and row.verdict is not None and row.verdict.status == SIGNIFICANT
         },
     )
 
@@ -302,25 +284,3 @@ def _is_measured_differently(table: DeltaTable) -> bool:
     """Whether rows of one test are of several workloads, which are not what is compared."""
     titles = {row.workload for row in table.rows if row.workload}
     return len(titles) > 1 and any(row.label != row.workload for row in table.rows)
-
-
-def _is_of_speed(table: DeltaTable) -> bool:
-    """Whether a table is of how fast the work was, and everything in it can be ranked."""
-    return (
-        any(row.best for row in table.rows)
-        and table.test not in testnames.CREATION_TESTS
-        and not testnames.is_cost(table.test)
-    )
-
-
-def _by_work(tables: Sequence[DeltaTable]) -> tuple[str, Sequence[DeltaTable]]:
-    """The work that is ranked by, and its tables; ("", all tables) where it is by no work.
-
-    Of a range of several operations it is the table of all of them together.
-    """
-    of_work = [table for table in tables if table.work is not None]
-    chosen = [table for table in of_work if table.test == testnames.WORK] or of_work
-    if not chosen or chosen[0].work is None:
-        return "", tables
-    first = chosen[0].work
-    return (chosen[0].category_label if first.name else first.title), chosen

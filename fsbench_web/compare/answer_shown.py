@@ -117,7 +117,7 @@ def _of_one(one: Answer, place: str, *, is_published: bool) -> str:
     if one.status == FASTER:
         return f"{first} is {faster_words(one.ratio)} {second}{place}{_interval(one)}."
     if one.status == EQUIVALENT and one.verdict is not None:
-        margin = f"{one.verdict.margin_percent:g}%"
+        margin = f"{one.verdict.equivalence_percent:g}%"
         return (
             f"{first} and {second} are equivalent{place}: "
             f"they differ by less than {margin}{_interval(one)}."

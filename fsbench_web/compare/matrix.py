@@ -1,18 +1,19 @@
 """The matrix of a comparison: tests as rows, entries as columns, speed relative to the baseline.
 
-A cell is marked where its difference is significant at a false discovery rate of 5% over all cells
-shown. Pure.
+A cell is marked where its difference is significant among the tests that count, at the same false
+discovery rate as the rows of the delta tables. Pure.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fsbench_web.compare.answer import ComparisonAnswer, compared_test, counted_tables
+from fsbench_web.compare.answer import ComparisonAnswer
+from fsbench_web.compare.tables.headlines import counted_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.verdicts.significance import family_of, verdict_of_pair
 from fsbench_web.core.scoring import testnames
-from fsbench_web.core.stats.answers import discoveries, ratio_over_tests
-from fsbench_web.core.stats.verdicts import EQUIVALENT, RatioVerdict
+from fsbench_web.core.stats.verdicts import SIGNIFICANT, Family
 
 MOST_ROWS, MOST_ENTRIES = 40, 12
 CLEAR = 1.1
@@ -83,30 +84,13 @@ def matrix_of(tables: Sequence[DeltaTable], found: ComparisonAnswer) -> Matrix |
     entries = tuple(order)[:MOST_ENTRIES]
     counted = counted_tables(tables)
     shown = counted[:MOST_ROWS]
-    verdicts = {
-        (table.test, name): verdict
-        for table in shown
-        for name in entries
-        for verdict in [_verdict(table, name, found.baseline)]
-        if verdict is not None
-    }
-    judged = [key for key, verdict in verdicts.items() if verdict.status != EQUIVALENT]
-    marks = discoveries([verdicts[key].p_value for key in judged])
-    significant = {key for key, is_found in zip(judged, marks, strict=True) if is_found}
+    family = family_of(counted)
     groups: dict[str, list[MatrixRow]] = {}
     for table in shown:
         rows = {row.contender: row for row in table.rows}
         workloads = {row.workload or "" for row in table.rows}
-        cells = tuple(
-            _cell(
-                table,
-                rows.get(name),
-                rows.get(found.baseline),
-                verdicts.get((table.test, name)),
-                is_significant=(table.test, name) in significant,
-            )
-            for name in entries
-        )
+        base = rows.get(found.baseline)
+        cells = tuple(_cell(table, rows.get(name), base, family) for name in entries)
         workload = workloads.pop() if len(workloads) == 1 else ""
         groups.setdefault(workload, []).append(
             MatrixRow(table.test, testnames.label(table.test), cells)
@@ -120,22 +104,8 @@ def matrix_of(tables: Sequence[DeltaTable], found: ComparisonAnswer) -> Matrix |
     )
 
 
-def _verdict(table: DeltaTable, name: str, baseline: str) -> RatioVerdict | None:
-    test = compared_test(table)
-    if name == baseline or name not in test.entries or baseline not in test.entries:
-        return None
-    if min(test.entries[name].score, test.entries[baseline].score) <= 0:
-        return None
-    return ratio_over_tests([test], name, baseline)
-
-
 def _cell(
-    table: DeltaTable,
-    row: DeltaRow | None,
-    base: DeltaRow | None,
-    verdict: RatioVerdict | None,
-    *,
-    is_significant: bool,
+    table: DeltaTable, row: DeltaRow | None, base: DeltaRow | None, family: Family
 ) -> Cell | None:
     if row is None:
         return None
@@ -143,9 +113,12 @@ def _cell(
     unit = table.scale.unit
     if row is base:
         return Cell(score, unit, is_baseline=True)
-    if verdict is not None:
-        return Cell(score, unit, verdict.ratio, verdict.low, verdict.high, is_significant)
     if base is None or min(row.score, base.score) <= 0:
         return Cell(score, unit)
+    verdict = verdict_of_pair(table, row, base, family)
+    if verdict is not None and verdict.ratio is not None:
+        is_significant = verdict.status == SIGNIFICANT
+        ends = verdict.ratio_low, verdict.ratio_high
+        return Cell(score, unit, verdict.ratio, *ends, is_significant=is_significant)
     ratio = row.score / base.score
     return Cell(score, unit, 1 / ratio if table.lower_is_better else ratio)

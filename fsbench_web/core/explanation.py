@@ -16,9 +16,8 @@ from math import fsum, log
 from fsbench_web.core.activity import price
 from fsbench_web.core.activity.costs import COSTS, Cost
 from fsbench_web.core.activity.waits import WAITS
-from fsbench_web.core.stats import intervals
-from fsbench_web.core.stats import verdicts as ratios
-from fsbench_web.core.stats.verdicts import EQUIVALENT, INCONCLUSIVE, RatioVerdict
+from fsbench_web.core.stats.intervals import mean
+from fsbench_web.core.stats.verdicts import EQUAL, PAIRED, TIE, Repeats, Verdict, compared, family
 
 ALIKE_PERCENT = 10.0
 DIFFERS, UNSURE, ALIKE = "differs", "unsure", "alike"
@@ -103,7 +102,7 @@ class Explanation:
 def explained(first_runs: Sequence[RunCosts], second_runs: Sequence[RunCosts]) -> Explanation:
     """How ``first_runs`` differ from ``second_runs``."""
     differences: list[Difference] = []
-    verdicts: list[RatioVerdict] = []
+    verdicts: list[Verdict] = []
     missing = []
     for cost in (*COSTS.values(), *WAITS.values()):
         if cost.test in price.TESTS:
@@ -123,7 +122,7 @@ def explained(first_runs: Sequence[RunCosts], second_runs: Sequence[RunCosts]) -
         differences.append(_difference(cost, values, floored, verdict))
         if verdict is not None:
             verdicts.append(verdict)
-    judged = iter(ratios.family(verdicts))
+    judged = iter(family(verdicts))
     listed = [
         _judged(difference, next(judged)) if difference.low is not None else difference
         for difference in differences
@@ -152,34 +151,19 @@ def _mean(runs: Sequence[RunCosts], cost: Cost) -> float:
 
 def _verdict(
     first_values: Sequence[tuple[str, float]], second_values: Sequence[tuple[str, float]]
-) -> RatioVerdict | None:
-    blocks = [_by_block(first_values), _by_block(second_values)]
-    verdict = ratios.paired(
-        blocks[0], blocks[1], lower_is_better=False, margin_percent=ALIKE_PERCENT
-    )
-    if verdict is not None:
-        return verdict
-    intervals = [
-        intervals.interval([value for _, value in values])
+) -> Verdict | None:
+    first, second = (
+        Repeats(mean([value for _, value in values]), tuple(values))
         for values in (first_values, second_values)
-    ]
-    if intervals[0] is None or intervals[1] is None:
-        return None
-    return ratios.unpaired(
-        intervals[0], intervals[1], lower_is_better=False, margin_percent=ALIKE_PERCENT
     )
-
-
-def _by_block(values: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """The last of each block: a run that was tried again stands for the one before."""
-    return {block: value for block, value in values if block}
+    return compared(first, second, lower_is_better=False, margin_percent=ALIKE_PERCENT)
 
 
 def _difference(
     cost: Cost,
     values: tuple[float, float],
     floored: tuple[Sequence[tuple[str, float]], Sequence[tuple[str, float]]],
-    verdict: RatioVerdict | None,
+    verdict: Verdict | None,
 ) -> Difference:
     means = [sum(value for _, value in side) / len(side) for side in floored]
     return Difference(
@@ -187,17 +171,17 @@ def _difference(
         WAIT if cost.test in WAITS or cost.test in _CONSEQUENCES else WORK,
         UNSURE,
         *values,
-        verdict.ratio if verdict else means[0] / means[1],
-        verdict.low if verdict else None,
-        verdict.high if verdict else None,
+        means[0] / means[1],
+        verdict.ratio_low if verdict else None,
+        verdict.ratio_high if verdict else None,
         verdict.p_value if verdict else None,
         min(map(len, floored)),
-        verdict.blocks if verdict else 0,
+        (verdict.blocks or 0) if verdict and verdict.method == PAIRED else 0,
     )
 
 
-def _judged(difference: Difference, verdict: RatioVerdict) -> Difference:
-    status = {EQUIVALENT: ALIKE, INCONCLUSIVE: UNSURE}.get(verdict.status, DIFFERS)
+def _judged(difference: Difference, verdict: Verdict) -> Difference:
+    status = {EQUAL: ALIKE, TIE: UNSURE}.get(verdict.status, DIFFERS)
     return replace(difference, status=status, p_value=verdict.p_holm)
 
 

@@ -16,7 +16,7 @@ from fsbench_web.catalog.configurations.filesystems import ALL, SCHEDULER_LABELS
 from fsbench_web.catalog.configurations.labels import EXTERNAL_JOURNAL_LABEL
 from fsbench_web.compare.selection.wording import FLAGS
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN_CATEGORY
-from fsbench_web.core.stats.significance import MARGIN_PERCENT
+from fsbench_web.core.stats.freenix import MARGIN_PERCENT
 from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT
 from fsbench_web.studies.models import RunState
 

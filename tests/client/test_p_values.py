@@ -8,7 +8,7 @@ import pytest
 
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.core import numbers
-from fsbench_web.core.stats import changes, significance
+from fsbench_web.core.stats import changes, verdicts
 from tests.client.conftest import CLIENT
 
 
@@ -38,8 +38,8 @@ def test_holms_correction_is_that_of_the_site(module) -> None:  # type: ignore[n
     chance = random.Random(5)
     for count in (0, 1, 2, 3, 7, 30):
         values = [round(chance.random() ** 3, 4) for _ in range(count)]  # with ties
-        assert module("over_time").holm(values) == significance.holm(values)
-    assert changes.LEVEL == significance.FALSE_ALARM == module("terminal").LIMIT
+        assert module("over_time").holm(values) == verdicts.holm(values)
+    assert changes.LEVEL == verdicts.FALSE_ALARM == module("terminal").LIMIT
 
 
 @pytest.mark.parametrize(

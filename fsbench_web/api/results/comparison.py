@@ -50,10 +50,11 @@ _ERRORS = {404: Error, 422: Error}
 class VerdictOut(Schema):
     """Whether a difference is more than chance. ``status`` is significant, equal (equivalent), tie
     (inconclusive) or unknown, and ``reasons`` say why; ``method`` is paired, unpaired or freenix.
-    ``p_holm`` is corrected over the ``tested`` pairs that the table's contenders make. ``ratio`` is
+    ``q_value`` is the false discovery rate among all pairs shown, by which ``status`` is judged;
+    ``p_holm`` is Holm's over the ``tested`` pairs that the table's contenders make. ``ratio`` is
     the speed of the row over that of the one that it is judged against, between ``ratio_low`` and
-    ``ratio_high`` at 95%; ``blocks`` are those that both were measured in. ``more_blocks`` would
-    decide a tie.
+    ``ratio_high`` at 95%; ``blocks`` are those that both were measured in, and ``deviation`` is
+    that of its logarithm between them. ``more_blocks`` would decide a tie.
     ``p_equivalence`` is of a difference of ``equivalence_percent`` or more, and
     ``p_equivalence_corrected`` the same for all pairs of the table.
     """
@@ -62,6 +63,7 @@ class VerdictOut(Schema):
     reasons: list[str]
     difference_percent: float | None
     p_value: float | None
+    q_value: float | None
     p_holm: float | None
     tested: int | None
     margin_percent: float
@@ -71,6 +73,7 @@ class VerdictOut(Schema):
     ratio_low: float | None
     ratio_high: float | None
     blocks: int | None
+    deviation: float | None
     more_blocks: int | None
     equivalence_percent: float | None
     p_equivalence: float | None

@@ -23,7 +23,7 @@ from fsbench_web.compare.history.lun_line import LunLine, lun_line_of_runs, lun_
 from fsbench_web.compare.models import Watch
 from fsbench_web.compare.selection.wording import flag_label
 from fsbench_web.compare.tables.verdicts.reasons import NO_SCATTER
-from fsbench_web.compare.tables.verdicts.uncertainty import probability, size_of
+from fsbench_web.compare.tables.verdicts.uncertainty import probability, size_words
 from fsbench_web.core import numbers
 from fsbench_web.core.conversion import DisplayUnit, Printed, converted, shown_units
 from fsbench_web.core.scoring import categories, testnames
@@ -31,7 +31,7 @@ from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
 from fsbench_web.core.scoring.scores import score_mean, score_repeats
 from fsbench_web.core.stats.changes import Change, changes
 from fsbench_web.core.stats.intervals import Interval, interval, mean
-from fsbench_web.core.stats.verdicts import RatioVerdict, rounding_of, unpaired
+from fsbench_web.core.stats.verdicts import Repeats, Verdict, compared, rounding_of
 from fsbench_web.core.units import is_known, lower_is_better, overall_unit
 from fsbench_web.core.versions import version_key
 from fsbench_web.figures import lines as figures
@@ -67,6 +67,12 @@ class Point:
     def mean(self) -> float:
         return mean(self.values) if self.score is None else self.score
 
+    @property
+    def repeats(self) -> Repeats:
+        """As the statistics take it: points share no blocks."""
+        values = tuple(("", value) for value in self.values)
+        return Repeats(self.mean, values, rounding=rounding_of(self.values), interval=self.interval)
+
 
 @dataclass(frozen=True)
 class ShownChange:
@@ -84,22 +90,22 @@ class LatestStep:
 
     previous: str
     current: str
-    verdict: RatioVerdict
+    verdict: Verdict
 
     @property
     def size(self) -> str:
         """By how much, between what at 95%: ``10.9% slower, 10.0 to 11.8%``."""
-        return size_of(self.verdict.ratio, self.verdict.low, self.verdict.high)
+        return size_words(self.verdict)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
             "previous": self.previous,
             "current": self.current,
-            "verdict": self.verdict.status,
+            "verdict": self.verdict.direction,
             "ratio": self.verdict.ratio,
-            "ratio_low": self.verdict.low,
-            "ratio_high": self.verdict.high,
+            "ratio_low": self.verdict.ratio_low,
+            "ratio_high": self.verdict.ratio_high,
         }
 
 
@@ -137,17 +143,8 @@ class History:
         """The newest point against the one before; None where either has no repeats."""
         if len(self.points) < 2 or not is_known(self.unit):
             return None
-        (previous, before), (current, after) = (
-            (point, point.interval) for point in self.points[-2:]
-        )
-        if before is None or after is None:
-            return None
-        verdict = unpaired(
-            after,
-            before,
-            lower_is_better=self.lower_is_better,
-            rounding=(rounding_of(current.values), rounding_of(previous.values)),
-        )
+        previous, current = self.points[-2:]
+        verdict = compared(current.repeats, previous.repeats, lower_is_better=self.lower_is_better)
         return verdict and LatestStep(previous.name, current.name, verdict)
 
     @property

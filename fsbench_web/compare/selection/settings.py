@@ -2,7 +2,7 @@
 
 from fsbench_web.compare.selection import properties
 from fsbench_web.core.conversion import BINARY, DECIMAL, PRINTED
-from fsbench_web.core.stats.significance import FREENIX
+from fsbench_web.core.stats.verdicts import FREENIX
 
 CONTENDERS = properties.contenders()
 CELLS = {

@@ -22,8 +22,8 @@ from fsbench_web.compare.selection.values import (
 )
 from fsbench_web.core.conversion import PRINTED
 from fsbench_web.core.scoring import categories, testnames
-from fsbench_web.core.stats.significance import FREENIX, MARGIN_PERCENT
-from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT
+from fsbench_web.core.stats.freenix import MARGIN_PERCENT
+from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT, FREENIX
 from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.queries import ScoreFilter

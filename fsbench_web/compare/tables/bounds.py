@@ -3,9 +3,8 @@
 Without a choice of studies a comparison takes all, which with thousands of runs is more than a page
 can show or a reader can read. The page then takes the latest studies, and says so. Where there are
 more rows or tables than fit (``platform.limits``), it takes the first tests, and says so: they are
-a part of the same comparison (``ComparisonSpec.is_part``), with the verdicts that they have in the
-whole of it, on the page as in its files. Files and API answer what they are asked up to a limit of
-their own, and beyond that a part of it.
+a part of the same comparison (``ComparisonSpec.is_part``), with verdicts among the tests of the
+part. Files and API answer what they are asked up to a limit of their own, and beyond that a part.
 """
 
 from collections import defaultdict

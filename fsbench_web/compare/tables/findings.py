@@ -1,13 +1,10 @@
 """What delta tables say, in sentences. Pure.
 
-The sentences are those of a white paper's findings: who is first in which test and category, with
-what score and in which configuration, by how much over the second, and how far apart first and
-last are. Every number in them stands in the tables (scores, deltas, p-values) or counts tables or
-rows; nothing is worked out anew. A winner that is not significantly ahead is called a tie, and
-where nobody can know, the sentence says so and why.
+One sentence a table: who is first with what score, by how much over the second, and whether that is
+significant; then how far behind the last is. Every number stands in the tables.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,32 +13,20 @@ from fsbench_web.compare.selection.folds import folded_tests
 from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.headlines import headline_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.verdicts.reasons import (
-    methods_of,
-    missing_words,
-    no_scatter_sentence,
-    reason_sentences,
-    rule,
-)
+from fsbench_web.compare.tables.verdicts.reasons import missing_words, rule
 from fsbench_web.compare.tables.verdicts.significance import is_ranked, nearest_first
 from fsbench_web.compare.tables.verdicts.uncertainty import (
-    basis_words,
+    NOT_KNOWN,
     effect,
     names_in_words,
+    pair_verdict,
     percents,
     what_would_decide,
 )
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.deltas import is_same
-from fsbench_web.core.stats.significance import (
-    EQUIVALENT,
-    FREENIX,
-    SIGNIFICANT,
-    TIE,
-    UNKNOWN,
-    Verdict,
-)
+from fsbench_web.core.stats.verdicts import EQUAL, SIGNIFICANT, TIE, UNKNOWN, Verdict
 
 ALONE = "alone"
 NOT_RANKED = "not ranked"
@@ -108,35 +93,25 @@ def _headline(tables: Sequence[DeltaTable]) -> DeltaTable:
 
 
 def summary(tables: Iterable[DeltaTable], places: Places = section_place) -> list[Finding]:
-    """How often each contender is first, and where first and last are the furthest apart."""
+    """In which test first and last are the furthest apart, and in which the closest."""
     ranked = [
         table
         for table in tables
         if is_ranked(table) and len(table.rows) > 1 and not testnames.is_cost(table.test)
     ]
-    if len(ranked) < 2:
-        return []
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for table in ranked:
-        for row in table.rows:
-            if row.best and row.verdict is not None:
-                counts[row.contender][row.verdict.status] += 1
-    order = sorted(counts, key=lambda name: (-counts[name].total(), name))
-    is_freenix = methods_of(ranked) <= {FREENIX}
-    sentences = [_leader(name, counts[name], len(ranked), is_freenix) for name in order]
     spreads = [(spread, table) for table in ranked if (spread := _spread(table)) is not None]
-    if len({percents(spread) for spread, _ in spreads}) > 1:
-        widest = max(spreads, key=lambda pair: pair[0])
-        narrowest = min(spreads, key=lambda pair: pair[0])
-        parts = (
-            Part("First and last are furthest apart in "),
-            Part(_title(widest[1]), places(widest[1])),
-            Part(f": the last is {percents(widest[0])} slower; and closest in "),
-            Part(_title(narrowest[1]), places(narrowest[1])),
-            Part(f": {percents(narrowest[0])}."),
-        )
-        sentences.append(Finding("", "", UNKNOWN, parts))
-    return sentences
+    if len({percents(spread) for spread, _ in spreads}) < 2:
+        return []
+    widest = max(spreads, key=lambda pair: pair[0])
+    narrowest = min(spreads, key=lambda pair: pair[0])
+    parts = (
+        Part("First and last are furthest apart in "),
+        Part(_title(widest[1]), places(widest[1])),
+        Part(f" ({percents(widest[0])} slower) and closest in "),
+        Part(_title(narrowest[1]), places(narrowest[1])),
+        Part(f" ({percents(narrowest[0])} slower)."),
+    )
+    return [Finding("", "", UNKNOWN, parts)]
 
 
 @dataclass(frozen=True)
@@ -231,24 +206,6 @@ def _of_emulated(tables: Sequence[DeltaTable]) -> list[Finding]:
     return [Finding("", "", UNKNOWN, (Part(emulation.SENTENCES[state]),))]
 
 
-def _leader(name: str, counts: Counter[str], tables: int, is_freenix: bool) -> Finding:
-    words = ("significant", "a tie") if is_freenix else ("faster", "inconclusive")
-    parts = [
-        f"{word} in {counts[status]}"
-        for status, word in (
-            (SIGNIFICANT, words[0]),
-            (EQUIVALENT, "equivalent"),
-            (TIE, words[1]),
-            (UNKNOWN, "not known"),
-        )
-        if counts[status]
-    ]
-    status = next((status for status in (SIGNIFICANT, EQUIVALENT, TIE) if counts[status]), UNKNOWN)
-    best = f"the best score in {counts.total()} of the {tables} tables"
-    text = f" has {best}: {names_in_words(parts, 9)}."
-    return Finding("", "", status, (Part(name, is_name=True), Part(text)))
-
-
 def _finding(table: DeltaTable, place: str, is_headline: bool) -> Finding:
     opening = (Part(_title(table), place), Part(": "))
     order = [table.rows[number] for number in nearest_first(table)]
@@ -270,85 +227,55 @@ def _decided_by(order: Sequence[DeltaRow]) -> tuple[tuple[int, ...], int] | None
 
 def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[Part]]:
     if not is_ranked(table):
-        return NOT_RANKED, [
-            Part("not ranked, because nobody said whether more or less of it is better.")
-        ]
+        return NOT_RANKED, [Part("not ranked: the unit does not say whether more is better.")]
     best = [row for row in order if row.best]
     others = [row for row in order if not row.best]
+    score = _score(best[0], table)
     if len(order) == 1:
-        return ALONE, [
-            *_contender(best[0], with_runs=True),
-            Part(f" has {_score(best[0], table)}; there is nothing to compare it with."),
-        ]
+        lead = _contender(best[0], with_runs=True)
+        return ALONE, [*lead, Part(f" has {score}; there is nothing to compare it with.")]
     if len(best) > 1:
-        parts = [
-            Part(_names(best), is_name=True),
-            Part(f" share the best score, {_score(best[0], table)}"),
-        ]
-        return TIE, [*parts, *_before_next(table, others), Part("."), *_last_parts(table, others)]
+        names = Part(_names(best), is_name=True)
+        parts = [names, Part(f" share the best score, {score}")]
+        if others:
+            parts += [*_before(others[0], table), Part(_difference(others[0].verdict, others[0]))]
+        return TIE, [*parts, Part("."), *_last_parts(table, others)]
     verdict = best[0].verdict
     status = UNKNOWN if verdict is None else verdict.status
-    if verdict is not None and verdict.method != FREENIX:
-        parts = [*_of_ratio(table, best[0], others, verdict), *_last_parts(table, others)]
-        return status, parts
-    parts = [*_contender(best[0], with_runs=True), Part(f" is first with {_score(best[0], table)}")]
-    if status != SIGNIFICANT:
-        parts = [
-            *_contender(best[0], with_runs=True),
-            Part(f" has the best score, {_score(best[0], table)}"),
-        ]
-    parts += _lead_parts(table, others, "the second")
-    if verdict is None:
-        parts.append(Part("."))
-    elif status == SIGNIFICANT:
-        parts.append(Part(f"; significant against {'it' if len(others) == 1 else 'every other'}."))
-        if words := no_scatter_sentence(verdict):
-            parts.append(Part(f" {words}"))
-    elif status == TIE:
-        parts.append(Part(f", and ties with {names_in_words(verdict.against)}: not significant. "))
-        parts.append(Part(reason_sentences(verdict)))
-        if names := _names_of(others, UNKNOWN):
-            parts.append(Part(f" Against {names} nobody knows whether it is more than chance."))
-    else:
-        parts.append(
-            Part(f"; whether by more than chance is not known ({missing_words(verdict)}).")
-        )
+    word = "is first" if status == SIGNIFICANT else "leads"
+    parts = [
+        *_contender(best[0], with_runs=True),
+        Part(f" {word} with {score}"),
+        *_before(others[0], table),
+        Part(f"{_outcome(verdict, others)}."),
+    ]
+    if verdict is not None and (sentence := what_would_decide(verdict)):
+        parts.append(Part(f" {sentence}"))
     return status, [*parts, *_last_parts(table, others)]
 
 
-def _of_ratio(
-    table: DeltaTable, best: DeltaRow, others: Sequence[DeltaRow], verdict: Verdict
-) -> list[Part]:
-    """The word, what it rests on, and where there is none what would decide it.
+def _before(row: DeltaRow, table: DeltaTable) -> list[Part]:
+    return [Part(", before "), *_contender(row), Part(f" with {_score(row, table)}: ")]
 
-    A difference stands in a sentence only where it is one.
-    """
-    score, second = _score(best, table), others[0]
-    lead = _contender(best, with_runs=True)
-    behind = [Part(", before "), *_contender(second), Part(f" with {_score(second, table)}")]
+
+def _outcome(verdict: Verdict | None, others: Sequence[DeltaRow]) -> str:
+    """How sure the lead over the others is, in a few words."""
+    if verdict is None:
+        return NOT_KNOWN
+    names = names_in_words(verdict.against)
     if verdict.status == SIGNIFICANT:
-        parts = [*lead, Part(f" is first with {score}"), *behind]
-        closest = (second.verdict or verdict).turned()
-        parts.append(Part(f": {effect(closest)}."))
-        if len(others) > 1:
-            parts.append(Part(" It is faster than every other."))
-        if words := no_scatter_sentence(verdict):
-            parts.append(Part(f" {words}"))
-        return parts
-    if verdict.status == EQUIVALENT:
-        names = Part(names_in_words(verdict.against), is_name=True)
-        within = f" with {score}: they differ by less than {verdict.equivalence_percent:g}%"
-        size = f" ({effect(verdict)})" if effect(verdict) else ""
-        return [*lead, Part(" is equivalent to "), names, Part(f"{within}{size}.")]
-    parts = [*lead, Part(f" leads with {score}"), *behind, Part(": inconclusive")]
-    reason = missing_words(verdict) or basis_words(verdict)
-    parts.append(
-        Part(f" against {names_in_words(verdict.against)} ({reason})" if verdict.against else "")
-    )
-    for other_status, words in ((EQUIVALENT, "equivalent to"), (UNKNOWN, "not known against")):
-        apart = _names_of(others, other_status)
-        parts += [Part(f", {words} {apart}")] if apart and other_status != verdict.status else []
-    return [*parts, Part(f". {what_would_decide(verdict)}".rstrip())]
+        return _difference(others[0].verdict, others[0])
+    if verdict.status == EQUAL:
+        return f"equivalent to {names}, within {verdict.equivalence_percent:g}%"
+    if verdict.status == TIE:
+        # Who is in no list would be taken for slower.
+        rest = [
+            f"{word} {names_of_others}"
+            for status, word in ((EQUAL, "equivalent to"), (UNKNOWN, "not known against"))
+            if (names_of_others := _names_of(others, status))
+        ]
+        return ", ".join([f"inconclusive against {names}", *rest])
+    return f"{NOT_KNOWN} ({missing_words(verdict)})"
 
 
 def _names_of(others: Sequence[DeltaRow], status: str) -> str:
@@ -358,33 +285,14 @@ def _names_of(others: Sequence[DeltaRow], status: str) -> str:
     )
 
 
-def _before_next(table: DeltaTable, others: Sequence[DeltaRow]) -> list[Part]:
-    """Who comes behind several that share the best score, and how sure that is."""
-    verdict = others[0].verdict if others else None
-    if verdict is None or verdict.method == FREENIX:
-        return _lead_parts(table, others, "next")
-    words = {SIGNIFICANT: effect(verdict.turned()), EQUIVALENT: "equivalent", TIE: "inconclusive"}
-    how = words.get(verdict.status) or "not known"
-    return [
-        Part(", before "),
-        *_contender(others[0]),
-        Part(f" with {_score(others[0], table)}: {how}"),
-    ]
-
-
-def _lead_parts(table: DeltaTable, others: Sequence[DeltaRow], word: str) -> list[Part]:
-    """By how much the first is faster than the second: its delta 2, as a positive number."""
-    if not others:
-        return []
-    second = others[0]
-    if second.delta2_percent is None:
-        score = _score(second, table)
-        return [Part(", before "), *_contender(second), Part(f", {word} with {score}")]
-    return [
-        Part(f", {percents(abs(second.delta2_percent))} faster than "),
-        *_contender(second),
-        Part(f", {word} with {_score(second, table)}"),
-    ]
+def _difference(verdict: Verdict | None, behind: DeltaRow) -> str:
+    """By how much the best is faster than the row behind it."""
+    if verdict is None or verdict.status != SIGNIFICANT:
+        return pair_verdict(verdict)
+    if size := effect(verdict.turned()):
+        return size
+    percent = behind.delta2_percent
+    return f"{percents(abs(percent))} faster, significant" if percent else "significant"
 
 
 def _last_parts(table: DeltaTable, others: Sequence[DeltaRow]) -> list[Part]:
@@ -396,10 +304,7 @@ def _last_parts(table: DeltaTable, others: Sequence[DeltaRow]) -> list[Part]:
     return [
         Part(f" Last {'is' if len(last) == 1 else 'are'} "),
         *names,
-        Part(
-            f" with {_score(last[-1], table)}, {percents(others[-1].delta1_percent)} slower"
-            " than the first."
-        ),
+        Part(f" with {_score(last[-1], table)}, {percents(others[-1].delta1_percent)} slower."),
     ]
 
 

@@ -8,9 +8,9 @@ from statistics import median
 
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.core.scoring import categories
-from fsbench_web.core.stats.significance import EQUAL, SIGNIFICANT, TIE, Verdict
-from fsbench_web.core.stats.verdicts import ratio_of
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.metrics import primary_tests
+from fsbench_web.core.stats.verdicts import SAME_SCORE, SIGNIFICANT, TIE, Verdict, ratio_of
 
 PREFERRED = (categories.MEAN, "total_average", "overall")
 
@@ -82,6 +82,35 @@ def default_tables(tables: Sequence[DeltaTable], spec: ComparisonSpec) -> list[D
     return [
         table for table in tables if table.test in printed or (table.test, table.category) in pairs
     ]
+
+
+def counted_tables(tables: Sequence[DeltaTable]) -> list[DeltaTable]:
+    """The tables that count: of every test of speed one, and each measurement once."""
+    speeds = [table for table in headline_tables(work_tables(tables)[1]) if _is_of_speed(table)]
+    primary = primary_tests([table.test for table in speeds])
+    return [table for table in speeds if table.test in primary]
+
+
+def work_tables(tables: Sequence[DeltaTable]) -> tuple[str, Sequence[DeltaTable]]:
+    """The work that is ranked by, and its tables; ("", all tables) where it is by no work.
+
+    Of a range of several operations it is the table of all of them together.
+    """
+    of_work = [table for table in tables if table.work is not None]
+    chosen = [table for table in of_work if table.test == testnames.WORK] or of_work
+    if not chosen or chosen[0].work is None:
+        return "", tables
+    first = chosen[0].work
+    return (chosen[0].category_label if first.name else first.title), chosen
+
+
+def _is_of_speed(table: DeltaTable) -> bool:
+    """Whether a table is of how fast the work was, and everything in it can be ranked."""
+    return (
+        any(row.best for row in table.rows)
+        and table.test not in testnames.CREATION_TESTS
+        and not testnames.is_cost(table.test)
+    )
 
 
 def _preference(category: str) -> int:
@@ -180,4 +209,4 @@ def _pair_verdict(best: DeltaRow, other: DeltaRow | None) -> Verdict | None:
         return other.verdict.turned() if other.verdict else None
     if best.verdict is None or other.contender in best.verdict.against:
         return best.verdict
-    return Verdict(TIE, (EQUAL,), 0.0, against=(other.contender,), method=best.verdict.method)
+    return Verdict(TIE, (SAME_SCORE,), 0.0, against=(other.contender,), method=best.verdict.method)

@@ -19,7 +19,7 @@ from fsbench_web.core.stats.intervals import (
     mean,
     median_interval,
 )
-from fsbench_web.core.stats.significance import FREENIX, Verdict
+from fsbench_web.core.stats.verdicts import FREENIX, Verdict
 
 RepeatScores = tuple[tuple[str, float | None], ...]
 """(block, "" for none; score of the repeat by itself, None where it has none)."""
@@ -82,10 +82,6 @@ class DeltaRow(NamedTuple):
     printed_score: float | None = None
     printed_unit: str | None = None
     share: Share | None = None
-
-    def with_verdicts(self, verdict: Verdict | None, change_verdict: Verdict | None) -> "DeltaRow":
-        """The same row with these verdicts: ``_replace`` in a third of its time."""
-        return DeltaRow._make((*self[:_JUDGED], verdict, change_verdict, *self[_JUDGED + 2 :]))
 
     @property
     def printed_words(self) -> str:
@@ -164,8 +160,6 @@ class DeltaRow(NamedTuple):
         )
 
 
-_JUDGED = DeltaRow._fields.index("verdict")
-assert DeltaRow._fields[_JUDGED + 1] == "change_verdict"
 _NESTED: dict[str, type[Interval] | type[Verdict] | type[Share]] = {
     "interval": Interval,
     "share": Share,

@@ -16,15 +16,15 @@ from fsbench_web.compare.selection.table_view import (
 )
 from fsbench_web.compare.tables.columns import Value, columns_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.core.stats import significance
+from fsbench_web.core.stats import verdicts
 from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT
 
 REFERENCE = "reference"
 _STATUS = {
-    significance.SIGNIFICANT: DIFFERENT,
-    significance.EQUIVALENT: EQUIVALENT,
-    significance.TIE: INCONCLUSIVE,
-    significance.UNKNOWN: NOT_KNOWN,
+    verdicts.SIGNIFICANT: DIFFERENT,
+    verdicts.EQUAL: EQUIVALENT,
+    verdicts.TIE: INCONCLUSIVE,
+    verdicts.UNKNOWN: NOT_KNOWN,
 }
 
 

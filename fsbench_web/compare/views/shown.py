@@ -25,7 +25,7 @@ from fsbench_web.compare.selection.table_view import TableView, joined, without_
 from fsbench_web.compare.selection.values import unknown
 from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_page, by_rows, part_links
 from fsbench_web.compare.tables.confounding import order_over_time
-from fsbench_web.compare.tables.delta_tables import Comparison, comparison
+from fsbench_web.compare.tables.delta_tables import Comparison, comparison, refuse_unknown_parts
 from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.headlines import caveats_of, default_tables, headline_tables
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -34,7 +34,7 @@ from fsbench_web.compare.views.rows_of_tests import charted_sections, opens_by_d
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs.listing import address_of
-from fsbench_web.studies.scores.choices import score_choices
+from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
 from fsbench_web.studies.scores.source_runs import environments_of, spans_of
 
 SUMMARY, TESTS, CHARTS, LATENCY, SETUP, RUNS = (
@@ -232,14 +232,15 @@ def read(
 
 
 def _read(address: Address, spec: ComparisonSpec, tests: tuple[str, ...] = ()) -> ShownComparison:
-    choices = None
     if tests:
+        refuse_unknown_parts(replace(spec, part_tests=tests))
+    wanted = without_papers(spec)
+    choices: ScoreChoices | None = score_choices(wanted.studies)
+    limited = bounded_page(wanted)
+    if tests and limited.part:
         limited = _with_tests(spec, tests)
-    else:
-        wanted = without_papers(spec)
-        choices = score_choices(wanted.studies)
-        limited = bounded_page(wanted)
-        choices = choices if limited.spec.studies == wanted.studies else None
+    # Verdicts are of all tests that the page shows: one test alone has other q-values.
+    choices = choices if limited.spec.studies == wanted.studies else None
     compared = comparison(limited.spec, known_facts=limited.known_facts, choices=choices)
     return ShownComparison(address, limited, compared)
 

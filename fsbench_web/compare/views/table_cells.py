@@ -20,7 +20,7 @@ from fsbench_web.compare.tables.shown_rows import hidden_places, in_order, verdi
 from fsbench_web.compare.tables.verdicts import intervals, reasons, uncertainty
 from fsbench_web.core import numbers, readable
 from fsbench_web.core.stats.intervals import REPEATS
-from fsbench_web.core.stats.significance import Verdict
+from fsbench_web.core.stats.verdicts import Verdict
 from fsbench_web.studies.runs.listing import RunAddresses, run_addresses
 
 _ALWAYS = ("score", "behind", "change", "cells", "runs")

@@ -4,25 +4,20 @@ Method and sources: docs/method.md#the-answer. Its promises are held by
 benchmarks/simulations/answers.py.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum, hypot, isfinite, log, sqrt
+from math import fsum, isfinite, log
 from typing import NamedTuple
 
-from fsbench_web.core.distributions import stdtr, stdtrit
-from fsbench_web.core.stats.intervals import LEVEL, Interval
-from fsbench_web.core.stats.significance import FALSE_ALARM
 from fsbench_web.core.stats.verdicts import (
     EQUIVALENCE_PERCENT,
     EQUIVALENT,
     FASTER,
     INCONCLUSIVE,
-    LEAST_BLOCKS,
-    MOST_ADVISED,
-    POWER,
-    RatioVerdict,
-    of_estimate,
-    of_logarithms,
+    Repeats,
+    Verdict,
+    blocks_to_decide,
+    compared_over_tests,
     ratio_of,
 )
 
@@ -32,52 +27,16 @@ MOST_SLOWER = 0.1
 """A leader may lose so many of the tests that differ significantly."""
 
 
-class Repeats(NamedTuple):
-    """What one entry measured in one test: ``score`` and its repeats, (block, value).
-
-    A block is "" where the run belongs to none; blocks are comparable within one ``study``.
-    ``rounding``: the deviation that the tool's rounding makes, as a share of the score
-    (``paired.rounding_of``). ``interval``: of the repeats, where they themselves were not kept.
-    """
-
-    score: float
-    repeats: tuple[tuple[str, float | None], ...] = ()
-    study: str = ""
-    rounding: float = 0.0
-    interval: Interval | None = None
-
-    @property
-    def values(self) -> list[float]:
-        return [value for _, value in self.repeats if value is not None]
-
-    @property
-    def repeat_count(self) -> int:
-        """How many repeats there are, 1 where nothing is known of any."""
-        kept = len(self.values)
-        return self.interval.count if kept < 2 and self.interval else max(kept, 1)
-
-    @property
-    def by_block(self) -> dict[str, float]:
-        """The mean of its repeats in each block; blocks without a name are left out."""
-        values: dict[str, list[float]] = {}
-        for block, value in self.repeats:
-            if block and value is not None:
-                values.setdefault(block, []).append(value)
-        return {block: fsum(found) / len(found) for block, found in values.items()}
-
-
 class ComparedTest(NamedTuple):
-    """One test of several entries. ``best`` is ahead in it.
-
-    ``p_values``: of the best, that it is not faster than every other entry; of another, that the
-    best is not faster than it. 1 or absent where the verdict is not "significant".
+    """One test of several entries. ``best`` is ahead in it, and significantly faster than those
+    who are ``beaten``: among all pairs that are shown (``verdicts.Family``).
     """
 
     test: str
     lower_is_better: bool
     entries: Mapping[str, Repeats]
     best: str = ""
-    p_values: Mapping[str, float] = {}
+    beaten: Collection[str] = ()
 
 
 class Standing(NamedTuple):
@@ -105,7 +64,7 @@ class Answer:
     baseline: str
     standings: tuple[Standing, ...]
     tests: tuple[str, ...]
-    verdict: RatioVerdict | None
+    verdict: Verdict | None
     wins: Mapping[str, tuple[str, ...]]
     lost_to: Mapping[str, str]
     ratio: float
@@ -128,16 +87,16 @@ class Answer:
 
     @property
     def ratio_low(self) -> float | None:
-        return None if self.verdict is None else self.verdict.low
+        return None if self.verdict is None else self.verdict.ratio_low
 
     @property
     def ratio_high(self) -> float | None:
-        return None if self.verdict is None else self.verdict.high
+        return None if self.verdict is None else self.verdict.ratio_high
 
     @property
     def blocks(self) -> int:
         """Blocks that the first two share; 0 where they are not paired."""
-        return 0 if self.verdict is None else self.verdict.blocks
+        return 0 if self.verdict is None else (self.verdict.blocks or 0)
 
     @property
     def significant(self) -> tuple[str, ...]:
@@ -175,20 +134,14 @@ def answer(
     first = entries[0]
     verdicts = {name: ratio_over_tests(shared, first, name, margin_percent) for name in entries[1:]}
     verdict = verdicts[entries[1]]
-    if verdict is not None and verdict.ratio < 1:  # they share fewer blocks than they have
-        entries[:2] = entries[1::-1]
-        first = entries[0]
-        verdicts = {
-            name: ratio_over_tests(shared, first, name, margin_percent) for name in entries[1:]
-        }
-        verdict = verdicts[entries[1]]
     wins = _wins(shared, first)
     base = baseline if baseline in entries else entries[1]
     counts = [result.entries[name].repeat_count for result in shared for name in names]
     status = _status(first, wins, verdicts, verdict, margin_percent)
     more = None
     if status == INCONCLUSIVE and verdict is not None:
-        more = _more_blocks(verdict, shared[0].entries[first].repeat_count)
+        have = verdict.blocks or shared[0].entries[first].repeat_count
+        more = blocks_to_decide(verdict, have=have, beyond_margin=True)
     return Answer(
         status=status,
         entries=tuple(entries),
@@ -198,7 +151,7 @@ def answer(
         verdict=verdict,
         wins=wins,
         lost_to={result.test: result.best for result in shared if result.best not in ("", first)},
-        ratio=_ratio(shared, first, entries[1]) if verdict is None else verdict.ratio,
+        ratio=_ratio(shared, first, entries[1]),
         more_blocks=more,
         repeats=(min(counts), max(counts)),
     )
@@ -209,55 +162,14 @@ def ratio_over_tests(
     ahead: str,
     behind: str,
     margin_percent: float = EQUIVALENCE_PERCENT,
-) -> RatioVerdict | None:
-    """The geometric mean over tests of the speed ratio of two entries, with its 95% interval.
-
-    Paired in the blocks that both have in every test, three at least. Otherwise Welch's interval,
-    by the delta method. None without repeats. Tests of one run depend on each other, so the
-    interval comes from blocks or repeats and never from the number of tests.
-    """
-    ours = [result.entries[ahead] for result in results]
-    theirs = [result.entries[behind] for result in results]
-    signs = [-1.0 if result.lower_is_better else 1.0 for result in results]
-    if {side.study for side in ours} == {side.study for side in theirs} and len(
-        {side.study for side in ours}
-    ) == 1:
-        blocks = _log_speeds_by_block(ours, signs)
-        other_blocks = _log_speeds_by_block(theirs, signs)
-        common = sorted(blocks.keys() & other_blocks.keys())
-        if len(common) >= LEAST_BLOCKS:
-            logarithms = [blocks[block] - other_blocks[block] for block in common]
-            return of_logarithms(
-                logarithms, margin_percent, hypot(_rounding(ours), _rounding(theirs))
-            )
-    errors = [_squared_error(side, signs) for side in (ours, theirs)]
-    if errors[0] is None or errors[1] is None:
-        return None
-    (error, count), (other_error, other_count) = errors[0], errors[1]
-    total = error + other_error
-    share = error / total if total else 0.5
-    freedom = 1 / (share * share / (count - 1) + (1 - share) ** 2 / (other_count - 1))
-    centre = _mean_log(ours, signs, is_of_repeats=True) - _mean_log(
-        theirs, signs, is_of_repeats=True
+) -> Verdict | None:
+    """The verdict of two entries over several tests (``compared_over_tests``)."""
+    return compared_over_tests(
+        [result.entries[ahead] for result in results],
+        [result.entries[behind] for result in results],
+        [result.lower_is_better for result in results],
+        margin_percent,
     )
-    return of_estimate(
-        *(centre, sqrt(total), freedom, margin_percent),
-        sqrt(error * count + other_error * other_count),
-        is_still=total == 0,
-    )
-
-
-def discoveries(p_values: Sequence[float], rate: float = FALSE_ALARM) -> list[bool]:
-    """Which of the hypotheses are rejected with a false discovery rate of at most ``rate``.
-
-    Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995); it holds for positively dependent
-    tests too (Y. Benjamini and D. Yekutieli, Ann. Stat. 29, 2001).
-    """
-    ordered = sorted(p_values)
-    limit = max(
-        (p for rank, p in enumerate(ordered, 1) if p <= rate * rank / len(ordered)), default=-1.0
-    )
-    return [p <= limit for p in p_values]
 
 
 def together(answers: Sequence[Answer]) -> str:
@@ -274,101 +186,28 @@ def together(answers: Sequence[Answer]) -> str:
 
 
 def _is_usable(result: ComparedTest) -> bool:
-    return all(isfinite(entry.score) and entry.score > 0 for entry in result.entries.values())
+    return all(
+        isfinite(entry.score) and entry.score > 0 and entry.mean > 0
+        for entry in result.entries.values()
+    )
 
 
 def _fastest_first(results: Sequence[ComparedTest], names: Iterable[str]) -> list[str]:
-    """By the blocks that all entries have in every test; where these are too few, by scores."""
-    signs = [-1.0 if result.lower_is_better else 1.0 for result in results]
-    columns = {name: [result.entries[name] for result in results] for name in names}
-    by_block = {name: _log_speeds_by_block(column, signs) for name, column in columns.items()}
-    common = set.intersection(*(set(blocks) for blocks in by_block.values()))
-    studies = {repeats.study for column in columns.values() for repeats in column}
-    if len(common) >= LEAST_BLOCKS and len(studies) == 1:
-        speeds = {
-            name: fsum(blocks[block] for block in common) for name, blocks in by_block.items()
-        }
-    else:
-        speeds = {name: _mean_log(column, signs) for name, column in columns.items()}
-    return sorted(speeds, key=lambda name: (-speeds[name], name))
+    return sorted(names, key=lambda name: (-_mean_log(results, name), name))
 
 
-def _log_speeds_by_block(column: Sequence[Repeats], signs: Sequence[float]) -> dict[str, float]:
-    """The mean over tests of the logarithm of speed, by block that every test has."""
-    by_test = [repeats.by_block for repeats in column]
-    common = set.intersection(*(set(values) for values in by_test))
-    return {
-        block: fsum(s * log(values[block]) for s, values in zip(signs, by_test, strict=True))
-        / len(column)
-        for block in common
-        if all(values[block] > 0 for values in by_test)
-    }
-
-
-def _mean_log(
-    column: Sequence[Repeats], signs: Sequence[float], *, is_of_repeats: bool = False
-) -> float:
-    """The mean over tests of the logarithm of speed: of scores, or of the means of repeats."""
-    values = [
-        fsum(found) / len(found) if is_of_repeats and (found := repeats.values) else repeats.score
-        for repeats in column
+def _mean_log(results: Sequence[ComparedTest], name: str) -> float:
+    """The mean over tests of the logarithm of speed."""
+    logs = [
+        (-1.0 if result.lower_is_better else 1.0) * log(result.entries[name].mean)
+        for result in results
     ]
-    return fsum(s * log(value) for s, value in zip(signs, values, strict=True)) / len(values)
-
-
-def _rounding(column: Sequence[Repeats]) -> float:
-    """The deviation that rounding makes of the mean over tests."""
-    return hypot(*(repeats.rounding for repeats in column)) / len(column)
-
-
-def _squared_error(column: Sequence[Repeats], signs: Sequence[float]) -> tuple[float, int] | None:
-    """The squared standard error of the mean logarithm over tests, and of how many repeats.
-
-    Repeats that have every test are runs: they carry the dependence of the tests. Where tests have
-    different repeats, the errors of all tests are added up, as if they depended on each other
-    wholly: never too small.
-    """
-    values = [repeats.values for repeats in column]
-    if any(len(found) < 2 for found in values):
-        return _squared_error_of_intervals([repeats.interval for repeats in column])
-    if any(fsum(found) <= 0 for found in values):
-        return None
-    relative = [
-        [sign * value * len(found) / fsum(found) for value in found]
-        for sign, found in zip(signs, values, strict=True)
-    ]
-    layouts = {tuple(block for block, value in repeats.repeats) for repeats in column}
-    is_whole = all(value is not None for repeats in column for _, value in repeats.repeats)
-    if len(layouts) == 1 and is_whole:
-        relative = [[fsum(row) / len(row) for row in zip(*relative, strict=True)]]
-    error = fsum(sqrt(_variance(found) / len(found)) for found in relative) / len(relative)
-    count = min(map(len, relative))
-    error = max(error, _rounding(column) / sqrt(count))
-    return error * error, count
-
-
-def _squared_error_of_intervals(intervals: Sequence[Interval | None]) -> tuple[float, int] | None:
-    """The same of 95% intervals whose repeats were not kept, as if tests depended wholly."""
-    known = [one for one in intervals if one is not None and one.mean > 0 and one.count > 1]
-    if len(known) < len(intervals):
-        return None
-    errors = [
-        one.half_width / float(stdtrit(one.count - 1, 0.5 + LEVEL / 2)) / one.mean for one in known
-    ]
-    error = fsum(errors) / len(errors)
-    return error * error, min(one.count for one in known)
-
-
-def _variance(values: Sequence[float]) -> float:
-    centre = fsum(values) / len(values)
-    return fsum((value - centre) ** 2 for value in values) / (len(values) - 1)
+    return fsum(logs) / len(logs)
 
 
 def _ratio(results: Sequence[ComparedTest], ahead: str, behind: str) -> float:
-    """The geometric mean over tests of the ratio of scores."""
-    signs = [-1.0 if result.lower_is_better else 1.0 for result in results]
-    ours, theirs = ([result.entries[name] for result in results] for name in (ahead, behind))
-    return ratio_of(_mean_log(ours, signs) - _mean_log(theirs, signs))
+    """The geometric mean over tests of the ratio of speeds."""
+    return ratio_of(_mean_log(results, ahead) - _mean_log(results, behind))
 
 
 def _standing(
@@ -377,17 +216,18 @@ def _standing(
     if name == base:
         return Standing(name, 1.0)
     verdict = ratio_over_tests(results, name, base, margin_percent)
+    ratio = _ratio(results, name, base)
     if verdict is None:
-        return Standing(name, _ratio(results, name, base))
-    return Standing(name, verdict.ratio, verdict.low, verdict.high)
+        return Standing(name, ratio)
+    return Standing(name, ratio, verdict.ratio_low, verdict.ratio_high)
 
 
 def _wins(results: Sequence[ComparedTest], first: str) -> dict[str, tuple[str, ...]]:
     """By entry, the tests that it wins: of the first, or of who is faster than it."""
-    p_values = [result.p_values.get(first, 1.0) for result in results]
     wins: dict[str, list[str]] = {}
-    for result, is_found in zip(results, discoveries(p_values), strict=True):
-        if is_found and result.best:
+    for result in results:
+        losers = set(result.entries) - {first} if result.best == first else {first}
+        if result.best and losers <= set(result.beaten):
             wins.setdefault(result.best, []).append(result.test)
     return {entry: tuple(tests) for entry, tests in wins.items()}
 
@@ -395,8 +235,8 @@ def _wins(results: Sequence[ComparedTest], first: str) -> dict[str, tuple[str, .
 def _status(
     first: str,
     wins: Mapping[str, Sequence[str]],
-    verdicts: Mapping[str, RatioVerdict | None],
-    verdict: RatioVerdict | None,
+    verdicts: Mapping[str, Verdict | None],
+    verdict: Verdict | None,
     margin_percent: float,
 ) -> str:
     """FASTER, EQUIVALENT, MIXED or INCONCLUSIVE.
@@ -412,32 +252,10 @@ def _status(
         return MIXED
     limit = 1 + margin_percent / 100
     if not is_contradicted and all(
-        found is not None and found.low > limit for found in verdicts.values()
+        found is not None and found.ratio_low is not None and found.ratio_low > limit
+        for found in verdicts.values()
     ):
         return FASTER
-    if verdict is not None and verdict.p_equivalence <= FALSE_ALARM and not is_contradicted:
+    if verdict is not None and verdict.is_equivalent and not is_contradicted:
         return EQUIVALENT
     return INCONCLUSIVE
-
-
-def _more_blocks(verdict: RatioVerdict, repeats: int) -> int | None:
-    """How many further blocks decide it with a power of 0.8, MOST_ADVISED at most; else None.
-
-    Either the interval leaves the margin, or the two are equivalent within it; ratio and scatter
-    are taken for true.
-    """
-    difference, margin = abs(log(verdict.ratio)), log(1 + verdict.margin_percent / 100)
-    have = verdict.blocks or repeats
-    for count in range(max(have + 1, LEAST_BLOCKS), have + MOST_ADVISED + 1):
-        error, freedom = verdict.deviation / sqrt(count), count - 1
-        if error == 0:
-            return count - have
-        beyond = stdtr(
-            freedom, (difference - margin) / error - stdtrit(freedom, 1 - FALSE_ALARM / 2)
-        )
-        needed = stdtrit(freedom, 1 - FALSE_ALARM)
-        inside = stdtr(freedom, (margin - difference) / error - needed)
-        outside = stdtr(freedom, (margin + difference) / error - needed)
-        if beyond >= POWER or inside + outside - 1 >= POWER:
-            return count - have
-    return None

@@ -21,8 +21,13 @@ from dataclasses import dataclass, field, replace
 from math import ceil, exp, fsum, inf, log, log1p, log2, sqrt
 
 from fsbench_web.core.stats.racing import ENDED, LEAST_LOOK, Block, interval, more_blocks
-from fsbench_web.core.stats.significance import FALSE_ALARM
-from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT, EQUIVALENT, FASTER, INCONCLUSIVE
+from fsbench_web.core.stats.verdicts import (
+    EQUIVALENCE_PERCENT,
+    EQUIVALENT,
+    FALSE_ALARM,
+    FASTER,
+    INCONCLUSIVE,
+)
 
 ENDS, HALVING, CONFIRMING = "ends", "halving", "confirming"
 BEFORE, AFTER, FAILED = "before", "after", "failed"

@@ -25,10 +25,10 @@ from math import ceil, exp, fsum, inf, log, log2, sqrt
 import numpy as np
 
 from fsbench_web.core.distributions import ndtr
-from fsbench_web.core.stats.significance import FALSE_ALARM
 from fsbench_web.core.stats.verdicts import (
     EQUIVALENCE_PERCENT,
     EQUIVALENT,
+    FALSE_ALARM,
     FASTER,
     INCONCLUSIVE,
     MOST_ADVISED,

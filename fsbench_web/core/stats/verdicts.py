@@ -1,199 +1,416 @@
-"""Whether one contender is ahead of another, by the ratio of their speeds. Pure.
+"""Whether one contender is faster than another: the ratio of speeds and what is sure of it. Pure.
 
-*Paired*: both were measured in the same blocks. A block is everything once before anything again,
-so whatever drifts between blocks falls on both contenders alike and leaves their ratio alone. The
-verdict is of the logarithms of these ratios, one a block: their mean is the ratio of the geometric
-means, and Student's t gives its interval and its p-value (paired t-test; Hoefler and Belli,
-"Scientific Benchmarking of Parallel Computing Systems", SC 2015, rules 4 to 7, on ratios and on
-saying what the interval rests on). Ratios are of speed: a time is taken reciprocally, so that above
-1 is always faster.
-
-*Unpaired*: they share too few blocks, so all that scatters counts. The logarithm of the ratio of
-the two means has, by the delta method, the sum of their relative variances; its freedom is Welch's
-(B. L. Welch, Biometrika 34, 1947). What drifted between the runs of one and of the other is in the
-ratio, and no test can tell it apart.
-
-Two contenders are *equivalent* where two one-sided tests at 5% place the ratio within a margin
-(TOST: D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987), among many with a correction for
-these (``equivalence_factor_of``). That goes before *faster*: what is less than the margin is no
-difference, however sure it is. What is neither is *inconclusive*.
-
-``benchmarks/simulations/verdicts.py`` shows all by simulation.
-
-Tools print so many digits, and two that are alike may come to stand a step of the last one apart,
-each every time. A value is anywhere within its step, so that its variance is a twelfth of the
-square of that (W. F. Sheppard, Proc. London Math. Soc. 29, 1898): scatter is never taken for less.
-
-A test of three blocks rests on its promise that runs scatter normally. Runs that are now and then a
-quarter slower, as on a disk that collects its garbage, make a difference by chance in few blocks,
-and the more contenders, the more often. From so many blocks on at most one in ten tables of alike
-contenders calls the best faster where that befalls every second run, the worst of what
-``benchmarks/simulations/verdicts.py`` simulates.
+Method and sources: docs/method.md#how-sure-a-difference-is. ``benchmarks/simulations/verdicts.py``
+and ``answers.py`` hold what it promises.
 """
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from math import exp, fsum, hypot, isfinite, isqrt, log, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fsbench_web.core.distributions import stdtr, stdtrit
-from fsbench_web.core.stats.intervals import LEVEL, Interval, mean
-from fsbench_web.core.stats.significance import FALSE_ALARM, holm
+from fsbench_web.core.stats.intervals import LEVEL, TRIALS, Interval, mean
 
+FALSE_ALARM = 0.05
+"""1 - LEVEL, without what binary rounding adds to it."""
+LEAST_BLOCKS = 3
+EQUIVALENCE_PERCENT = 2.0
+"""What is not worth a decision, unless a reader chooses another margin."""
+POWER = 0.8
+MOST_ADVISED = 100
+"""More further blocks than this are no advice: the two are effectively tied."""
+EFFECTIVELY_TIED = f"Effectively a tie: more than {MOST_ADVISED} repeats would be needed."
+_BLOCKS_AMONG = ((3, 3), (12, 5))
+_BLOCKS_OF_MORE = 8
+
+# ``Verdict.status``, as the API promises it.
+SIGNIFICANT = "significant"
+EQUAL = "equal"  # the same within the margin of equivalence
+TIE = "tie"  # inconclusive
+UNKNOWN = "unknown"  # inconclusive, because nothing could be tested
+
+# ``Verdict.direction``.
 FASTER = "faster"
 SLOWER = "slower"
 EQUIVALENT = "equivalent"
 INCONCLUSIVE = "inconclusive"
 
-LEAST_BLOCKS = 3
-EQUIVALENCE_PERCENT = 2.0
-"""What is not worth a decision, where nobody says otherwise."""
-_LEAST = ((3, 3), (12, 5))
-_OF_MORE = 8
-POWER = 0.8
-MOST_ADVISED = 100
-"""More further blocks than this are no advice: the two are effectively tied."""
-EFFECTIVELY_TIED = f"Effectively a tie: more than {MOST_ADVISED} repeats would be needed."
+# ``Verdict.method``.
+PAIRED = "paired"  # in the blocks that both were measured in
+UNPAIRED = "unpaired"  # the scatter of each by itself
+FREENIX = "freenix"  # the rule of FREENIX 2002 (stats.freenix)
+
+# ``Verdict.reasons`` of a tie.
+SAME_SCORE = "equal"
+ORDER = "order"  # the means of the repeats do not put the better score ahead
+MANY = "many"  # significant alone, but not among all pairs shown
+TICKS = "clock"  # few ticks of the tool's timer, the same every time
+ROUNDED = "rounded"  # nothing scattered, and rounding alone may make the difference
+SCATTER = "scatter"  # the interval of the ratio holds 1, and more than the margin
+# Of what is not known.
+ONE_RUN = "one_run"
+PUBLISHED = "published"  # a paper printed one figure and no repeats
+EMULATED = "emulated"  # one of them is a speed, the other is not
+NO_INTERVAL = "no_interval"  # runs enough, but nothing kept of their scatter
+# Remarks; intervals.SAMPLES and TRIALS are others.
+NO_SCATTER = "no_scatter"  # neither side scatters at all
+OF_MEANS = "of_means"  # ratio and interval are of the means of the repeats, the score is not
+_UNDECIDABLE = frozenset({TICKS, ORDER})
+_ROUNDING = 1e-9
+"""What binary rounding makes of a score at most."""
 
 
-class RatioVerdict(NamedTuple):
-    """What is known of one contender's speed against another's.
+class Repeats(NamedTuple):
+    """What one contender measured in one test: ``score`` and its repeats, (block, value).
 
-    Over ``blocks`` that they share ``ratio`` is the geometric mean of their ratios of speed; of
-    unpaired ones, whose ``blocks`` is 0, the ratio of their means. It is between ``low`` and
-    ``high`` at 95%; its logarithm has ``deviation`` between blocks and ``freedom`` degrees of it.
-    ``p_value`` is of no difference at all, ``p_holm`` corrected over ``tested`` pairs (None: this
-    one alone). ``p_equivalence`` is of a difference of ``margin_percent`` or more, and counts
-    ``equivalence_factor`` times (``equivalence_factor_of``). ``is_still``: nothing scattered, so
-    that only rounding is left; without rounding p-values are 0 or 1. ``more_blocks`` of both would
-    decide an inconclusive one with a power of 0.8, if ratio and scatter are as estimated; None
-    above ``MOST_ADVISED``.
+    A block is "" where the run belongs to none; blocks are comparable within one ``study``.
+    ``rounding``: the deviation that rounding makes, as a share of the score (``rounding_of``).
+    ``interval``: of the repeats, where they themselves were not kept.
     """
 
-    ratio: float
-    low: float
-    high: float
-    blocks: int
-    deviation: float
-    freedom: float
-    p_value: float
-    p_equivalence: float
-    margin_percent: float
+    score: float
+    repeats: tuple[tuple[str, float | None], ...] = ()
+    study: str = ""
+    rounding: float = 0.0
+    interval: Interval | None = None
+
+    @property
+    def values(self) -> list[float]:
+        return [value for _, value in self.repeats if value is not None]
+
+    @property
+    def mean(self) -> float:
+        """The mean of its repeats; its score where they are not known."""
+        if values := self.values:
+            return mean(values)
+        return self.score if self.interval is None else self.interval.mean
+
+    @property
+    def repeat_count(self) -> int:
+        """How many repeats there are, 1 where nothing is known of any."""
+        kept = len(self.values)
+        return self.interval.count if kept < 2 and self.interval else max(kept, 1)
+
+    @property
+    def blocks(self) -> set[str]:
+        return {block for block, value in self.repeats if block and value is not None}
+
+
+class Verdict(NamedTuple):
+    """What is known of one contender's speed against another's (of a best one: all others').
+
+    ``ratio`` is its speed over that of the other, between ``ratio_low`` and ``ratio_high`` at 95%:
+    the ratio of the means of their repeats. They share ``blocks``, between which its logarithm has
+    ``deviation``. ``p_value`` is of no difference, ``q_value`` the false discovery rate among all
+    pairs shown with it, ``p_holm`` Holm's p-value over the ``tested`` pairs of its table.
+    ``p_equivalence`` is of a difference of ``equivalence_percent`` or more, and
+    ``p_equivalence_corrected`` the same for all pairs of the table. ``more_blocks`` would decide
+    a tie. ``difference_percent`` and ``margin_percent`` are of the rule of FREENIX 2002, which has
+    no ratio. What is not known is None.
+    """
+
+    status: str
+    reasons: tuple[str, ...] = ()
+    difference_percent: float | None = None
+    p_value: float | None = None
+    q_value: float | None = None
     p_holm: float | None = None
     tested: int | None = None
-    equivalence_factor: int = 1
-    is_still: bool = False
+    margin_percent: float = 10.0
+    against: tuple[str, ...] = ()
+    method: str = FREENIX
+    ratio: float | None = None
+    ratio_low: float | None = None
+    ratio_high: float | None = None
+    blocks: int | None = None
+    deviation: float | None = None
+    more_blocks: int | None = None
+    equivalence_percent: float | None = None
+    p_equivalence: float | None = None
+    p_equivalence_corrected: float | None = None
 
     @property
-    def p_equivalence_corrected(self) -> float:
-        return min(1.0, self.p_equivalence * self.equivalence_factor)
-
-    @property
-    def status(self) -> str:
-        """FASTER, SLOWER, EQUIVALENT or INCONCLUSIVE."""
-        if self.p_equivalence_corrected <= FALSE_ALARM:
-            return EQUIVALENT
-        if (self.p_value if self.p_holm is None else self.p_holm) <= FALSE_ALARM:
+    def direction(self) -> str:
+        """FASTER, SLOWER, EQUIVALENT or INCONCLUSIVE than the other, by the ratio."""
+        if self.status == SIGNIFICANT and self.ratio is not None:
             return FASTER if self.ratio > 1 else SLOWER
-        return INCONCLUSIVE
+        return EQUIVALENT if self.status == EQUAL else INCONCLUSIVE
 
     @property
-    def more_blocks(self) -> int | None:
-        if self.status != INCONCLUSIVE:
-            return None
-        return _more_blocks(self, self._level, FALSE_ALARM / self.equivalence_factor)
+    def is_inconclusive(self) -> bool:
+        return self.status in (TIE, UNKNOWN)
 
     @property
-    def _level(self) -> float:
-        """The level that Holm's method left for this pair among all: that of the first where the
-        corrected p-value says no more than 1.
-        """
-        if self.p_holm is None:
-            return FALSE_ALARM
-        if self.p_holm >= 1:
-            return FALSE_ALARM / (self.tested or 1)
-        return FALSE_ALARM * self.p_value / self.p_holm
+    def candidate_p(self) -> float:
+        """The p-value as its family counts it: 1 of what cannot become significant."""
+        if self.p_value is None or self.is_equivalent or _UNDECIDABLE & set(self.reasons):
+            return 1.0
+        return 1.0 if self.method == FREENIX and self.status != SIGNIFICANT else self.p_value
+
+    @property
+    def is_equivalent(self) -> bool:
+        """Whether two one-sided tests place the ratio within the margin of equivalence."""
+        p = self.p_equivalence_corrected
+        return p is not None and p <= FALSE_ALARM
+
+    def turned(self) -> "Verdict":
+        """The same said of the other one."""
+        return self._replace(
+            ratio=_reciprocal(self.ratio),
+            ratio_low=_reciprocal(self.ratio_high),
+            ratio_high=_reciprocal(self.ratio_low),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return self._asdict() | {"reasons": list(self.reasons), "against": list(self.against)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Verdict":
+        """The inverse of ``as_dict``; what another version wrote besides is left out."""
+        values = {name: data[name] for name in cls._fields if name in data}
+        return cls(
+            **values
+            | {"reasons": tuple(data.get("reasons", ())), "against": tuple(data.get("against", ()))}
+        )
 
 
-def paired(
-    ahead: Mapping[str, float],
-    behind: Mapping[str, float],
+def compared(
+    ahead: Repeats,
+    behind: Repeats,
     *,
     lower_is_better: bool,
     margin_percent: float = EQUIVALENCE_PERCENT,
-    rounding: tuple[float, float] = (0.0, 0.0),
-) -> RatioVerdict | None:
-    """The verdict over the blocks that both have; ``ahead`` and ``behind`` are values by block.
-
-    ``rounding`` is how much of a value of either its rounding makes (``rounding_of``). None where
-    they share fewer than three, or where a value of these is not above zero: it has no logarithm.
-    Raises ValueError for a value that is not a finite number.
-    """
-    shared = sorted(ahead.keys() & behind.keys())
-    ours, theirs = [ahead[block] for block in shared], [behind[block] for block in shared]
-    if not (all(map(isfinite, ours)) and all(map(isfinite, theirs))):
-        raise ValueError("a value is not a finite number")
-    if len(shared) < LEAST_BLOCKS or min(ours) <= 0 or min(theirs) <= 0:
-        return None
-    sign = -1.0 if lower_is_better else 1.0
-    logarithms = [sign * (log(a) - log(b)) for a, b in zip(ours, theirs, strict=True)]
-    return of_logarithms(logarithms, margin_percent, hypot(*rounding))
+) -> Verdict | None:
+    """The verdict of two contenders in one test, by itself. As ``compared_over_tests``."""
+    verdict = compared_over_tests((ahead,), (behind,), (lower_is_better,), margin_percent)
+    is_of_means = any(
+        abs(side.mean - side.score) > _ROUNDING * side.mean for side in (ahead, behind)
+    )
+    if verdict is None or not is_of_means:
+        return verdict
+    return verdict._replace(reasons=(*verdict.reasons, OF_MEANS))
 
 
-def of_logarithms(
-    logarithms: Sequence[float],
+def compared_over_tests(
+    ours: Sequence[Repeats],
+    theirs: Sequence[Repeats],
+    lower_is_better: Sequence[bool],
     margin_percent: float = EQUIVALENCE_PERCENT,
-    least_deviation: float = 0.0,
-) -> RatioVerdict:
-    """The verdict of the logarithms of ratios of speed, one a block, three at least."""
-    count = len(logarithms)
-    centre = mean(logarithms)
-    spread = sqrt(fsum([(logarithm - centre) ** 2 for logarithm in logarithms]) / (count - 1))
-    deviation = max(spread, least_deviation)
-    return of_estimate(
-        *(centre, deviation / sqrt(count), count - 1, margin_percent, deviation),
-        blocks=count,
-        is_still=spread == 0,
+) -> Verdict | None:
+    """The geometric mean over tests of the ratio of speeds of two contenders, with its interval.
+
+    A test's ratio is that of the means of the repeats. Paired in the blocks that both have in
+    every test, three at least; else Welch's interval. The tests of a run depend on each other, so
+    the interval comes from blocks or runs, never from the number of tests. None without repeats,
+    and where a mean is not above zero. Raises ValueError for a value that is not finite.
+    """
+    if not all(isfinite(value) for side in (*ours, *theirs) for value in side.values):
+        raise ValueError("a value is not a finite number")
+    if any(side.mean <= 0 for side in (*ours, *theirs)):
+        return None
+    signs = [-1.0 if lower else 1.0 for lower in lower_is_better]
+    centre = fsum(
+        sign * (log(a.mean) - log(b.mean)) for sign, a, b in zip(signs, ours, theirs, strict=True)
+    ) / len(signs)
+    blocks = len(_common_blocks(ours, theirs))
+    if blocks >= LEAST_BLOCKS:
+        spread = _paired_deviation(ours, theirs, signs, blocks)
+        deviation = max(spread, hypot(_rounding(ours), _rounding(theirs)))
+        error, freedom = deviation / sqrt(blocks), float(blocks - 1)
+        is_still = spread == 0
+    else:
+        errors = [_squared_error(side, signs) for side in (ours, theirs)]
+        if errors[0] is None or errors[1] is None:
+            return None
+        (first, count, is_still), (second, other_count, is_other_still) = errors[0], errors[1]
+        error, is_still = sqrt(first + second), is_still and is_other_still
+        # Shares instead of variances: the square of a small one would vanish.
+        share = first / (first + second) if error else 0.5
+        freedom = 1 / (share * share / (count - 1) + (1 - share) ** 2 / (other_count - 1))
+        deviation = sqrt(first * count + second * other_count)
+    verdict = _estimate(centre, error, freedom, margin_percent)
+    sides = (*ours, *theirs)
+    is_within = any(side.interval is not None and side.interval.of == TRIALS for side in sides)
+    remarks = (TRIALS,) * (is_within and blocks < LEAST_BLOCKS)
+    remarks += (NO_SCATTER,) * is_still
+    verdict = verdict._replace(
+        method=PAIRED if blocks >= LEAST_BLOCKS else UNPAIRED,
+        blocks=blocks,
+        deviation=deviation,
+        reasons=remarks,
+    )
+    return decided(verdict)
+
+
+def decided(
+    verdict: Verdict,
+    q_value: float | None = None,
+    p_holm: float | None = None,
+    tested: int | None = None,
+) -> Verdict:
+    """A verdict with its status, among the pairs that it is shown with.
+
+    Without a ``q_value`` it is judged alone. What is equivalent by itself stays so.
+    """
+    q = verdict.p_value if q_value is None else q_value
+    remarks = tuple(why for why in verdict.reasons if why not in (MANY, ROUNDED, SCATTER))
+    verdict = verdict._replace(q_value=q_value, p_holm=p_holm, tested=tested)
+    if verdict.p_value is None or q is None:
+        return verdict
+    if verdict.method == FREENIX:
+        is_lost = verdict.status == SIGNIFICANT and q > FALSE_ALARM
+        return verdict._replace(status=TIE, reasons=(MANY, *remarks)) if is_lost else verdict
+    if _UNDECIDABLE & set(remarks):
+        return verdict._replace(status=TIE, more_blocks=None)
+    if verdict.is_equivalent:
+        return verdict._replace(status=EQUAL, reasons=remarks, more_blocks=None)
+    if q <= FALSE_ALARM:
+        return verdict._replace(status=SIGNIFICANT, reasons=remarks, more_blocks=None)
+    why = MANY if verdict.p_value <= FALSE_ALARM else SCATTER
+    why = ROUNDED if why == SCATTER and NO_SCATTER in remarks else why
+    # The level that is left for this pair among all of its family.
+    level = FALSE_ALARM * verdict.p_value / q if q < 1 else FALSE_ALARM / (tested or 1)
+    return verdict._replace(
+        status=TIE, reasons=(why, *remarks), more_blocks=blocks_to_decide(verdict, level=level)
     )
 
 
-def unpaired(
-    ahead: Interval,
-    behind: Interval,
-    *,
-    lower_is_better: bool,
-    margin_percent: float = EQUIVALENCE_PERCENT,
-    rounding: tuple[float, float] = (0.0, 0.0),
-) -> RatioVerdict | None:
-    """The verdict of two means with their 95% intervals, of what was not measured side by side.
+class Family:
+    """The pairs that are shown together: of ``pairs`` in all those with ``p_values`` are asked.
 
-    ``rounding`` as of ``paired``. None where a mean is not above zero: it has no logarithm.
+    Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995). The pairs that nobody asks about
+    count as the last: so the rate holds although the best of each test was chosen by its scores.
     """
-    if min(ahead.mean, behind.mean) <= 0:
+
+    def __init__(self, p_values: Iterable[float], pairs: int | None = None) -> None:
+        self._ordered = sorted(p_values)
+        self.pairs = max(len(self._ordered), pairs or 0)
+        least, self._adjusted = 1.0, [1.0] * len(self._ordered)
+        for place in reversed(range(len(self._ordered))):
+            least = min(least, self._ordered[place] * self.pairs / (place + 1))
+            self._adjusted[place] = least
+
+    def q_value(self, p: float) -> float:
+        """The least false discovery rate at which a pair of p-value ``p`` is significant."""
+        rank = bisect_right(self._ordered, p)
+        own = min(1.0, p * max(self.pairs, 1) / max(rank, 1))
+        return min(own, self._adjusted[rank]) if rank < len(self._ordered) else own
+
+
+def family(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts of pairs that are shown together and were all asked about."""
+    shown = Family(verdict.candidate_p for verdict in verdicts)
+    adjusted = holm([verdict.p_value or 0.0 for verdict in verdicts])
+    return [
+        decided(verdict, shown.q_value(verdict.p_value or 0.0), p_holm, len(verdicts))
+        for verdict, p_holm in zip(verdicts, adjusted, strict=True)
+    ]
+
+
+def holm(p_values: Sequence[float], among: int | None = None) -> list[float]:
+    """Holm's corrected p-values, in the order given: S. Holm, Scand. J. Statist. 6 (1979).
+
+    ``among``: of how many hypotheses these were picked; the others count as the last. Raises
+    ValueError for what is no probability, and for fewer than are tested.
+    """
+    if not all(0.0 <= p <= 1.0 for p in p_values):
+        raise ValueError("a p-value is not between 0 and 1")
+    count = len(p_values) if among is None else among
+    if count < len(p_values):
+        raise ValueError("fewer hypotheses than are tested")
+    adjusted = [0.0] * len(p_values)
+    least = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        least = max(least, min(1.0, p_values[place] * (count - rank)))
+        adjusted[place] = least
+    return adjusted
+
+
+def pairs_of(contenders: int) -> int:
+    """How many pairs so many contenders make."""
+    return contenders * (contenders - 1) // 2
+
+
+def contenders_of(pairs: int) -> int:
+    """How many contenders make so many pairs."""
+    return (1 + isqrt(1 + 8 * pairs)) // 2
+
+
+def least_blocks(contenders: int) -> int:
+    """How many blocks so many contenders need.
+
+    Runs that are now and then a quarter slower make a difference by chance in few blocks. From so
+    many blocks on at most one in ten tables of equal contenders calls the best faster.
+    """
+    return next((blocks for most, blocks in _BLOCKS_AMONG if contenders <= most), _BLOCKS_OF_MORE)
+
+
+def equivalence_factor_of(contenders: int) -> int:
+    """How often a p-value of equivalence counts where any pair of so many may be called equivalent.
+
+    So many pairs at most can all be just the margin apart at once: those of two halves (C. Lauzon
+    and B. Caffo, The American Statistician 63, 2009, with their correction in 67, 2013).
+    """
+    return max(1, contenders * contenders // 4)
+
+
+def blocks_to_decide(
+    verdict: Verdict,
+    *,
+    have: int | None = None,
+    level: float = FALSE_ALARM,
+    beyond_margin: bool = False,
+) -> int | None:
+    """How many further blocks decide a tie with a power of 0.8; None above ``MOST_ADVISED``.
+
+    Either way: the interval leaves 1 (``beyond_margin``: the margin), or the two are equivalent.
+    Ratio and deviation are taken for true, and the shifted t for a t around its shift.
+    """
+    if verdict.ratio is None or verdict.deviation is None or verdict.equivalence_percent is None:
         return None
-    variances = []
-    for side, least in zip((ahead, behind), rounding, strict=True):
-        error = side.half_width / _quantile(side.count - 1, 0.5 + LEVEL / 2) / side.mean
-        error = max(error, least / sqrt(side.count))
-        variances.append(error * error)
-    total = fsum(variances)
-    # Shares instead of variances: the square of a small one would vanish.
-    counts = (ahead.count, behind.count)
-    shares = [variance / total if total else 0.5 for variance in variances]
-    freedom = 1 / fsum(s * s / (n - 1) for s, n in zip(shares, counts, strict=True))
-    centre = (-1.0 if lower_is_better else 1.0) * (log(ahead.mean) - log(behind.mean))
-    of_one = fsum(variance * n for variance, n in zip(variances, counts, strict=True))
-    is_still = ahead.half_width == behind.half_width == 0
-    error, deviation = sqrt(total), sqrt(of_one)
-    return of_estimate(centre, error, freedom, margin_percent, deviation, is_still=is_still)
+    difference, margin = abs(log(verdict.ratio)), log(1 + verdict.equivalence_percent / 100)
+    factor = 1.0
+    if verdict.p_equivalence and verdict.p_equivalence_corrected:
+        factor = max(1.0, verdict.p_equivalence_corrected / verdict.p_equivalence)
+    deviation, shared = verdict.deviation, have or 0
+    if have is None and verdict.method == PAIRED:
+        shared = verdict.blocks or 0
+
+    def decides(count: int) -> bool:
+        error, freedom = deviation / sqrt(count), count - 1
+        if error == 0:
+            return True
+        apart = difference - margin * beyond_margin
+        if stdtr(freedom, apart / error - stdtrit(freedom, 1 - level / 2)) >= POWER:
+            return True
+        needed = float(stdtrit(freedom, 1 - FALSE_ALARM / factor))
+        inside = stdtr(freedom, (margin - difference) / error - needed)
+        outside = stdtr(freedom, (margin + difference) / error - needed)
+        return bool(inside + outside - 1 >= POWER)
+
+    low, high = max(shared, LEAST_BLOCKS - 1), shared + MOST_ADVISED
+    if not decides(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if decides(middle):
+            high = middle
+        else:
+            low = middle
+    return high - shared
 
 
 def rounding_of(values: Sequence[float], step: float | None = None) -> float:
     """The deviation that rounding makes of such values, as a share of their mean.
 
-    They were rounded to multiples of ``step``; where nobody says, to the last digit that any has.
-    0 for none, and around 0.
+    They were rounded to multiples of ``step``, or to the last digit that any of them has: a
+    variance of a twelfth of its square (W. F. Sheppard, Proc. London Math. Soc. 29, 1898). 0 for
+    none, and around 0.
     """
     centre = fsum(values) / len(values) if values else 0.0
     step = last_digit(values) if step is None else step
@@ -209,38 +426,6 @@ def last_digit(values: Iterable[float]) -> float:
     return 10.0 ** -max(decimals) if decimals else 0.0
 
 
-def _decimals(value: float) -> int:
-    exponent = Decimal(repr(float(value))).as_tuple().exponent
-    return -exponent if isinstance(exponent, int) else 0
-
-
-def of_estimate(
-    centre: float,
-    error: float,
-    freedom: float,
-    margin_percent: float,
-    deviation: float,
-    *,
-    blocks: int = 0,
-    is_still: bool = False,
-) -> RatioVerdict:
-    """Of the logarithm of a ratio, with its standard error."""
-    half_width = _quantile(freedom, 0.5 + LEVEL / 2) * error
-    margin = log(1 + margin_percent / 100)
-    return RatioVerdict(
-        ratio=ratio_of(centre),
-        low=ratio_of(centre - half_width),
-        high=ratio_of(centre + half_width),
-        blocks=blocks,
-        deviation=deviation,
-        freedom=freedom,
-        p_value=2 * _tail(-abs(centre), error, freedom),
-        p_equivalence=_tail(abs(centre) - margin, error, freedom),
-        margin_percent=margin_percent,
-        is_still=is_still,
-    )
-
-
 def ratio_of(value: float) -> float:
     """The ratio whose natural logarithm this is, of finite size: the ends of an interval, and
     ratios to the smallest numbers, may be beyond all numbers.
@@ -248,49 +433,26 @@ def ratio_of(value: float) -> float:
     return exp(value if -700.0 <= value <= 700.0 else max(-700.0, min(value, 700.0)))
 
 
-def family(verdicts: Sequence[RatioVerdict]) -> list[RatioVerdict]:
-    """The verdicts of pairs that are tested together, with Holm's correction over all of them.
-
-    It is of differences: what is equivalent by itself stays so.
-    """
-    adjusted = holm([verdict.p_value for verdict in verdicts])
-    return [
-        corrected(verdict, p_holm, len(verdicts))
-        for verdict, p_holm in zip(verdicts, adjusted, strict=True)
-    ]
-
-
-def corrected(
-    verdict: RatioVerdict, p_holm: float, tested: int, equivalence_factor: int = 1
-) -> RatioVerdict:
-    """The verdict with the p-value that Holm's correction over ``tested`` pairs gave it, and how
-    often that of equivalence counts: ``_replace`` in a third of its time, of which a page has
-    hundreds.
-    """
-    fields = (
-        *verdict[:_CORRECTED],
-        *(p_holm, tested, equivalence_factor),
-        *verdict[_CORRECTED + 3 :],
+def _estimate(centre: float, error: float, freedom: float, margin_percent: float) -> Verdict:
+    """Of the logarithm of a ratio, with its standard error."""
+    half_width = quantile(freedom) * error
+    p_equivalence = _tail(abs(centre) - log(1 + margin_percent / 100), error, freedom)
+    return Verdict(
+        TIE,
+        p_value=2 * _tail(-abs(centre), error, freedom),
+        ratio=ratio_of(centre),
+        ratio_low=ratio_of(centre - half_width),
+        ratio_high=ratio_of(centre + half_width),
+        equivalence_percent=margin_percent,
+        p_equivalence=p_equivalence,
+        p_equivalence_corrected=p_equivalence,
     )
-    return RatioVerdict._make(fields)
-
-
-_CORRECTED = RatioVerdict._fields.index("p_holm")
-assert RatioVerdict._fields[_CORRECTED + 1 :][:2] == ("tested", "equivalence_factor")
-
-
-def equivalence_factor_of(contenders: int) -> int:
-    """How often a p-value of equivalence counts where any pair of so many may be called equivalent.
-
-    So many pairs at most can all be just the margin apart at once: those of two halves (C. Lauzon
-    and B. Caffo, The American Statistician 63, 2009, with their correction in 67, 2013).
-    """
-    return max(1, contenders * contenders // 4)
 
 
 @lru_cache(maxsize=1024)
-def _quantile(freedom: float, level: float) -> float:
-    return float(stdtrit(freedom, level))
+def quantile(freedom: float) -> float:
+    """How many standard errors a 95% interval reaches to each side."""
+    return float(stdtrit(freedom, 0.5 + LEVEL / 2))
 
 
 def _tail(centre: float, error: float, freedom: float) -> float:
@@ -300,58 +462,85 @@ def _tail(centre: float, error: float, freedom: float) -> float:
     return float(stdtr(freedom, centre / error))
 
 
-def _more_blocks(verdict: RatioVerdict, level: float, of_equivalence: float) -> int | None:
-    """How many blocks beyond those that they share decide it, either way, with a power of 0.8, at
-    the levels that are left for a difference and for none.
+def _common_blocks(ours: Sequence[Repeats], theirs: Sequence[Repeats]) -> set[str]:
+    """The blocks that both have in every test; runs of two studies were in none together."""
+    sides = (*ours, *theirs)
+    if len({side.study for side in sides}) > 1:
+        return set()
+    return set.intersection(*(side.blocks for side in sides))
 
-    The distribution of a shifted t is taken as t around its shift: some blocks too few where there
-    are fewer than ten, which the simulation bounds.
+
+def _paired_deviation(
+    ours: Sequence[Repeats], theirs: Sequence[Repeats], signs: Sequence[float], blocks: int
+) -> float:
+    """The deviation of the mean logarithm of the ratio between blocks, by the delta method.
+
+    Runs outside of the shared ``blocks`` count, each alone.
     """
-    difference = abs(log(verdict.ratio))
-
-    def decides(count: int) -> bool:
-        return _decides(
-            *(difference, verdict.deviation, count, verdict.margin_percent), level, of_equivalence
-        )
-
-    low, high = max(verdict.blocks, LEAST_BLOCKS - 1), verdict.blocks + MOST_ADVISED
-    if not decides(high):
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        if decides(middle):
-            high = middle
-        else:
-            low = middle
-    return high - verdict.blocks
+    parts = _influences(ours, signs, by_block=True)
+    for key, influence in _influences(theirs, signs, by_block=True).items():
+        place = key if isinstance(key, str) else -1 - key
+        parts[place] = parts.get(place, 0.0) - influence
+    return blocks * sqrt(fsum(part * part for part in parts.values()) / (blocks - 1))
 
 
-def _decides(
-    difference: float,
-    deviation: float,
-    count: int,
-    margin_percent: float,
-    level: float,
-    of_equivalence: float,
-) -> bool:
-    error, freedom = deviation / sqrt(count), count - 1
-    if error == 0:
-        return True
-    margin = log(1 + margin_percent / 100)
-    power = stdtr(freedom, difference / error - stdtrit(freedom, 1 - level / 2))
-    needed = float(stdtrit(freedom, 1 - of_equivalence))
-    inside = stdtr(freedom, (margin - difference) / error - needed)
-    outside = stdtr(freedom, (margin + difference) / error - needed)
-    return bool(power >= POWER or inside + outside - 1 >= POWER)
+def _influences(
+    column: Sequence[Repeats], signs: Sequence[float], *, by_block: bool
+) -> dict[str | int, float]:
+    """What each block, or run by its place, adds to the mean logarithm of the means."""
+    found: dict[str | int, float] = defaultdict(float)
+    for repeats, sign in zip(column, signs, strict=True):
+        centre, weight = repeats.mean, sign / (len(repeats.values) * len(column))
+        for place, (block, value) in enumerate(repeats.repeats):
+            if value is not None:
+                found[(by_block and block) or place] += weight * (value / centre - 1)
+    return found
 
 
-def least_blocks(contenders: int) -> int:
-    """Of so many contenders."""
-    return next(
-        (blocks for most_contenders, blocks in _LEAST if contenders <= most_contenders), _OF_MORE
-    )
+def _rounding(column: Sequence[Repeats]) -> float:
+    """The deviation that rounding makes of the mean over tests."""
+    return hypot(*(repeats.rounding for repeats in column)) / len(column)
 
 
-def contenders_of(pairs: int) -> int:
-    """Whose pairs are so many."""
-    return (1 + isqrt(1 + 8 * pairs)) // 2
+def _squared_error(
+    column: Sequence[Repeats], signs: Sequence[float]
+) -> tuple[float, int, bool] | None:
+    """The squared standard error of the mean logarithm of one side, of how many repeats, and
+    whether nothing scattered. None where repeats and intervals are missing.
+
+    Repeats that have every test are runs: they carry the dependence of the tests. Where tests have
+    different repeats, their errors are added up as if they depended wholly: never too small.
+    """
+    if any(len(repeats.values) < 2 for repeats in column):
+        known = [one.interval for one in column if one.interval and one.interval.mean > 0]
+        if len(known) < len(column):
+            return None
+        errors = [one.half_width / quantile(one.count - 1) / one.mean for one in known]
+        count = min(one.count for one in known)
+    else:
+        layouts = {tuple(block for block, _ in repeats.repeats) for repeats in column}
+        is_whole = all(value is not None for repeats in column for _, value in repeats.repeats)
+        together = [(column, signs)] if len(layouts) == 1 and is_whole else []
+        errors = [
+            _error_of(tests, of_tests)
+            for tests, of_tests in together
+            or [((repeats,), (sign,)) for repeats, sign in zip(column, signs, strict=True)]
+        ]
+        count = min(len(repeats.values) for repeats in column)
+    error = fsum(errors) / len(errors)
+    return max(error, _rounding(column) / sqrt(count)) ** 2, count, error == 0
+
+
+def _error_of(column: Sequence[Repeats], signs: Sequence[float]) -> float:
+    """The standard error of the mean logarithm over tests that have the same runs."""
+    parts = _influences(column, signs, by_block=False)
+    return sqrt(fsum(part * part for part in parts.values()) * len(parts) / (len(parts) - 1))
+
+
+def _decimals(value: float) -> int:
+    exponent = Decimal(repr(float(value))).as_tuple().exponent
+    return -exponent if isinstance(exponent, int) else 0
+
+
+def _reciprocal(value: float | None) -> float | None:
+    return None if value is None else 1 / value

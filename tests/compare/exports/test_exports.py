@@ -20,7 +20,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.stats.intervals import Interval
-from fsbench_web.core.stats.significance import Verdict
+from fsbench_web.core.stats.verdicts import Verdict
 from fsbench_web.studies.models import Study
 from tests.compare.conftest import make_run, make_score
 

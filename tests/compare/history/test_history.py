@@ -111,7 +111,7 @@ def test_a_change_without_any_scatter_says_that_there_was_none(db):
     (change,) = history(run.series, "write", "maximum", "kernel", 10).changes
     assert change.sentence.endswith(
         "significant (p is below 0.0001). "
-        "Each side came out the same every time: there was no scatter to judge by. "
+        "All repeats of each side were equal, so there was no scatter to judge by. "
         "Of two points the noise is that of their repeats alone: how much one evening differs from "
         "the next is not in it."
     )
@@ -321,9 +321,9 @@ def test_the_newest_point_is_set_against_the_one_before(client):
     latest = line_history.latest
     assert latest is not None
     assert (latest.previous, latest.current) == ("2026-03-02", "2026-03-03")
-    assert latest.verdict.status == "slower"
+    assert latest.verdict.direction == "slower"
     assert latest.verdict.ratio == pytest.approx(1090 / 1223)
-    assert latest.verdict.low < 1090 / 1223 < latest.verdict.high < 0.92
+    assert latest.verdict.ratio_low < 1090 / 1223 < latest.verdict.ratio_high < 0.92
     query = f"series={series.pk}&test=write&category=total_average&along=date"
     answer = client.get(f"/api/v1/history?{query}").json()["latest"]
     assert answer == latest.as_dict()
@@ -343,7 +343,7 @@ def test_it_is_faster_equivalent_or_inconclusive_too(newest, scatter, status):
         days(100, newest, scatter=scatter), "write", "total_average", "date", 10
     ).latest
     assert latest is not None
-    assert latest.verdict.status == status
+    assert latest.verdict.direction == status
 
 
 def test_without_repeats_on_both_sides_nothing_is_said_of_the_newest(client):

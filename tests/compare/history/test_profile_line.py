@@ -51,7 +51,7 @@ def test_the_newest_point_of_a_profile_is_set_against_the_one_before(client: Cli
     latest = lines.history(series, "work", OLTP, "kernel", 10).latest
     assert latest is not None
     assert (latest.previous, latest.current) == ("6.1", "6.2")
-    assert (latest.verdict.status, latest.verdict.ratio) == ("slower", pytest.approx(0.8))
+    assert (latest.verdict.direction, latest.verdict.ratio) == ("slower", pytest.approx(0.8))
     query = f"series={series.pk}&test=work&category={OLTP}"
     assert client.get(f"/api/v1/history?{query}").json()["latest"] == latest.as_dict()
     assert 'data-verdict="slower"' in client.get(f"/history/?{query}").content.decode()

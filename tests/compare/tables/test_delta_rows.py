@@ -13,7 +13,7 @@ from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.templatetags.exports import export_address
 from fsbench_web.compare.views.shown_series import ShownSeries
 from fsbench_web.core.stats.intervals import Interval
-from fsbench_web.core.stats.significance import Verdict
+from fsbench_web.core.stats.verdicts import Verdict
 from tests.compare.written import html_of
 
 HOSTILE = "<b>\"'&"

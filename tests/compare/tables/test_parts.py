@@ -77,6 +77,23 @@ PARTS = [
 ]
 
 
+def unjudged(tables):
+    """Without what depends on the other tables that are shown: the family of the verdicts."""
+    return [replace(table, rows=tuple(map(_unjudged, table.rows))) for table in tables]
+
+
+def _unjudged(row):
+    return row._replace(
+        **{
+            name: verdict and (verdict.ratio, verdict.p_value, verdict.p_holm, verdict.tested)
+            if verdict is None or len(verdict.against) == 1
+            else None
+            for name in ("verdict", "change_verdict")
+            for verdict in [getattr(row, name)]
+        }
+    )
+
+
 @pytest.mark.parametrize("by", ["configuration", "kernel"])
 def test_it_has_the_very_tables_of_the_whole(lab, by):
     for query in SPECS:
@@ -86,8 +103,8 @@ def test_it_has_the_very_tables_of_the_whole(lab, by):
         for chosen in PARTS:
             part = replace(spec, **chosen)
             expected = [table for table in whole if part.shows(table.test, table.category)]
-            assert delta_tables(part) == expected, (query, chosen)
-            assert comparison(part).tables == expected, (query, chosen)
+            assert unjudged(delta_tables(part)) == unjudged(expected), (query, chosen)
+            assert comparison(part).tables == delta_tables(part), (query, chosen)
 
 
 def test_the_lab_has_verdicts_of_every_kind(lab):

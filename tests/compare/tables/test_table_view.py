@@ -10,7 +10,7 @@ from fsbench_web.compare.selection.table_view import TableView, without_view
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.shown_rows import hidden_places
 from fsbench_web.core.stats.intervals import Interval
-from fsbench_web.core.stats.significance import Verdict
+from fsbench_web.core.stats.verdicts import Verdict
 from tests.compare.written import html_of
 
 

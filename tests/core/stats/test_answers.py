@@ -15,27 +15,21 @@ from fsbench_web.core.stats.answers import (
     ComparedTest,
     Repeats,
     answer,
-    discoveries,
     together,
 )
 from fsbench_web.core.stats.intervals import Interval
 
 
 def result_of(test: str, *, lower: bool = False, **values: list[float]) -> ComparedTest:
-    """A test whose blocks are numbered, with the p-values of its verdicts."""
+    """A test whose blocks are numbered."""
     made = simulated.result_of(test, values, is_paired=True)
-    if not lower:
-        return made
-    inverted = simulated.result_of(
-        test,
-        {name: [1 / value for value in found] for name, found in values.items()},
-        is_paired=True,
-    )
-    return made._replace(lower_is_better=True, best=inverted.best, p_values=inverted.p_values)
+    scores = {name: entry.score for name, entry in made.entries.items()}
+    best = min(scores, key=scores.__getitem__) if lower else made.best
+    return made._replace(lower_is_better=lower, best=best)
 
 
 def found(*results: ComparedTest, baseline: str = "", margin: float = 2.0) -> Answer:
-    made = answer(results, baseline, margin)
+    made = answer(simulated.judged_together(list(results)), baseline, margin)
     assert made is not None
     return made
 
@@ -189,16 +183,6 @@ def test_only_tests_of_all_entries_with_a_ratio_count() -> None:
     assert one.tests == ("w",)
     assert answer([ComparedTest("alone", False, {"a": Repeats(1.0)})]) is None
     assert answer([]) is None
-
-
-def test_discoveries_are_those_of_benjamini_and_hochberg() -> None:
-    """The worked example of their paper, at 5%: four of fifteen."""
-    p_values = [
-        *(0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459),
-        *(0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0),
-    ]
-    assert discoveries(p_values) == [True] * 4 + [False] * 11
-    assert discoveries([]) == []
 
 
 def test_workloads_are_not_averaged() -> None:

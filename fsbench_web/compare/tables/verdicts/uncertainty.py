@@ -4,21 +4,19 @@ from collections.abc import Sequence
 
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core import numbers
-from fsbench_web.core.stats import significance
+from fsbench_web.core.stats import verdicts
 from fsbench_web.core.stats.intervals import SAMPLES, TRIALS
-from fsbench_web.core.stats.significance import (
-    EQUIVALENT,
+from fsbench_web.core.stats.verdicts import (
+    EFFECTIVELY_TIED,
+    EQUAL,
     FALSE_ALARM,
     FREENIX,
+    LEAST_BLOCKS,
     PAIRED,
     SIGNIFICANT,
     TIE,
     UNKNOWN,
     Verdict,
-)
-from fsbench_web.core.stats.verdicts import (
-    EFFECTIVELY_TIED,
-    LEAST_BLOCKS,
     contenders_of,
     least_blocks,
 )
@@ -27,7 +25,7 @@ NAMED_AT_MOST = 3
 NOT_KNOWN = "not known"
 EQUIVALENT_WORD, INCONCLUSIVE = "equivalent", "inconclusive"
 SAME_SCORE = "same score"
-_OPEN = {EQUIVALENT: EQUIVALENT_WORD, TIE: INCONCLUSIVE, UNKNOWN: NOT_KNOWN}
+_OPEN = {EQUAL: EQUIVALENT_WORD, TIE: INCONCLUSIVE, UNKNOWN: NOT_KNOWN}
 """What is said of who is not told to be faster."""
 
 
@@ -72,7 +70,7 @@ def pair_verdict(verdict: Verdict | None) -> str:
         return NOT_KNOWN
     if _is_same_score(verdict):
         return SAME_SCORE
-    word = EQUIVALENT_WORD if verdict.status == EQUIVALENT else INCONCLUSIVE
+    word = EQUIVALENT_WORD if verdict.status == EQUAL else INCONCLUSIVE
     word = "faster" if verdict.status == SIGNIFICANT else word
     return f"{word}, {basis_words(verdict)}{_qualifiers(verdict)}"
 
@@ -80,7 +78,7 @@ def pair_verdict(verdict: Verdict | None) -> str:
 def verdict_over_others(lead: Verdict) -> str:
     """What a lead over one is not over all: ``inconclusive against 2 others``."""
     others = f"{len(lead.against)} other{'' if len(lead.against) == 1 else 's'}"
-    if lead.status == EQUIVALENT:
+    if lead.status == EQUAL:
         return f"{EQUIVALENT_WORD} to {others}"
     if lead.method == FREENIX and lead.status == TIE:
         return f"tie with {others}"
@@ -121,13 +119,13 @@ def _word(verdict: Verdict, different: str, *, names_others: bool = False) -> st
     word = SAME_SCORE if is_same else _OPEN[verdict.status]
     if not names_others or not verdict.against:
         return word
-    preposition = "as" if is_same else "to" if verdict.status == EQUIVALENT else "against"
+    preposition = "as" if is_same else "to" if verdict.status == EQUAL else "against"
     return f"{word} {preposition} {names_in_words(verdict.against)}"
 
 
 def _is_same_score(verdict: Verdict) -> bool:
     """Whether the two have just the same score, and nothing else is known of them."""
-    return verdict.reasons == (significance.EQUAL,)
+    return verdict.reasons == (verdicts.SAME_SCORE,)
 
 
 def effect(verdict: Verdict) -> str:
@@ -141,11 +139,6 @@ def size_words(verdict: Verdict) -> str:
     ratio, low, high = verdict.ratio, verdict.ratio_low, verdict.ratio_high
     if ratio is None or low is None or high is None:
         return ""
-    return size_of(ratio, low, high)
-
-
-def size_of(ratio: float, low: float, high: float) -> str:
-    """The same of a ratio of speed between ``low`` and ``high``."""
     ends, word = (ratio - 1, low - 1, high - 1), "faster"
     if ratio < 1:
         ends, word = (1 - ratio, 1 - high, 1 - low), "slower"
@@ -184,12 +177,12 @@ def what_would_decide(verdict: Verdict) -> str:
     """What would decide an inconclusive verdict, a sentence; "" where nothing is known of it."""
     if verdict.method == FREENIX or not verdict.is_inconclusive:
         return ""
-    if {significance.EQUAL, significance.TICKS, significance.ORDER} & set(verdict.reasons):
+    if {verdicts.SAME_SCORE, verdicts.TICKS, verdicts.ORDER} & set(verdict.reasons):
         return ""  # nothing was tested, or could be; or it is decided, and not as the scores stand
     if verdict.status == UNKNOWN:
-        if {significance.EMULATED, significance.PUBLISHED} & set(verdict.reasons):
+        if {verdicts.EMULATED, verdicts.PUBLISHED} & set(verdict.reasons):
             return ""
-        return f"To decide, measure both in at least {LEAST_BLOCKS} shared blocks."
+        return f"Measure both in at least {LEAST_BLOCKS} shared blocks."
     if verdict.more_blocks is None:
         return EFFECTIVELY_TIED
     shared = "more" if verdict.method == PAIRED else "shared"
@@ -210,7 +203,7 @@ def tenths(percent: float) -> str:
 
 def _qualifiers(verdict: Verdict) -> str:
     """What a difference is to be taken with: no scatter at all, or none but that within a run."""
-    still = ", no scatter" if significance.NO_SCATTER in verdict.reasons else ""
+    still = ", no scatter" if verdicts.NO_SCATTER in verdict.reasons else ""
     is_within = verdict.status == SIGNIFICANT and verdict.method != FREENIX
     return still + ", within one run" * (is_within and TRIALS in verdict.reasons)
 
@@ -220,8 +213,7 @@ def has_standing(table: DeltaTable) -> bool:
     interval that stands beside a score does not tell.
     """
     return any(
-        row.verdict
-        and (row.verdict.status != significance.UNKNOWN or SAMPLES in row.verdict.reasons)
+        row.verdict and (row.verdict.status != verdicts.UNKNOWN or SAMPLES in row.verdict.reasons)
         for row in table.rows
     )
 
@@ -229,8 +221,7 @@ def has_standing(table: DeltaTable) -> bool:
 def has_change_standing(table: DeltaTable) -> bool:
     """The same of any change against the baseline."""
     return any(
-        row.change_verdict and row.change_verdict.status != significance.UNKNOWN
-        for row in table.rows
+        row.change_verdict and row.change_verdict.status != verdicts.UNKNOWN for row in table.rows
     )
 
 
