@@ -7,8 +7,9 @@ and ``answers.py`` hold what it promises.
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import exp, fsum, hypot, isfinite, isqrt, log, sqrt
 from typing import Any, NamedTuple
 
@@ -64,7 +65,8 @@ _ROUNDING = 1e-9
 """What binary rounding makes of a score at most."""
 
 
-class Repeats(NamedTuple):
+@dataclass(frozen=True)
+class Repeats:
     """What one contender measured in one test: ``score`` and its repeats, (block, value).
 
     A block is "" where the run belongs to none; blocks are comparable within one ``study``.
@@ -78,11 +80,11 @@ class Repeats(NamedTuple):
     rounding: float = 0.0
     interval: Interval | None = None
 
-    @property
+    @cached_property
     def values(self) -> list[float]:
         return [value for _, value in self.repeats if value is not None]
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """The mean of its repeats; its score where they are not known."""
         if values := self.values:
@@ -95,7 +97,7 @@ class Repeats(NamedTuple):
         kept = len(self.values)
         return self.interval.count if kept < 2 and self.interval else max(kept, 1)
 
-    @property
+    @cached_property
     def blocks(self) -> set[str]:
         return {block for block, value in self.repeats if block and value is not None}
 

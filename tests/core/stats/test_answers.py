@@ -1,5 +1,6 @@
 """The answer over several tests: its status follows the evidence."""
 
+from dataclasses import replace
 from math import exp
 
 import pytest
@@ -144,7 +145,7 @@ def test_intervals_stand_in_for_repeats_that_were_not_kept() -> None:
 
 def test_repeats_of_another_study_are_not_paired() -> None:
     results = [result_of("w", xfs=[150, 152, 149, 151], ext4=[100, 101, 99.5, 100])]
-    elsewhere = {name: repeats._replace(study=name) for name, repeats in results[0].entries.items()}
+    elsewhere = {name: replace(repeats, study=name) for name, repeats in results[0].entries.items()}
     assert found(results[0]).blocks == 4
     assert found(results[0]._replace(entries=elsewhere)).blocks == 0
 

@@ -1,5 +1,6 @@
 """Verdicts of two contenders, against scipy's tests and by hand."""
 
+from dataclasses import replace
 from math import inf, log
 from statistics import fmean, stdev
 
@@ -159,7 +160,7 @@ def test_runs_outside_of_the_shared_blocks_count_in_ratio_and_interval() -> None
 
 
 def test_it_says_where_the_score_is_not_the_mean_of_the_repeats() -> None:
-    best_cases = (repeats(XFS)._replace(score=200.0), repeats(EXT4)._replace(score=210.0))
+    best_cases = (replace(repeats(XFS), score=200.0), replace(repeats(EXT4), score=210.0))
     verdict = compared(*best_cases, lower_is_better=False)
     assert verdict is not None
     assert OF_MEANS in verdict.reasons

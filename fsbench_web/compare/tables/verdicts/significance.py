@@ -293,7 +293,7 @@ def _verdict(
             verdict = _with_reasons(verdict, first, second)
             if (verdict.ratio or 1.0) < 1 and not is_same(first.score, second.score):
                 verdict = verdict._replace(reasons=(ORDER, *verdict.reasons))
-            return decided(verdict._replace(margin_percent=margin))
+            return verdict._replace(margin_percent=margin)
     if is_same(first.score, second.score):
         return Verdict(TIE, (SAME_SCORE,), 0.0, margin_percent=margin, method=method)
     of_first, of_second = (

@@ -16,6 +16,7 @@ from fsbench_web.core.stats.verdicts import (
     SIGNIFICANT,
     TIE,
     UNKNOWN,
+    UNPAIRED,
     Verdict,
     contenders_of,
     least_blocks,
@@ -23,10 +24,10 @@ from fsbench_web.core.stats.verdicts import (
 
 NAMED_AT_MOST = 3
 NOT_KNOWN = "not known"
-EQUIVALENT_WORD, INCONCLUSIVE = "equivalent", "inconclusive"
 SAME_SCORE = "same score"
-_OPEN = {EQUAL: EQUIVALENT_WORD, TIE: INCONCLUSIVE, UNKNOWN: NOT_KNOWN}
-"""What is said of who is not told to be faster."""
+_OPEN = {EQUAL: "equivalent", TIE: "inconclusive", UNKNOWN: NOT_KNOWN}
+_METHODS = {PAIRED: "paired", UNPAIRED: "unpaired", FREENIX: "FREENIX rule"}
+_PREPOSITIONS = {EQUAL: "to", TIE: "against", UNKNOWN: "against"}
 
 
 def verdict_words(row: DeltaRow) -> str:
@@ -34,55 +35,46 @@ def verdict_words(row: DeltaRow) -> str:
     verdict = row.verdict
     if verdict is None:
         return ""
-    if verdict.method != FREENIX:
-        return _word(verdict, "faster" if row.best else "slower", names_others=row.best)
-    if verdict.status == TIE:
-        return f"tie with {names_in_words(verdict.against)}"
-    if verdict.status == SIGNIFICANT:
-        text = "significantly ahead" if row.best else "significantly slower"
-        return f"{text}{_qualifiers(verdict)}"
-    return NOT_KNOWN
+    words = _words(verdict, "faster" if row.best else "slower")
+    if verdict.status == SIGNIFICANT or not row.best or not verdict.against:
+        return words
+    preposition = "as" if _is_same_score(verdict) else _PREPOSITIONS[verdict.status]
+    return f"{words} {preposition} {names_in_words(verdict.against)}"
+
+
+def change_standing(row: DeltaRow) -> str:
+    """The same of a row against the baseline."""
+    different = "faster" if (row.change_percent or 0) > 0 else "slower"
+    return "" if row.change_verdict is None else _words(row.change_verdict, different)
 
 
 def verdict_with_effect(row: DeltaRow) -> str:
     """The same with how large the difference is, where there is room for it."""
-    verdict = row.verdict
-    if verdict is None or verdict.method == FREENIX:
-        return verdict_words(row)
+    words, verdict = verdict_words(row), row.verdict
+    if verdict is None or _is_same_score(verdict):
+        return words
     if verdict.status == UNKNOWN:
         return NOT_KNOWN
-    if _is_same_score(verdict):
-        return verdict_words(row)
-    size = effect(verdict)
-    if verdict.status == SIGNIFICANT and size:
-        return size + _qualifiers(verdict)
-    return f"{verdict_words(row)}, {basis_words(verdict)}"
+    if verdict.status == SIGNIFICANT:
+        size = effect(verdict)
+        return size + _qualifiers(verdict) if size else words
+    return f"{words}, {basis_words(verdict)}"
 
 
 def pair_verdict(verdict: Verdict | None) -> str:
     """The verdict of two in a word, and what it rests on: ``faster, paired in 5 blocks``."""
-    if verdict is None:
-        return NOT_KNOWN
-    if verdict.method == FREENIX:
-        words = {TIE: "tie", SIGNIFICANT: "significantly ahead"}
-        return words.get(verdict.status, NOT_KNOWN) + _qualifiers(verdict)
-    if verdict.status == UNKNOWN:
+    if verdict is None or verdict.status == UNKNOWN:
         return NOT_KNOWN
     if _is_same_score(verdict):
         return SAME_SCORE
-    word = EQUIVALENT_WORD if verdict.status == EQUAL else INCONCLUSIVE
-    word = "faster" if verdict.status == SIGNIFICANT else word
+    word = _OPEN.get(verdict.status, "faster")
     return f"{word}, {basis_words(verdict)}{_qualifiers(verdict)}"
 
 
 def verdict_over_others(lead: Verdict) -> str:
     """What a lead over one is not over all: ``inconclusive against 2 others``."""
     others = f"{len(lead.against)} other{'' if len(lead.against) == 1 else 's'}"
-    if lead.status == EQUAL:
-        return f"{EQUIVALENT_WORD} to {others}"
-    if lead.method == FREENIX and lead.status == TIE:
-        return f"tie with {others}"
-    return f"{NOT_KNOWN if lead.status == UNKNOWN else INCONCLUSIVE} against {others}"
+    return f"{_OPEN[lead.status]} {_PREPOSITIONS[lead.status]} {others}"
 
 
 def interval_of(verdict: Verdict | None) -> str:
@@ -98,29 +90,14 @@ def signed_percent(ratio: float) -> str:
     return f"{'+' if ratio > 1 and text != '0' else ''}{text}%"
 
 
-def change_standing(row: DeltaRow) -> str:
-    """The same of a row against the baseline."""
-    verdict = row.change_verdict
-    if verdict is None:
-        return ""
-    if verdict.method != FREENIX:
-        return _word(verdict, "faster" if (verdict.ratio or 0) > 1 else "slower")
-    if verdict.status == SIGNIFICANT:
-        return f"significant{_qualifiers(verdict)}"
-    return "tie" if verdict.status == TIE else NOT_KNOWN
-
-
-def _word(verdict: Verdict, different: str, *, names_others: bool = False) -> str:
-    """One of the three words: *faster* (or slower), *equivalent*, *inconclusive*."""
-    if verdict.status == SIGNIFICANT:
-        few = ", few blocks" if blocks_wanted(verdict) else ""
-        return f"{different}, {verdict.method}{few}{_qualifiers(verdict)}"
-    is_same = _is_same_score(verdict)
-    word = SAME_SCORE if is_same else _OPEN[verdict.status]
-    if not names_others or not verdict.against:
-        return word
-    preposition = "as" if is_same else "to" if verdict.status == EQUAL else "against"
-    return f"{word} {preposition} {names_in_words(verdict.against)}"
+def _words(verdict: Verdict, different: str) -> str:
+    """*Faster* or *slower* with what it rests on, *equivalent*, *inconclusive* or *not known*."""
+    if _is_same_score(verdict):
+        return SAME_SCORE
+    if verdict.status != SIGNIFICANT:
+        return _OPEN[verdict.status]
+    few = ", few blocks" if blocks_wanted(verdict) else ""
+    return f"{different}, {_METHODS[verdict.method]}{few}{_qualifiers(verdict)}"
 
 
 def _is_same_score(verdict: Verdict) -> bool:
@@ -147,15 +124,13 @@ def size_words(verdict: Verdict) -> str:
 
 
 def basis_words(verdict: Verdict) -> str:
-    """``paired in 5 blocks``, ``paired`` against several, ``unpaired``; of a difference among many
-    also that its blocks are few: ``paired in 3 blocks, few for 8 contenders``.
-    """
-    if verdict.method != PAIRED:
-        return "unpaired"
-    if verdict.blocks is None:  # against several at once: each pair has its own blocks
-        return "paired"
-    few = f", few for {contenders_in(verdict)} contenders" if blocks_wanted(verdict) else ""
-    return f"paired in {verdict.blocks} blocks{few}"
+    """``paired in 5 blocks``, ``unpaired``; also that blocks are few, or that it is of means."""
+    text = _METHODS[verdict.method]
+    if verdict.method == PAIRED and verdict.blocks is not None:  # None: against several at once
+        text += f" in {verdict.blocks} blocks"
+    if blocks_wanted(verdict):
+        text += f", few for {contenders_in(verdict)} contenders"
+    return text + ", of the means of repeats" * (verdicts.OF_MEANS in verdict.reasons)
 
 
 def blocks_wanted(verdict: Verdict) -> int:
@@ -202,8 +177,8 @@ def tenths(percent: float) -> str:
 
 
 def _qualifiers(verdict: Verdict) -> str:
-    """What a difference is to be taken with: no scatter at all, or none but that within a run."""
-    still = ", no scatter" if verdicts.NO_SCATTER in verdict.reasons else ""
+    """What a verdict is to be taken with: no scatter at all, or none but that within a run."""
+    still = ", no scatter" * (verdicts.NO_SCATTER in verdict.reasons)
     is_within = verdict.status == SIGNIFICANT and verdict.method != FREENIX
     return still + ", within one run" * (is_within and TRIALS in verdict.reasons)
 

@@ -312,7 +312,7 @@ def test_a_permalink_of_before_reads_as_it_did() -> None:
     }
     old = Verdict.from_dict(stored_verdict | {"against": ["xfs"], "margin_percent": 10.0})
     best_row = row("ext4", 100, best=True, verdict=old)
-    assert uncertainty.verdict_words(best_row) == "tie with xfs"
+    assert uncertainty.verdict_words(best_row) == "inconclusive against xfs"
     assert table(best_row, row("xfs", 95)).mark_of(best_row) == "best"
     assert "The means differ by 5.00%" in reasons.reason_sentences(old)
 

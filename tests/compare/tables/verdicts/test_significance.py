@@ -89,9 +89,9 @@ def test_a_winner_ahead_of_all_is_significant() -> None:
         "c": ("significant", ("b", "a")),
     }
     assert [uncertainty.verdict_words(each) for each in judged_table.rows] == [
-        "significantly slower",
-        "significantly slower",
-        "significantly ahead",
+        "slower, FREENIX rule",
+        "slower, FREENIX rule",
+        "faster, FREENIX rule",
     ]
 
 
@@ -108,7 +108,7 @@ def test_a_winner_ties_with_each_that_it_is_not_ahead_of() -> None:
     )
     assert verdicts(judged_table)["best"] == ("tie", ("wide",))
     assert verdicts(judged_table)["second"][0] == "significant"
-    assert uncertainty.verdict_words(judged_table.rows[2]) == "tie with wide"
+    assert uncertainty.verdict_words(judged_table.rows[2]) == "inconclusive against wide"
 
 
 @pytest.mark.parametrize(
@@ -409,7 +409,7 @@ class TestPages:
         measured("ext4", 100, interval_around(100))
         measured("xfs", 95, interval_around(95, 0.5))
         html = client.get("/compare/?rule=freenix").content.decode()
-        assert "tie with xfs" in html
+        assert "inconclusive against xfs" in html
         assert "The means differ by 5.00%, less than the rule&#x27;s 10%." in html
         assert "inconclusive against xfs" in html
         assert "99.00 to 101.00 KB/s" in html
@@ -448,8 +448,8 @@ def test_without_any_scatter_it_is_said_that_there_was_none_to_judge_by() -> Non
     for each in judged_table.rows:
         assert each.verdict is not None
         assert "no scatter to judge by" in reasons.reason_sentences(each.verdict)
-    assert uncertainty.verdict_words(best) == "significantly ahead, no scatter"
-    assert uncertainty.verdict_words(other) == "significantly slower, no scatter"
+    assert uncertainty.verdict_words(best) == "faster, FREENIX rule, no scatter"
+    assert uncertainty.verdict_words(other) == "slower, FREENIX rule, no scatter"
 
 
 def test_where_one_side_scatters_nothing_is_said_of_it() -> None:
