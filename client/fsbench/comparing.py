@@ -297,7 +297,7 @@ def _check_table(rows: list[dict[str, Any]], by: str) -> str:
             Column(by, may_shrink=True),
             Column("score", RIGHT),
             Column("change", RIGHT),
-            Column("p (Holm)", RIGHT),
+            Column("FDR", RIGHT),
             Column("result"),
         ],
         [
@@ -307,7 +307,7 @@ def _check_table(rows: list[dict[str, Any]], by: str) -> str:
                 row["contender"],
                 terminal.number(row["score"], row["unit"]),
                 terminal.percent(row["change_percent"]),
-                terminal.probability((row["change_verdict"] or {}).get("p_holm")),
+                terminal.probability((row["change_verdict"] or {}).get("q_value")),
                 Cell(_result_in_words(row), colours.get(row["result"], "")),
             )
             for row in rows

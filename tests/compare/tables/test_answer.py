@@ -17,6 +17,7 @@ from fsbench_web.compare.answer import (
     answer_from,
 )
 from fsbench_web.compare.answer_shown import basis, details, headline
+from fsbench_web.compare.matrix import matrix_of
 from fsbench_web.compare.tables.headlines import caveats_of, headline_tables, line_against
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
@@ -91,6 +92,36 @@ def test_it_depends_on_the_test_where_both_directions_are_significant() -> None:
     )
     assert (found.status, found.leader) == ("mixed", None)
     assert headline(found) == "It depends on the test: xfs is faster in 2 tests, ext4 in 1."
+
+
+def test_answer_tables_and_matrix_mark_the_same_tests() -> None:
+    """Of ten tests two are close calls: significant alone, and not among all."""
+    own = (1.02, 0.99, 1.06, 1.04, 1.015)
+    close = [value * 1.02 * factor for value, factor in zip(STEADY, own, strict=True)]
+    noisy = [88.0, 112.0, 97.0, 108.0, 95.0]
+    plain = [
+        *(measured(f"close{n}", ext4=STEADY, xfs=close) for n in range(2)),
+        *(measured(f"open{n}", ext4=STEADY, xfs=noisy) for n in range(7)),
+        measured("sure", ext4=STEADY, xfs=FASTER),
+    ]
+    tables = with_verdicts(plain)
+    found = of(*tables)
+    marked = {
+        table.test
+        for table in tables
+        for row in table.rows
+        if row.best and row.verdict is not None and row.verdict.status == "significant"
+    }
+    matrix = matrix_of(tables, found)
+    assert matrix is not None
+    cells = {
+        row.test
+        for _, rows in matrix.groups
+        for row in rows
+        if any(cell is not None and cell.is_significant for cell in row.cells)
+    }
+    assert set(found.significant) | set(found.slower) == marked == cells == {"sure"}
+    assert sum(row.verdict.status == "significant" for table in plain for row in table.rows) > 2
 
 
 def test_equal_entries_are_equivalent() -> None:

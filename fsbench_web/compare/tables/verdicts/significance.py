@@ -101,10 +101,10 @@ def with_verdicts(tables: Sequence[DeltaTable], rule: Rule | None = None) -> lis
 
 def family_of(tables: Sequence[DeltaTable]) -> Family:
     """The family of tables that have their verdicts, to judge further pairs of them alike."""
-    verdicts = [[row.verdict for row in table.rows if not row.best] for table in tables]
+    judged = [(row.best, row.verdict) for table in tables for row in table.rows]
     return Family(
-        (verdict.candidate_p for of_one in verdicts for verdict in of_one if verdict is not None),
-        sum(max((one.tested or 0 for one in of_one if one), default=0) for of_one in verdicts),
+        (verdict.candidate_p for is_best, verdict in judged if verdict and not is_best),
+        sum(map(_tested, tables)),
     )
 
 
@@ -127,10 +127,14 @@ def verdict_of_pair(
     )
     if verdict is None or verdict.p_value is None:
         return None
-    tested = max((one.tested or 0 for one in known), default=0)
     q_value = family.q_value(verdict.p_value)
-    verdict = _among(verdict, equivalence_factor_of(contenders_of(tested)))
+    verdict = _among(verdict, equivalence_factor_of(contenders_of(_tested(table))))
     return decided(_with_reasons(verdict, row, other), q_value)
+
+
+def _tested(table: DeltaTable) -> int:
+    """How many pairs of a table that has its verdicts could be tested."""
+    return max((row.verdict.tested or 0 for row in table.rows if row.verdict), default=0)
 
 
 def repeats_of(row: DeltaRow, *, with_trials: bool = True) -> Repeats:
