@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from fsbench_web.compare.tables.delta_tables import MIXED_WORKLOADS
 from fsbench_web.compare.tables.headlines import counted_tables, headline_tables, work_tables
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.significance import repeats_of
 from fsbench_web.core.identity import of_fio_name
 from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.scoring.quality import ABOVE_DEVICE, BUSY, CLOCK, CONTENDED
 from fsbench_web.core.stats.answers import (
     FASTER,
@@ -145,19 +147,27 @@ def _numbers_of(status: str, found: Answer | None) -> dict[str, Any]:
     }
 
 
-def answer_of(tables: Sequence[DeltaTable], baseline: str = "") -> ComparisonAnswer:
-    """The answer of delta tables. At most one query, none of published figures alone."""
+def answer_of(
+    tables: Sequence[DeltaTable], baseline: str = "", works: Sequence[WorkAnswer] = ()
+) -> ComparisonAnswer:
+    """The answer of delta tables. At most one query, none of published figures alone.
+
+    ``works`` say what was measured of profiles that no entry has a score in.
+    """
     series = {
         row.series_id
         for table in tables
         for row in table.rows
         if row.series_id is not None and row.origin != "published"
     }
-    return answer_from(tables, baseline, page_cached_series(series) if series else ())
+    return answer_from(tables, baseline, page_cached_series(series) if series else (), works)
 
 
 def answer_from(
-    tables: Sequence[DeltaTable], baseline: str = "", page_cached: Collection[int] = ()
+    tables: Sequence[DeltaTable],
+    baseline: str = "",
+    page_cached: Collection[int] = (),
+    works: Sequence[WorkAnswer] = (),
 ) -> ComparisonAnswer:
     """The same where somebody knows which series measured the page cache."""
     profile, ranked = work_tables(tables)
@@ -165,16 +175,16 @@ def answer_from(
     counted = counted_tables(tables)
     workloads = _workloads(counted, baseline)
     named = {test for work in workloads for test in work.answer.tests}
-    counted = [table for table in counted if table.test in named]
-    rows = [row for table in counted for row in table.rows]
+    rows = [row for table in counted if table.test in named for row in table.rows]
     names = {row.contender for table in headlines for row in table.rows}
     work = next((table.work for table in ranked if table.work is not None), None)
+    work = next(iter(works), None) if work is None else work
     return ComparisonAnswer(
         workloads=tuple(workloads),
         secondary=tuple(
             dict.fromkeys(table.test for table in headlines if table.test not in named)
         ),
-        caveats=tuple(_caveats(counted, workloads, page_cached)),
+        caveats=(*_caveats(rows, workloads, page_cached), *(work.notes if work else ())),
         coverage=None if work is None else (work.measured, work.of),
         profile=profile,
         runs=len({run for row in rows for run in row.run_ids}),
@@ -261,10 +271,9 @@ def compared_test(table: DeltaTable) -> ComparedTest:
 
 
 def _caveats(
-    counted: Sequence[DeltaTable], workloads: Sequence[WorkloadAnswer], page_cached: Collection[int]
+    rows: Sequence[DeltaRow], workloads: Sequence[WorkloadAnswer], page_cached: Collection[int]
 ) -> Iterable[str]:
     """Codes of what a reader has to know before believing the answer."""
-    rows = [row for table in counted for row in table.rows]
     flags = {flag for row in rows for flag in row.flags}
     if ABOVE_DEVICE in flags or any(row.series_id in page_cached for row in rows):
         yield PAGE_CACHE
@@ -274,13 +283,7 @@ def _caveats(
         yield TIMER_RESOLUTION
     if flags & {BUSY, CONTENDED}:
         yield BUSY_MACHINE
-    if any(_is_measured_differently(table) for table in counted):
+    if MIXED_WORKLOADS in flags:
         yield CONDITIONS_DIFFER
     if workloads and rows and max(work.answer.repeats[1] for work in workloads) < 2:
         yield ONE_BLOCK
-
-
-def _is_measured_differently(table: DeltaTable) -> bool:
-    """Whether rows of one test are of several workloads, which are not what is compared."""
-    titles = {row.workload for row in table.rows if row.workload}
-    return len(titles) > 1 and any(row.label != row.workload for row in table.rows)

@@ -20,6 +20,7 @@ from fsbench_web.compare.answer import (
 )
 from fsbench_web.compare.answer_chart import AnswerChart, answer_chart
 from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.profiles.coverage import NOTES
 from fsbench_web.core.stats.answers import (
     EQUIVALENT,
     FASTER,
@@ -39,6 +40,7 @@ CAVEATS = {
     BUSY_MACHINE: "Other work ran on the machine during some runs.",
     CONDITIONS_DIFFER: "Different workloads measured the entries: file size, runtime or tool "
     "version may differ.",
+    **NOTES,
     ONE_BLOCK: "One run each: chance cannot be told from a difference.",
 }
 _MISSING = {

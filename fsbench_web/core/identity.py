@@ -91,9 +91,9 @@ class Identity:
 
     @property
     def way(self) -> str:
-        """How it was measured, whatever was read or written: tool, direct I/O, engine, flushes."""
-        words = (self.tool, str(self.direct), self.engine, self.sync, *self.other)
-        return " ".join(word for word in words if word)
+        """How it was measured, whatever was read or written: tool, engine, direct or buffered."""
+        kind = {True: "direct", False: "buffered", None: ""}[self.direct]
+        return " ".join(word for word in (self.tool, self.engine, kind) if word)
 
 
 # fio: labels and conditions, which are no part of what was done.

@@ -187,7 +187,7 @@ class AnswerOut(Schema):
     slower_tests: list[str]
     caveats: list[str] = Field(
         description="page_cache, ceiling_unreliable, timer_resolution, busy_machine, one_block, "
-        "conditions_differ"
+        "conditions_differ, smaller_data_set"
     )
     coverage: CoverageOut | None
     workloads: list[WorkloadAnswerOut]
@@ -435,7 +435,7 @@ def _row(table: DeltaTable, row: DeltaRow) -> dict[str, Any]:
 
 
 def _answer(answer: Comparison) -> dict[str, Any]:
-    found = answer_of(answer.tables, answer.spec.baseline)
+    found = answer_of(answer.tables, answer.spec.baseline, answer.work)
     return found.as_dict() | {
         "sentence": answer_shown.headline(found),
         "details": answer_shown.details(found),

@@ -258,6 +258,7 @@ class WorkOut(Schema):
         description="contenders of which workloads that measure in different ways have cells, "
         "which are not put together",
     )
+    notes: list[str] = Field([], description="codes: smaller_data_set")
     parts: list[WorkPartOut]
     coverage: list[WorkCoverageOut]
     nearest: list[NearestOut]

@@ -2,18 +2,20 @@
 
 A cell counts only where it was measured as the profile asks: beyond the cache by the boundary that
 was seen of the series' own test, or by direct I/O; flushed where the tool says that fsync is within
-the time. Where nobody knows, it was not measured so.
+the time. Where nobody knows, it was not measured so. A test of another tool counts where its
+identity is the cell's: operation, block size, requests in flight (core.scoring.identities).
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsbench_web.core.conversion import RATE, SIZE, unit_factor
+from fsbench_web.core.conversion import OPERATIONS, RATE, SIZE, unit_factor
+from fsbench_web.core.identity import Identity, in_flight
 from fsbench_web.core.measurement_columns import MeasurementColumns
-from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring import identities, testnames
 from fsbench_web.core.scoring.cache_boundary import Boundary
 from fsbench_web.core.scoring.categories import Cell
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
@@ -66,8 +68,10 @@ class Repeat:
 class SeriesValues:
     """What one series measured: by cell and run, in the dimension's own unit.
 
-    ``cells`` is every size that it measured of a test, as each kind of demand asks for it;
-    ``flags`` are those of the numbers, ``left_out`` why a selection left some out, by number.
+    ``smaller`` are cells of which the data were smaller than its files. ``ways`` say how a test was
+    measured that another tool's name stands for. ``cells`` is every size that it measured of a
+    test, as each kind of demand asks for it; ``flags`` are those of the numbers, ``left_out`` why a
+    selection left some out, by number.
     Series of one configuration and place with the same ``measurement`` measured their cells in one
     way: the tool and its parameters but for the sizes are the same.
     """
@@ -81,6 +85,12 @@ class SeriesValues:
     flags: dict[RequiredCell, set[str]] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     left_out_numbers: int = 0
+    ways: dict[str, str] = field(default_factory=dict)
+    smaller: set[RequiredCell] = field(default_factory=set)
+
+    def measurement_of(self, test: str) -> str:
+        """What series share that measured a test in one way."""
+        return self.ways.get(test, self.measurement)
 
 
 def kind_of(demand: RequiredCell) -> RequiredCell:
@@ -94,6 +104,7 @@ class _MeasuringConditions:
     is_flushed: bool | None
     measurement: str
     boundaries: Mapping[str, Boundary | None]
+    settings: tuple[str, ...] = ()
 
     def meets(self, kind: RequiredCell, cell: Cell) -> bool:
         return (kind.cached is None or self._is_cached(kind.test, cell) is kind.cached) and (
@@ -127,13 +138,13 @@ def profile_values(
         if demand.record_kb is not None and demand.file_kb is not None:
             cell = (demand.record_kb, demand.file_kb)
         kinds.setdefault(demand.test, {}).setdefault(kind_of(demand), {})[cell] = demand
-    names = {testnames.parts(test) for test in kinds}
+    is_wanted = _wanted_tests(kinds)
     blocks = [
         block
         for block in measurements.listed(measurements.of_finished(series_ids), samples=False)
-        if block.holds(names.__contains__)
+        if block.holds(is_wanted)
     ]
-    if sum(_count(block.tests, names) for block in blocks) > MOST_READ:
+    if sum(_count(block.tests, is_wanted) for block in blocks) > MOST_READ:
         raise TooManyValues
     by_series: dict[int, SeriesValues] = {}
     measured_by = {block.series_id for block in blocks}
@@ -141,7 +152,7 @@ def profile_values(
     circumstances = _circumstances(measured_by, kinds)
     for block in blocks:
         numbers = block.read()
-        numbers = numbers.subset(numbers.columns.of_tests(names.__contains__))
+        numbers = numbers.subset(numbers.columns.of_tests(is_wanted))
         series = by_series.setdefault(
             block.series_id,
             SeriesValues(
@@ -151,11 +162,27 @@ def profile_values(
             ),
         )
         _add(series, numbers, kinds, circumstances[block.series_id], tools, selection)
+        _add_identical(series, numbers, kinds, circumstances[block.series_id], tools, selection)
     return by_series
 
 
-def _count(tests: Iterable[Iterable[Any]], names: Collection[tuple[str, str]]) -> int:
-    return sum(count for test, load, _, count, _ in tests if (test, load) in names)
+def _wanted_tests(kinds: Iterable[str]) -> Callable[[tuple[str, str]], bool]:
+    """Whether a (test, load) is of these, or may have done what one of them does."""
+    names = {testnames.parts(test) for test in kinds}
+    flights = {in_flight(load) for _, load in names}
+
+    def is_wanted(name: tuple[str, str]) -> bool:
+        if name in names:
+            return True
+        # Engines that wait have one request in flight, at whatever depth.
+        jobs = in_flight(name[1])[1]
+        return jobs in {of for _, of in flights} and identities.is_candidate(name[0])
+
+    return is_wanted
+
+
+def _count(tests: Iterable[Iterable[Any]], is_wanted: Callable[[tuple[str, str]], bool]) -> int:
+    return sum(count for test, load, _, count, _ in tests if is_wanted((test, load)))
 
 
 def _repeats(series_ids: Collection[int]) -> dict[int, dict[int, Repeat]]:
@@ -182,6 +209,7 @@ def _circumstances(
             is_flushed(parameters or {}),
             measurement_of(workload, tool, parameters),
             {test: boundary_of(quality, test) for test in tests},
+            identities.settings_of(_with_defaults(tool, parameters or {})),
         )
         for pk, quality, workload, tool, parameters in rows.values_list(*columns)
     }
@@ -202,6 +230,15 @@ def measurement_of(
         except ParameterError:
             pass  # Of another release, or a file's: nobody knows how it measured.
     return f"workload {workload_id}"
+
+
+def _with_defaults(tool: str | None, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters of a workload's row, those that are as usual among them."""
+    kind = workload_types().get(tool or "")
+    try:
+        return kind(**parameters).values if kind is not None else parameters
+    except ParameterError:
+        return parameters
 
 
 def is_flushed(parameters: Mapping[str, Any]) -> bool | None:
@@ -252,14 +289,146 @@ def _add(
                 if cell not in seen:
                     continue
                 why = [*(flags or ()), *of_run]
-                if selection == Selection.SOUND and why:
-                    series.left_out_numbers += 1
-                    for flag in why:
-                        series.left_out[flag] = series.left_out.get(flag, 0) + 1
-                    continue
-                demand = wanted[cell]
-                series.values.setdefault(demand, {})[numbers.run_id] = value * measure.factor
-                series.flags.setdefault(demand, set()).update(why)
+                if not _is_left_out(series, why, selection):
+                    _keep(series, wanted[cell], numbers.run_id, value * measure.factor, why)
+
+
+def _is_left_out(series: SeriesValues, why: Collection[str], selection: str) -> bool:
+    if selection != Selection.SOUND or not why:
+        return False
+    series.left_out_numbers += 1
+    for flag in why:
+        series.left_out[flag] = series.left_out.get(flag, 0) + 1
+    return True
+
+
+def _keep(
+    series: SeriesValues, demand: RequiredCell, run_id: int, value: float, why: Iterable[str]
+) -> None:
+    series.values.setdefault(demand, {})[run_id] = value
+    series.flags.setdefault(demand, set()).update(why)
+
+
+@dataclass(frozen=True)
+class _Identical:
+    """Numbers of a test that did what ``test`` of a profile does, under another name."""
+
+    test: str
+    identity: Identity
+    measure: Measure
+    numbers: Numbers
+
+    @property
+    def is_rate(self) -> bool:
+        """Of bytes; else of operations."""
+        return self.measure.dimension == RATE
+
+
+class _CellValue(NamedTuple):
+    bytes_s: float
+    block_bytes: int
+    data_kb: int | None
+    flags: list[str] | None
+
+
+_RATE = Measure(RATE, "MiB/s", 1024.0 * 1024, False)
+"""What operations of one size are shown in."""
+
+
+def _add_identical(
+    series: SeriesValues,
+    numbers: Numbers,
+    kinds: Mapping[str, Mapping[RequiredCell, Mapping[Cell, RequiredCell]]],
+    circumstances: _MeasuringConditions,
+    tools: Mapping[int, str],
+    selection: str,
+) -> None:
+    """Numbers of one run under names of other tools; by direct I/O before others, rates first."""
+    repeat = series.repeats.get(numbers.run_id)
+    of_run = repeat.flags if repeat else ()
+    settings = circumstances.settings
+    found = _identical(numbers, kinds, settings, tools.get(series.series_id))
+    for one in sorted(found, key=lambda one: (not one.identity.direct, not one.is_rate)):
+        rate = one.measure if one.is_rate else _RATE
+        if series.ways.setdefault(one.test, one.identity.way) != one.identity.way:
+            continue  # Measured in another way, too: that one counts.
+        if series.measures.setdefault(one.test, rate).dimension != RATE:
+            continue
+        for cell in _cells_of(one, settings):
+            for kind, wanted in kinds[one.test].items():
+                if _meets(one.identity, kind, selection):
+                    _add_cell(series, one, cell, kind, wanted, of_run, selection)
+
+
+def _add_cell(
+    series: SeriesValues,
+    one: _Identical,
+    cell: _CellValue,
+    kind: RequiredCell,
+    wanted: Mapping[Cell, RequiredCell],
+    of_run: Iterable[str],
+    selection: str,
+) -> None:
+    """Keep a number for every cell that it stands for."""
+    run_id = one.numbers.run_id
+    if cell.data_kb is not None and cell.block_bytes % 1024 == 0:
+        series.cells.setdefault(kind, set()).add((cell.block_bytes // 1024, cell.data_kb))
+    for (record_kb, file_kb), demand in wanted.items():
+        if record_kb * 1024 != cell.block_bytes or run_id in series.values.get(demand, ()):
+            continue
+        if not identities.covers(one.identity, cell.data_kb, file_kb):
+            continue
+        why = [*(cell.flags or ()), *of_run]
+        if not _is_left_out(series, why, selection):
+            _keep(series, demand, run_id, cell.bytes_s, why)
+            series.cells.setdefault(kind, set()).add((record_kb, file_kb))
+            if cell.data_kb is None or cell.data_kb < file_kb:
+                series.smaller.add(demand)
+
+
+def _identical(
+    numbers: Numbers, kinds: Iterable[str], settings: tuple[str, ...], tool: str | None
+) -> list[_Identical]:
+    by_work = {
+        (testnames.parts(test)[0], *in_flight(testnames.parts(test)[1])): test for test in kinds
+    }
+    found = []
+    for code, name in enumerate(numbers.columns.tests):
+        done = identities.of_stored(name.test, name.load, settings)
+        measure = _measure(name.unit, tool) if done is not None else None
+        if done is None or measure is None or measure.dimension not in (RATE, OPERATIONS):
+            continue
+        test = by_work.get((done.operation, done.in_flight, done.jobs))
+        of_test = numbers.subset(numbers.columns.codes == code)
+        if test is not None and len(of_test):
+            found.append(_Identical(test, done, measure, of_test))
+    return found
+
+
+def _cells_of(one: _Identical, settings: Iterable[str]) -> Iterable[_CellValue]:
+    """Each number whose block is known. Operations of one size are a rate by definition."""
+    columns = one.numbers.columns
+    data_kb = identities.data_kb(settings)
+    for place, flags in enumerate(one.numbers.flags):
+        is_cell = bool(columns.is_cell[place])
+        block_bytes = int(columns.records[place]) * 1024 if is_cell else one.identity.block_bytes
+        if block_bytes is not None:
+            times = one.measure.factor if one.is_rate else block_bytes
+            data = int(columns.files[place]) if is_cell else data_kb
+            yield _CellValue(float(columns.values[place]) * times, block_bytes, data, flags)
+
+
+def _meets(done: Identity, kind: RequiredCell, selection: str) -> bool:
+    """Whether it was measured as asked; through the page cache nobody knows what came from it."""
+    is_cached = False if done.direct else None
+    if selection in (Selection.CACHED, Selection.UNCACHED) and is_cached is not (
+        selection == Selection.CACHED
+    ):
+        return False
+    is_flushed = None if kind.flushed is None or _only_reads(kind.test) else bool(done.sync)
+    return (kind.cached is None or is_cached is kind.cached) and (
+        is_flushed is None or is_flushed is kind.flushed
+    )
 
 
 def _is_selected(

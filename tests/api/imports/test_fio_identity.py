@@ -8,8 +8,12 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from fsbench_web.catalog.configurations.records import configuration_for
+from fsbench_web.catalog.models import Workload as WorkloadRow
 from fsbench_web.core.workloads import Place, Workload, presets
-from fsbench_web.studies.models import Series
+from fsbench_web.studies.models import Series, Study
+from fsbench_web.studies.series import series_for
+from tests.studies.scores.test_cells import finished
 
 pytestmark = pytest.mark.django_db
 
@@ -86,3 +90,72 @@ def test_what_our_preset_measured_has_the_names_of_its_import() -> None:
         for way in ("read", "write")
         for depth in (1, 8, 32)
     }
+
+
+def work_answer(client: Client, profile: str = "oltp") -> dict[str, Any]:
+    return client.get(f"/api/v1/comparison?study=lab&profile={profile}").json()
+
+
+def test_a_work_profile_counts_the_cells_that_our_preset_measured(writer: Client) -> None:
+    workload = presets()["fio-8k"].workload()
+    row = WorkloadRow.objects.create(
+        slug="fio-8k", title="fio, random 8 KB", tool=workload.tool, parameters={"block_kb": 8}
+    )
+    series = series_for(
+        Study.objects.create(slug="lab", title="Lab"), configuration_for("ext4", {}), workload=row
+    )
+    for repeat in range(6):
+        read = workload.parse(outputs(workload, 5000.0 + repeat))
+        finished(series, *[value for result in read.values() for value in result.values])
+    body = work_answer(writer)
+    # 8 KB in files of 1, 2 and 4 GB, read and written; nobody measured 16 KB.
+    assert body["answer"]["coverage"] == {"measured": 6, "total": 12}
+    [coverage] = body["work"][0]["coverage"]
+    assert (coverage["contender"], coverage["measured"]) == ("ext4", 6)
+    assert "smaller_data_set" in body["answer"]["caveats"]
+    assert body["work"][0]["notes"] == ["smaller_data_set"]
+
+
+def database(iops: float) -> list[bytes]:
+    """A colleague's files of all that the profile of a database asks for."""
+    return [
+        report(COLLEAGUE | {"rw": way, "bs": block, "iodepth": "1", "size": "2g"}, iops)
+        for way in ("randread", "randwrite")
+        for block in ("8k", "16k")
+    ]
+
+
+def test_imported_files_complete_a_work_profile_with_what_we_measured(writer: Client) -> None:
+    for repeat in range(3):
+        for filesystem, iops in (("ext4", 5000.5), ("xfs", 9000.5)):
+            for place, data in enumerate(database(iops + repeat)):
+                send(writer, f"{filesystem}{repeat}{place}.json", data, filesystem)
+    body = work_answer(writer)
+    assert body["answer"]["coverage"] == {"measured": 12, "total": 12}
+    assert (body["answer"]["status"], body["answer"]["leader"]) == ("faster", "xfs")
+    [table] = body["tables"]
+    scores = {row["contender"]: row["score"] for row in table["rows"]}
+    assert scores["xfs"] == pytest.approx(9001.5 / 5001.5, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("changed", "measured"),
+    [
+        ({}, 3),  # direct I/O: 1, 2 and 4 GB
+        ({"direct": "0", "size": "2g"}, 1),  # buffered: files of this size alone
+        ({"direct": "0", "size": "10g"}, 0),
+        ({"iodepth": "8"}, 0),
+        ({"iodepth": "8", "ioengine": "psync"}, 3),  # waits for each request
+        ({"numjobs": "4"}, 0),
+        ({"bs": "4k"}, 0),
+        ({"rate_iops": "500"}, 0),
+        ({"rw": "read"}, 0),
+        ({"rw": "randrw"}, 0),
+    ],
+)
+def test_a_cell_is_covered_by_what_has_its_identity(
+    writer: Client, changed: dict[str, str], measured: int
+) -> None:
+    options = COLLEAGUE | {"iodepth": "1"} | changed
+    send(writer, "a.json", report(options, 5000.5), "ext4")
+    assert work_answer(writer)["answer"]["coverage"] == {"measured": measured, "total": 12}

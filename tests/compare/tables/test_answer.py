@@ -18,6 +18,7 @@ from fsbench_web.compare.answer import (
 )
 from fsbench_web.compare.answer_shown import basis, details, headline
 from fsbench_web.compare.matrix import matrix_of
+from fsbench_web.compare.tables.delta_tables import MIXED_WORKLOADS
 from fsbench_web.compare.tables.headlines import caveats_of, headline_tables, line_against
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
@@ -330,7 +331,9 @@ def test_what_has_one_identity_is_one_workload_and_other_identities_are_others()
     both = replace(
         both,
         rows=tuple(
-            row._replace(workload="imported") if row.contender == "xfs" else row
+            row._replace(
+                workload="imported" if row.contender == "xfs" else "ours", flags=(MIXED_WORKLOADS,)
+            )
             for row in both.rows
         ),
     )

@@ -7,6 +7,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.work.entries import Entry
 from fsbench_web.core.scoring.profiles.coverage import (
     MOST_NAMED,
+    SMALLER_DATA_SET,
     Coverage,
     PartWords,
     WorkAnswer,
@@ -100,6 +101,7 @@ def work_answer(
         is_baseline_chosen=bool(baseline) and baseline == spec.baseline,
         baseline_missing=bool(spec.baseline) and spec.baseline not in scored,
         source=profile.source,
+        notes=(SMALLER_DATA_SET,) if any(entry.has_smaller_data for entry in entries) else (),
         apart=sum(bool(entry.other_workloads) for entry in fullest.values()),
     )
 

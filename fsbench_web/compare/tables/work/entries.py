@@ -50,6 +50,12 @@ class MeasuredCells:
         """The series that a cell is taken from."""
         return _source_of(self.sources.get(kind_of(demand), ()), demand)
 
+    @property
+    def has_smaller_data(self) -> bool:
+        """Whether a cell comes from less data than its files hold."""
+        sources = ((demand, self.source(demand)) for demand in self.demands)
+        return any(source is not None and demand in source.smaller for demand, source in sources)
+
     def numbers(self, demand: RequiredCell) -> Mapping[int, float]:
         """What each run measured of a cell."""
         source = self.source(demand)
@@ -183,7 +189,8 @@ def ranked_sources(
             pks = [pk for pk in pks if by_id[pk].measures[kind.test].dimension == dimension]
         # What was measured in another dimension is no measurement of the same.
         measurements = {
-            pk: f"{by_id[pk].measurement} {by_id[pk].measures[kind.test].dimension}" for pk in pks
+            pk: f"{by_id[pk].measurement_of(kind.test)} {by_id[pk].measures[kind.test].dimension}"
+            for pk in pks
         }
         ranked = put_together(
             pks, of_kind, lambda pk: by_id[pk].values, measurements.__getitem__, preferred

@@ -59,7 +59,7 @@ def _demands_to_measure(entry: Entry, *, is_continued: bool) -> list[RequiredCel
     for kind in dict.fromkeys(kind_of(demand) for demand in entry.missing):
         of_kind = [demand for demand in entry.demands if kind_of(demand) == kind]
         missing = [demand for demand in of_kind if not entry.numbers(demand)]
-        measurements = {source.measurement for source in entry.sources.get(kind, ())}
+        measurements = {source.measurement_of(kind.test) for source in entry.sources.get(kind, ())}
         wanted += missing if measurements == {_measurement_of(missing)} else of_kind
     return wanted
 

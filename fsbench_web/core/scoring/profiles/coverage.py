@@ -11,6 +11,13 @@ from fsbench_web.core.readable import scale_of
 from fsbench_web.core.scoring.profiles.definition import RATIO, TOGETHER
 
 MOST_NAMED = 6
+SMALLER_DATA_SET = "smaller_data_set"
+"""A cell was measured by direct I/O on less data than its files hold."""
+
+
+NOTES = {
+    SMALLER_DATA_SET: "Direct I/O on less data than the profile's files measured some cells.",
+}
 
 
 def cells_were(count: int) -> str:
@@ -91,6 +98,7 @@ class WorkAnswer:
     ``only_printed`` are series of papers, of which no cells are known. ``unceiled`` are contenders
     without a share of their LUN, though it was measured, and how many cells have no ceiling.
     ``apart`` are how many contenders have cells of workloads that may not be put together.
+    ``notes`` are codes of what a reader has to know of the cells (SMALLER_DATA_SET).
     """
 
     title: str
@@ -113,6 +121,7 @@ class WorkAnswer:
     source: str = ""
     unceiled: tuple[str, ...] = ()
     apart: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -155,12 +164,18 @@ class WorkAnswer:
             )
         if self.unceiled:
             parts.append(self.unceiled_words)
+        parts += self.note_sentences
         return parts
 
     @property
     def unceiled_words(self) -> str:
         """Why there is no share of the LUN."""
         return f"No share of the LUN, for want of a ceiling: {', '.join(self.unceiled)}."
+
+    @property
+    def note_sentences(self) -> list[str]:
+        """``notes`` in words."""
+        return [NOTES[note] for note in self.notes]
 
     @property
     def method(self) -> str:
@@ -195,4 +210,5 @@ class WorkAnswer:
             for entry in data["nearest"]
         )
         values["unceiled"] = tuple(data.get("unceiled", ()))
+        values["notes"] = tuple(data.get("notes", ()))
         return cls(**values)
