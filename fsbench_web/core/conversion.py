@@ -122,11 +122,14 @@ _MOST = {TIME: 10 * 366 * 86400.0, RATE: 1e17, OPERATIONS: 1e15, SIZE: 2.0**63}
 
 @lru_cache(maxsize=4096)
 def most_measurable(unit: str) -> float:
-    """The largest number in ``unit`` that a clock, a disk or a network can give; infinity where
-    the unit is not known.
+    """The largest number in ``unit`` that a clock, a disk or a network can give.
+
+    What is counted a second or a minute is an operation; infinity where a unit is not known.
     """
     factor = unit_factor(unit) or unit_factor(_SI + unit.strip())
-    return _MOST[factor.dimension] / float(factor.factor) if factor else math.inf
+    if factor is None:
+        return _MOST[OPERATIONS] if unit.endswith(("/s", "/min")) else math.inf
+    return _MOST[factor.dimension] / float(factor.factor)
 
 
 def is_ambiguous(unit: str, tool: str | None = None) -> bool:

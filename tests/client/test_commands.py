@@ -220,7 +220,7 @@ def test_it_imports_nothing_but_python() -> None:
 
 def test_an_import_lists_ten_runs_and_leads_to_the_others(fsbench: Command, tmp_path: Path) -> None:
     for number in range(12):
-        text = f"test,value,unit\nuntar,{number}.5,s\n"
+        text = f"test,value,unit\nuntar,{10 + number}.5,s\n"
         (tmp_path / f"run{number}.csv").write_text(text)
     many = sorted(tmp_path.glob("*.csv"))
     options = ("--filesystem", "xfs", "--configuration", "xfs")

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 from typing import NamedTuple
 
 from fsbench_web.core.formats import (
@@ -147,7 +148,9 @@ _FAMILIES = ({report.FORMAT, terse.FORMAT, normal.FORMAT}, {log.FORMAT, throughp
 _TABLES = (table.FORMAT, table.WIDE_FORMAT)
 _ROUNDED = 0.01
 _FAILURE = re.compile(
-    r"\W{0,8}(?:[\w.-]{1,40}: )?(?:(?:FATAL|fatal)\b|fio: (?:io_u error|pid=[0-9]+, err=[1-9]))"
+    r"\W{0,8}(?:[\w.-]{1,40}: )?(?:(?:FATAL|fatal)\b|fio: (?:io_u error|pid=[0-9]+, err=[1-9]))|"
+    r".*(?:No space left on device|Input/output error|Read-only file system|Disk quota exceeded|"
+    r"Cannot allocate memory|Segmentation fault|Stale file handle)"
 )
 
 
@@ -224,11 +227,19 @@ def _with_losses(read: Callable[[list[str]], ParsedResult], lines: list[str]) ->
 def _note_failures(result: ParsedResult, lines: list[str]) -> None:
     """Warn of lines in which a tool says that it failed, where its format has not."""
     known = {warning.line for warning in result.warnings}
-    failures = [n for n, line in enumerate(lines, start=1) if _FAILURE.match(line[:200])]
-    for number in [number for number in failures if number not in known][:MAX_PROBLEMS]:
+    new = [failure for failure in _failures(result.tool, lines) if failure.line not in known]
+    if new:
         result.complete = False
-        message = f"{result.tool} says {quoted(lines[number - 1], 200)}."
-        result.warnings.append(Problem(number, None, message))
+    result.warnings += new
+
+
+def _failures(tool: str, lines: list[str]) -> list[Problem]:
+    """The first lines in which a tool says that it failed."""
+    numbers = (n for n, line in enumerate(lines, start=1) if _FAILURE.match(line[:200]))
+    return [
+        Problem(number, None, f"{tool} says {quoted(lines[number - 1], 200)}.")
+        for number in islice(numbers, MAX_PROBLEMS)
+    ]
 
 
 def _format_of(head: list[str]) -> Format | None:
@@ -299,10 +310,14 @@ def _read(text_format: Format, lines: list[str], *, by_job: bool) -> ParsedResul
     try:
         result = _with_losses(read, lines)
     except UnreadableFile as error:
-        if text_format.name != table.WIDE_FORMAT or isinstance(error, NeedsMapping):
+        if text_format.name == table.FORMAT or isinstance(error, NeedsMapping):
             raise
-        raise NoSureTable(error.problems, error.units) from None
-    _note_failures(result, lines)
+        if text_format.name == table.WIDE_FORMAT:
+            raise NoSureTable(error.problems, error.units) from None
+        failures = _failures("The tool", lines)
+        raise UnreadableFile([*failures, *error.problems], error.units) from None
+    if result.tool != "table":
+        _note_failures(result, lines)
     result.dates |= dates.of_runs(result.format, lines, result.values)
     places.check_repeats(result, lines)
     result.doubts = repeat_doubts.doubts(result, lines)
