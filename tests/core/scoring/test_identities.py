@@ -6,7 +6,7 @@ import pytest
 
 from fsbench_web.core.formats import parse
 from fsbench_web.core.identity import Identity
-from fsbench_web.core.scoring.identities import covers, data_kb, of_stored, settings_of
+from fsbench_web.core.scoring.profiles.identities import covers, data_kb, of_stored, settings_of
 
 SAMPLES = Path(__file__).parents[1] / "formats/samples"
 GB = 1024 * 1024
