@@ -11,7 +11,12 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile
+from fsbench_web.core.formats.result import (
+    ParsedResult,
+    ParsedValue,
+    Problem,
+    UnreadableFile,
+)
 from fsbench_web.core.formats.text import capped, quoted
 from fsbench_web.core.formats.values import value_key
 
@@ -50,6 +55,13 @@ _NO_SETTING = re.compile(
     r"description|log_\w+|write_\w+_log)(?:=.*)?|status=\w*"
 )
 _LONGEST = 2000
+_HEADING = re.compile(
+    r"\s{0,8}(?:#{2,6}|={2,10}|-{3,10}|\*{2,3})\s{0,8}(\w[^#=*]{0,80})[#=*]{0,10}\s{0,8}"
+)
+"""What people write above a run; a single # is the prompt of root."""
+_WITH_HEADINGS = frozenset({"fio"})
+_MOST_APART = 3
+"""Repeats of one thing differ by less as a rule."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +79,7 @@ def check_repeats(result: ParsedResult, lines: Sequence[str]) -> None:
     problems = _differences(result, printed)
     if result.format not in _COMMANDS or result.format == "ioping":
         problems += _differences(result, list(_typed(result.tool, lines)))
+    problems += [] if problems or result.tool not in _WITH_HEADINGS else _far_apart(result)
     if problems:
         raise UnreadableFile(capped(problems))
     if len(places) > 1:
@@ -94,6 +107,26 @@ def _differences(result: ParsedResult, runs: Sequence[_Run]) -> list[Problem]:
                 "import each by itself."
             )
             problems[before.line, run.line] = Problem(value.line, None, message)
+    return list(problems.values())
+
+
+def _far_apart(result: ParsedResult) -> list[Problem]:
+    """The first rate of each test whose repeats differ by more than _MOST_APART."""
+    first: dict[object, ParsedValue] = {}
+    problems: dict[object, Problem] = {}
+    for value in result.values:
+        if value.repeat is None or not value.test.endswith(("_bw", "_iops")):
+            continue
+        key = value_key(value)
+        before = first.setdefault(key, value)
+        low, high = sorted((before.value, value.value))
+        if high > _MOST_APART * low and key not in problems:
+            message = (
+                f"{value.test} is {value.value:g} {value.unit} here and {before.value:g} in line "
+                f"{before.line}: too far apart for repeats. Make each run a file of its own, and "
+                "say what each is of."
+            )
+            problems[key] = Problem(value.line, None, message)
     return list(problems.values())
 
 
@@ -138,14 +171,19 @@ def _typed(tool: str, lines: Sequence[str]) -> Iterator[_Run]:
         return
     commands = dict(typed_commands(program, lines))
     folder: tuple[str, ...] = ()
+    heading: tuple[str, ...] = ()
     settings: list[str] = []
+    has_headings = tool in _WITH_HEADINGS
     for number, line in enumerate(lines, start=1):
+        if has_headings and (titled := _HEADING.fullmatch(line[:_LONGEST])) is not None:
+            heading = (titled[1].strip(" -"),)
+            yield _Run(number, (*heading, *folder, *settings))
         if (changed := _FOLDER.search(line[:_LONGEST])) is not None:
             folder = (changed[1],)
-            yield _Run(number, (*folder, *settings))
+            yield _Run(number, (*heading, *folder, *settings))
         if number in commands:
             settings = _settings(commands[number])
-            yield _Run(number, (*folder, *settings))
+            yield _Run(number, (*heading, *folder, *settings))
 
 
 def _settings(command: str) -> list[str]:

@@ -486,3 +486,32 @@ def test_a_command_above_names_tests_of_terse_and_ordinary_output(sample: Sample
             (RATE, "iodepth=8", None),
             ("random_256k_buffered_read_iops", "iodepth=8", None),
         }
+
+
+def test_a_run_that_failed_by_its_text_warns_although_its_error_is_0() -> None:
+    said = "fio: io_u error on file /mnt/x: No space left on device: write offset=4096\n"
+    result = parse("x", said.encode() + report_of(entry("j", **RANDOM)))
+    assert not result.complete
+    assert [warning.line for warning in result.warnings if not warning.is_note] == [1]
+
+
+def test_a_counter_that_ran_over_is_not_measured() -> None:
+    over = {"mean": 2.0**64, "max": 2**64 - 1, "N": 5, "percentile": {"99.000000": 2**64 - 1}}
+    job = entry("j", **RANDOM)
+    job["read"] = {**job["read"], "clat_ns": over}
+    result = parse("x", report_of(job))
+    assert {value.test for value in result.values} == {"random_8k_read_bw", "random_8k_read_iops"}
+    assert len([warning for warning in result.warnings if not warning.is_note]) == 3
+
+
+def test_a_name_of_all_jobs_leaves_one_its_load_and_warns_of_nothing() -> None:
+    job = entry("hot-file", rw="randread", numjobs="8")
+    options = dict(job["job options"])
+    job["job options"] = {key: text for key, text in options.items() if key != "name"}
+    job |= {"elapsed": 2, "job_runtime": 12000}
+    shared = {"name": "zns-fio", "ioengine": "libaio", "direct": "1", "group_reporting": ""}
+    result = parse("x", report_of(job, shared=shared))
+    assert {(value.test, value.load) for value in result.values} == {
+        (f"random_4k_read_{rate}", "iodepth=1,jobs=8") for rate in ("bw", "iops")
+    }
+    assert result.warnings == []

@@ -119,3 +119,21 @@ def test_commands_of_postmark_may_stand_above_its_title() -> None:
     other = above.replace("9000", "10000")
     with pytest.raises(UnreadableFile, match="set size 500 10000"):
         parse("x", (above.format("", 3) + other.format("", 4)).encode())
+
+
+@pytest.mark.parametrize("titles", [("== ext4 ==", "== xfs =="), ("## before", "## after")])
+def test_a_heading_above_a_run_of_fio_makes_it_no_repeat(titles: tuple[str, str]) -> None:
+    with pytest.raises(UnreadableFile) as refused:
+        parse("x", pair(FIO, *titles))
+    assert titles[1].strip("=# ") in refused.value.problems[0].message
+    assert {value.repeat for value in parse("x", pair(FIO, titles[0], titles[0])).values} == {1, 2}
+
+
+def test_runs_of_fio_too_far_apart_are_no_repeats() -> None:
+    """Three volumes in one paste, and nothing says which is which."""
+    text = "".join(FIO.format("", rate, 0) for rate in (5783, 10346, 89))
+    with pytest.raises(UnreadableFile) as refused:
+        parse("x", text.encode())
+    assert {problem.line for problem in refused.value.problems} == {13}
+    alike = "".join(FIO.format("", rate, 0) for rate in (5783, 10346, 5000))
+    assert {value.repeat for value in parse("x", alike.encode()).values} == {1, 2, 3}
