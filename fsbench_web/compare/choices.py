@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fsbench_web.compare.selection import profiles, properties
-from fsbench_web.compare.selection.properties import PROPERTIES
-from fsbench_web.compare.selection.settings import (
+from fsbench_web.compare.selection import fields, profiles
+from fsbench_web.compare.selection.fields import (
     ANSWERS,
     CELLS,
     CONTENDERS,
@@ -16,9 +15,10 @@ from fsbench_web.compare.selection.settings import (
     SORTS,
     UNITS,
 )
-from fsbench_web.compare.selection.spec import FILTERS, ComparisonSpec
+from fsbench_web.compare.selection.properties import PROPERTIES, STAGE_FILTERS
+from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring import testnames
 from fsbench_web.platform import limits
 from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.queries import NO_PAPERS
@@ -156,56 +156,28 @@ def _options(offered: dict[str, str], chosen: str) -> list[Choice]:
 def filters(spec: ComparisonSpec, choices: ScoreChoices) -> list[Filter]:
     """The groups in reading order; one with nothing to choose between is left out."""
     groups = [
-        _filter("study", "Studies", choices.studies, spec.studies),
-        _filter("test", "Tests", _tests(choices.tests), spec.tests),
-        _filter("category", "Categories", _categories(choices.categories), spec.categories),
-        _filter(
-            "filesystem", "File systems", _labelled_by_name(choices.filesystems), spec.filesystems
-        ),
-        _filter("workload", "Workloads", choices.workloads, spec.workloads),
-        _filter("hardware", "Hardware", choices.hardware, spec.hardware),
-        *(
-            _filter(
-                parameter,
-                PROPERTIES[parameter].title,
-                properties.offered_values(choices, parameter),
-                getattr(spec, FILTERS[parameter]),
-            )
-            for parameter in properties.OFFERED
-        ),
+        _filter(entry, entry.offered(choices), getattr(spec, entry.name))
+        for entry in fields.FILTERS
     ]
     return [group for group in groups if len(group.choices) > 1 or group.chosen]
 
 
 def _filter(
-    parameter: str, title: str, offered: Iterable[tuple[str, str]], chosen: Iterable[str]
+    entry: fields.Filter, offered: Iterable[tuple[str, str]], values: Iterable[str]
 ) -> Filter:
-    chosen = set(chosen)
-    help = ALL_OPTIONS if parameter in properties.STAGE_FILTERS else ""
+    chosen = set(values)
     labels = dict(offered)
     # What is chosen stays in the form, also when no score has it: else it could not be unchosen.
     labels |= {value: value for value in sorted(chosen) if value not in labels}
-    values = list(labels)
-    if len(values) > limits.MOST_OPTIONS:
-        values = [value for value in labels if value in chosen]
-        room = max(0, limits.MOST_OPTIONS - len(values))
-        values += [value for value in labels if value not in chosen][:room]
+    shown = list(labels)
+    if len(shown) > limits.MOST_OPTIONS:
+        shown = [value for value in labels if value in chosen]
+        room = max(0, limits.MOST_OPTIONS - len(shown))
+        shown += [value for value in labels if value not in chosen][:room]
     return Filter(
-        parameter,
-        title,
-        [Choice(value, labels[value], value in chosen) for value in values],
-        len(labels) - len(values),
-        help,
+        entry.parameter,
+        entry.title,
+        [Choice(value, labels[value], value in chosen) for value in shown],
+        len(labels) - len(shown),
+        ALL_OPTIONS if entry.parameter in STAGE_FILTERS else "",
     )
-
-
-def _tests(names: Iterable[str]) -> list[tuple[str, str]]:
-    return [(name, testnames.label(name)) for name in sorted(names, key=testnames.place)]
-
-
-def _categories(slugs: Iterable[str]) -> list[tuple[str, str]]:
-    return [(slug, categories.label(slug)) for slug in sorted(slugs, key=categories.place)]
-
-
-def _labelled_by_name(names: Iterable[str]) -> list[tuple[str, str]]:
-    return [(name, name) for name in names]

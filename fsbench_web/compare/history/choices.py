@@ -11,7 +11,7 @@ from django.http import Http404
 from fsbench_web.compare.history.line_series import LINE, MACHINE, same_line
 from fsbench_web.compare.history.profile_line import cells_in_words
 from fsbench_web.compare.selection import profiles
-from fsbench_web.compare.selection.values import shortened
+from fsbench_web.compare.selection.fields import shortened
 from fsbench_web.compare.selection.wording import joined
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.definition import Profile

@@ -17,8 +17,8 @@ from fsbench_web.compare.pictures.spec import (
     SCALES,
     PictureSpec,
 )
+from fsbench_web.compare.selection.fields import sizes_of
 from fsbench_web.compare.selection.spec import LONGEST_VALUE, ComparisonSpec, SpecError
-from fsbench_web.compare.selection.values import sizes_of
 from fsbench_web.core.scoring import categories
 
 _ALL: tuple[type[PictureKind], ...] = (

@@ -21,8 +21,8 @@ from fsbench_web.compare.pictures.registry import KINDS, REPLACED, spec_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import as_csv
 from fsbench_web.compare.selection import folds
+from fsbench_web.compare.selection.fields import shortened
 from fsbench_web.compare.selection.spec import SpecError
-from fsbench_web.compare.selection.values import shortened
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.delta_tables import refuse_unknown_parts
 from fsbench_web.core.scoring import categories, phases, testnames

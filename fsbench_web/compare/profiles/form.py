@@ -12,7 +12,7 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.compare.models import WorkProfile
 from fsbench_web.compare.profiles.records import text_problems
-from fsbench_web.compare.selection.values import sizes_of, text_of
+from fsbench_web.compare.selection.fields import sizes_of, text_of
 from fsbench_web.core.scoring.profiles.definition import (
     MOST_PARTS,
     RATIO,

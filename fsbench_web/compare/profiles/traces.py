@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.profiles.form import of_profile
 from fsbench_web.compare.profiles.views import form_page
-from fsbench_web.compare.selection.values import sizes_of
+from fsbench_web.compare.selection.fields import sizes_of
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
 from fsbench_web.core.traces.observed import (
     BY_BYTES,

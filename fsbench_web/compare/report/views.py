@@ -14,7 +14,7 @@ from fsbench_web.compare.answer_shown import answer_context
 from fsbench_web.compare.report.content import content_of, series_grid
 from fsbench_web.compare.report.recorded_series import MOST_SERIES, by_command_lines, method_of
 from fsbench_web.compare.selection import profiles
-from fsbench_web.compare.selection.settings import CONTENDERS
+from fsbench_web.compare.selection.fields import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, units_of
 from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.confounding import order_over_time

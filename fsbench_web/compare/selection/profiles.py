@@ -6,17 +6,13 @@ from dataclasses import dataclass, replace
 
 from django.http import QueryDict
 
-from fsbench_web.compare.selection.spec import (
-    WORK_PARAMETERS,
-    ComparisonSpec,
-    SpecError,
-)
+from fsbench_web.compare.selection.fields import WORK_PARAMETERS, sizes_of, unknown
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.stored_profiles import (
     stored_latest,
     stored_profile,
     stored_titles,
 )
-from fsbench_web.compare.selection.values import sizes_of, unknown
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.definition import (
     MOST_CELLS,

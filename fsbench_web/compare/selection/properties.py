@@ -15,7 +15,7 @@ from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.labels import current_label
 from fsbench_web.catalog.configurations.stacks import LunCounts
 from fsbench_web.studies.scores.choices import ScoreChoices
-from fsbench_web.studies.scores.queries import Condition, ConfigurationFacts, SeriesFacts
+from fsbench_web.studies.scores.queries import Condition, ConfigurationFacts
 
 
 class Value(NamedTuple):
@@ -37,13 +37,15 @@ class Property:
     score.
 
     ``is_of_configuration``: ``value_of`` asks nothing but what a ConfigurationFacts has.
+    ``offered`` are the values that scores have, where no column of theirs can be filtered by it.
     """
 
     slug: str
     singular: str
     plural: str
-    value_of: Callable[[SeriesFacts], Value]
+    value_of: Callable[[Any], Value]
     is_of_configuration: bool = False
+    offered: Callable[[ScoreChoices], Iterable[Value]] | None = None
 
     @property
     def title(self) -> str:
@@ -149,101 +151,103 @@ def keys_of(stage: str, filesystems: Collection[str]) -> frozenset[str]:
     return frozenset(key for key, key_stages in stages.items() if key_stages == {stage})
 
 
-def _of_option(key: str) -> Callable[[ConfigurationFacts], Value]:
-    return lambda row: option(row, key)
-
-
-def _of_configuration(
-    slug: str, singular: str, plural: str, value_of: Callable[[ConfigurationFacts], Value]
+def _named(
+    slug: str, singular: str, plural: str, listed: str = "", *, is_of_configuration: bool = False
 ) -> Property:
-    return Property(slug, singular, plural, value_of, is_of_configuration=True)
-
-
-PROPERTIES: dict[str, Property] = {
-    entry.slug: entry
-    for entry in (
-        _of_configuration(
-            "filesystem", "file system", "file systems", lambda row: named_value(row.filesystem)
-        ),
-        _of_configuration(
-            "configuration",
-            "configuration",
-            "configurations",
-            lambda row: named_value(row.configuration),
-        ),
-        Property("kernel", "kernel", "kernels", lambda row: named_value(row.kernel)),
-        Property(
-            "distribution",
-            "distribution",
-            "distributions",
-            lambda row: named_value(row.distribution),
-        ),
-        Property(
-            "hardware",
-            "hardware",
-            "hardware",
-            lambda row: titled_value(row.hardware, row.hardware_name),
-        ),
-        Property("lun", "LUN", "LUNs", lambda row: named_value(row.lun or "")),
-        Property(
-            "journal_lun",
-            "journal LUN",
-            "journal LUNs",
-            lambda row: named_value(row.journal_lun or ""),
-        ),
-        Property(
-            "stack_luns",
-            "other LUNs of the stack",
-            "other LUNs of the stack",
-            lambda row: other_luns(row.stack_luns, row.lun),
-        ),
-        _of_configuration(
-            "stack",
-            "stack",
-            "stacks",
-            lambda row: stack(row.stack, row.configuration_is_known),
-        ),
-        _of_configuration(
-            "scheduler",
-            "I/O scheduler",
-            "I/O schedulers",
-            lambda row: scheduler(row.scheduler, row.configuration_is_known),
-        ),
-        _of_configuration(
-            "journal",
-            "journal placement",
-            "journal placements",
-            lambda row: journal(row.external_journal, row.configuration_is_known),
-        ),
-        _of_configuration("mkfs", "mkfs options", "mkfs options", lambda row: options(row, "mkfs")),
-        _of_configuration(
-            "mount", "mount options", "mount options", lambda row: options(row, "mount")
-        ),
-        Property(
-            "workload",
-            "workload",
-            "workloads",
-            lambda row: titled_value(row.workload, row.workload_title),
-        ),
-        Property("study", "study", "studies", lambda row: Value(row.study, row.study_title)),
-        Property(
-            "preparation",
-            "preparation of the LUN",
-            "preparations of the LUN",
-            lambda row: preparation(row.preparation),
-        ),
-        Property("machine", "machine", "machines", lambda row: machine(row.machine)),
-        *(
-            _of_configuration(
-                f"option.{key}",
-                f"{chosen.name[:1].lower() + chosen.name[1:]} ({key})",
-                f"values of {key}",
-                _of_option(key),
-            )
-            for key, chosen in sorted(_OPTIONS.items())
-        ),
+    """Of a text that is its own name; ``listed`` is where ScoreChoices has all of them."""
+    return Property(
+        *(slug, singular, plural, lambda row: named_value(getattr(row, slug) or "")),
+        is_of_configuration,
+        (lambda choices: map(named_value, getattr(choices, listed))) if listed else None,
     )
-}
+
+
+def _options_of(stage: str) -> Property:
+    return Property(
+        *(stage, f"{stage} options", f"{stage} options", lambda row: options(row, stage), True),
+        lambda choices: _offered_options(choices, stage),
+    )
+
+
+def _of_option(key: str) -> Property:
+    name = _OPTIONS[key].name
+    return Property(
+        *(f"option.{key}", f"{name[:1].lower() + name[1:]} ({key})", f"values of {key}"),
+        lambda row: option(row, key),
+        is_of_configuration=True,
+    )
+
+
+def _offered_options(choices: ScoreChoices, stage: str) -> Iterable[Value]:
+    for filesystem, is_known, pairs in choices.option_sets:
+        values = [
+            option_with_value(key, value)
+            for key, value in pairs
+            if STAGES.get((filesystem, key)) == stage
+        ]
+        yield from values or [DEFAULTS if is_known else UNKNOWN]
+
+
+_ALL = (
+    _named("filesystem", "file system", "file systems", is_of_configuration=True),
+    _named(
+        "configuration",
+        "configuration",
+        "configurations",
+        "configurations",
+        is_of_configuration=True,
+    ),
+    _named("kernel", "kernel", "kernels", "kernels"),
+    _named("distribution", "distribution", "distributions", "distributions"),
+    Property(
+        *("hardware", "hardware", "hardware"),
+        lambda row: titled_value(row.hardware, row.hardware_name),
+    ),
+    _named("lun", "LUN", "LUNs", "luns"),
+    _named("journal_lun", "journal LUN", "journal LUNs"),
+    Property(
+        *("stack_luns", "other LUNs of the stack", "other LUNs of the stack"),
+        lambda row: other_luns(row.stack_luns, row.lun),
+    ),
+    Property(
+        *("stack", "stack", "stacks"),
+        lambda row: stack(row.stack, row.configuration_is_known),
+        is_of_configuration=True,
+    ),
+    Property(
+        *("scheduler", "I/O scheduler", "I/O schedulers"),
+        lambda row: scheduler(row.scheduler, row.configuration_is_known),
+        True,
+        lambda choices: (scheduler(*pair) for pair in choices.schedulers),
+    ),
+    Property(
+        *("journal", "journal placement", "journal placements"),
+        lambda row: journal(row.external_journal, row.configuration_is_known),
+        True,
+        lambda choices: (journal(*pair) for pair in choices.journals),
+    ),
+    _options_of("mkfs"),
+    _options_of("mount"),
+    Property(
+        *("workload", "workload", "workloads"),
+        lambda row: titled_value(row.workload, row.workload_title),
+    ),
+    Property("study", "study", "studies", lambda row: Value(row.study, row.study_title)),
+    Property(
+        *("preparation", "preparation of the LUN", "preparations of the LUN"),
+        lambda row: preparation(row.preparation),
+        offered=lambda choices: map(preparation, choices.preparations),
+    ),
+    Property(
+        *("machine", "machine", "machines"),
+        lambda row: machine(row.machine),
+        offered=lambda choices: map(machine, choices.machines),
+    ),
+    *map(_of_option, sorted(_OPTIONS)),
+)
+PROPERTIES = {entry.slug: entry for entry in _ALL}
+STAGE_FILTERS = ("mkfs", "mount")
+"""The filters that ask for single options of a stage, of which a configuration has several."""
 
 
 def contenders() -> dict[str, str]:
@@ -254,7 +258,7 @@ def contenders() -> dict[str, str]:
 
 
 def condition(parameter: str, chosen: Collection[str]) -> Condition:
-    """What the filter ``parameter`` of OFFERED asks for, set to these slugs.
+    """What the filter ``parameter`` asks for, set to these slugs: that of no column.
 
     A configuration may be asked for by its old label (ext4_noop), which means today's too. Of
     options a configuration must have every one that is chosen, and of several values of the same
@@ -302,43 +306,3 @@ def options_in_words(labels: Iterable[str]) -> str:
         " or ".join(values) for values in by_key.values()
     )
     return (", or " if len(by_key) > 1 else " or ").join([*([joined] if joined else []), *whole])
-
-
-def offered_values(choices: ScoreChoices, parameter: str) -> list[Value]:
-    """What a filter of ``OFFERED`` can be set to, by label; ``unknown`` where anything is."""
-    return sorted(set(OFFERED[parameter](choices)), key=lambda value: (value.label, value.slug))
-
-
-def known_slugs(choices: ScoreChoices, parameter: str, names: Collection[str]) -> dict[str, None]:
-    """What a filter of ``OFFERED`` can be set to, and old labels among ``names`` of what can."""
-    slugs = dict.fromkeys(value.slug for value in offered_values(choices, parameter))
-    if parameter == "configuration":
-        slugs |= dict.fromkeys(label for label in names if current_label(label) in slugs)
-    return slugs
-
-
-def _options_of(choices: ScoreChoices, stage: str) -> Iterable[Value]:
-    for filesystem, is_known, pairs in choices.option_sets:
-        values = [
-            option_with_value(key, value)
-            for key, value in pairs
-            if STAGES.get((filesystem, key)) == stage
-        ]
-        yield from values or [DEFAULTS if is_known else UNKNOWN]
-
-
-STAGE_FILTERS = ("mkfs", "mount")
-"""The filters that ask for single options of a stage, of which a configuration has several."""
-OFFERED: dict[str, Callable[[ScoreChoices], Iterable[Value]]] = {
-    "configuration": lambda choices: (named_value(label) for label in choices.configurations),
-    "kernel": lambda choices: map(named_value, choices.kernels),
-    "distribution": lambda choices: map(named_value, choices.distributions),
-    "lun": lambda choices: map(named_value, choices.luns),
-    "scheduler": lambda choices: (scheduler(*pair) for pair in choices.schedulers),
-    "journal": lambda choices: (journal(*pair) for pair in choices.journals),
-    "mkfs": lambda choices: _options_of(choices, "mkfs"),
-    "mount": lambda choices: _options_of(choices, "mount"),
-    "preparation": lambda choices: map(preparation, choices.preparations),
-    "machine": lambda choices: map(machine, choices.machines),
-}
-"""The filters whose values only the scores know."""

@@ -1,27 +1,29 @@
 """What a comparison shows: the whole state of the page is its query string."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
-from fsbench_web.compare.selection import properties
-from fsbench_web.compare.selection.settings import (
-    UNITS,
-)
-from fsbench_web.compare.selection.values import (
+from fsbench_web.compare.selection.fields import (
+    FILTERS,
+    LISTS,
     LONGEST_VALUE,
+    OPERATION,
+    PARTS,
+    SETTINGS,
+    UNITS,
+    Filter,
     as_text,
     quoted,
-    read,
     shortened,
     unknown,
 )
+from fsbench_web.compare.selection.properties import STAGE_FILTERS, condition
 from fsbench_web.core.conversion import PRINTED
-from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring import categories
 from fsbench_web.core.stats.freenix import MARGIN_PERCENT
 from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT, FREENIX
 from fsbench_web.studies.models import Selection
@@ -124,8 +126,9 @@ class ComparisonSpec:
             object.__setattr__(self, "rule", FREENIX)
         if self.studies and self.papers:
             object.__setattr__(self, "papers", "")
-        for name, key in _ORDER.items():
-            object.__setattr__(self, name, tuple(sorted(set(getattr(self, name)), key=key)))
+        for entry in LISTS:
+            ordered = tuple(sorted(set(getattr(self, entry.name)), key=entry.order))
+            object.__setattr__(self, entry.name, ordered)
 
     @classmethod
     def from_query(cls, query: QueryDict | str) -> "ComparisonSpec":
@@ -136,61 +139,42 @@ class ComparisonSpec:
         ``unknown_values``, because only the database knows.
         """
         parsed_query = QueryDict(query) if isinstance(query, str) else query
-        parameters = [*FILTERS, *_SINGLE, *PARTS, *RANGES]
+        parameters = [
+            *(entry.parameter for entry in FILTERS),
+            *SETTINGS,
+            *(entry.parameter for entry in (*PARTS, OPERATION)),
+        ]
         others = [name for name in parsed_query if name not in parameters]
         problems = (
             [f"A comparison has no {quoted(others)}; it has {', '.join(parameters)}."]
             if others
             else []
         )
-        problems += [
-            f"{name} is given more than once: give it once."
-            for name in _SINGLE
-            if len(set(parsed_query.getlist(name))) > 1
-        ]
-        single, wrong = _single(parsed_query)
-        problems += wrong
         values: dict[str, Any] = {}
-        for parameter, name in (FILTERS | PARTS | RANGES).items():
-            texts = [text for text in parsed_query.getlist(parameter) if text]
-            if len(texts) > MOST_VALUES:
-                problems.append(
-                    f"More than {MOST_VALUES} values of {parameter}: leave it out for all."
-                )
-            elif any(len(text) > LONGEST_VALUE or "\x00" in text for text in texts):
-                problems.append(
-                    f"A value of {parameter} is not a name that fsbench could have given."
-                )
-            else:
-                values[name] = tuple(texts)
-        for parameter, name in (("category", "categories"), ("part_category", "part_categories")):
-            score_categories = [
-                category for category in values.get(name, ()) if not categories.is_of_work(category)
-            ]
-            problems += unknown(parameter, score_categories, categories.all_slugs())
-        problems += _work_of_category(single, values)
+        problems += _read_settings(parsed_query, values)
+        for entry in LISTS:
+            texts = [text for text in parsed_query.getlist(entry.parameter) if text]
+            problems += _problems_of(entry, texts)
+            values[entry.name] = tuple(texts)
+        problems += _work_of_category(values)
         if problems:
             raise SpecError(problems)
-        return cls(**single, **values)
+        return cls(**values)
 
     def to_query(self) -> str:
         """The canonical query string, without "?"; empty for the comparison of everything."""
-        pairs = [
-            (parameter, value)
-            for parameter, name in FILTERS.items()
-            for value in getattr(self, name)
-        ]
-        pairs += [
+
+        def listed(entries: Iterable[Filter]) -> list[tuple[str, str]]:
+            return [
+                (entry.parameter, value) for entry in entries for value in getattr(self, entry.name)
+            ]
+
+        settings = [
             (name, as_text(getattr(self, name)))
-            for name in _SINGLE
+            for name in SETTINGS
             if getattr(self, name) != getattr(EVERYTHING, name)
         ]
-        pairs += [
-            (parameter, value)
-            for parameter, name in (PARTS | RANGES).items()
-            for value in getattr(self, name)
-        ]
-        return urlencode(pairs)
+        return urlencode([*listed(FILTERS), *settings, *listed((*PARTS, OPERATION))])
 
     def with_default(self, name: str) -> "ComparisonSpec":
         """The same comparison with one filter or setting as it is when nothing is said."""
@@ -254,9 +238,9 @@ class ComparisonSpec:
             selection=self.cells or Selection.ALL,
             min_runs=self.min_runs,
             conditions=tuple(
-                properties.condition(parameter, getattr(self, FILTERS[parameter]))
-                for parameter in properties.OFFERED
-                if getattr(self, FILTERS[parameter])
+                condition(entry.parameter, getattr(self, entry.name))
+                for entry in FILTERS
+                if entry.is_condition and getattr(self, entry.name)
             ),
             papers="" if self.papers == WITH_PAPERS else self.papers,
         )
@@ -271,9 +255,9 @@ class ComparisonSpec:
     def names_only_studies(self) -> bool:
         """Whether nothing else that may be unknown is filtered by (categories are known)."""
         return not any(
-            getattr(self, name)
-            for name in FILTERS.values()
-            if name not in ("studies", "categories")
+            getattr(self, entry.name)
+            for entry in FILTERS
+            if entry.name not in ("studies", "categories")
         )
 
     def unknown_values(self, choices: ScoreChoices) -> list[str]:
@@ -283,62 +267,36 @@ class ComparisonSpec:
         measured: then the comparison is empty, which is something else than a wrong address.
         """
         return [
-            *unknown("study", self.studies, [slug for slug, _ in choices.studies]),
-            *unknown("test", self.tests, [*testnames.IOZONE_TESTS, *choices.tests]),
-            *unknown(
-                "part_test",
-                self.part_tests,
-                [*testnames.IOZONE_TESTS, testnames.WORK, *self.operations, *choices.tests],
-            ),
-            *unknown("filesystem", self.filesystems, [*FILESYSTEMS, *choices.filesystems]),
-            *unknown("workload", self.workloads, [slug for slug, _ in choices.workloads]),
-            *unknown("hardware", self.hardware, [slug for slug, _ in choices.hardware]),
-            *(
-                problem
-                for parameter in properties.OFFERED
-                for problem in unknown(
-                    parameter,
-                    getattr(self, FILTERS[parameter]),
-                    properties.known_slugs(choices, parameter, getattr(self, FILTERS[parameter])),
-                )
-            ),
+            problem
+            for entry in (*FILTERS, *PARTS)
+            if not entry.is_closed
+            for problem in entry.unknown(
+                [
+                    value
+                    for value in getattr(self, entry.name)
+                    # What a range of sizes ranks by is a test of its tables.
+                    if entry.parameter != "part_test" or value not in self.operations
+                ],
+                choices,
+            )
         ]
 
+    def configurations_of(self, contender: str) -> "ComparisonSpec | None":
+        """The comparison of all configurations of one contender.
 
-FILTERS = {
-    "study": "studies",
-    "test": "tests",
-    "category": "categories",
-    "filesystem": "filesystems",
-    "workload": "workloads",
-    "hardware": "hardware",
-    "configuration": "configurations",
-    "kernel": "kernels",
-    "distribution": "distributions",
-    "lun": "luns",
-    "scheduler": "schedulers",
-    "journal": "journals",
-    "mkfs": "mkfs",
-    "mount": "mount",
-    "preparation": "preparations",
-    "machine": "machines",
-}
-PARTS = {"part_test": "part_tests", "part_category": "part_categories"}
-RANGES = {"operation": "operations"}
-WORK_PARAMETERS = ("profile", "operation", "block", "file", "cached", "flushed")
-"""Those that rank by a work profile or by a range of sizes."""
-_SINGLE = (
-    *("profile", "block", "file", "cached", "flushed"),
-    *("by", "baseline", "cells", "matched", "emulated", "papers", "units", "sort"),
-    *("rule", "margin", "equivalence", "min_runs", "from_test", "from_row"),
-)
-_ORDER = dict.fromkeys(FILTERS.values(), str) | {
-    "tests": testnames.place,
-    "categories": categories.place,
-    "part_tests": testnames.place,
-    "part_categories": categories.place,
-    "operations": testnames.place,
-}
+        None where contenders are configurations already, or what they are is nothing to filter by.
+        To have an option is less than to have it and no other: options do not filter by that.
+        """
+        name = next((entry.name for entry in FILTERS if entry.parameter == self.by), None)
+        if name is None or self.by in ("configuration", *STAGE_FILTERS):
+            return None
+        # Filters that take rows of the database; what is without one cannot be chosen.
+        if self.by in ("workload", "hardware") and contender == "unknown":
+            return None
+        filters: dict[str, Any] = {name: (contender,)}
+        return replace(self, by="configuration", baseline="", sort="", **filters)
+
+
 EVERYTHING = ComparisonSpec()
 """The comparison of all there is, of which addresses only say how they differ."""
 
@@ -349,41 +307,55 @@ def units_of(query: QueryDict) -> str:
     return units if units in UNITS else ""
 
 
-def _work_of_category(single: dict[str, Any], values: dict[str, Any]) -> list[str]:
+def _read_settings(query: QueryDict, values: dict[str, Any]) -> list[str]:
+    """Problems of what is given once. Puts into ``values`` what is not left out."""
+    problems = [
+        f"{name} is given more than once: give it once."
+        for name in SETTINGS
+        if len(set(query.getlist(name))) > 1
+    ]
+    for name, setting in SETTINGS.items():
+        if text := query.get(name) or "":
+            try:
+                values[name] = setting.read(text)
+            except ValueError as error:
+                problems.append(f'{name} is "{shortened(text)}"; it can be {error}.')
+    return problems
+
+
+def _problems_of(entry: Filter, texts: Sequence[str]) -> list[str]:
+    """What is wrong with the values of a filter whatever there is to choose from."""
+    parameter = entry.parameter
+    if len(texts) > MOST_VALUES:
+        return [f"More than {MOST_VALUES} values of {parameter}: leave it out for all."]
+    if any(len(text) > LONGEST_VALUE or "\x00" in text for text in texts):
+        return [f"A value of {parameter} is not a name that fsbench could have given."]
+    if entry.is_closed:
+        measured = [text for text in texts if not categories.is_of_work(text)]
+        return unknown(parameter, measured, entry.known)
+    return []
+
+
+def _work_of_category(values: dict[str, Any]) -> list[str]:
     """A work profile in the place of a category is what is ranked by: ``category=profile:oltp`` is
     ``profile=oltp``. Problems where that cannot be.
     """
-    slugs = values.get("categories", ())
+    slugs = values["categories"]
     of_work = [slug for slug in slugs if categories.is_of_work(slug)]
     if not of_work:
         return []
     if len(slugs) > 1:
         return ["A comparison ranks by one work profile or by categories: leave the others out."]
     [slug] = of_work
-    has_range = bool(single.get("block") or single.get("file") or values.get("operations"))
+    has_range = bool(values.get("block") or values.get("file") or values["operations"])
     if slug == categories.RANGE:
         if not has_range:
             return ["category is range, and no range is given: say block=8k-16k and file=1g-4g."]
     else:
         name = slug.removeprefix(categories.PROFILE)
-        profile = single.setdefault("profile", name)
+        profile = values.setdefault("profile", name)
         if not name or name.partition("@")[0] != profile.partition("@")[0]:
             given = f'category is "{shortened(slug)}", and profile is "{shortened(profile)}"'
             return [f"{given}: leave one out."]
     values["categories"] = ()
     return []
-
-
-def _single(query: QueryDict) -> tuple[dict[str, Any], list[str]]:
-    """What is given once: values by name, what is left out being left out, and problems."""
-    values: dict[str, Any] = {}
-    problems = []
-    for name in _SINGLE:
-        text = query.get(name) or ""
-        if not text:
-            continue
-        try:
-            values[name] = read(name, text)
-        except ValueError as error:
-            problems.append(f'{name} is "{shortened(text)}"; it can be {error}.')
-    return values, problems

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from fsbench_web.compare.selection.settings import SORTS
+from fsbench_web.compare.selection.fields import SORTS
 
 DIFFERENT, EQUIVALENT, INCONCLUSIVE, NOT_KNOWN = (
     "different",

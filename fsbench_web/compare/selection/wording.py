@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fsbench_web.compare.selection import profiles, properties
+from fsbench_web.compare.selection import fields, profiles
+from fsbench_web.compare.selection.fields import CONTENDERS, Filter, sizes_of
+from fsbench_web.compare.selection.properties import STAGE_FILTERS, options_in_words
 from fsbench_web.compare.selection.set_aside import set_aside
-from fsbench_web.compare.selection.settings import CELLS, CONTENDERS
 from fsbench_web.compare.selection.spec import EVERYTHING, ComparisonSpec
-from fsbench_web.compare.selection.spec import FILTERS as PARAMETERS
-from fsbench_web.compare.selection.values import sizes_of
 from fsbench_web.core.scoring import categories, quality, testnames
 from fsbench_web.core.scoring.profiles.definition import circumstances
 from fsbench_web.studies.scores.choices import ScoreChoices
@@ -80,42 +79,17 @@ FLAGS: dict[str, tuple[str, str]] = {
     ),
 }
 FILTERS = {
-    "studies": "all studies",
-    "tests": "all tests",
-    "categories": "all categories",
-    "filesystems": "all file systems",
-    "workloads": "all workloads",
-    "hardware": "all hardware",
-    "configurations": "all configurations",
-    "kernels": "all kernels",
-    "distributions": "all distributions",
-    "luns": "all LUNs",
-    "schedulers": "all I/O schedulers",
-    "journals": "all journal placements",
-    "mkfs": "any mkfs options",
-    "mount": "any mount options",
-    "preparations": "all preparations of the LUN",
-    "min_runs": "scores of any number of runs",
-    "machines": "all machines",
-    "cells": "all data points",
-    "emulated": "emulated results where there is nothing else",
+    entry.name: entry.any_words
+    for entry in (*fields.FILTERS, *fields.SETTINGS.values())
+    if entry.any_words
 }
+"""Each filter and setting as it is when nothing is said."""
 _NAMED_AT_MOST = 4
-_EMULATED = {
-    "out": "without emulated results",
-    "with": "emulated results beside real ones",
-    "only": "emulated results alone",
-}
-_PAPERS = {
-    "no": "without published papers",
-    "yes": "published papers beside measurements",
-    "only": "published papers alone",
-}
-_UNITS = {
-    "printed": "units as printed",
-    "binary": "binary units",
-    "decimal": "decimal units",
-}
+_SAID = (
+    *("cells", "emulated", "papers", "units", "matched", "min_runs", "baseline", "rule"),
+    "equivalence",
+)
+"""Settings that a sentence says, in this order."""
 
 
 def flag_label(flag: str) -> str:
@@ -136,35 +110,22 @@ def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
 
 def in_words(spec: ComparisonSpec, choices: ScoreChoices) -> str:
     """What the comparison shows, as one sentence, for who says the others elsewhere."""
-    titles = dict(choices.studies)
-    offered: tuple[tuple[str, str, Sequence[str], Mapping[str, str]], ...] = (
-        ("file system", "file systems", spec.filesystems, {}),
-        ("workload", "workloads", spec.workloads, dict(choices.workloads)),
-        ("hardware", "hardware", spec.hardware, dict(choices.hardware)),
-    )
-    tested = [
-        _selection_words("test", "tests", [testnames.label(test) for test in spec.tests]),
-        _selection_words(
-            "category", "categories", [categories.label(slug) for slug in spec.categories]
-        ),
-    ]
-    parts = [
-        CONTENDERS[spec.by],
-        _selection_words("study", "studies", [titles.get(slug, slug) for slug in spec.studies]),
-        *([work_words(spec)] if spec.is_of_work else tested),
-        *(
-            _selection_words(singular, plural, [names.get(slug, slug) for slug in chosen])
-            for singular, plural, chosen, names in offered
-            if chosen
-        ),
-        *(
-            _property(parameter, getattr(spec, PARAMETERS[parameter]), choices)
-            for parameter in properties.OFFERED
-            if getattr(spec, PARAMETERS[parameter])
-        ),
-        *_settings(spec),
-    ]
-    return "; ".join(parts) + "."
+    parts = {
+        entry.name: _filter_words(entry, getattr(spec, entry.name), choices)
+        for entry in fields.FILTERS
+        if getattr(spec, entry.name) or entry.name in ("studies", "tests", "categories")
+    }
+    if spec.is_of_work:
+        parts["tests"] = work_words(spec)
+        del parts["categories"]
+    parts |= {
+        name: fields.SETTINGS[name].in_words(spec)
+        for name in _SAID
+        if getattr(spec, name) != getattr(EVERYTHING, name)
+    }
+    if spec.is_part:
+        parts["part"] = _part(spec)
+    return "; ".join([CONTENDERS[spec.by], *parts.values()]) + "."
 
 
 def work_words(spec: ComparisonSpec) -> str:
@@ -184,45 +145,30 @@ def work_words(spec: ComparisonSpec) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _property(parameter: str, chosen: Sequence[str], choices: ScoreChoices) -> str:
-    """The chosen values of a filter whose values only the scores know."""
-    chosen_property = properties.PROPERTIES[parameter]
-    labels = dict(properties.offered_values(choices, parameter))
-    names = [labels.get(slug, slug) for slug in chosen]
-    if parameter in properties.STAGE_FILTERS and len(names) <= _NAMED_AT_MOST:
-        return f"{chosen_property.singular} {properties.options_in_words(names)}"
-    return _selection_words(chosen_property.singular, chosen_property.plural, names)
+def _filter_words(entry: Filter, chosen: Sequence[str], choices: ScoreChoices) -> str:
+    labels = dict(entry.offered(choices)) if chosen else {}
+    names = [labels.get(slug) or _LABELS.get(entry.name, str)(slug) for slug in chosen]
+    if entry.parameter in STAGE_FILTERS and len(names) <= _NAMED_AT_MOST:
+        return f"{entry.singular} {options_in_words(names)}"
+    return _selection_words(entry.singular, entry.plural, names)
 
 
-def _settings(spec: ComparisonSpec) -> Iterable[str]:
-    if spec.cells:
-        yield CELLS[spec.cells][:1].lower() + CELLS[spec.cells][1:]
-    if spec.emulated:
-        yield _EMULATED[spec.emulated]
-    if spec.papers:
-        yield _PAPERS[spec.papers]
-    if spec.units:
-        yield _UNITS[spec.units]
-    if spec.matched:
-        yield "only data points that all contenders of a table have"
-    if spec.min_runs > 1:
-        yield f"scores of {spec.min_runs} runs or more"
-    if spec.baseline:
-        yield f"changes against {spec.baseline}"
-    if spec.rule:
-        yield f"judged by the rule of FREENIX 2002, different from {spec.margin:g}% on"
-    if spec.equivalence != EVERYTHING.equivalence:
-        yield f"equivalent within {spec.equivalence:g}%"
-    if spec.is_part:
-        yield _part(spec)
+_LABELS = {
+    "tests": testnames.label,
+    "categories": categories.label,
+    "part_tests": testnames.label,
+    "part_categories": categories.label,
+}
+"""What names a value that no score has."""
 
 
 def _part(spec: ComparisonSpec) -> str:
-    tests = [testnames.label(test) for test in spec.part_tests]
-    slugs = [categories.label(slug) for slug in spec.part_categories]
     parts = [
-        *([_selection_words("test", "tests", tests)] if tests else []),
-        *([_selection_words("category", "categories", slugs)] if slugs else []),
+        _selection_words(
+            *(entry.singular, entry.plural, map(_LABELS[entry.name], getattr(spec, entry.name)))
+        )
+        for entry in fields.PARTS
+        if getattr(spec, entry.name)
     ]
     return f"shown of these: {', '.join(parts)}"
 

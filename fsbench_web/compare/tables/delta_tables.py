@@ -7,13 +7,12 @@ from functools import cached_property
 from django.db.models import QuerySet
 
 from fsbench_web.catalog.configurations.labels import current_label
+from fsbench_web.compare.selection.fields import FILTERS, unknown
 from fsbench_web.compare.selection.spec import (
     EVERYTHING,
-    FILTERS,
     ComparisonSpec,
     SpecError,
 )
-from fsbench_web.compare.selection.values import unknown
 from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.contenders import (
     UNIT_UNEXPLAINED,
@@ -265,7 +264,7 @@ def relaxed_filters(spec: ComparisonSpec) -> list[RelaxedFilter]:
     """
     relaxed: list[RelaxedFilter] = []
     known_facts: Facts = {}
-    for name in ("min_runs", "cells", "emulated", *reversed(FILTERS.values())):
+    for name in ("min_runs", "cells", "emulated", *(entry.name for entry in reversed(FILTERS))):
         if len(relaxed) < MOST_WAYS and getattr(spec, name) != getattr(EVERYTHING, name):
             looser = spec.with_default(name)
             if has_scores(looser, known_facts):

@@ -9,7 +9,7 @@ from django.template import Context
 
 from fsbench_web.compare.explanations.address import why_address
 from fsbench_web.compare.pictures.sections import Section
-from fsbench_web.compare.selection.settings import SORTS
+from fsbench_web.compare.selection.fields import SORTS
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.selection.table_view import (
     COLUMNS,

@@ -12,7 +12,7 @@ from fsbench_web.compare.history import lines
 from fsbench_web.compare.history.line_series import owner_of
 from fsbench_web.compare.history.lines import chart
 from fsbench_web.compare.selection import profiles
-from fsbench_web.compare.selection.settings import UNITS
+from fsbench_web.compare.selection.fields import UNITS
 from fsbench_web.compare.selection.spec import LONGEST_VALUE, units_of
 from fsbench_web.compare.watches.form import MARGINS, WatchForm
 from fsbench_web.core.scoring import categories, testnames

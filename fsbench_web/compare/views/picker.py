@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from django.db.models import Count, Exists, OuterRef, Q, Subquery, Sum
 
 from fsbench_web.compare.choices import Choice
+from fsbench_web.compare.selection.fields import CONTENDERS
 from fsbench_web.compare.selection.properties import PROPERTIES
-from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import EVERYTHING, ComparisonSpec
 from fsbench_web.compare.tables.query import field_of
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Score, Series, Study

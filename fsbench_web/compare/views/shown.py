@@ -17,12 +17,11 @@ from fsbench_web.compare.answer_shown import answer_context
 from fsbench_web.compare.matrix import matrix_of
 from fsbench_web.compare.pictures.latencies import OverTime, Percentiles, Tails
 from fsbench_web.compare.pictures.sections import Section, sections
+from fsbench_web.compare.selection.fields import CONTENDERS, unknown
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.set_aside import set_aside
-from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, joined, without_view
-from fsbench_web.compare.selection.values import unknown
 from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_page, by_rows, part_links
 from fsbench_web.compare.tables.confounding import order_over_time
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison, refuse_unknown_parts

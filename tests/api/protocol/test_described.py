@@ -15,7 +15,7 @@ from fsbench_web.accounts.models import AuditEntry, Role
 from fsbench_web.api.main import api
 from fsbench_web.api.protocol.described import declared_names
 from fsbench_web.compare.pictures.spec import PARAMETERS
-from fsbench_web.compare.selection.spec import FILTERS, PARTS
+from fsbench_web.compare.selection.fields import FILTERS, PARTS
 from tests.accounts.people import person
 from tests.api.conftest import JobBody, reads
 from tests.api.protocol.test_hostile import PROBLEM, address
@@ -82,7 +82,8 @@ def test_no_call_needs_to_be_known_to_refuse() -> None:
 def test_what_a_comparison_and_its_pictures_read_is_described() -> None:
     """Their addresses are read by other code than that which describes them."""
     of = {(method, path): names for method, path, names in described("query")}
-    comparison = {*FILTERS, *PARTS, "by", "baseline", "cells", "matched", "emulated", "sort"}
+    filters = {entry.parameter for entry in (*FILTERS, *PARTS)}
+    comparison = {*filters, "by", "baseline", "cells", "matched", "emulated", "sort"}
     comparison |= {"rule", "margin", "equivalence", "units", "min_runs", "from_test", "from_row"}
     comparison |= {
         "categories",

@@ -11,7 +11,7 @@ from django.test import Client
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.selection import properties
-from fsbench_web.compare.selection.links import configurations_of
+from fsbench_web.compare.selection.fields import FILTERS
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.models import Score
@@ -86,7 +86,8 @@ def test_one_option_may_be_of_mount_here_and_of_mkfs_there() -> None:
         )
     choices = score_choices()
     for stage, value in (("mount", 1), ("mkfs", 2)):
-        labels = [offered.label for offered in properties.offered_values(choices, stage)]
+        [entry] = [entry for entry in FILTERS if entry.parameter == stage]
+        labels = [label for _, label in entry.offered(choices)]
         assert labels == ["compression=zstd", "defaults"]
         [table] = delta_tables(
             ComparisonSpec.from_query(f"by=configuration&{stage}=compression%3Dzstd")
@@ -199,5 +200,5 @@ def test_words_say_how_options_go_together(labels: list[str], words: str) -> Non
 
 def test_contenders_by_all_their_options_are_nothing_to_filter_by() -> None:
     """To have an option is less than to have it and no other."""
-    assert configurations_of("block_size=4096", ComparisonSpec(by="mkfs")) is None
-    assert configurations_of("ext4", ComparisonSpec(by="filesystem")) is not None
+    assert ComparisonSpec(by="mkfs").configurations_of("block_size=4096") is None
+    assert ComparisonSpec(by="filesystem").configurations_of("ext4") is not None

@@ -7,7 +7,18 @@ from django.http import QueryDict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.compare.selection.settings import CELLS, CONTENDERS, EMULATED, SORTS
+from fsbench_web.compare.selection.fields import (
+    ANSWERS,
+    CELLS,
+    CONTENDERS,
+    EMULATED,
+    LISTS,
+    PAPERS,
+    RULES,
+    SETTINGS,
+    SORTS,
+    UNITS,
+)
 from fsbench_web.compare.selection.spec import MOST_VALUES, ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.core.scoring import categories
@@ -49,7 +60,47 @@ specs = st.builds(
     sort=st.sampled_from(sorted(SORTS)),
     margin=st.floats(0, 100),
     min_runs=st.integers(1, 999_999),
+    papers=st.sampled_from(["", *sorted(PAPERS)]),
+    units=st.sampled_from(sorted(UNITS)),
+    rule=st.sampled_from(sorted(RULES)),
+    equivalence=st.floats(0, 100),
+    from_test=st.integers(0, 999_999_999),
+    from_row=st.integers(0, 999_999_999),
+    profile=st.sampled_from(["", "oltp", "web-server@12"]),
+    operations=many,
+    block=st.sampled_from(["", "8k", "8k-1m"]),
+    file=st.sampled_from(["", "1g", "1m-4g"]),
+    cached=st.sampled_from(sorted(ANSWERS)),
+    flushed=st.sampled_from(sorted(ANSWERS)),
 )
+
+
+def test_every_field_of_a_comparison_is_in_the_table_of_addresses():
+    in_table = {*SETTINGS, *(entry.name for entry in LISTS)}
+    assert in_table == {field.name for field in fields(ComparisonSpec)}
+
+
+@pytest.mark.parametrize(
+    ("query", "canonical"),
+    [
+        ("category=profile:oltp", "profile=oltp"),
+        ("margin=5", "rule=freenix&margin=5"),
+        ("block=8192&file=1048576-4194304", "block=8m&file=1g-4g"),
+        ("papers=no&study=lab", "study=lab"),
+        (
+            "matched=1&min_runs=3&kernel=6.1&mkfs=defaults",
+            "kernel=6.1&mkfs=defaults&matched=1&min_runs=3",
+        ),
+    ],
+)
+def test_addresses_of_before_keep_their_meaning(query, canonical):
+    assert ComparisonSpec.from_query(query).to_query() == canonical
+
+
+@at_any_speed
+@given(specs)
+def test_a_sentence_says_every_random_comparison(spec):
+    assert describe(spec, ScoreChoices((), (), (), (), (), ()))
 
 
 @at_any_speed

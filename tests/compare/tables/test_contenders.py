@@ -6,7 +6,7 @@ from django.utils import timezone
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.compare.selection import properties
-from fsbench_web.compare.selection.settings import CONTENDERS
+from fsbench_web.compare.selection.fields import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, relaxed_filters
 from fsbench_web.compare.tables.rows import DeltaTable

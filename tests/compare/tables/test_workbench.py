@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from fsbench_web.compare.selection.settings import SORTS
+from fsbench_web.compare.selection.fields import SORTS
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaTable

@@ -1,0 +1,399 @@
+"""What an address of a comparison can say: one table, which spec, form and words follow."""
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.labels import current_label
+from fsbench_web.compare.selection.properties import PROPERTIES, contenders
+from fsbench_web.core.conversion import BINARY, DECIMAL, PRINTED
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.profiles.definition import LARGEST_KB, Sizes
+from fsbench_web.core.stats.verdicts import FREENIX
+from fsbench_web.studies.scores.choices import ScoreChoices
+
+# What a setting can be, and how its form says it.
+CONTENDERS = contenders()
+CELLS = {
+    "": "All data points",
+    "sound": "Sound data points: those with a quality flag left out",
+    "cached": "Data points of files that fit into the cache",
+    "uncached": "Data points of files that do not fit into the cache",
+}
+EMULATED = {
+    "": "Left out, unless there is nothing else",
+    "out": "Left out",
+    "with": "Shown with the others",
+    "only": "Shown alone",
+}
+PAPERS = {
+    "no": "Left out",
+    "yes": "Shown with measurements",
+    "only": "Shown alone",
+}
+UNITS = {
+    "": "As printed, or binary",
+    PRINTED: "As printed alone",
+    BINARY: "Binary: MiB/s",
+    DECIMAL: "Decimal: MB/s",
+}
+SORTS = {
+    "": "Worst first",
+    "best": "Best first",
+    "score": "Score, lowest first",
+    "-score": "Score, highest first",
+    "contender": "Contender, A to Z",
+    "-contender": "Contender, Z to A",
+    "change": "Change against the baseline, lowest first",
+    "-change": "Change against the baseline, highest first",
+    "share": "Of the LUN, least first",
+    "-share": "Of the LUN, most first",
+    "runs": "Runs, fewest first",
+    "-runs": "Runs, most first",
+    "cells": "Data points, fewest first",
+    "-cells": "Data points, most first",
+    "interval": "Interval, narrowest first",
+    "-interval": "Interval, widest first",
+    "configuration": "Configuration, A to Z",
+    "-configuration": "Configuration, Z to A",
+    "workload": "Workload, A to Z",
+    "-workload": "Workload, Z to A",
+    "hardware": "Hardware, A to Z",
+    "-hardware": "Hardware, Z to A",
+    "lun": "LUN, A to Z",
+    "-lun": "LUN, Z to A",
+    "kernel": "Kernel, lowest first",
+    "-kernel": "Kernel, highest first",
+    "study": "Study, A to Z",
+    "-study": "Study, Z to A",
+}
+RULES = {
+    "": "Paired where runs share blocks, else unpaired",
+    FREENIX: "FREENIX 2002: intervals apart, means the margin apart",
+}
+ANSWERS = {"": "Either way", "yes": "Yes", "no": "No"}
+
+_RANGE = re.compile(r"([0-9]{1,13})\s*([kmg]?)b?(?:\s*-\s*([0-9]{1,13})\s*([kmg]?)b?)?")
+_TIMES = {"": 1, "k": 1, "m": 1024, "g": 1024 * 1024}
+
+
+def sizes_of(text: str) -> Sizes:
+    """Sizes of 1024 bytes, KB where nothing is said. Raises ValueError with what it can be."""
+    ends = _RANGE.fullmatch(text.strip().lower())
+    if ends is None:
+        raise ValueError("sizes as 8k-16k or 1g-4g")
+    least = int(ends[1]) * _TIMES[ends[2]]
+    most = int(ends[3]) * _TIMES[ends[4] or ""] if ends[3] else least
+    if not 0 < least <= most <= LARGEST_KB:
+        raise ValueError("sizes from the smallest to the largest, as 8k-16k")
+    return Sizes(least, most)
+
+
+def text_of(sizes: Sizes) -> str:
+    """The one way in which an address says them."""
+    if sizes.least == sizes.most:
+        return _size(sizes.least)
+    return f"{_size(sizes.least)}-{_size(sizes.most)}"
+
+
+def canonical(text: str) -> str:
+    """A range as an address says it. Raises ValueError."""
+    return text_of(sizes_of(text))
+
+
+def _size(kb: int) -> str:
+    for letter in "km":
+        if kb % 1024:
+            return f"{kb}{letter}"
+        kb //= 1024
+    return f"{kb}g"
+
+
+LONGEST_VALUE = 200
+# Of what a refusal names: it must stay readable, whatever was asked.
+UNKNOWN_NAMED = 3
+NAMED_AT_MOST = 24
+_PROFILE = re.compile(r"[a-z0-9][a-z0-9-]{0,59}(@[1-9][0-9]{0,5})?")
+
+
+def _contender(text: str) -> str:
+    if len(text) > LONGEST_VALUE or "\x00" in text:
+        raise ValueError("the name of a contender of the tables")
+    return text
+
+
+def _profile(text: str) -> str:
+    if not _PROFILE.fullmatch(text):
+        raise ValueError("the name of a work profile, as oltp, or a version of it, as oltp@1")
+    return text
+
+
+def _flag(text: str) -> bool:
+    if text != "1":
+        raise ValueError("1, or left out")
+    return True
+
+
+def _percent(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 100:
+        raise ValueError("a number of percent from 0 to 100")
+    return number + 0.0  # -0 is 0
+
+
+def _whole_number(words: str, digits: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdecimal() and len(text) <= digits and int(text) > 0):
+            raise ValueError(words)
+        return int(text)
+
+    return read
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter that is given once, and the attribute of a spec of the same name.
+
+    ``read`` makes its value of a text, and raises ValueError with what it can be. ``words`` say in
+    a sentence what it is set to: by its value, or a format of the spec.
+    """
+
+    name: str
+    read: Callable[[str], Any]
+    words: Mapping[str, str] | str = ""
+    any_words: str = ""
+
+    def in_words(self, spec: Any) -> str:
+        """What ``spec`` sets it to; "" where nobody needs to be told."""
+        if isinstance(self.words, str):
+            return self.words.format(spec)
+        return self.words.get(getattr(spec, self.name), "")
+
+
+def _one_of(choices: Collection[str]) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text in choices:
+            return text
+        names = [choice for choice in choices if choice]
+        raise ValueError(" or ".join(filter(None, [", ".join(names[:-1]), names[-1]])))
+
+    return read
+
+
+SETTINGS = {
+    setting.name: setting
+    for setting in (
+        Setting("profile", _profile),
+        Setting("block", canonical),
+        Setting("file", canonical),
+        Setting("cached", _one_of(ANSWERS)),
+        Setting("flushed", _one_of(ANSWERS)),
+        Setting("by", _one_of(CONTENDERS)),
+        Setting("baseline", _contender, "changes against {0.baseline}"),
+        Setting(
+            "cells",
+            _one_of(CELLS),
+            {slug: words[:1].lower() + words[1:] for slug, words in CELLS.items()},
+            "all data points",
+        ),
+        Setting("matched", _flag, "only data points that all contenders of a table have"),
+        Setting(
+            "emulated",
+            _one_of(EMULATED),
+            {
+                "out": "without emulated results",
+                "with": "emulated results beside real ones",
+                "only": "emulated results alone",
+            },
+            "emulated results where there is nothing else",
+        ),
+        Setting(
+            "papers",
+            _one_of(PAPERS),
+            {
+                "no": "without published papers",
+                "yes": "published papers beside measurements",
+                "only": "published papers alone",
+            },
+        ),
+        Setting(
+            "units",
+            _one_of(UNITS),
+            {PRINTED: "units as printed", BINARY: "binary units", DECIMAL: "decimal units"},
+        ),
+        Setting("sort", _one_of(SORTS)),
+        Setting(
+            "rule",
+            _one_of(RULES),
+            "judged by the rule of FREENIX 2002, different from {0.margin:g}% on",
+        ),
+        Setting("margin", _percent),
+        Setting("equivalence", _percent, "equivalent within {0.equivalence:g}%"),
+        Setting(
+            "min_runs",
+            _whole_number("a whole number of runs from 1", 6),
+            "scores of {0.min_runs} runs or more",
+            "scores of any number of runs",
+        ),
+        Setting("from_test", _whole_number("a whole number from 1", 9)),
+        Setting("from_row", _whole_number("a whole number from 1", 9)),
+    )
+}
+WORK_PARAMETERS = ("profile", "operation", "block", "file", "cached", "flushed")
+"""Those that rank by a work profile or by a range of sizes."""
+
+
+def as_text(value: object) -> str:
+    """A value as an address says it."""
+    if value is True:
+        return "1"
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A parameter that takes several values, and the attribute ``name`` of a spec.
+
+    ``offered`` are the values that scores have, with labels, in the order of the form; ``known``
+    those that are right besides, while nothing of them is measured. Values stand in ``order``.
+    ``any_words`` say that it is not set. ``is_condition``: no column can be filtered by it.
+    ``is_closed``: it can be what is ``known`` and nothing else.
+    """
+
+    parameter: str
+    name: str
+    singular: str
+    plural: str
+    offered: Callable[[ScoreChoices], Iterable[tuple[str, str]]]
+    known: Collection[str] = ()
+    order: Callable[[str], Any] = str
+    any_words: str = ""
+    is_condition: bool = False
+    is_closed: bool = False
+
+    @property
+    def title(self) -> str:
+        """For headings."""
+        return self.plural[:1].upper() + self.plural[1:]
+
+    def unknown(self, values: Iterable[str], choices: ScoreChoices) -> list[str]:
+        """A sentence about values that exist nowhere; an old label means that of today."""
+        slugs = dict.fromkeys([*self.known, *(slug for slug, _ in self.offered(choices))])
+        is_label = self.parameter == "configuration"
+        return unknown(
+            self.parameter,
+            [value for value in values if not (is_label and current_label(value) in slugs)],
+            slugs,
+        )
+
+
+def _by_property(parameter: str, name: str, any_words: str = "") -> Filter:
+    chosen = PROPERTIES[parameter]
+    offered = chosen.offered
+    assert offered is not None
+    return Filter(
+        *(parameter, name, chosen.singular, chosen.plural),
+        lambda choices: sorted(set(offered(choices)), key=lambda value: (value.label, value.slug)),
+        any_words=any_words or f"all {chosen.plural}",
+        is_condition=True,
+    )
+
+
+def _tests(choices: ScoreChoices) -> list[tuple[str, str]]:
+    return [(test, testnames.label(test)) for test in sorted(choices.tests, key=testnames.place)]
+
+
+def _categories(choices: ScoreChoices) -> list[tuple[str, str]]:
+    ordered = sorted(choices.categories, key=categories.place)
+    return [(slug, categories.label(slug)) for slug in ordered]
+
+
+FILTERS = (
+    Filter(
+        *("study", "studies", "study", "studies"),
+        lambda choices: choices.studies,
+        any_words="all studies",
+    ),
+    Filter(
+        *("test", "tests", "test", "tests", _tests),
+        *(testnames.IOZONE_TESTS, testnames.place, "all tests"),
+    ),
+    Filter(
+        *("category", "categories", "category", "categories", _categories),
+        *(categories.all_slugs(), categories.place, "all categories"),
+        is_closed=True,
+    ),
+    Filter(
+        *("filesystem", "filesystems", "file system", "file systems"),
+        lambda choices: [(name, name) for name in choices.filesystems],
+        FILESYSTEMS,
+        any_words="all file systems",
+    ),
+    Filter(
+        *("workload", "workloads", "workload", "workloads"),
+        lambda choices: choices.workloads,
+        any_words="all workloads",
+    ),
+    Filter(
+        *("hardware", "hardware", "hardware", "hardware"),
+        lambda choices: choices.hardware,
+        any_words="all hardware",
+    ),
+    _by_property("configuration", "configurations"),
+    _by_property("kernel", "kernels"),
+    _by_property("distribution", "distributions"),
+    _by_property("lun", "luns"),
+    _by_property("scheduler", "schedulers"),
+    _by_property("journal", "journals"),
+    _by_property("mkfs", "mkfs", "any mkfs options"),
+    _by_property("mount", "mount", "any mount options"),
+    _by_property("preparation", "preparations"),
+    _by_property("machine", "machines"),
+)
+PARTS = (
+    Filter(
+        *("part_test", "part_tests", "test", "tests", _tests),
+        *((*testnames.IOZONE_TESTS, testnames.WORK), testnames.place),
+    ),
+    Filter(
+        *("part_category", "part_categories", "category", "categories", _categories),
+        *(categories.all_slugs(), categories.place),
+        is_closed=True,
+    ),
+)
+OPERATION = Filter(
+    *("operation", "operations", "operation", "operations", lambda choices: ()),
+    order=testnames.place,
+)
+LISTS = (*FILTERS, *PARTS, OPERATION)
+
+
+def unknown(parameter: str, values: Iterable[str], known_values: Iterable[str]) -> list[str]:
+    """One sentence however many values nobody knows, and however many there are to name."""
+    known_values = dict.fromkeys(known_values)
+    unknown = [value for value in values if value not in known_values]
+    if not unknown:
+        return []
+    listed = ", ".join(map(shortened, islice(known_values, NAMED_AT_MOST))) or "none yet"
+    more = len(known_values) - NAMED_AT_MOST
+    there_is = f"{listed} and {more} more" if more > 0 else listed
+    return [f"There is no {parameter} {quoted(unknown)}; there is {there_is}."]
+
+
+def quoted(names: Sequence[str]) -> str:
+    """``"a"``, ``"a" or "b"``; of many the first ones, and how many there are."""
+    first = [f'"{shortened(name)}"' for name in names[:UNKNOWN_NAMED]]
+    if len(names) > UNKNOWN_NAMED:
+        return f"{', '.join(first)} and {len(names) - UNKNOWN_NAMED} more ({len(names)} in all)"
+    return " or ".join(part for part in (", ".join(first[:-1]), first[-1]) if part)
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:59]}…"
