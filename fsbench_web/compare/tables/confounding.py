@@ -49,9 +49,8 @@ class OrderOverTime:
         ]
         more = len(self.turns) - NAMED
         return (
-            "What is compared and the day cannot be told apart. Each was measured by itself, one "
-            f"after the other: {', then '.join(named)}{f', and {more} more' if more > 0 else ''}. "
-            "Whatever changed meanwhile is in the differences, and no test takes it out."
+            "Each contender has days of its own. So a difference may come from the days: "
+            f"{', then '.join(named)}{f', and {more} more' if more > 0 else ''}."
         )
 
 

@@ -1,7 +1,9 @@
 """Intervals and medians in words, as they stand in tables and their details. Pure."""
 
 from fsbench_web.core import numbers
-from fsbench_web.core.stats.intervals import REPEATS, TRIALS, Interval, MedianInterval
+from fsbench_web.core.stats.intervals import REPEATS, SAMPLES, Interval, MedianInterval
+
+BELOW_ZERO = "It reaches below zero: with this scatter the value may be close to nothing."
 
 
 def half_width(interval: Interval, unit: str) -> str:
@@ -12,52 +14,36 @@ def half_width(interval: Interval, unit: str) -> str:
     return numbers.half_width(relative)
 
 
-BELOW_ZERO = (
-    "It reaches below zero, where nothing measured can be: with this scatter so few values say no "
-    "more than that it may be close to nothing."
-)
-
-
 def interval_sentence(interval: Interval, unit: str, harmonic: float | None = None) -> str:
-    """What the interval is, around what, and of what; ``harmonic`` is a mean of the same repeats.
+    """What the interval is, and of what; ``harmonic`` is the harmonic mean of the same repeats.
 
-    A rate that was measured over the same time in each repeat has the arithmetic mean, and over the
-    same work the harmonic one (Hoefler and Belli, rule 3). An end below zero stays what Student's t
-    gives, and is explained.
+    A rate measured over the same time in each repeat has the arithmetic mean, and over the same
+    work the harmonic one (Hoefler and Belli, rule 3).
     """
-    sentence = _interval_of(interval, unit, harmonic)
-    return f"{sentence} {BELOW_ZERO}" if interval.low < 0 < interval.mean else sentence
-
-
-def _interval_of(interval: Interval, unit: str, harmonic: float | None) -> str:
-    text = (
-        f"95% interval {_ends(interval, unit)}, around {numbers.with_unit(interval.mean, unit)}, "
-        "the mean"
-    )
+    ends = numbers.with_minus(numbers.span(interval.low, interval.high, unit))
+    centre = numbers.with_unit(interval.mean, unit)
+    count = f"{interval.count} {interval.of}"
     if interval.of == REPEATS:
-        text += f" of the scores of {interval.count} repeats, each scored by itself."
-        if harmonic is None:
-            return text
-        return (
-            f"{text} This arithmetic mean is all work over all time where each repeat ran equally "
-            f"long; where each did the same work it is the harmonic mean, "
-            f"{numbers.with_unit(harmonic, unit)}."
-        )
-    kind, values = "interval samples", "samples"
-    if interval.of == TRIALS:
-        kind = values = "trials"
-    text += f" of {interval.count} {kind} of one run, taken as quasi-independent"
+        sentences = [f"95% interval {ends} around {centre}, the mean of {count}."]
+        if harmonic is not None:
+            other = numbers.with_unit(harmonic, unit)
+            sentences.append(f"If each did the same work, the harmonic mean counts: {other}.")
+    else:
+        sentences = [f"95% interval {ends} around {centre}, the mean of {count} of one run."]
+        sentences += _dependence(interval)
+    if interval.low < 0 < interval.mean:
+        sentences.append(BELOW_ZERO)
+    return " ".join(sentences)
+
+
+def _dependence(interval: Interval) -> list[str]:
+    """How much neighbouring values of one run are alike."""
     if interval.autocorrelation is None:
-        return f"{text}; they are all the same."
+        return ["They are all the same."]
     correlation = numbers.with_minus(numbers.number(interval.autocorrelation))
-    text += f"; neighbouring {values} correlate by {correlation} (lag 1)"
-    if interval.follows:
-        return f"{text}, more than chance would have it: the interval is too narrow."
-    return f"{text}."
-
-
-def _ends(interval: Interval, unit: str) -> str:
-    return numbers.with_minus(numbers.span(interval.low, interval.high, unit))
+    values = "samples" if interval.of == SAMPLES else "trials"
+    sentence = f"Neighbouring {values} correlate by {correlation} (lag 1)."
+    return [sentence, *["So the interval is too narrow."] * interval.follows]
 
 
 def median_sentence(median: MedianInterval, mean: Interval, unit: str) -> str:
@@ -66,12 +52,11 @@ def median_sentence(median: MedianInterval, mean: Interval, unit: str) -> str:
     """
     text = (
         f"Median {numbers.with_unit(median.median, unit)}, 95% interval "
-        f"{numbers.span(median.low, median.high, unit)} (order statistics, which ask nothing of "
-        "how repeats are distributed)."
+        f"{numbers.span(median.low, median.high, unit)} (order statistics)."
     )
     if not median.low <= mean.mean <= median.high:
         few = "large" if mean.mean > median.median else "small"
-        text += f" The mean lies outside of it: the repeats are skewed, a few of them very {few}."
+        text += f" The mean lies outside of it: a few repeats are very {few}."
     elif not mean.low <= median.median <= mean.high:
         text += " It lies outside of the interval of the mean: the repeats are skewed."
     return text
