@@ -129,6 +129,19 @@ def test_another_mode_moves_the_run_to_its_own_series(ada: User, sample: Sample)
     assert set(Score.objects.values_list("repeats", flat=True)) == {1}
 
 
+@pytest.mark.parametrize("name", ["fio-3.33-json-plus", "fio-3.33-two-block-sizes-and-disk"])
+def test_tests_of_fio_get_the_names_of_what_was_done(ada: User, sample: Sample, name: str) -> None:
+    """Stored under the names of their jobs, as before: reading again changes names alone."""
+    artefact = store("a.txt", sample(name))
+    names = content()
+    change(lambda row: row._replace(test=f"j_{row.test}"))
+    found = reading.difference(artefact)
+    assert not found.changes_workload
+    assert (len(found.added), len(found.removed)) == (len(names), len(names))
+    reading.apply(artefact.pk, found.digest, ada)
+    assert content() == names
+
+
 def test_output_that_is_refused_today_stays(signed_in: Client, sample: Sample) -> None:
     artefact = store("a.txt", sample(FIRST))
     Artefact.objects.update(content_gzip=gzip.compress(b"nothing of a tool"))

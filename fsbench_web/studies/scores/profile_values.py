@@ -8,12 +8,13 @@ identity is the cell's: operation, block size, requests in flight (profiles.iden
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fsbench_web.core.conversion import OPERATIONS, RATE, SIZE, unit_factor
-from fsbench_web.core.identity import Identity, in_flight
+from fsbench_web.core.identity import Identity, in_flight, of_fio_name
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.cache_boundary import Boundary
@@ -170,14 +171,19 @@ def profile_values(
 def _wanted_tests(kinds: Iterable[str]) -> Callable[[tuple[str, str]], bool]:
     """Whether a (test, load) is of these, or may have done what one of them does."""
     names = {testnames.parts(test) for test in kinds}
-    flights = {in_flight(load) for _, load in names}
+    works = {(test, *in_flight(load)) for test, load in names}
+    flights = {work[1:] for work in works}
 
+    @cache  # of thousands of runs all have the same names
     def is_wanted(name: tuple[str, str]) -> bool:
         if name in names:
             return True
-        # Engines that wait have one request in flight, at whatever depth.
-        jobs = in_flight(name[1])[1]
-        return jobs in {of for _, of in flights} and identities.is_candidate(name[0])
+        if not identities.is_candidate(name[0]):
+            return False
+        of_fio = of_fio_name(*name)
+        if of_fio is None:  # others say in their settings what it was
+            return in_flight(name[1]) in flights
+        return (of_fio[0].operation, of_fio[0].in_flight, of_fio[0].jobs) in works
 
     return is_wanted
 
