@@ -1,15 +1,23 @@
-"""Horizontal bars: one value for each contender."""
+"""Horizontal bars: one value for each contender, what a text states, write and read together."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
 from fsbench_web.figures.ceilings import Ceilings, put
-from fsbench_web.figures.frame import ROW_PX, bar_layout, figure, plain_text
+from fsbench_web.figures.frame import (
+    ROW_PX,
+    bar_layout,
+    direction,
+    figure,
+    plain_text,
+    summary,
+)
 
 NOT_STATED = "not stated"
 INTERVALS = "lines: 95% intervals of the means"
@@ -20,214 +28,150 @@ MOST_DOTS = 2000
 CUT = ", cut at 0"
 VALUE = "value"
 _LETTER_PX = 7.5
+WRITE_SERIES, READ_SERIES = 1, 5
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One contender and its value; None draws no bar and says so.
+
+    ``ends`` of the 95% interval are drawn around their own middle. Of ``repeats`` each is a dot;
+    the value is their mean where ``score`` is another number, which is only said. ``name`` decides
+    the colour where it differs from the label (a contender under a configuration's label).
+    ``link`` is where a click leads, ``runs`` how many stand behind it. Numbers are in the unit of
+    the figure.
+    """
+
+    label: str
+    value: float | None
+    is_best: bool = False
+    ends: tuple[float, float] | None = None
+    repeats: tuple[float, ...] = ()
+    score: float | None = None
+    name: str = ""
+    link: str = ""
+    runs: int | None = None
+
+    def scaled(self, unit: str) -> "Bar":
+        """From ``unit`` into the one that people read."""
+
+        def number(value: float | None) -> float | None:
+            return None if value is None else numbers.scaled(value, unit)
+
+        return replace(
+            self,
+            value=number(self.value),
+            ends=self.ends
+            and (numbers.scaled(self.ends[0], unit), numbers.scaled(self.ends[1], unit)),
+            repeats=tuple(numbers.scaled(repeat, unit) for repeat in self.repeats),
+            score=number(self.score),
+        )
+
+    def value_lines(self, unit: str) -> list[str]:
+        """Its number with the unit, and the score beside a mean."""
+        value = NOT_STATED if self.value is None else numbers.with_unit(self.value, unit)
+        if self.score is None:
+            return [value]
+        score = numbers.with_unit(self.score, unit)
+        return [f"mean of {len(self.repeats)} repeats {value}", f"score {score}"]
+
+    def interval_words(self, unit: str) -> str:
+        return f"95% interval {numbers.span(*self.ends, unit)}" if self.ends else ""
+
+    def hover_text(self, unit: str, share: str) -> str:
+        """What a pointer is told: value, n, interval and the share of the LUN."""
+        count = None if self.score is not None else len(self.repeats) or self.runs
+        details = (f"n = {count}" if count else "", self.interval_words(unit), share)
+        parts = (self.label, *self.value_lines(unit), *filter(None, details))
+        return "<br>".join(map(plain_text, parts)) + "<extra></extra>"
+
+    def words(self, unit: str) -> str:
+        """For the text alternative."""
+        value, *score = self.value_lines(unit)
+        value += " (best)" if self.is_best else ""
+        return ", ".join(filter(None, [value, self.interval_words(unit), *score]))
+
+    def text(self, unit: str, least_decimals: int) -> str:
+        """What stands on it or beside it."""
+        if self.value is None:
+            return f"<b>{NOT_STATED}</b>" if self.is_best else NOT_STATED
+        written = numbers.amount(self.value, unit, least_decimals)
+        return f"<b>{written} best</b>" if self.is_best else written
 
 
 def best_case(
-    labels: Sequence[str],
-    values: Sequence[float | None],
+    bars: Sequence[Bar],
     unit: str,
     title: str,
     lower_is_better: bool = False,
-    best: Sequence[bool] | None = None,
-    errors: Sequence[tuple[float, float] | None] | None = None,
-    names: Sequence[str] | None = None,
-    row_px: int = ROW_PX,
-    links: Sequence[str] | None = None,
-    repeats: Sequence[Sequence[float]] | None = None,
-    scores: Sequence[float | None] | None = None,
     among: Iterable[str] = (),
-    counts: Sequence[int | None] | None = None,
     ceilings: Ceilings | None = None,
 ) -> go.Figure:
     """One bar for each contender, the first on top, the best marked in words.
 
-    ``values`` are in ``unit``; None draws no bar and says so. ``best`` says which are best; without
-    it the best are found here, ties included. ``errors`` are (low, high) ends of an interval in
-    ``unit``, drawn around its own middle. ``names`` decide the colours where they differ from the
-    labels (a contender under a configuration's label), ``among`` all that the page shows.
-    ``row_px`` is the height of a row. ``links`` are where a click on a bar leads. ``repeats`` in
-    ``unit`` are dots on the bar; where its value is their mean, ``scores`` has the score that this
-    is not, which is only said, and ``counts`` of how many runs each is, where that is known.
-    ``ceilings`` in ``unit`` are what LUNs do by themselves. Raises ValueError when the lengths
-    differ.
+    ``among`` are the names of all that the page shows. ``ceilings`` in ``unit``, one a bar, are
+    what LUNs do by themselves.
     """
-    lun_ceilings = ceilings or Ceilings((None,) * len(labels))
-    chosen = (best, errors, names, links, repeats, scores, counts, lun_ceilings.values)
-    extras = [extra for extra in chosen if extra is not None]
-    if any(len(sequence) != len(labels) for sequence in (values, *extras)):
-        raise ValueError("all that is said of the bars must have the same length")
-    bars = _bars(
-        labels,
-        values,
-        unit,
-        lower_is_better,
-        best,
-        errors or [None] * len(labels),
-        repeats or [()] * len(labels),
-        scores or [None] * len(labels),
-        counts or [None] * len(labels),
-        lun_ceilings.shares or [""] * len(labels),
-    )
-    lun_ceilings = lun_ceilings.in_shown_unit(unit)
+    lun_ceilings = (ceilings or Ceilings((None,) * len(bars))).in_shown_unit(unit)
+    bars = [bar.scaled(unit) for bar in bars]
     unit = numbers.unit_name(unit)
+    labels = [bar.label for bar in bars]
     has_dots = 0 < sum(len(bar.repeats) for bar in bars) <= MOST_DOTS
-    intervals = [(bar.label, bar.ends) for bar in bars if bar.ends is not None]
-    series = [style.series for style in palette.styles(names or labels, among)]
-    trace = _trace(bars, series, links)
-    traces = [trace]
-    direction = "less is better" if lower_is_better else "more is better"
+    with_interval = [bar for bar in bars if bar.ends is not None]
+    bar_trace = _trace(bars, unit, among, lun_ceilings.shares or ("",) * len(bars))
+    traces = [bar_trace]
+    are_means = any(bar.score is not None for bar in bars)
     layout = bar_layout(
         title=title,
-        x_title=f"{unit_in_words(unit)}, {direction}"
-        + drawn_in_words(any(bar.is_mean for bar in bars), has_dots, bool(intervals)),
+        x_title=f"{unit_in_words(unit)}, {direction(lower_is_better)}"
+        + drawn_in_words(are_means, has_dots, bool(with_interval)),
         rows=len(bars),
-        summary=f"{title}: bar chart, {direction}. {'; '.join(bar.in_words for bar in bars)}.",
-        gaps=gaps_of(labels, values),
-        row_px=row_height_px(labels, row_px),
+        summary=summary(
+            title, "bar chart", [(bar.label, bar.words(unit)) for bar in bars], lower_is_better
+        ),
+        gaps=gaps_of(labels, [bar.value for bar in bars]),
+        row_px=row_height_px(labels),
         ticks={plain_text(label): plain_text(in_lines(label)) for label in labels},
     )
-    if intervals:
+    if with_interval:
         # Whiskers reach anywhere: the numbers stand beside the plot, as on paper.
-        trace["textposition"] = "none"
-        traces.append(_intervals(intervals, unit))
-        if links:
-            interval_links = [link for link, bar in zip(links, bars, strict=True) if bar.ends]
-            traces[-1]["meta"] = {"role": "interval", "links": interval_links}
+        bar_trace["textposition"] = "none"
+        traces.append(_intervals(with_interval, unit))
         if has_dots:
-            traces.append(_dots(bars, links))
-        _add_column(layout, list(zip(trace["y"], trace["text"], strict=True)))
+            traces.append(_dots(bars, unit))
+        _add_column(layout, list(zip(bar_trace["y"], bar_trace["text"], strict=True)))
         _cut_at_zero(layout, bars)
     put(traces, layout, lun_ceilings, labels, unit)
     return figure(traces, layout)
 
 
-class _Bar(NamedTuple):
-    """One row; its numbers, ``ends`` of its interval among them, in ``unit``, which is shown.
-
-    ``score`` is None where the value is it, and not the mean of the ``repeats``.
-    """
-
-    label: str
-    value: float | None
-    is_best: bool
-    ends: tuple[float, float] | None
-    unit: str
-    least_decimals: int
-    repeats: tuple[float, ...] = ()
-    score: float | None = None
-    runs: int | None = None
-    share: str = ""
-
-    @property
-    def is_mean(self) -> bool:
-        return self.score is not None
-
-    @property
-    def value_lines(self) -> list[str]:
-        """Its number with the unit, and the score beside a mean."""
-        if self.score is None:
-            return [self.with_unit]
-        score = numbers.with_unit(self.score, self.unit)
-        return [f"mean of {len(self.repeats)} repeats {self.with_unit}", f"score {score}"]
-
-    @property
-    def hover_lines(self) -> list[str]:
-        """What a pointer is told: value, n and interval."""
-        count = None if self.is_mean else len(self.repeats) or self.runs
-        interval_words = f"95% interval {_ends_in_words(self.ends, self.unit)}" if self.ends else ""
-        details = (f"n = {count}" if count else "", interval_words, self.share)
-        return [*self.value_lines, *filter(None, details)]
-
-    @property
-    def text(self) -> str:
-        """What stands on it or beside it."""
-        if self.value is None:
-            return f"<b>{NOT_STATED}</b>" if self.is_best else NOT_STATED
-        written = numbers.amount(self.value, self.unit, self.least_decimals)
-        return f"<b>{written} best</b>" if self.is_best else written
-
-    @property
-    def with_unit(self) -> str:
-        return NOT_STATED if self.value is None else numbers.with_unit(self.value, self.unit)
-
-    @property
-    def in_words(self) -> str:
-        """For the text alternative."""
-        is_best = " (best)" if self.is_best else ""
-        interval_words = (
-            f", 95% interval {_ends_in_words(self.ends, self.unit)}" if self.ends else ""
-        )
-        value, *score = self.value_lines
-        return ", ".join([f"{self.label} {value}{is_best}{interval_words}", *score])
-
-
-def _bars(
-    labels: Sequence[str],
-    values: Sequence[float | None],
-    unit: str,
-    lower_is_better: bool,
-    best: Sequence[bool] | None,
-    errors: Sequence[tuple[float, float] | None],
-    repeats: Sequence[Sequence[float]],
-    scores: Sequence[float | None],
-    counts: Sequence[int | None],
-    shares: Sequence[str],
-) -> list[_Bar]:
-    """The rows, from ``unit`` into the one that is shown."""
-    scaled = [None if value is None else numbers.scaled(value, unit) for value in values]
-    ends = [
-        error and (numbers.scaled(error[0], unit), numbers.scaled(error[1], unit))
-        for error in errors
-    ]
-    best = _best(scaled, lower_is_better) if best is None else best
-    unit_name, least = numbers.unit_name(unit), numbers.least_decimals(scaled)
-    return [
-        _Bar(
-            label,
-            value,
-            is_best,
-            bar_ends,
-            unit_name,
-            least,
-            tuple(numbers.scaled(repeat, unit) for repeat in bar_repeats),
-            None if score is None else numbers.scaled(score, unit),
-            count,
-            share,
-        )
-        for label, value, is_best, bar_ends, bar_repeats, score, count, share in zip(
-            labels, scaled, best, ends, repeats, scores, counts, shares, strict=True
-        )
-    ]
-
-
-def _best(values: Sequence[float | None], lower_is_better: bool) -> list[bool]:
-    """Which are best, ties included."""
-    measured = [value for value in values if value is not None]
-    target = (min if lower_is_better else max)(measured, default=None)
-    return [value is not None and value == target for value in values]
-
-
 def _trace(
-    bars: Sequence[_Bar], series: Sequence[int], links: Sequence[str] | None
+    bars: Sequence[Bar], unit: str, among: Iterable[str], shares: Sequence[str]
 ) -> dict[str, Any]:
+    least = numbers.least_decimals([bar.value for bar in bars])
+    styles = palette.styles([bar.name or bar.label for bar in bars], among)
     return {
         "type": "bar",
         "x": [bar.value for bar in bars],
         "y": [plain_text(bar.label) for bar in bars],
         "orientation": "h",
-        "text": [bar.text for bar in bars],
+        "text": [bar.text(unit, least) for bar in bars],
         "textposition": "auto",
         "cliponaxis": False,
-        "marker": {"color": [palette.colour(number) for number in series]},
-        "meta": {"series": series} | ({"links": list(links)} if links else {}),
+        "marker": {"color": [style.colour for style in styles]},
+        "meta": _with_links({"series": [style.series for style in styles]}, bars),
         "hovertemplate": [
-            "<br>".join(map(plain_text, (bar.label, *bar.hover_lines))) + "<extra></extra>"
-            for bar in bars
+            bar.hover_text(unit, share) for bar, share in zip(bars, shares, strict=True)
         ],
     }
 
 
-def _cut_at_zero(layout: dict[str, Any], bars: Sequence[_Bar]) -> None:
+def _with_links(meta: dict[str, Any], bars: Sequence[Bar]) -> dict[str, Any]:
+    links = [bar.link for bar in bars]
+    return meta | ({"links": links} if any(links) else {})
+
+
+def _cut_at_zero(layout: dict[str, Any], bars: Sequence[Bar]) -> None:
     """Where intervals reach below zero and no value does, the axis begins at zero and says so.
 
     What is measured is not below zero, and half a plot of it would hide what is above.
@@ -263,53 +207,48 @@ def _without_bold(text: str) -> str:
     return text.removeprefix("<b>").removesuffix("</b>")
 
 
-def _intervals(intervals: Sequence[tuple[str, tuple[float, float]]], unit: str) -> dict[str, Any]:
+def _intervals(bars: Sequence[Bar], unit: str) -> dict[str, Any]:
     """Whiskers around a dot in the middle of each interval, which need not be the end of its bar.
 
     A score is not always the mean of its repeats: a maximum is of all of them.
     """
+    ends = [bar.ends for bar in bars if bar.ends is not None]
     return {
         "type": "scatter",
-        "x": [(low + high) / 2 for _, (low, high) in intervals],
-        "y": [plain_text(label) for label, _ in intervals],
+        "x": [(low + high) / 2 for low, high in ends],
+        "y": [plain_text(bar.label) for bar in bars],
         "mode": "markers",
         "marker": {"size": 4},
-        "meta": {"role": "interval"},
+        "meta": _with_links({"role": "interval"}, bars),
         "error_x": {
             "type": "data",
-            "array": [(high - low) / 2 for _, (low, high) in intervals],
+            "array": [(high - low) / 2 for low, high in ends],
             "thickness": 1.5,
             "width": 4,
         },
         "hovertemplate": [
-            f"{plain_text(label)}<br>95% interval {plain_text(_ends_in_words(ends, unit))}"
-            "<extra></extra>"
-            for label, ends in intervals
+            f"{plain_text(bar.label)}<br>{plain_text(bar.interval_words(unit))}<extra></extra>"
+            for bar in bars
         ],
     }
 
 
-def _dots(bars: Sequence[_Bar], links: Sequence[str] | None) -> dict[str, Any]:
+def _dots(bars: Sequence[Bar], unit: str) -> dict[str, Any]:
     """Every repeat, on its bar; each leads where the bar does."""
-    dots = [(bar, value, place) for place, bar in enumerate(bars) for value in bar.repeats]
-    link_meta = {"links": [links[place] for _, _, place in dots]} if links else {}
+    dots = [(bar, value) for bar in bars for value in bar.repeats]
     return {
         "type": "scatter",
-        "x": [value for _, value, _ in dots],
-        "y": [plain_text(bar.label) for bar, _, _ in dots],
+        "x": [value for _, value in dots],
+        "y": [plain_text(bar.label) for bar, _ in dots],
         "mode": "markers",
         "marker": {"size": 6},
-        "meta": {"role": "repeats"} | link_meta,
+        "meta": _with_links({"role": "repeats"}, [bar for bar, _ in dots]),
         "hovertemplate": [
-            f"{plain_text(bar.label)}<br>repeat {plain_text(numbers.with_unit(value, bar.unit))}"
+            f"{plain_text(bar.label)}<br>repeat {plain_text(numbers.with_unit(value, unit))}"
             "<extra></extra>"
-            for bar, value, _ in dots
+            for bar, value in dots
         ],
     }
-
-
-def _ends_in_words(ends: tuple[float, float], unit: str) -> str:
-    return numbers.span(*ends, unit)
 
 
 def row_height_px(labels: Sequence[str], least_px: int = ROW_PX) -> int:
@@ -352,4 +291,155 @@ def unit_in_words(unit: str) -> str:
     """For the words of an axis."""
     return {"s": "seconds", "%": "percent", "score": "sum of the six categories", "": "value"}.get(
         unit, unit
+    )
+
+
+def stated_values(
+    labels: Sequence[str],
+    values: Sequence[float | None],
+    is_lower_bound: Sequence[bool],
+    unit: str,
+    title: str,
+) -> go.Figure:
+    """Bars of what a text states of a figure whose values were never printed; less is better.
+
+    A value that is only a lower bound ("more than 240 s") is drawn hatched and says so; None is
+    "not stated" and has no bar.
+    """
+    texts = [
+        NOT_STATED
+        if value is None
+        else ("more than " if bound else "") + plain_text(numbers.with_unit(value, unit))
+        for value, bound in zip(values, is_lower_bound, strict=True)
+    ]
+    series = palette.series_of(labels)
+    bar = go.Bar(
+        x=list(values),
+        y=[plain_text(label) for label in labels],
+        orientation="h",
+        text=texts,
+        textposition="outside",
+        cliponaxis=False,
+        marker={
+            "color": [palette.colour(number) for number in series],
+            "pattern": {"shape": ["/" if bound else "" for bound in is_lower_bound]},
+        },
+        meta={"series": series},
+        hovertemplate=[
+            f"{plain_text(label)}<br>{text}<extra></extra>"
+            for label, text in zip(labels, texts, strict=True)
+        ],
+    )
+    chart = figure(
+        [bar],
+        bar_layout(
+            title=title,
+            x_title=f"{unit_in_words(unit)}, less is better"
+            + ("; hatched: at least" if any(is_lower_bound) else ""),
+            rows=len(labels),
+            summary=summary(title, "bar chart", zip(labels, texts, strict=True), True),
+            gaps=gaps_of(labels, values),
+        ),
+    )
+    longest = max((value for value in values if value is not None), default=None)
+    if longest is not None:
+        # Room for the words beside the longest bar.
+        chart.layout.xaxis.range = [0, longest * 1.5]
+    return chart
+
+
+def read_write(
+    labels: Sequence[str],
+    writes: Sequence[float | None],
+    reads: Sequence[float | None],
+    unit: str,
+    title: str,
+    links: Sequence[tuple[str, str]] | None = None,
+    halves: tuple[str, str] = ("Write", "Read"),
+) -> go.Figure:
+    """Write and read scores on top of each other, largest sum first. Values in ``unit``.
+
+    A contender without both halves has no sum and comes last; a missing half is not drawn.
+    ``links`` are where a click on either half leads; ``halves`` name them.
+    Raises ValueError when the lengths differ.
+    """
+    rows = [
+        (label, write, read, None if write is None or read is None else write + read, link)
+        for label, write, read, link in zip(
+            labels, writes, reads, links or [("", "")] * len(labels), strict=True
+        )
+    ]
+    rows.sort(key=lambda row: (row[3] is None, -(row[3] or 0)))
+    names = [row[0] for row in rows]
+
+    columns: list[list[float | None]] = [[row[1] for row in rows], [row[2] for row in rows]]
+
+    def half_bars(place: int, series: int) -> go.Bar:
+        name, values = halves[place], columns[place]
+        return go.Bar(
+            name=name,
+            x=list(values),
+            y=[plain_text(name) for name in names],
+            orientation="h",
+            text=[numbers.compact(value) for value in values],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            customdata=[plain_text(numbers.with_unit(value, unit)) for value in values],
+            hovertemplate="%{y}<br>" + name.lower() + ": %{customdata}<extra></extra>",
+            marker={"color": palette.colour(series)},
+            meta={"series": series} | ({"links": [row[4][place] for row in rows]} if links else {}),
+        )
+
+    return figure(
+        [
+            half_bars(0, WRITE_SERIES),
+            half_bars(1, READ_SERIES),
+        ],
+        bar_layout(
+            title=title,
+            x_title=f"{unit}, {halves[0].lower()} plus {halves[1].lower()}, more is better",
+            rows=len(rows),
+            summary=summary(
+                title,
+                "stacked bar chart",
+                [
+                    (
+                        name,
+                        f"{halves[0].lower()} {numbers.with_unit(write, unit)} plus "
+                        f"{halves[1].lower()} {numbers.with_unit(read, unit)} is "
+                        f"{numbers.with_unit(total, unit)}",
+                    )
+                    for name, write, read, total, _ in rows
+                ],
+                lower_is_better=False,
+            ),
+        )
+        | {
+            "barmode": "stack",
+            # A half that is too narrow for its number goes without, rather than in tiny letters.
+            "uniformtext": {"minsize": 9, "mode": "hide"},
+            # What the rows are ordered by stands behind each; a half that is missing has no sum.
+            "annotations": [
+                {
+                    "x": total,
+                    "xanchor": "left",
+                    "xshift": 6,
+                    "y": plain_text(name),
+                    "text": f"<b>{numbers.compact(total)}</b>",
+                    "showarrow": False,
+                }
+                for name, _, _, total, _ in rows
+                if total is not None
+            ],
+            "showlegend": True,
+            "legend": {
+                "orientation": "h",
+                "x": 1,
+                "xanchor": "right",
+                "y": 1.02,
+                "yanchor": "bottom",
+                "traceorder": "normal",
+            },
+        },
     )

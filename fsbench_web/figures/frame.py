@@ -1,10 +1,13 @@
 """What all figures share: margins, axes, the text alternative. Colours come from the page."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 import plotly.io as pio
+
+from fsbench_web.core import numbers
 
 ROW_PX = 34
 
@@ -145,3 +148,41 @@ def heading(title: str) -> dict[str, Any]:
 def plain_text(text: str) -> str:
     """Text as plotly takes it literally: it reads a subset of HTML, and %{names} in hover text."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("%{", "% {")
+
+
+def summary(
+    title: str, kind: str, entries: Iterable[tuple[str, str]], lower_is_better: bool | None = None
+) -> str:
+    """The text alternative of a figure, in one sentence.
+
+    ``entries`` are (name, words): numbers have their unit, and the best of them says so. None: more
+    is neither better nor worse.
+    """
+    better = "" if lower_is_better is None else f", {direction(lower_is_better)}"
+    listed = "; ".join(f"{name} {words}" for name, words in entries)
+    return f"{title}: {kind}{better}: {listed or 'no value'}."
+
+
+def extent(values: Iterable[float | None], unit: str) -> str:
+    """From which to which of the values, with their unit, for ``summary``."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "no value"
+    low, high = min(known), max(known)
+    return numbers.with_unit(low, unit) if low == high else numbers.span(low, high, unit)
+
+
+def direction(lower_is_better: bool) -> str:
+    return "less is better" if lower_is_better else "more is better"
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times the powers of ten from ``low`` to ``high``; over long ranges the powers."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    factors = (1, 2, 5) if len(decades) <= 5 else (1,)
+    return [
+        factor * 10.0**power
+        for power in decades
+        for factor in factors
+        if low <= factor * 10.0**power <= high
+    ]

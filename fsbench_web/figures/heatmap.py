@@ -1,20 +1,51 @@
-"""The matrix of one test: record size by file size, both on logarithmic axes."""
+"""The matrix of one test: record size by file size, both on logarithmic axes.
+
+Plotly's heat maps know no patterns, so each flag is a trace of its own: the outlines of its cells,
+filled with a pattern. Where a cell has several flags their patterns lie over each other.
+"""
 
 import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
-from fsbench_web.figures import colourscale, marks
-from fsbench_web.figures.frame import figure, heading, plain_text
+from fsbench_web.core.scoring.quality import FLAGS, OF_RUNS
+from fsbench_web.figures import colourscale
+from fsbench_web.figures.frame import figure, heading, log_ticks, plain_text, summary
 from fsbench_web.figures.sizes import SizeAxis, size_axis, size_name
 
 Cell = tuple[int, int]
 """(record size KB, file size KB)"""
+HATCHING = "hatching"
+_SHAPES = ("/", "\\", "x", "+", "-", "|", ".")
+# A flag has the same pattern on every map; what is not known by name has the last.
+_SHAPE_OF = dict(
+    zip(
+        (flag.of_cells for slug, flag in FLAGS.items() if slug not in OF_RUNS),
+        _SHAPES,
+        strict=False,
+    )
+)
+LEGEND = {
+    "showlegend": True,
+    "legend": {
+        "orientation": "h",
+        "x": 0,
+        # Below the axis and its title, however high the map and however its sizes are turned.
+        "y": 0,
+        "yref": "container",
+        "yanchor": "bottom",
+        "font": {"size": 11},
+        "itemclick": False,
+        "itemdoubleclick": False,
+    },
+}
+"""Part of the layout of a figure with marks."""
 
 # From this ratio of largest to smallest the colours follow the logarithm: read rates of one matrix
 # differ by a factor of 20, and a linear scale would show the cached cells and nothing else.
@@ -25,6 +56,31 @@ TEXT_CELLS_AT_MOST = 130
 LEAST_RATIO = 1.25
 LABELS = "cell labels"
 _PLATE_A_LETTER = 4.5  # plotly draws such a marker 1.4 times as long as its size
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """The colours between the ``limits``, by what ``shade`` makes of a value. ``bar`` says it."""
+
+    stops: colourscale.Stops
+    shade: Callable[[float], float]
+    limits: tuple[float, float]
+    bar: Mapping[str, Any]
+    is_reversed: bool = False
+
+    @property
+    def low(self) -> float:
+        return self.shade(self.limits[0])
+
+    @property
+    def high(self) -> float:
+        return self.shade(self.limits[1])
+
+    def share(self, value: float) -> float:
+        """Where a value stands on the scale, 0 to 1."""
+        width = self.high - self.low
+        part = (self.shade(value) - self.low) / width if width > 0 else 0.5
+        return 1 - part if self.is_reversed else part
 
 
 def matrix(
@@ -60,23 +116,31 @@ def matrix(
         (min(cell_values.values()), max(cell_values.values())) if cell_values else (0.0, 0.0)
     )
     is_log = low > 0 and high / low >= LOGARITHMIC_FROM
-    shade: Callable[[float], float] = math.log10 if is_log else float
+    ticks = log_ticks(low, high) if is_log else []
+    scale = _Scale(
+        colourscale.VIRIDIS,
+        math.log10 if is_log else float,
+        (low, high),
+        {
+            "title": {"text": plain_text(unit) + (", log" if is_log else ""), "side": "right"},
+            **({"tickvals": [math.log10(tick) for tick in ticks]} if is_log else {}),
+            **({"ticktext": [numbers.compact(tick) for tick in ticks]} if is_log else {}),
+        },
+        is_reversed=lower_is_better,
+    )
     return _map(
         cells,
         cell_values,
-        shade=shade,
-        ends=(shade(low), shade(high)) if cell_values else (None, None),
-        stops=colourscale.VIRIDIS,
-        reverse=lower_is_better,
+        scale,
         label=numbers.compact,
         words=lambda value: numbers.with_unit(value, unit),
         title=title,
-        bar={
-            "title": {"text": plain_text(unit) + (", log" if is_log else ""), "side": "right"},
-            **(_log_ticks(low, high) if is_log else {}),
-        },
-        summary=_summary(cell_values, unit, title, block)
-        + marks.in_words(flagged or {}, bool(edges)),
+        text=summary(
+            title,
+            f"heat map of {numbers.counted(len(cell_values), 'cell')}, {block} size by file size",
+            [*_ends_in_words(cell_values, unit, block), *_marks_in_words(flagged or {}, edges)],
+            lower_is_better,
+        ),
         links=links or {},
         notes=notes or {},
         flagged=flagged or {},
@@ -103,22 +167,35 @@ def ratio(
         raise ValueError("a ratio of speeds is a positive number")
     widest = max([LEAST_RATIO, *(max(value, 1 / value) for value in cells.values())])
     ticks = _ratio_ticks(widest)
-    return _map(
-        cells,
-        cells,
-        shade=math.log2,
-        ends=(-math.log2(widest), math.log2(widest)),
-        stops=colourscale.DIVERGING,
-        reverse=False,
-        label=_ratio_text,
-        words=lambda value: f"{_times(value)} ×",
-        title=title,
-        bar={
+    scale = _Scale(
+        colourscale.DIVERGING,
+        math.log2,
+        (1 / widest, widest),
+        {
             "title": {"text": "times as fast, log", "side": "right"},
             "tickvals": [math.log2(tick) for tick in ticks],
             "ticktext": [_ratio_text(tick) for tick in ticks],
         },
-        summary=_ratio_summary(cells, first, second, title, block),
+    )
+    extremes = (min(cells.values(), default=1.0), max(cells.values(), default=1.0))
+    return _map(
+        cells,
+        cells,
+        scale,
+        label=_ratio_text,
+        words=lambda value: f"{_times(value)} ×",
+        title=title,
+        text=summary(
+            title,
+            f"heat map of {numbers.counted(len(cells), 'matched cell')}, {block} size by file size",
+            [
+                (first, f"is faster in {sum(value > 1 for value in cells.values())}"),
+                (second, f"is faster in {sum(value < 1 for value in cells.values())}"),
+                ("the ratio lies between", " and ".join(map(_times, extremes))),
+            ]
+            if cells
+            else [],
+        ),
         links=links or {},
         notes=notes or {},
         block=block,
@@ -128,16 +205,12 @@ def ratio(
 def _map(
     cells: Mapping[Cell, float | None] | Mapping[Cell, float],
     cell_values: Mapping[Cell, float],
+    scale: _Scale,
     *,
-    shade: Callable[[float], float],
-    ends: tuple[float | None, float | None],
-    stops: colourscale.Stops,
-    reverse: bool,
     label: Callable[[float], str],
     words: Callable[[float], str],
     title: str,
-    bar: Mapping[str, Any],
-    summary: str,
+    text: str,
     links: Mapping[Cell, str],
     notes: Mapping[Cell, str],
     flagged: Mapping[str, Collection[Cell]] = MappingProxyType({}),
@@ -151,7 +224,7 @@ def _map(
     record_names = {size: plain_text(size_name(size)) for size in records.sizes}
     file_names = {size: plain_text(size_name(size)) for size in files.sizes}
 
-    def text(cell: Cell) -> str:
+    def hover_text(cell: Cell) -> str:
         value = plain_text(words(cell_values[cell]))
         sizes = f"{block} {record_names[cell[0]]}, file {file_names[cell[1]]}<br>{value}"
         return f"{sizes}<br>{plain_text(notes[cell])}" if notes.get(cell) else sizes
@@ -160,24 +233,24 @@ def _map(
         "type": "heatmap",
         "x": list(files.edges),
         "y": list(records.edges),
-        "z": _grid(records, files, cell_values, lambda cell: shade(cell_values[cell])),
-        "customdata": _grid(records, files, cell_values, text),
-        **({"zmin": ends[0], "zmax": ends[1]} if cell_values else {}),
-        "colorscale": colourscale.as_plotly(stops),
-        "reversescale": reverse,
+        "z": _grid(records, files, cell_values, lambda cell: scale.shade(cell_values[cell])),
+        "customdata": _grid(records, files, cell_values, hover_text),
+        **({"zmin": scale.low, "zmax": scale.high} if cell_values else {}),
+        "colorscale": colourscale.as_plotly(scale.stops),
+        "reversescale": scale.is_reversed,
         "xgap": 1,
         "ygap": 1,
         "hoverongaps": False,
         "hovertemplate": "%{customdata}<extra></extra>",
-        "colorbar": {"thickness": 12, "outlinewidth": 0, **bar},
+        "colorbar": {"thickness": 12, "outlinewidth": 0, **scale.bar},
     }
     if links:
         trace["meta"] = {"links": _grid(records, files, links, links.__getitem__)}
-    traces = [trace, *marks.hatching(flagged, records, files)]
+    traces = [trace, *hatching(flagged, records, files)]
     if 0 < len(cell_values) <= TEXT_CELLS_AT_MOST:
         hatched = {cell for cells_of_flag in flagged.values() for cell in cells_of_flag}
-        traces.append(_labels(cell_values, shade, ends, stops, reverse, label, hatched))
-    traces += marks.boundary(edges, records, files)
+        traces.append(_labels(cell_values, scale, label, hatched))
+    traces += boundary(edges, records, files)
     is_marked = any(trace.get("name") for trace in traces)
     return figure(
         traces,
@@ -185,11 +258,11 @@ def _map(
             "title": heading(title),
             "height": (200 if is_marked else 150) + 30 * max(4, len(records.sizes)),
             "margin": {"l": 8, "r": 8, "t": 44, "b": 48},
-            **(marks.LEGEND if is_marked else {"showlegend": False}),
+            **(LEGEND if is_marked else {"showlegend": False}),
             "hovermode": "closest",
             "xaxis": files.layout("file size"),
             "yaxis": records.layout(f"{block} size"),
-            "meta": {"summary": summary},
+            "meta": {"summary": text},
         },
     )
 
@@ -209,10 +282,7 @@ def _grid(
 
 def _labels(
     cell_values: Mapping[Cell, float],
-    shade: Callable[[float], float],
-    ends: tuple[float | None, float | None],
-    stops: colourscale.Stops,
-    reverse: bool,
+    scale: _Scale,
     label: Callable[[float], str],
     hatched: Collection[Cell],
 ) -> dict[str, Any]:
@@ -221,13 +291,7 @@ def _labels(
     Where a cell is hatched a plate of its own colour lies under its number, which the lines would
     cross. The plate is a thick stroke: markers have no other that is wider than high.
     """
-    low, high = ends[0] or 0.0, ends[1] or 0.0
-
-    def share(value: float) -> float:
-        part = (shade(value) - low) / (high - low) if high > low else 0.5
-        return 1 - part if reverse else part
-
-    shares = [share(value) for value in cell_values.values()]
+    shares = [scale.share(value) for value in cell_values.values()]
     texts = [label(value) for value in cell_values.values()]
     trace: dict[str, Any] = {
         "type": "scatter",
@@ -237,7 +301,10 @@ def _labels(
         "mode": "markers+text" if hatched else "text",
         "hoverinfo": "skip",
         "showlegend": False,
-        "textfont": {"size": 10, "color": [colourscale.text_on(stops, part) for part in shares]},
+        "textfont": {
+            "size": 10,
+            "color": [colourscale.text_on(scale.stops, part) for part in shares],
+        },
         "meta": {"role": LABELS},
     }
     if hatched:
@@ -251,24 +318,10 @@ def _labels(
             ],
             "line": {
                 "width": [14 if cell in hatched else 0 for cell in cell_values],
-                "color": [colourscale.css_at(stops, part) for part in shares],
+                "color": [colourscale.css_at(scale.stops, part) for part in shares],
             },
         }
     return trace
-
-
-def _log_ticks(low: float, high: float) -> dict[str, list[float] | list[str]]:
-    """Ticks at 1, 2 and 5 times the powers of ten within the values, for a scale of logarithms."""
-    values = [
-        factor * 10.0**power
-        for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        for factor in (1, 2, 5)
-        if low <= factor * 10.0**power <= high
-    ]
-    return {
-        "tickvals": [math.log10(value) for value in values],
-        "ticktext": [numbers.compact(value) for value in values],
-    }
 
 
 def _ratio_ticks(widest: float) -> list[float]:
@@ -298,38 +351,114 @@ def _times(value: float) -> str:
     return f"{value:.3f}" if value >= 0.1 else numbers.amount(value, "")
 
 
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+def _ends_in_words(
+    cell_values: Mapping[Cell, float], unit: str, block: str
+) -> list[tuple[str, str]]:
+    """The lowest and the highest cell, for the text alternative."""
+    ends = []
+    for name, end in (("lowest", min), ("highest", max)) if cell_values else ():
+        cell = end(cell_values, key=cell_values.__getitem__)
+        sizes = f"{block} {size_name(cell[0])}, file {size_name(cell[1])}"
+        ends.append((name, f"{numbers.with_unit(cell_values[cell], unit)} at {sizes}"))
+    return ends
 
 
-def _ratio_summary(
-    cells: Mapping[Cell, float], first: str, second: str, title: str, block: str
-) -> str:
-    if not cells:
-        return f"{title}: heat map without any cell that both have."
-    faster = sum(value > 1 for value in cells.values())
-    slower = sum(value < 1 for value in cells.values())
-    return (
-        f"{title}: heat map of {_count(len(cells), 'matched cell')}, {block} size by file size. "
-        f"{first} is faster in {faster}, {second} in {slower}; the ratio lies between "
-        f"{_times(min(cells.values()))} and {_times(max(cells.values()))}."
-    )
+def _marks_in_words(
+    flagged: Mapping[str, Collection[Cell]], edges: Mapping[int, tuple[int, int]] | None
+) -> list[tuple[str, str]]:
+    """Which flags there are, on how many cells, for the text alternative."""
+    flags = [("hatched", f"{len(cells)} {label}") for label, cells in flagged.items() if cells]
+    return [*flags, ("a line", "is the cache boundary along the file size")] if edges else flags
 
 
-def _summary(cell_values: Mapping[Cell, float], unit: str, title: str, block: str) -> str:
-    if not cell_values:
-        return f"{title}: heat map without any value."
+def hatching(
+    flagged: Mapping[str, Collection[Cell]], records: SizeAxis, files: SizeAxis
+) -> list[dict[str, Any]]:
+    """A hatched trace for each flag, {what the legend says: cells}; flags without cells have none.
 
-    def cell_words(key: Cell) -> str:
-        record, file = key
-        return (
-            f"{numbers.with_unit(cell_values[key], unit)} at {block} {size_name(record)}, "
-            f"file {size_name(file)}"
+    The lines are light on a shade, so that they are seen on every colour of the scale.
+    """
+    rows, columns = _spans(records), _spans(files)
+    traces: list[dict[str, Any]] = []
+    for label, cells in flagged.items():
+        x: list[float | None] = []
+        y: list[float | None] = []
+        for record, file in sorted(cells):
+            if record not in rows or file not in columns:
+                continue
+            (low, high), (left, right) = rows[record], columns[file]
+            x += [left, right, right, left, left, None]
+            y += [low, low, high, high, low, None]
+        if not x:
+            continue
+        traces.append(
+            {
+                "type": "scatter",
+                "x": x[:-1],
+                "y": y[:-1],
+                "mode": "lines",
+                "line": {"width": 0},
+                "fill": "toself",
+                "fillcolor": "rgba(0,0,0,0.25)",
+                "fillpattern": {
+                    "shape": _SHAPE_OF.get(label, _SHAPES[-1]),
+                    "size": 8,
+                    "solidity": 0.28,
+                    "fgcolor": "rgba(255,255,255,0.85)",
+                    "bgcolor": "rgba(0,0,0,0.25)",
+                    "fillmode": "replace",
+                },
+                "hoverinfo": "skip",
+                "name": plain_text(f"{label}: {len(cells)} cell{'s' * (len(cells) != 1)}"),
+                "meta": {"role": HATCHING},
+            }
         )
+    return traces
 
-    lowest = min(cell_values, key=lambda key: cell_values[key])
-    highest = max(cell_values, key=lambda key: cell_values[key])
-    return (
-        f"{title}: heat map of {_count(len(cell_values), 'cell')}, {block} size by file size. "
-        f"Lowest {cell_words(lowest)}; highest {cell_words(highest)}."
-    )
+
+def boundary(
+    edges: Mapping[int, tuple[int, int]], records: SizeAxis, files: SizeAxis
+) -> list[dict[str, Any]]:
+    """The line between files within the cache and beyond it: {record KB: (last KB, first KB)}.
+
+    It is drawn twice, red over white, to be seen on every colour of the scale and in the legend.
+    No edges, no line.
+    """
+    spans = _spans(records)
+    x: list[float] = []
+    y: list[float] = []
+    texts: list[str] = []
+    for record in sorted(edges):
+        if record not in spans:
+            continue
+        last, first = edges[record]
+        x += [math.sqrt(last * first)] * 2
+        y += spans[record]
+        texts += [f"cache boundary: between files of {size_name(last)} and {size_name(first)}"] * 2
+    if not x:
+        return []
+    line: dict[str, Any] = {"type": "scatter", "x": x, "y": y, "mode": "lines"}
+    return [
+        {
+            **line,
+            "line": {"color": "#fff", "width": 6},
+            "hoverinfo": "skip",
+            "showlegend": False,
+        },
+        {
+            **line,
+            "line": {"color": "#c92a2a", "width": 3},
+            "name": "cache boundary",
+            "text": [plain_text(text) for text in texts],
+            "hovertemplate": "%{text}<extra></extra>",
+        },
+    ]
+
+
+def _spans(axis: SizeAxis) -> dict[int, Sequence[float]]:
+    """Where each size begins and ends on its axis."""
+    return {
+        size: (axis.edges[place], axis.edges[place + 1])
+        for place, size in enumerate(axis.columns)
+        if size is not None
+    }

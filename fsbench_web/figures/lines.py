@@ -1,4 +1,8 @@
-"""Lines of several contenders over one size or load, with 95% intervals where they are known."""
+"""Lines and marks of several contenders, with 95% intervals where they are known.
+
+Over sizes and loads (``curves``), percentiles (``percentiles``, ``cdf``) and the phases of a work
+(``phases``). Nothing is known between two percentiles: lines join them for the eye.
+"""
 
 import itertools
 import math
@@ -9,16 +13,32 @@ from typing import Any
 import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
-from fsbench_web.figures import palette, ticks
-from fsbench_web.figures.frame import axis, figure, line_layout, plain_text
+from fsbench_web.figures import palette
+from fsbench_web.figures.ceilings import COLOUR
+from fsbench_web.figures.frame import (
+    axis,
+    direction,
+    extent,
+    figure,
+    line_layout,
+    log_ticks,
+    plain_text,
+    summary,
+)
 
 MOST_LINES = 7
 """As many as there are colours; more nobody tells apart."""
+MOST_POINTS = 250
+"""Of a histogram: more nobody can see."""
 CUT = ", intervals cut at 0"
-_APART = 0.055
-"""Of the way to the next place: how far the intervals of two lines stand from each other."""
 LOGARITHMIC_FROM = 8
 LOG, LINEAR = "log", "linear"
+_APART = 0.055
+"""Of the way to the next place: how far the intervals of two lines stand from each other."""
+_PHASES_SPREAD = 0.6
+"""Of the room of a phase, which its marks share."""
+_IN_WORDS = (0.5, 0.99, 0.999)
+_PERCENTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 
 
 @dataclass(frozen=True)
@@ -34,10 +54,16 @@ class Point:
 
 @dataclass(frozen=True)
 class Line:
-    """One contender's points, in any order. A place of another line's that it lacks is a gap."""
+    """One contender's points, in any order. A place of another line's that it lacks is a gap.
+
+    ``is_ceiling``: what a LUN does by itself, dashed and grey. ``is_whole``: a histogram of all
+    completions, drawn as steps.
+    """
 
     name: str
     points: Sequence[Point]
+    is_ceiling: bool = False
+    is_whole: bool = False
 
 
 def curves(
@@ -55,13 +81,11 @@ def curves(
     An axis is logarithmic from a factor of eight between its ends, that of values as ``scale`` says
     where it does (LOG or LINEAR). ``among`` are all contenders of the page: they keep their looks.
     ``x_names`` writes the values of x (sizes); without it they are written as numbers. Where
-    several lines have intervals, those of one place are drawn side by side, centred on it: on top
-    of each other nobody tells whose is whose. An interval that reaches below zero, of values that
-    do not, is cut at zero, and the axis says so. Raises ValueError for more lines than MOST_LINES.
+    several lines have intervals, those of one place are drawn side by side, centred on it. An
+    interval that reaches below zero, of values that do not, is cut at zero, and the axis says so.
+    Raises ValueError for more lines than MOST_LINES.
     """
-    if len(lines) > MOST_LINES:
-        raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
-    lines = [in_shown_unit(line, unit) for line in lines]
+    lines = shown_lines(lines, unit)
     unit = numbers.unit_name(unit)
     places = sorted({point.x for line in lines for point in line.points})
     names = x_names or {x: f"{x:g}" for x in places}
@@ -75,15 +99,232 @@ def curves(
         line_layout(
             title,
             x_axis(places, names, x_title),
-            y_axis(
-                [point for line in lines for point in line.points],
-                f"{unit}, {direction(lower_is_better)}",
-                cuts=True,
-                scale=scale,
-            ),
-            _summary(lines, names, unit, title),
+            y_axis(lines, f"{unit}, {direction(lower_is_better)}", cuts=True, scale=scale),
+            summary(title, "line chart", entries(lines, unit), lower_is_better),
         ),
     )
+
+
+def phases(
+    lines: Sequence[Line],
+    names: Sequence[str],
+    unit: str,
+    title: str,
+    lower_is_better: bool = True,
+    among: Iterable[str] = (),
+    scale: str = "",
+) -> go.Figure:
+    """Phases rightwards, values in ``unit`` upwards; ``x`` of a point is the place of its phase.
+
+    No lines join the marks: between two phases there is nothing. Raises ValueError for more
+    contenders than MOST_LINES.
+    """
+    lines = shown_lines(lines, unit)
+    unit = numbers.unit_name(unit)
+    styles = palette.styles([line.name for line in lines], among)
+    places = [float(place) for place in range(len(names))]
+    step = _PHASES_SPREAD / max(len(lines), 1)
+    traces = []
+    for number, (line, style) in enumerate(zip(lines, styles, strict=True)):
+        offset = step * (number - (len(lines) - 1) / 2)
+        marks = trace(
+            *(line, places, dict(zip(places, names, strict=True)), unit, style),
+            [place + offset for place in places],
+        )
+        marks["marker"]["size"] = 10
+        traces.append(marks | {"mode": "markers"})
+    return figure(
+        traces,
+        line_layout(
+            title,
+            {
+                "type": "linear",
+                "tickmode": "array",
+                "tickvals": places,
+                "ticktext": [plain_text(name) for name in names],
+                # Words end at their tick: the last one has no room on its right.
+                "tickangle": -40,
+                "range": [-0.5, len(names) - 0.5],
+                "zeroline": False,
+                "automargin": True,
+            },
+            y_axis(lines, f"{unit}, {direction(lower_is_better)}", scale=scale),
+            summary(title, f"marks of {len(names)} phases", entries(lines, unit), lower_is_better),
+            height=440,
+            legend_y=-0.25,
+        ),
+    )
+
+
+def of_histogram(name: str, pairs: Iterable[tuple[float, float]]) -> Line:
+    """The (value, share of all that is at most that) pairs of all bins."""
+    return Line(name, [Point(share, value) for value, share in pairs], is_whole=True)
+
+
+def percentiles(
+    lines: Sequence[Line], unit: str, title: str, among: Iterable[str] = (), scale: str = ""
+) -> go.Figure:
+    """Values upwards over a percentile axis, on which each further nine has the same room.
+
+    ``x`` of points are shares from 0 to 1; what is at most all has no place on the axis. Raises
+    ValueError for more than MOST_LINES.
+    """
+    lines = [
+        replace(line, points=[point for point in line.points if point.x < 1])
+        for line in _by_share(lines, unit)
+    ]
+    largest_share = max((point.x for line in lines for point in line.points), default=0.5)
+    ticks = [share for share in _PERCENTILES if share <= max(largest_share, 0.9)]
+    percents = axis(
+        "percentile",
+        tickmode="array",
+        tickvals=[_nines(share) for share in ticks],
+        ticktext=[percent(share) for share in ticks],
+        zeroline=False,
+    )
+    values = _latency_axis(lines, unit, scale, cuts=True)
+    return _distributions(lines, unit, title, among, percents, values, is_cdf=False)
+
+
+def cdf(
+    lines: Sequence[Line], unit: str, title: str, among: Iterable[str] = (), scale: str = ""
+) -> go.Figure:
+    """The cumulative share upwards over the values: further left is better. Raises ValueError."""
+    lines = _by_share(lines, unit)
+    values = _latency_axis(lines, unit, scale)
+    values["rangemode"] = "normal" if scale != LINEAR else "tozero"
+    percents = axis("share of all, %", standoff=12, range=[0, 102])
+    return _distributions(lines, unit, title, among, values, percents, is_cdf=True)
+
+
+def percent(share: float) -> str:
+    """``99.9%``: as many digits as it takes."""
+    return f"{round(100 * share, 7):g}%"
+
+
+def _by_share(lines: Sequence[Line], unit: str) -> list[Line]:
+    return [
+        replace(line, points=sorted(line.points, key=lambda point: point.x))
+        for line in shown_lines(lines, unit)
+    ]
+
+
+def _nines(share: float) -> float:
+    return -math.log10(max(1 - share, 1e-9))
+
+
+def _latency_axis(
+    lines: Sequence[Line], unit: str, scale: str, *, cuts: bool = False
+) -> dict[str, Any]:
+    """As ``y_axis``; of histograms always logarithmic."""
+    title = f"{numbers.unit_name(unit)}, {direction(lower_is_better=True)}"
+    if any(line.is_whole for line in lines):
+        return log_axis(title, [point.y for line in lines for point in line.points])
+    return y_axis(lines, title, cuts=cuts, scale=scale)
+
+
+def _distributions(
+    lines: Sequence[Line],
+    unit: str,
+    title: str,
+    among: Iterable[str],
+    across: Mapping[str, Any],
+    upright: Mapping[str, Any],
+    *,
+    is_cdf: bool,
+) -> go.Figure:
+    unit = numbers.unit_name(unit)
+    styles = palette.styles([line.name for line in lines], among)
+    kind = "cumulative distribution" if is_cdf else "percentiles"
+    return figure(
+        [
+            _distribution_trace(line, style, unit, is_cdf=is_cdf, is_alone=len(lines) == 1)
+            for line, style in zip(lines, styles, strict=True)
+        ],
+        line_layout(
+            title,
+            across,
+            upright,
+            summary(title, kind, [(line.name, _tails(line, unit)) for line in lines], True),
+            showlegend=len(lines) > 1 or not all(line.is_whole for line in lines),
+        ),
+    )
+
+
+def _distribution_trace(
+    line: Line, style: palette.Style, unit: str, *, is_cdf: bool, is_alone: bool
+) -> dict[str, Any]:
+    points = _thinned(line.points, is_cdf=is_cdf) if line.is_whole else line.points
+    values = [point.y for point in points]
+    places = [100 * point.x if is_cdf else _nines(point.x) for point in points]
+    more: dict[str, Any] = {}
+    if line.is_whole:
+        dash = "solid" if is_alone else style.dash
+        steps = {"color": style.colour, "dash": dash, "width": 2, "shape": "hv"}
+        more = {"mode": "lines", "line": steps}
+        # Six digits: a page holds hundreds of these.
+        values, places = ([float(f"{number:.6g}") for number in each] for each in (values, places))
+    if any(point.ends for point in points):
+        more["error_x" if is_cdf else "error_y"] = whiskers(points)
+    return line_trace(
+        line.name,
+        values if is_cdf else places,
+        places if is_cdf else values,
+        [in_words(point, percent(point.x), unit, "at most ") for point in points],
+        style,
+        [] if line.is_whole else [point.link or None for point in points],
+        **more,
+    )
+
+
+def _tails(line: Line, unit: str) -> str:
+    """The percentiles that the text alternative has: the median and the tails."""
+    tails = {}
+    for share in _IN_WORDS:
+        point = next((point for point in line.points if point.x >= share), None)
+        if point is not None:
+            at = share if line.is_whole else point.x
+            tails[at] = f"{numbers.with_unit(point.y, unit)} at {percent(at)}"
+    return ", ".join(tails.values())
+
+
+def _thinned(points: Sequence[Point], *, is_cdf: bool) -> list[Point]:
+    """As many as can be seen, each as it was; the last one always."""
+    least = (1 if is_cdf else 5) / MOST_POINTS
+    thinned: list[Point] = []
+    last = -math.inf
+    for point in points:
+        place = point.x if is_cdf else _nines(point.x)
+        if place - last >= least or point is points[-1]:
+            thinned.append(point)
+            last = place
+    return thinned
+
+
+def shown_lines(lines: Sequence[Line], unit: str) -> list[Line]:
+    """The lines in the unit that people read. Raises ValueError for more than MOST_LINES."""
+    if len(lines) > MOST_LINES:
+        raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
+    return [
+        replace(
+            line,
+            points=[
+                replace(
+                    point,
+                    y=numbers.scaled(point.y, unit),
+                    ends=point.ends
+                    and (numbers.scaled(point.ends[0], unit), numbers.scaled(point.ends[1], unit)),
+                )
+                for point in line.points
+            ],
+        )
+        for line in lines
+    ]
+
+
+def entries(lines: Iterable[Line], unit: str) -> list[tuple[str, str]]:
+    """The lines for the text alternative."""
+    return [(line.name, extent([point.y for point in line.points], unit)) for line in lines]
 
 
 def x_axis(places: Sequence[float], names: Mapping[float, str], title: str) -> dict[str, Any]:
@@ -98,7 +339,7 @@ def x_axis(places: Sequence[float], names: Mapping[float, str], title: str) -> d
 
 
 def y_axis(
-    points: Sequence[Point], title: str, cuts: bool = False, scale: str = ""
+    lines: Iterable[Line], title: str, cuts: bool = False, scale: str = ""
 ) -> dict[str, Any]:
     """The axis of values: logarithmic where they span a factor of eight and nothing is below zero.
 
@@ -106,6 +347,7 @@ def y_axis(
 
     ``cuts`` has it begin at zero where intervals reach below and no value does.
     """
+    points = [point for line in lines for point in line.points]
     values = [point.y for point in points]
     ends = [end for point in points for end in point.ends or ()]
     upright = axis(title, standoff=12, type="linear", rangemode="tozero", nticks=8)
@@ -124,7 +366,7 @@ def log_axis(title: str, values: Sequence[float]) -> dict[str, Any]:
     Values at or below zero have no place on it.
     """
     above = [value for value in values if value > 0]
-    marks = ticks.log_ticks(min(above) / 1.3, max(above) * 1.3) if above else []
+    marks = log_ticks(min(above) / 1.3, max(above) * 1.3) if above else []
     return axis(
         f"{title} (log)",
         standoff=12,
@@ -132,21 +374,8 @@ def log_axis(title: str, values: Sequence[float]) -> dict[str, Any]:
         rangemode="normal",
         tickmode="array",
         tickvals=marks,
-        ticktext=ticks.tick_labels(marks),
+        ticktext=[numbers.compact(mark) for mark in marks],
     )
-
-
-def in_shown_unit(line: Line, unit: str) -> Line:
-    points = [
-        replace(
-            point,
-            y=numbers.scaled(point.y, unit),
-            ends=point.ends
-            and (numbers.scaled(point.ends[0], unit), numbers.scaled(point.ends[1], unit)),
-        )
-        for point in line.points
-    ]
-    return Line(line.name, points)
 
 
 def trace(
@@ -157,9 +386,10 @@ def trace(
     style: palette.Style,
     xs: Sequence[float],
 ) -> dict[str, Any]:
+    """A line over ``places``, drawn at ``xs``, with a gap where it has no point."""
     by_x = {point.x: point for point in line.points}
     points = [by_x.get(x) for x in places]
-    return line_trace(
+    drawn = line_trace(
         line.name,
         xs,
         [point.y if point else None for point in points],
@@ -169,11 +399,17 @@ def trace(
         connectgaps=False,
         **({"error_y": whiskers(points)} if any(point.ends for point in line.points) else {}),
     )
+    if line.is_ceiling:
+        drawn["line"] |= {"dash": "dash", "color": COLOUR}
+        drawn["marker"] |= {"size": 4, "color": COLOUR}
+        # Without the number of a series, by which pages give contenders their colours.
+        drawn["meta"] = {"role": "ceiling"}
+    return drawn
 
 
 def line_trace(
     name: str,
-    xs: Sequence[float],
+    xs: Sequence[float | str],
     ys: Sequence[float | None],
     words: Sequence[str | None],
     style: palette.Style,
@@ -226,28 +462,13 @@ def _shifted_places(lines: Sequence[Line], places: Sequence[float]) -> list[Sequ
     ]
 
 
-def in_words(point: Point, x_name: str, unit: str) -> str:
-    parts = [x_name, numbers.with_unit(point.y, unit)]
+def in_words(point: Point, x_name: str, unit: str, before: str = "") -> str:
+    """What a pointer is told of a point; ``before`` stands before its value."""
+    parts = [x_name, before + numbers.with_unit(point.y, unit)]
     if point.ends:
-        low, high = (numbers.amount(end, unit) for end in point.ends)
-        parts.append(f"95% interval {low} to {high}")
+        parts.append(f"95% interval {numbers.span(*point.ends, unit)}")
     return "<br>".join(plain_text(part) for part in (*parts, point.note) if part)
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:
     return bool(values) and min(values) > 0 and max(values) / min(values) >= LOGARITHMIC_FROM
-
-
-def direction(lower_is_better: bool) -> str:
-    return "less is better" if lower_is_better else "more is better"
-
-
-def _summary(lines: Sequence[Line], names: Mapping[float, str], unit: str, title: str) -> str:
-    entries: list[Any] = []
-    for line in lines:
-        points = sorted(line.points, key=lambda point: point.x)
-        numbers_text = ", ".join(
-            f"{numbers.with_unit(point.y, unit)} at {names[point.x]}" for point in points
-        )
-        entries.append(f"{line.name}: {numbers_text or 'no value'}")
-    return f"{title}: line chart. {'; '.join(entries)}."

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from fsbench_web.core import numbers
 from fsbench_web.figures import lines as curves
 from fsbench_web.figures import palette
-from fsbench_web.figures.frame import figure, heading, plain_text
+from fsbench_web.figures.frame import direction, extent, figure, line_layout, plain_text, summary
 from fsbench_web.figures.lines import Line, Point
 
 ROW_PX = 18
@@ -43,21 +43,37 @@ def stacked(
     places = sorted({point.x for panel in panels for line in panel.lines for point in line.points})
     names = {x: f"{x:g}" for x in places}
     looks = palette.styles_by_name([line.name for panel in panels for line in panel.lines], among)
-    traces, layout = [], _layout(title, 140 + 260 * len(panels))
-    layout["margin"] = layout["margin"] | {"t": 84}
-    layout["annotations"] = []
-    layout["legend"] = layout["legend"] | {"y": 0, "yref": "container", "yanchor": "bottom"}
-    sentences: set[str] = set()
+    traces: list[dict[str, Any]] = []
+    layout = line_layout(
+        title,
+        curves.x_axis(places, names, x_title)
+        | {"anchor": f"y{len(panels)}" if len(panels) > 1 else "y"},
+        {},
+        summary(
+            title,
+            f"line charts of {len(panels)} tests",
+            [
+                (f"{panel.title} of {line.name}", _extent(panel, line))
+                for panel in panels
+                for line in panel.lines
+            ],
+        ),
+        height=140 + 260 * len(panels),
+        margin={"l": 8, "r": 16, "t": 84, "b": 48},
+        legend={"orientation": "h", "y": 0, "yref": "container", "yanchor": "bottom"},
+        annotations=[],
+    )
+    named: set[str] = set()
     gap = 0.2 / len(panels)
     height = (1 - gap * (len(panels) - 1)) / len(panels)
     for place, panel in enumerate(panels):
-        scaled = [curves.in_shown_unit(line, panel.unit) for line in panel.lines]
+        scaled = curves.shown_lines(panel.lines, panel.unit)
         unit = numbers.unit_name(panel.unit)
         axis = "" if not place else str(place + 1)
         top = 1 - place * (height + gap)
         of_values = curves.y_axis(
-            [point for line in scaled for point in line.points],
-            f"{panel.title}, {unit}, {curves.direction(panel.lower_is_better)}",
+            scaled,
+            f"{panel.title}, {unit}, {direction(panel.lower_is_better)}",
             cuts=True,
             scale=scale,
         )
@@ -67,15 +83,15 @@ def stacked(
         for line in scaled:
             trace = curves.trace(line, places, names, unit, looks[line.name], places)
             trace |= {"yaxis": f"y{axis}", "legendgroup": trace["name"]}
-            trace["showlegend"] = line.name not in sentences
-            sentences.add(line.name)
+            trace["showlegend"] = line.name not in named
+            named.add(line.name)
             traces.append(trace)
-    layout["xaxis"] = curves.x_axis(places, names, x_title) | {
-        "anchor": f"y{len(panels)}" if len(panels) > 1 else "y"
-    }
-    text = "; ".join(f"{panel.title}: {_hover_text(panel, names)}" for panel in panels)
-    layout["meta"] = {"summary": f"{title}: {len(panels)} line charts. {text}."}
     return figure(traces, layout)
+
+
+def _extent(panel: Panel, line: Line) -> str:
+    better = direction(panel.lower_is_better)
+    return f"{extent([point.y for point in line.points], panel.unit)} ({better})"
 
 
 def _panel_title(words: str, top: float) -> dict[str, Any]:
@@ -84,16 +100,6 @@ def _panel_title(words: str, top: float) -> dict[str, Any]:
         **{"xref": "paper", "x": 0, "xanchor": "left", "align": "left"},
         **{"yref": "paper", "y": min(1.0, top), "yanchor": "bottom"},
     }
-
-
-def _hover_text(panel: Panel, names: Mapping[float, str]) -> str:
-    return "; ".join(
-        f"{line.name} "
-        + ", ".join(
-            f"{numbers.with_unit(point.y, panel.unit)} at {names[point.x]}" for point in line.points
-        )
-        for line in panel.lines
-    )
 
 
 @dataclass(frozen=True)
@@ -113,8 +119,22 @@ def multiples(panels: Sequence[SmallMultiple], title: str, among: Iterable[str] 
     rows = max((len(panel.points) for panel in panels), default=1)
     lines = -(-len(panels) // COLUMNS)
     height = rows * ROW_PX + ABOVE_PX + BELOW_PX
-    layout = _layout(title, round(96 + lines * height)) | {"showlegend": False}
-    layout["annotations"] = []
+    layout: dict[str, Any] = line_layout(
+        title,
+        {},
+        {},
+        summary(
+            title,
+            f"small charts of {len(panels)} tests",
+            [
+                (panel.title, ", ".join(f"{name} {point.x:.3g}%" for name, point in panel.points))
+                for panel in panels
+            ],
+        ),
+        height=round(96 + lines * height),
+        showlegend=False,
+        annotations=[],
+    )
     traces = []
     wide, high = 1 / COLUMNS, 1 / max(lines, 1)
     for place, panel in enumerate(panels):
@@ -150,11 +170,6 @@ def multiples(panels: Sequence[SmallMultiple], title: str, among: Iterable[str] 
         traces.append(_small_trace(panel, number, looks))
     for trace in traces[:1]:
         trace.meta["panel_px"] = height
-    text = "; ".join(
-        f"{panel.title}: " + ", ".join(f"{name} {point.x:.3g}%" for name, point in panel.points)
-        for panel in panels
-    )
-    layout["meta"] = {"summary": f"{title}. {text}."}
     return figure(traces, layout)
 
 
@@ -183,14 +198,3 @@ def _small_trace(
             "links": [point.link or None for _, point in panel.points],
         },
     )
-
-
-def _layout(title: str, height: int) -> dict[str, Any]:
-    return {
-        "title": heading(title),
-        "height": height,
-        "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": -0.12, "yanchor": "top"},
-        "hovermode": "closest",
-    }

@@ -10,7 +10,14 @@ from fsbench_web.core import numbers
 from fsbench_web.core.stats.intervals import Interval
 from fsbench_web.figures import palette
 from fsbench_web.figures.bars import in_lines
-from fsbench_web.figures.frame import bar_layout, figure, plain_text
+from fsbench_web.figures.frame import (
+    bar_layout,
+    direction,
+    extent,
+    figure,
+    plain_text,
+    summary,
+)
 
 ROW_PX = 52
 LEAST_FOR_A_BOX = 5
@@ -48,8 +55,6 @@ def repeats(
     strips = [_in_shown_unit(strip, unit) for strip in strips]
     unit = numbers.unit_name(unit)
     pairs = [(strip, strip.interval) for strip in strips if strip.interval is not None]
-    direction = "less is better" if lower_is_better else "more is better"
-    words = "; ".join(_in_words(strip, unit) for strip in strips)
     chart = figure(
         [
             *(_box(strip, unit) for strip in strips if len(strip.values) >= LEAST_FOR_A_BOX),
@@ -58,9 +63,14 @@ def repeats(
         ],
         bar_layout(
             title=title,
-            x_title=f"{unit}, {direction}; the axis need not begin at zero",
+            x_title=f"{unit}, {direction(lower_is_better)}; the axis need not begin at zero",
             rows=len(strips),
-            summary=f"{title}: strip plot. {words}.",
+            summary=summary(
+                title,
+                "strip plot of repeats",
+                [(strip.name, extent(strip.values, unit)) for strip in strips],
+                lower_is_better,
+            ),
             row_px=ROW_PX,
             ticks={plain_text(strip.name): plain_text(in_lines(strip.name)) for strip in strips},
         )
@@ -164,11 +174,6 @@ def _means(pairs: Sequence[tuple[Strip, Interval]], unit: str) -> go.Scatter:
         hovertemplate="%{y}<br>%{customdata}<extra></extra>",
         meta={"series": 2, "links": [strip.link for strip, _ in pairs]},
     )
-
-
-def _in_words(strip: Strip, unit: str) -> str:
-    values = ", ".join(numbers.with_unit(value, unit) for value in strip.values)
-    return f"{strip.name} {values or 'no repeat'}"
 
 
 def _in_shown_unit(strip: Strip, unit: str) -> Strip:

@@ -2,15 +2,15 @@
 
 import pytest
 
-from fsbench_web.figures import bars
 from fsbench_web.figures.ceilings import Ceilings, extra_px
+from tests.figures.charts import best_case
 
 OF = "random read of 4 KiB, queue depth 8"
 
 
 def figure(values, ceilings, **more):
     labels = ["ext4", "xfs"]
-    chart = bars.best_case(labels, values, "KB/s", "Random read", ceilings=ceilings, **more)
+    chart = best_case(labels, values, "KB/s", "Random read", ceilings=ceilings, **more)
     return chart.to_plotly_json()
 
 
@@ -62,7 +62,7 @@ def test_without_probes_nothing_changes() -> None:
 
 
 def test_ceilings_are_read_in_the_unit_of_the_bars() -> None:
-    chart = bars.best_case(
+    chart = best_case(
         ["ext4"], [3000.0], "ns", "Latency", True, ceilings=Ceilings((2000.0,), "read")
     )
     assert chart.layout.shapes[0].x0 == 2

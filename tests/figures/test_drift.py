@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from fsbench_web.figures.drift import reference_drift
+from fsbench_web.figures.over_time import reference_drift
 
 
 def test_a_change_reads_alike_under_the_pointer_and_in_words() -> None:

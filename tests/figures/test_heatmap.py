@@ -69,7 +69,7 @@ def test_times_are_brightest_when_they_are_short() -> None:
 
 def test_a_matrix_without_values_says_so() -> None:
     figure = heatmap.matrix({(4, 64): None}, "KB/s", "Read")
-    assert "without any value" in figure.layout.meta["summary"]
+    assert "no value" in figure.layout.meta["summary"]
     assert heatmap.matrix({}, "KB/s", "Read").layout.meta["summary"]
 
 
@@ -111,7 +111,7 @@ def test_a_ratio_diverges_around_one() -> None:
     assert (trace.zmin, trace.zmax) == (-2.0, 2.0)
     assert "1" in trace.colorbar.ticktext
     assert trace.colorbar.tickvals[list(trace.colorbar.ticktext).index("1")] == 0
-    assert "a is faster in 1, b in 1" in figure.layout.meta["summary"]
+    assert "a is faster in 1; b is faster in 1" in figure.layout.meta["summary"]
 
 
 def test_a_small_ratio_is_not_written_as_zero() -> None:

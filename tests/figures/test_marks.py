@@ -5,7 +5,7 @@ import math
 import pytest
 
 from fsbench_web.core.scoring.quality import FLAGS, OF_RUNS
-from fsbench_web.figures import heatmap, marks
+from fsbench_web.figures import heatmap
 from fsbench_web.figures.sizes import size_axis
 
 CELLS: dict[tuple[int, int], float | None] = {
@@ -17,7 +17,7 @@ def test_a_flagged_cell_is_hatched_to_its_edges_and_named_in_the_legend() -> Non
     figure = heatmap.matrix(
         CELLS, "KB/s", "Write", flagged={"limited by the timer resolution": [(4, 64), (8, 256)]}
     )
-    [trace] = [t for t in figure.data if (t.meta or {}).get("role") == marks.HATCHING]
+    [trace] = [t for t in figure.data if (t.meta or {}).get("role") == heatmap.HATCHING]
     assert trace.name == "limited by the timer resolution: 2 cells"
     assert trace.fillpattern.shape == "/"
     half = math.sqrt(2)
@@ -33,7 +33,7 @@ def test_a_flag_has_one_pattern_of_its_own_on_every_map() -> None:
     axes = size_axis([4]), size_axis([64])
 
     def shapes(*names: str) -> list[str]:
-        traces = marks.hatching({name: [(4, 64)] for name in names}, *axes)
+        traces = heatmap.hatching({name: [(4, 64)] for name in names}, *axes)
         return [trace["fillpattern"]["shape"] for trace in traces]
 
     words = [flag.of_cells for slug, flag in FLAGS.items() if slug not in OF_RUNS]
@@ -42,7 +42,7 @@ def test_a_flag_has_one_pattern_of_its_own_on_every_map() -> None:
 
 
 def test_nothing_is_drawn_of_cells_that_are_not_there() -> None:
-    assert marks.hatching({"one": [(1024, 64)], "two": []}, size_axis([4]), size_axis([64])) == []
+    assert heatmap.hatching({"one": [(1024, 64)], "two": []}, size_axis([4]), size_axis([64])) == []
 
 
 def test_the_boundary_runs_between_the_sizes_on_either_side_of_it() -> None:
@@ -52,17 +52,17 @@ def test_the_boundary_runs_between_the_sizes_on_either_side_of_it() -> None:
     assert line.x == pytest.approx([64 * half, 64 * half, 128 * half, 128 * half])
     assert line.y == pytest.approx([4 / half, 4 * half, 8 / half, 8 * half])
     assert line.text[0] == "cache boundary: between files of 64 KB and 128 KB"
-    assert "A line shows the cache boundary" in figure.layout.meta["summary"]
+    assert "a line is the cache boundary" in figure.layout.meta["summary"]
 
 
 def test_without_marks_there_is_no_legend() -> None:
     figure = heatmap.matrix(CELLS, "KB/s", "Read")
     assert not figure.layout.showlegend
-    assert "Hatched" not in figure.layout.meta["summary"]
+    assert "hatched" not in figure.layout.meta["summary"]
 
 
 def test_names_of_flags_are_text() -> None:
-    [trace] = marks.hatching({"<b>x</b>": [(4, 64)]}, size_axis([4]), size_axis([64]))
+    [trace] = heatmap.hatching({"<b>x</b>": [(4, 64)]}, size_axis([4]), size_axis([64]))
     assert "<b>" not in trace["name"]
 
 

@@ -4,8 +4,8 @@ import re
 from django.template import Context, Template
 from django.utils.html import json_script
 
-from fsbench_web.figures import bars
 from fsbench_web.studies.templatetags import figures
+from tests.figures.charts import best_case
 
 HOSTILE = '</script><script>alert(1)</script>"'
 
@@ -21,7 +21,7 @@ def data_of(html: str) -> list[dict]:
 
 
 def test_a_figure_is_data_with_a_text_alternative() -> None:
-    fig = bars.best_case(["ext3"], [1.5], "KB/s", "Write")
+    fig = best_case(["ext3"], [1.5], "KB/s", "Write")
     html = rendered('{% figure fig "w" %}', fig=fig)
     assert data_of(html)[0]["data"][0]["x"] == [1.5]
     assert '<figcaption class="visually-hidden" id="w-caption">' in html
@@ -30,7 +30,7 @@ def test_a_figure_is_data_with_a_text_alternative() -> None:
 
 
 def test_text_of_a_user_cannot_leave_the_data() -> None:
-    fig = bars.best_case([HOSTILE], [1.0], "KB/s", HOSTILE)
+    fig = best_case([HOSTILE], [1.0], "KB/s", HOSTILE)
     html = rendered(
         '{% figure_choice figs "x" name %}', figs={HOSTILE: fig, "b": fig}, name=HOSTILE
     )
@@ -45,7 +45,7 @@ def test_no_figure_is_no_html() -> None:
 
 
 def test_a_choice_starts_where_it_is_told() -> None:
-    fig = bars.best_case(["ext3"], [1.5], "KB/s", "Write")
+    fig = best_case(["ext3"], [1.5], "KB/s", "Write")
     figs = {"Maximum": fig, "Overall": fig}
     html = rendered('{% figure_choice figs "w" "Category" "Overall" %}', figs=figs)
     assert '<option value="1" selected>Overall</option>' in html

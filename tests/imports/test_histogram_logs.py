@@ -34,7 +34,7 @@ def test_an_imported_histogram_log_is_drawn_over_time(signed_in: Client) -> None
     assert whole["total"] == sum(over_time["counts"])
     page = signed_in.get(f"/runs/{run_id}/").content.decode()
     assert "by its log: over time" in page
-    of = {"study": "lab", "picture": "latency-time", "of": "depth-8_read_clat_hist_p50"}
+    of = {"study": "lab", "picture": "latency", "show": "time", "of": "depth-8_read_clat_hist_p50"}
     table = signed_in.get("/compare/pictures.csv", of).content.decode()
     drawn = list(csv.DictReader(io.StringIO(table)))
     assert [row["p99, ns"] for row in drawn] == ["3194880.0", "3424256.0", "4014080.0"]

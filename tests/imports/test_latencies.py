@@ -44,7 +44,7 @@ def test_repeats_are_merged_bin_by_bin(client: Client) -> None:
     assert merged.counts == tuple(2 * count for count in printed.counts)
     page = client.get(f"/runs/{first.pk}/").content.decode()
     assert "256" in page
-    query = f"study=lab&picture=tails&of={NAME}_mean@{LOAD}"
+    query = f"study=lab&picture=latency&show=completions&of={NAME}_mean@{LOAD}"
     chart = client.get(f"/compare/pictures/?{query}").content.decode()
     assert "No distribution is kept" not in chart
     assert "512" in chart
@@ -67,7 +67,7 @@ def test_a_log_of_histograms_is_kept_too(client: Client) -> None:
     assert (read.total, read.unit) == (4025, "ns")
     assert read.percentile("90") == 651264
     assert "by its log" in client.get(f"/runs/{run.pk}/").content.decode()
-    query = "study=lab&picture=tails&of=fio-3.33-windows_read_clat_hist_p50"
+    query = "study=lab&picture=latency&show=completions&of=fio-3.33-windows_read_clat_hist_p50"
     assert "4,025" in client.get(f"/compare/pictures/?{query}").content.decode()
 
 

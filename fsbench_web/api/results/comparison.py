@@ -27,6 +27,7 @@ from fsbench_web.compare.exports import views
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.pictures import views as pictures_views
 from fsbench_web.compare.pictures.registry import KINDS, spec_of
+from fsbench_web.compare.pictures.spec import SHOWS
 from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
@@ -265,6 +266,7 @@ class PictureFilters(Filters):
     a: str = Field("", description="series of the contender of a picture of one")
     b: str = Field("", description="series of the other one, of a ratio")
     scale: str = Field("", description="the axis of values of the chart; not of its table")
+    show: str = Field("", description=f"of latencies: {', '.join(SHOWS)}; none: what there is")
     percent: str = Field("", description="of latencies over time: 50, 99.9 or max; none: 99")
     hide: list[str] = Field([], description="names of the legend; not of the chart's table")
     record: str = Field("", description="a record size in KB")

@@ -486,7 +486,7 @@ def chart(history: History, title: str, along: str) -> go.Figure | None:
     ]
     figure = figures.curves(
         [
-            *([figures.Line(LUN_ITSELF, lun_points)] if lun_points else []),
+            *([figures.Line(LUN_ITSELF, lun_points, is_ceiling=True)] if lun_points else []),
             figures.Line("Score", points),
         ],
         history.unit,
@@ -499,13 +499,6 @@ def chart(history: History, title: str, along: str) -> go.Figure | None:
     # sideways.
     figure.update_layout(showlegend=bool(lun_points))
     figure.update_traces(marker_size=6)
-    # Without the number of a series, which pages colour it by: it is no contender.
-    figure.update_traces(
-        selector={"name": LUN_ITSELF},
-        line={"dash": "dash", "color": COLOUR},
-        marker={"color": COLOUR},
-        meta={"role": "ceiling"},
-    )
     if any(point.interval for point in history.points):
         figure.update_traces(error_y={"width": 9, "thickness": 2})
     for entry in history.changes:

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.figures import stacked, stated_values
+from fsbench_web.figures import bars
 from fsbench_web.studies.models import Study
 
 
@@ -119,5 +119,5 @@ def _combined_figure(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -
     )
 
 
-_stated_values = lru_cache(maxsize=64)(stated_values.stated_values)
-_read_write = lru_cache(maxsize=64)(stacked.read_write)
+_stated_values = lru_cache(maxsize=64)(bars.stated_values)
+_read_write = lru_cache(maxsize=64)(bars.read_write)

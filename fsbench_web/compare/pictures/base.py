@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import plotly.graph_objects as go
 
@@ -27,7 +27,7 @@ class Picture:
     """
 
     figure: go.Figure | None
-    table: PictureTable | None = None
+    table: PictureTable[Any] | None = None
     notes: list[str] = field(default_factory=list)
     undrawn: int = 0
 
@@ -64,7 +64,7 @@ class PictureKind(ABC):
 
     @staticmethod
     def label_of(test: str) -> str:
-        """What a test is called where this kind asks for one."""
+        """What a test is called where this kind asks for one; any name has a label."""
         return testnames.label(test)
 
     @property

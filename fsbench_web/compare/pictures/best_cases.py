@@ -5,14 +5,22 @@ from dataclasses import replace
 
 from fsbench_web.compare.pictures.base import CategoryPicture, Picture, PictureUnavailable, Select
 from fsbench_web.compare.pictures.drawable import SCORES, DrawableTests, tables
-from fsbench_web.compare.pictures.parts import bars_of, ends_of, links_of
 from fsbench_web.compare.pictures.spec import PictureSpec
-from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
+from fsbench_web.compare.pictures.table import (
+    ChartColumn,
+    PictureTable,
+    bars_of,
+    count,
+    interval,
+    links_of,
+    text,
+    value,
+)
 from fsbench_web.compare.selection import profiles, wording
 from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import comparison
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.categories import RANGE
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
@@ -97,34 +105,24 @@ def _work_of(spec: PictureSpec) -> ComparisonSpec | None:
 
 def _picture(table: DeltaTable) -> Picture:
     rows = table.rows[::-1]  # best first
-    category = table.category_in_sentence
-    figure = bars.best_case(
-        [row.contender for row in rows],
-        title=f"{testnames.label(table.test)}: {category}",
-        **bars_of(table),
-    )
-    columns = [
-        Column("Contender"),
-        Column("Configuration"),
-        Column("Score", VALUE, table.unit),
-        Column("Mean of repeats", VALUE, table.unit),
-        Column("95% low", VALUE, table.unit),
-        Column("95% high", VALUE, table.unit),
-        Column("Number of runs", COUNT, stored_title="Runs"),
-    ]
-    listed = [
-        Row(
-            (
-                row.contender,
-                row.configuration,
-                row.score,
-                mean(row.repeats) if row.repeats else None,
-                *(ends_of(row) or (None, None)),
-                row.runs,
-            ),
-            links_of(row),
-        )
-        for row in rows
+    title = f"{testnames.label(table.test)}: {table.category_in_sentence}"
+    columns: list[ChartColumn[DeltaRow]] = [
+        text("Contender", lambda row: row.contender),
+        text("Configuration", lambda row: row.configuration or ""),
+        value("Score", table.unit, lambda row: row.score),
+        value(
+            "Mean of repeats", table.unit, lambda row: mean(row.repeats) if row.repeats else None
+        ),
+        *interval(table.unit)[:2],
+        count("Number of runs", lambda row: row.runs, "Runs"),
     ]
     flags = wording.flags_in_words({row.contender: row.flags for row in rows})
-    return Picture(figure, PictureTable(columns, listed), [f"Flags: {flags}."] if flags else [])
+    return Picture(
+        bars.best_case(title=title, **bars_of(table)),
+        PictureTable(columns, rows, links_of),
+        [f"Flags: {flags}."] if flags else [],
+    )
+
+
+def _mean_of_repeats(row: DeltaRow) -> float | None:
+    return mean(row.repeats) if row.repeats else None

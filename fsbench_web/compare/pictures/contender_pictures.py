@@ -1,20 +1,19 @@
 """Pictures of single contenders: configurations that were measured, one, two or several."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from fsbench_web.compare.pictures.base import Picture, PictureKind, PictureUnavailable, Select
 from fsbench_web.compare.pictures.drawable import Contender, DrawableTests, contenders
-from fsbench_web.compare.pictures.parts import note
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.core.conversion import shown_units
 from fsbench_web.core.scoring import testnames
-from fsbench_web.figures.lines import MOST_LINES, Point
+from fsbench_web.figures.lines import MOST_LINES
 from fsbench_web.figures.sizes import size_name
 from fsbench_web.platform import limits
-from fsbench_web.studies.runs.listing import address_of
 from fsbench_web.studies.scores import cells
-from fsbench_web.studies.scores.cells import LoadCurve, Matrix, Repeats, RepeatsOfSeries
+from fsbench_web.studies.scores.cells import LoadCurve, Matrix, RepeatsOfSeries
 
 Measurement = TypeVar("Measurement", LoadCurve, Matrix, RepeatsOfSeries)
 
@@ -42,9 +41,9 @@ class ContenderPicture(PictureKind):
             raise PictureUnavailable(self.needs.refusal)
         return self.draw_contenders()
 
+    @abstractmethod
     def draw_contenders(self) -> Picture:
         """As ``draw``, where there is any contender."""
-        raise NotImplementedError
 
     def in_one_unit(self, measurements: Iterable[Measurement]) -> list[Measurement]:
         """The same in one unit of each dimension, as the comparison has them."""
@@ -95,8 +94,9 @@ class SingleContenderPicture(ContenderPicture):
             raise PictureUnavailable(GONE)
         return self.draw_contender(self.a)
 
+    @abstractmethod
     def draw_contender(self, contender: Contender) -> Picture:
-        raise NotImplementedError
+        """As ``draw``, of this contender."""
 
 
 class SeveralContendersPicture(ContenderPicture):
@@ -188,15 +188,3 @@ def sizes_in_words(record_kb: int | None, file_kb: int | None, block: str = "blo
 def _size_select(parameter: str, label: str, sizes: Sequence[int], chosen: int | None) -> Select:
     offered = [("", "every size"), *((size, size_name(size)) for size in sizes)]
     return Select(parameter, label, offered, chosen)
-
-
-def point(x: float, repeats: Repeats) -> Point:
-    """The mean of repeats with its interval, as a point that leads to their runs."""
-    interval = repeats.interval
-    return Point(
-        x,
-        repeats.mean,
-        (interval.low, interval.high) if interval else None,
-        note(repeats),
-        address_of(repeats.run_ids),
-    )

@@ -1,11 +1,8 @@
 """Latencies of several contenders: as a tool printed them, as they were kept, and over a test."""
 
-from abc import abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
-
-import plotly.graph_objects as go
+from collections.abc import Mapping, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 from fsbench_web.compare.pictures.base import Picture, PictureKind, Select, scale_select
 from fsbench_web.compare.pictures.contender_pictures import SeveralContendersPicture
@@ -17,83 +14,139 @@ from fsbench_web.compare.pictures.drawable import (
     is_measured,
     tables,
 )
-from fsbench_web.compare.pictures.parts import (
-    ends_of,
-    interval_cells,
-    interval_columns,
-    link_of,
-    links_of,
-    run_links,
+from fsbench_web.compare.pictures.spec import (
+    CDF,
+    COMPLETIONS,
+    LARGEST,
+    OVER_TIME,
+    PERCENTILES,
+    PERCENTS,
+    SHOWS,
+    PictureSpec,
 )
-from fsbench_web.compare.pictures.spec import LARGEST, PERCENTS, PictureSpec
-from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
+from fsbench_web.compare.pictures.table import (
+    CONTENDER,
+    ChartColumn,
+    Drawn,
+    PictureTable,
+    count,
+    drawn_table,
+    lines_of,
+    run_links,
+    text,
+    value,
+)
 from fsbench_web.compare.tables.rows import DeltaRow
 from fsbench_web.core.latency import TAILS, Distribution
 from fsbench_web.core.latency_over_time import PERCENTS as KEPT
 from fsbench_web.core.latency_over_time import LatencySeries
 from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.core.scoring import categories, loads, testnames
-from fsbench_web.figures import shares
-from fsbench_web.figures.activity import latency_over_time
+from fsbench_web.figures import lines, over_time
 from fsbench_web.figures.lines import MOST_LINES
-from fsbench_web.figures.shares import ShareAt, Shares
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.runs.listing import address_of
 
 LEAST = 3
 """Fewer percentiles are no distribution."""
 _STANDS_FOR_ALL = ("lat_mean", "clat_hist_p50")
-Kept = TypeVar("Kept", Distribution, LatencySeries)
-Source = TypeVar("Source", list[int], int)
+_NOTHING_KEPT = {
+    COMPLETIONS: "No distribution is kept of these runs: fio prints it as JSON+ alone "
+    "(--output-format=json+) or in logs of histograms (--write_hist_log). Files "
+    "that were stored before it was kept have it once they are read again.",
+    OVER_TIME: "Nothing is kept over time of these runs: the workloads of fio at queue depths "
+    "do, and imported histogram logs (--write_hist_log).",
+}
+Of = TypeVar("Of", Distribution, LatencySeries)
+
+
+class _Kept(NamedTuple, Generic[Of]):
+    """What is kept of the latencies of a contender, and of which runs."""
+
+    name: str
+    kept: Of
+    runs: Sequence[int]
 
 
 def label_of_latency(test: str) -> str:
     """The latency that a test is of, with its load."""
     name, load = testnames.parts(test)
-    label = testnames.label_of_latency(testnames.latency_of(name))
+    latency = testnames.latency_of(name)
+    label = testnames.label_of_latency(latency) if latency else testnames.label(name)
     return f"{label} at {loads.words(load)}" if load else label
 
 
-def _with_percentiles(scored: ScoredTests) -> list[str]:
-    """The first percentile of each latency at each load that has several."""
-    by_latency: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for test in scored:
+def _percentiles_of(test: str, tests: Sequence[str]) -> list[str]:
+    """The percentiles of the latency of ``test`` at its load."""
+    latency, load = testnames.latency_of(test), testnames.parts(test)[1]
+    return [
+        other
+        for other in tests
+        if testnames.percentile_of(other) is not None
+        and testnames.latency_of(other) == latency
+        and testnames.parts(other)[1] == load
+    ]
+
+
+def _with_latencies(scored: ScoredTests) -> list[str]:
+    """A test of each latency at each load that has several percentiles, or that runs measured.
+
+    The mean stands for all that is told of a latency; of a log of histograms, which has none, the
+    median.
+    """
+    percentiles: dict[tuple[str, str], list[str]] = defaultdict(list)
+    chosen: dict[tuple[str, str], str] = {}
+    for test, kinds in scored.items():
+        latency = (testnames.latency_of(test), testnames.parts(test)[1])
         if testnames.percentile_of(test) is not None:
-            by_latency[testnames.latency_of(test), testnames.parts(test)[1]].append(test)
-    return [tests[0] for tests in by_latency.values() if len(tests) >= LEAST]
+            percentiles[latency].append(test)
+            if len(percentiles[latency]) == LEAST:
+                chosen.setdefault(latency, percentiles[latency][0])
+        if is_measured(kinds) and testnames.parts(test)[0].endswith(_STANDS_FOR_ALL):
+            chosen.setdefault(latency, test)
+    return [test for test in scored if test in chosen.values()]
 
 
-class Percentiles(PictureKind):
-    slug = "percentiles"
-    label = "Percentiles"
-    words = "How long the slowest took: each further nine of the axis has the same room."
-    needs = Need(
-        _with_percentiles,
-        "No test of this comparison has three percentiles of a latency, as fio prints them.",
+class Latencies(SeveralContendersPicture):
+    """``show`` says which chart: of SHOWS."""
+
+    slug = "latency"
+    label = "Latency"
+    words = (
+        "How long operations took: the percentiles of all of them, or a percentile of each "
+        "interval of the test."
     )
-    figure_of: ClassVar[Callable[..., go.Figure]] = staticmethod(shares.percentiles)
+    needs = Need(
+        _with_latencies,
+        "No test of this comparison has three percentiles of a latency, and no finished run "
+        "measured one. Run a workload of fio, which does.",
+    )
+    label_of = staticmethod(label_of_latency)
 
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
-        super().__init__(spec, test, offer)
-        latency, load = testnames.latency_of(test), testnames.parts(test)[1]
-        wanted = [
-            other
-            for other in offer.of(SCORES)
-            if testnames.percentile_of(other) is not None
-            and testnames.latency_of(other) == latency
-            and testnames.parts(other)[1] == load
-        ]
-        self.tables, emulated = tables(spec, wanted, categories.MEAN)
+        percentiles = _percentiles_of(test, offer.of(SCORES))
+        self.show = spec.show or (PERCENTILES if len(percentiles) >= LEAST else COMPLETIONS)
+        if self.show in (COMPLETIONS, OVER_TIME):
+            super().__init__(spec, test, offer)
+            return
+        # Scores are of contenders as the comparison ranks them, and not of single configurations.
+        PictureKind.__init__(self, spec, test, offer)
+        self.tables, emulated = tables(spec, percentiles, categories.MEAN)
         self.notices += [emulated] if emulated else []
-
-    label_of = staticmethod(label_of_latency)
 
     @property
     def selects(self) -> Sequence[Select]:
-        return [scale_select(self.spec)]
+        show = Select("show", "Show", [*SHOWS.items()], self.show)
+        if self.show == OVER_TIME:
+            percents = [*PERCENTS.items()]
+            return [show, Select("percent", "Of each interval", percents, self.spec.percent)]
+        return [show] if self.show == COMPLETIONS else [show, scale_select(self.spec)]
 
     def draw(self) -> Picture:
-        """A line a contender, the best in the middle first."""
+        return super().draw() if self.show in _NOTHING_KEPT else self._draw_scores()
+
+    def _draw_scores(self) -> Picture:
+        """Percentiles as a tool printed them: a line a contender, the best in the middle first."""
         by_contender: dict[str, dict[float, DeltaRow]] = defaultdict(dict)
         units = Counter(table.unit for table in self.tables)
         if not units:
@@ -108,226 +161,163 @@ class Percentiles(PictureKind):
             by_contender,
             key=lambda name: (-len(by_contender[name]), _middle(by_contender[name]), name),
         )
-        drawn = {name: by_contender[name] for name in sorted(ranked[:MOST_LINES])}
-        figure = type(self).figure_of(
-            [
-                Shares(
-                    name,
-                    [
-                        ShareAt(row.score, share, ends_of(row), link_of(row))
-                        for share, row in rows.items()
-                    ],
-                )
-                for name, rows in drawn.items()
-            ],
-            unit,
-            self.label_of(self.test),
-            among=by_contender,
-            scale=self.spec.scale,
+        drawn = [
+            Drawn.of_row(share, row)
+            for name in sorted(ranked[:MOST_LINES])
+            for share, row in sorted(by_contender[name].items())
+        ]
+        draw = lines.cdf if self.show == CDF else lines.percentiles
+        figure = draw(
+            lines_of(drawn), unit, self.label_of(self.test), by_contender, self.spec.scale
         )
-        more = len(by_contender) - len(drawn)
+        columns = [CONTENDER, text("Percentile", lambda row: lines.percent(row.x))]
+        more = max(0, len(by_contender) - MOST_LINES)
         notes = [f"{more} further contenders are not drawn: choose fewer."] if more else []
-        return Picture(figure, _percentiles_table(drawn, unit), notes, more)
-
-
-class Cumulative(Percentiles):
-    slug = "cdf"
-    label = "CDF"
-    words = "Which share of all operations took at most how long; further left is better."
-    figure_of = staticmethod(shares.cdf)
-
-
-def _middle(rows: dict[float, DeltaRow]) -> float:
-    return rows[sorted(rows)[len(rows) // 2]].score
-
-
-def _percentiles_table(drawn: dict[str, dict[float, DeltaRow]], unit: str) -> PictureTable:
-    columns = [
-        Column("Contender"),
-        Column("Percentile"),
-        Column("Value", VALUE, unit),
-        *interval_columns(unit),
-    ]
-    rows = [
-        Row((name, shares.percent(share), row.score, *interval_cells(row.interval)), links_of(row))
-        for name, of_one in drawn.items()
-        for share, row in sorted(of_one.items())
-    ]
-    return PictureTable(columns, rows)
-
-
-def _with_latencies(scored: ScoredTests) -> list[str]:
-    """The mean of each latency at each load, which stands for all that is told of it; of a log of
-    histograms, which has none, the median.
-    """
-    return [
-        test
-        for test, kinds in scored.items()
-        if is_measured(kinds) and testnames.parts(test)[0].endswith(_STANDS_FOR_ALL)
-    ]
-
-
-class KeptLatencies(SeveralContendersPicture, Generic[Kept, Source]):
-    """One of what is kept of every completion, by contender."""
-
-    needs = Need(
-        _with_latencies,
-        "No finished run of this comparison measured a latency. Run a workload of fio, which does.",
-    )
-    label_of = staticmethod(label_of_latency)
-    nothing_kept: ClassVar[str]
-
-    @abstractmethod
-    def kept(self, latency: str, load: str) -> Mapping[int, tuple[Kept, Source]]:
-        """What is kept of ``latency``, and of which run or runs, by the key of a contender."""
-
-    @abstractmethod
-    def draw_kept(self, measured: list[tuple[str, Kept, Source]], unit: str) -> Picture:
-        """The picture of (contender, what is kept, its runs), all in ``unit``."""
+        return Picture(figure, drawn_table(drawn, columns, unit, "Value"), notes, more)
 
     def draw_contenders(self) -> Picture:
+        """What is kept of every completion, by contender."""
         name, load = testnames.parts(self.test)
+        latency = testnames.latency_of(name)
         try:
-            by_key = self.kept(testnames.latency_of(name), load)
+            if self.show == COMPLETIONS:
+                return self._draw_completions(latencies.of_series(self.keys, latency, load))
+            newest = latencies.newest_over_time(self.keys, latency, load)
+            return self._draw_over_time({key: (own, [run]) for key, (own, run) in newest.items()})
         except UnreadableBlock as error:
             return Picture(None, notes=[str(error)])
-        measured: list[tuple[str, Kept, Source]] = []
-        for contender in self.lines or ():
-            if contender.key in by_key:
-                kept, source = by_key[contender.key]
-                measured.append((contender.name, kept, source))
+
+    def _measured(self, by_key: Mapping[int, tuple[Of, Sequence[int]]]) -> list[_Kept[Of]]:
+        """What is kept of the contenders, best first, in the unit of the best."""
+        listed = [
+            _Kept(contender.name, *by_key[contender.key])
+            for contender in self.lines or ()
+            if contender.key in by_key
+        ]
+        return [each for each in listed if each.kept.unit == listed[0].kept.unit]
+
+    def _missing(self, drawn: int, words: str) -> list[str]:
+        """How many contenders are not drawn, in front of ``words``."""
+        missing = len(self.lines or ()) - drawn
+        return [f"{missing} of the contenders {words}"] if missing else []
+
+    def _draw_completions(
+        self, by_key: Mapping[int, tuple[Distribution, Sequence[int]]]
+    ) -> Picture:
+        measured = self._measured(by_key)
         if not measured:
-            return Picture(None, notes=[self.nothing_kept])
-        unit = measured[0][1].unit
-        return self.draw_kept([entry for entry in measured if entry[1].unit == unit], unit)
-
-    def missing(self, drawn: Sequence[Any], text: str) -> list[str]:
-        """How many contenders are not among the ``drawn`` ones, in front of ``text``."""
-        count = len(self.lines or ()) - len(drawn)
-        return [f"{count} of the contenders {text}"] if count else []
-
-
-class Tails(KeptLatencies[Distribution, list[int]]):
-    slug = "tails"
-    label = "All completions"
-    words = "Every completion of all repeats at its percentile, down to the slowest of all."
-    nothing_kept = (
-        "No distribution is kept of these runs: fio prints it as JSON+ alone "
-        "(--output-format=json+) or in logs of histograms (--write_hist_log). Files "
-        "that were stored before it was kept have it once they are read again."
-    )
-
-    def kept(self, latency: str, load: str) -> Mapping[int, tuple[Distribution, list[int]]]:
-        return latencies.of_series(self.keys, latency, load)
-
-    def draw_kept(self, measured: list[tuple[str, Distribution, list[int]]], unit: str) -> Picture:
-        figure = shares.percentiles(
-            [
-                shares.of_histogram(label, distribution.shares())
-                for label, distribution, _ in measured
-            ],
-            unit,
+            return Picture(None, notes=[_NOTHING_KEPT[COMPLETIONS]])
+        figure = lines.percentiles(
+            [lines.of_histogram(name, kept.shares()) for name, kept, _ in measured],
+            measured[0].kept.unit,
             self.label_of(self.test),
             among=[contender.name for contender in self.contenders],
         )
         notes = [
             "Each line is all completions of all repeats, counted in fio's bins and added without "
             "loss. Intervals are of order statistics, which take completions as independent; what "
-            "scatters between repeats is in the intervals of the scores."
+            "scatters between repeats is in the intervals of the scores.",
+            *self._missing(len(measured), "have no distribution of this latency."),
         ]
-        notes += self.missing(measured, "have no distribution of this latency.")
-        return Picture(figure, _tails_table(measured, unit), notes)
+        return Picture(figure, _completions_table(measured), notes)
 
-
-def _tails_table(measured: list[tuple[str, Distribution, list[int]]], unit: str) -> PictureTable:
-    columns = [Column("Contender"), Column("Completions", COUNT)]
-    for percent in TAILS:
-        columns += [
-            Column(f"p{percent}", VALUE, unit),
-            Column(f"p{percent}, 95% from", VALUE, unit),
-            Column("to", VALUE, unit, stored_title=f"p{percent}, 95% to"),
-        ]
-    return PictureTable(
-        [*columns, Column("Maximum", VALUE, unit)],
-        [
-            Row(
-                (label, float(distribution.total), *_tails(distribution), distribution.most),
-                _links_of_runs(runs),
-            )
-            for label, distribution, runs in measured
-        ],
-    )
-
-
-def _tails(distribution: Distribution) -> list[float | None]:
-    values: list[float | None] = []
-    for percent in TAILS:
-        low, high = distribution.interval(percent) or (None, None)
-        values += [float(distribution.percentile(percent)), low, high]
-    return values
-
-
-def _links_of_runs(runs: Sequence[int]) -> tuple[tuple[str, str], ...]:
-    return ((f"{len(runs)} run{'s' if len(runs) != 1 else ''}", address_of(runs)),)
-
-
-class OverTime(KeptLatencies[LatencySeries, int]):
-    slug = "latency-time"
-    label = "Latency over time"
-    words = "A percentile of each interval of a test: where it rises, the contender stalls."
-    nothing_kept = (
-        "Nothing is kept over time of these runs: the workloads of fio at queue depths "
-        "do, and imported histogram logs (--write_hist_log)."
-    )
-
-    @property
-    def selects(self) -> Sequence[Select]:
-        return [Select("percent", "Of each interval", [*PERCENTS.items()], self.spec.percent)]
-
-    def kept(self, latency: str, load: str) -> Mapping[int, tuple[LatencySeries, int]]:
-        return latencies.newest_over_time(self.keys, latency, load)
-
-    def draw_kept(self, measured: list[tuple[str, LatencySeries, int]], unit: str) -> Picture:
+    def _draw_over_time(self, by_key: Mapping[int, tuple[LatencySeries, Sequence[int]]]) -> Picture:
+        measured = self._measured(by_key)
+        if not measured:
+            return Picture(None, notes=[_NOTHING_KEPT[OVER_TIME]])
         percent = self.spec.percent or "99"
-        figure = latency_over_time.of_contenders(
+        figure = over_time.latencies(
             {
-                label: (_values(latency, percent), _seconds(latency), latency.counts)
-                for label, latency, _ in measured
+                name: (
+                    kept.maxima if percent == LARGEST else kept.percentiles[KEPT.index(percent)],
+                    _seconds(kept),
+                    kept.counts,
+                )
+                for name, kept, _ in measured
             },
-            unit,
+            measured[0].kept.unit,
             f"{self.label_of(self.test)}, {PERCENTS[self.spec.percent]} of each interval",
+            are_contenders=True,
         )
         notes = [
             "Each line is the newest run of a contender that kept it; percentiles are of the "
-            "completions of one interval alone, so that nothing is averaged over time or repeats."
+            "completions of one interval alone, so that nothing is averaged over time or repeats.",
+            *self._missing(len(measured), "kept nothing of this latency over time."),
         ]
-        notes += self.missing(measured, "kept nothing of this latency over time.")
-        return Picture(figure, _intervals_table(measured, unit), notes)
+        return Picture(figure, _intervals_table(measured), notes)
 
 
-def _values(latency: LatencySeries, percent: str) -> Sequence[float]:
-    return latency.maxima if percent == LARGEST else latency.percentiles[KEPT.index(percent)]
+def _middle(rows: dict[float, DeltaRow]) -> float:
+    return rows[sorted(rows)[len(rows) // 2]].score
 
 
 def _seconds(latency: LatencySeries) -> list[float]:
     return [end_ms / 1000 for end_ms in latency.ends_ms]
 
 
-def _intervals_table(measured: list[tuple[str, LatencySeries, int]], unit: str) -> PictureTable:
-    columns = [
-        Column("Contender"),
-        Column("Until", VALUE, "s"),
-        Column("Completions", COUNT),
-        *(Column(f"p{percent}", VALUE, unit) for percent in KEPT),
-        Column("Maximum", VALUE, unit),
+def _completions_table(
+    measured: list[_Kept[Distribution]],
+) -> PictureTable[_Kept[Distribution]]:
+    unit = measured[0].kept.unit
+    columns: list[ChartColumn[_Kept[Distribution]]] = [
+        CONTENDER,
+        count("Completions", lambda row: float(row.kept.total)),
     ]
+    for percent in TAILS:
+        columns += _tail_columns(percent, unit)
+    columns.append(value("Maximum", unit, lambda row: row.kept.most))
     return PictureTable(
         columns,
-        [
-            Row((label, until_s, float(count), *values), run_links([run_id]))
-            for label, latency, run_id in measured
-            for until_s, count, *values in zip(
-                _seconds(latency), latency.counts, *latency.percentiles, latency.maxima, strict=True
-            )
-        ],
+        measured,
+        lambda row: (
+            (f"{len(row.runs)} run{'s' if len(row.runs) != 1 else ''}", address_of(row.runs)),
+        ),
     )
+
+
+def _tail_columns(percent: str, unit: str) -> list[ChartColumn[_Kept[Distribution]]]:
+    def end(row: _Kept[Distribution], place: int) -> float | None:
+        ends = row.kept.interval(percent)
+        return ends[place] if ends else None
+
+    return [
+        value(f"p{percent}", unit, lambda row: float(row.kept.percentile(percent))),
+        value(f"p{percent}, 95% from", unit, lambda row: end(row, 0)),
+        value("to", unit, lambda row: end(row, 1), f"p{percent}, 95% to"),
+    ]
+
+
+class _IntervalRow(NamedTuple):
+    """One interval of a test; ``values`` are its percentiles and the maximum."""
+
+    name: str
+    run_id: int
+    until_s: float
+    completions: int
+    values: Sequence[float]
+
+
+def _intervals_table(measured: list[_Kept[LatencySeries]]) -> PictureTable[_IntervalRow]:
+    unit = measured[0].kept.unit
+    rows = [
+        _IntervalRow(name, run_id, until_s, completions, values)
+        for name, kept, [run_id] in measured
+        for until_s, completions, *values in zip(
+            *(_seconds(kept), kept.counts, *kept.percentiles, kept.maxima), strict=True
+        )
+    ]
+    titles = [*(f"p{percent}" for percent in KEPT), "Maximum"]
+    return PictureTable(
+        [
+            CONTENDER,
+            value("Until", "s", lambda row: row.until_s),
+            count("Completions", lambda row: float(row.completions)),
+            *(_value_at(place, title, unit) for place, title in enumerate(titles)),
+        ],
+        rows,
+        lambda row: run_links([row.run_id]),
+    )
+
+
+def _value_at(place: int, title: str, unit: str) -> ChartColumn[_IntervalRow]:
+    return value(title, unit, lambda row: row.values[place])

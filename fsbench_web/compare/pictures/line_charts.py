@@ -7,7 +7,6 @@ CACM 52(4), 2009.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import plotly.graph_objects as go
 
@@ -15,7 +14,6 @@ from fsbench_web.compare.pictures.base import Picture, PictureUnavailable, Selec
 from fsbench_web.compare.pictures.contender_pictures import (
     FixedSizesPicture,
     SeveralContendersPicture,
-    point,
     sizes_in_words,
 )
 from fsbench_web.compare.pictures.drawable import (
@@ -26,26 +24,27 @@ from fsbench_web.compare.pictures.drawable import (
     ScoredTests,
     is_measured,
 )
-from fsbench_web.compare.pictures.parts import (
-    FILE,
-    block_column,
-    is_lower,
-    load_column,
-    repeats_columns,
-    repeats_row,
-    unknown_unit,
-)
 from fsbench_web.compare.pictures.spec import PictureSpec
-from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable
+from fsbench_web.compare.pictures.table import (
+    CONTENDER,
+    Drawn,
+    drawn_table,
+    is_lower,
+    lines_of,
+    load,
+    sizes,
+    text,
+    unknown_unit,
+    value,
+)
 from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.core.scoring.shares import NOT_OF_THE_DISK_PERCENT
 from fsbench_web.figures import lines
-from fsbench_web.figures.ceilings import COLOUR
 from fsbench_web.figures.lines import Line, Point
 from fsbench_web.figures.sizes import size_name
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores import cells, shares
-from fsbench_web.studies.scores.cells import LoadCurve, Repeats
+from fsbench_web.studies.scores.cells import LoadCurve
 from fsbench_web.studies.scores.queries import on_worker
 
 
@@ -66,7 +65,7 @@ class LineChart(SeveralContendersPicture):
         ceilings: Sequence[Line] = (),
         scale: str = "",
     ) -> go.Figure:
-        figure = lines.curves(
+        return lines.curves(
             [*ceilings, *drawn],
             unit,
             title,
@@ -80,8 +79,6 @@ class LineChart(SeveralContendersPicture):
             ],
             scale=scale or self.spec.scale,
         )
-        draw_dashed(figure, ceilings)
-        return figure
 
 
 class Profile(LineChart, FixedSizesPicture):
@@ -108,34 +105,31 @@ class Profile(LineChart, FixedSizesPicture):
         if not pairs:
             return Picture(None, notes=["No contender was measured at this size: choose another."])
         along = 0 if self.record_kb is None else 1
-        numbers = [(contender.name, sorted(matrix.cells.items())) for contender, matrix in pairs]
         drawn = [
-            Line(name, [point(cell[along], repeats) for cell, repeats in of_one])
-            for name, of_one in numbers
+            Drawn.of_repeats(contender.name, cell[along], repeats, *cell)
+            for contender, matrix in pairs
+            for cell, repeats in sorted(matrix.cells.items())
         ]
-        places = {drawn_point.x for line in drawn for drawn_point in line.points}
+        places = {each.x for each in drawn}
         figure = self.figure_of(
-            drawn,
+            lines_of(drawn),
             unit,
             f"{testnames.label(self.test)} at {self.sizes_in_words[0]}",
             "file size" if along else f"{self.block} size",
             {place: size_name(place) for place in places},
         )
-        rows = [
-            repeats_row((name, *cell), repeats)
-            for name, of_one in numbers
-            for cell, repeats in of_one
-        ]
-        table = PictureTable(
-            [Column("Contender"), block_column(self.test), FILE, *repeats_columns(unit)], rows
-        )
+        columns = [CONTENDER, *sizes(self.test, lambda row: row.at)]
         gaps = [
-            f"{name} was not measured at {len(places) - len(of_one)} of the sizes: its line has "
-            "gaps there."
-            for name, of_one in numbers
-            if len(of_one) < len(places)
+            f"{contender.name} was not measured at {len(places) - len(matrix.cells)} of the sizes: "
+            "its line has gaps there."
+            for contender, matrix in pairs
+            if len(matrix.cells) < len(places)
         ]
-        return Picture(figure, table, [*notes, *gaps, *unknown_unit(unit)])
+        return Picture(
+            figure,
+            drawn_table(drawn, columns, unit, has_flags=True),
+            [*notes, *gaps, *unknown_unit(unit)],
+        )
 
 
 class Roofline(LineChart):
@@ -161,83 +155,60 @@ class Roofline(LineChart):
             cells.matrices(self.keys, self.test, file_kb=self.file_kb)
         )
         names = {contender.key: contender.name for contender in self.lines or ()}
-        by_name = [(names[matrix.series_id], matrix.cells) for matrix in matrices]
-        scale = self.spec.scale or lines.LOG  # a roofline's axes both are
-        drawn = [
-            Line(name, [point(cell[0], repeats) for cell, repeats in sorted(measured.items())])
-            for name, measured in by_name
+        numbers = [
+            Drawn.of_repeats(names[matrix.series_id], cell[0], repeats)
+            for matrix in matrices
+            for cell, repeats in sorted(matrix.cells.items())
         ]
-        cut = 0
-        if scale == lines.LOG:
-            drawn = [
-                Line(line.name, [_above_zero(drawn_point) for drawn_point in line.points])
-                for line in drawn
-            ]
-            intervals = [
-                repeats.interval for _, measured in by_name for repeats in measured.values()
-            ]
-            cut = sum(interval is not None and interval.low <= 0 for interval in intervals)
-        records = sorted({cell[0] for _, measured in by_name for cell in measured})
+        records = sorted({int(each.x) for each in numbers})
         ceilings = lun_lines(self.keys, unit, [(kb, self.test, kb) for kb in records])
+        scale = self.spec.scale or lines.LOG  # a roofline's axes both are
+        drawn = lines_of(numbers)
+        if scale == lines.LOG:
+            drawn = [replace(line, points=list(map(_above_zero, line.points))) for line in drawn]
         undrawn = max(0, len(drawn) + len(ceilings) - lines.MOST_LINES)
         drawn = drawn[: lines.MOST_LINES - len(ceilings)]
         label = testnames.label(self.test)
         if not drawn or not ceilings:
-            text = (
+            refusal = (
                 f"Nobody measured the LUN of these contenders by itself, or {label} has nothing of "
                 "it that it is set against: submit a job that does (Measure the LUN itself)."
             )
-            return Picture(None, notes=[text])
-        sizes = {float(kb): size_name(kb) for kb in records}
+            return Picture(None, notes=[refusal])
+        size_names = {float(kb): size_name(kb) for kb in records}
         figure = self.figure_of(
             drawn,
             unit,
             f"{label}, files of {size_name(self.file_kb or 0)}",
             f"{testnames.block_word(self.test)} size",
-            sizes,
+            size_names,
             ceilings,
             scale,
         )
         ceiling = {drawn_point.x: drawn_point.y for drawn_point in ceilings[0].points}
-        rows = [
-            repeats_row((name, cell[0], ceiling.get(cell[0])), repeats)
-            for name, measured in by_name
-            for cell, repeats in sorted(measured.items())
-        ]
         columns = [
-            Column("Contender"),
-            block_column(self.test),
-            Column("The LUN itself", VALUE, unit),
+            CONTENDER,
+            sizes(self.test, lambda row: (int(row.x), 0))[0],
+            value("The LUN itself", unit, lambda row: ceiling.get(row.x)),
         ]
-        table = PictureTable([*columns, *repeats_columns(unit)], rows)
         notes = unknown_unit(unit)
-        notes += filter(None, (missing_note(ceilings, records, sizes),))
+        notes += filter(None, (missing_note(ceilings, records, size_names),))
         if not is_lower(unit):
             notes += filter(None, (above_note(ceilings, drawn),))
-        if cut:
+        cut = sum(each.interval is not None and each.interval.low <= 0 for each in numbers)
+        if cut and scale == lines.LOG:
             notes.append(
                 f"{cut} intervals reach below zero, which has no logarithm: they are in the table."
             )
         if undrawn:
             notes.append(f"{undrawn} further contenders are in the table alone: choose fewer.")
+        table = drawn_table(numbers, columns, unit, has_flags=True)
         return Picture(figure, table, notes, undrawn)
 
 
 def _above_zero(point: Point) -> Point:
     """Without an interval that a logarithmic axis cannot hold."""
     return replace(point, ends=None) if point.ends and point.ends[0] <= 0 else point
-
-
-class LoadPoint(NamedTuple):
-    """One number of a curve: ``number`` is that of the load which the curve goes along."""
-
-    number: float
-    load: str
-    repeats: Repeats
-
-
-Curves = dict[str, list[LoadPoint]]
-"""By name, in order of the contenders."""
 
 
 def _with_loads(scored: ScoredTests) -> list[str]:
@@ -264,78 +235,78 @@ class LoadCurves(LineChart):
 
     def draw_contenders(self) -> Picture:
         label = testnames.label(self.test)
-        curves, unit = self.in_commonest_unit(cells.load_curves(self.keys, self.test))
-        if not curves:
+        measured, unit = self.in_commonest_unit(cells.load_curves(self.keys, self.test))
+        if not measured:
             return Picture(None, notes=[f"{label} was not measured at several loads."])
-        axis = loads.varied(load for curve in curves for load in curve.loads)
-        by_name = self._curves(curves, axis)
-        if not by_name:
-            text = "The loads of these measurements name no number to draw by."
-            return Picture(None, notes=[text])
-        places = {
-            (load_point.number, load_point.load)
-            for points in by_name.values()
-            for load_point in points
-        }
+        axis = loads.varied(load for curve in measured for load in curve.loads)
+        every = self._numbers(measured, axis)
+        if not every:
+            return Picture(
+                None, notes=["The loads of these measurements name no number to draw by."]
+            )
+        places = {(each.x, each.at[0]) for each in every}
         ceilings = lun_lines(
             self.keys, unit, [(x, testnames.at_load(self.test, load), None) for x, load in places]
         )
-        drawn = dict(list(by_name.items())[: lines.MOST_LINES - len(ceilings)])
+        names = list(dict.fromkeys(each.name for each in every))
+        chosen = names[: lines.MOST_LINES - len(ceilings)]
+        drawn = [each for name in chosen for each in every if each.name == name]
         figure = self.figure_of(
-            [
-                Line(name, [point(load_point.number, load_point.repeats) for load_point in points])
-                for name, points in drawn.items()
-            ],
+            lines_of(drawn),
             unit,
             f"{label} over {loads.label(axis)}",
             loads.label(axis),
             ceilings=ceilings,
         )
-        notes = [*_load_notes(drawn, len(by_name)), *unknown_unit(unit)]
-        return Picture(figure, _load_table(drawn, unit, axis), notes, len(by_name) - len(drawn))
+        columns = [
+            CONTENDER,
+            text("Load", lambda row: loads.words(row.at[0])),
+            load(axis, lambda row: row.x),
+        ]
+        listed = [
+            each
+            for name in chosen
+            for each in sorted(drawn, key=lambda each: each.x)
+            if each.name == name
+        ]
+        undrawn = len(names) - len(chosen)
+        return Picture(
+            figure,
+            drawn_table(listed, columns, unit, has_flags=True),
+            [*_load_notes(drawn, undrawn), *unknown_unit(unit)],
+            undrawn,
+        )
 
-    def _curves(self, load_curves: Iterable[LoadCurve], axis: str) -> Curves:
-        """A curve for each contender and each other thing that its loads differ in."""
+    def _numbers(self, measured: Iterable[LoadCurve], axis: str) -> list[Drawn]:
+        """Of each contender and each other thing that its loads differ in a line; ``at`` is the
+        load."""
         place = {key: number for number, key in enumerate(self.keys)}
         names = {contender.key: contender.name for contender in self.lines or ()}
-        curves = sorted(load_curves, key=lambda curve: place[curve.series_id])
+        curves = sorted(measured, key=lambda curve: place[curve.series_id])
         block = testnames.block_word(self.test)
         has_sizes = len({curve.sizes for curve in curves}) > 1
-        parts: Curves = {}
+        numbers = []
         for curve in curves:
             record_kb, file_kb = (size or None for size in curve.sizes)
-            sizes = sizes_in_words(record_kb, file_kb, block) if has_sizes else []
-            for text, repeats in curve.loads.items():
-                number, rest = loads.split(text, axis)
+            of_sizes = sizes_in_words(record_kb, file_kb, block) if has_sizes else []
+            for at_load, repeats in curve.loads.items():
+                number, rest = loads.split(at_load, axis)
                 if number is not None:
-                    name = ", ".join([names[curve.series_id], *sizes, *([rest] if rest else [])])
-                    parts.setdefault(name, []).append(LoadPoint(number, text, repeats))
-        return parts
+                    name = ", ".join([names[curve.series_id], *of_sizes, *([rest] if rest else [])])
+                    numbers.append(Drawn.of_repeats(name, number, repeats, at_load))
+        return numbers
 
 
-def _load_table(drawn: Curves, unit: str, axis: str) -> PictureTable:
-    number = load_column(axis)
-    rows = [
-        repeats_row((name, loads.words(load_point.load), load_point.number), load_point.repeats)
-        for name, points in drawn.items()
-        for load_point in sorted(points, key=lambda load_point: load_point.number)
-    ]
-    return PictureTable([Column("Contender"), Column("Load"), number, *repeats_columns(unit)], rows)
-
-
-def _load_notes(drawn: Curves, total: int) -> list[str]:
-    load_points: Sequence[LoadPoint] = [
-        load_point for points in drawn.values() for load_point in points
-    ]
-    alone = sum(not load_point.repeats.interval for load_point in load_points)
+def _load_notes(drawn: Sequence[Drawn], undrawn: int) -> list[str]:
+    alone = sum(each.interval is None for each in drawn)
     notes = []
     if alone:
         notes.append(
-            f"{alone} of {len(load_points)} numbers have no interval: a single run without "
+            f"{alone} of {len(drawn)} numbers have no interval: a single run without "
             "interval samples."
         )
-    if total > len(drawn):
-        notes.append(f"{total - len(drawn)} further curves are not drawn: choose fewer contenders.")
+    if undrawn:
+        notes.append(f"{undrawn} further curves are not drawn: choose fewer contenders.")
     return notes
 
 
@@ -365,24 +336,10 @@ def lun_lines(
         values = [(x, ceiling.in_unit(unit, test, record)) for x, test, record in places]
         points = [Point(x, y, note="without a file system") for x, y in values if y is not None]
         if points and luns[key] not in by_lun and len(by_lun) < MOST_LUNS:
-            by_lun[luns[key]] = Line(luns[key], points)
+            by_lun[luns[key]] = Line(luns[key], points, is_ceiling=True)
     if len(by_lun) == 1:
-        return [Line(LUN_ITSELF, line.points) for line in by_lun.values()]
-    return [Line(f"{LUN_ITSELF}, {lun}", line.points) for lun, line in by_lun.items()]
-
-
-def draw_dashed(figure: go.Figure, ceilings: Sequence[Line]) -> None:
-    """Draw these lines as ceilings: dashed, and grey in every theme, with small markers.
-
-    They lose the number of a series, by which pages give contenders their colours.
-    """
-    for line in ceilings:
-        figure.update_traces(
-            selector={"name": line.name},
-            line={"dash": "dash", "color": COLOUR},
-            marker={"size": 4, "color": COLOUR},
-            meta={"role": "ceiling"},
-        )
+        return [replace(line, name=LUN_ITSELF) for line in by_lun.values()]
+    return [replace(line, name=f"{LUN_ITSELF}, {lun}") for lun, line in by_lun.items()]
 
 
 def missing_note(

@@ -8,18 +8,18 @@ import plotly.graph_objects as go
 from fsbench_web.compare.pictures.base import Picture, PictureUnavailable, Select
 from fsbench_web.compare.pictures.contender_pictures import GONE, SingleContenderPicture
 from fsbench_web.compare.pictures.drawable import MATRIX, Contender, DrawableTests
-from fsbench_web.compare.pictures.parts import (
-    FILE,
-    block_column,
+from fsbench_web.compare.pictures.spec import PictureSpec
+from fsbench_web.compare.pictures.table import (
+    Drawn,
+    PictureTable,
+    drawn_table,
     is_lower,
     note,
-    repeats_columns,
-    repeats_row,
     run_links,
+    sizes,
     unknown_unit,
+    value,
 )
-from fsbench_web.compare.pictures.spec import PictureSpec
-from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable, Row
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.quality import FLAGS, ordered
@@ -75,9 +75,11 @@ class HeatMap(SingleContenderPicture):
         }
 
 
-def _table(test: str, matrix: Matrix) -> PictureTable:
-    rows = [repeats_row(cell, repeats) for cell, repeats in sorted(matrix.cells.items())]
-    return PictureTable([block_column(test), FILE, *repeats_columns(matrix.unit)], rows)
+def _table(test: str, matrix: Matrix) -> PictureTable[Drawn]:
+    rows = [
+        Drawn.of_repeats("", 0, repeats, *cell) for cell, repeats in sorted(matrix.cells.items())
+    ]
+    return drawn_table(rows, sizes(test, lambda row: row.at), matrix.unit, has_flags=True)
 
 
 def _cells_by_flag(cells: Mapping[Cell, Repeats]) -> dict[str, list[Cell]]:
@@ -189,19 +191,16 @@ def _ratio_picture(
     title = f"{testnames.label(test)}: speed of {first} over speed of {second}"
     block = testnames.block_word(test)
     figure = heatmap.ratio(ratios, first, second, title, links, notes, block)
-    columns = [
-        *(block_column(test), FILE),
-        Column(f"Mean of {first}", VALUE, unit),
-        Column(f"Mean of {second}", VALUE, unit),
-        Column("Times as fast", VALUE),
-    ]
-    rows = [
-        Row(
-            (*cell, ours[cell].mean, theirs[cell].mean, ratios.get(cell)),
-            (*run_links(ours[cell].run_ids), *run_links(theirs[cell].run_ids)),
-        )
-        for cell in matched
-    ]
+    table = PictureTable(
+        [
+            *sizes(test, lambda cell: cell),
+            value(f"Mean of {first}", unit, lambda cell: ours[cell].mean),
+            value(f"Mean of {second}", unit, lambda cell: theirs[cell].mean),
+            value("Times as fast", "", ratios.get),
+        ],
+        matched,
+        lambda cell: (*run_links(ours[cell].run_ids), *run_links(theirs[cell].run_ids)),
+    )
     parts = [
         f"Above 1, purple: {first} is faster. Below 1, orange: {second} is faster."
         if ratios
@@ -215,7 +214,7 @@ def _ratio_picture(
         "Times are taken as speeds (1 / time), so that more is faster." if less else "",
         *unknown_unit(unit),
     ]
-    return Picture(figure, PictureTable(columns, rows), [text for text in parts if text])
+    return Picture(figure, table, [part for part in parts if part])
 
 
 def _times_as_fast(ours: Repeats, theirs: Repeats, less_is_better: bool) -> float:

@@ -4,17 +4,22 @@ from django.http import QueryDict
 
 from fsbench_web.compare.pictures.base import PictureKind
 from fsbench_web.compare.pictures.best_cases import BestCases
-from fsbench_web.compare.pictures.latencies import Cumulative, OverTime, Percentiles, Tails
+from fsbench_web.compare.pictures.latencies import Latencies
 from fsbench_web.compare.pictures.line_charts import LoadCurves, Profile, Roofline
 from fsbench_web.compare.pictures.matrices import HeatMap, Ratio
 from fsbench_web.compare.pictures.repeats import RepeatsOfRuns
 from fsbench_web.compare.pictures.several_tests import Multiples, Phases, QueueDepth, WriteAndRead
 from fsbench_web.compare.pictures.spec import (
+    CDF,
+    COMPLETIONS,
     MOST_HIDDEN,
     NUMBERS,
+    OVER_TIME,
     PARAMETERS,
+    PERCENTILES,
     PERCENTS,
     SCALES,
+    SHOWS,
     PictureSpec,
 )
 from fsbench_web.compare.selection.fields import sizes_of
@@ -23,12 +28,17 @@ from fsbench_web.core.scoring import categories
 
 _ALL: tuple[type[PictureKind], ...] = (
     *(BestCases, WriteAndRead, HeatMap, Ratio),
-    *(Profile, LoadCurves, QueueDepth, Percentiles, Cumulative, Tails, OverTime, Multiples),
-    *(Roofline, Phases, RepeatsOfRuns),
+    *(Profile, LoadCurves, QueueDepth, Latencies, Multiples, Roofline, Phases, RepeatsOfRuns),
 )
 KINDS: dict[str, type[PictureKind]] = {kind.slug: kind for kind in _ALL}
-REPLACED = {"surface": HeatMap.slug}
-"""Removed kinds, and the kind that shows the same numbers: old addresses still work."""
+REPLACED = {
+    "surface": (HeatMap.slug, ""),
+    "percentiles": (Latencies.slug, PERCENTILES),
+    "cdf": (Latencies.slug, CDF),
+    "tails": (Latencies.slug, COMPLETIONS),
+    "latency-time": (Latencies.slug, OVER_TIME),
+}
+"""Removed kinds, with the kind and its ``show`` that have the same numbers: old addresses work."""
 LARGEST_KEY = 2**63 - 1
 
 
@@ -40,7 +50,7 @@ def spec_of(query: QueryDict | str) -> PictureSpec:
     parsed = QueryDict(query) if isinstance(query, str) else query
     comparison, problems = _comparison(parsed)
     kind = parsed.get("picture") or "bars"
-    kind = REPLACED.get(kind, kind)
+    kind, show = REPLACED.get(kind, (kind, parsed.get("show") or ""))
     test, category = parsed.get("of") or "", parsed.get("in") or ""
     if kind not in KINDS:
         problems.append(f'picture is "{kind[:60]}"; it can be {", ".join(KINDS)}.')
@@ -55,6 +65,8 @@ def spec_of(query: QueryDict | str) -> PictureSpec:
     scale = parsed.get("scale") or ""
     if scale not in SCALES:
         problems.append(f'scale is "{scale[:60]}"; it can be {", ".join(filter(None, SCALES))}.')
+    if show and show not in SHOWS:
+        problems.append(f'show is "{show[:60]}"; it can be {", ".join(SHOWS)}.')
     percent = parsed.get("percent") or ""
     if percent not in PERCENTS:
         choices = ", ".join(filter(None, PERCENTS))
@@ -73,6 +85,7 @@ def spec_of(query: QueryDict | str) -> PictureSpec:
         category,
         lines=lines,
         scale=scale,
+        show=show if kind == Latencies.slug else "",
         percent=percent,
         hide=hide,
         **numbers,

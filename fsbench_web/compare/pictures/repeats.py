@@ -1,10 +1,19 @@
 """Strips of repeats: every run a point."""
 
+from typing import NamedTuple
+
 from fsbench_web.compare.pictures.base import Picture
 from fsbench_web.compare.pictures.contender_pictures import FixedSizesPicture
 from fsbench_web.compare.pictures.drawable import RUNS, Contender
-from fsbench_web.compare.pictures.parts import is_lower, run_links, unknown_unit
-from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
+from fsbench_web.compare.pictures.table import (
+    PictureTable,
+    count,
+    is_lower,
+    run_links,
+    text,
+    unknown_unit,
+    value,
+)
 from fsbench_web.core.scoring import testnames
 from fsbench_web.figures import strip
 from fsbench_web.studies.runs.listing import address_of, dates_of
@@ -27,7 +36,7 @@ class RepeatsOfRuns(FixedSizesPicture):
         measured, unit, of_units = self.of_one_unit(every_series)
         if not measured:
             return Picture(None, notes=["No run measured this cell: choose another size."])
-        is_mean = any(count > 1 for _, series in measured for count in series.cells)
+        is_mean = any(cell_count > 1 for _, series in measured for cell_count in series.cells)
         words = ", ".join([*(["mean of each run"] if is_mean else []), *self.sizes_in_words])
         title = f"{testnames.label(self.test)}, repeats"
         figure = strip.repeats(
@@ -52,27 +61,36 @@ def _strip(contender: Contender, series: RepeatsOfSeries) -> strip.Strip:
     )
 
 
-def _table(measured: ContenderRepeats, unit: str, is_mean: bool) -> PictureTable:
-    columns = [
-        Column("Contender"),
-        Column("Run"),
-        Column("Mean of its cells" if is_mean else "Value", VALUE, unit),
-        Column("Cells", COUNT),
-        Column("Date"),
-        Column("Date from"),
-    ]
+class _RunRow(NamedTuple):
+    contender: str
+    run_id: int
+    value: float
+    cells: int
+    date: str
+    date_from: str
+
+
+def _table(measured: ContenderRepeats, unit: str, is_mean: bool) -> PictureTable[_RunRow]:
     dates = dates_of([run_id for _, series in measured for run_id in series.repeats.run_ids])
     rows = [
-        Row(
-            (contender.name, f"run {run_id}", value, count, *dates.get(run_id, ("", ""))),
-            run_links([run_id]),
-        )
+        _RunRow(contender.name, run_id, run_value, cell_count, *dates.get(run_id, ("", "")))
         for contender, series in measured
-        for run_id, value, count in zip(
+        for run_id, run_value, cell_count in zip(
             series.repeats.run_ids, series.repeats.values, series.cells, strict=True
         )
     ]
-    return PictureTable(columns, rows)
+    return PictureTable(
+        [
+            text("Contender", lambda row: row.contender),
+            text("Run", lambda row: f"run {row.run_id}"),
+            value("Mean of its cells" if is_mean else "Value", unit, lambda row: row.value),
+            count("Cells", lambda row: row.cells),
+            text("Date", lambda row: row.date),
+            text("Date from", lambda row: row.date_from),
+        ],
+        rows,
+        lambda row: run_links([row.run_id]),
+    )
 
 
 def _notes(measured: ContenderRepeats) -> list[str]:

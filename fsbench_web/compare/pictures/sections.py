@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import plotly.graph_objects as go
 
-from fsbench_web.compare.pictures.parts import bars_of
+from fsbench_web.compare.pictures.table import bars_of
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
@@ -128,10 +128,5 @@ def charts(
 
 
 def _chart(table: DeltaTable, among: Collection[str]) -> go.Figure:
-    rows = table.rows[::-1]
-    return bars.best_case(
-        [row.contender for row in rows],
-        title=f"{testnames.label(table.test)}: {table.category_in_sentence}",
-        among=among,
-        **bars_of(table),
-    )
+    title = f"{testnames.label(table.test)}: {table.category_in_sentence}"
+    return bars.best_case(title=title, among=among, **bars_of(table))

@@ -1,8 +1,9 @@
 """Several tests in one picture: write and read, queue depths, phases of a work, all of them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from fsbench_web.compare.pictures.base import (
     CategoryPicture,
@@ -21,26 +22,29 @@ from fsbench_web.compare.pictures.drawable import (
     of_tests,
     tables,
 )
-from fsbench_web.compare.pictures.parts import (
-    ends_of,
-    interval_cells,
-    interval_columns,
-    link_of,
-    links_of,
-    load_column,
-)
 from fsbench_web.compare.pictures.sections import contenders_of
 from fsbench_web.compare.pictures.spec import PictureSpec
-from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable, Row
+from fsbench_web.compare.pictures.table import (
+    CONTENDER,
+    ChartColumn,
+    Drawn,
+    PictureTable,
+    drawn_table,
+    interval,
+    lines_of,
+    link_of,
+    links_of,
+    load,
+    text,
+    value,
+)
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core import numbers
 from fsbench_web.core.conversion import BINARY
 from fsbench_web.core.scoring import categories, loads, phases, testnames
-from fsbench_web.figures import panels, stacked
-from fsbench_web.figures.lines import MOST_LINES, Line, Point
+from fsbench_web.figures import bars, lines, panels
+from fsbench_web.figures.lines import MOST_LINES, Point
 from fsbench_web.figures.panels import MOST_PANELS, Panel, SmallMultiple
-from fsbench_web.figures.phases import ContenderPhases
-from fsbench_web.figures.phases import phases as draw_phases
 
 READS = {
     "write": "read",
@@ -83,9 +87,9 @@ class WriteAndRead(CategoryPicture):
         if writes is None or reads is None or writes.unit != reads.unit:
             text = f"{halves[0]} and {halves[1].lower()} are not both scored in this category, or "
             return Picture(None, notes=[f"{text}not in one unit. Choose another category."])
-        pairs = _write_and_read_points(writes, reads)
+        pairs = _pairs(writes, reads)
         category = categories.in_sentence(categories.label(self.category))
-        figure = stacked.read_write(
+        figure = bars.read_write(
             [pair.name for pair in pairs],
             [_score(pair.write) for pair in pairs],
             [_score(pair.read) for pair in pairs],
@@ -94,18 +98,24 @@ class WriteAndRead(CategoryPicture):
             links=[(_link(pair.write), _link(pair.read)) for pair in pairs],
             halves=halves,
         )
-        columns = [
-            Column("Contender"),
-            *(Column(title, VALUE, writes.unit) for title in (*halves, "Sum")),
-        ]
-        rows = [pair.row for pair in sorted(pairs, key=lambda pair: -(pair.total or 0.0))]
+        table = PictureTable(
+            [
+                CONTENDER,
+                value(halves[0], writes.unit, lambda pair: _score(pair.write)),
+                value(halves[1], writes.unit, lambda pair: _score(pair.read)),
+                value("Sum", writes.unit, lambda pair: pair.total),
+            ],
+            sorted(pairs, key=lambda pair: -(pair.total or 0.0)),
+            lambda pair: tuple(
+                dict.fromkeys(link for half in pair[1:] if half for link in links_of(half))
+            ),
+        )
         lacking = [pair.name for pair in pairs if pair.write is None or pair.read is None]
         notes = [f"Without both halves: {', '.join(lacking)}."] if lacking else []
-        return Picture(figure, PictureTable(columns, rows), notes)
+        return Picture(figure, table, notes)
 
 
-@dataclass(frozen=True)
-class _WriteAndReadPoint:
+class _Pair(NamedTuple):
     """The best write and the best read of one contender, which may lack either."""
 
     name: str
@@ -116,18 +126,12 @@ class _WriteAndReadPoint:
     def total(self) -> float | None:
         return self.write.score + self.read.score if self.write and self.read else None
 
-    @property
-    def row(self) -> Row:
-        links = [link for half in (self.write, self.read) if half for link in links_of(half)]
-        cells = (self.name, _score(self.write), _score(self.read), self.total)
-        return Row(cells, tuple(dict.fromkeys(links)))
 
-
-def _write_and_read_points(writes: DeltaTable, reads: DeltaTable) -> list[_WriteAndReadPoint]:
+def _pairs(writes: DeltaTable, reads: DeltaTable) -> list[_Pair]:
     write_rows = {row.contender: row for row in writes.rows}
     read_rows = {row.contender: row for row in reads.rows}
     names = sorted(write_rows.keys() | read_rows.keys())
-    return [_WriteAndReadPoint(name, write_rows.get(name), read_rows.get(name)) for name in names]
+    return [_Pair(name, write_rows.get(name), read_rows.get(name)) for name in names]
 
 
 def _link(row: DeltaRow | None) -> str:
@@ -224,65 +228,48 @@ class QueueDepth(PictureKind):
         counts = Counter(row.contender for table in self.tables for row in table.rows)
         every = sorted(counts, key=lambda name: (-counts[name], name))
         chosen = set(every[:MOST_LINES])
-        drawn, rows = [], []
+        drawn: list[Panel] = []
+        numbers: list[Drawn] = []
         for name in names:
             [(unit, _)] = Counter(table.unit for table in by_name[name]).most_common(1)
             of_unit = [table for table in by_name[name] if table.unit == unit]
-            points = _depth_points(of_unit, chosen)
             label = testnames.label(name)
+            of_panel = _depth_numbers(of_unit, chosen, label, unit)
             drawn.append(
                 Panel(
                     label.removeprefix(f"{testnames.label(self.work)}, ").capitalize(),
                     unit,
                     of_unit[0].lower_is_better,
-                    [
-                        Line(
-                            contender,
-                            [_depth_point(depth, row) for depth, row in sorted(by_depth.items())],
-                        )
-                        for contender, by_depth in points.items()
-                    ],
+                    lines_of(of_panel),
                 )
             )
-            rows += _depth_rows(label, unit, points)
+            numbers += of_panel
         if not drawn:
             return Picture(None, notes=["No contender has numbers at several queue depths."])
         title = f"{self.label_of(self.test)} over queue depth"
         figure = panels.stacked(drawn, loads.QUEUE_DEPTH, title, among=every, scale=self.spec.scale)
-        columns = [
-            *(Column("Contender"), Column("Test"), load_column("iodepth")),
-            *(Column("Value", VALUE), Column("Unit"), *interval_columns("")),
+        columns: list[ChartColumn[Drawn]] = [
+            *(CONTENDER, text("Test", lambda row: row.at[0])),
+            *(load("iodepth", lambda row: row.x), value("Value", "", lambda row: row.value)),
+            *(text("Unit", lambda row: row.at[1]), *interval("")),
         ]
+        listed = PictureTable(columns, numbers, lambda row: row.links)
         more = len(every) - len(chosen)
         notes = [f"{more} further contenders are not drawn: choose fewer."] if more > 0 else []
-        return Picture(figure, PictureTable(columns, rows), notes, more)
+        return Picture(figure, listed, notes, more)
 
 
-Points = dict[str, dict[float, DeltaRow]]
-
-
-def _depth_points(of_unit: Iterable[DeltaTable], chosen: set[str]) -> Points:
-    points: Points = {}
+def _depth_numbers(
+    of_unit: Iterable[DeltaTable], chosen: Collection[str], label: str, unit: str
+) -> list[Drawn]:
+    """By contender and depth; ``at`` is the test and the unit, as each panel has its own."""
+    numbers: dict[tuple[str, float], Drawn] = {}
     for table in of_unit:
         depth = depth_of(table.test)
         for row in table.rows if depth else ():
             if row.contender in chosen and depth:
-                points.setdefault(row.contender, {})[depth[0]] = row
-    return dict(sorted(points.items()))
-
-
-def _depth_point(depth: float, row: DeltaRow) -> Point:
-    return Point(depth, row.score, ends_of(row), row.configuration or "", link_of(row))
-
-
-def _depth_rows(label: str, unit: str, points: Points) -> list[Row]:
-    return [
-        Row(
-            (contender, label, depth, row.score, unit, *interval_cells(row.interval)), links_of(row)
-        )
-        for contender, by_depth in points.items()
-        for depth, row in sorted(by_depth.items())
-    ]
+                numbers[row.contender, depth[0]] = Drawn.of_row(depth[0], row, label, unit)
+    return [numbers[key] for key in sorted(numbers)]
 
 
 def _works_of_phases(scored: ScoredTests) -> list[str]:
@@ -338,13 +325,14 @@ class Phases(PictureKind):
             name: by_contender[name]
             for name in sorted(_ranked_by_phases(by_contender)[:MOST_LINES])
         }
-        figure = draw_phases(
-            [
-                ContenderPhases(
-                    contender, [_phase_point(rows.get(phase)) for phase in names.values()]
-                )
-                for contender, rows in chosen.items()
-            ],
+        drawn = [
+            Drawn.of_row(float(place), rows[phase], phase)
+            for rows in chosen.values()
+            for place, phase in enumerate(names.values())
+            if phase in rows
+        ]
+        figure = lines.phases(
+            lines_of(drawn),
             list(names.values()),
             unit,
             phases.label(self.test),
@@ -352,6 +340,11 @@ class Phases(PictureKind):
             among=by_contender,
             scale=self.spec.scale,
         )
+        columns = [
+            text("Phase", lambda row: row.at[0]),
+            CONTENDER,
+            text("Configuration", lambda row: row.note),
+        ]
         missing = [
             f"{contender} has no {phase}."
             for contender, rows in chosen.items()
@@ -360,9 +353,8 @@ class Phases(PictureKind):
         ]
         more = len(by_contender) - len(chosen)
         left = [f"{more} further contenders are not drawn: choose fewer."] if more else []
-        return Picture(
-            figure, _phases_table(chosen, list(names.values()), unit), [*left, *missing], more
-        )
+        by_phase = sorted(drawn, key=lambda each: each.x)
+        return Picture(figure, drawn_table(by_phase, columns, unit), [*left, *missing], more)
 
 
 def _ranked_by_phases(by_contender: dict[str, dict[str, DeltaRow]]) -> list[str]:
@@ -375,34 +367,6 @@ def _ranked_by_phases(by_contender: dict[str, dict[str, DeltaRow]]) -> list[str]
             name,
         ),
     )
-
-
-def _phases_table(
-    chosen: dict[str, dict[str, DeltaRow]], names: list[str], unit: str
-) -> PictureTable:
-    columns = [
-        Column("Phase"),
-        Column("Contender"),
-        Column("Configuration"),
-        Column("Mean", VALUE, unit),
-        *interval_columns(unit),
-    ]
-    rows = [
-        Row(
-            (phase, contender, row.configuration, row.score, *interval_cells(row.interval)),
-            links_of(row),
-        )
-        for phase in names
-        for contender, rows in chosen.items()
-        if (row := rows.get(phase)) is not None
-    ]
-    return PictureTable(columns, rows)
-
-
-def _phase_point(row: DeltaRow | None) -> Point | None:
-    if row is None:
-        return None
-    return Point(0, row.score, ends_of(row), row.configuration or "", link_of(row))
 
 
 MOST_ROWS = 10
@@ -448,25 +412,18 @@ class Multiples(CategoryPicture):
             f"Percent of the speed of the best of each test{cut}",
             among=contenders_of(ranked),
         )
-        columns = [
-            *(Column("Test"), Column("Category"), Column("Contender")),
-            *(Column("Percent of the best", VALUE, "%"), Column("Score", VALUE), Column("Unit")),
-        ]
-        rows = [
-            Row(
-                (
-                    testnames.label(table.test),
-                    table.category_label,
-                    row.contender,
-                    None if row.delta1_percent is None else 100 - row.delta1_percent,
-                    row.score,
-                    table.unit,
-                ),
-                links_of(row),
-            )
-            for table in ranked
-            for row in table.rows[::-1]
-        ]
+        shown: PictureTable[tuple[DeltaTable, DeltaRow]] = PictureTable(
+            [
+                text("Test", lambda pair: testnames.label(pair[0].test)),
+                text("Category", lambda pair: pair[0].category_label),
+                text("Contender", lambda pair: pair[1].contender),
+                value("Percent of the best", "%", lambda pair: _percent_of_best(pair[1])),
+                value("Score", "", lambda pair: pair[1].score),
+                text("Unit", lambda pair: pair[0].unit),
+            ],
+            [(table, row) for table in ranked for row in table.rows[::-1]],
+            lambda pair: links_of(pair[1]),
+        )
         notes = []
         if self.left_out > 0:
             notes.append(f"{self.left_out} further tests are not drawn: choose a later one.")
@@ -474,7 +431,11 @@ class Multiples(CategoryPicture):
             notes.append(
                 f"Of each test the best {MOST_ROWS} of up to {largest} contenders are drawn."
             )
-        return Picture(figure, PictureTable(columns, rows), notes)
+        return Picture(figure, shown, notes)
+
+
+def _percent_of_best(row: DeltaRow) -> float | None:
+    return None if row.delta1_percent is None else 100 - row.delta1_percent
 
 
 def _one_each(tables: list[DeltaTable], category: str) -> list[DeltaTable]:

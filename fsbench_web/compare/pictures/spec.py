@@ -8,10 +8,18 @@ from fsbench_web.figures.lines import LINEAR, LOG
 
 NUMBERS = {"a": "a", "b": "b", "record": "record_kb", "file": "file_kb"}
 """The parameters that are whole numbers, and the fields they are."""
-PARAMETERS = ("picture", "of", "in", "line", "scale", "percent", "hide", *NUMBERS)
+PARAMETERS = ("picture", "of", "in", "line", "scale", "show", "percent", "hide", *NUMBERS)
 SCALES = {"": "As the values ask for", LOG: "Logarithmic", LINEAR: "Linear"}
 LARGEST = "max"
 PERCENTS = {"50": "p50", "": "p99", "99.9": "p99.9", LARGEST: "Maximum"}
+PERCENTILES, CDF, COMPLETIONS, OVER_TIME = "percentiles", "cdf", "completions", "time"
+SHOWS = {
+    PERCENTILES: "Percentiles",
+    CDF: "CDF",
+    COMPLETIONS: "All completions",
+    OVER_TIME: "Over time",
+}
+"""The charts of latencies."""
 MOST_HIDDEN = 50
 
 
@@ -23,7 +31,7 @@ class PictureSpec:
     of one or two, ``lines`` those of pictures of several: keys of series, since a contender's name
     may mean another configuration tomorrow. ``scale`` is that of the axis of values, of SCALES, and
     ``hide`` are names of the legend whose lines are put out. ``percent`` is of PERCENTS: which of
-    its percentiles a latency is drawn by.
+    its percentiles a latency is drawn by. ``show`` is of SHOWS.
     ``registry.spec_of(spec.to_query()) == spec``.
     """
 
@@ -37,6 +45,7 @@ class PictureSpec:
     record_kb: int | None = None
     file_kb: int | None = None
     scale: str = ""
+    show: str = ""
     percent: str = ""
     hide: tuple[str, ...] = ()
 
@@ -47,6 +56,7 @@ class PictureSpec:
         pairs += [("in", self.category)] if self.category else []
         pairs += [("line", str(line)) for line in self.lines]
         pairs += [("scale", self.scale)] if self.scale else []
+        pairs += [("show", self.show)] if self.show else []
         pairs += [("percent", self.percent)] if self.percent else []
         pairs += [("hide", name) for name in self.hide]
         pairs += [

@@ -1,108 +1,294 @@
-"""The numbers of a picture as a table, for pages and as CSV: the same rows for both."""
+"""The numbers of a chart: a table for pages and CSV, the runs behind each, and bars and lines."""
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
+from django.urls import reverse
+
+from fsbench_web.compare.selection.wording import flag_label
+from fsbench_web.compare.tables.columns import ColumnOf
 from fsbench_web.compare.tables.csv import as_text
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core import numbers
+from fsbench_web.core.scoring import loads, testnames
+from fsbench_web.core.scoring.shares import Share
+from fsbench_web.core.stats.intervals import SAMPLES, Interval
+from fsbench_web.core.units import is_known, lower_is_better
+from fsbench_web.figures.bars import Bar
+from fsbench_web.figures.ceilings import Ceilings
+from fsbench_web.figures.lines import Line, Point
+from fsbench_web.studies.runs.listing import address_of
+from fsbench_web.studies.scores.cells import Repeats
 
-TEXT, SIZE, COUNT, VALUE = "text", "size", "count", "value"
+Row = TypeVar("Row")
 Content = str | float | None
+Links = tuple[tuple[str, str], ...]
+"""(words, address)"""
 
 
 @dataclass(frozen=True)
-class Column:
-    """``kind`` says how its numbers are written; a SIZE is in KB, a VALUE in ``unit``."""
+class ChartColumn(ColumnOf[Row]):
+    """``name`` is its heading in files, whose numbers are as they are stored; ``exact`` writes such
+    a number where pages write it in another unit.
+    """
 
-    title: str
-    kind: str = TEXT
-    unit: str = ""
-    stored_title: str = ""
-    """Its title in files, where pages have another word."""
-
-    @property
-    def heading(self) -> str:
-        """For people: in the unit that ``write`` writes."""
-        return f"{self.title}, {numbers.unit_name(self.unit)}" if self.unit else self.title
-
-    @property
-    def stored_heading(self) -> str:
-        """For numbers as they are stored."""
-        title = self.stored_title or self.title
-        if self.kind == SIZE:
-            return f"{title} KB"
-        return f"{title}, {self.unit}" if self.unit else title
+    name: str = ""
+    exact: Callable[[Row], str] = lambda _: ""
 
     @property
     def is_number(self) -> bool:
-        return self.kind != TEXT
-
-    def write(self, content: Content) -> str:
-        """As people read it; what is missing is an en dash."""
-        if content is None or content == "":
-            return numbers.MISSING
-        if isinstance(content, str):
-            return content
-        if self.kind == SIZE:
-            return numbers.benchmark_size(content)
-        if self.kind == COUNT:
-            return f"{content:,.0f}"
-        return numbers.amount(content, self.unit)
-
-    def exactly(self, content: Content) -> str:
-        """The number as it is stored, where pages write it in another unit; else ""."""
-        is_value = self.kind == VALUE and not isinstance(content, str)
-        return numbers.exact_amount(content, self.unit) if is_value else ""  # type: ignore[arg-type]
+        return self.kind == "number"
 
 
 @dataclass(frozen=True)
-class Row:
-    """``cells`` one a column; ``links`` are (words, address) of the runs behind it."""
+class PictureTable(Generic[Row]):
+    """What a picture is made of, row by row, and the runs behind each row."""
 
-    cells: tuple[Content, ...]
-    links: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class PictureTable:
-    """What a picture is made of, row by row."""
-
-    columns: Sequence[Column]
+    columns: Sequence[ChartColumn[Row]]
     rows: Sequence[Row]
+    links_of: Callable[[Row], Links]
 
     @property
-    def written(self) -> list[tuple[list[tuple[str, bool, str]], tuple[tuple[str, str], ...]]]:
+    def written(self) -> list[tuple[list[tuple[str, bool, str]], Links]]:
         """(text, whether it is a number, the stored one where it is another) of every cell, and
         the row's links."""
         return [
             (
                 [
-                    (column.write(content), column.is_number, column.exactly(content))
-                    for column, content in zip(self.columns, row.cells, strict=True)
+                    (column.text(row), column.is_number, column.exact(row))
+                    for column in self.columns
                 ],
-                row.links,
+                self.links_of(row),
             )
             for row in self.rows
         ]
 
 
-def as_csv(table: PictureTable) -> str:
+def as_csv(table: PictureTable[Any]) -> str:
     """The table with numbers unrounded and sizes in KB; text that no spreadsheet will run."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(
-        [
-            *(as_text(column.stored_heading) for column in table.columns),
-            "runs",
-        ]
-    )
+    writer.writerow([*(as_text(column.name) for column in table.columns), "runs"])
     for row in table.rows:
-        cells = [as_text(cell) if isinstance(cell, str) else _number(cell) for cell in row.cells]
-        writer.writerow([*cells, as_text(" ".join(address for _, address in row.links))])
+        cells = [_stored(column.value_of(row)) for column in table.columns]
+        addresses = " ".join(address for _, address in table.links_of(row))
+        writer.writerow([*cells, as_text(addresses)])
     return out.getvalue()
 
 
-def _number(content: float | None) -> str:
+def _stored(content: object) -> str:
+    if isinstance(content, str):
+        return as_text(content)
     return "" if content is None else str(content)
+
+
+def text(title: str, value_of: Callable[[Row], str]) -> ChartColumn[Row]:
+    return ChartColumn(
+        *(title, "text", value_of, lambda row: value_of(row) or numbers.MISSING), name=title
+    )
+
+
+def value(
+    title: str, unit: str, value_of: Callable[[Row], float | None], name: str = ""
+) -> ChartColumn[Row]:
+    """Values in ``unit``; pages write them in the unit that people read."""
+    heading = f"{title}, {numbers.unit_name(unit)}" if unit else title
+    return ChartColumn(
+        *(heading, "number", value_of, lambda row: numbers.amount(value_of(row), unit)),
+        name=f"{name or title}, {unit}" if unit else name or title,
+        exact=lambda row: numbers.exact_amount(value_of(row), unit),
+    )
+
+
+def count(title: str, value_of: Callable[[Row], float | None], name: str = "") -> ChartColumn[Row]:
+    def words(row: Row) -> str:
+        number = value_of(row)
+        return numbers.MISSING if number is None else f"{number:,.0f}"
+
+    return ChartColumn(title, "number", value_of, words, name=name or title)
+
+
+def size(title: str, value_of: Callable[[Row], float], name: str = "") -> ChartColumn[Row]:
+    """Sizes in KB."""
+    return ChartColumn(
+        *(title, "number", value_of, lambda row: numbers.benchmark_size(value_of(row))),
+        name=f"{name or title} KB",
+    )
+
+
+def sizes(test: str, cell_of: Callable[[Row], tuple[int, int]]) -> list[ChartColumn[Row]]:
+    """The record size, or block size, and the file size; a file calls both by one name."""
+    title = f"{testnames.block_word(test).capitalize()} size"
+    return [
+        size(title, lambda row: cell_of(row)[0], "Record size"),
+        size("File size", lambda row: cell_of(row)[1]),
+    ]
+
+
+def load(axis: str, value_of: Callable[[Row], float]) -> ChartColumn[Row]:
+    """The number of what a load varies; files call a queue depth as they always did."""
+    name = "Outstanding I/O" if axis in loads.DEPTHS else ""
+    return count(loads.label(axis).capitalize(), value_of, name)
+
+
+def interval(unit: str) -> list[ChartColumn[Any]]:
+    """The 95% interval of rows that have an ``interval``, and what it is of."""
+    return [
+        value("95% low", unit, lambda row: row.interval.low if row.interval else None),
+        value("95% high", unit, lambda row: row.interval.high if row.interval else None),
+        text("Interval of", lambda row: _interval_of(row.interval)),
+    ]
+
+
+def _interval_of(of_row: Interval | None) -> str:
+    if of_row is None:
+        return ""
+    return f"{of_row.count} {'interval samples' if of_row.of == SAMPLES else of_row.of}"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A number of a line chart: whose it is, where it stands and what stands behind it.
+
+    ``at`` is what the table says of its place.
+    """
+
+    name: str
+    x: float
+    value: float
+    interval: Interval | None
+    note: str
+    link: str
+    links: Links
+    flags: str = ""
+    at: tuple[Any, ...] = ()
+
+    @classmethod
+    def of_repeats(cls, name: str, x: float, repeats: Repeats, *at: object) -> "Drawn":
+        """The mean of the repeats of one cell."""
+        flags = [flag_label(flag) for flag in repeats.flags]
+        return cls(
+            *(name, x, repeats.mean, repeats.interval, note(repeats)),
+            *(address_of(repeats.run_ids), run_links(repeats.run_ids), ", ".join(flags), at),
+        )
+
+    @classmethod
+    def of_row(cls, x: float, row: DeltaRow, *at: object) -> "Drawn":
+        """The score of a row of a delta table."""
+        return cls(
+            *(row.contender, x, row.score, row.interval, row.configuration or ""),
+            *(link_of(row), links_of(row), "", at),
+        )
+
+    @property
+    def point(self) -> Point:
+        return Point(self.x, self.value, ends_of(self.interval), self.note, self.link)
+
+
+def lines_of(drawn: Iterable[Drawn]) -> list[Line]:
+    """A line for each name, in the order in which they come."""
+    points: dict[str, list[Point]] = {}
+    for each in drawn:
+        points.setdefault(each.name, []).append(each.point)
+    return [Line(name, of_one) for name, of_one in points.items()]
+
+
+def drawn_table(
+    drawn: Sequence[Drawn],
+    places: Sequence[ChartColumn[Drawn]],
+    unit: str,
+    title: str = "Mean",
+    *,
+    has_flags: bool = False,
+) -> PictureTable[Drawn]:
+    """The table of a line chart: ``places`` say where each number stands."""
+    flags: list[ChartColumn[Drawn]] = [text("Flags", lambda row: row.flags)] if has_flags else []
+    columns = [*places, value(title, unit, lambda row: row.value), *interval(unit), *flags]
+    return PictureTable(columns, drawn, lambda row: row.links)
+
+
+CONTENDER: ChartColumn[Any] = text("Contender", lambda row: row.name)
+
+
+def run_links(run_ids: Sequence[int]) -> Links:
+    """Each run by its own page; more than a handful as one list of them."""
+    if len(run_ids) > 5:
+        return ((f"{len(run_ids)} runs", address_of(run_ids)),)
+    return tuple((f"run {run_id}", address_of([run_id])) for run_id in run_ids)
+
+
+def link_of(row: DeltaRow) -> str:
+    """The runs behind a row, or the study that published it."""
+    return address_of(row.run_ids) or reverse("studies:study", args=[row.study])
+
+
+def links_of(row: DeltaRow) -> Links:
+    """The same as words and addresses, each run by itself."""
+    return run_links(row.run_ids) or (
+        (row.study_title, reverse("studies:study", args=[row.study])),
+    )
+
+
+def ends_of(of_row: Interval | None) -> tuple[float, float] | None:
+    return (of_row.low, of_row.high) if of_row else None
+
+
+def note(repeats: Repeats) -> str:
+    runs = len(repeats.values)
+    words = [f"mean of {runs} runs" if runs > 1 else f"run {repeats.run_ids[0]}"]
+    return ", ".join([*words, *(flag_label(flag) for flag in repeats.flags)])
+
+
+def is_lower(unit: str) -> bool:
+    """Whether less is better; False where nobody said so, which a note then says."""
+    return is_known(unit) and lower_is_better(unit)
+
+
+def unknown_unit(unit: str) -> list[str]:
+    return [] if is_known(unit) else [f'Nobody said whether more or less of "{unit}" is better.']
+
+
+def bars_of(table: DeltaTable) -> Mapping[str, Any]:
+    """Arguments of ``figures.bars.best_case`` for the rows, best first, without the title."""
+    rows, scale = table.rows[::-1], table.scale
+    times = scale.divisor
+
+    def bar(row: DeltaRow) -> Bar:
+        ends = ends_of(row.interval)
+        return Bar(
+            row.contender,
+            table.bar_of(row) / times,
+            table.mark_of(row) == "best",
+            ends and (ends[0] / times, ends[1] / times),
+            tuple(repeat / times for repeat in row.repeats),
+            row.score / times if table.shows_mean(row) else None,
+            link=link_of(row),
+            runs=row.runs,
+        )
+
+    return {
+        "bars": [bar(row) for row in rows],
+        "unit": scale.unit,
+        "lower_is_better": table.lower_is_better,
+        "ceilings": _ceilings_of(rows, times),
+    }
+
+
+def _ceilings_of(rows: Sequence[DeltaRow], divisor: float) -> Ceilings:
+    """Those of ``rows``, in their unit divided by ``divisor``; a row without a share has none."""
+    shares = [row.share for row in rows]
+    subjects = {share.of for share in shares if share is not None}
+    return Ceilings(
+        tuple(share.ceiling / divisor if share is not None else None for share in shares),
+        next(iter(subjects)) if len(subjects) == 1 else "",
+        tuple(_ceiling_words(share) for share in shares),
+    )
+
+
+def _ceiling_words(share: Share | None) -> str:
+    if share is None:
+        return ""
+    return share.short if share.is_unreliable else f"{share.short} itself"

@@ -1,6 +1,6 @@
 """The page of pictures, and the numbers of the one it shows as CSV."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl
 
@@ -25,7 +25,7 @@ from fsbench_web.compare.selection.fields import shortened
 from fsbench_web.compare.selection.spec import SpecError
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.delta_tables import refuse_unknown_parts
-from fsbench_web.core.scoring import categories, phases, testnames
+from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.figures.frame import note_omitted_lines, plain_text
 from fsbench_web.platform import limits
 from fsbench_web.studies.scores.cells import TooManyValues
@@ -120,9 +120,16 @@ def _requested_picture(spec: PictureSpec) -> RequestedPicture:
     tests = offered.of(needs)
     if not tests:
         return RequestedPicture(spec, offered, problem=needs.refusal)
-    test = spec.test if spec.test in tests else _nearest_test(spec.test, tests)
+    label_of = KINDS[spec.kind].label_of
+    test = spec.test if spec.test in tests else _nearest_test(spec.test, tests, label_of)
     kind = KINDS[spec.kind](spec, test, offered)
-    substitutions = [*_substitution(spec.test, test), *kind.substitutions]
+    substitutions = kind.substitutions
+    if spec.test and label_of(spec.test) != label_of(test):
+        substitutions = [
+            f"{testnames.label(spec.test)} cannot be drawn like this; shown is "
+            f"{testnames.label(test)}.",
+            *substitutions,
+        ]
     requested = RequestedPicture(
         spec,
         offered,
@@ -152,21 +159,15 @@ def _hide_lines(picture: Picture, names: Collection[str]) -> None:
     )
 
 
-def _substitution(requested: str, test: str) -> list[str]:
-    """What to say where another ``test`` is shown than the one that is ``requested``."""
-    if not requested or requested == test or test in phases.tests_of(requested):
-        return []
-    drawn = testnames.label(test)
-    return [f"{testnames.label(requested)} cannot be drawn like this; shown is {drawn}."]
+def _nearest_test(test: str, tests: Sequence[str], label_of: Callable[[str], str]) -> str:
+    """The test of ``tests`` that is nearest to one of another kind of picture, else the first.
 
-
-def _nearest_test(test: str, tests: Sequence[str]) -> str:
-    """The test of ``tests`` that is nearest to one of another kind of picture, else the first."""
-    same_work = [other for other in tests if other in phases.tests_of(test)]
-    if same_work:
-        return same_work[0]
+    Tests of one label are drawn alike, as phases of one work are.
+    """
     name = testnames.parts(test)[0]
-    return next((other for other in tests if testnames.parts(other)[0] == name), tests[0])
+    alike = (other for other in tests if label_of(other) == label_of(test))
+    named = (other for other in tests if testnames.parts(other)[0] == name)
+    return next(alike, None) or next(named, tests[0])
 
 
 def _offered_tests(tests: Sequence[str], chosen: str) -> tuple[Sequence[str], int]:

@@ -7,23 +7,27 @@ unit of the table's ``scale``. A writer names the columns it writes by their key
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.core import numbers
 
 Value = str | bool | float | int | Decimal | None
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnOf(Generic[Row]):
     """One column of one table. ``heading`` is for people; programs read its key instead."""
 
     heading: str
     kind: Literal["text", "number"]
-    value_of: Callable[[DeltaRow], Value]
-    text: Callable[[DeltaRow], str]
+    value_of: Callable[[Row], Value]
+    text: Callable[[Row], str]
+
+
+Column = ColumnOf[DeltaRow]
 
 
 def columns_of(table: DeltaTable) -> dict[str, Column]:

@@ -15,8 +15,9 @@ from django.urls import reverse
 from fsbench_web.compare.answer import answer_of
 from fsbench_web.compare.answer_shown import answer_context
 from fsbench_web.compare.matrix import matrix_of
-from fsbench_web.compare.pictures.latencies import OverTime, Percentiles, Tails
+from fsbench_web.compare.pictures.latencies import Latencies
 from fsbench_web.compare.pictures.sections import Section, sections
+from fsbench_web.compare.pictures.spec import SHOWS
 from fsbench_web.compare.selection.fields import CONTENDERS, unknown
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.set_aside import set_aside
@@ -52,7 +53,6 @@ MOST_ROWS_HERE = 60
 """Rows of tables that stand in the page: 30 KB. Of more each test is fetched when it is opened."""
 MOST_CONTENDERS = 200
 MOST_BASELINES = 12
-_LATENCY_CHARTS = (OverTime, Tails, Percentiles)
 _PLACE = ("tab", "of", "categories", "configurations", "seen", "empty")
 
 
@@ -399,7 +399,9 @@ def _tab_context(shown: ShownComparison, tables: Sequence[DeltaTable]) -> dict[s
         else "",
         "share_query": _shared_spec(shown).to_query(),
         "compare_at": replace(address, study=None).page(spec, SUMMARY),
-        "latency_charts": [(kind.slug, kind.label.lower()) for kind in _LATENCY_CHARTS],
+        "latency_charts": [
+            (f"{Latencies.slug}&show={show}", label.lower()) for show, label in SHOWS.items()
+        ],
     }
 
 

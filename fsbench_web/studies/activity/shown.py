@@ -7,8 +7,7 @@ from typing import Any
 from fsbench_web.core.activity import costs
 from fsbench_web.core.activity.series import Activity
 from fsbench_web.core.measurement_columns import UnreadableBlock
-from fsbench_web.figures.activity import timeline as figure
-from fsbench_web.figures.activity.timeline import Panel, Phase
+from fsbench_web.figures.over_time import Panel, Phase, timeline
 from fsbench_web.studies.activity import records
 from fsbench_web.studies.models import RunActivity
 
@@ -78,7 +77,7 @@ def of_run(run_id: int) -> ShownActivity | None:
     ]
     heads = [f"{name}, {panel.unit}" for panel in panels for name in panel.lines]
     middles = [(start + end) / 2 for start, end in spans]
-    choices = {panel.name: figure.over_time(panel, middles, phases) for panel in panels}
+    choices = {panel.name: timeline(panel, middles, phases) for panel in panels}
     return ShownActivity(
         run_activity, choices, heads, rows, cost_rows, activity.absent, activity.every_s, merged
     )

@@ -8,8 +8,8 @@ from fsbench_web.core.latency import TAILS, Distribution
 from fsbench_web.core.latency_over_time import PERCENTS, LatencySeries
 from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.core.scoring import loads, testnames
-from fsbench_web.figures import shares
-from fsbench_web.figures.activity import latency_over_time as figure_over_time
+from fsbench_web.figures import lines as figures
+from fsbench_web.figures import over_time as figures_over_time
 from fsbench_web.studies.activity import latencies
 
 MOST_SHOWN = 40
@@ -63,9 +63,9 @@ def of_run(run_id: int) -> ShownLatencies | None:
     choices = {}
     for distribution in ordered:
         label = label_of(distribution)
-        lines = [shares.of_histogram(label, distribution.shares())]
-        choices[f"{label}: percentiles"] = shares.percentiles(lines, distribution.unit, label)
-        choices[f"{label}: share of all (CDF)"] = shares.cdf(lines, distribution.unit, label)
+        lines = [figures.of_histogram(label, distribution.shares())]
+        choices[f"{label}: percentiles"] = figures.percentiles(lines, distribution.unit, label)
+        choices[f"{label}: share of all (CDF)"] = figures.cdf(lines, distribution.unit, label)
         if (logged := over_time.get((distribution.test, distribution.load))) is not None:
             title = f"{label}, {logged.total:,} of {distribution.total:,} completions"
             choices[f"{label}: over time"] = _over_time(logged, title)
@@ -78,10 +78,10 @@ def of_run(run_id: int) -> ShownLatencies | None:
 
 def _over_time(series: LatencySeries, label: str) -> Any:
     names = [f"p{percent}" for percent in PERCENTS]
-    return figure_over_time.over_time(
-        {**dict(zip(names, series.percentiles, strict=True)), "maximum": series.maxima},
-        [end_ms / 1000 for end_ms in series.ends_ms],
-        series.counts,
+    lines = {**dict(zip(names, series.percentiles, strict=True)), "maximum": series.maxima}
+    seconds = [end_ms / 1000 for end_ms in series.ends_ms]
+    return figures_over_time.latencies(
+        {name: (values, seconds, series.counts) for name, values in lines.items()},
         series.unit,
         label,
     )

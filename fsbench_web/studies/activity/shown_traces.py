@@ -9,8 +9,8 @@ from fsbench_web.core import numbers
 from fsbench_web.core.traces.operations import OperationTrace
 from fsbench_web.core.traces.requests import PARTS, RequestTrace
 from fsbench_web.core.traces.tracers import OPERATIONS, TRACERS, Tracer
-from fsbench_web.figures import shares
-from fsbench_web.figures.activity import requests as figure
+from fsbench_web.figures import lines
+from fsbench_web.figures import requests as figure
 from fsbench_web.studies.activity import traces
 from fsbench_web.studies.activity.traces import UnreadableBlock
 from fsbench_web.studies.models import Run
@@ -119,8 +119,8 @@ def _operations(run_id: int, tracer: Tracer, problem: str) -> ShownOperations:
         notes=list(_notes_of_operations(trace)),
         figures={
             "How many by latency": figure.latencies(bins, title, "operations", 1),
-            "Share of all (CDF)": shares.cdf(
-                [shares.of_histogram(name, _shares(rows)) for name, rows in bins.items()],
+            "Share of all (CDF)": lines.cdf(
+                [lines.of_histogram(name, _shares(rows)) for name, rows in bins.items()],
                 "ns",
                 title,
             ),

@@ -86,7 +86,7 @@ def _html(
         'SVG<span class="visually-hidden"> of this chart</span></button></p>'
         '<figcaption class="visually-hidden" id="{0}-caption">{3}</figcaption>'
         '<noscript><p class="notice is-info">This chart is drawn by JavaScript, which is switched '
-        "off. Its numbers: {3}</p></noscript>{4}</figure>",
+        "off. {3}</p></noscript>{4}</figure>",
         element_id,
         max(panel["layout"].get("height") or 0 for panel in panels),
         choice,

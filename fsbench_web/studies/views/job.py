@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.scoring import testnames
-from fsbench_web.figures.drift import reference_drift
+from fsbench_web.figures.over_time import reference_drift
 from fsbench_web.platform import clock
 from fsbench_web.studies.jobs import listing
 from fsbench_web.studies.jobs.documents import text as job_document

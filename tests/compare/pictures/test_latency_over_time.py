@@ -8,7 +8,7 @@ from django.test import Client
 
 from fsbench_web.core.latency_over_time import MOST_KEPT, LatencySeries
 from fsbench_web.core.traces.tracers import REQUESTS
-from fsbench_web.figures.activity import latency_over_time as figures
+from fsbench_web.figures import over_time as figures
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import LatencySeriesBlock, Run, RunState, Series
 from tests.compare.conftest import make_score
@@ -40,7 +40,7 @@ def two_series(db: None) -> list[Series]:
 
 
 def query_of(series: Series, **more: str) -> dict[str, str]:
-    return {"study": series.study.slug, "picture": "latency-time", "of": MEAN, **more}
+    return {"study": series.study.slug, "picture": "latency", "show": "time", "of": MEAN, **more}
 
 
 def rows(client: Client, address: str, query: dict[str, str]) -> list[dict[str, str]]:
@@ -60,7 +60,7 @@ def test_the_newest_run_of_each_contender_is_drawn_and_exported(
     page = client.get("/compare/pictures/", query_of(two_series[0]))
     assert page.status_code == 200
     text = page.content.decode()
-    assert "Latency over time" in text
+    assert "lines over seconds" in text
     assert "seconds of the test" in text
     assert "p99 of each interval" in text
     assert "9 s" not in text
@@ -85,8 +85,8 @@ def test_the_newest_run_of_each_contender_is_drawn_and_exported(
 def test_the_latencies_of_a_study_lead_to_it(two_series: list[Series], client: Client) -> None:
     study = two_series[0].study.slug
     page = client.get(f"/studies/{study}/", {"tab": "latency"}).content.decode()
-    assert f"?study={study}&amp;picture=latency-time" in page
-    assert "latency-time" not in client.get(f"/studies/{study}/?tab=tests").content.decode()
+    assert f"?study={study}&amp;picture=latency&amp;show=time" in page
+    assert "show=time" not in client.get(f"/studies/{study}/?tab=tests").content.decode()
 
 
 def test_without_any_it_says_what_keeps_them(two_series: list[Series], client: Client) -> None:
@@ -98,7 +98,7 @@ def test_without_any_it_says_what_keeps_them(two_series: list[Series], client: C
     LatencySeriesBlock.objects.filter(run=run).update(content=b"no block")
     response = client.get("/compare/pictures/", query_of(two_series[0]))
     assert response.status_code == 200
-    assert "latency-time" in response.content.decode()
+    assert "show=time" in response.content.decode()
 
 
 def test_a_run_is_read_with_as_many_queries_as_several(
@@ -116,16 +116,14 @@ def test_a_run_is_read_with_as_many_queries_as_several(
 
 def test_a_drawing_has_a_value_for_each_interval_and_its_units() -> None:
     with pytest.raises(ValueError, match="every interval"):
-        figures.over_time({"p50": [1.0]}, [1.0, 2.0], [1, 1], "ns", "A")
+        figures.latencies({"p50": ([1.0], [1.0, 2.0], [1, 1])}, "ns", "A")
     with pytest.raises(ValueError, match="told apart"):
-        figures.of_contenders({str(number): ([], [], []) for number in range(99)}, "ns", "A")
+        figures.latencies({str(number): ([], [], []) for number in range(99)}, "ns", "A")
     count = MOST_KEPT
-    drawn = figures.over_time(
-        {"p50": [2e6] * count, "maximum": [0.0] * count},
-        [float(second) for second in range(count)],
-        [5] * count,
-        "ns",
-        "A <b>",
+    seconds = [float(second) for second in range(count)]
+    lines = {"p50": [2e6] * count, "maximum": [0.0] * count}
+    drawn = figures.latencies(
+        {name: (values, seconds, [5] * count) for name, values in lines.items()}, "ns", "A <b>"
     )
     assert drawn["data"][0]["y"][0] == 2000  # read in µs
     assert set(drawn["data"][1]["y"]) == {None}  # nothing at 0 has a place on a logarithmic axis

@@ -5,10 +5,11 @@ import pytest
 from fsbench_web.compare.pictures import line_charts
 from fsbench_web.core.scoring.shares import NOT_OF_THE_DISK_PERCENT
 from fsbench_web.figures import lines
+from fsbench_web.figures.ceilings import COLOUR
 from fsbench_web.figures.lines import Line, Point
 from runner.agent.preparation import probe
 
-OWN = Line(line_charts.LUN_ITSELF, [Point(512.0, 200.0), Point(1024.0, 400.0)])
+OWN = Line(line_charts.LUN_ITSELF, [Point(512.0, 200.0), Point(1024.0, 400.0)], is_ceiling=True)
 EXT4 = Line("ext4", [Point(4.0, 10.0), Point(512.0, 190.0), Point(1024.0, 900.0)])
 NAMES = {4.0: "4 KB", 64.0: "64 KB", 512.0: "512 KB", 1024.0: "1 MB"}
 
@@ -16,11 +17,10 @@ NAMES = {4.0: "4 KB", 64.0: "64 KB", 512.0: "512 KB", 1024.0: "1 MB"}
 def test_a_ceiling_is_grey_and_takes_no_contenders_colour() -> None:
     alone = lines.curves([EXT4], "KB/s", "Write", "block size", among=["ext4"])
     both = lines.curves([OWN, EXT4], "KB/s", "Write", "block size", among=["ext4", OWN.name])
-    line_charts.draw_dashed(both, [OWN])
     ceiling, ext4 = both.data
     # Pages colour by meta.series (static/js/figures.js), whatever the figure says.
     assert "series" not in ceiling.meta
-    assert (ceiling.line.color, ceiling.line.dash) == (line_charts.COLOUR, "dash")
+    assert (ceiling.line.color, ceiling.line.dash) == (COLOUR, "dash")
     assert ext4.meta["series"] == alone.data[0].meta["series"]
     assert ext4.line.color == alone.data[0].line.color
 

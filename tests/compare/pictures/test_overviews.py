@@ -44,7 +44,7 @@ def figure_of(client: Client, query: str) -> dict:
 @pytest.mark.django_db
 def test_each_kind_draws_every_contender_with_its_own_look(client: Client, measured: None) -> None:
     looks = {}
-    for kind, lines in (("percentiles", 2), ("cdf", 2), ("queue", 4)):
+    for kind, lines in (("latency", 2), ("latency&show=cdf", 2), ("queue", 4)):
         traces = figure_of(client, f"picture={kind}")["data"]
         assert len(traces) == lines
         for trace in traces:
@@ -59,7 +59,7 @@ def test_each_kind_draws_every_contender_with_its_own_look(client: Client, measu
 
 @pytest.mark.django_db
 def test_percentiles_of_one_load_are_of_no_other(client: Client, measured: None) -> None:
-    [first, _] = figure_of(client, "picture=percentiles&of=randread_clat_p50@iodepth=16")["data"]
+    [first, _] = figure_of(client, "picture=latency&of=randread_clat_p50@iodepth=16")["data"]
     assert len(first["x"]) == len(PERCENTS)
     [above, *_] = figure_of(client, "picture=queue&scale=linear")["data"]
     assert list(above["x"]) == [1, 16]
@@ -70,12 +70,12 @@ def test_percentiles_of_one_load_are_of_no_other(client: Client, measured: None)
 def test_the_axis_and_the_legend_are_of_the_address_and_refused_where_they_cannot_be(
     client: Client, measured: None
 ) -> None:
-    query = "picture=percentiles&scale=log&hide=xfs"
+    query = "picture=latency&scale=log&hide=xfs"
     assert spec_of(spec_of(query).to_query()) == spec_of(query)
     visible = {trace["name"]: trace.get("visible") for trace in figure_of(client, query)["data"]}
     assert visible == {"ext3": None, "xfs": "legendonly"}
     for wrong in ("scale=cubic", "hide=" + "x" * 201, "&".join(f"hide={n}" for n in range(51))):
-        assert client.get(f"/compare/pictures/?picture=cdf&{wrong}").status_code == 400
+        assert client.get(f"/compare/pictures/?picture=latency&show=cdf&{wrong}").status_code == 400
 
 
 def test_what_a_test_is_of_and_at_which_depth() -> None:

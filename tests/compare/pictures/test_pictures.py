@@ -17,7 +17,7 @@ from django.utils import timezone
 from fsbench_web.catalog.configurations.records import unknown_configuration
 from fsbench_web.compare.pictures.registry import KINDS, spec_of
 from fsbench_web.compare.pictures.spec import PictureSpec
-from fsbench_web.compare.pictures.table import Column, PictureTable, Row, as_csv
+from fsbench_web.compare.pictures.table import PictureTable, as_csv, value
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.core.formats import ParsedValue
 from fsbench_web.studies.models import Run, Series
@@ -201,6 +201,24 @@ def test_the_address_of_a_removed_kind_leads_to_its_replacement(client: Client, 
     assert rows(client, query) == rows(client, query.replace("surface", "matrix"))
 
 
+@pytest.mark.parametrize(
+    ("kind", "show"),
+    [
+        *(("percentiles", "percentiles"), ("cdf", "cdf"), ("tails", "completions")),
+        ("latency-time", "time"),
+    ],
+)
+def test_each_former_kind_of_latencies_is_one_kind_with_a_switch(
+    client: Client, lab: Any, kind: str, show: str
+) -> None:
+    response = client.get(f"/compare/pictures/?{EVERY}&picture={kind}")
+    assert response.status_code == 301
+    assert response["Location"].endswith(f"picture=latency&show={show}")
+    assert spec_of(f"picture={kind}") == spec_of(f"picture=latency&show={show}")
+    assert spec_of("picture=bars&show=cdf").show == ""
+    assert client.get("/compare/pictures/?picture=latency&show=none").status_code == 400
+
+
 def test_profile_lines_stop_where_nothing_was_measured(client: Client, lab: Any) -> None:
     html = page(client, f"{EVERY}&picture=profile&of=write&file=128")
     traces = {trace["name"]: trace for trace in figure(html)["data"]}
@@ -314,7 +332,8 @@ def test_names_of_an_import_are_text(client: Client) -> None:
 
 
 def test_a_spreadsheet_runs_nothing() -> None:
-    table = PictureTable([Column("=1+1")], [Row(("@SUM(A1)",)), Row((-1.5,)), Row((None,))])
+    column = value("=1+1", "", lambda content: content)
+    table = PictureTable([column], ["@SUM(A1)", -1.5, None], lambda _: ())
     assert as_csv(table).splitlines() == ["'=1+1,runs", "'@SUM(A1),", "-1.5,", ","]
 
 

@@ -90,9 +90,10 @@ def test_contenders_are_drawn_beside_each_other(series: Series, client: Client) 
     other = make_score("xfs", 4000.0, test=MEAN, category="mean", unit="ns").series
     run_of(series, 1, of((1000, 98), (5_000_000, 2)))
     run_of(other, 1, of((900, 100_000)))
-    page = client.get(f"/compare/pictures/?picture=tails&of={MEAN}").content.decode()
+    chart = f"picture=latency&show=completions&of={MEAN}"
+    page = client.get(f"/compare/pictures/?{chart}").content.decode()
     assert "added without loss" in page
-    text = client.get(f"/compare/pictures.csv?picture=tails&of={MEAN}").content.decode()
+    text = client.get(f"/compare/pictures.csv?{chart}").content.decode()
     lines = [line.split(",") for line in text.splitlines()]
     assert sorted(line[:3] for line in lines[1:]) == [
         ["ext4", "100.0", "1000.0"],

@@ -12,7 +12,7 @@ from django.test import Client
 
 from fsbench_web.catalog.configurations.records import unknown_configuration
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
-from fsbench_web.figures import stated_values
+from fsbench_web.figures import bars
 from fsbench_web.studies.models import Score, Series, Study
 from fsbench_web.studies.published.data import FOLDER, PublishedStudy, published_studies
 from fsbench_web.studies.published.loader import SlugTaken, load
@@ -279,7 +279,7 @@ def test_every_chart_can_be_drawn() -> None:
                 values = [None if v is None else float(v) for _, v, _ in section["rows"]]
                 bounds = [bool(bound) for _, _, bound in section["rows"]]
                 names = [name for name, _, _ in section["rows"]]
-                figure = stated_values.stated_values(
+                figure = bars.stated_values(
                     names, values, bounds, section["unit"], section["title"]
                 )
                 assert json.dumps(figure.to_plotly_json())

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import colourscale, palette
-from fsbench_web.figures.frame import axis, figure, heading, line_layout, plain_text
+from fsbench_web.figures.frame import axis, figure, heading, line_layout, plain_text, summary
 
 Bins = Sequence[tuple[int, int, int]]
 """(from ns, below ns, how many), rising; each from a power of two of ``smallest_ns`` on."""
@@ -68,7 +68,9 @@ def latencies(
                 fixedrange=True,
             ),
             axis(f"{noun} (log)", standoff=12, type="log", dtick=1, fixedrange=True),
-            f"{title}. " + "; ".join(_in_words(*entry) for entry in bins.items()),
+            summary(
+                title, f"bars of {noun}", [(name, _words(rows)) for name, rows in bins.items()]
+            ),
             height=320,
             legend_y=-0.3,
             barmode="group",
@@ -88,10 +90,10 @@ def _short_latency(nanos: int) -> str:
     return f"{nanos} ns"
 
 
-def _in_words(name: str, rows: Bins) -> str:
+def _words(rows: Bins) -> str:
     low, high, count = max(rows, key=lambda row: row[2])
     total = sum(row[2] for row in rows)
-    return f"{name}: {total:,}, most ({count:,}) took {_latency(low)} to {_latency(high)}"
+    return f"{total:,}, most ({count:,}) took {_latency(low)} to {_latency(high)}"
 
 
 def over_device(
@@ -110,6 +112,10 @@ def over_device(
         shades[device_part][time_part] = round(math.log10(count), 2)
         entries[device_part][time_part] = f"{count:,}"
     largest = max(cells.values(), default=1)
+    touched_parts = len({device_part for _, device_part in cells})
+    touched = (
+        f"in {seconds:.4g} s, to {touched_parts} of {places} equal parts of {numbers.size(size)}"
+    )
     ticks = [0, *(power for power in range(1, 12) if 10**power <= largest)]
     unit, factor = next(
         (name, factor)
@@ -154,20 +160,12 @@ def over_device(
                 fixedrange=True,
                 zeroline=False,
             ),
-            "meta": {"summary": _device_in_words(cells, parts, ends, title)},
+            "meta": {
+                "summary": summary(
+                    title,
+                    "map of time and place",
+                    [(numbers.counted(sum(cells.values()), "request"), touched)],
+                )
+            },
         },
-    )
-
-
-def _device_in_words(
-    cells: Mapping[tuple[int, int], int],
-    parts: tuple[int, int],
-    ends: tuple[float, int],
-    title: str,
-) -> str:
-    total = sum(cells.values())
-    touched = len({device_part for _, device_part in cells})
-    return (
-        f"{title}: {numbers.counted(total, 'request')} in {ends[0]:.4g} s, to {touched} of "
-        f"{parts[1]} equal parts of {numbers.size(ends[1])}."
     )

@@ -4,8 +4,7 @@ import itertools
 
 import pytest
 
-from fsbench_web.figures import colourscale
-from fsbench_web.figures.activity import requests
+from fsbench_web.figures import colourscale, requests
 
 
 @pytest.mark.parametrize(("smallest_ns", "lower_edge"), [(1, "8.192 µs"), (1000, "8.192 ms")])

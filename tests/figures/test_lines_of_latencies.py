@@ -4,25 +4,24 @@ import math
 
 import pytest
 
-from fsbench_web.figures import panels, shares, strip
+from fsbench_web.figures import lines, panels, strip
 from fsbench_web.figures.lines import LINEAR, LOG, Line, Point
 from fsbench_web.figures.palette import styles
 from fsbench_web.figures.panels import Panel, SmallMultiple
-from fsbench_web.figures.shares import ShareAt, Shares
 
-TAIL = Shares(
+TAIL = Line(
     "xfs",
     [
-        ShareAt(9e6, 0.999, (8e6, 1e7), "/runs/1/"),
-        ShareAt(1e6, 0.5),
-        ShareAt(2e6, 0.9),
-        ShareAt(3e7, 1.0),
+        Point(0.999, 9e6, (8e6, 1e7), link="/runs/1/"),
+        Point(0.5, 1e6),
+        Point(0.9, 2e6),
+        Point(1.0, 3e7),
     ],
 )
 
 
 def test_each_further_nine_has_the_same_room() -> None:
-    figure = shares.percentiles([TAIL], "ns", "Latency")
+    figure = lines.percentiles([TAIL], "ns", "Latency")
     [trace] = figure.data
     assert list(trace.x) == pytest.approx([-math.log10(0.5), 1, 3])
     assert list(trace.y) == [1000, 2000, 9000]  # µs; what is at most all has no place
@@ -31,43 +30,43 @@ def test_each_further_nine_has_the_same_room() -> None:
     assert list(axis.tickvals) == pytest.approx([-math.log10(0.5), 1, 2, 3])
     assert trace.error_y.array[2] == 1000
     assert trace.meta["links"] == [None, None, "/runs/1/"]
-    assert "xfs: 1,000 µs at 50%, 2,000 µs at 90%" in figure.layout.meta["summary"]
+    assert "xfs 1,000 µs at 50%, 9,000 µs at 99.9%" in figure.layout.meta["summary"]
 
 
 def test_a_cumulative_distribution_has_the_same_pairs_the_other_way_round() -> None:
-    [trace] = shares.cdf([TAIL], "ns", "Latency").data
+    [trace] = lines.cdf([TAIL], "ns", "Latency").data
     assert list(trace.x) == [1000, 2000, 9000, 30000]
     assert list(trace.y) == pytest.approx([50, 90, 99.9, 100])
     assert trace.error_x.arrayminus[2] == 1000
 
 
 def test_the_axis_of_values_is_as_it_is_asked_for() -> None:
-    assert shares.percentiles([TAIL], "ns", "T").layout.yaxis.type == "log"
-    assert shares.percentiles([TAIL], "ns", "T", scale=LINEAR).layout.yaxis.type == "linear"
-    flat = Shares("a", [ShareAt(1.0, 0.5), ShareAt(2.0, 0.9)])
-    assert shares.percentiles([flat], "s", "T").layout.yaxis.type == "linear"
-    assert shares.percentiles([flat], "s", "T", scale=LOG).layout.yaxis.type == "log"
-    zero = Shares("a", [ShareAt(0.0, 0.5), ShareAt(2.0, 0.9)])
-    assert shares.percentiles([zero], "s", "T", scale=LOG).layout.yaxis.type == "linear"
+    assert lines.percentiles([TAIL], "ns", "T").layout.yaxis.type == "log"
+    assert lines.percentiles([TAIL], "ns", "T", scale=LINEAR).layout.yaxis.type == "linear"
+    flat = Line("a", [Point(0.5, 1.0), Point(0.9, 2.0)])
+    assert lines.percentiles([flat], "s", "T").layout.yaxis.type == "linear"
+    assert lines.percentiles([flat], "s", "T", scale=LOG).layout.yaxis.type == "log"
+    zero = Line("a", [Point(0.5, 0.0), Point(0.9, 2.0)])
+    assert lines.percentiles([zero], "s", "T", scale=LOG).layout.yaxis.type == "linear"
     with pytest.raises(ValueError, match="more than 7"):
-        shares.cdf([Shares(str(n), []) for n in range(8)], "s", "T")
+        lines.cdf([Line(str(n), []) for n in range(8)], "s", "T")
 
 
 def test_a_histogram_is_drawn_as_steps_that_can_be_seen() -> None:
     bins = [(float(value), value / 10_000) for value in range(1, 10_001)]
-    whole = shares.of_histogram("xfs", bins)
-    [steps] = shares.percentiles([whole], "ns", "Latency").data
+    whole = lines.of_histogram("xfs", bins)
+    [steps] = lines.percentiles([whole], "ns", "Latency").data
     assert (steps.mode, steps.line.shape) == ("lines", "hv")
-    assert len(steps.x) <= shares.MOST_POINTS
+    assert len(steps.x) <= lines.MOST_POINTS
     assert steps.y[-1] == 9.999  # µs; what is at most all has no place
-    curve = shares.cdf([whole], "ns", "Latency")
-    assert len(curve.data[0].x) <= shares.MOST_POINTS + 1
+    curve = lines.cdf([whole], "ns", "Latency")
+    assert len(curve.data[0].x) <= lines.MOST_POINTS + 1
     assert (curve.data[0].x[-1], curve.data[0].y[-1]) == (10, 100)
     assert curve.layout.xaxis.type == "log"
-    assert "xfs: 5 µs at 50%, 9.9 µs at 99%, 9.99 µs at 99.9%" in curve.layout.meta["summary"]
+    assert "xfs 5 µs at 50%, 9.9 µs at 99%, 9.99 µs at 99.9%" in curve.layout.meta["summary"]
     assert not curve.layout.showlegend
-    two = [whole, shares.of_histogram("ext4", [(0.0, 0.5), (8.0, 1.0)])]
-    assert shares.cdf(two, "ns", "Latency").layout.showlegend
+    two = [whole, lines.of_histogram("ext4", [(0.0, 0.5), (8.0, 1.0)])]
+    assert lines.cdf(two, "ns", "Latency").layout.showlegend
 
 
 def test_rate_and_latency_stand_over_one_axis_and_a_contender_looks_alike_in_both() -> None:

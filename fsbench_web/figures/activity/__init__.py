@@ -1,1 +1,0 @@
-"""What was measured during a run, second by second and request by request."""
