@@ -26,8 +26,6 @@ DOTS = "dots: repeats"
 MOST_DOTS = 2000
 """In one figure; beyond it none is drawn, instead of some."""
 CUT = ", cut at 0"
-VALUE = "value"
-_LETTER_PX = 7.5
 WRITE_SERIES, READ_SERIES = 1, 5
 
 
@@ -134,12 +132,11 @@ def best_case(
         ticks={plain_text(label): plain_text(in_lines(label)) for label in labels},
     )
     if with_interval:
-        # Whiskers reach anywhere: the numbers stand beside the plot, as on paper.
+        # Whiskers reach anywhere: static/js/figures.js writes the numbers beside the plot.
         bar_trace["textposition"] = "none"
         traces.append(_intervals(with_interval, unit))
         if has_dots:
             traces.append(_dots(bars, unit))
-        _add_column(layout, list(zip(bar_trace["y"], bar_trace["text"], strict=True)))
         _cut_at_zero(layout, bars)
     put(traces, layout, lun_ceilings, labels, unit)
     return figure(traces, layout)
@@ -158,7 +155,6 @@ def _trace(
         "text": [bar.text(unit, least) for bar in bars],
         "textposition": "auto",
         "cliponaxis": False,
-        "marker": {"color": [style.colour for style in styles]},
         "meta": _with_links({"series": [style.series for style in styles]}, bars),
         "hovertemplate": [
             bar.hover_text(unit, share) for bar, share in zip(bars, shares, strict=True)
@@ -181,30 +177,6 @@ def _cut_at_zero(layout: dict[str, Any], bars: Sequence[Bar]) -> None:
     if min(ends) < 0 <= min(values, default=0):
         layout["xaxis"]["range"] = [0, max(*ends, *values) * 1.05]
         layout["xaxis"]["title"]["text"] += CUT
-
-
-def _add_column(layout: dict[str, Any], texts: Sequence[tuple[str, str]]) -> None:
-    """A column of the values at the right of the plot, [(row, its text)]."""
-    width = 12 + round(_LETTER_PX * max(len(_without_bold(text)) for _, text in texts))
-    layout["margin"] = {**layout["margin"], "r": width}
-    layout["annotations"] += [
-        {
-            "name": VALUE,
-            "xref": "paper",
-            "x": 1,
-            "xanchor": "right",
-            "xshift": width - 4,
-            "y": row,
-            "text": text,
-            "showarrow": False,
-        }
-        for row, text in texts
-        if text != NOT_STATED
-    ]
-
-
-def _without_bold(text: str) -> str:
-    return text.removeprefix("<b>").removesuffix("</b>")
 
 
 def _intervals(bars: Sequence[Bar], unit: str) -> dict[str, Any]:
@@ -320,10 +292,7 @@ def stated_values(
         text=texts,
         textposition="outside",
         cliponaxis=False,
-        marker={
-            "color": [palette.colour(number) for number in series],
-            "pattern": {"shape": ["/" if bound else "" for bound in is_lower_bound]},
-        },
+        marker={"pattern": {"shape": ["/" if bound else "" for bound in is_lower_bound]}},
         meta={"series": series},
         hovertemplate=[
             f"{plain_text(label)}<br>{text}<extra></extra>"
@@ -387,7 +356,6 @@ def read_write(
             textangle=0,
             customdata=[plain_text(numbers.with_unit(value, unit)) for value in values],
             hovertemplate="%{y}<br>" + name.lower() + ": %{customdata}<extra></extra>",
-            marker={"color": palette.colour(series)},
             meta={"series": series} | ({"links": [row[4][place] for row in rows]} if links else {}),
         )
 

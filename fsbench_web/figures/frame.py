@@ -48,7 +48,7 @@ def bar_layout(
         "bargap": 0.3,
         "showlegend": False,
         "xaxis": {
-            "title": {"text": plain_text(x_title), "font": {"size": 12}},
+            "title": {"text": plain_text(x_title)},
             "rangemode": "tozero",
             "automargin": True,
             "separatethousands": True,
@@ -110,7 +110,7 @@ def line_layout(
 
 def axis(title: str, *, standoff: int | None = None, **more: Any) -> dict[str, Any]:
     """An axis with a title, ``standoff`` pixels beside its numbers where given."""
-    words: dict[str, Any] = {"text": plain_text(title), "font": {"size": 12}}
+    words: dict[str, Any] = {"text": plain_text(title)}
     if standoff is not None:
         words["standoff"] = standoff
     return {"title": words, "automargin": True, **more}
@@ -135,14 +135,8 @@ def note_omitted_lines(chart: go.Figure, count: int) -> None:
 
 
 def heading(title: str) -> dict[str, Any]:
-    """A title at the left edge of the figure."""
-    return {
-        "text": plain_text(title),
-        "x": 0,
-        "xanchor": "left",
-        "xref": "container",
-        "font": {"size": 14},
-    }
+    """The title; the page's script puts it at the left edge."""
+    return {"text": plain_text(title)}
 
 
 def plain_text(text: str) -> str:

@@ -260,7 +260,7 @@ def _distribution_trace(
     more: dict[str, Any] = {}
     if line.is_whole:
         dash = "solid" if is_alone else style.dash
-        steps = {"color": style.colour, "dash": dash, "width": 2, "shape": "hv"}
+        steps = {"dash": dash, "width": 2, "shape": "hv"}
         more = {"mode": "lines", "line": steps}
         # Six digits: a page holds hundreds of these.
         values, places = ([float(f"{number:.6g}") for number in each] for each in (values, places))
@@ -423,8 +423,8 @@ def line_trace(
         "x": list(xs),
         "y": list(ys),
         "mode": "lines+markers",
-        "line": {"color": style.colour, "dash": style.dash, "width": 2},
-        "marker": {"color": style.colour, "symbol": style.symbol, "size": 8},
+        "line": {"dash": style.dash, "width": 2},
+        "marker": {"symbol": style.symbol, "size": 8},
         "customdata": list(words),
         "hovertemplate": "%{customdata}<extra>" + plain_text(name) + "</extra>",
         "meta": {"series": style.series} | ({"links": list(links)} if links else {}),

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
+from fsbench_web.figures.ceilings import COLOUR
 from fsbench_web.figures.frame import axis, extent, figure, line_layout, plain_text, summary
 from fsbench_web.figures.lines import MOST_LINES, line_trace, log_axis
 from fsbench_web.figures.palette import Style
@@ -136,7 +137,7 @@ def timeline(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) ->
             height=260,
             legend_y=-0.3,
             margin={"l": 8, "r": 16, "t": 60, "b": 44},
-            shapes=[upright(phase.start_s, "dot", palette.colour(7)) for phase in wide],
+            shapes=[upright(phase.start_s) for phase in wide],
             annotations=[
                 {
                     "x": phase.start_s,
@@ -190,11 +191,11 @@ def reference_drift(
     )
 
 
-def upright(x: float, dash: str, colour: str, width: float = 1) -> dict[str, Any]:
-    """A line from the bottom of the plot to its top."""
+def upright(x: float) -> dict[str, Any]:
+    """A dotted line from the bottom of the plot to its top."""
     return {
         **{"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1},
-        "line": {"width": width, "dash": dash, "color": colour},
+        "line": {"width": 1, "dash": "dot", "color": COLOUR},
     }
 
 
@@ -202,8 +203,8 @@ def _thin(style: Style, points: int) -> dict[str, Any]:
     """Thin lines with small marks, and of many points without."""
     return {
         "mode": "lines+markers" if points < FEW else "lines",
-        "line": {"color": style.colour, "dash": style.dash, "width": 1.5},
-        "marker": {"color": style.colour, "symbol": style.symbol, "size": 5},
+        "line": {"dash": style.dash, "width": 1.5},
+        "marker": {"symbol": style.symbol, "size": 5},
     }
 
 

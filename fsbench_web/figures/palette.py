@@ -4,8 +4,8 @@ Who it is decides, and not where it stands in a chart or how good it is. The col
 Okabe and Ito's, which people with colour-blindness tell apart; whoever sees no colours has the
 markers and the dashes, which differ wherever colours do, and where colours come again. The page's
 style sheet holds the colours (``--series-1`` to ``--series-7``), lighter on dark pages; figures
-name a series by number in ``meta`` and ``static/js/figures.js`` looks the colour up. The values
-here are the light ones, for a figure drawn without a page.
+name a series by number in ``meta`` and ``static/js/figures.js`` looks the colour up. ``COLOURS``
+are the light ones.
 """
 
 import re

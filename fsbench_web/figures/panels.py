@@ -96,7 +96,7 @@ def _extent(panel: Panel, line: Line) -> str:
 
 def _panel_title(words: str, top: float) -> dict[str, Any]:
     return {
-        **{"name": "panel", "text": words, "showarrow": False, "font": {"size": 12}},
+        **{"name": "panel", "text": words, "showarrow": False},
         **{"xref": "paper", "x": 0, "xanchor": "left", "align": "left"},
         **{"yref": "paper", "y": min(1.0, top), "yanchor": "bottom"},
     }
@@ -163,7 +163,7 @@ def multiples(panels: Sequence[SmallMultiple], title: str, among: Iterable[str] 
         layout["annotations"].append(
             {
                 **{"xref": "paper", "yref": "paper", "x": left, "xanchor": "left"},
-                **{"y": top, "yanchor": "top", "showarrow": False, "font": {"size": 12}},
+                **{"y": top, "yanchor": "top", "showarrow": False},
                 "text": plain_text(panel.title),
             }
         )
@@ -184,7 +184,6 @@ def _small_trace(
         yaxis=f"y{number}",
         mode="markers",
         marker={
-            "color": [style.colour for style in styles],
             "symbol": [style.symbol for style in styles],
             "size": 9,
         },

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
-from fsbench_web.figures import colourscale, palette
+from fsbench_web.figures import colourscale
 from fsbench_web.figures.frame import axis, figure, heading, line_layout, plain_text, summary
 
 Bins = Sequence[tuple[int, int, int]]
@@ -48,7 +48,6 @@ def latencies(
                     for place in order
                 ],
                 "hovertemplate": "%{customdata}<extra>" + plain_text(name) + "</extra>",
-                "marker": {"color": palette.colour(number % 7 + 1)},
                 "meta": {"series": number % 7 + 1},
             }
         )

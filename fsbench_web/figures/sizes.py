@@ -29,7 +29,7 @@ class SizeAxis:
     def layout(self, title: str) -> dict[str, Any]:
         """The axis as plotly takes it, with a tick for each size."""
         return {
-            "title": {"text": f"{title} (log)", "font": {"size": 12}, "standoff": 12},
+            "title": {"text": f"{title} (log)", "standoff": 12},
             "type": "log",
             "range": [math.log10(self.edges[0]), math.log10(self.edges[-1])],
             "tickmode": "array",

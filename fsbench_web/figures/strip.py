@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.core.stats.intervals import Interval
-from fsbench_web.figures import palette
 from fsbench_web.figures.bars import in_lines
 from fsbench_web.figures.frame import (
     bar_layout,
@@ -105,7 +104,7 @@ def _points(strips: Sequence[Strip], unit: str) -> go.Scatter:
         x=[value for _, value, _, _ in dots],
         y=[plain_text(name) for name, _, _, _ in dots],
         mode="markers",
-        marker={"color": palette.colour(1), "size": 11, "opacity": 0.55, "symbol": "circle"},
+        marker={"size": 11, "opacity": 0.55, "symbol": "circle"},
         customdata=["<br>".join(plain_text(part) for part in parts if part) for parts in sentences],
         hovertemplate="%{y}<br>%{customdata}<extra></extra>",
         meta={"series": 1, "links": [link for _, _, _, link in dots]},
@@ -138,8 +137,7 @@ def _box(strip: Strip, unit: str) -> go.Box:
         showlegend=False,
         hoverinfo="text",
         hovertext=plain_text(f"{strip.name}: {text}, {len(strip.values)} repeats"),
-        line={"width": 1.5, "color": palette.colour(7)},
-        marker={"color": palette.colour(7)},
+        line={"width": 1.5},
         fillcolor="rgba(128,128,128,0.15)",
         meta={"series": 7},
     )
@@ -153,7 +151,6 @@ def _means(pairs: Sequence[tuple[Strip, Interval]], unit: str) -> go.Scatter:
         y=[plain_text(strip.name) for strip, _ in pairs],
         mode="markers",
         marker={
-            "color": palette.colour(2),
             "size": 16,
             "symbol": "line-ns-open",
             "line": {"width": 3},

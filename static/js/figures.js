@@ -68,7 +68,8 @@
   function themedTrace(trace, theme, width, ownTips) {
     const copy = structuredClone(trace);
     const series = copy.meta && copy.meta.series;
-    if (series && copy.marker) {
+    if (series) {
+      copy.marker ||= {};
       const pick = (n) => theme.series[(n - 1) % theme.series.length];
       copy.marker.color = Array.isArray(series) ? series.map(pick) : pick(series);
       if (copy.marker.pattern) {
@@ -201,6 +202,18 @@
     if (layout.yaxis && layout.yaxis.ticktext) layout.yaxis.tickfont = { size: 10 };
   }
 
+  // The numbers of bars with intervals stand in a column at the right of the plot.
+  function addValues(layout, data) {
+    const bars = data.find((trace) => trace.type === "bar" && trace.textposition === "none");
+    if (!bars) return;
+    const width = 12 + Math.round(7.5 * Math.max(...bars.text.map((text) => text.replace(/<\/?b>/g, "").length)));
+    layout.margin = Object.assign({}, layout.margin, { r: width });
+    const notes = bars.y.map((row, at) => ({
+      name: "value", xref: "paper", x: 1, xanchor: "right", xshift: width - 4, y: row, text: bars.text[at], showarrow: false,
+    }));
+    layout.annotations = (layout.annotations || []).concat(notes.filter((_, at) => bars.x[at] !== null));
+  }
+
   // Numbers beside bars would leave a narrow figure no room for the bars: they go above each.
   function putAbove(layout, grow, data) {
     const values = (layout.annotations || []).filter((note) => note.name === "value");
@@ -262,6 +275,7 @@
 
   function themedLayout(layout, theme, width, data) {
     const copy = structuredClone(layout);
+    addValues(copy, data);
     wrapTitle(copy, width);
     makeRoom(copy, width, data);
     fitSizes(copy, width, data);
@@ -272,6 +286,7 @@
     copy.plot_bgcolor = "rgba(0,0,0,0)";
     copy.autosize = true;
     copy.width = width;
+    if (copy.title) Object.assign(copy.title, { x: 0, xanchor: "left", xref: "container", font: { size: 14 } });
     copy.font = Object.assign({ family: family, size: 12 }, copy.font, { color: theme.fg });
     copy.hoverlabel = { bgcolor: theme.fg, bordercolor: theme.fg, font: { color: theme.surface, family: family } };
     copy.modebar = { bgcolor: "rgba(0,0,0,0)", color: theme.muted, activecolor: theme.fg };
@@ -283,7 +298,7 @@
       axis.zerolinecolor = theme.grid;
       axis.linecolor = theme.grid;
       axis.tickfont = Object.assign({}, axis.tickfont, { color: key[0] === "x" ? theme.muted : theme.fg });
-      if (axis.title) axis.title.font = Object.assign({}, axis.title.font, { color: theme.muted });
+      if (axis.title) axis.title.font = { size: 12, color: theme.muted };
     }
     return copy;
   }

@@ -22,7 +22,7 @@ def test_a_ceiling_is_grey_and_takes_no_contenders_colour() -> None:
     assert "series" not in ceiling.meta
     assert (ceiling.line.color, ceiling.line.dash) == (COLOUR, "dash")
     assert ext4.meta["series"] == alone.data[0].meta["series"]
-    assert ext4.line.color == alone.data[0].line.color
+    assert ext4.line.color is None
 
 
 def test_sizes_without_a_ceiling_are_named() -> None:

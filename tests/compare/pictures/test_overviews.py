@@ -48,7 +48,7 @@ def test_each_kind_draws_every_contender_with_its_own_look(client: Client, measu
         traces = figure_of(client, f"picture={kind}")["data"]
         assert len(traces) == lines
         for trace in traces:
-            look = (trace["line"]["color"], trace["line"]["dash"], trace["marker"]["symbol"])
+            look = (trace["meta"]["series"], trace["line"]["dash"], trace["marker"]["symbol"])
             assert looks.setdefault(trace["name"], look) == look
     assert len(set(looks.values())) == 2
     small = figure_of(client, "picture=multiples")["data"]
