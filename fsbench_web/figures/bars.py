@@ -9,9 +9,10 @@ import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
-from fsbench_web.figures.ceilings import Ceilings, put
+from fsbench_web.figures.ceilings import LINE_PX, Ceilings, put
 from fsbench_web.figures.frame import (
     ROW_PX,
+    bar_chart_px,
     bar_layout,
     direction,
     figure,
@@ -139,7 +140,13 @@ def best_case(
             traces.append(_dots(bars, unit))
         _cut_at_zero(layout, bars)
     put(traces, layout, lun_ceilings, labels, unit)
+    layout["height"] = height_px(labels, has_ceilings=lun_ceilings.is_known)
     return figure(traces, layout)
+
+
+def height_px(labels: Sequence[str], *, has_ceilings: bool) -> int:
+    """How high ``best_case`` is: a page keeps so much room for a chart that comes later."""
+    return bar_chart_px(len(labels), row_height_px(labels)) + (LINE_PX if has_ceilings else 0)
 
 
 def _trace(

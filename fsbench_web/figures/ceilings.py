@@ -16,7 +16,7 @@ OWN = "the LUN itself"
 COLOUR = "#8a96a5"
 FAR = 4.0
 """Times the longest bar: a ceiling beyond it would leave the bars no room, and is only said."""
-_LINE_PX = 16
+LINE_PX = 16
 
 
 @dataclass(frozen=True)
@@ -112,14 +112,8 @@ def put(
         traces.append(_marks(drawn, labels))
     words = plain_text(ceilings.words(unit, longest))
     layout["xaxis"]["title"]["text"] += f"<br>{words}"
-    layout["margin"] = {**layout["margin"], "b": layout["margin"]["b"] + _LINE_PX}
-    layout["height"] += _LINE_PX
+    layout["margin"] = {**layout["margin"], "b": layout["margin"]["b"] + LINE_PX}
     layout["meta"] = {**layout["meta"], "summary": f"{layout['meta']['summary']} {words}."}
-
-
-def extra_px(values: Sequence[float | None]) -> int:
-    """How much higher a figure is with them."""
-    return _LINE_PX if any(value is not None for value in values) else 0
 
 
 def _marks(values: Sequence[float | None], labels: Sequence[str]) -> dict[str, Any]:

@@ -4,8 +4,7 @@ Who it is decides, and not where it stands in a chart or how good it is. The col
 Okabe and Ito's, which people with colour-blindness tell apart; whoever sees no colours has the
 markers and the dashes, which differ wherever colours do, and where colours come again. The page's
 style sheet holds the colours (``--series-1`` to ``--series-7``), lighter on dark pages; figures
-name a series by number in ``meta`` and ``static/js/figures.js`` looks the colour up. ``COLOURS``
-are the light ones.
+name a series by number in ``meta`` and ``static/js/figures.js`` looks the colour up.
 """
 
 import re
@@ -14,10 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5588f", "#a87800", "#3a1a5e", "#5b6670")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "2px,6px")
-MOST = len(COLOURS)
+MOST = 7
 """As many colours as there are; markers and dashes come with them as often as there are of them."""
 LOOKS = MOST**3
 """Of colour, marker and dash together: more than any chart draws (24 panels of 10 contenders)."""
@@ -47,11 +45,6 @@ class Style:
     @property
     def dash(self) -> str:
         return DASHES[(self.series - 1 + 2 * self._round + self._round // MOST) % MOST]
-
-    @property
-    def colour(self) -> str:
-        """The light colour."""
-        return colour(self.series)
 
     @property
     def _round(self) -> int:
@@ -139,8 +132,3 @@ def series_of(names: Sequence[str]) -> list[int]:
             number = others.setdefault(name, len(others) % MOST + 1)
         numbers.append((number - 1) % MOST + 1)
     return numbers
-
-
-def colour(number: int) -> str:
-    """The light colour of series ``number``, from 1."""
-    return COLOURS[number - 1]

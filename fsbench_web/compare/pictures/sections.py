@@ -10,8 +10,6 @@ from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.figures import bars
-from fsbench_web.figures.ceilings import extra_px
-from fsbench_web.figures.frame import bar_chart_px
 
 CHOICE_PX = 72  # .plot-choice in the style sheet, with the gap below
 
@@ -69,8 +67,10 @@ class Section:
     def chart_px(self) -> int:
         """How high its charts will be, with the select box above several of them."""
         highest = max(
-            bar_chart_px(len(table.rows), bars.row_height_px([row.contender for row in table.rows]))
-            + extra_px([row.share.ceiling if row.share else None for row in table.rows])
+            bars.height_px(
+                [row.contender for row in table.rows],
+                has_ceilings=any(row.share for row in table.rows),
+            )
             for table in self.tables
         )
         return highest + (CHOICE_PX if len(self.tables) > 1 else 0)

@@ -16,10 +16,13 @@ from django.utils import timezone
 
 from fsbench_web.catalog.configurations.records import unknown_configuration
 from fsbench_web.compare.pictures.registry import KINDS, spec_of
+from fsbench_web.compare.pictures.sections import CHOICE_PX, charts, sections
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import PictureTable, as_csv, value
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables.delta_tables import comparison
 from fsbench_web.core.formats import ParsedValue
+from fsbench_web.figures import bars
 from fsbench_web.studies.models import Run, Series
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
@@ -423,3 +426,14 @@ def test_no_two_columns_of_its_numbers_have_one_name(client: Client, lab: Any, k
         headings = re.findall(r"<th[^>]*>(.*?)</th>", head)
         assert headings[-1] == "Runs"
         assert len(set(headings)) == len(headings)
+
+
+def test_a_page_keeps_the_room_that_a_chart_will_take(lab: Any) -> None:
+    """Whatever labels, categories and ceilings it has: nothing moves when it comes."""
+    tables = comparison(ComparisonSpec(studies=("lab",), by="configuration")).tables
+    for section in sections(tables):
+        figures = charts(tables, section.test).values()
+        highest = max(figure.layout.height for figure in figures)
+        assert section.chart_px == highest + (CHOICE_PX if len(section.tables) > 1 else 0)
+    plain, with_ceiling = (bars.height_px(["xfs"], has_ceilings=each) for each in (False, True))
+    assert with_ceiling > plain
