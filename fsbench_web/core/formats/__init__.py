@@ -125,7 +125,7 @@ _TEXT = (
     Format(dd.FORMAT, dd.recognises, dd.parse),
     Format(bonnie.FORMAT, bonnie.recognises, bonnie.parse),
     Format(exported_csv.FORMAT, exported_csv.recognises, exported_csv.parse),
-    Format(table.WIDE_FORMAT, table.recognises_wide, table.parse),
+    Format(table.WIDE_FORMAT, table.recognises_wide, table.parse, has_long_lines=True),
 )
 
 FORMATS = (*(text_format.name for text_format in _TEXT), logs.FORMAT, biff.FORMAT)

@@ -251,3 +251,11 @@ def test_what_tells_no_rows_apart_is_asked_with_the_next_step() -> None:
 @pytest.mark.parametrize("word", ["write (MB/s)", "fs", "lat (us)", "note", "ext4 util (%)"])
 def test_other_headers_name_no_contender(word: str) -> None:
     assert contender_of(word) is None
+
+
+def test_a_table_of_1500_columns_is_read() -> None:
+    names = [f"workload number {n} (MB/s)" for n in range(1500)]
+    text = f"fs,{','.join(names)}\next4,{','.join(map(str, range(1, 1501)))}\n"
+    values = read(text).values
+    assert len(values) == 1500
+    assert (values[-1].test, values[-1].value) == ("workload_number_1499", 1500)

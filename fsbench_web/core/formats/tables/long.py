@@ -1,8 +1,7 @@
 """Large tables, one number a row, read into columns: 26 bytes a number. Pure.
 
-What formats.tables.table reads, of any length: the same header, the same rules for a row, and its
-problems in the same words. Rows like those before them are read all together (long_blocks); every
-other one goes through the very function that reads small tables (long_rows, cells.read_cell).
+What formats.tables.table reads, of any length: the same header, the same rules for a row
+(long_rows), and its problems in the same words.
 """
 
 import codecs
@@ -18,19 +17,20 @@ import numpy as np
 from fsbench_web.core.formats.result import OwnKey, Problem, UnreadableFile
 from fsbench_web.core.formats.tables.cells import MISSING, Grouping
 from fsbench_web.core.formats.tables.grid import delimiter_of, grid_of, row_of
-from fsbench_web.core.formats.tables.long_blocks import COLUMN_TYPES, BlockReader, Column
+from fsbench_web.core.formats.tables.long_rows import ReadRow, RowReader
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping, NeedsMapping, kernel_columns
 from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.tables.table import check_header, needs_mapping, proposal
 from fsbench_web.core.formats.text import MAX_LINE_LENGTH
-from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumns
+from fsbench_web.core.measurement_columns import Column, MeasuredTest, MeasurementColumns
 
 __all__ = ["LargeTable", "mapping_of", "read"]
 
 _HEAD_BYTES = 64 * 1024
 _HEAD_LINES = 60
-# The first block is short: what words mean is learned row by row.
-_FIRST_BLOCK_BYTES = 8 * 1024
+COLUMN_TYPES = (np.uint32, np.uint16, np.uint16, np.int32, np.int64, np.float64)
+"""Of a long_rows.ReadRow."""
+MAX_ROWS = 5_000_000
 _BLOCK_BYTES = 512 * 1024
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -64,6 +64,39 @@ class LargeTable:
                 unit = columns.tests[code].unit
                 units[unit] = min(line, units.get(unit, line))
         return units
+
+
+class BlockReader:
+    """One pass over a table. ``blocks``: the good rows of each, as columns of ``COLUMN_TYPES``."""
+
+    def __init__(self, mapping: Mapping) -> None:
+        self.mapping = mapping
+        self.rows = RowReader(mapping)
+        self.line = 0
+        self.blocks: list[list[Column]] = []
+
+    def read(self, text: str) -> bool:
+        """Read whole lines, each with its newline; False where nothing after them is to be read."""
+        lines = text.split("\n")[:-1]
+        first = self.line + 1
+        self.line += len(lines)
+        skipped = self.mapping.header_line - first
+        if 0 <= skipped < len(lines):
+            self.rows.header(lines[skipped], self.mapping.header_line)
+        start = max(skipped + 1, 0)
+        if rows := self.rows.rows(lines[start:], first + start):
+            self.blocks.append(_columns(rows))
+        last_line = self.mapping.header_line + MAX_ROWS
+        if self.line > last_line:
+            self.rows.refuse(problem("too_many_rows", last_line + 1, most=MAX_ROWS))
+        return not self.rows.is_over and self.line <= last_line
+
+
+def _columns(rows: list[ReadRow]) -> list[Column]:
+    return [
+        np.array(column, dtype=column_type)
+        for column, column_type in zip(zip(*rows, strict=True), COLUMN_TYPES, strict=True)
+    ]
 
 
 def mapping_of(head: bytes, ignored: Collection[str] = ()) -> Mapping | None:
@@ -221,7 +254,7 @@ def _joined_column(blocks: list[list[Column]], place: int) -> Column:
 
 
 def _blocks(stream: BinaryIO, head: bytes, done: Callable[[int], None]) -> Iterator[str]:
-    """The text in pieces of whole lines, each line with its newline; the first piece is short.
+    """The text in pieces of whole lines, each line with its newline.
 
     A line that no table has comes alone, as far as it was read, and ends the reading.
     """
@@ -230,8 +263,8 @@ def _blocks(stream: BinaryIO, head: bytes, done: Callable[[int], None]) -> Itera
     decoder = io.IncrementalNewlineDecoder(
         codecs.getincrementaldecoder(encoding)("surrogateescape"), translate=True
     )
-    rest, bytes_read, size = "", 0, _FIRST_BLOCK_BYTES
-    while data := stream.read(size):
+    rest, bytes_read = "", 0
+    while data := stream.read(_BLOCK_BYTES):
         text = rest + decoder.decode(data)
         end = text.rfind("\n") + 1
         rest = text[end:]
@@ -239,7 +272,7 @@ def _blocks(stream: BinaryIO, head: bytes, done: Callable[[int], None]) -> Itera
             yield text[:end]
         if len(rest) > MAX_LINE_LENGTH:
             break
-        bytes_read, size = bytes_read + len(data), _BLOCK_BYTES
+        bytes_read += len(data)
         done(bytes_read)
     else:
         rest += decoder.decode(b"", final=True)

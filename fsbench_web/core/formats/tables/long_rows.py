@@ -1,11 +1,26 @@
-"""One row of a large table after the other, each read as a small table's are. Pure."""
+"""One row of a long table after the other, each read as a row of any table is. Pure.
+
+A row whose words all stood in rows before it, but for plain numbers, is told by a cache of words:
+280,000 rows a second of a processor instead of 50,000.
+"""
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 
-from fsbench_web.core.formats.result import MAX_REPEAT, OwnKey, ParsedResult, Problem
+from fsbench_web.core.conversion import most_measurable
+from fsbench_web.core.formats.result import (
+    MAX_REPEAT,
+    MAX_VALUE,
+    MIN_VALUE,
+    OwnKey,
+    ParsedResult,
+    Problem,
+)
 from fsbench_web.core.formats.tables.cells import (
     LOADS,
+    MAX_FILE_KB,
+    MAX_RECORD_KB,
     MISSING,
     SIZE_UNITS,
     CellPosition,
@@ -14,16 +29,32 @@ from fsbench_web.core.formats.tables.cells import (
     read_size,
     repeat_of,
 )
-from fsbench_web.core.formats.tables.grid import DELIMITERS, is_bordered, row_of, says_something
+from fsbench_web.core.formats.tables.grid import (
+    DELIMITERS,
+    MAX_CELL,
+    SPACES,
+    is_bordered,
+    row_of,
+    says_something,
+)
 from fsbench_web.core.formats.tables.mapping import FORMAT, Mapping
 from fsbench_web.core.formats.tables.problems import problem
-from fsbench_web.core.formats.text import MAX_LINE_LENGTH, MAX_PROBLEMS, quoted
+from fsbench_web.core.formats.text import MAX_LINE_LENGTH, MAX_PROBLEMS, quoted, underflows
 from fsbench_web.core.measurement_columns import NONE
 
 MAX_RUNS = 20_000
 MAX_TESTS = 60_000
 _OWN = ("filesystem", "configuration", "hardware", "repeat", "block", "kernel")
 _TEST = ("test", "unit", *LOADS)
+_MOST_KNOWN = 60_000
+_KB = "KB"
+_SIZES = ("record_size_kb", "file_size_kb")
+_PLAIN = {
+    "": re.compile("[0-9]{1,300}").fullmatch,
+    ".": re.compile(r"[0-9]{1,300}(?:\.[0-9]{0,300})?").fullmatch,
+    ",": re.compile(r"[0-9]{1,300}(?:,[0-9]{0,300})?").fullmatch,
+}
+"""Numbers that are what they look like, by the decimal sign of the file."""
 # What no tool prints, and bytes that were no text.
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]").search
 
@@ -33,24 +64,29 @@ ReadRow = tuple[int, int, int, int, int, float]
 """Line, places of run and test, record and file size in KB or NONE, value."""
 
 
-@dataclass(frozen=True)
-class KnownWords:
-    """What the words in some columns were found to mean, in a row that was read."""
+def _words_in(columns: Sequence[int]) -> Callable[[Sequence[str]], object]:
+    """What takes the words of these columns out of a row, to know them again."""
+    return itemgetter(*columns) if columns else lambda _: ()
 
-    columns: list[int]
-    meanings: dict[tuple[str, ...], int] = field(default_factory=dict)
 
-    def of(self, words: list[str]) -> tuple[str, ...]:
-        """Those of a row's words."""
-        return tuple([words[column] for column in self.columns])
+class KnownSizes(dict[str, int | None]):
+    """What each word of a column of sizes means in KB, asked of a reader where it is new."""
+
+    def __init__(self, reader: "RowReader", name: str) -> None:
+        super().__init__()
+        self._reader, self._name = reader, name
+
+    def __missing__(self, word: str) -> int | None:
+        if len(self) > _MOST_KNOWN:
+            self.clear()
+        self[word] = size = self._reader.size_of(self._name, word)
+        return size
 
 
 class RowReader:
     """Reads rows in their order, and keeps what is wrong with them.
 
-    ``tests`` and ``runs``: place by name, in the order of their first rows. ``known_tests``,
-    ``known_runs`` and ``signs`` (decimal signs) are what a further row may have without being
-    looked at.
+    ``tests`` and ``runs``: place by name, in the order of their first rows.
     """
 
     def __init__(self, mapping: Mapping) -> None:
@@ -69,9 +105,15 @@ class RowReader:
         self.is_over = False
         """Whether a line was found that ends the reading."""
         columns = mapping.columns
-        self.known_tests = KnownWords([columns[name] for name in _TEST if name in columns])
-        self.known_runs = KnownWords([columns[name] for name in _OWN if name in columns])
-        self.signs = KnownWords([], {(mapping.decimal,): 0} if mapping.decimal else {})
+        self._test_words = _words_in([columns[name] for name in _TEST if name in columns])
+        self._run_words = _words_in([columns[name] for name in _OWN if name in columns])
+        self._known_tests: dict[object, tuple[int, float]] = {}
+        """Words of a row's test: its place, and the largest value that its unit can have."""
+        self._known_runs: dict[object, int] = {}
+        self._value_column = columns.get("value", 0)
+        self._record_column, self._file_column = map(columns.get, _SIZES)
+        self._records, self._files = (KnownSizes(self, name) for name in _SIZES)
+        self._delimiter = mapping.delimiter
         self._not_measured = frozenset(mapping.not_measured)
         self._cell = self._reading()
         self._cell.decimal = mapping.decimal
@@ -111,6 +153,26 @@ class RowReader:
             self.refuse(problem("header_too_short", number))
             self.width = -1
 
+    def rows(self, lines: Sequence[str], first: int) -> list[ReadRow]:
+        """The rows in lines of which the first has this number, until one ends the reading."""
+        read_rows = []
+        is_plain = (
+            len(self.mapping.delimiter) == 1
+            and self.mapping.delimiter != SPACES
+            and "value" in self.mapping.columns
+            and self.width > 0
+            and not self.is_bordered
+        )
+        for number, line in enumerate(lines, first):
+            row = self._known_row(line, number) if is_plain else None
+            if row is None:
+                row = self.row(line, number)
+            if row is not None:
+                read_rows.append(row)
+            if self.is_over:
+                break
+        return read_rows
+
     def row(self, line: str, number: int) -> ReadRow | None:
         """Read a line; None where it says nothing or is refused."""
         words = self._words(line, number)
@@ -120,23 +182,64 @@ class RowReader:
         if numbers is None:
             return None
         test, record, file, value = numbers
-        self.known_tests.meanings[self.known_tests.of(words)] = test
-        if self.decimal:
-            self.signs.meanings[self.decimal,] = 0
-        key = self.known_runs.of(words)
-        run = self.known_runs.meanings.get(key)
+        if len(self._known_tests) + len(self._known_runs) > _MOST_KNOWN:
+            self._known_tests.clear()
+            self._known_runs.clear()
+        key = self._test_words(words)
+        if key not in self._known_tests:
+            unit = next(name[2] for name, place in self.tests.items() if place == test)
+            self._known_tests[key] = test, min(most_measurable(unit), MAX_VALUE)
+        key = self._run_words(words)
+        run = self._known_runs.get(key)
         if run is None:
             run = self._run(words, number)
             if run is None:
                 return None
-            self.known_runs.meanings[key] = run
+            self._known_runs[key] = run
         return number, run, test, record, file, value
+
+    def _known_row(self, line: str, number: int) -> ReadRow | None:
+        """What ``row`` reads in a line whose names are known and whose value is a plain number;
+        None of any other line.
+        """
+        if line[:1] == "#" or len(line) > MAX_CELL:
+            return None
+        if not line.isprintable() and not line.replace("\t", " ").isprintable():
+            return None
+        if '"' in line:
+            words = row_of(line, number, self._delimiter).words
+        else:
+            words = line.split(self._delimiter)
+            if " " in line:
+                words = [word.strip() for word in words]
+        if len(words) != self.width:
+            return None
+        test = self._known_tests.get(self._test_words(words))
+        run = self._known_runs.get(self._run_words(words))
+        text = words[self._value_column]
+        if test is None or run is None or not _PLAIN[self._cell.decimal](text):
+            return None
+        record = self._records["" if self._record_column is None else words[self._record_column]]
+        file = self._files["" if self._file_column is None else words[self._file_column]]
+        if record is None or file is None or (record < 0) != (file < 0):
+            return None
+        value = float(text.replace(",", "."))
+        if not MIN_VALUE <= value <= test[1] and (value or underflows(text, value)):
+            return None
+        return number, run, test[0], record, file, value
 
     def size_of(self, name: str, word: str = "") -> int | None:
         """The size that a word in its column means, in KB, or NONE where it says none; None where
         its row must be read to tell.
         """
         text = word or self.mapping.constants.get(name, "")
+        most_kb, unit = (
+            (MAX_RECORD_KB, self.mapping.record_unit)
+            if name == "record_size_kb"
+            else (MAX_FILE_KB, self.mapping.file_unit)
+        )
+        if unit == _KB and _PLAIN[""](text) and 0 < (plain_kb := int(text)) <= most_kb:
+            return plain_kb
         reading = self._reading()
         size = read_size(reading, {name: CellPosition(text)}, name, 0)
         if reading.problems or not text.isprintable():

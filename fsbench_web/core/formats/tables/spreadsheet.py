@@ -26,7 +26,7 @@ from fsbench_web.core.formats.tables.grid import MAX_CELL, Grid, Row, grid_of
 from fsbench_web.core.formats.tables.mapping import Mapping, read_mapped
 from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.tables.table import merge_header, parse_grid
-from fsbench_web.core.formats.text import check_lengths, lines_of, quoted
+from fsbench_web.core.formats.text import lines_of, quoted
 
 MAX_UNPACKED_BYTES = 128 * 1024 * 1024
 MAX_CELLS = 400_000
@@ -97,12 +97,7 @@ def _cell(value: ParsedValue) -> tuple[object, ...]:
 
 def tables_of(data: bytes, delimiter: str = "") -> list[Grid]:
     """The rows of a table's text, or of each sheet. Raises UnreadableFile."""
-    if recognises(data):
-        grids = grids_of(data)
-    else:
-        lines = lines_of(data)
-        check_lengths(lines)
-        grids = [grid_of(lines, delimiter)]
+    grids = grids_of(data) if recognises(data) else [grid_of(lines_of(data), delimiter)]
     for grid in grids:
         merge_header(grid)
     return grids

@@ -55,7 +55,7 @@ from fsbench_web.core.formats.tables.mapping import (
     title_of,
 )
 from fsbench_web.core.formats.tables.problems import problem
-from fsbench_web.core.formats.text import quoted
+from fsbench_web.core.formats.text import MAX_LINE_LENGTH, quoted
 
 __all__ = [
     "FORMAT",
@@ -90,6 +90,9 @@ def recognises_wide(lines: list[str]) -> bool:
     if not delimiter_of(lines):
         return False
     grid = grid_of(lines)
+    for row in grid.rows:
+        if len(lines[row.line - 1]) >= MAX_LINE_LENGTH:
+            row.words[-1:] = []  # cut off by whoever looks at the beginning only
     mapping = proposal(grid)
     return mapping is not None and not mapping.missing() and _is_complete(grid, mapping)
 
