@@ -41,24 +41,24 @@ SENTENCES = {
     "not_a_choice": '{field} is "{found}"; it can be {expected}, or left out.',
     "filesystem_missing": ("{field} is missing: say which file system was measured, such as ext4."),
     "no_filesystem": (
-        '{field} "{found}" is not a name such as ext4 or xfs: letters, digits, - and _ are '
-        "allowed, 40 at most."
+        '{field} "{found}" is not a name such as ext4 or xfs. '
+        "It may have letters, digits, - and _, 40 at most."
     ),
     "configuration_missing": (
         "{field} is missing: give it a short label, such as ext4_noatime, or ext4 where "
         "everything was left at its default."
     ),
     "no_configuration": (
-        '{field} "{found}" is not a label such as ext4_noatime: lower-case letters, digits, - and '
-        "_ are allowed, 120 at most."
+        '{field} "{found}" is not a label such as ext4_noatime. '
+        "It may have lower-case letters, digits, - and _, 120 at most."
     ),
     "other_filesystem": (
         "{field} {found} is one of {own}, and the file system is said to be {said}."
     ),
     "column_unread": "Column {found} is not one that fsbench keeps.",
     "column_unsaid": (
-        "Column {found} is not one that fsbench keeps. Say that it is left out (the tick of the "
-        "preview, or ignore_columns of a call), or which column it is."
+        "Column {found} is not one that fsbench keeps. Say which column it is, or leave it out: "
+        "tick it in the preview, or name it in ignore_columns of a call."
     ),
     "unit_unknown": "{reason}",
     "columns_unreadable": "{field} is no mapping as JSON: {place}: {reason}.",
@@ -87,8 +87,8 @@ SENTENCES = {
         "or block, or a file each."
     ),
     "other_columns": (
-        "What its columns are was said anew since this preview was shown, in another window: "
-        "nothing was stored. Look at what would be stored now, and import that."
+        "Its columns were said anew since this preview was shown, in another window. "
+        "Nothing was stored. Look at what would be stored now, and import that."
     ),
 }
 """The sentence of each code. ``field`` is what calls and tables name so; pages say its label."""

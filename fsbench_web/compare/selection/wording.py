@@ -1,6 +1,6 @@
 """A comparison in English: what it shows, what its flags mean, how to see more of it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fsbench_web.compare.selection import fields, profiles
 from fsbench_web.compare.selection.fields import CONTENDERS, Filter, sizes_of
@@ -78,9 +78,10 @@ FLAGS: dict[str, tuple[str, str]] = {
         "the rows are shown and not ranked.",
     ),
 }
+_ENTRIES: tuple[Filter | fields.Setting, ...] = (*fields.FILTERS, *fields.SETTINGS.values())
 FILTERS = {
     entry.name: entry.any_words
-    for entry in (*fields.FILTERS, *fields.SETTINGS.values())
+    for entry in _ENTRIES
     if entry.any_words
 }
 """Each filter and setting as it is when nothing is said."""
@@ -153,7 +154,7 @@ def _filter_words(entry: Filter, chosen: Sequence[str], choices: ScoreChoices) -
     return _selection_words(entry.singular, entry.plural, names)
 
 
-_LABELS = {
+_LABELS: dict[str, Callable[[str], str]] = {
     "tests": testnames.label,
     "categories": categories.label,
     "part_tests": testnames.label,

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from django.urls import reverse
 
-from fsbench_web.compare.selection import links
 from fsbench_web.compare.selection.properties import slug_of
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.selection.table_view import AGAINST_BEST, COLUMNS, PAIR, TableView
@@ -141,7 +140,7 @@ def _name(row: DeltaRow, spec: ComparisonSpec | None, addresses: RunAddresses) -
         return Linked(row.contender)
     if spec.by == "configuration":
         return _origin(row.contender, row, addresses)
-    narrower = links.configurations_of(row.contender, spec)
+    narrower = spec.configurations_of(row.contender)
     if narrower is None:
         return Linked(row.contender)
     address = f"{reverse('compare:page')}?{narrower.to_query()}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
+from fsbench_web.core.formats import ParsedResult, UnknownFormat, UnreadableFile, parse
 from fsbench_web.core.formats.tables.cells import test_of as name_of_test
 from fsbench_web.core.formats.tables.grid import grid_of
 from fsbench_web.core.formats.tables.headers import contender_of
@@ -125,8 +125,8 @@ def test_times_in_headers() -> None:
 BORDERED = [
     "| fs | read (MB/s) |\n|----|---:|\n| ext4 | 5 |\n| xfs | - |\n",
     "fs | read (MB/s)\n---|---\next4 | 5\n",
-    "+------+-----------+\n| fs   | read MB/s |\n+======+===========+\n| ext4 |       5 |\n+------+--+\n",
-    "┌──────┬─────────┐\n│ fs   │ read MB/s │\n├──────┼─────────┤\n│ ext4 │       5 │\n└──────┴──┘\n",
+    "+----+---------+\n| fs | read MB/s |\n+====+=========+\n| ext4 |    5 |\n+------+--+\n",
+    "┌────┬─────────┐\n│ fs │ read MB/s │\n├────┼─────────┤\n│ ext4 │    5 │\n└──────┴──┘\n",
 ]
 
 
@@ -200,7 +200,10 @@ def test_a_date_alone_makes_no_repeat() -> None:
 
 def test_dates_that_nobody_can_order_are_asked_about() -> None:
     assert codes("test,value,unit,date\na,1,s,3/4/2024\na,2,s,4/4/2024\n") == ["date_open"] * 2
-    assert codes("test,value,unit,date\na,1,s,yesterday\n") == ["no_date"]
+    assert codes("test,value,unit,date\na,1,s,yesterday\na,2,s,today\n") == ["no_date"] * 2
+    needless = read("test,value,unit,date\na,1,s,yesterday\nb,2,s,3/4/2024\n")
+    assert [warning.code for warning in needless.warnings] == ["no_date", "date_open"]
+    assert (len(needless.values), needless.dates) == (2, {})
     result = read("test,value,unit,date\na,1,s,3/14/2024\na,2,s,3/5/2024\n")
     assert [value.repeat for value in result.values] == [2, 1]
 
@@ -246,6 +249,13 @@ def test_what_tells_no_rows_apart_is_asked_with_the_next_step() -> None:
     [problem] = refused.value.problems
     assert (problem.code, problem.line) == ("cell_twice", 3)
     assert dict(problem.parameters)["first"] == "2"
+
+
+def test_the_last_line_of_something_else_is_no_header() -> None:
+    """It was refused as a table with a header and no values."""
+    line = "209715200 bytes (210 MB, 200 MiB) copied, 0.427196 s, fast MB/s"
+    with pytest.raises(UnknownFormat):
+        read(f"200+0 records in\n200+0 records out\n{line}\n")
 
 
 @pytest.mark.parametrize("word", ["write (MB/s)", "fs", "lat (us)", "note", "ext4 util (%)"])

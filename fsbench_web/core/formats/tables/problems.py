@@ -93,12 +93,13 @@ SENTENCES = {
     "second_column": "{found} is a second column for {field}: say which one it is.",
     "columns_missing": (
         "This is a table, and it does not say: {missing}. Say which column is what on the import "
-        "page, or give it a header row with the columns test, record_size_kb, file_size_kb, value "
-        "and unit."
+        "page, or in the field columns of a call. Or give it a header row with the columns test, "
+        "record_size_kb, file_size_kb, value and unit."
     ),
     "contenders_missing": (
         "The columns {columns} hold the numbers of a file system, a set-up or a repeat each. "
-        "The table does not say: {missing}. Add it to the header, or say it on the import page."
+        "The table does not say: {missing}. Add it to the header, or say it on the import page or "
+        "in the field columns of a call."
     ),
     "header_lacks": "The header has no column {missing}.",
     "scores": (

@@ -7,8 +7,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from fsbench_web.core.formats.dates import MONTHS, ctime
-from fsbench_web.core.formats.result import OwnKey, ParsedValue, PrintedDate, own_key
+from fsbench_web.core.formats.result import OwnKey, ParsedValue, PrintedDate, Problem, own_key
 from fsbench_web.core.formats.tables.cells import TableReading, cell_key
+from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.text import quoted
 
 _ISO = re.compile(r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}(?:[T ][0-9:.]{4,15}(?:Z|[+-][0-9:]{4,6})?)?")
@@ -31,9 +32,13 @@ def number_repeats(reading: TableReading) -> None:
 
 
 def _number_by_dates(reading: TableReading) -> None:
-    values, moments = reading.result.values, _moments(reading)
-    if reading.problems:
+    values = reading.result.values
+    moments, doubts = _moments(reading)
+    if doubts and len(set(map(cell_key, values))) < len(values):
+        reading.asks_something = True
+        reading.problems += doubts  # only dates tell rows of one cell apart
         return
+    reading.result.warnings += doubts
     order = sorted(range(len(values)), key=lambda n: _sortable(moments[n]))
     reading.result.values = values = _numbered(values, order)
     for value, date, moment in zip(values, reading.dates, moments, strict=True):
@@ -65,8 +70,8 @@ def _numbered(values: Sequence[ParsedValue], order: Collection[int]) -> list[Par
     ]
 
 
-def _moments(reading: TableReading) -> list[datetime | None]:
-    """The date of each value; None where it has none. What is no date becomes a problem."""
+def _moments(reading: TableReading) -> tuple[list[datetime | None], list[Problem]]:
+    """The date of each value, None where it has none for sure; and which texts are none."""
     texts = dict.fromkeys(date.text for date in reading.dates)
     slashed = [match for text in texts if (match := _SLASHED.fullmatch(text))]
     is_month_first = any(int(match[2]) > 12 for match in slashed)
@@ -79,15 +84,14 @@ def _moments(reading: TableReading) -> list[datetime | None]:
         elif text:
             moments[text] = date_of(text)
     is_open = bool(slashed) and is_month_first == is_day_first
-    seen: set[str] = set()
+    doubts: dict[str, Problem] = {}
     for value, date in zip(reading.result.values, reading.dates, strict=True):
         is_doubtful = is_open and _SLASHED.fullmatch(date.text) is not None
-        if date.text and date.text not in seen and (is_doubtful or moments[date.text] is None):
-            seen.add(date.text)
-            reading.asks_something = True
+        if date.text and date.text not in doubts and (is_doubtful or moments[date.text] is None):
             code = "date_open" if is_doubtful else "no_date"
-            reading.refuse(value.line, date, code, found=quoted(date.text))
-    return [moments[date.text] for date in reading.dates]
+            doubts[date.text] = problem(code, value.line, date.column, found=quoted(date.text))
+    certain = moments | dict.fromkeys(doubts)
+    return [certain[date.text] for date in reading.dates], list(doubts.values())
 
 
 def date_of(text: str) -> datetime | None:

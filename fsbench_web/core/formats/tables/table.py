@@ -94,7 +94,11 @@ def recognises_wide(lines: list[str]) -> bool:
         if len(lines[row.line - 1]) >= MAX_LINE_LENGTH:
             row.words[-1:] = []  # cut off by whoever looks at the beginning only
     mapping = proposal(grid)
-    return mapping is not None and not mapping.missing() and _is_complete(grid, mapping)
+    if mapping is None or mapping.missing() or not _is_complete(grid, mapping):
+        return False
+    # The last line of something else may look like a header.
+    last = grid.rows[-1].line
+    return mapping.header_line < last or grid.rows[0].line == last
 
 
 def parse(lines: list[str]) -> ParsedResult:
