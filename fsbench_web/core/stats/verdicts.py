@@ -268,7 +268,7 @@ def decided(
         is_lost = verdict.status == SIGNIFICANT and q > FALSE_ALARM
         return verdict._replace(status=TIE, reasons=(MANY, *remarks)) if is_lost else verdict
     if _UNDECIDABLE & set(remarks):
-        return verdict._replace(status=TIE, more_blocks=None)
+        return verdict._replace(status=TIE, reasons=remarks, more_blocks=None)
     if verdict.is_equivalent:
         return verdict._replace(status=EQUAL, reasons=remarks, more_blocks=None)
     if q <= FALSE_ALARM:

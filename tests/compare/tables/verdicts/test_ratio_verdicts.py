@@ -260,7 +260,7 @@ def test_a_best_case_that_its_means_do_not_put_ahead_is_no_winner() -> None:
     ]
     [judged_table] = with_verdicts([table(*rows)])
     lead = verdict_of(judged_table, "xfs")
-    assert (lead.status, lead.reasons[:1]) == ("tie", ("order",))
+    assert (lead.status, lead.reasons) == ("tie", ("order", "of_means"))
     assert lead.candidate_p == 1
     # It is decided, and not as the scores stand: no blocks are wanted.
     assert "would decide" not in error_text(judged_table) + reasons.reason_sentences(lead)
@@ -317,6 +317,11 @@ def test_a_permalink_of_before_reads_as_it_did() -> None:
     assert uncertainty.verdict_words(best_row) == "inconclusive against xfs"
     assert table(best_row, row("xfs", 95)).mark_of(best_row) == "best"
     assert "The means differ by 5.00%" in reasons.reason_sentences(old)
+    holm = {"reasons": ["holm"], "method": "paired", "p_value": 0.02, "p_holm": 0.2, "blocks": 5}
+    among = Verdict.from_dict(stored_verdict | holm)
+    assert (among.status, among.q_value, among.deviation) == ("tie", None, None)
+    assert "p is 0.2 by Holm's correction" in reasons.reason_sentences(among)
+    assert DeltaTable.from_dict(table(best_row, row("xfs", 95, verdict=among)).as_dict())
 
 
 def test_rows_with_ratios_survive_the_way_through_json() -> None:
