@@ -502,8 +502,6 @@
   function adopt(root) {
     for (const element of root.querySelectorAll("figure[data-figure]:not([data-seen])")) {
       element.dataset.seen = "yes";
-      const canvas = element.querySelector(".plot-canvas");
-      if (element.dataset.height) canvas.style.minHeight = element.dataset.height + "px";
       const choice = element.querySelector("[data-figure-choice]");
       if (choice) {
         drawn.set(element, Number(choice.value));

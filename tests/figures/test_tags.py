@@ -27,6 +27,8 @@ def test_a_figure_is_data_with_a_text_alternative() -> None:
     assert '<figcaption class="visually-hidden" id="w-caption">' in html
     assert "ext3 1.50 KB/s (best)" in html
     assert "<noscript>" in html
+    # Its room is kept before any script has come.
+    assert f'class="plot-canvas" style="--chart-px: {fig.layout.height}"' in html
 
 
 def test_text_of_a_user_cannot_leave_the_data() -> None:
