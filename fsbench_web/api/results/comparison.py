@@ -151,11 +151,9 @@ class CoverageOut(Schema):
     total: int
 
 
-class WorkloadAnswerOut(Schema):
-    """The answer of one workload; ``more_repeats`` would decide an inconclusive one."""
+class StatusOut(Schema):
+    """Who is fastest, by how much and in how many tests."""
 
-    workload: str
-    entries: list[str] = Field(description="fastest first, whether proven or not")
     status: str
     leader: str | None
     runner_up: str | None
@@ -165,10 +163,17 @@ class WorkloadAnswerOut(Schema):
     tests: int
     significant: int
     slower: int
+
+
+class WorkloadAnswerOut(StatusOut):
+    """The answer of one workload; ``more_repeats`` would decide an inconclusive one."""
+
+    workload: str
+    entries: list[str] = Field(description="fastest first, whether proven or not")
     more_repeats: int | None
 
 
-class AnswerOut(Schema):
+class AnswerOut(StatusOut):
     """Who is fastest, as every page says it. ``status`` is faster, equivalent, mixed, inconclusive
     or none; ``leader`` is null unless it is faster. ``ratio`` is the speed of the fastest over that
     of the runner-up, between ``ratio_low`` and ``ratio_high`` at 95%; null of several workloads
@@ -176,15 +181,6 @@ class AnswerOut(Schema):
     ahead (false discovery rate 5%), in ``slower`` significantly behind.
     """
 
-    status: str
-    leader: str | None
-    runner_up: str | None
-    ratio: float | None
-    ratio_low: float | None
-    ratio_high: float | None
-    tests: int
-    significant: int
-    slower: int
     slower_tests: list[str]
     caveats: list[str] = Field(
         description="page_cache, ceiling_unreliable, timer_resolution, busy_machine, one_block, "
