@@ -38,6 +38,22 @@ def measure(truth: Truth, noise: float, blocks: int = 5) -> None:
     assert not result.errors
 
 
+def fit_into_memory() -> None:
+    """Buffered IOzone of 4 MB files on a machine with 8 GB: memory, not the disk."""
+    preset = presets()["iozone-small"]
+    small = Workload.objects.create(
+        slug="small", title="IOzone, small", tool="iozone", parameters=dict(preset.parameters)
+    )
+    Series.objects.update(workload=small)
+    Run.objects.update(conditions={"before": {"memory_total_bytes": 8 * 1024**3}})
+
+
+def exceed_the_disk() -> None:
+    """Scores above what probes say that the disk does."""
+    share = {"percent": 206.2, "ceiling": 50.0, "of": "random read", "probes": 3}
+    Score.objects.update(share=share)
+
+
 def answers(client: Client, jo: User) -> tuple[dict[str, str], dict[str, object]]:
     """(the status on each page, the answer of the API), once all say the same sentence."""
     link = records.pin(ComparisonSpec(studies=("lab",)), jo)
@@ -93,14 +109,8 @@ def test_one_run_each_is_not_enough(client: Client, jo: User) -> None:
 
 
 def test_the_page_cache_is_told_beside_the_answer(client: Client, jo: User) -> None:
-    """Buffered IOzone of 4 MB files on a machine with 8 GB: memory, not the disk."""
     measure({"ext4": {"": 1.0}, "xfs": {"": 1.5}}, noise=0.01)
-    preset = presets()["iozone-small"]
-    small = Workload.objects.create(
-        slug="small", title="IOzone, small", tool="iozone", parameters=dict(preset.parameters)
-    )
-    Series.objects.update(workload=small)
-    Run.objects.update(conditions={"before": {"memory_total_bytes": 8 * 1024**3}})
+    fit_into_memory()
     _, found = answers(client, jo)
     assert found["caveats"] == ["page_cache"]
     for address in ("/studies/lab/", "/compare/?study=lab"):
@@ -111,8 +121,7 @@ def test_the_page_cache_is_told_beside_the_answer(client: Client, jo: User) -> N
 
 def test_an_unreliable_ceiling_is_no_percentage(client: Client, jo: User) -> None:
     measure({"ext4": {"": 1.0}, "xfs": {"": 1.5}}, noise=0.01)
-    share = {"percent": 206.2, "ceiling": 50.0, "of": "random read", "probes": 3}
-    Score.objects.update(share=share)
+    exceed_the_disk()
     _, found = answers(client, jo)
     assert found["caveats"] == ["ceiling_unreliable"]
     for address in ("/studies/lab/", "/studies/lab/?tab=tests", "/compare/?study=lab"):
