@@ -1,4 +1,4 @@
-"""Answers that pages of comparisons and of permalinks share: refusals, files, charts."""
+"""Answers that pages of comparisons and of permalinks share: refusals, charts."""
 
 from collections.abc import Collection, Iterable
 
@@ -8,7 +8,6 @@ from django.shortcuts import render
 from fsbench_web.compare.choices import form, work_choice
 from fsbench_web.compare.pictures.sections import charts as charts_of
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.scores.choices import score_choices
@@ -24,12 +23,6 @@ def refused_form(request: HttpRequest, error: SpecError) -> HttpResponse:
         "problems": error.problems,
     }
     return render(request, "compare/page.html", context, status=400)
-
-
-def csv_answer(tables: Iterable[DeltaTable], name: str) -> HttpResponse:
-    """The tables as a CSV file called ``name``."""
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(csv.write(tables), content_type=csv.MEDIA_TYPE, headers=headers)
 
 
 def charts_answer(

@@ -17,7 +17,6 @@ app_name = "compare"
 urlpatterns = [
     path("compare/", compare.page, name="page"),
     path("compare/tests/", compare.tables_of_tests, name="tests"),
-    path("compare/deltas.csv", compare.csv_file, name="csv"),
     path("compare/deltas.<str:suffix>", export_views.comparison_file, name="file"),
     path("compare/export/", export_views.comparison_page, name="export"),
     path("compare/cells/<path:test>/", compare.cells, name="cells"),

@@ -5,7 +5,6 @@
 // - Colours are the page's custom properties, read again when the theme changes. A figure names its
 //   series by number (trace.meta.series): --series-1 to --series-7.
 // - A point whose trace has trace.meta.links leads to that address, on a click.
-// - What a pointer is told of a bar stands below it, and not on it.
 // - What is chosen in the legend of the page's picture is kept in the address (hide=).
 // - Nothing leaves the page: plotly's own button that uploads a chart is off.
 (function () {
@@ -44,28 +43,7 @@
     return JSON.parse(source.textContent);
   }
 
-  // Text on a bar: of the page's two extremes the one that reads better on the bar's colour.
-  function luminance(hex) {
-    const n = /^#([0-9a-f]{6})$/i.exec(hex);
-    if (!n) return null;
-    const channel = (shift) => {
-      const c = ((parseInt(n[1], 16) >> shift) & 255) / 255;
-      return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-    };
-    return 0.2126 * channel(16) + 0.7152 * channel(8) + 0.0722 * channel(0);
-  }
-
-  function textOn(hex, theme) {
-    const back = luminance(hex);
-    const contrast = (other) => {
-      const l = luminance(other);
-      return (Math.max(l, back) + 0.05) / (Math.min(l, back) + 0.05);
-    };
-    if (back === null || luminance(theme.fg) === null || luminance(theme.surface) === null) return theme.surface;
-    return contrast(theme.surface) >= contrast(theme.fg) ? theme.surface : theme.fg;
-  }
-
-  function themedTrace(trace, theme, width, ownTips) {
+  function themedTrace(trace, theme, width) {
     const copy = structuredClone(trace);
     const series = copy.meta && copy.meta.series;
     if (series) {
@@ -94,17 +72,7 @@
         if (Array.isArray(error[side])) error[side] = error[side].map((end) => (end === null ? NaN : end));
       }
     }
-    if (ownTips) {
-      copy.hoverinfo = "none";
-      delete copy.hovertemplate;
-    }
-    if (copy.type === "bar") {
-      const fill = copy.marker && copy.marker.color;
-      copy.insidetextfont = {
-        color: Array.isArray(fill) ? fill.map((one) => textOn(one, theme)) : textOn(fill, theme),
-      };
-      copy.outsidetextfont = { color: theme.fg };
-    }
+    if (copy.type === "bar") copy.outsidetextfont = { color: theme.fg };
     if (copy.colorbar) {
       copy.colorbar.tickfont = { color: theme.muted, size: 11 };
       if (copy.colorbar.title) copy.colorbar.title.font = { color: theme.muted, size: 12 };
@@ -120,8 +88,7 @@
   // The traces in the page's colours. Intervals lie on bars of every colour and on the page: each
   // gets an edge of the page's colour, drawn below it, so that it reads on all of them.
   function themedData(data, theme, width) {
-    const ownTips = data.some((trace) => trace.type === "bar" && Array.isArray(trace.hovertemplate));
-    const traces = data.map((trace) => themedTrace(trace, theme, width, ownTips));
+    const traces = data.map((trace) => themedTrace(trace, theme, width));
     const edges = traces.filter((trace) => trace.meta && trace.meta.role === "interval").map(function (trace) {
       const edge = structuredClone(trace);
       trace.zorder = 2;
@@ -257,13 +224,6 @@
     }
   }
 
-  // Sizes below narrow columns stay level as long as smaller letters fit; then plotly turns them.
-  function fitSizes(layout, width, data) {
-    const map = data.find((trace) => trace.type === "heatmap" && trace.x);
-    if (!map || !width || !layout.xaxis || (width - 150) / (map.x.length - 1) >= 52) return;
-    layout.xaxis.tickfont = { size: 10 };
-  }
-
   // How wide the labels of rows are, about: those of an axis of numbers are short.
   function labelsPx(layout, data) {
     const axis = layout.yaxis || {};
@@ -278,11 +238,10 @@
     addValues(copy, data);
     wrapTitle(copy, width);
     makeRoom(copy, width, data);
-    fitSizes(copy, width, data);
     reflow(copy, width, data);
     wrapPanels(copy, width);
     const family = getComputedStyle(document.body).fontFamily;
-    copy.paper_bgcolor = "rgba(0,0,0,0)";
+    copy.paper_bgcolor = theme.surface; // downloads too: light text on a transparent page would vanish
     copy.plot_bgcolor = "rgba(0,0,0,0)";
     copy.autosize = true;
     copy.width = width;
@@ -303,26 +262,10 @@
     return copy;
   }
 
-  // Downloads stand on the page's surface colour; transparent, light text would vanish on paper.
   function download(format, element) {
     const panel = panels(element)[drawn.get(element) || 0];
-    const theme = colours();
-    const layout = themedLayout(panel.layout, theme, 900, panel.data);
-    layout.paper_bgcolor = theme.surface;
-    const width = 900;
-    const height = layout.height || 450;
-    layout.width = width;
-    return plotly().then((Plotly) => Plotly.toImage(
-      { data: themedData(panel.data, theme, 900), layout: layout },
-      { format: format, width: width, height: height, scale: format === "png" ? 2 : 1 }
-    )).then(function (url) {
-      const link = document.createElement("a");
-      link.href = url;
-      link.download = fileName(element, panel) + "." + format;
-      document.body.append(link);
-      link.click();
-      link.remove();
-    });
+    const name = fileName(element, panel);
+    return window.Plotly.downloadImage(element.querySelector(".plot-canvas"), { format: format, filename: name, scale: format === "png" ? 2 : 1 });
   }
 
   // What the picture shows: a folder of downloads tells them apart.
@@ -333,66 +276,19 @@
   }
 
   function config(element) {
-    const icons = window.Plotly.Icons;
-    const button = (format, icon) => ({
-      name: "fsbench-" + format,
-      title: "Download as " + format.toUpperCase(),
-      icon: icon,
-      click: () => download(format, element),
-    });
     return {
       displaylogo: false,
       showSendToCloud: false,
       plotlyServerURL: "",
-      displayModeBar: "hover",
-      modeBarButtons: [...(zooms(element) ? [ZOOM] : []), [button("png", icons.camera), button("svg", icons.disk)]],
+      displayModeBar: zooms(element) ? "hover" : false,
+      modeBarButtons: [["zoomIn2d", "zoomOut2d", "resetScale2d"]],
     };
   }
-
-  const ZOOM = ["zoomIn2d", "zoomOut2d", "resetScale2d"];
 
   // Whether any axis can be drawn apart: a drag does it too, a double click takes it back.
   function zooms(element) {
     const layout = panels(element)[drawn.get(element) || 0].layout;
     return [layout.xaxis, layout.yaxis].some((axis) => axis && !axis.fixedrange);
-  }
-
-  // Value, n and interval of a bar, below the bar: plotly's own label would lie on it.
-  function tip(element, event) {
-    const panel = panels(element)[drawn.get(element) || 0];
-    const bars = panel.data.findIndex((trace) => trace.type === "bar" && trace.orientation === "h");
-    const point = event.points[0];
-    const own = point && panel.data[point.curveNumber];
-    if (bars < 0 || !own || panel.layout.barmode === "stack") return;
-    const told = own.type === "bar" || (own.meta || {}).role !== "repeats" ? panel.data[bars].hovertemplate[panel.data[bars].y.indexOf(point.y)] : own.hovertemplate[point.pointNumber];
-    const canvas = element.querySelector(".plot-canvas");
-    let box = canvas.querySelector(".plot-tip");
-    if (!box) {
-      box = document.createElement("div");
-      box.className = "plot-tip";
-      canvas.append(box);
-    }
-    const plain = document.createElement("textarea"); // what plotly reads as HTML, as text
-    box.replaceChildren(...told.replace("<extra></extra>", "").split("<br>").map(function (line) {
-      plain.innerHTML = line;
-      const row = document.createElement("div");
-      row.textContent = plain.value;
-      return row;
-    }));
-    box.hidden = false;
-    const rows = point.yaxis;
-    const middle = rows._offset + rows.c2p(rows.d2c(point.y));
-    const half = (rows._length / Math.max(1, panel.data[bars].y.length)) * (1 - (panel.layout.bargap || 0.3)) / 2;
-    const below = middle + half + 4;
-    const left = event.event.clientX - canvas.getBoundingClientRect().left;
-    box.style.left = Math.max(0, Math.min(left - box.offsetWidth / 2, canvas.clientWidth - box.offsetWidth)) + "px";
-    const fits = below + box.offsetHeight <= canvas.clientHeight;
-    box.style.top = (fits ? below : middle - half - 4 - box.offsetHeight) + "px";
-  }
-
-  function untip(element) {
-    const box = element.querySelector(".plot-tip");
-    if (box) box.hidden = true;
   }
 
   // The picture of a page: which of its lines the legend puts out is part of the address.
@@ -441,8 +337,6 @@
         if (!element.isConnected) return;
         if (!element.dataset.drawn) {
           canvas.on("plotly_click", (event) => follow(element, event));
-          canvas.on("plotly_hover", (event) => tip(element, event));
-          canvas.on("plotly_unhover", () => untip(element));
           canvas.on("plotly_restyle", () => keep(element));
         }
         element.dataset.drawn = "yes";

@@ -283,22 +283,10 @@ function follow(live) {
   window.addEventListener("pagehide", () => source.close());
 }
 
-function setUpCopy(button) {
-  if (!navigator.clipboard) return;
-  button.hidden = false;
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
-    const text = button.textContent;
-    button.textContent = "Copied";
-    setTimeout(() => { button.textContent = text; }, 1500);
-  });
-}
-
 const setUpConfirmations = () => findAll("[data-confirm-name]:not([data-is-set-up])").forEach(setUpConfirmation);
 
 setUpForm();
 setUpConfirmations();
 document.addEventListener("live:put", setUpConfirmations);
 findAll("[data-run-live]").forEach(follow);
-findAll("[data-copy]").forEach(setUpCopy);
 find("[data-focus]")?.focus();

@@ -99,13 +99,10 @@ def test_the_title_of_a_line_over_time_is_whole_on_a_telephone(page: Page, measu
 
 def test_a_long_configuration_leaves_the_deltas_in_sight(page: Page, measured: list[Run]):
     for address in (
-        f"/studies/{measured[0].series.study.slug}/?tab=tests&categories=on",
-        f"/compare/?study={measured[0].series.study.slug}&by=configuration&categories=on",
+        f"/studies/{measured[0].series.study.slug}/tests/?categories=unisys",
+        f"/compare/tests/?study={measured[0].series.study.slug}&by=configuration&categories=unisys",
     ):
         page.goto(address)
-        # The rows of a study open to their tables.
-        page.locator("main details").evaluate_all("all => all.forEach(one => one.open = true)")
-        page.keyboard.press("Control+f")  # all tables are fetched, to be searched
         expect(page.get_by_role("cell", name="1,481,481,468").first).to_be_visible()
         at_rest(page)
         hidden = page.locator(".table-wrap:has(.deltas)").evaluate_all(

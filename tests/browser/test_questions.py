@@ -117,7 +117,7 @@ def test_where_is_the_output_that_this_number_comes_from(visitor: Visitor) -> No
 
 def test_how_do_i_show_this_to_a_colleague(visitor: Visitor) -> None:
     visitor.study()
-    visitor.click(visitor.page.locator("main summary", has_text="More"))
+    visitor.click(visitor.page.locator("main summary", has_text="Share"))
     visitor.link("Image (PNG)")
     # The image alone, as the browser shows it.
     expect(visitor.page.locator("img")).to_be_visible()

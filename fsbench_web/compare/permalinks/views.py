@@ -23,6 +23,7 @@ from fsbench_web.compare.answer import answer_of
 from fsbench_web.compare.answer_image import SIZE_PX
 from fsbench_web.compare.answer_shown import answer_context
 from fsbench_web.compare.answers import charts_answer, refused_form
+from fsbench_web.compare.matrix import matrix_of
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.permalinks import embed, records, sharing
 from fsbench_web.compare.permalinks.sharing import SharingForm
@@ -203,7 +204,8 @@ def _answer_of(link: Permalink, pinned: records.PinnedComparison) -> dict[str, A
     if not pinned.is_intact:
         return {}
     baseline = QueryDict(link.query).get("baseline", "")
-    context = answer_context(answer_of(pinned.tables, baseline))
+    answer = answer_of(pinned.tables, baseline)
+    context = answer_context(answer) | {"matrix": matrix_of(pinned.tables, answer)}
     words = (link.title, *context["details"], context["basis"], pinned.description)
     return context | {"preview": " · ".join(word for word in words if word)}
 

@@ -3,7 +3,7 @@
 Every number is that of a table. ``templates/compare/report.html`` has the words.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,13 +16,11 @@ from fsbench_web.compare.exports.document import (
     unit_line,
 )
 from fsbench_web.compare.report.recorded_series import Method, RecordedSeries
-from fsbench_web.compare.selection import folds
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.findings import Finding
 from fsbench_web.compare.tables.headlines import headline_tables
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.statements import check
-from fsbench_web.compare.tables.verdicts.significance import nearest_first
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Study
@@ -83,7 +81,6 @@ def content_of(study: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
         (section["items"] for section in study.sections if section["kind"] == "statements"), ()
     )
     stated_charts = [section for section in study.sections if section["kind"] == "chart"]
-    winners, further_winners = _winners(tables)
     return {
         "tables_count": len(tables),
         "printed_count": len(printed),
@@ -92,8 +89,6 @@ def content_of(study: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
         "runs_count": len({run for table in tables for row in table.rows for run in row.run_ids}),
         "findings": findings.findings_by_test(answering, place),
         "checked": check(stated, tables, place),
-        "winners": winners,
-        "further_winners": further_winners,
         "tests": _tests(tables, printed, places),
         "paper_grids": [_stated_values(section) for section in stated_charts],
         "described": [
@@ -151,50 +146,6 @@ def _grid(table: DeltaTable, anchor: str) -> Grid:
             *(f"({note.mark}) {note.label}: {note.sentence}" for note in notes),
         ],
     )
-
-
-def _winners(tables: Iterable[DeltaTable]) -> tuple[list[Grid], list[Grid]]:
-    """Who is best in which test and category, without costs; the second are further percentiles."""
-    tables = [table for table in tables if not testnames.is_cost(table.test)]
-    shown: list[Grid] = []
-    further: list[Grid] = []
-    for is_mean in (False, True):
-        kind_tables = [table for table in tables if (table.category == categories.MEAN) == is_mean]
-        slugs = sorted({table.category for table in kind_tables}, key=categories.place)
-        lines: dict[tuple[str, str], dict[str, str]] = {}
-        for table in kind_tables:
-            units = {other.unit for other in kind_tables if other.test == table.test}
-            unit = table.unit if is_mean and len(units) > 1 else ""
-            lines.setdefault((table.test, unit), {})[table.category] = _winner(table)
-        folded = folds.folded_tests(test for test, _ in lines)
-        for grids, is_further in ((shown, False), (further, True)):
-            rows = [
-                [
-                    testnames.label(test) + (f" ({numbers.unit_name(unit)})" if unit else ""),
-                    *(cells.get(slug, numbers.MISSING) for slug in slugs),
-                ]
-                for (test, unit), cells in lines.items()
-                if (test in folded) is is_further
-            ]
-            if rows:
-                headings = ["Test", *map(categories.label, slugs)]
-                grids.append(Grid([(heading, False) for heading in headings], rows))
-    return shown, further
-
-
-def _winner(table: DeltaTable) -> str:
-    names = [row.contender for row in table.rows if row.best]
-    order = [table.rows[number] for number in nearest_first(table)]
-    second = next((row for row in order if not row.best), None)
-    if not names:
-        return "not ranked"
-    if len(table.rows) == 1:
-        return f"{names[0]}, the only one"
-    if undecided := {table.mark_of(row) for row in table.rows} & {"leading", "tied"}:
-        return f"{', '.join(names)}, {undecided.pop()}"
-    if len(names) > 1 or second is None or second.delta2_percent is None:
-        return ", ".join(names)
-    return f"{names[0]} +{numbers.percent(abs(second.delta2_percent))}"
 
 
 def _described(section: Mapping[str, Any]) -> Mapping[str, Any]:

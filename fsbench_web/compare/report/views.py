@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.answer import answer_of
 from fsbench_web.compare.answer_shown import answer_context
+from fsbench_web.compare.matrix import matrix_of
 from fsbench_web.compare.report.content import content_of, series_grid
 from fsbench_web.compare.report.recorded_series import MOST_SERIES, by_command_lines, method_of
 from fsbench_web.compare.selection import profiles
@@ -41,6 +42,7 @@ def html(request: HttpRequest, slug: str) -> HttpResponse:
     ranked, emulated = tables_and_notice(limited.spec)
     work, work_tables = _work(spec, request.GET)
     tables = [*work_tables, *ranked]
+    answer = answer_of(tables)
     method = method_of(study)
     part = limited.part
     whole = f"{reverse('compare:page')}?{part.whole.to_query()}" if part else ""
@@ -54,7 +56,8 @@ def html(request: HttpRequest, slug: str) -> HttpResponse:
         "whole": request.build_absolute_uri(whole) if part else "",
         "emulated": emulated if emulated and emulated.left_out else None,
         "order": [] if study.is_published else order_over_time(ranked, spans_of).sentences,
-        **answer_context(answer_of(tables)),
+        **answer_context(answer),
+        "matrix": matrix_of(tables, answer),
         **content_of(study, tables),
         "method": method,
         "most_series": MOST_SERIES,

@@ -1,4 +1,4 @@
-"""The compare page, its tests, its CSV and charts. Permalinks have views of their own."""
+"""The compare page, its tests and charts. Permalinks have views of their own."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.answers import charts_answer, csv_answer, plain_refusal, refused_form
+from fsbench_web.compare.answers import charts_answer, plain_refusal, refused_form
 from fsbench_web.compare.choices import form, work_choice
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.permalinks.sharing import SharingForm
@@ -21,7 +21,7 @@ from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import EVERYTHING, WITH_PAPERS, ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import FORM
 from fsbench_web.compare.selection.wording import FILTERS, in_words
-from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_answer, by_rows
+from fsbench_web.compare.tables.bounds import BoundedComparison, by_rows
 from fsbench_web.compare.tables.contenders import coverage
 from fsbench_web.compare.tables.delta_tables import (
     comparison,
@@ -150,18 +150,6 @@ def _why_nothing(spec: ComparisonSpec) -> dict[str, Any]:
             for entry in relaxed
         ],
     }
-
-
-@require_safe
-@requires(Action.READ)
-def csv_file(request: HttpRequest) -> HttpResponse:
-    """The same comparison as CSV; a refusal is plain text."""
-    try:
-        limited = bounded_answer(ComparisonSpec.from_query(request.GET))
-        tables = delta_tables(limited.spec)
-    except SpecError as error:
-        return plain_refusal(error)
-    return csv_answer(tables, "fsbench-deltas.csv")
 
 
 @gzip_page

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 from urllib.parse import quote
 
@@ -16,14 +15,10 @@ from fsbench_web.core.scoring import testnames
 
 ROWS_SHOWN = 25
 """So many rows of two lines each are two screens."""
-MOST_OPEN = 3
-CHART_MOST_PX = 640
-"""What is higher scrolls (``static/css/study.css``)."""
-CHARTS_PX = 4000
-"""High so many charts are together, one below the other: 13 of three contenders each."""
-OPEN_PX = 1500
-"""Rows of tests that are no higher all together stand open."""
-_AROUND_PX, _TABLE_PX, _TABLE_MOST_PX, _TABLE_ROW_PX = 66, 110, 700, 44
+MOST_OPEN, MOST_OPEN_ROWS = 3, 20
+"""So many tests stand open, if their tables have no more rows together."""
+MOST_CHARTS, MOST_BARS = 12, 60
+"""So many charts are together; the first one whatever it has."""
 
 
 @dataclass(frozen=True)
@@ -55,33 +50,27 @@ class TestRow:
         return " ".join(f"{part.label} {part.test}" for part in self.groups)
 
     @property
-    def charts_px(self) -> int:
-        """How high its charts are, one below the other."""
-        return sum(min(part.chart_px + _AROUND_PX, CHART_MOST_PX) for part in self.groups)
-
-    @property
-    def opened_px(self) -> int:
-        """How high it is when it is open, with two tables beside each other: about."""
-        tables = [table for part in self.groups for table in part.tables]
-        max_rows = max((len(table.rows) for table in tables), default=0)
-        table_px = min(_TABLE_PX + _TABLE_ROW_PX * max_rows, _TABLE_MOST_PX)
-        return self.charts_px + table_px * ceil(len(tables) / 2)
+    def row_count(self) -> int:
+        """How many rows its tables have."""
+        return sum(len(table.rows) for part in self.groups for table in part.tables)
 
 
 def charted_sections(places: Sequence[folds.FoldedEntry[TestRow]]) -> list[Section]:
-    """The first tests whose charts are CHARTS_PX high together: at least one row of tests."""
-    room, taken = CHARTS_PX, list[Section]()
+    """The first tests whose charts have MOST_BARS bars together: at least one row of tests."""
+    bars, taken = 0, list[Section]()
     for place in places:
-        room -= place.entry.charts_px
-        if taken and room < 0:
+        sections = place.entry.groups
+        bars += sum(max(len(table.rows) for table in section.tables) for section in sections)
+        if taken and (bars > MOST_BARS or len(taken) >= MOST_CHARTS):
             break
-        taken += place.entry.groups
+        taken += sections
     return taken
 
 
 def opens_by_default(places: Sequence[folds.FoldedEntry[TestRow]]) -> bool:
     """Whether so few tests, and none of them large, leave nothing to choose from."""
-    return len(places) <= MOST_OPEN and sum(place.entry.opened_px for place in places) <= OPEN_PX
+    rows = sum(place.entry.row_count for place in places)
+    return len(places) <= MOST_OPEN and rows <= MOST_OPEN_ROWS
 
 
 def rows_of(parts: Sequence[Section], address: str) -> list[TestRow]:

@@ -4,7 +4,7 @@ The texts are those of ``compare.tables.columns``; ``compare/delta_table.html`` 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from django.urls import reverse
@@ -179,7 +179,7 @@ def page_columns(table: DeltaTable, view: TableView) -> list[Column]:
     ]
     pinned = [column for column in columns if column.slug in view.pinned]
     rest = [column for column in columns if column.slug not in view.pinned]
-    return [_with_class(column, "pin") for column in pinned] + rest
+    return [replace(column, classes=f"{column.classes} pin".strip()) for column in pinned] + rest
 
 
 def contender_column(view: TableView) -> Column:
@@ -188,14 +188,6 @@ def contender_column(view: TableView) -> Column:
         *("contender", "Contender", lambda row: Cell(row.contender), "contender"),
         classes="",
         sorted_by=view.sort,
-    )
-
-
-def _with_class(column: Column, name: str) -> Column:
-    return Column(
-        *(column.slug, column.heading, column.cell, column.sort, column.title),
-        f"{column.classes} {name}".strip(),
-        column.sorted_by,
     )
 
 

@@ -91,7 +91,7 @@ def test_a_measured_study_says_how_and_how_again(client):
     # As they would be typed: quoted for a shell.
     assert "mkfs.x -L fsbench '/dev/my disk xfs'" in text
     assert "iozone -a -f '/mnt/a;rm -rf'" in text
-    assert "No command is recorded of: btrfs." in text
+    assert "These were imported, or are not done yet: btrfs." in text
     assert "http://testserver/api/v1/deltas.csv?study=lab" in text
     run = Run.objects.filter(state=RunState.DONE).latest("pk")
     assert f'href="/runs/{run.pk}/"' in text

@@ -245,17 +245,6 @@ def test_links_to_tests_arrive_from_every_tab(page: Page, site: str, many: None)
         expect(page.get_by_role("region", name="Answer")).to_be_visible()
 
 
-def test_all_tables_are_copied_although_none_is_here(page: Page, site: str, many: None) -> None:
-    page.goto("/compare/?study=lab&tab=tests")
-    page.evaluate(
-        "Object.defineProperty(navigator, 'clipboard', {value: {writeText: "
-        "text => { window.copied = text; return Promise.resolve(); }}})"
-    )
-    page.get_by_role("button", name="Copy all tables").click()
-    page.wait_for_function("() => window.copied")
-    assert page.evaluate("window.copied").count("Contender\t") == TESTS
-
-
 def test_what_cannot_be_fetched_is_said_and_tried_again(
     page: Page, complaints: list[str], site: str, many: None
 ) -> None:

@@ -43,7 +43,8 @@ def test_charts_are_drawn_when_they_come_into_view(page, scores):
 def test_a_shared_address_shows_the_same_numbers_to_others(page, scores, sign_in, jo, browser):
     sign_in(page, jo)
     page.goto("/compare/?test=read")
-    page.get_by_role("button", name="Share").click()
+    page.get_by_text("Share", exact=True).click()
+    page.get_by_role("button", name="Permalink").click()
     page.wait_for_url(re.compile(r"/p/[\w-]+/$"))
     address = page.get_by_label("Address to share").input_value()
     expect(page).to_have_url(address)

@@ -4,11 +4,14 @@ from datetime import UTC, datetime
 from io import StringIO
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 from playwright.sync_api import Page, expect
 
 from fsbench_web.catalog.configurations.records import configuration_for, unknown_configuration
+from fsbench_web.compare.permalinks.records import pin
+from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.views import shown, shown_series
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.studies.models import Run, RunState, Score, Series, Study
@@ -333,14 +336,9 @@ def test_a_chart_can_be_saved_and_not_sent_away(page: Page) -> None:
     chart = page.locator("#chart-copy-real")
     chart.scroll_into_view_if_needed()
     expect(page.locator("#chart-copy-real[data-drawn=yes]")).to_be_visible()
-    chart.hover()
-    buttons = chart.locator(".modebar-btn[data-title^=Download]")
-    expect(buttons).to_have_count(2)
-    for place, title in enumerate(("Download as PNG", "Download as SVG")):
-        expect(buttons.nth(place)).to_have_attribute("data-title", title)
-    for place, ending in enumerate((".png", ".svg")):
+    for ending in (".png", ".svg"):
         with page.expect_download() as download:
-            buttons.nth(place).click()
+            chart.locator(f"[data-figure-download={ending[1:]}]").click()
         assert download.value.suggested_filename == f"fsbench-copy-real-time-mean{ending}"
         assert download.value.path().stat().st_size > 1000
 
@@ -400,6 +398,7 @@ ADDRESSES = (
     "/studies/unisys-2005/?tab=tests",
     "/studies/unisys-2005/?profile=oltp",
     "/studies/freenix-2002/",
+    *(f"/studies/{slug}/report/" for slug in ("unisys-2005", "galli-2001", "many", "wide")),
     *(f"/studies/many/?tab={tab}" for tab in ("summary", "tests", "charts", "setup", "runs")),
     "/studies/many/?categories=on",
     "/studies/wide/",
@@ -417,17 +416,22 @@ ADDRESSES = (
 def test_pages_of_studies_and_comparisons_have_few_screens(page: Page, site: str) -> None:
     """A screen is 900 px: four at 1440, seven at 390; with 160 tests, 343 contenders, long names.
 
+    Reports and permalinks have six at 1440 px, and twelve at 390.
+
     The published study had 29 of them at 1440 px, one of real data 48, and Compare without a choice
     80; with 343 contenders the tab of the set-up alone had 30.
     """
     call_command("load_published", stdout=StringIO())
     _many_tests()
     _many_contenders()
+    jo = User.objects.create_user("jo")
+    links = [pin(ComparisonSpec(studies=(slug,)), jo).key for slug in ("unisys-2005", "many")]
     high = {}
-    for address in ADDRESSES:
+    for address in (*ADDRESSES, *(f"/p/{key}/" for key in links)):
+        is_long = "/report/" in address or address.startswith("/p/")
         page.set_viewport_size({"width": 390, "height": 900})
         page.goto(address)
-        for width, screens in ((390, 7), (1440, 4)):  # one load for both
+        for width, screens in ((390, 12 if is_long else 7), (1440, 6 if is_long else 4)):
             page.set_viewport_size({"width": width, "height": 900})
             at_rest(page)
             height, across = page.evaluate(
