@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from tests.studies.scores.test_cells import finished
 pytestmark = pytest.mark.django_db
 
 RATE = "random_8k_read_iops"
+SAMPLES = Path(__file__).parents[2] / "core/formats/samples"
 
 
 def report(options: Mapping[str, str], iops: float) -> bytes:
@@ -158,4 +160,31 @@ def test_a_cell_is_covered_by_what_has_its_identity(
 ) -> None:
     options = COLLEAGUE | {"iodepth": "1"} | changed
     send(writer, "a.json", report(options, 5000.5), "ext4")
+    assert work_answer(writer)["answer"]["coverage"] == {"measured": measured, "total": 12}
+
+
+@pytest.mark.parametrize(
+    ("sample", "changes", "measured"),
+    [
+        # 8 KB at random, direct, one thread: written in files of 1, 2 and 4 GB.
+        ("sysbench-1.1", {"size 4KiB": "size 8KiB", "of threads: 4": "of threads: 1"}, 3),
+        ("sysbench-1.1", {"size 4KiB": "size 8KiB"}, 0),
+        (
+            "diskspd-2.2.0",
+            {
+                "block size: 4KiB": "block size: 8KiB",
+                "operations per thread: 16": "operations per thread: 1",
+                "thread count:\t\t4": "thread count:\t\t1",
+            },
+            3,
+        ),
+    ],
+)
+def test_other_tools_cover_cells_too(
+    writer: Client, sample: str, changes: dict[str, str], measured: int
+) -> None:
+    text = (SAMPLES / f"{sample}.txt").read_text()
+    for before, after in changes.items():
+        text = text.replace(before, after)
+    send(writer, "a.txt", text.encode(), "ext4")
     assert work_answer(writer)["answer"]["coverage"] == {"measured": measured, "total": 12}
