@@ -79,11 +79,7 @@ FLAGS: dict[str, tuple[str, str]] = {
     ),
 }
 _ENTRIES: tuple[Filter | fields.Setting, ...] = (*fields.FILTERS, *fields.SETTINGS.values())
-FILTERS = {
-    entry.name: entry.any_words
-    for entry in _ENTRIES
-    if entry.any_words
-}
+FILTERS = {entry.name: entry.any_words for entry in _ENTRIES if entry.any_words}
 """Each filter and setting as it is when nothing is said."""
 _NAMED_AT_MOST = 4
 _SAID = (

@@ -1,14 +1,17 @@
 """Delta tables, what chooses their rows and columns, and the line of each test."""
 
 from collections.abc import Iterable
+from html import escape
 from typing import Any
 
 from django import template
 from django.http import QueryDict
 from django.template import Context
+from django.utils.safestring import SafeString
 
 from fsbench_web.compare.explanations.address import why_address
 from fsbench_web.compare.pictures.sections import Section
+from fsbench_web.compare.selection import wording
 from fsbench_web.compare.selection.fields import SORTS
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.selection.table_view import (
@@ -29,11 +32,25 @@ from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.templatetags.compare import unit_words
 from fsbench_web.compare.templatetags.exports import export_address
 from fsbench_web.compare.views.rows_of_tests import TestRow
-from fsbench_web.compare.views.table_cells import contender_column, page_columns, shown_rows
+from fsbench_web.compare.views.table_cells import (
+    Cell,
+    Linked,
+    Printed,
+    ShownRow,
+    contender_column,
+    page_columns,
+    shown_rows,
+)
 from fsbench_web.core import numbers
 from fsbench_web.core.units import SUM
 
 register = template.Library()
+_BADGES = {
+    "": "",
+    "best": ' <span class="badge is-best">best</span>',
+    "leading": ' <span class="badge">leading</span>',
+    "tied": ' <span class="badge" title="The same score as another">tied</span>',
+}
 
 
 @register.inclusion_tag("compare/delta_table.html", takes_context=True)
@@ -56,8 +73,65 @@ def delta_table(context: Context, table: DeltaTable) -> dict[str, Any]:
         "why": why_address(table),
         "form": context.get("table_form") or "",
         "columns": [contender_column(view), *columns],
-        "rows": shown_rows(table, spec, view, columns),
+        "rows": SafeString("\n".join(map(_row, shown_rows(table, spec, view, columns)))),
     }
+
+
+def _row(row: ShownRow) -> str:
+    """A row as HTML; in a template 210 rows take 80 ms more of processor time."""
+    best = ' class="is-best"' if row.mark == "best" else ""
+    hidden = " hidden" if row.is_hidden else ""
+    clamp = f' clamp" title="{escape(row.clamped)}' if row.clamped else ""
+    parts = [
+        f'<tr{best} data-verdict="{row.verdict}"{hidden}>',
+        f'<th scope="row"><span>{_link(row.name)}{_BADGES[row.mark]}</span>',
+        f'<span class="sub{clamp}">{", ".join(map(_link, row.below))}</span>' if row.below else "",
+        f'<span class="sub folded">{row.folded}</span>' if row.folded else "",
+        *(
+            f' <span class="flag" title="{escape(wording.flag_meaning(flag))}">'
+            f"{escape(wording.flag_label(flag))}</span>"
+            for flag in row.flags
+        ),
+        f'<span class="sub">{escape(row.left_out)}</span>' if row.left_out else "",
+        "</th>",
+        *(_cell(kind, cell) for kind, cell in row.cells),
+        "</tr>",
+    ]
+    return "".join(parts)
+
+
+def _link(link: Linked) -> str:
+    if not link.address:
+        return escape(link.text)
+    title = f' title="{escape(link.title)}"' if link.title else ""
+    return f'<a class="is-quiet" href="{escape(link.address)}"{title}>{escape(link.text)}</a>'
+
+
+def _cell(kind: str, cell: Cell) -> str:
+    text = escape(cell.text)
+    parts = [
+        f'<td class="{kind}">' if kind else "<td>",
+        f'<span title="{escape(cell.title)}">{text}</span>' if cell.title else text,
+        f'<span class="sub">{escape(cell.sub)}</span>' if cell.sub else "",
+        "" if cell.printed is None else _printed(cell.printed),
+        *(
+            f'<details class="why"><summary>{escape(word)}</summary><span>{escape(text)}</span>'
+            "</details>"
+            for word, text in cell.opens
+        ),
+        "</td>",
+    ]
+    return "".join(parts)
+
+
+def _printed(printed: Printed) -> str:
+    value = escape(printed.value)
+    if not value:
+        return '<span class="sub">not printed</span>'
+    if printed.expected:
+        sentence = f"The paper printed {value}; its own table gives {escape(printed.expected)}."
+        value = f'<span class="differs" title="{sentence}">{value}</span> <span>differs</span>'
+    return f'<span class="sub"><span class="said">printed </span>{value}</span>'
 
 
 def _view(context: Context) -> TableView:

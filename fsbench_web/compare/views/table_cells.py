@@ -1,10 +1,11 @@
 """What a page says in each cell of a delta table: columns with their headings, rows with cells.
 
-The texts are those of ``compare.tables.columns``; ``compare/delta_table.html`` writes them.
+The texts are those of ``compare.tables.columns``; ``templatetags.delta_tables`` writes them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from django.urls import reverse
@@ -44,11 +45,6 @@ class Cell(NamedTuple):
     sub: str = ""
     printed: Printed | None = None
     opens: tuple[Opened, ...] = ()
-
-    @property
-    def has_below(self) -> bool:
-        """Whether anything stands below the text."""
-        return bool(self.sub or self.printed or self.opens)
 
 
 class Linked(NamedTuple):
@@ -140,11 +136,15 @@ def _name(row: DeltaRow, spec: ComparisonSpec | None, addresses: RunAddresses) -
         return Linked(row.contender)
     if spec.by == "configuration":
         return _origin(row.contender, row, addresses)
-    narrower = spec.configurations_of(row.contender)
-    if narrower is None:
-        return Linked(row.contender)
-    address = f"{reverse('compare:page')}?{narrower.to_query()}"
+    address = _configurations(row.contender, spec)
     return Linked(row.contender, address, "All its configurations")
+
+
+@lru_cache(maxsize=1024)
+def _configurations(contender: str, spec: ComparisonSpec) -> str:
+    """The comparison of all configurations of a contender; "" where there is none."""
+    narrower = spec.configurations_of(contender)
+    return "" if narrower is None else f"{reverse('compare:page')}?{narrower.to_query()}"
 
 
 def _below(row: DeltaRow, has_several_studies: bool, addresses: RunAddresses) -> list[Linked]:
