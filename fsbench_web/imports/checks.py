@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from fsbench_web.catalog.configurations.labels import parse_label
 from fsbench_web.core.formats.text import quoted
@@ -57,7 +58,7 @@ def label_problems(
     """What is wrong with what a run is said to be of; with its place where the file says it."""
     problems = []
 
-    def refuse(in_file: bool, code: str, field: str, **parameters: object) -> None:
+    def refuse(in_file: bool, code: str, field: str, **parameters: Any) -> None:
         file, line = place if in_file else (None, None)
         problems.append(refusal(code, file, line, field=field, **parameters))
 

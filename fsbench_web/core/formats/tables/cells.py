@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 from fsbench_web.core.conversion import (
     OPEN_UNITS,
@@ -260,7 +261,7 @@ class TableReading:
     """The unit of each test whose cells say it."""
 
     def refuse(
-        self, line: int | None, place: CellPosition | None, code: str, **parameters: object
+        self, line: int | None, place: CellPosition | None, code: str, **parameters: Any
     ) -> None:
         """Note what is wrong at a place."""
         self.problems.append(problem(code, line, place.column if place else None, **parameters))

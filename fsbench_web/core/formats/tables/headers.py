@@ -316,8 +316,8 @@ def test_named(word: str) -> tuple[str, str] | None:
         return (rate_test, f"{field_word(match[1])}/s") if rate_test else None
     is_time = unit in _TIMES and field_word(name) not in _SETTINGS and not field_of(name)
     # A sign of equality stands in sentences of tools, and in no header.
-    test = test_of(name) if (unit.endswith("B/s") or is_time) and "=" not in name else None
-    return (test, unit) if test else None
+    timed_test = test_of(name) if (unit.endswith("B/s") or is_time) and "=" not in name else None
+    return (timed_test, unit) if timed_test else None
 
 
 @_remembered

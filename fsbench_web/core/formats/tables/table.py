@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import islice, pairwise, zip_longest
 
 from fsbench_web.core.formats.result import MAX_VALUES, ParsedResult, Problem, UnreadableFile
 from fsbench_web.core.formats.tables.cells import (
@@ -207,8 +207,8 @@ def merge_header(grid: Grid) -> None:
         if above.problem or below.problem or not _is_group_row(above.words, below.words):
             continue
         words, group = [], ""
-        for column, word in enumerate(below.words):
-            own = above.words[column] if column < len(above.words) else ""
+        # Rows of a spreadsheet end at their last cell.
+        for own, word in zip_longest(above.words, below.words, fillvalue=""):
             group = own or group
             is_field = bool(field_of(own)) or bool(own and not word)
             is_below = bool(group and word and not is_field)
