@@ -79,7 +79,8 @@ def _html(
     summaries = format_html_join(" ", "<span>{}</span>", ((panel["summary"],) for panel in panels))
     return format_html(
         '<figure class="plot" id="{0}" data-figure="{0}-data">{2}'
-        '<div class="plot-canvas" style="--chart-px: {1}" role="group" aria-labelledby="{0}-caption"></div>'
+        '<div class="plot-canvas" style="--chart-px: {1}" role="group" '
+        'aria-labelledby="{0}-caption"></div>'
         '<p class="plot-downloads"><button type="button" class="btn is-quiet is-small" hidden '
         'data-figure-download="png">PNG<span class="visually-hidden"> of this chart</span></button>'
         '<button type="button" class="btn is-quiet is-small" hidden data-figure-download="svg">'
