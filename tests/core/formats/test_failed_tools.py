@@ -74,9 +74,7 @@ def test_a_refusal_says_what_the_tool_said() -> None:
         "./run.sh: line 3: 4711 Segmentation fault (core dumped) fs_mark -d /mnt",
     ],
 )
-@pytest.mark.parametrize(
-    "name", ["bonnie-csv", "dbench", "fs_mark", "fio-normal", "mdtest", "pgbench"]
-)
+@pytest.mark.parametrize("name", ["bonnie-csv", "dbench", "fs_mark", "fio-normal", "mdtest"])
 def test_every_format_warns_of_them(name: str, said: str) -> None:
     result = parse("x", f"{said}\n{samples()[name]}".encode())
     assert 1 in [warning.line for warning in result.warnings if not warning.is_note]

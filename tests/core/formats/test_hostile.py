@@ -107,6 +107,44 @@ def test_time_grows_as_runs_within_lines_do(name: str) -> None:
         assert grows_evenly(with_runs, 2000), unit
 
 
+MIB = 1024 * KIB
+HOSTILE = (" ", "\t", "(", "[", "{", "<", "9", '"', "'", ",", ";", "=", "> ", "0.", "\u00a0")
+DOCUMENTS = ("fio-json", "elbencho-json", "ior-json", "filemark", "phoronix-xml")
+"""Formats whose lines may have any length."""
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_mebibyte_of_hostile_lines_takes_four_times_as_long_as_a_quarter(name: str) -> None:
+    """A line of each kind in turn, with a run as long as a line may be."""
+    lines = [line for line in samples()[name].splitlines()[:30] if len(line) < 900]
+    lines = lines or [samples()[name][:800]]
+
+    def with_runs(size: int) -> str:
+        text, length, count = list(lines), sum(map(len, lines)), 0
+        while length < size:
+            line, unit = lines[count % len(lines)], HOSTILE[count % len(HOSTILE)]
+            place = count * 7 % (len(line) + 1)
+            text.append(line[:place] + unit * (9000 // len(unit)) + line[place:])
+            length += len(text[-1]) + 1
+            count += 1
+        return "\n".join(text)
+
+    assert grows_evenly(with_runs, MIB // 4)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_line_of_a_mebibyte_takes_four_times_as_long_as_one_of_a_quarter(name: str) -> None:
+    sample = samples()[name]
+    for unit in (" ", "[", "9", '"', ",", '{"a":'):
+        for place in (1, len(sample) // 2):
+            assert grows_evenly(
+                lambda size, unit=unit, place=place: (
+                    sample[:place] + unit * (size // len(unit)) + sample[place:]
+                ),
+                MIB // 4,
+            ), unit
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_time_grows_as_the_number_of_lines_does(name: str) -> None:
     lines = samples()[name].splitlines()[:60]
