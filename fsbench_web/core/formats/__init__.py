@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from fsbench_web.core.formats import (
     agent_lines,
@@ -73,6 +73,17 @@ __all__ = [
 ]
 
 
+class Reader(Protocol):
+    """What a module of a format has."""
+
+    @property
+    def FORMAT(self) -> str: ...
+
+    def recognises(self, lines: list[str]) -> bool: ...
+
+    def parse(self, lines: list[str]) -> ParsedResult: ...
+
+
 class Format(NamedTuple):
     """A format of text: what it is called, how it is recognised and read."""
 
@@ -84,47 +95,28 @@ class Format(NamedTuple):
     """What a line that may have any length begins with."""
 
 
+def _formats(*readers: Reader, has_long_lines: bool = False, long_line: str = "") -> list[Format]:
+    return [
+        Format(reader.FORMAT, reader.recognises, reader.parse, has_long_lines, long_line)
+        for reader in readers
+    ]
+
+
 _HEAD_BYTES = 256 * 1024
 # In the order in which they are tried. fio can print several formats into one file: JSON says most.
 _TEXT = (
-    Format(table.FORMAT, table.recognises, table.parse),
-    Format(agent_lines.FORMAT, agent_lines.recognises, agent_lines.parse),
-    Format(csv_file.FORMAT, csv_file.recognises, csv_file.parse),
-    Format(json_file.FORMAT, json_file.recognises, json_file.parse, has_long_lines=True),
-    Format(elbencho_table.FORMAT, elbencho_table.recognises, elbencho_table.parse),
-    Format(filemark.FORMAT, filemark.recognises, filemark.parse),
-    Format(composite.FORMAT, composite.recognises, composite.parse, has_long_lines=True),
-    Format(report.FORMAT, report.recognises, report.parse, has_long_lines=True),
-    Format(terse.FORMAT, terse.recognises, terse.parse),
-    Format(normal.FORMAT, normal.recognises, normal.parse),
-    Format(ior_json.FORMAT, ior_json.recognises, ior_json.parse, has_long_lines=True),
-    Format(ior_csv.FORMAT, ior_csv.recognises, ior_csv.parse),
-    Format(mdtest_ranks.FORMAT, mdtest_ranks.recognises, mdtest_ranks.parse),
-    Format(throughput.FORMAT, throughput.recognises, throughput.parse),
-    Format(log.FORMAT, log.recognises, log.parse),
-    Format(aim7.FORMAT, aim7.recognises, aim7.parse),
-    Format(postmark.FORMAT, postmark.recognises, postmark.parse),
-    Format(filebench.FORMAT, filebench.recognises, filebench.parse),
-    Format(fileio.FORMAT, fileio.recognises, fileio.parse),
-    Format(others.FORMAT, others.recognises, others.parse),
-    Format(mdtest.FORMAT, mdtest.recognises, mdtest.parse, long_line=NODE_MAP),
-    Format(ior.FORMAT, ior.recognises, ior.parse),
-    Format(io500.FORMAT, io500.recognises, io500.parse),
-    Format(diskspd_report.FORMAT, diskspd_report.recognises, diskspd_report.parse),
-    Format(crystaldiskmark.FORMAT, crystaldiskmark.recognises, crystaldiskmark.parse),
-    Format(dbench.FORMAT, dbench.recognises, dbench.parse),
-    Format(fs_mark.FORMAT, fs_mark.recognises, fs_mark.parse),
-    Format(flat_file.FORMAT, flat_file.recognises, flat_file.parse),
+    *_formats(table, agent_lines, csv_file),
+    *_formats(json_file, has_long_lines=True),
+    *_formats(elbencho_table, filemark),
+    *_formats(composite, report, has_long_lines=True),
+    *_formats(terse, normal),
+    *_formats(ior_json, has_long_lines=True),
+    *_formats(ior_csv, mdtest_ranks, throughput, log, aim7, postmark, filebench, fileio, others),
+    *_formats(mdtest, long_line=NODE_MAP),
+    *_formats(ior, io500, diskspd_report, crystaldiskmark, dbench, fs_mark, flat_file),
     Format(summary.SUMMARY_FORMAT, summary.recognises_summary, summary.parse_summary),
     Format(summary.TOTALS_FORMAT, summary.recognises_totals, summary.parse_totals),
-    Format(pgbench.FORMAT, pgbench.recognises, pgbench.parse),
-    Format(db_bench.FORMAT, db_bench.recognises, db_bench.parse),
-    Format(compilebench.FORMAT, compilebench.recognises, compilebench.parse),
-    Format(ioping.FORMAT, ioping.recognises, ioping.parse),
-    Format(hdparm.FORMAT, hdparm.recognises, hdparm.parse),
-    Format(dd.FORMAT, dd.recognises, dd.parse),
-    Format(bonnie.FORMAT, bonnie.recognises, bonnie.parse),
-    Format(exported_csv.FORMAT, exported_csv.recognises, exported_csv.parse),
+    *_formats(pgbench, db_bench, compilebench, ioping, hdparm, dd, bonnie, exported_csv),
     Format(table.WIDE_FORMAT, table.recognises_wide, table.parse, has_long_lines=True),
 )
 

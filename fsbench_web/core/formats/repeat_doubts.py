@@ -91,8 +91,10 @@ def far_apart(values: Iterable[ParsedValue]) -> tuple[ParsedValue, ParsedValue] 
     middles = [
         sorted(pairs, key=_ratio)[(len(pairs) - 1) // 2] for pairs in rates or tests.values()
     ]
-    ratio, low, high = max(middles, key=_ratio, default=(0, None, None))
-    if low is None or high is None or ratio <= MOST_APART:
+    if not middles:
+        return None
+    ratio, low, high = max(middles, key=_ratio)
+    if ratio <= MOST_APART:
         return None
     return (low, high) if low.line <= high.line else (high, low)
 
@@ -130,7 +132,7 @@ def _other_headings(result: ParsedResult, lines: Sequence[str]) -> list[Problem]
     *above, below = regions
     # What the tool prints itself stands above the first results too, or below the last ones.
     printed = above[0].keys() | below.keys()
-    problems = []
+    problems: list[Problem] = []
     for region in above[1:]:
         new = [where for template, where in region.items() if template not in printed]
         if new and len(problems) < _MOST_HEADINGS:
