@@ -1,5 +1,6 @@
 """Files and what was said about them -> the runs they are. No database."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,13 +11,14 @@ from fsbench_web.core.formats import (
     UnknownFormat,
     UnreadableFile,
     parse,
+    repeat_doubts,
 )
-from fsbench_web.core.formats.result import OwnKey, own_key
+from fsbench_web.core.formats.result import OwnKey, Problem, own_key
 from fsbench_web.core.formats.tables.cells import MAX_BLOCK
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.formats.tables.table import NeedsMapping
-from fsbench_web.imports import dates, doubtful_repeats, guesses, kilobytes
+from fsbench_web.imports import dates, guesses, kilobytes
 from fsbench_web.imports.checks import (
     label_problems,
     target_problems,
@@ -36,6 +38,7 @@ from fsbench_web.renderings import reading
 
 # All files of an import together; a single table may hold more (imports.storing.large).
 MAX_VALUES = 300_000
+_ADVICE = "Give each its own configuration, or say that they are repeats (repeats_differ)."
 
 
 class TooLargeForRequest(Exception):
@@ -205,7 +208,7 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
     for planned, label in zip(plan.files, labels, strict=True):
         _place_runs(planned, target, label)
     if target.repeats_differ != YES:
-        doubtful_repeats.refuse(plan.files)
+        _refuse_doubtful_repeats(plan.files)
     for planned in plan.files:
         if target.strict:
             planned.problems += losses(merged_warnings(planned.warnings))
@@ -387,3 +390,50 @@ def _run_problems(run: PlannedRun) -> list[ImportProblem]:
         own_filesystem=bool(first.filesystem),
         own_label=bool(first.configuration),
     )
+
+
+def _refuse_doubtful_repeats(files: Sequence[PlannedFile]) -> None:
+    """Add a problem to each file whose numbers would be repeats, and may be none."""
+    groups: dict[tuple[object, ...], list[PlannedRun]] = defaultdict(list)
+    by_path = {file.path: file for file in files}
+    for file in files:
+        for doubt in file.parsed.doubts if file.parsed else ():
+            file.problems.append(_doubt(doubt, file.path))
+        for run in file.runs:
+            if run.repeat is None and not run.values[0].configuration:
+                key = (run.filesystem, run.configuration, run.hardware, run.block, run.kernel)
+                groups[(*key, run.parsed.tool, run.parsed.modes)].append(run)
+    for runs in groups.values():
+        if (found := _other_name(runs) or _far_apart(runs)) is not None:
+            file_name, doubt = found
+            by_path[file_name].problems.append(_doubt(doubt, file_name))
+
+
+def _doubt(doubt: Problem, path: str) -> ImportProblem:
+    return ImportProblem.of(replace(doubt, message=f"{doubt.message} {_ADVICE}"), path)
+
+
+def _other_name(runs: Sequence[PlannedRun]) -> tuple[str, Problem] | None:
+    """The first file with another name before its number: base-1, base-2, caching-1."""
+    named = [(run.file, guesses.name_before_number(run.file)) for run in runs]
+    if not all(name for _, name in named):
+        return None
+    first_file, first = named[0]
+    for file, name in named:
+        if name != first:
+            message = f"{file} and {first_file} would be repeats, and are called otherwise."
+            return file, Problem(None, None, message, code=repeat_doubts.CODE)
+    return None
+
+
+def _far_apart(runs: Sequence[PlannedRun]) -> tuple[str, Problem] | None:
+    """The file with the number that is farthest from that of another file."""
+    if len({run.file for run in runs}) < 2:
+        return None
+    files = {id(value): run.file for run in runs for value in run.values}
+    pair = repeat_doubts.far_apart(value for run in runs for value in run.values)
+    if pair is None or files[id(pair[0])] == files[id(pair[1])]:
+        return None
+    first, second = pair
+    place = f"line {first.line} of {files[id(first)]}"
+    return files[id(second)], repeat_doubts.apart(pair, place, second.line)
