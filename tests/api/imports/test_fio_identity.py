@@ -1,5 +1,6 @@
 """Our own fio preset and a colleague's file of the same settings: one table, two rows."""
 
+import html
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from django.test import Client
 
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Workload as WorkloadRow
+from fsbench_web.core.scoring.profiles.coverage import NOTES
 from fsbench_web.core.workloads import Place, Workload, presets
 from fsbench_web.studies.models import Series, Study
 from fsbench_web.studies.series import series_for
@@ -116,6 +118,8 @@ def test_a_work_profile_counts_the_cells_that_our_preset_measured(writer: Client
     assert (coverage["contender"], coverage["measured"]) == ("ext4", 6)
     assert "smaller_data_set" in body["answer"]["caveats"]
     assert body["work"][0]["notes"] == ["smaller_data_set"]
+    page = writer.get("/compare/?study=lab&profile=oltp").content.decode()
+    assert NOTES["smaller_data_set"] in html.unescape(page)
 
 
 def database(iops: float) -> list[bytes]:
