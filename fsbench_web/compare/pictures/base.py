@@ -87,6 +87,10 @@ class PictureKind(ABC):
         """The picture. Raises PictureUnavailable, and ``studies.scores.cells.TooManyValues``."""
 
 
+def undrawn_notes(count: int, noun: str = "contenders") -> list[str]:
+    return [f"{count} further {noun} are not drawn: choose fewer."] if count > 0 else []
+
+
 def scale_select(spec: PictureSpec) -> Select:
     """What the axis of values is like."""
     return Select("scale", "Axis of values", list(SCALES.items()), spec.scale)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fsbench_web.compare.pictures.base import CategoryPicture, Picture, PictureUnavailable, Select
-from fsbench_web.compare.pictures.drawable import SCORES, DrawableTests, tables
+from fsbench_web.compare.pictures.drawable import SCORES, DrawableTests, emulated_notices, tables
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import (
     ChartColumn,
@@ -49,12 +49,12 @@ class BestCases(CategoryPicture):
             if self.category == RANGE and self.tables:
                 self.test = self.tables[0].test
             self.answers = ranking.work
-            emulated = ranking.emulated.sentence if ranking.emulated else ""
+            emulated = emulated_notices(ranking)
             ignored = set_aside(work)
             self.notices += [str(ignored)] if ignored else []
             if work.profile and not ignored:
                 self.notices.append("A work profile is of its own tests, whichever test is chosen.")
-        self.notices += [emulated] if emulated else []
+        self.notices += emulated
 
     @property
     def substitutions(self) -> list[str]:

@@ -29,7 +29,7 @@ class ContenderPicture(PictureKind):
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         self.contenders, emulated = contenders(spec.comparison, self.measured_tests)
-        self.notices += [emulated] if emulated else []
+        self.notices += emulated
 
     @property
     def measured_tests(self) -> list[str]:
@@ -58,15 +58,6 @@ class ContenderPicture(PictureKind):
             for measurement in listed
             for display in [display_units[measurement.unit, tools[measurement.series_id]]]
         ]
-
-    def in_commonest_unit(
-        self, measurements: Iterable[Measurement]
-    ) -> tuple[list[Measurement], str]:
-        """Those that are in the unit of most of them, and this unit."""
-        listed = self.in_one_unit(measurements)
-        units = [measurement.unit for measurement in listed]
-        unit = max(units, key=units.count, default="")
-        return [measurement for measurement in listed if measurement.unit == unit], unit
 
     def select(self, parameter: str, label: str, chosen: Contender | None) -> Select:
         """A box to choose one contender in."""
@@ -121,6 +112,33 @@ class SeveralContendersPicture(ContenderPicture):
         self.lines = lines[:MOST_LINES]
         self.keys = [contender.key for contender in self.lines]
 
+    def of_one_unit(
+        self, measurements: Iterable[Measurement]
+    ) -> tuple[list[tuple[Contender, Measurement]], str, list[str]]:
+        """What is in the commonest unit, by contender; this unit; sentences about what is not."""
+        listed = self.in_one_unit(measurements)
+        units = [measurement.unit for measurement in listed]
+        unit = max(units, key=units.count, default="")
+        measured = {measurement.series_id for measurement in listed}
+        drawn = [
+            (contender, measurement)
+            for contender in self.lines or ()
+            for measurement in listed
+            if measurement.series_id == contender.key and measurement.unit == unit
+        ]
+        in_unit = {contender.key for contender, _ in drawn}
+        notes = [
+            f"{contender.name} is not drawn: "
+            + (
+                "it is measured in another unit."
+                if contender.key in measured
+                else "it has no such number."
+            )
+            for contender in self.lines or ()
+            if contender.key not in in_unit
+        ]
+        return drawn, unit, notes
+
 
 class FixedSizesPicture(SeveralContendersPicture):
     """One of several at ``record_kb`` and ``file_kb``, None being every size."""
@@ -144,37 +162,6 @@ class FixedSizesPicture(SeveralContendersPicture):
     def sizes_in_words(self) -> list[str]:
         """The sizes that are asked for: "record 4K", "file 64M"."""
         return sizes_in_words(self.record_kb, self.file_kb, self.block)
-
-    def of_one_unit(
-        self, measurements: Sequence[Measurement]
-    ) -> tuple[list[tuple[Contender, Measurement]], str, list[str]]:
-        """What is in the commonest unit, by contender; and sentences about what is not."""
-        measurements = self.in_one_unit(measurements)
-        units = [measurement.unit for measurement in measurements]
-        if not units:
-            return [], "", []
-        unit = max(units, key=units.count)
-        measured = {measurement.series_id for measurement in measurements}
-        in_unit = {
-            measurement.series_id: measurement
-            for measurement in measurements
-            if measurement.unit == unit
-        }
-        lines = self.lines or ()
-        drawn = [
-            (contender, in_unit[contender.key]) for contender in lines if contender.key in in_unit
-        ]
-        parts = [
-            f"{contender.name} is not drawn: "
-            + (
-                "it is measured in another unit."
-                if contender.key in measured
-                else "it has no such number."
-            )
-            for contender in lines
-            if contender.key not in in_unit
-        ]
-        return drawn, unit, parts
 
 
 def sizes_in_words(record_kb: int | None, file_kb: int | None, block: str = "block") -> list[str]:

@@ -112,11 +112,11 @@ def category_of(requested: str, slugs: Iterable[str], *, is_printed: bool) -> st
     return headline_of(listed, is_printed=is_printed) if listed else ""
 
 
-def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> tuple[list[Contender], str]:
+def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> tuple[list[Contender], list[str]]:
     """The measured configurations of ``spec`` that have any of ``tests``, best first.
 
-    Beside them what to say of emulated results, "" where there is nothing to say. Ranked by the
-    total average, or the mean of a test that gives one value. Five queries.
+    Beside them sentences about emulated results. Ranked by the total average, or the mean of a test
+    that gives one value. Five queries.
     """
     compared = of_tests(spec, tests, ("total_average", categories.MEAN), by="configuration")
     by_series: dict[int, Contender] = {}
@@ -139,11 +139,11 @@ def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> tuple[list[Contend
             contender.name,
         ),
     )
-    return ranked, _of_emulated(compared)
+    return ranked, emulated_notices(compared)
 
 
-def _of_emulated(compared: Comparison) -> str:
-    return compared.emulated.sentence if compared.emulated else ""
+def emulated_notices(compared: Comparison) -> list[str]:
+    return [compared.emulated.sentence] if compared.emulated else []
 
 
 def of_tests(
@@ -163,10 +163,12 @@ def of_tests(
     return comparison(by_rows(BoundedComparison(wanted)).spec)
 
 
-def tables(spec: PictureSpec, tests: Iterable[str], category: str) -> tuple[list[DeltaTable], str]:
+def tables(
+    spec: PictureSpec, tests: Iterable[str], category: str
+) -> tuple[list[DeltaTable], list[str]]:
     """The delta tables of some tests in one category, by what the comparison ranks.
 
-    Beside them what to say of emulated results.
+    Beside them sentences about emulated results.
     """
     compared = of_tests(spec.comparison, tests, (category,))
-    return compared.tables, _of_emulated(compared)
+    return compared.tables, emulated_notices(compared)

@@ -4,7 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from fsbench_web.compare.pictures.base import Picture, PictureKind, Select, scale_select
+from fsbench_web.compare.pictures.base import (
+    Picture,
+    PictureKind,
+    Select,
+    scale_select,
+    undrawn_notes,
+)
 from fsbench_web.compare.pictures.contender_pictures import SeveralContendersPicture
 from fsbench_web.compare.pictures.drawable import (
     SCORES,
@@ -132,7 +138,7 @@ class Latencies(SeveralContendersPicture):
         # Scores are of contenders as the comparison ranks them, and not of single configurations.
         PictureKind.__init__(self, spec, test, offer)
         self.tables, emulated = tables(spec, percentiles, categories.MEAN)
-        self.notices += [emulated] if emulated else []
+        self.notices += emulated
 
     @property
     def selects(self) -> Sequence[Select]:
@@ -172,8 +178,8 @@ class Latencies(SeveralContendersPicture):
         )
         columns = [CONTENDER, text("Percentile", lambda row: lines.percent(row.x))]
         more = max(0, len(by_contender) - MOST_LINES)
-        notes = [f"{more} further contenders are not drawn: choose fewer."] if more else []
-        return Picture(figure, drawn_table(drawn, columns, unit, "Value"), notes, more)
+        listed = drawn_table(drawn, columns, unit, "Value")
+        return Picture(figure, listed, undrawn_notes(more), more)
 
     def draw_contenders(self) -> Picture:
         """What is kept of every completion, by contender."""

@@ -10,7 +10,13 @@ from dataclasses import replace
 
 import plotly.graph_objects as go
 
-from fsbench_web.compare.pictures.base import Picture, PictureUnavailable, Select, scale_select
+from fsbench_web.compare.pictures.base import (
+    Picture,
+    PictureUnavailable,
+    Select,
+    scale_select,
+    undrawn_notes,
+)
 from fsbench_web.compare.pictures.contender_pictures import (
     FixedSizesPicture,
     SeveralContendersPicture,
@@ -19,6 +25,7 @@ from fsbench_web.compare.pictures.contender_pictures import (
 from fsbench_web.compare.pictures.drawable import (
     MATRIX,
     RUNS,
+    Contender,
     DrawableTests,
     Need,
     ScoredTests,
@@ -151,13 +158,12 @@ class Roofline(LineChart):
         return [Select("file", "File size", offered, self.file_kb), *super().selects]
 
     def draw_contenders(self) -> Picture:
-        matrices, unit = self.in_commonest_unit(
+        matrices, unit, not_drawn = self.of_one_unit(
             cells.matrices(self.keys, self.test, file_kb=self.file_kb)
         )
-        names = {contender.key: contender.name for contender in self.lines or ()}
         numbers = [
-            Drawn.of_repeats(names[matrix.series_id], cell[0], repeats)
-            for matrix in matrices
+            Drawn.of_repeats(contender.name, cell[0], repeats)
+            for contender, matrix in matrices
             for cell, repeats in sorted(matrix.cells.items())
         ]
         records = sorted({int(each.x) for each in numbers})
@@ -191,7 +197,7 @@ class Roofline(LineChart):
             sizes(self.test, lambda row: (int(row.x), 0))[0],
             value("The LUN itself", unit, lambda row: ceiling.get(row.x)),
         ]
-        notes = unknown_unit(unit)
+        notes = [*not_drawn, *unknown_unit(unit)]
         notes += filter(None, (missing_note(ceilings, records, size_names),))
         if not is_lower(unit):
             notes += filter(None, (above_note(ceilings, drawn),))
@@ -235,10 +241,10 @@ class LoadCurves(LineChart):
 
     def draw_contenders(self) -> Picture:
         label = testnames.label(self.test)
-        measured, unit = self.in_commonest_unit(cells.load_curves(self.keys, self.test))
+        measured, unit, not_drawn = self.of_one_unit(cells.load_curves(self.keys, self.test))
         if not measured:
             return Picture(None, notes=[f"{label} was not measured at several loads."])
-        axis = loads.varied(load for curve in measured for load in curve.loads)
+        axis = loads.varied(load for _, curve in measured for load in curve.loads)
         every = self._numbers(measured, axis)
         if not every:
             return Picture(
@@ -273,26 +279,23 @@ class LoadCurves(LineChart):
         return Picture(
             figure,
             drawn_table(listed, columns, unit, has_flags=True),
-            [*_load_notes(drawn, undrawn), *unknown_unit(unit)],
+            [*not_drawn, *_load_notes(drawn, undrawn), *unknown_unit(unit)],
             undrawn,
         )
 
-    def _numbers(self, measured: Iterable[LoadCurve], axis: str) -> list[Drawn]:
+    def _numbers(self, measured: Sequence[tuple[Contender, LoadCurve]], axis: str) -> list[Drawn]:
         """Of each contender and each other thing that its loads differ in a line; ``at`` is the
         load."""
-        place = {key: number for number, key in enumerate(self.keys)}
-        names = {contender.key: contender.name for contender in self.lines or ()}
-        curves = sorted(measured, key=lambda curve: place[curve.series_id])
         block = testnames.block_word(self.test)
-        has_sizes = len({curve.sizes for curve in curves}) > 1
+        has_sizes = len({curve.sizes for _, curve in measured}) > 1
         numbers = []
-        for curve in curves:
+        for contender, curve in measured:
             record_kb, file_kb = (size or None for size in curve.sizes)
             of_sizes = sizes_in_words(record_kb, file_kb, block) if has_sizes else []
             for at_load, repeats in curve.loads.items():
                 number, rest = loads.split(at_load, axis)
                 if number is not None:
-                    name = ", ".join([names[curve.series_id], *of_sizes, *([rest] if rest else [])])
+                    name = ", ".join(filter(None, [contender.name, *of_sizes, rest]))
                     numbers.append(Drawn.of_repeats(name, number, repeats, at_load))
         return numbers
 
@@ -305,9 +308,7 @@ def _load_notes(drawn: Sequence[Drawn], undrawn: int) -> list[str]:
             f"{alone} of {len(drawn)} numbers have no interval: a single run without "
             "interval samples."
         )
-    if undrawn:
-        notes.append(f"{undrawn} further curves are not drawn: choose fewer contenders.")
-    return notes
+    return [*notes, *undrawn_notes(undrawn, "curves")]
 
 
 LUN_ITSELF = "The LUN itself"

@@ -12,6 +12,7 @@ from fsbench_web.compare.pictures.base import (
     PictureUnavailable,
     Select,
     scale_select,
+    undrawn_notes,
 )
 from fsbench_web.compare.pictures.drawable import (
     SCORES,
@@ -19,6 +20,7 @@ from fsbench_web.compare.pictures.drawable import (
     Need,
     ScoredTests,
     category_of,
+    emulated_notices,
     of_tests,
     tables,
 )
@@ -74,7 +76,7 @@ class WriteAndRead(CategoryPicture):
             one_unit = replace(spec, comparison=replace(spec.comparison, units=BINARY))
             delta_tables, emulated = tables(one_unit, (test, self.read), self.category)
         self.by_test = {table.test: table for table in delta_tables}
-        self.notices += [emulated] if emulated else []
+        self.notices += emulated
 
     @property
     def drawable_categories(self) -> list[str]:
@@ -203,7 +205,7 @@ class QueueDepth(PictureKind):
         self.work, self.rest = work_of(test)[0], depth[1] if depth else ""
         wanted = [other for other in offer.of(SCORES) if self._is_of_it(other)]
         self.tables, emulated = tables(spec, wanted, categories.MEAN)
-        self.notices += [emulated] if emulated else []
+        self.notices += emulated
 
     def _is_of_it(self, test: str) -> bool:
         depth = depth_of(test)
@@ -255,8 +257,7 @@ class QueueDepth(PictureKind):
         ]
         listed = PictureTable(columns, numbers, lambda row: row.links)
         more = len(every) - len(chosen)
-        notes = [f"{more} further contenders are not drawn: choose fewer."] if more > 0 else []
-        return Picture(figure, listed, notes, more)
+        return Picture(figure, listed, undrawn_notes(more), more)
 
 
 def _depth_numbers(
@@ -297,7 +298,7 @@ class Phases(PictureKind):
         scored = offer.of(SCORES)
         wanted = [name for name in phases.tests_of(test) if name in scored]
         self.tables, emulated = tables(spec, wanted, categories.MEAN)
-        self.notices += [emulated] if emulated else []
+        self.notices += emulated
 
     @property
     def selects(self) -> Sequence[Select]:
@@ -352,9 +353,10 @@ class Phases(PictureKind):
             if phase not in rows
         ]
         more = len(by_contender) - len(chosen)
-        left = [f"{more} further contenders are not drawn: choose fewer."] if more else []
         by_phase = sorted(drawn, key=lambda each: each.x)
-        return Picture(figure, drawn_table(by_phase, columns, unit), [*left, *missing], more)
+        return Picture(
+            figure, drawn_table(by_phase, columns, unit), [*undrawn_notes(more), *missing], more
+        )
 
 
 def _ranked_by_phases(by_contender: dict[str, dict[str, DeltaRow]]) -> list[str]:
@@ -394,7 +396,7 @@ class Multiples(CategoryPicture):
         slugs.add(self.category)
         compared = of_tests(spec.comparison, tests, slugs)
         self.tables = _one_each(compared.tables, self.category)
-        self.notices += [compared.emulated.sentence] if compared.emulated else []
+        self.notices += emulated_notices(compared)
 
     def draw(self) -> Picture:
         """A panel a test, in the order of all pages."""

@@ -17,11 +17,18 @@ from django.utils.crypto import salted_hmac
 
 from fsbench_web.accounts import rights
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
-from fsbench_web.compare.watches import retry, webhook
 from fsbench_web.compare.watches import rights as watch_rights
+from fsbench_web.compare.watches import webhook
 
 logger = logging.getLogger("fsbench.watches")
 
+BACK_OFF = (
+    timedelta(minutes=1),
+    timedelta(minutes=5),
+    timedelta(minutes=30),
+    timedelta(hours=2),
+)
+MOST_TRIES = len(BACK_OFF) + 1
 CLAIM_LASTS = timedelta(minutes=2)
 """Longer than any try takes."""
 SENT_AT_ONCE = 50
@@ -32,6 +39,11 @@ Channel, State = WatchDelivery.Channel, WatchDelivery.State
 
 class DeliveryError(Exception):
     """The text says why."""
+
+
+def wait_after(tries: int) -> timedelta | None:
+    """How long to wait behind that many failed tries; None: give up."""
+    return BACK_OFF[tries - 1] if tries < MOST_TRIES else None
 
 
 def secret_of(watch: Watch) -> str:
@@ -102,7 +114,7 @@ def _send(delivery: WatchDelivery, now: datetime) -> bool:
     if not watch_rights.may_be_sent(delivery.message):
         _finish(delivery, tries, state=State.FAILED, last_error=NOT_TO_SEE)
         return True
-    if tries > retry.MOST_TRIES:
+    if tries > MOST_TRIES:
         _finish(delivery, tries, state=State.FAILED)
         return True
     try:
@@ -112,7 +124,7 @@ def _send(delivery: WatchDelivery, now: datetime) -> bool:
             _send_webhook(delivery.message)
     except DeliveryError as error:
         is_test = delivery.message.kind == WatchMessage.Kind.TEST
-        wait = None if is_test else retry.wait_after(tries)
+        wait = None if is_test else wait_after(tries)
         if wait is None:
             _finish(delivery, tries, state=State.FAILED, last_error=str(error))
         else:

@@ -17,7 +17,7 @@ from fsbench_web.compare.history import choices as offered_lines
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.spec import LONGEST_VALUE
-from fsbench_web.compare.watches import deliveries, retry, rights, watching, webhook
+from fsbench_web.compare.watches import deliveries, rights, watching, webhook
 from fsbench_web.compare.watches.form import WatchForm
 from fsbench_web.core.scoring import categories, testnames
 
@@ -176,7 +176,7 @@ def _page(
         "secret": secret if watch.webhook_url else "",
         "is_new": status == 201,
         "signature_header": webhook.SIGNATURE_HEADER,
-        "most_tries": retry.MOST_TRIES,
+        "most_tries": deliveries.MOST_TRIES,
         "sends_email": settings.SENDS_EMAIL,
     }
     return render(request, "compare/watch.html", context, status=status)

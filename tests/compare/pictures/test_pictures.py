@@ -234,6 +234,13 @@ def test_profile_lines_stop_where_nothing_was_measured(client: Client, lab: Any)
     assert "set the other to every size" in both
 
 
+def test_a_load_curve_in_another_unit_is_named(client: Client, lab: Any) -> None:
+    finished("jfs", ParsedValue("mail", None, None, 3, "s", 1, load="t=1"))
+    html = page(client, f"{EVERY}&picture=load&of=mail")
+    assert "jfs is not drawn: it is measured in another unit." in html
+    assert {trace["name"] for trace in figure(html)["data"]} == {"ext4_wb", "xfs"}
+
+
 def test_load_curves_have_intervals_of_repeats_or_of_samples(client: Client, lab: Any) -> None:
     query = f"{EVERY}&picture=load&of=mail"
     html = page(client, query)

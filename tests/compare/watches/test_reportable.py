@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
+from fsbench_web.compare.watches.deliveries import MOST_TRIES, wait_after
 from fsbench_web.compare.watches.reportable import (
     significant_changes,
     slowdowns,
     unreported_changes,
 )
-from fsbench_web.compare.watches.retry import MOST_TRIES, wait_after
 from fsbench_web.core.stats.changes import Change, changes
 
 NAMES = list("abcdefghij")

@@ -21,8 +21,7 @@ from fsbench_web.accounts.models import AuditEntry, Person, Role, Team
 from fsbench_web.compare.history.lines import history
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.watches import deliveries, watching
-from fsbench_web.compare.watches.deliveries import secret_of
-from fsbench_web.compare.watches.retry import BACK_OFF, MOST_TRIES
+from fsbench_web.compare.watches.deliveries import BACK_OFF, MOST_TRIES, secret_of
 from fsbench_web.compare.watches.webhook import signature
 from fsbench_web.studies.models import Series, Study
 from tests.accounts.people import person
