@@ -48,7 +48,7 @@ def layers(lines: Sequence[str]) -> Iterator[tuple[list[str], list[str]]]:
     Each with a sentence for each thing taken off; nothing where nothing stands around them.
     """
     plain, remarks = list(lines), list[str]()
-    if any(_HAS_BLANKS.search(line) for line in plain):
+    if any(_HAS_BLANKS.search(line) for line in plain if not line.isascii()):
         plain = [line.translate(_BLANKS) for line in plain]
         remarks.append("Blanks of other kinds were read as blanks.")
         yield plain, list(remarks)
