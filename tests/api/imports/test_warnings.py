@@ -117,9 +117,8 @@ def test_a_preview_is_made_strict_and_columns_are_ignored_step_by_step(writer: C
     assert writer.post(preview["links"]["commit"]).status_code == 422
     other = {"files": [{"id": file["id"], "ignore_columns": ["room"]}], "strict": False}
     preview = writer.patch(where, other, content_type="application/json").json()
-    assert [problem["message"] for problem in preview["problems"]] == [
-        'Column "mood" is not one that fsbench keeps. Say that it is left out '
-        "(the tick of the preview, or ignore_columns of a call), or which column it is."
+    assert [(problem["code"], problem["parameters"]) for problem in preview["problems"]] == [
+        ("column_unsaid", {"found": '"mood"'})
     ]
     # What no database keeps is no column's name.
     odd = {"files": [{"id": file["id"], "ignore_columns": ["\0", "\ud800", "x" * 5000]}]}
