@@ -1,5 +1,7 @@
 """Tables as people paste them: whose numbers they are, units in cells, borders, dates."""
 
+from time import process_time
+
 import pytest
 
 from fsbench_web.core.formats import ParsedResult, UnknownFormat, UnreadableFile, parse
@@ -9,7 +11,7 @@ from fsbench_web.core.formats.tables.headers import contender_of
 from fsbench_web.core.formats.tables.mapping import IN_ORDER, LONG, TESTS, Mapping, NeedsMapping
 from fsbench_web.core.formats.tables.repeats import date_of
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
-from fsbench_web.core.formats.tables.table import proposal
+from fsbench_web.core.formats.tables.table import parse_grid, proposal
 
 
 def read(text: str) -> ParsedResult:
@@ -269,3 +271,12 @@ def test_a_table_of_1500_columns_is_read() -> None:
     values = read(text).values
     assert len(values) == 1500
     assert (values[-1].test, values[-1].value) == ("workload_number_1499", 1500)
+
+
+def test_a_hostile_header_of_a_megabyte_is_refused_at_once() -> None:
+    header = ",".join(["fs", *(f"work {n} (MB/s)" for n in range(60_000))])
+    started = process_time()
+    with pytest.raises(UnreadableFile) as refused:
+        parse_grid(grid_of([header, f"ext4{',1' * 60_000}"]))
+    assert [problem.code for problem in refused.value.problems] == ["no_column"]
+    assert process_time() - started < 2

@@ -45,6 +45,7 @@ from fsbench_web.core.formats.tables.mapping import (
     FORMAT,
     LONG,
     MATRIX,
+    MAX_COLUMNS,
     OWN_TEST,
     TESTS,
     Mapping,
@@ -110,6 +111,8 @@ def parse(lines: list[str]) -> ParsedResult:
 
 def parse_grid(grid: Grid) -> ParsedResult:
     """The same of rows. Raises NeedsMapping where they do not say what is what."""
+    if _is_too_wide(grid):
+        raise UnreadableFile([problem("no_column", most=f"{MAX_COLUMNS:,}")])
     mapping = proposal(grid)
     if mapping is None or (mapping.shape != LONG and mapping.missing()):
         raise NeedsMapping([_mapping_problem(grid, mapping)])
@@ -154,6 +157,8 @@ def _mapping_problem(grid: Grid, mapping: Mapping | None) -> Problem:
 
 def proposal(grid: Grid) -> Mapping | None:
     """What the header says of the columns; None for rows that look like no table at all."""
+    if _is_too_wide(grid):
+        return None
     merge_header(grid)
     header = _likely_header(grid)
     if header is None:
@@ -198,11 +203,18 @@ def proposal(grid: Grid) -> Mapping | None:
     return mapping
 
 
+def _is_too_wide(grid: Grid) -> bool:
+    """Whether a row that may be the header has more words than a table has columns."""
+    return any(len(row.words) > MAX_COLUMNS for row in grid.rows[:_LOOKED_AT])
+
+
 def merge_header(grid: Grid) -> None:
     """Make one header of two rows of which the first names what stands above several columns:
     ``,ext4,,xfs,`` above ``test,read,write,read,write``.
     """
     rows = grid.rows
+    if _is_too_wide(grid):
+        return
     for place, (above, below) in enumerate(pairwise(rows[:_LOOKED_AT])):
         if above.problem or below.problem or not _is_group_row(above.words, below.words):
             continue
