@@ -1,27 +1,20 @@
-"""What a page says in each cell of a delta table: columns with their headings, rows with cells.
+"""What a page says in each cell of a delta table: columns with their headings and cells.
 
 The texts are those of ``compare.tables.columns``; ``templatetags.delta_tables`` writes them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import NamedTuple
 
-from django.urls import reverse
-
-from fsbench_web.compare.selection.properties import slug_of
-from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.selection.table_view import AGAINST_BEST, COLUMNS, PAIR, TableView
 from fsbench_web.compare.selection.wording import change_words
 from fsbench_web.compare.tables.columns import columns_of, half_width_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.shown_rows import hidden_places, in_order, verdict_of
 from fsbench_web.compare.tables.verdicts import intervals, reasons, uncertainty
 from fsbench_web.core import numbers, readable
 from fsbench_web.core.stats.intervals import REPEATS
 from fsbench_web.core.stats.verdicts import Verdict
-from fsbench_web.studies.runs.listing import RunAddresses, run_addresses
 
 _ALWAYS = ("score", "behind", "change", "cells", "runs")
 """Those that a table has unless others are chosen, where they say anything."""
@@ -45,14 +38,6 @@ class Cell(NamedTuple):
     sub: str = ""
     printed: Printed | None = None
     opens: tuple[Opened, ...] = ()
-
-
-class Linked(NamedTuple):
-    """Text, with a link where there is an address."""
-
-    text: str
-    address: str = ""
-    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,88 +69,6 @@ class Column:
         if self.sorted_by.removeprefix("-") != self.sort:
             return f"-{self.sort}" if self.sort in _LARGEST_FIRST else self.sort
         return self.sort if self.sorted_by.startswith("-") else f"-{self.sort}"
-
-
-@dataclass(frozen=True)
-class ShownRow:
-    """A row: its contender, what stands below the name, and a cell for each column.
-
-    ``folded`` says cells and runs again, for screens with no room for columns of them.
-    """
-
-    name: Linked
-    mark: str
-    verdict: str
-    is_hidden: bool
-    below: list[Linked]
-    clamped: str
-    folded: str
-    flags: list[str]
-    left_out: str
-    cells: list[tuple[str, Cell]]
-
-
-def shown_rows(
-    table: DeltaTable, spec: ComparisonSpec | None, view: TableView, columns: Sequence[Column]
-) -> Iterable[ShownRow]:
-    """All rows; those that the view does not show are there for paper."""
-    table = in_order(table, view.sort)
-    hidden, has_baseline = hidden_places(table, view), bool(table.baseline)
-    common, has_runs = table.common_flags, table.has_runs and not table.runs_of_each
-    addresses = run_addresses()
-    for place, row in enumerate(table.rows):
-        folded = [f"{row.coverage} data points"] if table.has_coverage and row.coverage else []
-        folded += [numbers.counted(row.runs, "run")] if has_runs and row.runs is not None else []
-        yield ShownRow(
-            name=_name(row, spec, addresses),
-            mark=table.mark_of(row),
-            verdict=verdict_of(row, has_baseline),
-            is_hidden=place in hidden,
-            below=_below(row, table.has_several_studies, addresses),
-            clamped=row.study_title if table.has_several_studies else "",
-            folded=", ".join(folded),
-            flags=[flag for flag in row.flags if flag not in common],
-            left_out=row.left_out_words,
-            cells=[(column.classes, column.cell(row)) for column in columns],
-        )
-
-
-def _name(row: DeltaRow, spec: ComparisonSpec | None, addresses: RunAddresses) -> Linked:
-    """The contender; where a comparison can show its configurations, a link to that."""
-    if spec is None:
-        return Linked(row.contender)
-    if spec.by == "configuration":
-        return _origin(row.contender, row, addresses)
-    address = _configurations(row.contender, spec)
-    return Linked(row.contender, address, "All its configurations")
-
-
-@lru_cache(maxsize=1024)
-def _configurations(contender: str, spec: ComparisonSpec) -> str:
-    """The comparison of all configurations of a contender; "" where there is none."""
-    narrower = spec.configurations_of(contender)
-    return "" if narrower is None else f"{reverse('compare:page')}?{narrower.to_query()}"
-
-
-def _below(row: DeltaRow, has_several_studies: bool, addresses: RunAddresses) -> list[Linked]:
-    """Under the contender: what it is in full, its configuration with a link, and its study."""
-    words = []
-    if row.label and slug_of(row.label) != row.contender.split("@")[0]:
-        words.append(Linked(row.label))
-    if row.subline:
-        words.append(_origin(row.subline, row, addresses))
-    if (row.configurations or 0) > 1:
-        words.append(Linked(f"best of {row.configurations}"))
-    if has_several_studies:
-        words.append(Linked(f"in {row.study_title}"))
-    return words
-
-
-def _origin(text: str, row: DeltaRow, addresses: RunAddresses) -> Linked:
-    """The text with a link to where the row's number comes from: its runs, or the paper."""
-    if row.run_ids:
-        return Linked(text, addresses.of(row.run_ids), "Its runs")
-    return Linked(text, reverse("studies:study", args=[row.study]), f"From {row.study_title}")
 
 
 def page_columns(table: DeltaTable, view: TableView) -> list[Column]:
