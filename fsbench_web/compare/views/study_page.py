@@ -56,7 +56,7 @@ def _head_context(request: HttpRequest, study: Study, shown: ShownComparison) ->
         "progress": progress_of(study, request, not shown.tables),
         "papers": comparison.papers_of(shown.tables),
     }
-    if shown.tab == RUNS or not shown.tables:
+    if shown.tab == RUNS or not (shown.tables or shown.compared.work):
         common |= _series_context(request, study)
     return common
 
