@@ -17,8 +17,7 @@ from fsbench_web.api.protocol.pages import Page, PageOut, page
 from fsbench_web.compare.models import WorkProfile, WorkProfileVersion
 from fsbench_web.compare.profiles import records
 from fsbench_web.compare.profiles.form import teams_of
-from fsbench_web.compare.selection import stored_profiles
-from fsbench_web.compare.selection.profiles import profile_named
+from fsbench_web.compare.selection.profiles import profile_named, profile_of, visible_profiles
 from fsbench_web.core.scoring.profiles.definition import Profile, ProfileError, from_dict
 from fsbench_web.core.scoring.profiles.presets import LATEST, VERSIONS
 from fsbench_web.core.workloads.measurable import score_problems
@@ -98,15 +97,13 @@ def list_profiles(
     rows, paging = page(
         request,
         response,
-        stored_profiles.visible_profiles()
-        .prefetch_related("versions__created_by")
-        .order_by("slug"),
+        visible_profiles().prefetch_related("versions__created_by").order_by("slug"),
         filters,
     )
     profiles = []
     for row in rows:
         versions = list(row.versions.all())
-        profile = stored_profiles.profile_of(row.slug, versions[0]) if versions else None
+        profile = profile_of(row.slug, versions[0]) if versions else None
         if profile is not None:
             profiles.append(_version_answer(profile, versions))
     presets = [] if filters.offset else [_preset(preset) for preset in LATEST.values()]
@@ -127,11 +124,7 @@ def get_profile(request: HttpRequest, name: str) -> dict[str, Any]:
         raise Http404(f'There is no work profile "{name}" that you may see.')
     if profile.slug in LATEST:
         return _preset(profile)
-    row = (
-        stored_profiles.visible_profiles()
-        .prefetch_related("versions__created_by")
-        .get(slug=profile.slug)
-    )
+    row = visible_profiles().prefetch_related("versions__created_by").get(slug=profile.slug)
     warned = {"warnings": records.doubts_of(profile)}
     return _version_answer(profile, list(row.versions.all())) | warned
 
@@ -168,7 +161,7 @@ def create_profile_version(
 ) -> Status[dict[str, Any]]:
     """The earlier ones stay as they are. What changes nothing makes none."""
     user = user_of(request)
-    profiles = stored_profiles.visible_profiles().filter(slug=name) if "\x00" not in name else None
+    profiles = visible_profiles().filter(slug=name) if "\x00" not in name else None
     row: WorkProfile | None = profiles.first() if profiles is not None else None
     if row is None:
         raise Http404(f'There is no work profile "{name}" of which you could make a version.')

@@ -17,8 +17,12 @@ from fsbench_web.compare.models import WorkProfile
 from fsbench_web.compare.profiles import form as forms
 from fsbench_web.compare.profiles import records
 from fsbench_web.compare.profiles.form import ProfileForm
-from fsbench_web.compare.selection import stored_profiles
-from fsbench_web.compare.selection.profiles import profile_named
+from fsbench_web.compare.selection.profiles import (
+    profile_named,
+    profile_of,
+    stored_profile,
+    visible_profiles,
+)
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.profiles.definition import TOGETHER
 from fsbench_web.core.scoring.profiles.presets import LATEST, VERSIONS
@@ -32,14 +36,11 @@ MOST_STUDIES = 12
 @requires(Action.READ)
 def listing(request: HttpRequest) -> HttpResponse:
     """The presets, and those that people made."""
-    rows = (
-        stored_profiles.visible_profiles().prefetch_related("versions").select_related("created_by")
-    )
+    rows = visible_profiles().prefetch_related("versions").select_related("created_by")
     entries = [
         (row, profile)
         for row in rows[:MOST_SHOWN]
-        if (versions := list(row.versions.all()))
-        and (profile := stored_profiles.profile_of(row.slug, versions[0]))
+        if (versions := list(row.versions.all())) and (profile := profile_of(row.slug, versions[0]))
     ]
     context = {"presets": list(LATEST.values()), "own": entries, "total": rows.count()}
     return render(request, "compare/profiles.html", context)
@@ -55,7 +56,7 @@ def page(request: HttpRequest, slug: str, version: int = 0) -> HttpResponse:
             f'There is no work profile "{slug}"{f" with version {version}" if version else ""} '
             "that you may see. /profiles/ lists all."
         )
-    row = stored_profiles.visible_profiles().filter(slug=slug).first()
+    row = visible_profiles().filter(slug=slug).first()
     numbers = (
         list(row.versions.values_list("number", flat=True))
         if row
@@ -106,10 +107,10 @@ def new(request: HttpRequest) -> HttpResponse:
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
     """What is changed makes a further version; the others stay as they are."""
     assert isinstance(request.user, User)
-    row = get_object_or_404(stored_profiles.visible_profiles(), slug=slug)
+    row = get_object_or_404(visible_profiles(), slug=slug)
     rights.require(request.user, Action.DEFINE, row)
     if request.method != "POST":
-        latest = stored_profiles.stored_profile(slug)
+        latest = stored_profile(slug)
         if latest is None:
             raise Http404("This version cannot be read any more: make a new profile.")
         return form_page(request, forms.of_profile(latest, row), row=row)

@@ -3,13 +3,13 @@
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.labels import current_label
-from fsbench_web.compare.selection.properties import PROPERTIES, contenders
+from fsbench_web.compare.selection.properties import PROPERTIES, Value, contenders
 from fsbench_web.core.conversion import BINARY, DECIMAL, PRINTED
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.definition import LARGEST_KB, Sizes
@@ -263,20 +263,25 @@ class Filter:
 
     ``offered`` are the values that scores have, with labels, in the order of the form; ``known``
     those that are right besides, while nothing of them is measured. Values stand in ``order``.
-    ``any_words`` say that it is not set. ``is_condition``: no column can be filtered by it.
-    ``is_closed``: it can be what is ``known`` and nothing else.
+    ``is_closed``: it can be what is ``known`` and nothing else. ``is_condition``: no column can be
+    filtered by it. ``all_word`` and the plural say that it is not set.
     """
 
     parameter: str
     name: str
     singular: str
     plural: str
-    offered: Callable[[ScoreChoices], Iterable[tuple[str, str]]]
+    offered: Callable[[ScoreChoices], Iterable[tuple[str, str]]] = lambda choices: ()
     known: Collection[str] = ()
     order: Callable[[str], Any] = str
-    any_words: str = ""
-    is_condition: bool = False
+    label: Callable[[str], str] = str
     is_closed: bool = False
+    is_condition: bool = False
+    all_word: str = "all"
+
+    @property
+    def any_words(self) -> str:
+        return f"{self.all_word} {self.plural}"
 
     @property
     def title(self) -> str:
@@ -294,84 +299,69 @@ class Filter:
         )
 
 
-def _by_property(parameter: str, name: str, any_words: str = "") -> Filter:
+def _by_property(parameter: str, name: str, all_word: str = "all") -> Filter:
     chosen = PROPERTIES[parameter]
-    offered = chosen.offered
-    assert offered is not None
+
+    def offered(choices: ScoreChoices) -> list[Value]:
+        values = set(chosen.offered(choices)) if chosen.offered else set()
+        return sorted(values, key=lambda value: (value.label, value.slug))
+
     return Filter(
-        *(parameter, name, chosen.singular, chosen.plural),
-        lambda choices: sorted(set(offered(choices)), key=lambda value: (value.label, value.slug)),
-        any_words=any_words or f"all {chosen.plural}",
+        *(parameter, name, chosen.singular, chosen.plural, offered),
         is_condition=True,
+        all_word=all_word,
     )
 
 
-def _tests(choices: ScoreChoices) -> list[tuple[str, str]]:
-    return [(test, testnames.label(test)) for test in sorted(choices.tests, key=testnames.place)]
+def _labelled(
+    names: Iterable[str], order: Callable[[str], Any], label: Callable[[str], str]
+) -> list[tuple[str, str]]:
+    return [(name, label(name)) for name in sorted(names, key=order)]
 
 
-def _categories(choices: ScoreChoices) -> list[tuple[str, str]]:
-    ordered = sorted(choices.categories, key=categories.place)
-    return [(slug, categories.label(slug)) for slug in ordered]
-
-
+_TEST = Filter(
+    *("test", "tests", "test", "tests"),
+    lambda choices: _labelled(choices.tests, testnames.place, testnames.label),
+    *(testnames.IOZONE_TESTS, testnames.place, testnames.label),
+)
+_CATEGORY = Filter(
+    *("category", "categories", "category", "categories"),
+    lambda choices: _labelled(choices.categories, categories.place, categories.label),
+    *(categories.all_slugs(), categories.place, categories.label),
+    is_closed=True,
+)
 FILTERS = (
-    Filter(
-        *("study", "studies", "study", "studies"),
-        lambda choices: choices.studies,
-        any_words="all studies",
-    ),
-    Filter(
-        *("test", "tests", "test", "tests", _tests),
-        *(testnames.IOZONE_TESTS, testnames.place, "all tests"),
-    ),
-    Filter(
-        *("category", "categories", "category", "categories", _categories),
-        *(categories.all_slugs(), categories.place, "all categories"),
-        is_closed=True,
-    ),
+    Filter("study", "studies", "study", "studies", lambda choices: choices.studies),
+    _TEST,
+    _CATEGORY,
     Filter(
         *("filesystem", "filesystems", "file system", "file systems"),
         lambda choices: [(name, name) for name in choices.filesystems],
         FILESYSTEMS,
-        any_words="all file systems",
     ),
-    Filter(
-        *("workload", "workloads", "workload", "workloads"),
-        lambda choices: choices.workloads,
-        any_words="all workloads",
-    ),
-    Filter(
-        *("hardware", "hardware", "hardware", "hardware"),
-        lambda choices: choices.hardware,
-        any_words="all hardware",
-    ),
+    Filter("workload", "workloads", "workload", "workloads", lambda choices: choices.workloads),
+    Filter("hardware", "hardware", "hardware", "hardware", lambda choices: choices.hardware),
     _by_property("configuration", "configurations"),
     _by_property("kernel", "kernels"),
     _by_property("distribution", "distributions"),
     _by_property("lun", "luns"),
     _by_property("scheduler", "schedulers"),
     _by_property("journal", "journals"),
-    _by_property("mkfs", "mkfs", "any mkfs options"),
-    _by_property("mount", "mount", "any mount options"),
+    _by_property("mkfs", "mkfs", "any"),
+    _by_property("mount", "mount", "any"),
     _by_property("preparation", "preparations"),
     _by_property("machine", "machines"),
 )
 PARTS = (
-    Filter(
-        *("part_test", "part_tests", "test", "tests", _tests),
-        *((*testnames.IOZONE_TESTS, testnames.WORK), testnames.place),
+    replace(
+        _TEST,
+        parameter="part_test",
+        name="part_tests",
+        known=(*testnames.IOZONE_TESTS, testnames.WORK),
     ),
-    Filter(
-        *("part_category", "part_categories", "category", "categories", _categories),
-        *(categories.all_slugs(), categories.place),
-        is_closed=True,
-    ),
+    replace(_CATEGORY, parameter="part_category", name="part_categories"),
 )
-OPERATION = Filter(
-    *("operation", "operations", "operation", "operations", lambda choices: ()),
-    order=testnames.place,
-)
+OPERATION = replace(_TEST, parameter="operation", name="operations", known=())
 LISTS = (*FILTERS, *PARTS, OPERATION)
 
 

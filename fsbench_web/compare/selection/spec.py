@@ -28,7 +28,7 @@ from fsbench_web.core.stats.freenix import MARGIN_PERCENT
 from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT, FREENIX
 from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.choices import ScoreChoices
-from fsbench_web.studies.scores.queries import ScoreFilter
+from fsbench_web.studies.scores.queries import NO_PAPERS, ScoreFilter
 
 WITH_PAPERS = "yes"
 MOST_VALUES = 500
@@ -77,7 +77,7 @@ class ComparisonSpec:
 
     ``papers`` says what becomes of published studies (``PAPERS``); who names studies has said it.
     "" takes them with all others in files and answers of the API, while a page leaves them out
-    (``compare.views.picker``).
+    (``without_papers``).
     """
 
     studies: tuple[str, ...] = ()
@@ -198,6 +198,12 @@ class ComparisonSpec:
         """The one whose page shows the same as files and the API answer to this one."""
         is_open = not self.studies and not self.papers
         return replace(self, papers=WITH_PAPERS) if is_open else self
+
+    @property
+    def without_papers(self) -> "ComparisonSpec":
+        """What a page shows of it: measurements alone, unless it says something else."""
+        is_open = not self.studies and not self.papers
+        return replace(self, papers=NO_PAPERS) if is_open else self
 
     @property
     def is_part(self) -> bool:

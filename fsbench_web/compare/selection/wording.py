@@ -1,13 +1,13 @@
 """A comparison in English: what it shows, what its flags mean, how to see more of it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fsbench_web.compare.selection import fields, profiles
 from fsbench_web.compare.selection.fields import CONTENDERS, Filter, sizes_of
 from fsbench_web.compare.selection.properties import STAGE_FILTERS, options_in_words
 from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import EVERYTHING, ComparisonSpec
-from fsbench_web.core.scoring import categories, quality, testnames
+from fsbench_web.core.scoring import quality, testnames
 from fsbench_web.core.scoring.profiles.definition import circumstances
 from fsbench_web.studies.scores.choices import ScoreChoices
 
@@ -78,8 +78,9 @@ FLAGS: dict[str, tuple[str, str]] = {
         "the rows are shown and not ranked.",
     ),
 }
-_ENTRIES: tuple[Filter | fields.Setting, ...] = (*fields.FILTERS, *fields.SETTINGS.values())
-FILTERS = {entry.name: entry.any_words for entry in _ENTRIES if entry.any_words}
+FILTERS = {entry.name: entry.any_words for entry in fields.FILTERS} | {
+    name: setting.any_words for name, setting in fields.SETTINGS.items() if setting.any_words
+}
 """Each filter and setting as it is when nothing is said."""
 _NAMED_AT_MOST = 4
 _SAID = (
@@ -144,26 +145,15 @@ def work_words(spec: ComparisonSpec) -> str:
 
 def _filter_words(entry: Filter, chosen: Sequence[str], choices: ScoreChoices) -> str:
     labels = dict(entry.offered(choices)) if chosen else {}
-    names = [labels.get(slug) or _LABELS.get(entry.name, str)(slug) for slug in chosen]
+    names = [labels.get(slug) or entry.label(slug) for slug in chosen]
     if entry.parameter in STAGE_FILTERS and len(names) <= _NAMED_AT_MOST:
         return f"{entry.singular} {options_in_words(names)}"
     return _selection_words(entry.singular, entry.plural, names)
 
 
-_LABELS: dict[str, Callable[[str], str]] = {
-    "tests": testnames.label,
-    "categories": categories.label,
-    "part_tests": testnames.label,
-    "part_categories": categories.label,
-}
-"""What names a value that no score has."""
-
-
 def _part(spec: ComparisonSpec) -> str:
     parts = [
-        _selection_words(
-            *(entry.singular, entry.plural, map(_LABELS[entry.name], getattr(spec, entry.name)))
-        )
+        _selection_words(entry.singular, entry.plural, map(entry.label, getattr(spec, entry.name)))
         for entry in fields.PARTS
         if getattr(spec, entry.name)
     ]

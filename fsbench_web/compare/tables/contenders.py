@@ -18,8 +18,7 @@ from fsbench_web.core.scoring.deltas import Value
 from fsbench_web.core.scoring.scores import UNEQUAL_REPEATS, ScoreValue, score_repeats
 from fsbench_web.core.stats import intervals
 from fsbench_web.core.units import SUM, lower_is_better, overall_unit
-from fsbench_web.studies.scores.best_scores import Candidate
-from fsbench_web.studies.scores.queries import PARTIAL, ScoreRow, SeriesFacts
+from fsbench_web.studies.scores.queries import PARTIAL, Candidate, ScoreRow, SeriesFacts
 
 UNIT_UNEXPLAINED = "unit_unexplained"
 """Nobody said what KB are in this row, and of other rows of its table it is known."""

@@ -9,28 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.query import ONLY, OUT, WITH
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.studies.scores.queries import EMULATED
-
-OUT, WITH, ONLY = "out", "with", "only"
-
-
-def left_out(is_emulated: Mapping[int, bool], choice: str) -> frozenset[int]:
-    """The series that are not shown: the emulated ones, or with ``only`` the others.
-
-    ``is_emulated`` is of all series that pass the filters, ``choice`` is ``spec.emulated``.
-    """
-    emulated = frozenset(series for series, is_so in is_emulated.items() if is_so)
-    if choice == ONLY:
-        return frozenset(is_emulated) - emulated
-    if choice == WITH or (not choice and len(emulated) == len(is_emulated)):
-        return frozenset()
-    return emulated
-
-
-def to_announce(series: frozenset[int], choice: str) -> frozenset[int]:
-    """Of what is left out, what has to be said: whoever asks for emulated ones alone knows."""
-    return frozenset() if choice == ONLY else series
 
 
 def with_emulation_choice(

@@ -10,7 +10,6 @@ from django.db.models import Q, QuerySet
 
 from fsbench_web.compare.selection.properties import PROPERTIES, Value
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.contenders import (
     BestPerValue,
     Contender,
@@ -28,24 +27,25 @@ from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.units import lower_is_better
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Score
-from fsbench_web.studies.scores.best_scores import (
+from fsbench_web.studies.scores.queries import (
     CONFIGURATION,
     SERIES,
     Candidate,
     PrintedScore,
-    best_candidates,
-    configurations_of_each,
-    printed_in,
-    workload_of_all,
-)
-from fsbench_web.studies.scores.queries import (
     ScoreRow,
     SeriesFacts,
+    best_candidates,
     configurations_in,
+    configurations_of_each,
     emulated_in,
+    printed_in,
     rows_of,
     series_facts,
+    workload_of_all,
 )
+
+OUT, WITH, ONLY = "out", "with", "only"
+"""What a spec can say of emulated scores."""
 
 Facts = dict[tuple[str, tuple[str, ...]], Mapping[int, Any]]
 """What was read of configurations or series, by which of them and of which studies."""
@@ -105,9 +105,9 @@ def has_scores(spec: ComparisonSpec, known_facts: Facts) -> bool:
     """
     considered = _filtered_field(spec, known_facts).considered
     # Unless it is said, emulated ones are left out only where there are others.
-    if spec.emulated in (emulation.OUT, emulation.ONLY):
+    if spec.emulated in (OUT, ONLY):
         is_emulated = Q(series_id__in=list(emulated_in(spec.studies)))
-        is_only = spec.emulated == emulation.ONLY
+        is_only = spec.emulated == ONLY
         considered = considered.filter(is_emulated if is_only else ~is_emulated)
     return considered.order_by().exists()
 
@@ -148,10 +148,28 @@ def _without_emulated(field: Field, spec: ComparisonSpec) -> Field:
         if field.by == SERIES
         else emulated_in(spec.studies)
     )
-    left_out = emulation.left_out({pk: pk in emulated for pk in passing}, spec.emulated)
+    left_out = left_out_series({pk: pk in emulated for pk in passing}, spec.emulated)
     if not left_out:
         return field
     return replace(field.narrowed(series_id__in=list(passing - left_out)), left_out=left_out)
+
+
+def left_out_series(is_emulated: Mapping[int, bool], choice: str) -> frozenset[int]:
+    """The series that are not shown: the emulated ones, or with ``only`` the others.
+
+    ``is_emulated`` is of all series that pass the filters, ``choice`` is ``spec.emulated``.
+    """
+    emulated = frozenset(series for series, is_so in is_emulated.items() if is_so)
+    if choice == ONLY:
+        return frozenset(is_emulated) - emulated
+    if choice == WITH or (not choice and len(emulated) == len(is_emulated)):
+        return frozenset()
+    return emulated
+
+
+def to_announce(series: frozenset[int], choice: str) -> frozenset[int]:
+    """Of what is left out, what has to be said: whoever asks for emulated ones alone knows."""
+    return frozenset() if choice == ONLY else series
 
 
 def _series_in(scores: QuerySet[Score]) -> set[int]:
@@ -248,7 +266,7 @@ def choose(
         groups,
         checked_prints(rows[score_id] for score_id in sorted(checked)),
         shown.considered if spec.by == "configuration" else field.considered,
-        emulation.to_announce(field.left_out, spec.emulated),
+        to_announce(field.left_out, spec.emulated),
     )
 
 

@@ -104,12 +104,6 @@ def without_scores(slugs: Iterable[str]) -> list[Study]:
     return list(studies.exclude(Exists(Score.objects.filter(series__study=OuterRef("pk")))))
 
 
-def without_papers(spec: ComparisonSpec) -> ComparisonSpec:
-    """What a page shows of ``spec``: measurements alone, unless it says something else."""
-    is_open = not spec.studies and not spec.papers
-    return replace(spec, papers=NO_PAPERS) if is_open else spec
-
-
 def papers_left_out(spec: ComparisonSpec) -> int:
     """How many tables of published papers ``spec`` leaves out that its filters would pass.
 

@@ -29,7 +29,6 @@ from fsbench_web.compare.tables.delta_tables import Comparison, comparison, refu
 from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.headlines import caveats_of, default_tables, headline_tables
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.compare.views.picker import without_papers
 from fsbench_web.compare.views.rows_of_tests import charted_sections, opens_by_default, rows_context
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Study
@@ -233,7 +232,7 @@ def read(
 def _read(address: Address, spec: ComparisonSpec, tests: tuple[str, ...] = ()) -> ShownComparison:
     if tests:
         refuse_unknown_parts(replace(spec, part_tests=tests))
-    wanted = without_papers(spec)
+    wanted = spec.without_papers
     choices: ScoreChoices | None = score_choices(wanted.studies)
     limited = bounded_page(wanted)
     if tests and limited.part:

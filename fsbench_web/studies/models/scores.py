@@ -109,7 +109,7 @@ class Score(models.Model):
         indexes = [
             # Nearly every page asks for the scores of all cells: three of four are of selections.
             models.Index(fields=["test", "category", "selection"]),
-            # With all that it takes to choose the best (best_scores): PostgreSQL then reads no
+            # With all that it takes to choose the best (queries): PostgreSQL then reads no
             # rows for it, which halves its time where a study has 100,000 scores.
             models.Index(
                 fields=["series"],

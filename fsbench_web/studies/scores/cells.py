@@ -14,6 +14,7 @@ from typing import NamedTuple
 from fsbench_web.core.conversion import DisplayUnit, converted
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.quality import FLAGS, ordered
 from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.stats.intervals import Interval, interval, mean, sample_interval
 from fsbench_web.studies.scores import measurements
@@ -215,6 +216,52 @@ def sizes_of(series_ids: Iterable[int], test: str) -> tuple[list[int], list[int]
         records.update(columns.records.tolist())
         files.update(columns.files.tolist())
     return sorted(records), sorted(files)
+
+
+@dataclass
+class MeanMap:
+    """The cells of one series: {(record KB, file KB): mean of the repeats in ``unit``}.
+
+    ``flagged`` are the cells that carry a flag in any repeat, {what a legend says of it: cells}.
+    """
+
+    series_id: int
+    unit: str
+    cells: dict[Cell, float] = field(default_factory=dict)
+    flagged: dict[str, set[Cell]] = field(default_factory=dict)
+
+
+def mean_maps(series_ids: Iterable[int], test: str, limit: int) -> list[MeanMap] | None:
+    """The matrices of ``test`` (with its load), in order of series and unit.
+
+    None where they have more than ``limit`` cells together. One query, and one for each very large
+    block.
+    """
+    values: dict[tuple[int, str], dict[Cell, list[float]]] = {}
+    flagged: dict[tuple[int, str], dict[str, set[Cell]]] = {}
+    for numbers in _read(series_ids, test):
+        for (name, record_kb, file_kb, value, _), flags in zip(
+            numbers.columns.rows(), numbers.flags, strict=True
+        ):
+            if record_kb is None or file_kb is None:
+                continue
+            key, cell = (numbers.series_id, name.unit), (record_kb, file_kb)
+            values.setdefault(key, {}).setdefault(cell, []).append(value)
+            for slug in flags or ():
+                flagged.setdefault(key, {}).setdefault(slug, set()).add(cell)
+        if sum(map(len, values.values())) > limit:
+            return None
+    return [
+        MeanMap(
+            *key,
+            {cell: mean(values[key][cell]) for cell in sorted(values[key])},
+            {
+                FLAGS[slug].of_cells if slug in FLAGS else slug: flagged[key][slug]
+                for slug in ordered(set(flagged.get(key, ())))
+            },
+        )
+        for key in sorted(values)
+    ]
 
 
 def _read(series_ids: Iterable[int], test: str) -> Iterator[Numbers]:

@@ -17,7 +17,7 @@ from fsbench_web.core.units import UnknownUnit, lower_is_better
 from fsbench_web.figures import heatmap
 from fsbench_web.studies.models import COMPUTED, UNTRACED, RunState, Score, Series, Study
 from fsbench_web.studies.runs.shown import quality
-from fsbench_web.studies.scores.mean_maps import MeanMap, mean_maps
+from fsbench_web.studies.scores.cells import MeanMap, mean_maps
 from fsbench_web.studies.views.study_list import own_studies, published_studies
 
 OWN_STUDIES_SHOWN = 48

@@ -11,7 +11,7 @@ from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Series, Study
 from fsbench_web.studies.runs.shown import quality
 from fsbench_web.studies.scores import ingest
-from fsbench_web.studies.scores.mean_maps import mean_maps
+from fsbench_web.studies.scores.cells import mean_maps
 from fsbench_web.studies.scores.measurements import rows_of
 from fsbench_web.studies.series import next_repeat, series_for
 from fsbench_web.studies.views import run_details

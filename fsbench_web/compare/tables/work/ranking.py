@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from fsbench_web.compare.selection.profiles import RequestedProfile, requested_profiles
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.contenders import (
     Contender,
     TableKey,
@@ -14,7 +13,7 @@ from fsbench_web.compare.tables.contenders import (
     configuration_names,
     tool_of,
 )
-from fsbench_web.compare.tables.query import Field, TableContenders, field_of
+from fsbench_web.compare.tables.query import Field, TableContenders, field_of, to_announce
 from fsbench_web.compare.tables.work.coverage import why_incomplete, work_answer
 from fsbench_web.compare.tables.work.entries import Entry, entries_of
 from fsbench_web.compare.tables.work.nearest_cells import nearest_of
@@ -87,7 +86,7 @@ def rank(spec: ComparisonSpec) -> TableContenders:
         if is_several and not answer.measured:
             break
     field = data.field
-    left_out = emulation.to_announce(field.left_out, spec.emulated)
+    left_out = to_announce(field.left_out, spec.emulated)
     return TableContenders(groups, {}, field.considered, left_out, work=tuple(answers))
 
 
