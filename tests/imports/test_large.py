@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from datetime import timedelta
 from operator import attrgetter
 from typing import Any
@@ -23,7 +24,7 @@ from pytest_django.fixtures import Settings
 from fsbench_web.imports import queue
 from fsbench_web.imports.models import Import, ImportedFile, ImportFile, ImportState, RunContent
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.sources import Target
+from fsbench_web.imports.sources import Target, pack
 from fsbench_web.imports.storing import commit, existing_runs, large
 from fsbench_web.studies.models import Artefact, Run, Score, Series, Study
 from fsbench_web.studies.scores import ingest, judging
@@ -580,3 +581,27 @@ def test_columns_of_a_large_table_are_left_out_with_a_tick(importing: Client) ->
         False,
     ]
     assert "0 is kept as measured" in importing.get(where).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("mapping", "expected"),
+    [
+        ({"columns": {"test": 0, "value": 1}}, True),
+        ({"columns": {"test": 0, "value": 1, "date": 2}}, False),
+        ({"columns": {"test": 0, "value": 1}, "repeats": "order"}, False),
+        ({"columns": {"test": 0, "value": 1}, "has_cell_units": True}, False),
+        ({"shape": "tests"}, False),
+    ],
+)
+def test_what_needs_the_whole_table_is_read_whole(
+    monkeypatch: pytest.MonkeyPatch, mapping: dict[str, object], expected: bool
+) -> None:
+    monkeypatch.setattr(large, "LARGE_BYTES", 10)
+    packed = replace(
+        pack("t.csv", io.BytesIO(b"test,value,date\na,1,2024-03-01\n")), mapping=mapping
+    )
+    assert large.is_large([packed]) is expected
+    if not expected:
+        with pytest.raises(ImportRefused) as refused:
+            large.read(packed, lambda phase, share: None)
+        assert refused.value.problems[0].code in ("needs_whole_table", "field_missing")

@@ -12,7 +12,7 @@ from django.db import transaction
 from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.tables import long
 from fsbench_web.core.formats.tables.long import LargeTable
-from fsbench_web.core.formats.tables.mapping import LONG, Mapping
+from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.measurement_columns import MeasurementColumns
@@ -53,8 +53,7 @@ def is_large(sources: Sequence[SourceFile]) -> bool:
     with source.open() as stream:
         head = stream.read(_HEAD_BYTES)
     if source.mapping is not None:
-        mapping = Mapping.from_json(source.mapping)
-        return mapping.shape == LONG
+        return not Mapping.from_json(source.mapping).needs_whole_table
     try:
         return long.mapping_of(head) is not None
     except UnreadableFile:

@@ -18,7 +18,7 @@ from fsbench_web.core.formats.result import OwnKey, Problem, UnreadableFile
 from fsbench_web.core.formats.tables.cells import MISSING, Grouping
 from fsbench_web.core.formats.tables.grid import delimiter_of, grid_of, row_of
 from fsbench_web.core.formats.tables.long_rows import ReadRow, RowReader
-from fsbench_web.core.formats.tables.mapping import LONG, Mapping, NeedsMapping, kernel_columns
+from fsbench_web.core.formats.tables.mapping import Mapping, NeedsMapping, kernel_columns
 from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.tables.table import check_header, needs_mapping, proposal
 from fsbench_web.core.formats.text import MAX_LINE_LENGTH
@@ -110,9 +110,7 @@ def mapping_of(head: bytes, ignored: Collection[str] = ()) -> Mapping | None:
     text = head[: _HEAD_BYTES & ~1].decode(encoding_of(head), "replace")
     grid = grid_of(re.split("\r\n|\r|\n", text)[:_HEAD_LINES])
     mapping = proposal(grid) if grid.delimiter else None
-    if mapping is None or mapping.shape != LONG or not {"test", "value"} <= {*mapping.columns}:
-        return None
-    if "date" in mapping.columns or mapping.has_cell_units:
+    if mapping is None or mapping.needs_whole_table or not {"test", "value"} <= {*mapping.columns}:
         return None
     check_header(grid, mapping)
     is_ignored = any(word in ignored for _, word in kernel_columns(grid, mapping))
@@ -139,6 +137,8 @@ def read(
         lines = head.decode(encoding_of(head), "replace").splitlines()
         mapping = replace(mapping, delimiter=delimiter_of(lines[:-1] or lines))
     mapping.check()
+    if mapping.needs_whole_table:
+        raise UnreadableFile([problem("needs_whole_table", mapping.header_line)])
     reader = BlockReader(mapping)
     try:
         for text in _blocks(stream, head, lambda done: progress(min(done / (size_bytes or 1), 1))):

@@ -148,7 +148,8 @@ class RowReader:
         if any(map(_NO_TEXT, words)):
             self.refuse(problem("not_utf_8", number))
         used = set(self.mapping.columns.values())
-        self.unused = [word for place, word in enumerate(words) if place not in used]
+        passed_over = used | {*self.mapping.ignored}
+        self.unused = [word for place, word in enumerate(words) if place not in passed_over]
         if used and max(used) >= self.width:
             self.refuse(problem("header_too_short", number))
             self.width = -1

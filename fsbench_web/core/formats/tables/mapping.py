@@ -91,6 +91,12 @@ class Mapping:
         """The same that does not read a field's column, which is then one that nothing reads."""
         return replace(self, columns={key: n for key, n in self.columns.items() if key != name})
 
+    @property
+    def needs_whole_table(self) -> bool:
+        """Whether what a number is of cannot be told from its row alone."""
+        has_dates = "date" in self.columns or bool(self.constants.get("date"))
+        return self.shape != LONG or has_dates or bool(self.repeats) or self.has_cell_units
+
     def test_of(self, word: str) -> str:
         """What a word in the column of tests means."""
         return self.names.get(word.strip().lower(), word)

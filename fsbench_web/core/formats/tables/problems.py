@@ -112,6 +112,10 @@ SENTENCES = {
     "matrix_row_too_long": "Found {found} fields, expected {expected}.",
     "no_size_above": "The number stands under no size.",
     "too_many_values": "The table has more than {most} values: import it by itself, or split it.",
+    "needs_whole_table": (
+        "A large table is read row by row. Dates, repeats in order, units in cells and columns of "
+        "contenders need a table below 4 MiB. Split it."
+    ),
     "too_many_rows": "The table has more than {most} rows: split it.",
     "too_many_runs": "The table holds more than {most} runs: split it.",
     "too_many_tests": "The table has more than {most} tests.",
