@@ -11,8 +11,8 @@ from fsbench_web.core.formats import (
     UnknownFormat,
     UnreadableFile,
     parse,
-    repeat_doubts,
 )
+from fsbench_web.core.formats.repeats import doubts
 from fsbench_web.core.formats.result import OwnKey, Problem, own_key
 from fsbench_web.core.formats.tables.cells import MAX_BLOCK
 from fsbench_web.core.formats.tables.mapping import Mapping
@@ -422,7 +422,7 @@ def _other_name(runs: Sequence[PlannedRun]) -> tuple[str, Problem] | None:
     for file, name in named:
         if name != first:
             message = f"{file} and {first_file} would be repeats, and are called otherwise."
-            return file, Problem(None, None, message, code=repeat_doubts.CODE)
+            return file, Problem(None, None, message, code=doubts.CODE)
     return None
 
 
@@ -431,9 +431,9 @@ def _far_apart(runs: Sequence[PlannedRun]) -> tuple[str, Problem] | None:
     if len({run.file for run in runs}) < 2:
         return None
     files = {id(value): run.file for run in runs for value in run.values}
-    pair = repeat_doubts.far_apart(value for run in runs for value in run.values)
+    pair = doubts.far_apart(value for run in runs for value in run.values)
     if pair is None or files[id(pair[0])] == files[id(pair[1])]:
         return None
     first, second = pair
     place = f"line {first.line} of {files[id(first)]}"
-    return files[id(second)], repeat_doubts.apart(pair, place, second.line)
+    return files[id(second)], doubts.apart(pair, place, second.line)

@@ -11,7 +11,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from fsbench_web.core.formats import ParsedResult, ParsedValue
-from fsbench_web.core.formats.repeat_doubts import CODE
+from fsbench_web.core.formats.repeats.doubts import CODE
 from fsbench_web.core.formats.settings import differences
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping
 from fsbench_web.core.scoring import testnames

@@ -19,9 +19,7 @@ from fsbench_web.core.formats import (
     io500,
     ior,
     mdtest,
-    places,
     postmark,
-    repeat_doubts,
     unsupported,
     wrapped,
 )
@@ -35,6 +33,7 @@ from fsbench_web.core.formats.fio import logs, normal, report, terse
 from fsbench_web.core.formats.ior_summary_files import ior_csv, ior_json, mdtest_ranks
 from fsbench_web.core.formats.iozone import biff, log, throughput
 from fsbench_web.core.formats.phoronix import composite, exported_csv
+from fsbench_web.core.formats.repeats import doubts, places
 from fsbench_web.core.formats.result import (
     NoSureTable,
     ParsedResult,
@@ -312,7 +311,7 @@ def _read(text_format: Format, lines: list[str], *, by_job: bool) -> ParsedResul
         _note_failures(result, lines)
     result.dates |= dates.of_runs(result.format, lines, result.values)
     places.check_repeats(result, lines)
-    result.doubts = repeat_doubts.doubts(result, lines)
+    result.doubts = doubts.doubts(result, lines)
     result.warnings[:0] = [
         Problem(
             None,
