@@ -353,7 +353,7 @@ def test_a_picture_takes_as_many_queries_of_many_contenders(
 ) -> None:
     for number in range(5):
         finished(f"jfs_{number}", at(4, 64, 1 + number), at(4, 64, 9, "read"), loaded(3, "t=1"))
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(15):
         page(client, f"{EVERY}&picture={kind}")
 
 
