@@ -92,7 +92,6 @@ READ_BY_ALL = {
     "hardware/<slug:slug>/": ("hardware/unisys-2005-es7000/", 200),
     "compare/": ("compare/?study=lab", 200),
     "compare/tests/": ("compare/tests/?study=lab&of=write", 200),
-    "compare/deltas.csv": ("compare/deltas.csv?study=lab", 200),
     "compare/deltas.<str:suffix>": ("compare/deltas.xlsx?study=lab", 200),
     "compare/export/": ("compare/export/?study=lab", 200),
     "profiles/": ("profiles/", 200),

@@ -67,7 +67,7 @@ TOO_MANY_TO_MATCH = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """The tables of a spec, what there was to choose from, and what stands behind the tables.
+    """The tables of a spec, what there is to choose from, and what stands behind the tables.
 
     ``shown_contenders`` holds the contenders of each table, with the scores that they are shown by.
     ``considered`` are all scores that passed the filters, also those that were not the best of
@@ -77,11 +77,16 @@ class Comparison:
 
     spec: ComparisonSpec
     tables: list[DeltaTable]
-    choices: ScoreChoices
     shown_contenders: Sequence[Sequence[Contender]]
     considered: QuerySet[Score]
     left_out: frozenset[int] = frozenset()
     work: tuple[WorkAnswer, ...] = ()
+    known_choices: ScoreChoices | None = None
+
+    @cached_property
+    def choices(self) -> ScoreChoices:
+        """What there is to choose from. Six queries, unless the spec was held against it."""
+        return self.known_choices or score_choices(self.spec.studies)
 
     @cached_property
     def by_default(self) -> "Comparison":
@@ -141,14 +146,8 @@ def tables_and_notice(
     ``headlines_only`` is for who keeps nothing but ``answer.headline_tables`` of them: others may
     be missing.
     """
-    if spec.names_only_studies and not (spec.matched and spec.cells):
-        chosen = _chosen(spec, known_facts, headlines_only=headlines_only)
-        tables, _ = _tables(spec, chosen)
-        is_known = (tables and len(spec.studies) == 1) or _studies_exist(spec.studies)
-        if is_known and (tables or not spec.is_part):  # the part may have a name that nothing has
-            return tables, emulation.notice(spec, tables, len(chosen.left_out))
-    full_comparison = comparison(spec, known_facts=known_facts)
-    return full_comparison.tables, full_comparison.emulated
+    found = comparison(spec, known_facts, headlines_only=headlines_only)
+    return found.tables, found.emulated
 
 
 def _studies_exist(studies: Collection[str]) -> bool:
@@ -156,31 +155,35 @@ def _studies_exist(studies: Collection[str]) -> bool:
 
 
 def comparison(
-    spec: ComparisonSpec,
-    known_facts: Facts | None = None,
-    choices: ScoreChoices | None = None,
+    spec: ComparisonSpec, known_facts: Facts | None = None, *, headlines_only: bool = False
 ) -> Comparison:
-    """The same with what the page needs around the tables.
+    """The same with what the page needs around the tables. Raises SpecError.
 
-    Six queries, or five, and one for scores that lack their runs; one less with
-    ``known_facts`` of contenders (``field_of``), and none for what there is to choose from where
-    ``choices`` say it.
-
-    Raises SpecError.
+    Where only studies are named nothing else that there is must be known.
     """
-    choices = score_choices(spec.studies) if choices is None else choices
-    # What these studies lack is known if another has it.
-    problems = spec.unknown_values(choices) and spec.unknown_values(score_choices())
+    choices = None if spec.names_only_studies else _choices_that_hold(spec)
     if spec.matched and spec.cells:
-        problems.append("cells and matched cannot be combined: leave one of them out.")
-    if problems:
-        raise SpecError(problems)
-    chosen = _chosen(spec, known_facts)
+        raise SpecError(["cells and matched cannot be combined: leave one of them out."])
+    chosen = _chosen(spec, known_facts, headlines_only=headlines_only)
     tables, contenders = _tables(spec, chosen)
+    if choices is None:
+        is_known = (tables and len(spec.studies) == 1) or _studies_exist(spec.studies)
+        if not is_known or (spec.is_part and not tables):  # the name may be one that nothing has
+            choices = _choices_that_hold(spec)
     return Comparison(
-        *(spec, tables, choices, contenders, chosen.considered, chosen.left_out),
+        *(spec, tables, contenders, chosen.considered, chosen.left_out),
         work=chosen.work,
+        known_choices=choices,
     )
+
+
+def _choices_that_hold(spec: ComparisonSpec) -> ScoreChoices:
+    """What there is to choose from in the studies. Raises SpecError for unknown values."""
+    choices = score_choices(spec.studies)
+    # What these studies lack is known if another has it.
+    if problems := spec.unknown_values(choices) and spec.unknown_values(score_choices()):
+        raise SpecError(problems)
+    return choices
 
 
 def _chosen(

@@ -33,7 +33,6 @@ from fsbench_web.compare.views.rows_of_tests import charted_sections, opens_by_d
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs.listing import address_of
-from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
 from fsbench_web.studies.scores.source_runs import environments_of, spans_of
 
 SUMMARY, TESTS, CHARTS, LATENCY, SETUP, RUNS = (
@@ -232,14 +231,11 @@ def read(
 def _read(address: Address, spec: ComparisonSpec, tests: tuple[str, ...] = ()) -> ShownComparison:
     if tests:
         refuse_unknown_parts(replace(spec, part_tests=tests))
-    wanted = spec.without_papers
-    choices: ScoreChoices | None = score_choices(wanted.studies)
-    limited = bounded_page(wanted)
+    limited = bounded_page(spec.without_papers)
     if tests and limited.part:
         limited = _with_tests(spec, tests)
     # Verdicts are of all tests that the page shows: one test alone has other q-values.
-    choices = choices if limited.spec.studies == wanted.studies else None
-    compared = comparison(limited.spec, known_facts=limited.known_facts, choices=choices)
+    compared = comparison(limited.spec, known_facts=limited.known_facts)
     return ShownComparison(address, limited, compared)
 
 

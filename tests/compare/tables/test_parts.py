@@ -121,7 +121,8 @@ def test_the_lab_has_verdicts_of_every_kind(lab):
 def test_a_matched_part_is_that_of_the_matched_whole(lab):
     spec = ComparisonSpec(by="configuration", matched=True)
     part = replace(spec, part_tests=("read",))
-    assert delta_tables(part) == [table for table in delta_tables(spec) if table.test == "read"]
+    whole = [table for table in delta_tables(spec) if table.test == "read"]
+    assert unjudged(delta_tables(part)) == unjudged(whole)
 
 
 @pytest.mark.parametrize("part", [(), ("write",), ("read", "mkfs")])

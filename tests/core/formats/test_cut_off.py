@@ -58,9 +58,3 @@ def test_results_of_sysbench_without_the_rest_of_its_report(
 def test_a_mark_of_the_encoding_alone_is_an_empty_file(mark: bytes) -> None:
     with pytest.raises(UnreadableFile, match="The file is empty"):
         parse("x.csv", mark)
-
-
-def test_more_columns_than_can_be_read_are_said() -> None:
-    head = ",".join(f"test{n} (KB/s)" for n in range(501))
-    with pytest.raises(UnreadableFile, match="the first 500 of a table"):
-        parse("x.csv", f"{head}\n{','.join('1' * 501)}\n".encode())

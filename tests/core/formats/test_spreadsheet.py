@@ -242,9 +242,12 @@ def test_a_long_text_in_many_cells_takes_little_memory() -> None:
     [
         (f'<row r="{MAX_ROWS + 1}"><c r="A1"><v>1</v></c></row>', "rows"),
         ('<row r="1"><c r="ZZZ1"><v>1</v></c></row>', "columns"),
+        ('<row r="2"><c r="A2"><v>1</v></c></row><row r="1"/>', "comes after row 2"),
+        ('<row r="1"><c r="B1"><v>1</v></c><c r="A1"><v>2</v></c></row>', "out of order"),
+        ('<row r="1"><c r="A1"><v>1</v></c><c r="A1"><v>2</v></c></row>', "out of order"),
     ],
 )
-def test_places_beyond_any_table_are_refused(row: str, words: str) -> None:
+def test_places_beyond_any_table_or_out_of_order_are_refused(row: str, words: str) -> None:
     part = f'<worksheet xmlns="{MAIN}"><sheetData>{row}</sheetData></worksheet>'
     assert words in refusal(book({"D": LONG}, xl__worksheets__sheet1=part))
 

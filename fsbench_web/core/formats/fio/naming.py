@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
 from fsbench_web.core import identity
-from fsbench_web.core.formats import places
+from fsbench_web.core.formats.repeats import places
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import test_name

@@ -11,7 +11,8 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time
-from typing import Any
+from typing import IO, Any
+from xml.parsers import expat
 
 from fsbench_web.core.formats.archive import directory_bytes, is_spreadsheet
 from fsbench_web.core.formats.result import (
@@ -175,19 +176,46 @@ def _check_parts(parts: zipfile.ZipFile) -> None:
         raise _unreadable(f"The spreadsheet unpacks to more than {limit} MiB: split it.")
     for part in parts.infolist():
         if part.filename.endswith((".xml", ".rels")):
-            _refuse_doctype(parts, part)
+            with parts.open(part) as stream:
+                _PartCheck().read(stream)
 
 
-def _refuse_doctype(parts: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
-    rest = b""
-    with parts.open(part) as stream:
-        while chunk := stream.read(_CHUNK):
-            text = (rest + chunk).replace(b"\0", b"")  # of UTF-16 too
-            if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
-                raise _unreadable(
-                    "The spreadsheet's XML has a document type, as no spreadsheet program writes."
-                )
-            rest = chunk[-32:]
+class _PartCheck:
+    """Refuses a document type, and rows or cells that go backwards: openpyxl would drop them."""
+
+    def __init__(self) -> None:
+        self._row = 0
+        self._cell = (0, "")
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.StartDoctypeDeclHandler = self._doctype
+        self._parser.StartElementHandler = self._element
+
+    def read(self, stream: IO[bytes]) -> None:
+        """Raises UnreadableFile."""
+        try:
+            while chunk := stream.read(_CHUNK):
+                self._parser.Parse(chunk)
+            self._parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise _unreadable(f"The spreadsheet is damaged ({error}). Save it again.") from None
+
+    def _doctype(self, *_: object) -> None:
+        raise _unreadable(
+            "The spreadsheet's XML has a document type, as no spreadsheet program writes."
+        )
+
+    def _element(self, name: str, attributes: dict[str, str]) -> None:
+        kind = name.rpartition(" ")[2]
+        if kind == "row":
+            number = int(attributes.get("r", self._row + 1))
+            if number <= self._row:
+                raise _unreadable(f"Row {number} of the spreadsheet comes after row {self._row}.")
+            self._row, self._cell = number, (0, "")
+        elif kind == "c" and (place := attributes.get("r")):
+            column = place.rstrip("0123456789")
+            if (len(column), column) <= self._cell:
+                raise _unreadable(f"Cell {place[:20]} of the spreadsheet is out of order.")
+            self._cell = (len(column), column)
 
 
 def _unreadable(message: str) -> UnreadableFile:
