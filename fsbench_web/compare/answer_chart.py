@@ -19,7 +19,8 @@ _TOP, _ROW_HEIGHT, _LEFT, _RIGHT = 46.0, 24.0, 112.0, 282.0
 
 @dataclass(frozen=True)
 class Row:
-    """One entry. ``tone``: "faster" or "slower" where the interval excludes 1, else "even".
+    """One entry. ``tone``: "faster" or "slower" where the answer has a leader and the interval
+    excludes 1, else "even".
 
     ``x``, ``low_x``, ``high_x`` and ``y`` are units of the inline SVG, which is 340 wide.
     """
@@ -80,7 +81,12 @@ class AnswerChart:
     def title(self) -> str:
         """The chart in words, for readers who cannot see it."""
         entries = "; ".join(row.words for row in self.rows)
-        return f"Speed relative to {self.baseline}, with 95% intervals: {entries}."
+        return f"Speed relative to {self.baseline}{self.intervals_words}: {entries}."
+
+    @property
+    def intervals_words(self) -> str:
+        """What stands behind the title; "" where no entry has an interval."""
+        return ", 95% intervals" if any(row.low is not None for row in self.rows) else ""
 
     @property
     def height(self) -> float:
@@ -100,7 +106,13 @@ def answer_chart(answer: Answer, most_rows: int = MOST_ROWS) -> AnswerChart:
     rows = tuple(
         Row(
             one.entry,
-            *(one.ratio, one.ratio_low, one.ratio_high, _tone(one), one.entry == answer.leader),
+            *(
+                one.ratio,
+                one.ratio_low,
+                one.ratio_high,
+                _tone(one, answer),
+                one.entry == answer.leader,
+            ),
             x=place(one.ratio),
             low_x=None if one.ratio_low is None else place(one.ratio_low),
             high_x=None if one.ratio_high is None else place(one.ratio_high),
@@ -130,7 +142,10 @@ def _tick_ratios(low: float, high: float) -> list[float]:
     return [float(step**power) for power in range(first, last + 1)]
 
 
-def _tone(standing: Standing) -> str:
+def _tone(standing: Standing, answer: Answer) -> str:
+    """Colours belong to a proven order: none where the answer has no leader."""
+    if answer.leader is None:
+        return "even"
     if standing.ratio_low is not None and standing.ratio_low > 1:
         return "faster"
     if standing.ratio_high is not None and standing.ratio_high < 1:

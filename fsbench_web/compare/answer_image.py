@@ -133,7 +133,7 @@ def _draw_charts(figure: Any, panels: Sequence[tuple[str, AnswerChart]], top: fl
                 plot_height,
             )
         )
-        title = f"Speed relative to {shortened(chart.baseline, 30)}, with 95% intervals"
+        title = f"Speed relative to {shortened(chart.baseline, 30)}{chart.intervals_words}"
         title = title if columns == 1 else shortened(workload, 34)
         _draw_chart(axes, replace(chart, rows=rows), 22 if columns == 1 else 13)
         figure.text(

@@ -117,7 +117,9 @@ def basis(found: ComparisonAnswer) -> str:
 def _of_one(one: Answer, place: str, *, is_published: bool) -> str:
     first, second = one.first, one.runner_up
     if one.status == FASTER:
-        return f"{first} is {faster_words(one.ratio)} {second}{place}{_interval(one)}."
+        return (
+            f"{first} is {faster_words(one.ratio, _digits(one))} {second}{place}{_interval(one)}."
+        )
     if one.status == EQUIVALENT and one.verdict is not None:
         margin = f"{one.verdict.equivalence_percent:g}%"
         return (
@@ -176,11 +178,18 @@ def _span(workloads: Sequence[WorkloadAnswer]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def faster_words(ratio: float) -> str:
+def faster_words(ratio: float, digits: int = 0) -> str:
     """``9% faster than``, ``2.34 times as fast as``."""
     if ratio >= 2:
         return f"{_times(ratio)} times as fast as"
-    return f"{_percent(ratio)} faster than"
+    return f"{_percent(ratio, digits)} faster than"
+
+
+def _digits(one: Answer) -> int:
+    """How many decimals a percentage has: one where the interval is narrower than 2%."""
+    if one.ratio_low is None or one.ratio_high is None:
+        return 0
+    return 1 if one.ratio_high - one.ratio_low < 0.02 else 0
 
 
 def _interval(one: Answer) -> str:
@@ -188,7 +197,7 @@ def _interval(one: Answer) -> str:
         return ""
     low, high = one.ratio_low, one.ratio_high
     if one.status == FASTER and one.ratio < 2:
-        digits = 1 if high - low < 0.02 else 0
+        digits = _digits(one)
         return f" (95%: {_percent(low, digits)} to {_percent(high, digits)})"
     return f" (95%: {_times(low)} to {_times(high)})"
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fsbench_web.compare.selection.folds import folded_tests
 from fsbench_web.compare.tables import emulation
-from fsbench_web.compare.tables.headlines import headline_of
+from fsbench_web.compare.tables.headlines import counted_tables, headline_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.reasons import missing_words, rule
 from fsbench_web.compare.tables.verdicts.significance import is_ranked, nearest_first
@@ -140,7 +140,8 @@ class TestFindings:
 
 @dataclass(frozen=True)
 class Findings:
-    """All that is said of a comparison. ``tested`` pairs were tested at once, of the table with
+    """All that is said of a comparison: the tests that count come first, ``shown`` of them are not
+    folded. ``tested`` pairs were tested at once, of the table with
     most, 0 where none could.
 
     ``margin_percent`` is that of the rule of FREENIX 2002, None where nothing stands against
@@ -149,18 +150,19 @@ class Findings:
 
     summary: list[Finding]
     tests: list[TestFindings]
+    shown: int
     tested: int
     margin_percent: float | None
     rule: str = ""
 
     @property
     def first(self) -> list[TestFindings]:
-        return self.tests[:TESTS_SHOWN]
+        return self.tests[: self.shown]
 
     @property
     def rest(self) -> list[TestFindings]:
         """Folded away: nobody reads fifty sentences at once."""
-        return self.tests[TESTS_SHOWN:]
+        return self.tests[self.shown :]
 
 
 def findings_by_test(tables: Sequence[DeltaTable], places: Places = section_place) -> Findings:
@@ -172,11 +174,16 @@ def findings_by_test(tables: Sequence[DeltaTable], places: Places = section_plac
     for finding in findings(tables, places):
         by_test[finding.test].append(finding)
     folded = folded_tests(by_test)
+    counted = {table.test for table in counted_tables(tables)}
+    first = [test for test in by_test if test in counted] or list(by_test)
     # Counted and explained is what sentences are of: costs are none of the answers.
     answers = [table for table in tables if not testnames.is_cost(table.test)]
     verdicts = [row.verdict for table in tables for row in table.rows if row.verdict is not None]
     return Findings(
-        [*_of_emulated(tables), *summary(tables, places)],
+        [
+            *_of_emulated(tables),
+            *summary([table for table in tables if table.test in first], places),
+        ],
         [
             TestFindings(
                 testnames.label(test),
@@ -184,8 +191,11 @@ def findings_by_test(tables: Sequence[DeltaTable], places: Places = section_plac
                 tuple(finding for finding in of_test if not finding.is_headline),
                 test in folded,
             )
-            for test, of_test in sorted(by_test.items(), key=lambda pair: pair[0] in folded)
+            for test, of_test in sorted(
+                by_test.items(), key=lambda pair: (pair[0] not in first, pair[0] in folded)
+            )
         ],
+        min(len(first), TESTS_SHOWN),
         pairs_tested(tables),
         verdicts[0].margin_percent if verdicts else None,
         rule(answers or tables),
@@ -242,10 +252,10 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
         return TIE, [*parts, Part("."), *_last_parts(table, others)]
     verdict = best[0].verdict
     status = UNKNOWN if verdict is None else verdict.status
-    word = "is first" if status == SIGNIFICANT else "leads"
+    word = "is first with" if status == SIGNIFICANT else "has the best score,"
     parts = [
         *_contender(best[0], with_runs=True),
-        Part(f" {word} with {score}"),
+        Part(f" {word} {score}"),
         *_before(others[0], table),
         Part(f"{_outcome(verdict, others)}."),
     ]

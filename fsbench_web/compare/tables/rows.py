@@ -234,8 +234,8 @@ class DeltaTable:
         )
 
     def mark_of(self, row: DeltaRow) -> str:
-        """*best*; where no verdict says so yet *leading*, or *tied* with others that have the same
-        score; "" of any other row, and of one alone, which is the best of nothing.
+        """*best*; where no verdict says so yet *top score*, or *tied* where others have it too; ""
+        of any other row, and of one alone, which is the best of nothing.
 
         The rule of FREENIX 2002 calls the better score best, whatever its verdict is.
         """
@@ -244,7 +244,7 @@ class DeltaTable:
             return ""
         if verdict is None or verdict.method == FREENIX or not verdict.is_inconclusive:
             return "best"
-        return "tied" if self.is_shared_best else "leading"
+        return "tied" if self.is_shared_best else "top score"
 
     @cached_property
     def is_shared_best(self) -> bool:

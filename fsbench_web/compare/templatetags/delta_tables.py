@@ -53,7 +53,7 @@ _BEST = ' class="is-best"'
 _BADGES = {
     "": "",
     "best": ' <span class="badge is-best">best</span>',
-    "leading": ' <span class="badge">leading</span>',
+    "top score": ' <span class="badge">top score</span>',
     "tied": ' <span class="badge" title="The same score as another">tied</span>',
 }
 

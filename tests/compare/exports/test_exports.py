@@ -86,8 +86,8 @@ def test_a_workbook_has_all_digits_of_a_number():
 def test_a_leader_without_a_verdict_is_marked_as_one_in_papers_and_wikis():
     open_verdict = Verdict("unknown", method="unpaired")
     rows = [row("xfs"), row("ext4", 2.0, best=True, verdict=open_verdict)]
-    assert "| ext4 (leading) |" in markdown.write(document(*rows)).decode()
-    assert "\next4 (leading) &" in re.sub(r"\n +", "\n", latex.write(document(*rows)).decode())
+    assert "| ext4 (top score) |" in markdown.write(document(*rows)).decode()
+    assert "\next4 (top score) &" in re.sub(r"\n +", "\n", latex.write(document(*rows)).decode())
 
 
 @pytest.mark.parametrize("suffix", ["md", "tex", "xlsx"])

@@ -58,7 +58,7 @@ def test_a_winner_that_is_not_significant_is_a_tie_in_words() -> None:
     text = sentence(row("xfs", 95, interval_around(95)), row("jfs", 100, interval_around(100)))
     assert "is first" not in text
     assert text == (
-        "Write, overall: jfs leads with 100.00 KB/s, before xfs with 95.00 KB/s: "
+        "Write, overall: jfs has the best score, 100.00 KB/s, before xfs with 95.00 KB/s: "
         "inconclusive against xfs."
     )
 
@@ -229,7 +229,7 @@ def test_a_best_time_of_zero_has_no_ratio_and_a_whole_sentence() -> None:
         unit="s",
         lower=True,
     )
-    assert "ext4 leads with 0 s, before btrfs with 1" in text
+    assert "ext4 has the best score, 0 s, before btrfs with 1" in text
     assert "inconclusive against btrfs" in text
 
 

@@ -235,9 +235,9 @@ def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -
     [judged_table] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", noisy))])
     lead = verdict_of(judged_table, "xfs")
     assert (lead.status, lead.reasons) == ("tie", ("scatter",))
-    assert [judged_table.mark_of(each) for each in judged_table.rows] == ["", "leading"]
+    assert [judged_table.mark_of(each) for each in judged_table.rows] == ["", "top score"]
     [finding] = findings.findings([judged_table])
-    assert "xfs leads with" in finding.text
+    assert "xfs has the best score, " in finding.text
     assert "faster" not in finding.text, "what is not known is no difference"
     assert f"About {lead.more_blocks} more blocks would decide." in finding.text
 
@@ -560,7 +560,7 @@ def test_samples_of_single_runs_call_nobody_faster() -> None:
     rows = [single("ext4", 1000.0, SAMPLES), single("xfs", 1100.0, SAMPLES)]
     [judged_table] = with_verdicts([table(*rows, single("btrfs", 1000.0, SAMPLES))])
     best = judged_table.rows[1]
-    assert judged_table.mark_of(best) == "leading"
+    assert judged_table.mark_of(best) == "top score"
     for delta_row in judged_table.rows:
         assert delta_row.verdict is not None
         assert (delta_row.verdict.status, delta_row.verdict.reasons) == ("unknown", ("samples",))
