@@ -41,7 +41,7 @@ CAVEATS = {
     CONDITIONS_DIFFER: "Different workloads measured the entries: file size, runtime or tool "
     "version may differ.",
     **NOTES,
-    ONE_BLOCK: "One run each: chance cannot be told from a difference.",
+    ONE_BLOCK: "No repeats: chance cannot be told from a difference.",
 }
 _MISSING = {
     "": "There are no scores yet.",
