@@ -109,7 +109,7 @@ SHOWN_BY = {
         "runner/host/tuning/test_processors.py::test_they_are_held_and_given_back",
         "runner/host/tuning/test_processors.py::test_after_kill_9_they_are_given_back",
     ),
-    "Processors beside the device": (
+    "Processors near the device": (
         "runner/host/test_blockdev.py::test_the_processors_beside_a_device_are_those_of_the_node_of_its_bus",
         "runner/agent/test_agent.py::test_processors_beside_the_device_are_taken_first",
     ),
@@ -117,7 +117,7 @@ SHOWN_BY = {
         "catalog/configurations/test_preparation.py::test_sprandom_is_one_pass_instead_of_writing_once",
         "catalog/configurations/test_preparation.py::test_sprandom_is_of_fio_3_41_and_later",
     ),
-    "Cost beside speed (price, energy)": (
+    "Cost as well as speed (price, energy)": (
         "core/activity/test_costs.py::test_a_stated_price_is_spread_over_its_years",
         "core/activity/test_costs.py::test_the_energy_of_the_device_is_told_for_itself",
         "runner/agent/test_sampler.py::test_the_energy_goes_on_where_its_counter_begins_again",
