@@ -1,12 +1,10 @@
 """What differs most between two contenders in costs and waits: associations, never a proof. Pure.
 
-Each cost is compared by the ratio of the two contenders, as speeds are (``blocks.paired``): over
-the blocks that they share where these are enough, else over their runs. To each value the cost's
-floor is added, so that next to nothing against nothing is no large ratio. Holm's correction holds
-over all costs and waits of a pair (S. Holm, Scand. J. Stat. 6, 1979). What lies within
-``ALIKE_PERCENT`` by two one-sided tests (D. J. Schuirmann, 1987) is alike. The run's own work comes
-first, then the shape of requests, then what the whole machine did; within these the largest sure
-difference comes first. See docs/method.md, What differs most.
+Each cost is compared by the ratio of the two contenders, as speeds are (``stats.verdicts``). Each
+value gets the cost's floor added, so that next to nothing against nothing is no large ratio. Over
+all costs and waits of a pair the false discovery rate is 5% (``verdicts.family``). Costs within
+``ALIKE_PERCENT`` by two one-sided tests (D. J. Schuirmann, 1987) are alike. The run's own work
+comes first, then the shape of requests, then what the whole machine did. See docs/method.md.
 """
 
 from collections.abc import Mapping, Sequence
@@ -182,7 +180,7 @@ def _difference(
 
 def _judged(difference: Difference, verdict: Verdict) -> Difference:
     status = {EQUAL: ALIKE, TIE: UNSURE}.get(verdict.status, DIFFERS)
-    return replace(difference, status=status, p_value=verdict.p_holm)
+    return replace(difference, status=status, p_value=verdict.q_value)
 
 
 def _place(difference: Difference) -> tuple[int, int, float, float]:
