@@ -112,7 +112,8 @@ def test_a_job_ends_in_a_delta_table_of_two_file_systems(
     expect(page.locator("table.deltas")).to_have_count(1)
     before = numbers(page.locator("table.deltas"))
     assert len([number for number in before if number != "4"]) == 6  # without the name of ext4
-    page.get_by_role("button", name="Share").click()
+    page.get_by_text("Share", exact=True).click()
+    page.get_by_role("button", name="Permalink").click()
     page.wait_for_url(re.compile(r"/p/[^/]+/"))
     permalink = page.url
     page.goto("/runs/new/")

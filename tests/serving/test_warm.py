@@ -28,4 +28,4 @@ def test_templates_are_read_before_the_first_request(monkeypatch: pytest.MonkeyP
     load_all()
     monkeypatch.setattr(loader, "loaders", [])  # what is read from now on is not found
     loader.get_template("compare/page.html")
-    loader.get_template("studies/study_tests.html")
+    loader.get_template("compare/tests.html")

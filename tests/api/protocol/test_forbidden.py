@@ -80,5 +80,8 @@ def test_an_import_into_a_study_of_another_team(path: str, hers: Client) -> None
     response = hers.post(f"/api/v1/{path}", fields | {"file": file})
     assert response.status_code == 403, response.content
     assert response["Content-Type"] == PROBLEM
-    assert set(response.json()["errors"][0]) == {"file", "line", "column", "message"}
+    assert set(response.json()["errors"][0]) == {
+        *("file", "line", "column", "message"),
+        *("code", "parameters"),
+    }
     assert not Run.objects.exists()

@@ -20,6 +20,7 @@ from django.db import connection
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.core.scoring import testnames
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import ClientState, Lease, Run, RunState
 from fsbench_web.studies.runs import lifecycle, nudges
@@ -183,7 +184,7 @@ def test_two_workers_measure_at_once_and_what_both_did_is_the_result(lab: Lab) -
     assert lab.leftovers() == {"node1": [], "node2": []}
     assert dict(run.clients.get(place=1).facts)["Kernel"]
     assert not run.clients.exclude(content=None).exists()
-    assert run.series.scores.filter(test=rate[0]).exists()
+    assert run.series.scores.filter(test=testnames.at_load(*rate)).exists()
 
 
 def test_a_client_ends_when_its_agent_says_so_and_not_when_that_is_read() -> None:

@@ -40,7 +40,7 @@ _CHANGES = re.compile(
     r"mount|mkfs(?:\.\w+)?|tune2fs|sysctl|modprobe|mdadm|lvcreate|lvconvert|blockdev|hdparm|nvme|"
     r"ethtool|xfs_\w+|btrfs|zfs|zpool|cryptsetup|taskset|numactl|cpupower"
 )
-_IN_KERNEL = re.compile(r"echo .*> ?/(?:sys|proc)/(?!.*drop_caches)")
+_IN_KERNEL = re.compile(r"^echo [^>]{0,400}> ?/(?:sys|proc)/(?!.{0,400}drop_caches)")
 _COMMAND = re.compile(
     r"# (?:rm|sync|sleep|ls|df|cat|cd|echo|clear|date|exit|for|done|do|while|time|dmesg|free|"
     r"umount|lsblk|mkdir|export|uname|lspci)\b|# \S*/|# .* -"
@@ -48,7 +48,7 @@ _COMMAND = re.compile(
 _DECORATION = " \t#*=-~_[](){}<>:.!"
 _DIGITS = re.compile("[0-9]+")
 _SAYS_DIGITS = re.compile(
-    r"\b(?:kernel|linux|raid|version|rc|v)[ -]?[0-9]|\bext[234]\b|[0-9]+\.[0-9]+\.[0-9]+",
+    r"\b(?:kernel|linux|raid|version|rc|v)[ -]?[0-9]|\bext[234]\b|[0-9]{1,6}\.[0-9]{1,6}\.[0-9]{1,6}",
     re.IGNORECASE,
 )
 
