@@ -238,7 +238,7 @@ def _word(text: str) -> str:
 
 
 _NAME = re.compile(
-    r"(random|sequential)_([1-9][0-9]{0,14})([bkm])((?:_[a-z0-9.-]+)*?)_(read|write|trim|mixed)"
+    r"(random|sequential)_([1-9][0-9]{0,14})([bkm])((?:_[a-z0-9.-]{1,60}){0,20}?)_(read|write|trim|mixed)"
     r"(?:_([a-z][a-z0-9_.]*))?"
 )
 _ENGINES = re.compile(

@@ -48,7 +48,8 @@ _COMMAND = re.compile(
 _DECORATION = " \t#*=-~_[](){}<>:.!"
 _DIGITS = re.compile("[0-9]+")
 _SAYS_DIGITS = re.compile(
-    r"\b(?:kernel|linux|raid|version|rc|v)[ -]?[0-9]|\bext[234]\b|[0-9]{1,6}\.[0-9]{1,6}\.[0-9]{1,6}",
+    r"\b(?:kernel|linux|raid|version|rc|v)[ -]?[0-9]|\bext[234]\b|"
+    r"[0-9]{1,6}\.[0-9]{1,6}\.[0-9]{1,6}",
     re.IGNORECASE,
 )
 
