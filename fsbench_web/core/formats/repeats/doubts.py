@@ -40,7 +40,7 @@ _CHANGES = re.compile(
     r"mount|mkfs(?:\.\w+)?|tune2fs|sysctl|modprobe|mdadm|lvcreate|lvconvert|blockdev|hdparm|nvme|"
     r"ethtool|xfs_\w+|btrfs|zfs|zpool|cryptsetup|taskset|numactl|cpupower"
 )
-_IN_KERNEL = re.compile(r"^echo [^>]{0,400}> ?/(?:sys|proc)/(?!.{0,400}drop_caches)")
+_IN_KERNEL = re.compile(r"echo [^>]{0,400}> ?/(?:sys|proc)/(?!.{0,400}drop_caches)")
 _COMMAND = re.compile(
     r"# (?:rm|sync|sleep|ls|df|cat|cd|echo|clear|date|exit|for|done|do|while|time|dmesg|free|"
     r"umount|lsblk|mkdir|export|uname|lspci)\b|# \S*/|# .* -"
