@@ -2,12 +2,10 @@
 //
 //   <section id="runs" data-live-part data-live-every="5" data-live-state="waiting">
 //
-// While any part has data-live-every (seconds), the page is asked for again that often, and each part
-// that the server now writes otherwise is replaced by its own id. data-live-address names another
-// address to ask than the page's own. When data-live-state changes, what was said on arrival ("4 runs
-// are queued") goes, and data-live-news is said to screen readers. A part with data-live-reload has
-// come to where the rest of the page is another: it is loaded anew. data-live-part="form": the part was
-// written for what the form holds now (runs.js), so that it is compared with that.
+// The page is fetched every data-live-every seconds, and each part that changed is replaced by id.
+// data-live-address: another address to fetch. A changed data-live-state removes messages of arrival
+// and says data-live-news to screen readers. data-live-reload: reload the page. data-live-part="form":
+// compare the part with what the form holds now (runs.js).
 {
   const HIDDEN_S = 60; // a tab that nobody sees asks no more often
   const TROUBLE_S = 15;

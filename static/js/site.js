@@ -4,21 +4,19 @@
 (function () {
   "use strict";
 
+  const all = (selector) => document.querySelectorAll(selector);
   const OFF = "fsbench-keys-off";
   const dialog = document.getElementById("keys");
   const choice = document.querySelector("[data-keys-choice]");
 
   // A menu closes where somebody goes on: beside it, in it, or with Escape, which leads back to its name.
   const openMenu = () => document.querySelector("details.menu[open]");
-  document.addEventListener("click", (event) => {
-    for (const menu of document.querySelectorAll("details.menu[open]")) {
-      if (!menu.contains(event.target) || event.target.closest("a")) menu.open = false;
-    }
-  });
-  document.addEventListener("focusin", (event) => {
-    const menu = openMenu();
-    if (menu && !menu.contains(event.target)) menu.open = false;
-  });
+  for (const what of ["click", "focusin"]) {
+    document.addEventListener(what, (event) => {
+      const menu = openMenu();
+      if (menu && !(menu.contains(event.target) && (what === "focusin" || !event.target.closest("a")))) menu.open = false;
+    });
+  }
   document.addEventListener("keydown", (event) => {
     const menu = event.key === "Escape" && openMenu();
     if (!menu) return;
@@ -34,60 +32,55 @@
     choice.checked = !isOff();
     choice.addEventListener("change", () => {
       try {
-        if (choice.checked) localStorage.removeItem(OFF); else localStorage.setItem(OFF, "1");
+        localStorage[choice.checked ? "removeItem" : "setItem"](OFF, "1");
       } catch { /* storage may be forbidden: the keys stay on */ }
     });
   }
-  for (const button of document.querySelectorAll("[data-keys-open]")) {
+  for (const button of all("[data-keys-open]")) {
     button.hidden = !dialog;
     button.addEventListener("click", () => dialog.showModal());
   }
 
   // The link of each row of the lists, in the order of the page.
   function rows() {
-    return [...document.querySelectorAll("table.runs tbody tr, .found > li")]
+    return [...all("table.runs tbody tr, .found > li")]
       .map((row) => row.querySelector("th a") || row.querySelector("a"))
-      .filter((link) => link);
+      .filter(Boolean);
   }
 
   function step(by) {
     const links = rows();
     if (!links.length) return false;
-    const now = document.activeElement && document.activeElement.closest("tr, .found > li");
+    const now = document.activeElement?.closest("tr, .found > li");
     const place = now ? links.findIndex((link) => now.contains(link)) : -1;
     const next = place < 0 ? (by > 0 ? 0 : links.length - 1) : place + by;
-    if (links[next]) links[next].focus();
+    links[next]?.focus();
     return true;
   }
+
+  function search() {
+    const field = document.getElementById("site-search");
+    field?.select();
+    return Boolean(field);
+  }
+
+  // What a key does; whether it did.
+  const DOES = { "/": search, "?": () => dialog && !dialog.showModal(), j: () => step(1), k: () => step(-1) };
 
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isOff()) return;
     if (dialog && dialog.open) return;
     if (event.target.closest("input, textarea, select, [contenteditable]")) return;
-    let done = false;
-    if (event.key === "/") {
-      const field = document.getElementById("site-search");
-      if (field) { field.focus(); field.select(); done = true; }
-    } else if (event.key === "?" && dialog) {
-      dialog.showModal();
-      done = true;
-    } else if (event.key === "j") {
-      done = step(1);
-    } else if (event.key === "k") {
-      done = step(-1);
-    }
-    if (done) event.preventDefault();
+    if (DOES[event.key]?.()) event.preventDefault();
   });
 
   // A region that scrolls and holds nothing to focus: into the order of the Tab key, with a name.
   const SCROLLS = ".table-wrap, pre, .with-toc .toc, .differ-scroll, .part-choices";
 
   function nameOf(element) {
-    const caption = element.querySelector("caption");
-    if (caption) return caption.textContent;
     const section = element.closest("section, .card, main");
-    const heading = section && section.querySelector("h1, h2, h3, summary");
-    return heading ? heading.textContent : "Table";
+    const heading = element.querySelector("caption") || section?.querySelector("h1, h2, h3, summary");
+    return (heading?.textContent ?? "Table").replace(/\s+/g, " ").trim().slice(0, 120);
   }
 
   function reach(element) {
@@ -96,9 +89,7 @@
       element.tabIndex = 0;
       if (!element.matches("nav, [role]")) {
         element.setAttribute("role", "group");
-        if (!element.hasAttribute("aria-label") && !element.hasAttribute("aria-labelledby")) {
-          element.setAttribute("aria-label", nameOf(element).replace(/\s+/g, " ").trim().slice(0, 120));
-        }
+        if (!element.matches("[aria-label], [aria-labelledby]")) element.setAttribute("aria-label", nameOf(element));
       }
       element.dataset.reached = "";
     } else if (!scrolls && "reached" in element.dataset) {
@@ -109,14 +100,14 @@
 
   const sizes = new ResizeObserver((entries) => {
     for (const { target } of entries) {
-      const region = target.matches(SCROLLS) ? target : target.closest(SCROLLS);
+      const region = target.closest(SCROLLS);
       if (region) reach(region);
     }
   });
   const known = new WeakSet();
 
   function watch() {
-    for (const element of document.querySelectorAll(SCROLLS)) {
+    for (const element of all(SCROLLS)) {
       if (known.has(element)) continue;
       known.add(element);
       sizes.observe(element);
@@ -155,14 +146,14 @@
   // On paper nothing is folded.
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details.fold:not([open])")];
+    opened = [...all("details.fold:not([open])")];
     for (const fold of opened) fold.open = true;
   });
   addEventListener("afterprint", () => { for (const fold of opened) fold.open = false; });
   show();
 
   // Plain HTTP from another host has no clipboard: what is selected can be copied.
-  for (const button of document.querySelectorAll("[data-copy]")) {
+  for (const button of all("[data-copy]")) {
     if (!navigator.clipboard) continue;
     button.hidden = false;
     button.addEventListener("click", () => {

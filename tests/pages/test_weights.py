@@ -41,10 +41,10 @@ def lab(db: None) -> int:
 
 
 MOST = {
-    "/": (11, 4, 17),
+    "/": (11, 4, 15),
     "/studies/unisys-2005/": (247, 26, 84),
     "/studies/unisys-2005/?tab=tests": (173, 14, 84),
-    "/studies/lab/": (82, 11, 76),
+    "/studies/lab/": (61, 8, 76),
     "/studies/lab/?tab=tests": (39, 7, 84),
     "/studies/lab/?tab=charts": (16, 4, 76),
     "/compare/?study=unisys-2005": (78, 14, 84),

@@ -29,7 +29,7 @@ PAGES = {"ninja", "fsbench_web.urls", "fsbench_web.api", "fsbench_web.figures", 
         ("prepare", {"numpy", "scipy", "celery", "docker", "uvicorn"} | DRAWING | PAGES),
         ("importer", {"scipy", "celery", "docker", "uvicorn"} | DRAWING | PAGES),
         ("worker", {"scipy", "uvicorn"} | DRAWING | PAGES),
-        ("serve", ({"scipy", "docker"} | DRAWING | PAGES) - {"plotly", "fsbench_web.figures"}),
+        ("serve", {"scipy", "docker"} | DRAWING | PAGES),
     ],
 )
 def test_a_command_loads_what_it_works_with(

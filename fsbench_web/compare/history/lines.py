@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, NamedTuple
 
-import plotly.graph_objects as go
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce, TruncDate
 
@@ -34,8 +33,6 @@ from fsbench_web.core.stats.intervals import Interval, interval, mean
 from fsbench_web.core.stats.verdicts import Repeats, Verdict, compared, rounding_of
 from fsbench_web.core.units import is_known, lower_is_better, overall_unit
 from fsbench_web.core.versions import version_key
-from fsbench_web.figures import lines as figures
-from fsbench_web.figures.ceilings import COLOUR
 from fsbench_web.studies.models import UNTRACED, MeasurementBlock, Run, RunState, Score, Series
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.quality import flags_of_run
@@ -463,44 +460,3 @@ def _flags_in_words(point: str, flags: Mapping[str, int]) -> str:
     """What is known of the runs of a point, as a sentence behind another; "" for nothing."""
     parts = [f"{flag_label(flag)} {count}" for flag, count in flags.items()]
     return f" Flagged runs of {point}: {', '.join(parts)}." if parts else ""
-
-
-def chart(history: History, title: str, along: str) -> go.Figure | None:
-    """The line with its intervals, and a dashed upright where its level changes."""
-    if not history.points:
-        return None
-    lun_points = [
-        figures.Point(float(place), value, note="without a file system")
-        for place, (_, value, _) in enumerate(history.rows)
-        if value is not None
-    ]
-    points = [
-        figures.Point(
-            float(place),
-            point.mean,
-            (point.interval.low, point.interval.high) if point.interval else None,
-            f"{len(point.runs)} run{'' if len(point.runs) == 1 else 's'}",
-            f"/runs/{point.runs[-1]}/",
-        )
-        for place, point in enumerate(history.points)
-    ]
-    figure = figures.curves(
-        [
-            *([figures.Line(LUN_ITSELF, lun_points, is_ceiling=True)] if lun_points else []),
-            figures.Line("Score", points),
-        ],
-        history.unit,
-        title,
-        "Kernel" if along == "kernel" else "Day on which the runs were measured",
-        {float(place): point.name for place, point in enumerate(history.points)},
-        history.lower_is_better,
-    )
-    # There is one line, and an interval may be shorter than a marker is high: its ends stand out
-    # sideways.
-    figure.update_layout(showlegend=bool(lun_points))
-    figure.update_traces(marker_size=6)
-    if any(point.interval for point in history.points):
-        figure.update_traces(error_y={"width": 9, "thickness": 2})
-    for entry in history.changes:
-        figure.add_vline(x=entry.change.place - 0.5, line={"dash": "dash", "color": COLOUR})
-    return figure

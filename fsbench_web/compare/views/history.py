@@ -1,5 +1,6 @@
 """The page of one configuration over kernels or dates."""
 
+import plotly.graph_objects as go
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -10,12 +11,13 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.history import choices as offered_lines
 from fsbench_web.compare.history import lines
 from fsbench_web.compare.history.line_series import owner_of
-from fsbench_web.compare.history.lines import chart
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.fields import UNITS
 from fsbench_web.compare.selection.spec import LONGEST_VALUE, units_of
 from fsbench_web.compare.watches.form import MARGINS, WatchForm
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.figures import lines as figures
+from fsbench_web.figures.ceilings import COLOUR
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Series, Study
 
@@ -149,3 +151,44 @@ def _margin(text: str) -> int:
         if text.isascii() and text.isdigit() and len(text) < 4 and int(text) <= 100
         else 10
     )
+
+
+def chart(history: lines.History, title: str, along: str) -> go.Figure | None:
+    """The line with its intervals, and a dashed upright where its level changes."""
+    if not history.points:
+        return None
+    lun_points = [
+        figures.Point(float(place), value, note="without a file system")
+        for place, (_, value, _) in enumerate(history.rows)
+        if value is not None
+    ]
+    points = [
+        figures.Point(
+            float(place),
+            point.mean,
+            (point.interval.low, point.interval.high) if point.interval else None,
+            f"{len(point.runs)} run{'' if len(point.runs) == 1 else 's'}",
+            f"/runs/{point.runs[-1]}/",
+        )
+        for place, point in enumerate(history.points)
+    ]
+    figure = figures.curves(
+        [
+            *([figures.Line(lines.LUN_ITSELF, lun_points, is_ceiling=True)] if lun_points else []),
+            figures.Line("Score", points),
+        ],
+        history.unit,
+        title,
+        "Kernel" if along == "kernel" else "Day on which the runs were measured",
+        {float(place): point.name for place, point in enumerate(history.points)},
+        history.lower_is_better,
+    )
+    # There is one line, and an interval may be shorter than a marker is high: its ends stand out
+    # sideways.
+    figure.update_layout(showlegend=bool(lun_points))
+    figure.update_traces(marker_size=6)
+    if any(point.interval for point in history.points):
+        figure.update_traces(error_y={"width": 9, "thickness": 2})
+    for entry in history.changes:
+        figure.add_vline(x=entry.change.place - 0.5, line={"dash": "dash", "color": COLOUR})
+    return figure

@@ -376,6 +376,8 @@ def _tab_context(shown: ShownComparison, tables: Sequence[DeltaTable]) -> dict[s
     every_table = shown.compared.tables
     all_categories = len(shown.tables) == len(every_table) and address.categories != OFF
     has_switch = any(table.category in categories.CATEGORIES for table in every_table)
+    is_own = address.study is not None and not address.study.is_published
+    is_whole = has_switch and all_categories
     ends = {testnames.slug(table.category) for table in tables}
     return {
         "tab": tab,
@@ -385,7 +387,9 @@ def _tab_context(shown: ShownComparison, tables: Sequence[DeltaTable]) -> dict[s
             for slug in shown.tab_slugs
         ],
         "tests_at": address.page(spec, TESTS),
-        "shows_tests": bool(tables) and tab in (SUMMARY, TESTS, LATENCY),
+        # The matrix of a summary lists the tests; a paper's has all its categories too.
+        "shows_tests": bool(tables)
+        and (tab in (TESTS, LATENCY) or (tab == SUMMARY and (is_whole or not is_own))),
         "category_ends": " ".join(sorted(ends)),
         "categories_choice": address.categories,
         "all_categories": all_categories,

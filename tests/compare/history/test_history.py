@@ -10,7 +10,8 @@ from fsbench_web.accounts.models import Team
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import HardwareProfile, Workload
 from fsbench_web.catalog.workers.machines import EMULATED, Machine
-from fsbench_web.compare.history.lines import chart, history
+from fsbench_web.compare.history.lines import history
+from fsbench_web.compare.views.history import chart
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.versions import version_key
 from fsbench_web.platform import limits
