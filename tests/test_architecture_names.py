@@ -91,7 +91,7 @@ def names() -> list[str]:
 
 
 def test_there_are_names_to_look_at() -> None:
-    assert len(names()) > 20
+    assert len(names()) > 45
 
 
 @pytest.mark.parametrize("name", names())

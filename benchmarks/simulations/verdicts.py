@@ -422,6 +422,12 @@ def main() -> int:
 
     _report_many_equivalences(report)
 
+    print("Intervals hold the true ratio")
+    held = [holds(verdict, 1.05) for verdict in many([1.05, 1], 8, drift=8, noise=4)]
+    report("  8 blocks", share(held), at_least=94, at_most=96)
+    verdicts = many([1.05, 1], 8, drift=8, noise=4, noise_of=skewed)
+    held = [holds(verdict, 1.05) for verdict in verdicts]
+    report("  8 blocks, skewed noise", share(held), at_least=93)
     _report_coverage(report)
 
     print("As many blocks more as an inconclusive verdict asks for: it is decided")

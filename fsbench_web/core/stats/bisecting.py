@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, exp, fsum, inf, log, log1p, log2, sqrt
 
-from fsbench_web.core.stats.racing import ENDED, LEAST_LOOK, Block, interval, more_blocks
+from fsbench_web.core.stats.racing import ENDED, LEAST_LOOK, Block, begun, interval, more_blocks
 from fsbench_web.core.stats.verdicts import (
     EQUIVALENCE_PERCENT,
     EQUIVALENT,
@@ -90,13 +90,8 @@ def bisection(
     measured. Raises ValueError for fewer than two contenders, a budget of runs below
     ``least_runs``, or a block that is none of this bisection.
     """
-    if len(set(contenders)) < 2 or len(set(contenders)) != len(contenders):
-        raise ValueError("a bisection is of two contenders or more, each once")
-    if costs is None:
-        if budget < least_runs(len(contenders)):
-            raise ValueError(f"a bisection is of {least_runs(len(contenders))} runs at least")
-        costs = [dict.fromkeys(block, 1.0) for block in blocks]
-    logs = [{name: log(speed) for name, speed in block.items()} for block in blocks]
+    least = least_runs(len(contenders))
+    logs, costs = begun("a bisection", contenders, blocks, budget, costs, least)
     margin = log(1 + margin_percent / 100)
     return _Search(list(contenders), logs, costs, budget, failed or {}, most_runs, margin).run()
 

@@ -128,18 +128,33 @@ def race(
     for fewer than two contenders, a budget of runs below ``least_runs``, or a block that is none of
     this race.
     """
-    names = set(contenders)
-    if len(names) < 2 or len(names) != len(contenders):
-        raise ValueError("a race is of two contenders or more, each once")
-    if costs is None:
-        if budget < least_runs(len(contenders)):
-            raise ValueError(f"a race is of {least_runs(len(contenders))} runs at least")
-        costs = [dict.fromkeys(block, 1.0) for block in blocks]
-    logs = [{name: log(speed) for name, speed in block.items()} for block in blocks]
+    logs, costs = begun("a race", contenders, blocks, budget, costs, least_runs(len(contenders)))
     margin = log(1 + margin_percent / 100)
     return _RaceProgress(
         list(contenders), logs, costs, budget, failed or {}, most_runs, margin
     ).run()
+
+
+def begun(
+    what: str,
+    contenders: Sequence[str],
+    blocks: Sequence[Block],
+    budget: float,
+    costs: Sequence[Block] | None,
+    least: int,
+) -> tuple[list[dict[str, float]], Sequence[Block]]:
+    """Logarithms of the speeds of each block, and what its runs cost: one each by default.
+
+    Raises ValueError for contenders that are too few or named twice, and for a budget of runs
+    below ``least``.
+    """
+    if len(set(contenders)) < 2 or len(set(contenders)) != len(contenders):
+        raise ValueError(f"{what} is of two contenders or more, each once")
+    if costs is None:
+        if budget < least:
+            raise ValueError(f"{what} is of {least} runs at least")
+        costs = [dict.fromkeys(block, 1.0) for block in blocks]
+    return [{name: log(speed) for name, speed in block.items()} for block in blocks], costs
 
 
 def places(leader: str, contenders: Sequence[str], blocks: Sequence[Block]) -> dict[str, RacePlace]:
