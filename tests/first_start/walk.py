@@ -190,7 +190,7 @@ class Walk:
         stranger.goto(page.url)
         self._has_scores(stranger)
         page.get_by_text(step.word(), exact=True).click()
-        page.get_by_role("button", name="Permalink").click()
+        page.get_by_role("button", name=step.word()).click()
         page.wait_for_url(re.compile("/p/"))
         stranger.goto(page.url)
         self._has_scores(stranger)
