@@ -24,7 +24,6 @@ from fsbench_web.core.scoring.profiles.coverage import NOTES
 from fsbench_web.core.stats.answers import (
     EQUIVALENT,
     FASTER,
-    INCONCLUSIVE,
     MIXED,
     Answer,
 )
@@ -249,10 +248,10 @@ def _others(one: Answer) -> list[str]:
 
 
 def _advice(one: Answer) -> str:
-    if one.status != INCONCLUSIVE or one.verdict is None:
-        return ""
-    if one.more_blocks is None:
+    if one.is_effectively_tied:
         return EFFECTIVELY_TIED
+    if not one.more_blocks:
+        return ""
     plural = "" if one.more_blocks == 1 else "s"
     return f"About {one.more_blocks} more repeat{plural} would decide."
 

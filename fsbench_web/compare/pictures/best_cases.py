@@ -122,7 +122,3 @@ def _picture(table: DeltaTable) -> Picture:
         PictureTable(columns, rows, links_of),
         [f"Flags: {flags}."] if flags else [],
     )
-
-
-def _mean_of_repeats(row: DeltaRow) -> float | None:
-    return mean(row.repeats) if row.repeats else None
