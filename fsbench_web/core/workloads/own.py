@@ -35,7 +35,7 @@ ALLOWED_PREFIX = "own:"
 MOST_WORDS = 100
 FOLDER = "{folder}"
 # What follows makes another folder of it (``{folder}n``), or means a slash to some programs.
-_BEYOND_FOLDER = re.compile(rf"{re.escape(FOLDER)}(?!/|\Z)|{re.escape(FOLDER)}.*\\")
+_BEYOND_FOLDER = re.compile(rf"{re.escape(FOLDER)}(?!/|\Z)")
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 _NAME = re.compile(r"[^\x00-\x1f\x7f]{1,150}")
 _PARSERS = tuple((name, name) for name in formats.FORMATS)
@@ -189,7 +189,7 @@ def checked_words(text: str) -> tuple[str, ...]:
             raise ParameterError(f"“{word[:60]}”: the only placeholder is {FOLDER}.")
         if ".." in word:
             raise ParameterError(f"“{word[:60]}”: .. may lead out of the folder.")
-        if _BEYOND_FOLDER.search(word):
+        if _BEYOND_FOLDER.search(word) or "\\" in word.partition(FOLDER)[2]:
             raise ParameterError(
                 f"“{word[:60]}”: after {FOLDER} comes a slash or nothing, and no backslash."
             )
