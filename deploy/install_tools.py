@@ -289,7 +289,7 @@ def no_daemon_starts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def install_lock() -> Iterator[None]:
-    """One installation on a host, and none while a run is being measured (runner.host.locks)."""
+    """One installation on a host, and none while a run is being measured (runner.safety.locks)."""
     LOCK_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (LOCK_FOLDER / "setup.lock").open("w") as lock:
         try:

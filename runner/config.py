@@ -51,7 +51,7 @@ class WorkerConfig:
 
     @property
     def mount_notes(self) -> Path:
-        """Where it is kept which folders on mounts this worker made (runner.host.mounts).
+        """Where it is kept which folders on mounts this worker made (runner.safety.mounts).
 
         Workers that share a data folder may call their mounts alike.
         """

@@ -21,12 +21,13 @@ from runner.config import WorkerConfig
 from runner.execution import spool
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
-from runner.host import blockdev, layer_marks, locks, signatures, sparse
-from runner.host.blockdev import ToolError
+from runner.host import layer_marks
 from runner.host.hardware import host_mark
-from runner.host.luns import LunEntry, read_luns
 from runner.host.tracing import block_events, operation_events
 from runner.host.tuning import processors, scheduler_notes
+from runner.safety import blockdev, locks, signatures, sparse
+from runner.safety.blockdev import ToolError
+from runner.safety.luns import LunEntry, read_luns
 
 
 @dataclass(frozen=True)

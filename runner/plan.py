@@ -23,8 +23,8 @@ from fsbench_web.catalog.configurations.preparation import (
 )
 from fsbench_web.catalog.configurations.stacks import Member
 from fsbench_web.core.workloads import MOUNT_POINT, Workload, workload_of
-from fsbench_web.core.workloads.base import WORK_NAME
 from fsbench_web.core.workloads.own import ALLOWED_PREFIX
+from runner.safety.marks import WORK_NAME
 
 # mkfs writes all inode tables (nothing is left to do in the background), which takes hours on a
 # large slow disk; umount may have gigabytes to write back. Writing a whole LUN takes days at most.
@@ -87,7 +87,7 @@ class RunPlan:
     are read (agent/sampler.py); 0: never. ``near_cpus`` are the processors beside the device, which
     are taken first where ``cpus`` are fewer than all. ``rates`` limit each of its devices
     (``Limits.rates``); ``control_groups`` are folders of the host that the agent joins first, where
-    it has no container. ``own_mark`` is the id of fsbench's own folder on a mount (host/mounts.py),
+    it has no container. ``own_mark`` is the id of fsbench's own folder on a mount,
     without which nothing in it is touched; empty where it is none. ``start_at`` is when the first
     command of the benchmark begins, in seconds of the host's own clock, where several clients begin
     at once; None: as soon as it can. ``worker_silence_s`` is after how long without a sign of life

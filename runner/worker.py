@@ -20,13 +20,14 @@ from fsbench_web.studies.runs.leases import LeaseWatch
 from runner.config import WorkerConfig
 from runner.executors.base import Capabilities, Executor
 from runner.executors.guest import GuestExecutor
-from runner.host import blockdev, checks, locks, lun_facts, mounts, sparse
-from runner.host.blockdev import ToolError
-from runner.host.fingerprint import fingerprint
+from runner.host import lun_facts
 from runner.host.hardware import host_facts, host_mark
-from runner.host.luns import LunEntry, LunFileError, read_luns
 from runner.host.tracing import block_events, operation_events
 from runner.host.tuning.scheduler import read_schedulers
+from runner.safety import blockdev, checks, locks, mounts, sparse
+from runner.safety.blockdev import ToolError
+from runner.safety.fingerprint import fingerprint
+from runner.safety.luns import LunEntry, LunFileError, read_luns
 
 logger = logging.getLogger("fsbench.worker")
 

@@ -23,7 +23,7 @@ SHOWN_BY = {
         "runner/execution/test_conditions.py::test_what_always_holds_is_apart_from_what_holds_now",
         "runner/execution/test_conditions.py::test_turbo_and_idle_states_are_told_as_the_kernel_has_them",
         "runner/executors/test_local.py::test_mount_options_are_in_effect",
-        "runner/host/test_checks.py::test_it_is_set_read_back_and_restored",
+        "runner/safety/test_checks.py::test_it_is_set_read_back_and_restored",
     ),
     "Begin from a known state; say whether caches are cold": (
         "runner/execution/test_preparation.py::test_what_held_for_the_run_is_noted_beside_what_always_holds",
@@ -110,7 +110,7 @@ SHOWN_BY = {
         "runner/host/tuning/test_processors.py::test_after_kill_9_they_are_given_back",
     ),
     "Processors near the device": (
-        "runner/host/test_blockdev.py::test_the_processors_beside_a_device_are_those_of_the_node_of_its_bus",
+        "runner/safety/test_blockdev.py::test_the_processors_beside_a_device_are_those_of_the_node_of_its_bus",
         "runner/agent/test_agent.py::test_processors_beside_the_device_are_taken_first",
     ),
     "The steady state of random writes in one pass": (

@@ -101,8 +101,8 @@ def main() -> None:
     django.setup()
     from runner.executors.docker import DockerExecutor
     from runner.executors.guest import GuestExecutor
-    from runner.host import sparse
-    from runner.host.luns import read_luns
+    from runner.safety import sparse
+    from runner.safety.luns import read_luns
 
     with tempfile.TemporaryDirectory(prefix="fsbench-overhead-") as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""fsbench's own folder on a mount of the host (runner/host/mounts.py), as a plan says it."""
+"""fsbench's own folder on a mount of the host (runner/safety/mounts.py), as a plan says it."""
 
 import json
 import os
@@ -6,7 +6,7 @@ from typing import Any
 
 from runner.agent import commands, messages, mounted
 
-# As runner/host/mount_folder.py writes it.
+# As runner/safety/mount_folder.py writes it.
 MARKER = ".fsbench-folder"
 
 

@@ -24,8 +24,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from runner.host import blockdev
 from runner.host.hardware import text_of
+from runner.safety import blockdev
 
 # The fields of /sys/block/*/stat that every kernel has; later ones are named as far as they came.
 # Sectors are 512 bytes whatever the device's own are; times are milliseconds.

@@ -42,12 +42,13 @@ from runner.execution.refusals import REFUSALS
 from runner.execution.spool import Spool
 from runner.execution.tracing import IN_A_GUEST, WITHOUT_FILESYSTEM, tracing
 from runner.executors.base import Executor, Message, Outcome, Target
-from runner.host import disk_health, locks, lun_state, swap
+from runner.host import disk_health, lun_state, swap
 from runner.host.hardware import drop_caches
-from runner.host.locks import LockedElsewhere
 from runner.host.tracing import block_events
 from runner.host.tuning import processors
 from runner.plan import RunPlan
+from runner.safety import locks
+from runner.safety.locks import LockedElsewhere
 from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")

@@ -11,7 +11,7 @@ from fsbench_web.studies.runs import authority
 from runner.execution import places
 from runner.execution.places import RunRefused, RunStopped, UsedLun
 from runner.execution.record import Recorder, reconnect
-from runner.host import blockdev, device_aliases
+from runner.safety import blockdev, device_aliases
 from runner.worker import Host
 
 

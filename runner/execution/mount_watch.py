@@ -4,8 +4,8 @@ import contextlib
 import threading
 from typing import Self
 
-from runner.host import mounts
-from runner.host.luns import LunEntry
+from runner.safety import mounts
+from runner.safety.luns import LunEntry
 
 EVERY_S = 20.0
 # A server under the load of a benchmark may be slow; so many times in a row it is gone.

@@ -38,9 +38,9 @@ from runner.execution.places import RUN_ON, LunUse, RunRefused, RunStopped, Used
 from runner.execution.record import COMMANDS_NAME, Recorder, lease_clock, reconnect, stop_after_s
 from runner.execution.refusals import REFUSALS
 from runner.executors.base import Message, Outcome, Target
-from runner.host import locks, mounts
 from runner.host.hardware import drop_caches
 from runner.plan import RunPlan, plan_run
+from runner.safety import locks, mounts
 from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")

@@ -13,21 +13,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from fsbench_web.catalog.configurations import as_mounted
 from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.labels import configuration_label
+from fsbench_web.catalog.configurations.options import OptionError
 from fsbench_web.catalog.configurations.stacks import DATA, LunCounts, Member
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.runs.new_runs import confirmed_as
 from runner.execution.record import Recorder
 from runner.executors.base import Executor
-from runner.host import blockdev, checks, device_aliases, layer_marks, mounts
-from runner.host.locks import device_lock, mount_lock, scheduler_lock
-from runner.host.luns import LunEntry
+from runner.host import layer_marks
 from runner.host.tuning import scheduler_notes
 from runner.host.tuning.scheduler import read_schedulers, scheduler_set
 from runner.plan import RunPlan
+from runner.safety import blockdev, checks, device_aliases, mounts
+from runner.safety.locks import device_lock, mount_lock, scheduler_lock
+from runner.safety.luns import LunEntry
 from runner.worker import Host
 
 # A file system that is being unmounted, or udev looking at a device, is over after this time.
@@ -140,7 +143,7 @@ def reserve(
             for place, (use, entry, device) in enumerate(resolved)
         ]
         # Two links in /dev may lead to one disk, which would be erased under its own stack, and so
-        # may two devices (runner.host.device_aliases).
+        # may two devices (runner.safety.device_aliases).
         if len(luns) > 1 and len({*map(_disk, luns)}) < len(luns):
             names = ", ".join(lun.name for lun in luns)
             raise RunRefused(f"Two of {names} are one device: correct the host's list of LUNs.")
@@ -165,7 +168,7 @@ def _disk(lun: UsedLun) -> str | int:
 
 @contextlib.contextmanager
 def lock_luns(luns: Sequence[UsedLun]) -> Iterator[None]:
-    """Hold all on this host (runner.host.locks), and keep their devices open: the name and number
+    """Hold all on this host (runner.safety.locks), and keep their devices open: the name and number
     of one cannot go to another disk meanwhile. Raises LockedElsewhere after LOCK_WAIT_S: whoever
     detached a loop device holds the lock of its number for a moment after the kernel gave it to us.
     """
@@ -280,8 +283,9 @@ def with_own_folder(plan: RunPlan, host: Host, lun: UsedLun) -> RunPlan:
 def _check_mount(entry: LunEntry, filesystem: str, options: Mapping[str, str]) -> None:
     """What is mounted is what the configuration says, with its options. Raises RunRefused."""
     try:
-        contender = mounts.contender(entry)
-    except mounts.MountError as error:
+        mount = mounts.find_mount(entry)
+        contender = as_mounted.contender(mount.filesystem, mount.options)
+    except (mounts.MountError, OptionError) as error:
         raise RunRefused(str(error)) from None
     wanted = (filesystem, dict(options))
     if (contender.filesystem, dict(contender.options)) != wanted:

@@ -18,9 +18,9 @@ from runner.execution import places
 from runner.execution.places import LunUse, RunRefused, UsedLun
 from runner.executors.base import Executor, why_in_guests_alone
 from runner.executors.guest import GuestExecutor
-from runner.host import blockdev
-from runner.host.luns import LunEntry
 from runner.plan import RunPlan, plan_run
+from runner.safety import blockdev
+from runner.safety.luns import LunEntry
 from runner.worker import Host
 
 UNKNOWN = "Its LUN, workload or options are not known any more."

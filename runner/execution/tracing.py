@@ -18,10 +18,10 @@ from fsbench_web.studies.activity import traces
 from fsbench_web.studies.models import Artefact, Run
 from fsbench_web.studies.scores import ingest
 from runner.executors.base import Message
-from runner.host import blockdev
 from runner.host.tracing import block_events, operation_events
 from runner.host.tracing.block_events import Trace, TraceError
 from runner.host.tracing.operation_events import Operations
+from runner.safety import blockdev
 
 logger = logging.getLogger("fsbench.worker")
 

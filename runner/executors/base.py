@@ -13,9 +13,9 @@ from fsbench_web.core.workloads.own import ALLOWED_PREFIX
 from fsbench_web.studies.causes import Cause
 from runner.agent import messages
 from runner.host import allowed_programs
-from runner.host.blockdev import ToolError, run_tool
 from runner.host.hardware import text_of
 from runner.plan import RunPlan
+from runner.safety.blockdev import ToolError, run_tool
 
 Message = Mapping[str, Any]
 OnMessage = Callable[[Message], None]

@@ -22,7 +22,8 @@ from requests.exceptions import RequestException
 from fsbench_web.core.numbers import size
 from fsbench_web.studies.causes import Cause
 from runner.executors.base import STOPPED, WORKER_SILENT
-from runner.host import blockdev, control_groups, swap
+from runner.host import control_groups, swap
+from runner.safety import blockdev
 
 ERRORS = (DockerException, RequestException)
 # What docker-py and what is below it say of a stream that is closed under whoever reads it.

@@ -35,8 +35,8 @@ from runner.executors.base import (
 from runner.executors.signs import signs_of_life
 from runner.executors.stream import LastWords, follow
 from runner.host import control_groups, swap
-from runner.host.blockdev import ToolError, run_tool
 from runner.plan import RunPlan
+from runner.safety.blockdev import ToolError, run_tool
 
 _PYTHON = (sys.executable, "-I", str(AGENT))
 # setpriv: the kernel ends unshare when the worker dies, however it dies.

@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fsbench_web.core.numbers import size
-from runner.host import blockdev, swap
+from runner.host import swap
 from runner.host.hardware import text_of
+from runner.safety import blockdev
 
 logger = logging.getLogger("fsbench.worker")
 

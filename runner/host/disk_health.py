@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from runner.host.blockdev import ToolError, run_tool
+from runner.safety.blockdev import ToolError, run_tool
 
 # smartctl's exit status is a mask of bits: what the disk says is bad is no failure of the tool.
 _ACCEPTED = tuple(range(256))

@@ -12,14 +12,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsbench_web.catalog.configurations.ownership_marks import (
+from fsbench_web.catalog.configurations.pools.zfs_commands import POOL
+from runner.safety import blockdev, signatures
+from runner.safety.blockdev import ToolError, run_tool
+from runner.safety.marks import (
     LAYER_SIGNATURES,
     POOL_SIGNATURE,
     is_own,
 )
-from fsbench_web.catalog.configurations.pools.zfs_commands import POOL
-from runner.host import blockdev, signatures
-from runner.host.blockdev import ToolError, run_tool
 
 # The kernel stops bcache behind the write that asks for it.
 STOPPED_S = 5.0

@@ -5,9 +5,9 @@ import os
 from collections.abc import Iterator
 
 from fsbench_web.catalog.models import PATH_LABEL
-from runner.host import blockdev, checks, device_aliases, mounts
-from runner.host.blockdev import ToolError
-from runner.host.luns import LunEntry
+from runner.safety import blockdev, checks, device_aliases, mounts
+from runner.safety.blockdev import ToolError
+from runner.safety.luns import LunEntry
 
 
 def number_of(entry: LunEntry, device: str) -> int | None:

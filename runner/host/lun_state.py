@@ -12,8 +12,8 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from runner.host import blockdev
 from runner.host.hardware import text_of
+from runner.safety import blockdev
 
 # _IOWR('N', 0x41, struct nvme_admin_cmd) of linux/nvme_ioctl.h: 72 bytes.
 _NVME_ADMIN = 0xC0484E41

@@ -23,8 +23,8 @@ from django.conf import settings
 from fsbench_web.catalog.workers.announce import announce
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor, FoundImage
-from runner.host import locks
 from runner.image import inputs
+from runner.safety import locks
 from runner.setup import progress
 from runner.setup.install_process import InstallProcess
 from runner.setup.setup_needs import IMAGE, PACKAGES, SetupNeed, facts_of, image_need, packages_need

@@ -10,9 +10,9 @@ from fsbench_web.catalog.workers.machines import guest_device
 from fsbench_web.core.workloads import MOUNT_POINT
 from runner.executors.base import Message, Target
 from runner.executors.guest import GuestExecutor
-from runner.host import checks, signatures
-from runner.host.luns import read_luns
 from runner.plan import RunPlan, Step, plan_run
+from runner.safety import checks, signatures
+from runner.safety.luns import read_luns
 from runner.worker import Host
 from tests.contenders.conftest import NAMES, SIZE_BYTES
 from tests.contenders.test_kernels import QUICK

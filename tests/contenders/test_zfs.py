@@ -12,10 +12,10 @@ from fsbench_web.studies.models import LogLine, Run, RunState
 from runner.execution.record import Recorder
 from runner.executors.base import Message, Target
 from runner.executors.guest import GuestExecutor
-from runner.host import checks, signatures
 from runner.host.guest_kernels import kernels
-from runner.host.luns import read_luns
 from runner.plan import RunPlan, Step, plan_run
+from runner.safety import checks, signatures
+from runner.safety.luns import read_luns
 from runner.worker import Host
 from tests.contenders.zfs_modules import kernel_with_zfs
 from tests.measured import measured

@@ -5,7 +5,7 @@ from collections import Counter
 
 from fsbench_web.core.activity.costs import COSTS
 from fsbench_web.studies.models import END_STATES, Lease, Run, RunState, Score
-from runner.host import blockdev
+from runner.safety import blockdev
 from tests.crash.lab import Lab
 from tests.measured import measured
 from tests.services.process import holds

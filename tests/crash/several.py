@@ -15,7 +15,7 @@ from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.studies.models import ClientState, Run, RunClient, RunState
 from runner.config import WorkerConfig
 from runner.executors.fake import FakeExecutor
-from runner.host import locks, mounts
+from runner.safety import locks, mounts
 from runner.worker import Host
 from tests.crash.lab import Lab
 from tests.runner.conftest import write_luns, write_run

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.catalog.configurations.layers import Layer
-from fsbench_web.catalog.configurations.ownership_marks import LAYER_SIGNATURES
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.machines import EMULATED, MIB, Machine, guest_ability
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from runner.executors.guest import GuestExecutor
-from runner.host import signatures
 from runner.host.guest_kernels import kernels
+from runner.safety import signatures
+from runner.safety.marks import LAYER_SIGNATURES
 from tests.crash.invariants import assert_sound
 from tests.crash.lab import IMAGE, Lab
 from tests.measured import measured

@@ -26,7 +26,7 @@ from runner.execution import execute, places
 from runner.executors.base import Executor
 from runner.executors.fake import FakeExecutor
 from runner.executors.guest import GuestExecutor
-from runner.host import sparse
+from runner.safety import sparse
 from runner.worker import Host
 
 SMALL = {

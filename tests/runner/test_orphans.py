@@ -18,10 +18,11 @@ from fsbench_web.studies.models import Lease, Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from runner import leftovers, orphans
 from runner.config import WorkerConfig
-from runner.host import layer_marks, locks, signatures, sparse
-from runner.host.blockdev import ToolError
-from runner.host.fingerprint import boot_id
+from runner.host import layer_marks
 from runner.management.commands import orphans as command
+from runner.safety import locks, signatures, sparse
+from runner.safety.blockdev import ToolError
+from runner.safety.fingerprint import boot_id
 from runner.worker import Host
 from tests.runner.conftest import sparse_lun, tool, write_luns
 from tests.runner.host.test_layer_marks import write as write_mark

@@ -28,8 +28,8 @@ from fsbench_web.studies.models import Lease, MeasurementBlock, Race, Run, RunSt
 from fsbench_web.studies.runs import lifecycle, logs, nudges
 from runner import service
 from runner.executors.guest import GuestExecutor
-from runner.host import blockdev, checks
-from runner.host.luns import read_luns
+from runner.safety import blockdev, checks
+from runner.safety.luns import read_luns
 from runner.worker import Host
 from tests.measured import measured
 from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns, write_run

@@ -17,7 +17,7 @@ from fsbench_web.serving.admin_account import prepare_admin
 from fsbench_web.serving.data_folder import FolderInUse, exclusive_use
 from fsbench_web.serving.luns_file import MIB, prepare_luns_file, sparse_size
 from fsbench_web.serving.management.commands import serve
-from runner.host.luns import read_luns
+from runner.safety.luns import read_luns
 
 
 @pytest.mark.django_db

@@ -7,11 +7,11 @@ Sources: nfs(5), mount.cifs(8), mount.ceph(8), mount.lustre(8), tmpfs(5), sshfs(
 Documentation/filesystems/overlayfs.rst.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.options import Choice, Option, OptionError
+from runner.safety.marks import MOUNTED_FILESYSTEMS
 
 
 def _words(
@@ -104,12 +104,6 @@ NAMES = {
     "sshfs": "SSHFS",
     "glusterfs": "GlusterFS",
 }
-# What the kernel calls them in /proc/self/mountinfo.
-_BY_KERNEL_NAME = {
-    **{"nfs": "nfs", "nfs4": "nfs", "cifs": "cifs", "smb3": "cifs"},
-    **{"ceph": "ceph", "lustre": "lustre", "tmpfs": "tmpfs", "overlay": "overlay"},
-    **{"fuse.sshfs": "sshfs", "fuse.glusterfs": "glusterfs"},
-}
 # In effect without anybody asking: the largest sizes that the kernel agrees with a server.
 _USUAL = {
     ("nfs", "proto"): "tcp",
@@ -126,10 +120,6 @@ _USUAL = {
 }
 # Of IPv6 the kernel says tcp6; what is compared is the transport.
 _SAME = {"tcp6": "tcp", "udp6": "udp", "rdma6": "rdma"}
-# mount.ceph(8); FSID is a UUID.
-_CEPH_SOURCE = re.compile(r"[^@/]*@([0-9a-f-]{36}\.[^=/]+)=(/.*)")
-# A mount that is of no use to a benchmark that writes.
-READ_ONLY = "ro"
 
 
 @dataclass(frozen=True)
@@ -146,11 +136,11 @@ def contender(kernel_name: str, words: str) -> Contender:
     ``words`` are the options in effect, joined by commas; what is on no list is left out, but not
     an unknown value of an option that is.
     """
-    slug = _BY_KERNEL_NAME.get(kernel_name)
+    slug = MOUNTED_FILESYSTEMS.get(kernel_name)
     if slug is None:
         raise OptionError(
             f"What is mounted there is {kernel_name or 'nothing'}, and a mount is one of "
-            f"{', '.join(_BY_KERNEL_NAME)}."
+            f"{', '.join(MOUNTED_FILESYSTEMS)}."
         )
     values = dict(word.partition("=")[::2] for word in words.split(","))
     options: dict[str, str] = {}
@@ -162,24 +152,3 @@ def contender(kernel_name: str, words: str) -> Contender:
         if value and _USUAL.get((slug, option.key)) != value:
             options[option.key] = option.choice(value).value
     return Contender(slug, options)
-
-
-def server_of(source: str, words: str = "") -> tuple[str, str]:
-    """(server, export) of a mount's source: ``nas:/export``, ``//nas/share``,
-    ``10.0.0.1:6789,10.0.0.2:6789:/``; ("", source) of what comes from no server.
-
-    CephFS since Linux 5.17 is ``user@FSID.NAME=/path``: its server is the cluster with the name of
-    the file system, because monitors come and go. Before that the name, of one of several of a
-    cluster, stands among the options in effect (``words``), and its server is ``NAME on MONITORS``.
-    """
-    if match := _CEPH_SOURCE.fullmatch(source):
-        return match[1], match[2]
-    if source.startswith("//"):
-        server, _, share = source[2:].partition("/")
-        return server, share
-    server, colon, path = source.rpartition(":")
-    if colon and path.startswith("/"):
-        server = server.removeprefix("[").removesuffix("]")
-        name = re.search(r"(?:^|,)mds_namespace=([^,]+)", words)
-        return (f"{name[1]} on {server}" if name else server), path
-    return "", source

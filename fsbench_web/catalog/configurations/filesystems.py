@@ -64,10 +64,10 @@ from fsbench_web.catalog.configurations.options import (
     Option,
 )
 from fsbench_web.catalog.configurations.options import OptionError as OptionError
-from fsbench_web.catalog.configurations.ownership_marks import OWN_LABEL as OWN_LABEL
 from fsbench_web.catalog.configurations.pools.zfs_options import ZFS_OPTIONS
 from fsbench_web.core import requirements
 from fsbench_web.core.workloads import Workload, file_features
+from runner.safety.marks import OWN_LABEL as OWN_LABEL
 
 RAW, ZFS = "raw", "zfs"
 

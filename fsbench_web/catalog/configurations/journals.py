@@ -8,7 +8,7 @@ jfs_mkfs(8) -J, mkreiserfs(8) -j. Bounds found by trying e2fsprogs 1.47, xfsprog
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fsbench_web.catalog.configurations.ownership_marks import OWN_LABEL, OWN_LOG_UUID
+from runner.safety.marks import OWN_LABEL, OWN_LOG_UUID
 
 MIB = 1024 * 1024
 # mke2fs takes the block size of the whole file system from the journal. Without a wish it would

@@ -3,7 +3,7 @@
 (But whether a worker is drained, which a person decides: ``catalog.workers.maintenance``.)
 
 A worker announces itself when it starts and with every heartbeat. The rows let people choose a
-LUN; the permission to erase it stays with the host's own file (runner.host.luns).
+LUN; the permission to erase it stays with the host's own file (runner.safety.luns).
 """
 
 import hashlib

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog.models import Lun, OtherUse, Worker
-from fsbench_web.catalog.workers.lun_identity import shared_disk, unnamed_disk
+from runner.safety.lun_identity import shared_disk, unnamed_disk
 
 
 def disk_of(lun: Lun) -> str:

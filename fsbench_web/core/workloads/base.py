@@ -16,6 +16,7 @@ from fsbench_web.core.workloads.parameters import (
     ParameterError,
     checked_values,
 )
+from runner.safety.marks import WORK_NAME
 
 __all__ = [
     "BUILD",
@@ -43,9 +44,6 @@ __all__ = [
 ]
 
 MOUNT_POINT = "/mnt/fsbench"
-# All that a workload writes is in here or is a file beside it that starts with its name: in a
-# directory LUN other files stay untouched, and the agent removes exactly this in the end.
-WORK_NAME = "fsbench.work"
 
 DATABASE = "Database"
 SMALL_FILES = "Small files"

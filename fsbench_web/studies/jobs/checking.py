@@ -1,7 +1,7 @@
 """What is wrong with a job, all at once; or the runs that it makes (planned_runs). No HTTP here.
 
 Everything that can be known before a disk is touched is checked here. What is checked is what the
-worker announced; before it erases anything the worker checks again on its own (runner.host.checks).
+worker announced; the worker checks again before it erases (runner.safety.checks).
 """
 
 from collections.abc import Mapping, Sequence

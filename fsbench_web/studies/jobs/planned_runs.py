@@ -14,7 +14,6 @@ from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
 from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts, Member
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers import lun_identity
 from fsbench_web.catalog.workers.machines import (
     GUEST_DEVICE,
     GUEST_JOURNAL_DEVICE,
@@ -30,6 +29,7 @@ from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.models import Study, client_luns
 from fsbench_web.studies.runs.windows.forecast import Window
 from fsbench_web.studies.sequence import Slot
+from runner.safety import lun_identity
 
 # What a run may take beside its benchmark, where its job sets no limit: mkfs on a large slow
 # disk, writing back, waiting for the device.

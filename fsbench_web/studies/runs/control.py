@@ -13,13 +13,14 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers import availability, lun_identity, other_luns
+from fsbench_web.catalog.workers import availability, other_luns
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import ACTIVE_STATES, Job, Run, RunState, Series, client_luns
 from fsbench_web.studies.runs import authority, lifecycle, new_runs, nudges, queue
 from fsbench_web.studies.runs.windows import closing, words
 from fsbench_web.studies.series import next_repeat
+from runner.safety import lun_identity
 
 LEAST_PRIORITY, MOST_PRIORITY = -10, 10
 RETRIED_STATES = (RunState.FAILED, RunState.LOST)

@@ -7,7 +7,7 @@ from typing import Any
 
 from fsbench_web.catalog.configurations.filesystems import RAW
 from fsbench_web.catalog.configurations.stacks import DATA
-from fsbench_web.catalog.workers import availability, lun_identity
+from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import memory_words
 from fsbench_web.core.workloads import Place
 from fsbench_web.studies.jobs import estimates, planned_runs, submit_warnings, submitting
@@ -20,6 +20,7 @@ from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs import repeats
 from fsbench_web.studies.runs.listing import runs_before
 from fsbench_web.studies.sequence import RANDOM
+from runner.safety import lun_identity
 
 
 @dataclass(frozen=True)

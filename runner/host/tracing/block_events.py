@@ -18,8 +18,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from runner.host import blockdev
-from runner.host.blockdev import ToolError, run_tool
+from runner.safety import blockdev
+from runner.safety.blockdev import ToolError, run_tool
 
 logger = logging.getLogger("fsbench.worker")
 

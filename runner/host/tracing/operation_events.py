@@ -24,10 +24,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fsbench_web.core.traces.operations import CALLS, FUNCTIONS
-from runner.host import blockdev
-from runner.host.blockdev import TOOL_PATH, ToolError
 from runner.host.tracing import block_events, operation_scripts
 from runner.host.tracing.block_events import LOCKDOWN, TRACEFS, TraceError
+from runner.safety import blockdev
+from runner.safety.blockdev import TOOL_PATH, ToolError
 
 PROGRAM = "bpftrace"
 BTF = Path("/sys/kernel/btf/vmlinux")

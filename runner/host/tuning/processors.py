@@ -20,9 +20,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.host.blockdev import cpu_list
-from runner.host.fingerprint import boot_id
 from runner.host.hardware import text_of
+from runner.safety.blockdev import cpu_list
+from runner.safety.fingerprint import boot_id
 
 logger = logging.getLogger("fsbench.worker")
 

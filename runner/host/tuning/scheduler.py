@@ -7,7 +7,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 
-from runner.host import blockdev
+from runner.safety import blockdev
 
 
 class SchedulerError(Exception):

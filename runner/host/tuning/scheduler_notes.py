@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from runner.host import blockdev, locks
-from runner.host.fingerprint import boot_id, disk_of
 from runner.host.tuning.scheduler import SchedulerError, read_schedulers, write_scheduler
+from runner.safety import blockdev, locks
+from runner.safety.fingerprint import boot_id, disk_of
 
 logger = logging.getLogger("fsbench.worker")
 

@@ -4,8 +4,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from fsbench_web.platform.commands import SiteCommand
 from runner.config import choose_executor, read_config
-from runner.host import checks
-from runner.host.luns import LunFileError, read_luns
+from runner.safety import checks
+from runner.safety.luns import LunFileError, read_luns
 from runner.worker import Host, LunUnusable
 
 

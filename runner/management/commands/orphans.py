@@ -6,9 +6,9 @@ from fsbench_web.platform.commands import SiteCommand
 from runner import orphans
 from runner.config import read_config
 from runner.executors.base import ExecutorAway
-from runner.host.blockdev import ToolError
-from runner.host.locks import LockedElsewhere
-from runner.host.luns import LunFileError
+from runner.safety.blockdev import ToolError
+from runner.safety.locks import LockedElsewhere
+from runner.safety.luns import LunFileError
 
 
 class Command(SiteCommand):

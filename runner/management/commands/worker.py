@@ -9,9 +9,9 @@ from django.db import DatabaseError, InterfaceError
 from fsbench_web.platform import database_problems, log_lines
 from fsbench_web.platform.commands import SiteCommand
 from runner.config import choose_executor, guests_of, read_config
-from runner.host.locks import LockedElsewhere, worker_lock
-from runner.host.luns import LunFileError
 from runner.orphans import lock_of
+from runner.safety.locks import LockedElsewhere, worker_lock
+from runner.safety.luns import LunFileError
 from runner.service import serve
 from runner.worker import Host
 

@@ -10,8 +10,8 @@ from fsbench_web.catalog.configurations.commands.filesystem import (
 from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import OptionError
 from fsbench_web.catalog.configurations.journals import JournalLun
-from fsbench_web.catalog.configurations.ownership_marks import OWN_LOG_UUID
 from fsbench_web.core.workloads import presets
+from runner.safety.marks import OWN_LOG_UUID
 
 LOG = JournalLun("/dev/log", 256 * 2**20)
 MATRIX = presets()["iozone-small"].workload()

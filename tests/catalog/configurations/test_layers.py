@@ -15,11 +15,11 @@ from fsbench_web.catalog.configurations.layers import (
 )
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.catalog.configurations.options import OptionError
-from fsbench_web.catalog.configurations.ownership_marks import OWN_CACHE_UUID, OWN_LABEL
 from fsbench_web.catalog.configurations.preparation import Preparation
 from fsbench_web.catalog.configurations.stacks import LunCounts, Member
 from fsbench_web.core.requirements import LAYERS as PROGRAMS
 from fsbench_web.core.workloads import presets, workload_of
+from runner.safety.marks import OWN_CACHE_UUID, OWN_LABEL
 
 GIB = 2**30
 OF_EVERY_SYSTEM = {"fsbench-resync", "fsbench-bcache", "wipefs", "blkdiscard", "dd"}

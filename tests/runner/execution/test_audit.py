@@ -9,7 +9,7 @@ from django.db import OperationalError
 from fsbench_web.accounts import audit
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.studies.models import Run, RunState
-from runner.host import blockdev
+from runner.safety import blockdev
 from runner.worker import Host
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]

@@ -34,7 +34,7 @@ from runner.executors.base import Executor
 from runner.executors.docker import DockerExecutor
 from runner.executors.fake import FakeExecutor
 from runner.executors.local import LocalExecutor
-from runner.host import mount_folder, mounts
+from runner.safety import mount_folder, mounts
 from runner.worker import Host
 from tests.runner.conftest import write_luns, write_run
 from tests.studies.conftest import after_silence

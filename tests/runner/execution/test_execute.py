@@ -23,9 +23,9 @@ from runner.executors import fake
 from runner.executors.base import Capabilities, OnMessage, Outcome, ShouldStop, Target
 from runner.executors.fake import FakeExecutor, message
 from runner.executors.guest import GuestExecutor
-from runner.host import checks
-from runner.host.luns import read_luns
 from runner.plan import RunPlan
+from runner.safety import checks
+from runner.safety.luns import read_luns
 from runner.worker import Host
 from tests.measured import measured
 from tests.runner.conftest import sparse_lun, tool, write_luns

@@ -17,7 +17,6 @@ from fsbench_web.catalog.configurations.commands.filesystem import journal_comma
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.journals import MIB, JournalLun
 from fsbench_web.catalog.configurations.options import PROFILE_LEAST_LUNS
-from fsbench_web.catalog.configurations.ownership_marks import OWN_LABEL
 from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState
 from runner.execution import execute, places
 from runner.executors import fake
@@ -25,10 +24,11 @@ from runner.executors.base import Executor, OnMessage, Outcome, ShouldStop
 from runner.executors.docker import DockerExecutor
 from runner.executors.fake import FakeExecutor
 from runner.executors.local import LocalExecutor
-from runner.host import blockdev, checks, signatures
-from runner.host.locks import device_lock
-from runner.host.luns import LunEntry
 from runner.plan import RunPlan
+from runner.safety import blockdev, checks, signatures
+from runner.safety.locks import device_lock
+from runner.safety.luns import LunEntry
+from runner.safety.marks import OWN_LABEL
 from runner.worker import Host
 from tests.measured import measured
 from tests.packaged import PACKAGED

@@ -11,7 +11,7 @@ from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command,
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, validated_options
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.catalog.models import Lun
-from runner.host import signatures
+from runner.safety import signatures
 from tests.runner.conftest import tool
 
 pytestmark = pytest.mark.root

@@ -14,8 +14,8 @@ from runner.execution import mount_watch
 from runner.executors import fake
 from runner.executors.fake import FakeExecutor
 from runner.executors.local import LocalExecutor
-from runner.host import mount_folder, mounts
-from runner.host.luns import read_luns
+from runner.safety import mount_folder, mounts
+from runner.safety.luns import read_luns
 from runner.worker import Host
 from tests.runner.conftest import write_luns
 

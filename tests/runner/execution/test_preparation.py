@@ -17,8 +17,8 @@ from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import series_for
 from runner.execution import execute
 from runner.executors.local import LocalExecutor
-from runner.host import blockdev, checks, signatures
-from runner.host.luns import read_luns
+from runner.safety import blockdev, checks, signatures
+from runner.safety.luns import read_luns
 from runner.worker import Host
 from tests.measured import measurement_of
 from tests.runner.conftest import SMALL, sparse_lun, tool, write_luns, write_run

@@ -16,8 +16,8 @@ from runner.execution import record
 from runner.executors import fake
 from runner.executors.base import OnMessage, Outcome, ShouldStop
 from runner.executors.fake import FakeExecutor
-from runner.host import blockdev, signatures, sparse
 from runner.plan import RunPlan
+from runner.safety import blockdev, signatures, sparse
 from runner.worker import Host
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]

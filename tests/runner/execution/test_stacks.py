@@ -14,8 +14,8 @@ from runner.execution import execute
 from runner.executors.base import Message, Target
 from runner.executors.fake import FakeExecutor
 from runner.executors.local import LocalExecutor
-from runner.host import blockdev, checks
 from runner.plan import plan_run
+from runner.safety import blockdev, checks
 from runner.worker import Host
 from tests.measured import measured
 from tests.runner.conftest import LONG, sparse_lun, tool, write_luns

@@ -21,9 +21,9 @@ from fsbench_web.studies.scores import ingest
 from runner import leftovers, orphans
 from runner.execution import tracing
 from runner.executors.local import LocalExecutor
-from runner.host import locks
 from runner.host.tracing import block_events, operation_events
 from runner.host.tracing.block_events import TraceError
+from runner.safety import locks
 from runner.worker import Host
 from tests.runner.conftest import SMALL, sparse_lun, tool, write_luns
 

@@ -9,7 +9,7 @@ import pytest
 from fsbench_web.studies.models import Lease, Run, RunState
 from runner.executors.base import Outcome
 from runner.executors.fake import FakeExecutor
-from runner.host import blockdev
+from runner.safety import blockdev
 from runner.worker import Host
 from tests.runner.conftest import tool
 

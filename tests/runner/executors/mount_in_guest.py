@@ -48,8 +48,8 @@ from pathlib import Path
 code = base64.b64decode(sys.stdin.read())
 tarfile.open(fileobj=io.BytesIO(code)).extractall("/run/code")
 sys.path.insert(0, "/run/code")
-from runner.host import mounts
-from runner.host.luns import LunEntry
+from runner.safety import mounts
+from runner.safety.luns import LunEntry
 
 entry, notes = LunEntry("nas", "mount", Path("/mnt/fsbench")), Path("/run/notes")
 

@@ -28,11 +28,12 @@ from runner.executors import containers
 from runner.executors import docker as docker_executor
 from runner.executors.base import STOPPED, Message, Outcome, Target
 from runner.executors.docker import DockerExecutor
-from runner.host import checks, locks, swap
-from runner.host.blockdev import as_text, device_number
-from runner.host.luns import read_luns
+from runner.host import swap
 from runner.host.tuning import processors
 from runner.plan import RunPlan, plan_run
+from runner.safety import checks, locks
+from runner.safety.blockdev import as_text, device_number
+from runner.safety.luns import read_luns
 from runner.worker import Host
 from tests.measured import measured, measurement_of
 from tests.runner.conftest import LONG, SMALL, tool, write_luns, written_on

@@ -29,10 +29,10 @@ from runner.executors import guest_probes
 from runner.executors.base import STOPPED, WORKER_SILENT, Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
 from runner.executors.guest_probes import BootedKernel
-from runner.host import checks
 from runner.host.guest_kernels import kernels
-from runner.host.luns import read_luns
 from runner.plan import RunPlan, Step, plan_run
+from runner.safety import checks
+from runner.safety.luns import read_luns
 from runner.worker import Host
 from tests.measured import measured
 from tests.runner.conftest import LONG, SMALL, sparse_lun, write_luns

@@ -9,7 +9,6 @@ import pytest
 
 from fsbench_web.catalog.configurations.commands.preparation import PROBE_OUTPUT
 from fsbench_web.catalog.configurations.layers import Layer
-from fsbench_web.catalog.configurations.ownership_marks import LAYER_SIGNATURES
 from fsbench_web.catalog.configurations.stacks import Member
 from fsbench_web.catalog.workers.machines import EMULATED, MIB, Machine, guest_device
 from fsbench_web.core.scoring.ceilings import read_probe
@@ -18,10 +17,11 @@ from fsbench_web.studies.models import LogLine, Run, RunState
 from runner.execution.record import Recorder
 from runner.executors.base import Message, Target
 from runner.executors.guest import GuestExecutor
-from runner.host import checks, signatures
 from runner.host.guest_kernels import kernels
-from runner.host.luns import read_luns
 from runner.plan import RunPlan, Step, plan_run
+from runner.safety import checks, signatures
+from runner.safety.luns import read_luns
+from runner.safety.marks import LAYER_SIGNATURES
 from runner.worker import Host
 from tests.runner.conftest import LONG, SMALL, sparse_lun, write_luns
 from tests.runner.executors import mount_in_guest

@@ -13,9 +13,9 @@ from runner.execution import execute
 from runner.executors import local
 from runner.executors.base import Capabilities, Message, Target
 from runner.executors.local import LocalExecutor
-from runner.host import checks, signatures
-from runner.host.luns import read_luns
 from runner.plan import plan_run
+from runner.safety import checks, signatures
+from runner.safety.luns import read_luns
 from runner.worker import Host
 from tests.measured import measured
 from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns

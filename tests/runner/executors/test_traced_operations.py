@@ -15,9 +15,9 @@ from fsbench_web.studies.runs import lifecycle
 from runner.executors.base import Executor
 from runner.executors.docker import DockerExecutor
 from runner.executors.local import LocalExecutor
-from runner.host import checks
-from runner.host.luns import read_luns
 from runner.host.tracing import block_events, operation_events
+from runner.safety import checks
+from runner.safety.luns import read_luns
 from runner.worker import Host
 from tests.runner.conftest import LONG, SMALL
 

@@ -13,8 +13,9 @@ from fsbench_web.studies.causes import Cause
 from runner.executors import containers, local
 from runner.executors.base import Message, Target
 from runner.executors.local import LocalExecutor
-from runner.host import blockdev, control_groups
+from runner.host import control_groups
 from runner.plan import RunPlan, plan_run
+from runner.safety import blockdev
 
 pytestmark = pytest.mark.root
 

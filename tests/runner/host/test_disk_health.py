@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runner.host import disk_health
-from runner.host.blockdev import ToolError
+from runner.safety.blockdev import ToolError
 
 # testdata/nvme-null-Samsung_SSD_970_EVO_Plus_250GB-nvme0.json
 NVME = {

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from runner.host import blockdev, checks, layer_marks, signatures
-from runner.host.luns import LunEntry
+from runner.host import layer_marks
+from runner.safety import blockdev, checks, signatures
+from runner.safety.luns import LunEntry
 from tests.runner.conftest import tool
 
 pytestmark = pytest.mark.root

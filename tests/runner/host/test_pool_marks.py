@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.host import layer_marks, signatures
+from runner.host import layer_marks
+from runner.safety import signatures
 from tests.runner.conftest import tool
 from tests.runner.host.test_layer_marks import SAMPLES, verdict
 

@@ -26,8 +26,8 @@ from runner.config import OWN_IMAGE
 from runner.execution import execute
 from runner.executors.base import Capabilities
 from runner.executors.fake import FakeExecutor, all_capabilities
-from runner.host import locks
 from runner.image import inputs
+from runner.safety import locks
 from runner.setup import setup as runner_setup
 from runner.setup import setup_needs
 from runner.setup.install_process import reason_in

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fsbench_web.catalog.configurations.journals import MIB
 from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.options import OptionError
-from fsbench_web.catalog.configurations.ownership_marks import (
+from runner.safety.marks import (
     INTEGRITY_LABEL_AT,
     OWN_CACHE_UUID,
     OWN_LABEL,

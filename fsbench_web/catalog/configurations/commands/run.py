@@ -32,7 +32,6 @@ from fsbench_web.catalog.configurations.filesystems import (
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.layers import Layer, has_cache
 from fsbench_web.catalog.configurations.networks.loopback import network_of
-from fsbench_web.catalog.configurations.ownership_marks import OWN_LABEL
 from fsbench_web.catalog.configurations.pools import zfs_commands
 from fsbench_web.catalog.configurations.preparation import (
     NOT_FOR_DIRECTORIES,
@@ -44,6 +43,7 @@ from fsbench_web.catalog.configurations.preparation import (
 )
 from fsbench_web.catalog.configurations.stacks import CACHE, DATA, Member, data_devices
 from fsbench_web.core.workloads import BenchmarkCommand, Place, Workload
+from runner.safety.marks import OWN_LABEL
 
 # What overlayfs works with on the file system below it.
 OVERLAY_FOLDER, OVERLAY_PARTS = "fsbench.overlay", ("lower", "upper", "work")

@@ -12,9 +12,9 @@ zpool-create(8), zpool-export(8), zpool-import(8), zpool-destroy(8), zpool-label
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fsbench_web.catalog.configurations.ownership_marks import OWN_LABEL
 from fsbench_web.catalog.configurations.pools.zfs_options import ARC_MAX, PAIRS, ZFS_OPTIONS
 from fsbench_web.catalog.configurations.stacks import CACHE, LOG, SPECIAL, Member
+from runner.safety.marks import OWN_LABEL
 
 POOL = OWN_LABEL
 # What does the rest, in the guest (runner/agent/preparation/zpool.py).

@@ -14,10 +14,10 @@ import pytest
 
 from fsbench_web.core.traces import operations
 from fsbench_web.core.traces.operations import CALLS, FUNCTIONS
-from runner.host import blockdev
 from runner.host.tracing import block_events, operation_events, operation_scripts
 from runner.host.tracing.block_events import TraceError
 from runner.host.tracing.operation_events import count_operations
+from runner.safety import blockdev
 from tests.runner.conftest import tool
 
 pytestmark = pytest.mark.root

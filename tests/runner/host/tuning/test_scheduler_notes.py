@@ -16,8 +16,6 @@ import pytest
 
 from runner import leftovers, orphans
 from runner.execution import places
-from runner.host import blockdev, locks
-from runner.host.locks import LockedElsewhere
 from runner.host.tuning import scheduler_notes
 from runner.host.tuning.scheduler import (
     SchedulerError,
@@ -25,6 +23,8 @@ from runner.host.tuning.scheduler import (
     scheduler_set,
     write_scheduler,
 )
+from runner.safety import blockdev, locks
+from runner.safety.locks import LockedElsewhere
 from runner.worker import Host
 from tests.runner.conftest import tool
 
@@ -35,7 +35,7 @@ RUN = """
 import sys
 from pathlib import Path
 from runner.host.tuning import scheduler_notes
-from runner.host.locks import device_lock
+from runner.safety.locks import device_lock
 from runner.host.tuning.scheduler import scheduler_set
 folder, device, wanted = sys.argv[1:]
 number = Path(device).stat().st_rdev

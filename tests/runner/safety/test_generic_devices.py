@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.host import blockdev, openers
-from runner.host.extended_stat import ExtendedStat
+from runner.safety import blockdev, openers
+from runner.safety.extended_stat import ExtendedStat
 
 NULL = os.makedev(1, 3)
 

@@ -37,7 +37,7 @@ class LunEntry:
     """One ``[[lun]]``. ``size_bytes``: made so large (sparse-file) or expected so (device).
 
     ``folder`` is fsbench's own on a mount, below its mount point; "": ``named_folder``, which the
-    worker says and the list does not (``runner.host.mounts.mount_entry``).
+    worker says and the list does not (``runner.safety.mounts.mount_entry``).
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Whether a LUN is still the device that somebody confirmed. Pure: the worker reads, this judges.
 
 A name in the host's list may lead to another disk tomorrow. A fingerprint is what tells one from
-the other, as far as the host can know it (``runner.host.fingerprint``)::
+the other, as far as the host can know it (``runner.safety.fingerprint``)::
 
     {"kind": "device", "size_bytes": 500107862016, "serial": "S3Z", "wwn": "0x5002",
      "partition": "1 at 2048", "partuuid": "…", "uuid": "of LVM or RAID",

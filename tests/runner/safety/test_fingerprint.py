@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.host.extended_stat import ExtendedStat
-from runner.host.fingerprint import _slot, birth_time
+from runner.safety.extended_stat import ExtendedStat
+from runner.safety.fingerprint import _slot, birth_time
 
 PCI = "/sys/devices/pci0000:00/0000:00:10.0"
 

@@ -1,6 +1,6 @@
 """Looks at fsbench's own folder on a mount, and makes it. The standard library alone.
 
-Called by ``runner.host.mounts`` as a process of its own: on a mount whose server is gone every call
+``runner.safety.mounts`` starts it as a process: on a mount whose server is gone every call
 may wait for ever. One argument, JSON::
 
     {"point": "/mnt/nas", "device": [0, 61], "folder": "team/fsbench-node1-nas", "id": "…" or "",

@@ -11,13 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fsbench_web.catalog.configurations.ownership_marks import is_own
-from fsbench_web.catalog.workers import lun_identity
-from fsbench_web.core.workloads.base import WORK_NAME
-from runner.host import blockdev, device_aliases, mounts, openers, signatures, sparse
-from runner.host.blockdev import ToolError
-from runner.host.fingerprint import fingerprint
-from runner.host.luns import LunEntry, LunFileError, read_luns
+from runner.safety import (
+    blockdev,
+    device_aliases,
+    lun_identity,
+    mounts,
+    openers,
+    signatures,
+    sparse,
+)
+from runner.safety.blockdev import ToolError
+from runner.safety.fingerprint import fingerprint
+from runner.safety.luns import LunEntry, LunFileError, read_luns
+from runner.safety.marks import WORK_NAME, is_own
 
 _SYSTEM_FOLDERS = {
     *("/", "/bin", "/boot", "/etc", "/home", "/lib", "/media", "/mnt", "/opt", "/root", "/run"),

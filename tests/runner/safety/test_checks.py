@@ -14,9 +14,9 @@ import pytest
 
 from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command
 from fsbench_web.core.workloads.iozone import FILE_NAME as BENCHMARK_FILE
-from runner.host import blockdev, checks, locks, signatures, sparse
-from runner.host.luns import LunEntry, read_luns
 from runner.host.tuning.scheduler import SchedulerError, read_schedulers, scheduler_set
+from runner.safety import blockdev, checks, locks, signatures, sparse
+from runner.safety.luns import LunEntry, read_luns
 from runner.worker import Host, LunUnusable
 from tests.packaged import PACKAGED
 from tests.runner.conftest import MIB, sparse_lun, tool, write_luns

@@ -7,12 +7,12 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from fsbench_web.catalog.configurations.ownership_marks import (
+from runner.safety.blockdev import ToolError, run_tool
+from runner.safety.marks import (
     INTEGRITY_LABEL_AT,
     OWN_CACHE_UUID,
     OWN_LABEL,
 )
-from runner.host.blockdev import ToolError, run_tool
 
 BCACHEFS = "bcachefs"
 # Signatures stand at the begin and the end of a device.

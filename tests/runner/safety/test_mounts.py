@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.catalog.workers import lun_identity
-from runner.host import checks, mount_folder, mounts
-from runner.host.luns import LunEntry, LunFileError, read_luns
+from runner.safety import checks, lun_identity, mount_folder, mounts
+from runner.safety.luns import LunEntry, LunFileError, read_luns
 from tests.runner.conftest import write_luns
 
 pytestmark = pytest.mark.root
@@ -80,7 +79,6 @@ def test_it_is_known_as_what_is_mounted(share: Share, point: Path) -> None:
     identity = dict(map(tuple, mounts.identity(share.entry)))
     assert identity["File system"] == "tmpfs"
     assert "size=65536k" in identity["Mount options"]
-    assert mounts.contender(share.entry).filesystem == "tmpfs"
     fingerprint = mounts.fingerprint(share.entry, share.mark)
     assert fingerprint == {
         "kind": "mount",
@@ -222,7 +220,7 @@ def test_what_is_mounted_read_only_or_made_of_a_disk_is_refused(share: Share, po
     assert "folder of the operating system" in share.problem()
     subprocess.run(["mount", "--bind", "/etc", point], check=True)
     write_luns(share.file, {"name": "share", "kind": "mount", "path": str(point)})
-    assert "and a mount is one of" in share.problem()
+    assert "fsbench measures mounts of" in share.problem()
 
 
 @pytest.mark.parametrize(

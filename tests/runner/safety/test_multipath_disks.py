@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsbench_web.catalog.workers import lun_identity
+from runner.safety import lun_identity
 
 
 @pytest.mark.parametrize(

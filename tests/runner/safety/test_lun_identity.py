@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from fsbench_web.catalog.workers import lun_identity
+from runner.safety import lun_identity
 
 DISK = {"kind": "device", "size_bytes": 500, "slot": "pci/5", "boot": "a", "disk": "17"}
 NAMED = DISK | {"serial": "S3Z", "wwn": "0x5002"}

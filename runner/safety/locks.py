@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from runner.host import blockdev, device_aliases
+from runner.safety import blockdev, device_aliases
 
 _AGAIN_S = 0.05
 # deploy/install_tools.py takes the same one, of the same name.

@@ -1,11 +1,13 @@
-"""How fsbench knows its own work from a stranger's data before it erases a LUN. Pure: no Django.
+"""Labels, UUIDs and names by which fsbench recognises what it made, before it erases a LUN.
 
-Every file system, journal and layer made here carries this label (runner.host.checks). The log of
-XFS has no label, only the UUID of its file system: one whose log is on another device gets this
-UUID.
+Every file system, journal and layer that fsbench makes has ``OWN_LABEL``. An external log of XFS
+has no label: it gets ``OWN_LOG_UUID``.
 """
 
 OWN_LABEL = "fsbench"
+# A workload writes here, or to a file beside it with this name and a dot: other files in a
+# directory LUN stay untouched, and the agent removes exactly these at the end.
+WORK_NAME = "fsbench.work"
 # "fsbench" and "extrlg" in ASCII. One UUID for all: two file systems that have it are mounted side
 # by side with nouuid (xfs(5)).
 OWN_LOG_UUID = "66736265-6e63-6800-8000-657874726c67"
@@ -36,7 +38,13 @@ def is_own(type: str, label: str, uuid: str) -> bool:
 
 # Of a device of a pool of ZFS, whose label is the pool's name.
 POOL_SIGNATURE = "zfs_member"
-# Signatures of layers: what stands on such a device is found by whoever looks at all disks.
+# Signatures of layers: whoever looks at all disks finds what stands on such a device.
 LAYER_SIGNATURES = frozenset(
     {"linux_raid_member", "LVM2_member", "crypto_LUKS", "DM_integrity", "bcache", POOL_SIGNATURE}
 )
+# File systems that a host may have mounted already: the name in /proc/self/mountinfo, and ours.
+MOUNTED_FILESYSTEMS = {
+    **{"nfs": "nfs", "nfs4": "nfs", "cifs": "cifs", "smb3": "cifs"},
+    **{"ceph": "ceph", "lustre": "lustre", "tmpfs": "tmpfs", "overlay": "overlay"},
+    **{"fuse.sshfs": "sshfs", "fuse.glusterfs": "glusterfs"},
+}

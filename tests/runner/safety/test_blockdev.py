@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.host import blockdev, extended_stat, openers
+from runner.safety import blockdev, extended_stat, openers
 
 
 @pytest.mark.parametrize("name", ["a\x0cb", "a\x85b", "a\u2028b", "a\u00a0b"])

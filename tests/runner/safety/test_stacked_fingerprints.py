@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from fsbench_web.catalog.workers import lun_identity
-from runner.host import blockdev, device_aliases, fingerprint
-from runner.host.luns import LunEntry
+from runner.safety import blockdev, device_aliases, fingerprint, lun_identity
+from runner.safety.luns import LunEntry
 from tests.runner.conftest import MIB, tool
 
 

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.host import blockdev
-from runner.host.extended_stat import ExtendedStat
+from runner.safety import blockdev
+from runner.safety.extended_stat import ExtendedStat
 
 _DONT_SYNC = 0x4000
 _TYPE_AND_INODE = 0x101

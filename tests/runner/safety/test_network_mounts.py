@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.catalog.configurations import as_mounted
-from runner.host import blockdev, mounts
-from runner.host.blockdev import Mount
-from runner.host.luns import LunEntry
+from runner.safety import blockdev, mounts
+from runner.safety.blockdev import Mount
+from runner.safety.luns import LunEntry
 
 _PRINTED = re.compile(r"(?P<source>\S+) on (?P<point>\S+) type (?P<kind>\S+) \((?P<options>\S+)\)")
 _KEPT = re.compile(r"(?P<source>\S+) (?P<point>\S+) (?P<kind>\S+) (?P<options>\S+) 0 0")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.host import blockdev, checks, openers, sparse
-from runner.host.luns import read_luns
+from runner.safety import blockdev, checks, openers, sparse
+from runner.safety.luns import read_luns
 from runner.worker import Host
 from tests.runner.conftest import MIB, tool, write_luns
 

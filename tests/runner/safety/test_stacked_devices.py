@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.host import blockdev, checks, device_aliases, fingerprint, locks
-from runner.host.luns import read_luns
+from runner.safety import blockdev, checks, device_aliases, fingerprint, locks
+from runner.safety.luns import read_luns
 from tests.runner.conftest import MIB, tool, write_luns
 
 pytestmark = pytest.mark.root

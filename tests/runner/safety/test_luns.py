@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.host.luns import LunEntry, LunFileError, read_luns
+from runner.safety.luns import LunEntry, LunFileError, read_luns
 
 GOOD = '[[lun]]\nname = "a"\nkind = "device"\npath = "/dev/disk/by-id/x"\nserial = "S1"\n'
 

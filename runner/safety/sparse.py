@@ -13,10 +13,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsbench_web.platform import private_files
-from runner.host import blockdev, locks
-from runner.host.blockdev import ToolError, run_tool
-from runner.host.luns import LunEntry
+from runner.safety import blockdev, locks
+from runner.safety.blockdev import ToolError, run_tool
+from runner.safety.luns import LunEntry
 
 # Marks a file as made by fsbench; it moves with the file and is gone with it (xattr(7)).
 _MADE = "user.fsbench.made"
@@ -52,7 +51,8 @@ def make(entry: LunEntry, data_folder: Path) -> None:
     if not path.parent.is_dir():
         if not _is_inside(path, data_folder):
             raise SparseFileError(f"{path.parent} does not exist: make the folder first.")
-        private_files.make_folder(path.parent)
+        for folder in reversed(path.parents):
+            folder.mkdir(mode=0o700, exist_ok=True)
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:

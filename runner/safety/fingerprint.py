@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from runner.host import blockdev, device_aliases, mounts, sparse
-from runner.host.blockdev import ToolError, run_tool
-from runner.host.extended_stat import ExtendedStat
-from runner.host.luns import LunEntry
+from runner.safety import blockdev, device_aliases, mounts, sparse
+from runner.safety.blockdev import ToolError, run_tool
+from runner.safety.extended_stat import ExtendedStat
+from runner.safety.luns import LunEntry
 
 # UUIDs of the device mapper that say whose blocks these are: of LVM, of multipath (also of its
 # partitions, by kpartx), of a LUKS header. Others say the mapping's own name again, whatever is

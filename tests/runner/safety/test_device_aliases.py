@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.host import blockdev, checks, device_aliases, locks
-from runner.host.luns import LunEntry, read_luns
+from runner.safety import blockdev, checks, device_aliases, locks
+from runner.safety.luns import LunEntry, read_luns
 from tests.runner.conftest import tool, write_luns
 
 

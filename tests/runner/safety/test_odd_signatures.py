@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.host import checks, signatures
-from runner.host.luns import read_luns
+from runner.safety import checks, signatures
+from runner.safety.luns import read_luns
 from tests.runner.conftest import MIB, tool, write_luns
 
 pytestmark = pytest.mark.root

@@ -15,7 +15,7 @@ import json
 import re
 from pathlib import Path
 
-from runner.host import blockdev
+from runner.safety import blockdev
 
 DISKS = Path("/sys/block")
 # How LVM, and kpartx for partitions, name mappings that share devices and no block of them: LVM-

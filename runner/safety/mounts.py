@@ -19,11 +19,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fsbench_web.catalog.configurations import as_mounted
-from fsbench_web.catalog.configurations.options import OptionError
-from runner.host import blockdev, mount_folder
-from runner.host.blockdev import Mount
-from runner.host.luns import LunEntry
+from runner.safety import blockdev, mount_folder
+from runner.safety.blockdev import Mount
+from runner.safety.luns import LunEntry
+from runner.safety.marks import MOUNTED_FILESYSTEMS
 
 # A server that is busy answers later than one that is idle; one that is gone never does.
 ANSWER_S = 10.0
@@ -36,6 +35,8 @@ _SYSTEM_FOLDERS = {
 }
 FOLDER_LABEL = "Folder on it"
 _KERNEL_FOLDERS = ("/dev", "/proc", "/sys")
+# mount.ceph(8); FSID is a UUID.
+_CEPH_SOURCE = re.compile(r"[^@/]*@([0-9a-f-]{36}\.[^=/]+)=(/.*)")
 
 
 class MountError(Exception):
@@ -187,19 +188,10 @@ def is_beside(entry: LunEntry, mark: str, folder: str, other_mark: str) -> bool 
     return None if answer is None else bool(answer)
 
 
-def contender(entry: LunEntry) -> as_mounted.Contender:
-    """The file system with the options that it is mounted with. Raises MountError."""
-    mount = find_mount(entry)
-    try:
-        return as_mounted.contender(mount.filesystem, mount.options)
-    except OptionError as error:
-        raise MountError(f"{entry.path}: {error}") from None
-
-
 def fingerprint(entry: LunEntry, mark: str) -> dict[str, Any]:
     """Which server and export, and which folder there (catalog.workers.lun_identity)."""
     mount = find_mount(entry)
-    server, export = as_mounted.server_of(mount.source, mount.options)
+    server, export = server_of(mount.source, mount.options)
     facts = {
         "server": server,
         "export": export,
@@ -216,7 +208,7 @@ def identity(entry: LunEntry) -> list[list[str]]:
     mount = mounted_at(entry.path)
     if mount is None:
         return []
-    server, export = as_mounted.server_of(mount.source, mount.options)
+    server, export = server_of(mount.source, mount.options)
     rows = [
         ["File system", mount.filesystem],
         ["Server", server],
@@ -236,19 +228,22 @@ def problems(entry: LunEntry, mark: str) -> list[tuple[str, bool, str]]:
     ):
         return [("mount", False, f"{path} is a folder of the operating system.")]
     try:
-        mount, mount_contender = find_mount(entry), contender(entry)
+        mount = find_mount(entry)
     except MountError as error:
         return [("mount", False, str(error))]
-    words = mount.options.split(",")
-    if as_mounted.READ_ONLY in words:
+    name = MOUNTED_FILESYSTEMS.get(mount.filesystem)
+    if name is None:
+        return [
+            (
+                "mount",
+                False,
+                f"{path} is mounted as {mount.filesystem}. fsbench measures mounts of "
+                f"{', '.join(MOUNTED_FILESYSTEMS)}.",
+            )
+        ]
+    if "ro" in mount.options.split(","):
         return [("mount", False, f"{path} is mounted read-only.")]
-    parts = [
-        (
-            "mount",
-            True,
-            f"{mount.source}, mounted as {mount.filesystem} ({mount_contender.filesystem})",
-        )
-    ]
+    parts = [("mount", True, f"{mount.source}, mounted as {mount.filesystem} ({name})")]
     try:
         why = folder_problem(entry, mark)
     except MountError as error:
@@ -340,3 +335,24 @@ def _eliminate(point: str, process: "subprocess.Popen[bytes]") -> None:
                 stream.close()
     with _lock:
         _silent[point] = silence
+
+
+def server_of(source: str, words: str = "") -> tuple[str, str]:
+    """(server, export) of a mount's source: ``nas:/export``, ``//nas/share``,
+    ``10.0.0.1:6789,10.0.0.2:6789:/``; ("", source) of what comes from no server.
+
+    CephFS since Linux 5.17 is ``user@FSID.NAME=/path``: its server is the cluster with the name of
+    the file system, because monitors come and go. Before that the name, of one of several of a
+    cluster, stands among the options in effect (``words``), and its server is ``NAME on MONITORS``.
+    """
+    if match := _CEPH_SOURCE.fullmatch(source):
+        return match[1], match[2]
+    if source.startswith("//"):
+        server, _, share = source[2:].partition("/")
+        return server, share
+    server, colon, path = source.rpartition(":")
+    if colon and path.startswith("/"):
+        server = server.removeprefix("[").removesuffix("]")
+        name = re.search(r"(?:^|,)mds_namespace=([^,]+)", words)
+        return (f"{name[1]} on {server}" if name else server), path
+    return "", source
