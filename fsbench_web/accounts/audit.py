@@ -45,14 +45,9 @@ def note(
 
     ``detail`` is what JSON can hold.
     """
-    entry(who, what, thing, **detail).save()
-
-
-def entry(
-    who: AbstractBaseUser | AnonymousUser | str | None, what: str, thing: str, **detail: object
-) -> AuditEntry:
-    """What ``note`` writes, for a caller who writes it together with other rows."""
     if what not in WORDS:
         raise ValueError(f"{what!r} is not a word of the audit log.")
     name = who if isinstance(who, str) else who.get_username() if who else "fsbench"
-    return AuditEntry(at=clock.now(), who=name[:150], what=what, thing=thing[:200], detail=detail)
+    AuditEntry.objects.create(
+        at=clock.now(), who=name[:150], what=what, thing=thing[:200], detail=detail
+    )

@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit, command_line
 from fsbench_web.accounts.models import ApiToken
-from fsbench_web.platform.statements.fixed_queries import FixedQuery, fields_of, object_of
 
 logger = logging.getLogger("fsbench.accounts")
 
@@ -32,12 +31,6 @@ NOT_BEARER = (
 _HINT_LENGTH = 10
 # A job posts many requests in a second; its token need not write a row for each.
 _NOTE_USE_EVERY = timedelta(minutes=1)
-_FIELDS, _USER_FIELDS = fields_of(ApiToken), fields_of(User)
-_BY_DIGEST = FixedQuery(
-    [*_FIELDS, *_USER_FIELDS],
-    "FROM accounts_apitoken INNER JOIN auth_user ON accounts_apitoken.user_id = auth_user.id"
-    " WHERE accounts_apitoken.digest = %s",
-)
 
 
 def _digest(token: str) -> str:
@@ -92,7 +85,7 @@ def row_of(token: str) -> ApiToken | None:
 
     Notes the use.
     """
-    row = _with_user(_digest(token))
+    row = ApiToken.objects.select_related("user").filter(digest=_digest(token)).first()
     now = timezone.now()
     if row is None or not row.user.is_active or row.is_over(now):
         return None
@@ -130,17 +123,6 @@ def _no_wait_for_writers() -> Iterator[None]:
     finally:
         with connection.cursor() as cursor:
             cursor.execute(f"PRAGMA busy_timeout = {1000 * timeout_s}")
-
-
-def _with_user(digest: str) -> ApiToken | None:
-    """Every call of the API asks for it."""
-    rows = _BY_DIGEST.rows(digest)
-    if not rows:
-        return None
-    [values] = rows
-    row = object_of(ApiToken, _FIELDS, values[: len(_FIELDS)])
-    row.user = object_of(User, _USER_FIELDS, values[len(_FIELDS) :])
-    return row
 
 
 def bearer_token(request: HttpRequest) -> str | None:

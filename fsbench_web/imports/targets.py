@@ -17,7 +17,6 @@ from fsbench_web.imports.problems import (
 )
 from fsbench_web.imports.sources import SourceFile, Target
 from fsbench_web.platform.names import is_called, slug_of
-from fsbench_web.platform.statements import fixed_queries
 from fsbench_web.studies.jobs.new_study import new_study_columns
 from fsbench_web.studies.models import Artefact, Study
 
@@ -54,13 +53,11 @@ def require_study(target: Target, user: User | None) -> None:
 
 def study_for(target: Target, user: User | None) -> tuple[Study, bool]:
     """The study, made when it is new. Raises ImportRefused for one that takes no runs."""
-    slug, is_new = target.study_slug(), False
-    study = fixed_queries.find(Study, "slug", slug)
-    if study is None:
-        study, is_new = Study._base_manager.get_or_create(
-            slug=slug,
-            defaults={"title": target.study, "created_by": user, **new_study_columns()},
-        )
+    slug = target.study_slug()
+    study, is_new = Study._base_manager.get_or_create(
+        slug=slug,
+        defaults={"title": target.study, "created_by": user, **new_study_columns()},
+    )
     if study.visibility != Visibility.PUBLIC and study.pk in rights.hidden_from(user):
         message = f'The address "{study.slug}" is taken: choose another name for the study.'
         raise ImportRefused([ImportProblem(message)])

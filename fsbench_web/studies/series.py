@@ -11,7 +11,6 @@ from django.db.models import Max
 
 from fsbench_web.catalog.configurations.stacks import in_words
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
-from fsbench_web.platform.statements import fixed_queries
 from fsbench_web.studies.models import Run, Series, StackLun, Study
 
 
@@ -57,11 +56,7 @@ def series_for(
     if members:
         identity.append(["stack", [[role, member.pk] for role, member in members]])
     key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
-    existing = fixed_queries.find(Series, "key", key, is_locked=is_locked)
-    if existing is not None:
-        existing.study, existing.configuration = study, configuration
-        return existing
-    rows = Series.objects.select_for_update() if is_locked else Series.objects.all()
+    rows = Series._base_manager.select_for_update() if is_locked else Series._base_manager.all()
     # A stack is there whole or not at all; a series without one takes no savepoint.
     with transaction.atomic() if members else nullcontext():
         series, is_new = rows.get_or_create(

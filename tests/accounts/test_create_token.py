@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -65,3 +66,14 @@ def test_errors_go_to_stderr_and_exit_with_1(new_site: Path) -> None:
     assert done.returncode == 1
     assert done.stdout == ""
     assert 'There is no user "nobody"' in done.stderr
+
+
+@pytest.mark.django_db
+def test_a_token_is_read_with_its_user_in_one_query(django_assert_num_queries: Any) -> None:
+    user = User.objects.create_user("ada", "ada@example.org", "x", last_name="L")
+    _, token = tokens.create(user, "laptop", can_run=False)
+    tokens.row_of(token)  # notes its use
+    with django_assert_num_queries(1):
+        row = tokens.row_of(token)
+        assert row is not None
+        assert (row.user.username, row.user.last_name, row.can_run) == ("ada", "L", False)

@@ -8,7 +8,6 @@ from typing import Any
 from fsbench_web.catalog.configurations import filesystems, labels
 from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts
 from fsbench_web.catalog.models import FilesystemConfiguration
-from fsbench_web.platform.statements import fixed_queries
 
 
 def configuration_for(
@@ -86,8 +85,6 @@ def _get_or_create(identity: dict[str, Any], label: str) -> FilesystemConfigurat
     # get_or_create on a unique digest is safe when two transactions make the same one at once.
     text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode()).hexdigest()
-    if (stored := fixed_queries.find(FilesystemConfiguration, "digest", digest)) is not None:
-        return stored
     configuration, _ = FilesystemConfiguration.objects.get_or_create(
         digest=digest, defaults={**identity, "label": label}
     )

@@ -5,22 +5,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.contrib.auth.models import User
+from django.db.models import F
 
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.imports.models import RunContent
 from fsbench_web.imports.storing.repeats import KnownCells, Repeats
-from fsbench_web.platform.statements.fixed_queries import FixedQuery, fields_of, object_of
 from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.scores import digests, measurements, quality
 from fsbench_web.studies.scores.measurements import StoredBlock
 
 _READ = ("series_id", "repeat", "state", "origin", "created_by_id")
-_FIELDS = fields_of(Run, "id", *_READ, *quality.READ_OF_RUNS)
-_RUNS = FixedQuery(
-    [*_FIELDS, "imports_runcontent.digest"],
-    "FROM studies_run LEFT JOIN imports_runcontent ON imports_runcontent.run_id = studies_run.id"
-    " WHERE studies_run.series_id IN ({many}) ORDER BY studies_run.id",
-)
 MOST_COMPARED = 1_000_000
 """Numbers of a series that are read to know what its repeats measured."""
 MOST_KEPT = 200_000
@@ -66,14 +60,14 @@ def of_series(serieses: Iterable[Series], *, with_cells: bool = False) -> dict[i
     ``with_cells``: what its runs measured is read too.
     """
     by_series = {series.pk: ExistingRuns() for series in serieses}
-    for *values, digest in _RUNS.rows(many=list(by_series)) if by_series else ():
-        run = object_of(Run, _FIELDS, values)
+    runs = Run._base_manager.filter(series__in=by_series).order_by("pk")
+    for run in runs.only(*_READ, *quality.READ_OF_RUNS).annotate(digest=F("content__digest")):
         existing = by_series[run.series_id]
         existing.repeats[run.repeat], existing.blocks[run.repeat] = run.pk, run.block
         existing.next_repeat = max(existing.next_repeat, run.repeat + 1)
         if run.state == RunState.DONE:
             existing.finished.append(run)
-            existing.runs[digest or digest_of(run.pk)] = run
+            existing.runs[run.digest or digest_of(run.pk)] = run
     if with_cells:
         _add_cells(by_series)
     return by_series

@@ -10,11 +10,9 @@ from django.urls import reverse
 from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.problems import ImportProblem, merged_warnings
 from fsbench_web.imports.sources import SourceFile
-from fsbench_web.platform.statements.fixed_queries import FixedQuery
 from fsbench_web.studies.models import Artefact, Study
 
 _AT_ONCE = 500
-_ANY_FILE = FixedQuery(["1"], "FROM studies_artefact WHERE sha256 IN ({many}) LIMIT 1")
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ def notes_on(sources: Iterable[SourceFile]) -> list[ImportProblem]:
     files = [source for source in sources if not source.is_left_out and source.sha256]
     # Most are new: nobody need be asked then what they may see.
     wanted = {source.sha256 for source in files[:_AT_ONCE]}
-    is_any = bool(wanted) and bool(_ANY_FILE.rows(many=list(wanted)))
+    is_any = bool(wanted) and Artefact._base_manager.filter(sha256__in=wanted).exists()
     known_files = (
         by_digest(source.sha256 for source in files) if is_any or len(files) > _AT_ONCE else {}
     )

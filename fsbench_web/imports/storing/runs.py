@@ -1,12 +1,11 @@
 """Runs to be -> runs with measurements, digests and scores: the way in of all imports."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import models
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.configurations.records import from_label
@@ -20,12 +19,11 @@ from fsbench_web.imports.storing.numbering import Numbered, Numbering, OnProgres
 from fsbench_web.imports.targets import artefact_of, hardware_for
 from fsbench_web.platform import clock
 from fsbench_web.studies.activity import latencies
-from fsbench_web.studies.models import Artefact, Run, Series, StateChange, Study
+from fsbench_web.studies.models import Artefact, LatencyBlock, Run, Series, StateChange, Study
 from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.runs.new_runs import FinishedRun
 from fsbench_web.studies.scores import digests, ingest, measurements
 from fsbench_web.studies.scores.measurements import Flags, NewBlock
-from fsbench_web.studies.scores.rows import insert_together
 from fsbench_web.studies.series import lock_all, series_for
 
 MOST_FILES_NAMED = 5
@@ -94,9 +92,8 @@ def store_runs(
             return Stored([], problems)
         artefacts: dict[int, Artefact] = {}
         runs = _record(row, numbering.runs, artefacts, user)
-        other_rows, mixed = _score_and_store(runs, artefacts, existing, on_progress)
-        problems += mixed
-        insert_together(*other_rows, *_notes(row, runs, artefacts, user))
+        problems += _score_and_store(runs, artefacts, existing, on_progress)
+        _store_notes(row, runs, artefacts, user)
     stored = [StoredRun(run, numbered.placed, numbered.joins is not None) for numbered, run in runs]
     return Stored(stored, problems, numbering.remarks)
 
@@ -168,20 +165,19 @@ def _record(
                 measured.source,
                 first.placed.block,
             )
-    other_rows: list[models.Model] = [row] if row.pk is None else []
-    new = new_runs.record_all_finished(list(finished.values()), by=user, other_rows=other_rows)
+    if row.pk is None:
+        row.save()
+    new = new_runs.record_all_finished(list(finished.values()), by=user)
     runs = dict(zip(finished, new, strict=True))
     joined = {key: parts[0].joins for key, parts in by_repeat.items() if parts[0].joins is not None}
     runs |= joined
     for key, artefact in further:
         artefact.run = runs[key]
     now = clock.now()
-    insert_together(
-        *(artefact for _, artefact in further),
-        *(
-            StateChange(run=run, at=now, state=run.state, reason=_reason(by_repeat[key]))
-            for key, run in joined.items()
-        ),
+    Artefact._base_manager.bulk_create((artefact for _, artefact in further), batch_size=500)
+    StateChange.objects.bulk_create(
+        StateChange(run=run, at=now, state=run.state, reason=_reason(by_repeat[key]))
+        for key, run in joined.items()
     )
     return [(part, runs[part.series.pk, part.repeat]) for part in numbered]
 
@@ -205,10 +201,8 @@ def _score_and_store(
     artefacts: Mapping[int, Artefact],
     existing: Mapping[int, ExistingRuns],
     on_progress: OnProgress,
-) -> tuple[Sequence[models.Model], list[ImportProblem]]:
-    """Write numbers, flags and scores. Returns rows of numbers that are still to be written, with
-    others, and which series cannot have any.
-    """
+) -> list[ImportProblem]:
+    """Write numbers, flags and scores. Returns which series cannot have any."""
     problems: list[ImportProblem] = []
     by_series: dict[int, list[tuple[Numbered, Run]]] = defaultdict(list)
     for numbered, run in runs:
@@ -247,18 +241,15 @@ def _score_and_store(
         )
         for numbered, run in runs
     ]
-    # What is judged where it is stored cannot wait for others.
-    other_rows = None if postponed else measurements.rows_of_few(blocks)
-    if other_rows is None:
-        total = sum(len(block.columns) for block in blocks)
-        measurements.store(blocks, lambda stored: on_progress("Storing", stored / total))
+    total = sum(len(block.columns) for block in blocks)
+    measurements.store(blocks, lambda stored: on_progress("Storing", stored / total))
     _store_over_time(runs, artefacts)
     for series in postponed:
         try:
             ingest.rescore_locked(series, existing[series.pk].finished)
         except ingest.MixedMeasurements as error:
             problems.append(_mixed_problem(series, error))
-    return other_rows or [], problems
+    return problems
 
 
 def _store_over_time(runs: Recorded, artefacts: Mapping[int, Artefact]) -> None:
@@ -278,35 +269,40 @@ def _mixed_problem(series: Series, error: ingest.MixedMeasurements) -> ImportPro
     )
 
 
-def _notes(
+def _store_notes(
     row: Import, runs: Recorded, artefacts: Mapping[int, Artefact], user: User | None
-) -> Iterator[models.Model]:
-    """How to know the numbers again, how to read the files again, and who did what."""
+) -> None:
+    """Write digests of the numbers, how to read the files again, and who did what."""
     by_source: dict[int, list[tuple[PlacedRun, Run]]] = defaultdict(list)
     parts: dict[int, list[Numbered]] = defaultdict(list)
+    latency_rows = []
     existing_runs.forget([run.pk for numbered, run in runs if numbered.joins is not None])
     for numbered, run in runs:
         by_source[id(numbered.placed.source)].append((numbered.placed, run))
         if measured := numbered.placed.distributions:
-            yield latencies.new_block(run.pk, artefacts[id(numbered.placed.source)], measured)
+            artefact = artefacts[id(numbered.placed.source)]
+            latency_rows.append(latencies.new_block(run.pk, artefact, measured))
         if numbered.joins is None:
             parts[run.pk].append(numbered)
-    for run_id, run_parts in parts.items():
-        yield RunContent(run_id=run_id, digest=_digest_of(run_parts))
-    for key, pairs in by_source.items():
-        source = pairs[0][0].source
-        yield ImportedFile(
+    LatencyBlock._base_manager.bulk_create(latency_rows, batch_size=100)
+    RunContent.objects.bulk_create(
+        RunContent(run_id=run_id, digest=_digest_of(run_parts))
+        for run_id, run_parts in parts.items()
+    )
+    ImportedFile.objects.bulk_create(
+        ImportedFile(
             import_of=row,
             artefact=artefacts[key],
-            path=source.path,
-            mapping=source.mapping,
+            path=pairs[0][0].source.path,
+            mapping=pairs[0][0].source.mapping,
             runs=[[file_key, run.pk] for placed, run in pairs for file_key in placed.keys],
         )
-    run_ids = list(dict.fromkeys(run.pk for _, run in runs))
-    for run_id in run_ids:
-        yield Import.runs.through(import_id=row.pk, run_id=run_id)
+        for key, pairs in by_source.items()
+    )
+    run_ids = {run.pk for _, run in runs}
+    row.runs.add(*run_ids)
     study = runs[0][0].series.study
-    yield audit.entry(user, "imported", f"import {row.pk}", study=study.slug, runs=len(run_ids))
+    audit.note(user, "imported", f"import {row.pk}", study=study.slug, runs=len(run_ids))
 
 
 def _digest_of(parts: Sequence[Numbered]) -> str:

@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
-from itertools import chain
 
 from django.conf import settings
 from django.db import connection
@@ -25,8 +23,6 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.shared_disks import disk_of
 from fsbench_web.platform import clock
 from fsbench_web.platform.clock import AT_DATABASE
-from fsbench_web.platform.statements import fixed_queries
-from fsbench_web.platform.statements.fixed_queries import FixedQuery
 from fsbench_web.studies.models import Lease, Run, Series
 
 Resource = tuple[str, int, str]
@@ -191,29 +187,19 @@ def _locked(rows: QuerySet[Lease]) -> list[Lease]:
 def hold(handle: LeaseHandle) -> Run:
     """Lock all leases of the handle for the running transaction. Raises LeaseLost."""
     lock(handle)
-    run = fixed_queries.find(Run, "id", handle.run_id)
-    assert run is not None  # its leases refer to it
-    return run
+    return Run._base_manager.get(pk=handle.run_id)
 
 
 def lock(handle: LeaseHandle) -> list[int]:
     """``hold`` for what needs nothing of the run. Returns the leases' keys. Raises LeaseLost."""
     assert connection.in_atomic_block
-    tokens = chain((handle.lun_id, handle.token), *handle.others)
-    rows = _handle_query(len(handle.others)).rows(handle.run_id, *tokens)
-    if len(rows) != 1 + len(handle.others):
+    held = Q(lun_id=handle.lun_id, token=handle.token)
+    for pk, token in handle.others:
+        held |= Q(pk=pk, token=token)
+    keys = [lease.pk for lease in _locked(Lease.objects.filter(held, run_id=handle.run_id))]
+    if len(keys) != 1 + len(handle.others):
         raise LeaseLost(f"run {handle.run_id} no longer holds what it runs on")
-    return [key for (key,) in rows]
-
-
-@cache
-def _handle_query(others: int) -> FixedQuery:
-    """The leases of a handle, locked, as long as they are its run's with its tokens."""
-    conditions = " OR ".join(["lun_id = %s AND token = %s", *["id = %s AND token = %s"] * others])
-    # SQLite has one writer, who has locked everything.
-    locked = " FOR UPDATE" if connection.features.has_select_for_update else ""
-    rest = f"FROM studies_lease WHERE run_id = %s AND ({conditions}) ORDER BY id{locked}"
-    return FixedQuery(["id"], rest)
+    return keys
 
 
 def prolong(keys: Collection[int]) -> None:

@@ -18,7 +18,6 @@ from django.db import DatabaseError, transaction
 from fsbench_web.accounts import audit
 from fsbench_web.catalog.models import Environment, Worker
 from fsbench_web.platform import clock
-from fsbench_web.platform.statements.fixed_queries import FixedQuery
 from fsbench_web.studies.causes import INTERRUPTED, Cause
 from fsbench_web.studies.models import (
     END_STATES,
@@ -49,7 +48,6 @@ from fsbench_web.studies.scores import busy
 logger = logging.getLogger("fsbench.lifecycle")
 
 _ORDER = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState.COLLECTING]
-_IS_CANCELLED = FixedQuery(["cancel_requested_at IS NOT NULL"], "FROM studies_run WHERE id = %s")
 
 
 @transaction.atomic
@@ -174,8 +172,7 @@ def heartbeat(
         changes |= {"progress": min(max(progress, 0.0), 1.0), "remaining_s": remaining_s}
     if changes:
         Run.objects.filter(pk=handle.run_id).update(**changes)
-    [(is_cancelled,)] = _IS_CANCELLED.rows(handle.run_id)
-    return bool(is_cancelled)
+    return Run._base_manager.filter(pk=handle.run_id, cancel_requested_at__isnull=False).exists()
 
 
 @transaction.atomic

@@ -15,7 +15,6 @@ from django.db import models, transaction
 from fsbench_web.catalog.models import Environment, Lun
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import Artefact, Job, RepeatRule, Run, RunState, Series, StateChange
-from fsbench_web.studies.scores.rows import insert_together
 
 logger = logging.getLogger("fsbench.lifecycle")
 
@@ -182,14 +181,8 @@ class FinishedRun:
 
 
 @transaction.atomic(savepoint=False)
-def record_all_finished(
-    finished: Sequence[FinishedRun], *, by: User | None, other_rows: Iterable[models.Model] = ()
-) -> list[Run]:
-    """Write runs that somebody else executed and whose results are stored with them.
-
-    In the same visits to the database: the artefact of each, and ``other_rows``, new rows that need
-    neither.
-    """
+def record_all_finished(finished: Sequence[FinishedRun], *, by: User | None) -> list[Run]:
+    """Write runs that somebody else executed, each with its artefact."""
     now = clock.now()
     runs = [
         Run(
@@ -208,12 +201,13 @@ def record_all_finished(
         )
         for finished_run in finished
     ]
-    insert_together(*other_rows, *runs)
+    Run._base_manager.bulk_create(runs, batch_size=500)
     artefacts = []
     for finished_run, run in zip(finished, runs, strict=True):
         if finished_run.artefact is not None:
             finished_run.artefact.run = run
             artefacts.append(finished_run.artefact)
     changes = [StateChange(run=run, at=now, state=RunState.DONE, reason=run.reason) for run in runs]
-    insert_together(*changes, *artefacts)
+    StateChange.objects.bulk_create(changes, batch_size=500)
+    Artefact._base_manager.bulk_create(artefacts, batch_size=500)
     return runs

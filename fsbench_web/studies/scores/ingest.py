@@ -35,7 +35,6 @@ from fsbench_web.studies.scores import judging, measurements, quality
 from fsbench_web.studies.scores.judging import Part, TestScores
 from fsbench_web.studies.scores.measurements import Flags, StoredBlock
 from fsbench_web.studies.scores.quality import SeriesContext
-from fsbench_web.studies.scores.rows import insert_together
 from fsbench_web.studies.scores.selections import SelectedScores
 from fsbench_web.studies.series import lock, lock_all, members_of, next_repeat, series_for
 
@@ -75,7 +74,7 @@ def packed_artefact(
 def store_packed(run: Run, artefact: Artefact) -> Artefact:
     """Keep what ``packed_artefact`` made. The caller holds the transaction."""
     artefact.run = run
-    insert_together(artefact)
+    artefact.save(force_insert=True)
     return artefact
 
 
@@ -198,7 +197,7 @@ def replace_scores(series: Series, basis: SeriesContext, test_scores: TestScores
     Series._base_manager.filter(pk=series.pk).update(quality=series.quality)
     is_published = series.study.is_published
     printed = set(series.scores.values_list("test", "category")) if is_published else set()
-    insert_together(*_scores(series, basis, test_scores, printed))
+    Score._base_manager.bulk_create(_scores(series, basis, test_scores, printed), batch_size=500)
 
 
 def _scores(

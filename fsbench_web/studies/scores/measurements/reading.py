@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from django.db.models import Case, QuerySet, Sum, When
+from django.db.models import Case, Q, QuerySet, Sum, When
 
 from fsbench_web.core import measurement_columns as columns_of
 from fsbench_web.core.measurement_columns import UnreadableBlock
-from fsbench_web.platform.statements.fixed_queries import FixedQuery, fields_of
 from fsbench_web.studies.models import UNTRACED, MeasurementBlock, RunState
 from fsbench_web.studies.scores.measurements.numbers import IsWanted, Measurement, Numbers
 
@@ -72,36 +71,17 @@ def of_run(run_id: int) -> QuerySet[MeasurementBlock]:
 
 def of_finished(series_ids: Iterable[int]) -> QuerySet[MeasurementBlock]:
     """Those of the finished runs of some series, which scores are made of."""
-    return MeasurementBlock.objects.filter(
-        run__series__in=list(series_ids), run__state=RunState.DONE, run__tracing=UNTRACED
-    )
+    return MeasurementBlock.objects.filter(_is_finished(series_ids))
 
 
-_OF_FINISHED = FixedQuery(
-    [
-        "studies_measurementblock.id",
-        "studies_run.series_id",
-        "studies_measurementblock.run_id",
-        "studies_measurementblock.artefact_id",
-        "studies_measurementblock.count",
-        *fields_of(MeasurementBlock, "tests"),
-        "studies_measurementblock.flags",
-        f"CASE WHEN studies_measurementblock.count <= {_WITH_THE_LIST}"
-        " THEN studies_measurementblock.content END",
-    ],
-    "FROM studies_measurementblock"
-    " INNER JOIN studies_run ON studies_run.id = studies_measurementblock.run_id"
-    f" WHERE studies_run.state = '{RunState.DONE}' AND studies_run.tracing = '{UNTRACED}'"
-    " AND studies_run.series_id IN ({many})"
-    " ORDER BY studies_run.series_id, studies_run.id, studies_measurementblock.id",
-)
+def _is_finished(series_ids: Iterable[int]) -> Q:
+    return Q(run__series__in=list(series_ids), run__state=RunState.DONE, run__tracing=UNTRACED)
 
 
 def listed_of_finished(series_ids: Iterable[int]) -> list[StoredBlock]:
-    """``listed`` of ``of_finished``, without samples and whoever asks, for a writer of scores."""
-    wanted = list(series_ids)
-    rows = _OF_FINISHED.rows(many=wanted) if wanted else ()
-    return [StoredBlock(*row[:7], None, row[7]) for row in rows]  # type: ignore[call-arg]
+    """``listed`` of ``of_finished``, without samples, for a writer of scores."""
+    blocks = MeasurementBlock._base_manager.filter(_is_finished(series_ids))
+    return listed(blocks, samples=False)
 
 
 def listed(blocks: QuerySet[MeasurementBlock], *, samples: bool = True) -> list[StoredBlock]:

@@ -16,8 +16,6 @@ from fsbench_web.studies.scores.measurements.numbers import Flags, Measurement
 from fsbench_web.studies.scores.measurements.reading import StoredBlock, of_run, read
 
 _AT_ONCE = 100
-_FEW = 500
-"""Numbers whose blocks are some kilobytes together."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +65,6 @@ def store(
         stored += sum(row.count for row in piece)
         on_progress(stored)
     return stored
-
-
-def rows_of_few(blocks: Sequence[NewBlock]) -> list[MeasurementBlock] | None:
-    """The rows of few numbers, which are not written: they go with others by ``insert_together``.
-
-    None for more than ``_FEW``: ``store`` those.
-    """
-    if sum(len(block.columns) for block in blocks) > _FEW:
-        return None
-    return [MeasurementBlock(**row) for block in blocks for row in block.encoded()]
 
 
 def store_values(
