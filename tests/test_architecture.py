@@ -10,8 +10,6 @@ import pytest
 from celery.fixups.django import DjangoWorkerFixup
 from django.conf import settings
 from django.core.management import get_commands, load_command_class
-from django.db.migrations.autodetector import MigrationAutodetector
-from django.db.migrations.loader import MigrationLoader
 from django.template.loader import get_template
 
 from fsbench_web.celery import app as celery_app
@@ -23,15 +21,6 @@ OWN_STATIC = sorted(
     for path in (ROOT / "static").rglob("*")
     if path.suffix in (".css", ".js", ".svg") and "vendor" not in path.parts
 )
-
-
-def test_a_new_database_and_one_of_before_have_the_same_tables() -> None:
-    """Migrations in one step leave what each of them by itself leaves."""
-    loader = MigrationLoader(None)
-    one_step = loader.project_state()
-    each = MigrationLoader(None, replace_migrations=False).project_state()
-    for from_state, to_state in ((one_step, each), (each, one_step)):
-        assert MigrationAutodetector(from_state, to_state).changes(loader.graph) == {}
 
 
 COMMANDS = {

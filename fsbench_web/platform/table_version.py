@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 
 from django.db import connection
@@ -29,32 +30,62 @@ def missing_migrations() -> list[str]:
     return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
 
 
-def newer_migrations() -> list[str]:
-    """The migrations that the tables have and this version does not know, as "app.name".
+def unsuited() -> str:
+    """Why this version cannot bring the tables to its own state; empty: it can.
 
-    Apps that are not installed any more have left theirs.
+    Raises DatabaseError.
     """
-    loader = MigrationLoader(connection)
-    applied = loader.applied_migrations or {}
-    return unknown_migrations(
-        f"{app}.{name}" for app, name in applied if app in loader.migrated_apps
-    )
+    apps = {name.partition(".")[0] for name in _replaced()}
+    applied = [
+        f"{app}.{name}"
+        for app, name in MigrationRecorder(connection).applied_migrations()
+        if app in apps  # apps that are not installed any more left theirs
+    ]
+    if is_before_0_11(applied):
+        return (
+            "The database is of a version of fsbench before 0.11. Upgrade it to 0.11 first "
+            "(docs/deployment.md, Upgrade)."
+        )
+    if unknown := unknown_migrations(applied):
+        return (
+            f"The database is of a later version of fsbench ({', '.join(unknown[:3])}): start that "
+            "version, or restore a backup of this one (docs/deployment.md, Upgrade)."
+        )
+    return ""
+
+
+def is_before_0_11(names: Iterable[str]) -> bool:
+    """Whether tables with these migrations, "app.name", are of a version before 0.11.
+
+    Such tables have some of the migrations that one of today replaces, and lack others.
+    """
+    applied = set(names)
+    return any(applied & replaced and replaced - applied for replaced in _replaced().values())
 
 
 def unknown_migrations(names: Iterable[str]) -> list[str]:
     """Those of these migrations, "app.name", that this version does not know.
 
-    A squashed one is known by the last of those that it replaces: whoever began with a version
-    that had been squashed up to there has its name, and later versions have other ones.
+    Earlier versions had squashed their migrations under names of their own. Such a name is known
+    by the last migration in it.
     """
-    disk_names = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations or {}}
+    known = set().union(_replaced(), *_replaced().values())
     unknown_names = []
     for migration in set(names):
         app, _, name = migration.partition(".")
         squashed = _SQUASHED.fullmatch(name)
-        if migration not in disk_names and not (squashed and f"{app}.{squashed[1]}" in disk_names):
+        if migration not in known and not (squashed and f"{app}.{squashed[1]}" in known):
             unknown_names.append(migration)
     return sorted(unknown_names)
+
+
+@cache
+def _replaced() -> dict[str, set[str]]:
+    """The migrations of this version with those that each replaces, all as "app.name"."""
+    return {
+        f"{app}.{name}": {f"{app}.{name}" for app, name in migration.replaces}
+        for (app, name), migration in (MigrationLoader(None).disk_migrations or {}).items()
+    }
 
 
 def problem() -> str:
@@ -62,11 +93,8 @@ def problem() -> str:
 
     Raises DatabaseError.
     """
-    if unknown := newer_migrations():
-        return (
-            f"The database is of a later version of fsbench ({', '.join(unknown[:3])}): start that "
-            "version, or restore a backup of this one (docs/deployment.md, Upgrade)."
-        )
+    if reason := unsuited():
+        return reason
     if unapplied := missing_migrations():
         are = "1 migration is" if len(unapplied) == 1 else f"{len(unapplied)} migrations are"
         return (

@@ -31,8 +31,8 @@ def prepare_database(echo: Callable[[str], None], *, is_private: bool = False) -
     connect()
     # Of two hosts that start at once, the second finds it done.
     with table_version.changing():
-        if table_version.newer_migrations():
-            raise CommandError(table_version.problem())
+        if reason := table_version.unsuited():
+            raise CommandError(reason)
         call_command("migrate", interactive=False, verbosity=0)
         echo("Loading the published studies ...")
         call_command("load_published", verbosity=0, stdout=StringIO())

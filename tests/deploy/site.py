@@ -159,52 +159,21 @@ def _measurements() -> object:
     return [[*row] for row in measurements.rows(MeasurementBlock.objects.all())]
 
 
-def _tables_of_before() -> object:
-    """Tables of before 0019, each migration by itself: what replaces them knows no middle."""
+def _tables() -> object:
+    """Columns and constraints of each of our tables."""
     from django.db import connection
-    from django.db.migrations.executor import MigrationExecutor
-    from django.db.migrations.loader import MigrationLoader
 
-    executor = MigrationExecutor(connection)
-    executor.loader = MigrationLoader(connection, replace_migrations=False)
-    # What writes the old rows makes configurations as today's code does.
-    executor.migrate([("studies", "0019_measurement_blocks"), ("catalog", "0009_stacks")])
-    return None
-
-
-def _old_rows() -> object:
-    """Measurements as versions before 0019 stored them; returns what ``measurements`` is to say."""
-    from django.db import connection
-    from django.db.migrations.loader import MigrationLoader
-
-    from tests.studies.scores.old_measurements import store_old_rows
-
-    loader = MigrationLoader(connection, replace_migrations=False)
-    state = loader.project_state(("studies", "0019_measurement_blocks"))
-    return store_old_rows(state.apps, runs=40)
-
-
-def _killed_while_moving() -> object:
-    """``manage.py migrate`` that is killed in the middle of the fourth run whose rows it moves."""
-    import os
-    import signal
-    from importlib import import_module
-
-    from django.core.management import call_command
-
-    moving = import_module("fsbench_web.studies.migrations.0020_move_measurements")
-    whole, moved = moving.blocks_of, []
-
-    def blocks_of(apps: Any, run_id: int) -> Any:
-        moved.append(run_id)
-        for block in whole(apps, run_id):
-            yield block
-            if len(moved) == 4:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    moving.blocks_of = blocks_of  # type: ignore[attr-defined]
-    call_command("migrate", verbosity=0, skip_checks=True)
-    return None
+    tables = {}
+    with connection.cursor() as cursor:
+        introspection = connection.introspection
+        for table in introspection.django_table_names(only_existing=True, include_views=False):
+            columns = introspection.get_table_description(cursor, table)
+            constraints = introspection.get_constraints(cursor, table)
+            tables[table] = [
+                sorted([column.name, str(column.type_code), column.null_ok] for column in columns),
+                sorted(repr(sorted(found.items())) for found in constraints.values()),
+            ]
+    return tables
 
 
 def _killed_behind_loading(folder: str) -> object:
@@ -234,9 +203,7 @@ _STEPS: dict[str, Callable[..., object]] = {
     "spoil_raw_output": _spoil_raw_output,
     "spoil_measurements": _spoil_measurements,
     "measurements": _measurements,
-    "tables_of_before": _tables_of_before,
-    "old_rows": _old_rows,
-    "killed_while_moving": _killed_while_moving,
+    "tables": _tables,
     "killed_behind_loading": _killed_behind_loading,
 }
 

@@ -13,7 +13,6 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -31,9 +30,6 @@ from fsbench_web.serving.backup import backing_up, databases
 from fsbench_web.serving.backup.manifest import describe
 from tests.deploy.site import ROOT, Site
 
-MeasurementsDiffer = import_module(
-    "fsbench_web.studies.migrations.0021_drop_measurement_rows"
-).MeasurementsDiffer
 SAMPLE = ROOT / "tests/core/formats/samples/iozone-3.489-tests-0-1-2.txt"
 _numbers = count()
 
@@ -319,24 +315,6 @@ def test_nothing_is_lost_where_there_is_no_room(backup: BackedUpSite, tmp_path: 
     assert backup.site.step("content") == backup.content
 
 
-def test_a_backup_of_before_measurements_were_columns_comes_back(
-    new_site: Callable[[], Site], tmp_path: Path
-) -> None:
-    """Also of a site whose move was killed on its way: most of its rows are not moved yet.
-
-    What is not killed, and rows that stay where they are: tests/studies/scores.
-    """
-    old = new_site()
-    _, rows = old.steps("tables_of_before", "old_rows")
-    assert len(rows) == 40 * 117
-    assert old.try_steps("killed_while_moving").returncode == -signal.SIGKILL
-    moved, _ = old.steps("measurements", ["backup", str(tmp_path / "old")])
-    assert len(moved) == 3 * 117
-    other = new_site()
-    other.manage("restore", str(tmp_path / "old"))
-    assert other.step("measurements") == rows
-
-
 @pytest.fixture
 def refusal(tmp_path: Path, settings: Settings) -> Callable[[Path], str]:
     """Why this process refuses to restore a folder. It may ask no database: pytest-django fails
@@ -382,6 +360,17 @@ def test_a_backup_of_a_later_version_is_refused(
     manifest["migrations"].append("studies.9999_from_the_future")
     (folder / "manifest.json").write_text(json.dumps(manifest))
     assert "later version" in refusal(folder)
+
+
+@on_one
+def test_a_backup_of_before_0_11_is_refused(
+    backup: BackedUpSite, refusal: Callable[[Path], str], tmp_path: Path
+) -> None:
+    folder = backup.copy(tmp_path / "old")
+    manifest = manifest_of(folder)
+    manifest["migrations"].remove("studies.0047_trials_judged_again")
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert "with 0.11" in refusal(folder)
 
 
 @on_one
@@ -501,7 +490,7 @@ def test_a_disk_that_is_full_behind_the_loading_is_a_sentence(
 
 
 @on_one
-@pytest.mark.parametrize("why", [MeasurementsDiffer("Runs [1] are not the same"), KeyError("x")])
+@pytest.mark.parametrize("why", [CommandError("Runs [1] are not the same"), KeyError("x")])
 def test_whatever_ends_it_behind_the_loading_the_database_is_said_to_be_replaced(
     backup: BackedUpSite,
     refusal: Callable[[Path], str],

@@ -3,15 +3,12 @@
 Of tools' own output ``test_tool_output`` shows it, file by file.
 """
 
-import importlib
 from pathlib import Path
 
 import pytest
-from django.apps import apps
 
 from fsbench_web.imports.storing import existing_runs
 from fsbench_web.studies.models import Run
-from fsbench_web.studies.scores import rejudging
 from tests.importing import import_files
 from tests.measured import judged_again, judged_now, measured
 
@@ -80,14 +77,3 @@ def test_what_the_clock_of_postmark_limits_is_flagged_at_once(others: tuple[str,
         )
     run = import_run("a.txt", (SAMPLES / "postmark-1.51.txt").read_bytes())
     assert set(map(str, flags_of(run))) == {"['clock']"}
-
-
-def test_postmark_of_before_is_judged_again() -> None:
-    import_run("a.txt", (SAMPLES / "postmark-1.51.txt").read_bytes())
-    import_run("a.csv", repeat_of(1), configuration="ext4_noatime")
-    assert not rejudging.waiting().exists()
-    migration = importlib.import_module("fsbench_web.studies.migrations.0045_postmark_judged_again")
-    migration.judge_again(apps, None)
-    waiting = rejudging.waiting()
-    assert [series.workload.tool for series in waiting if series.workload] == ["postmark"]
-    assert rejudging.judge_waiting(60) == (1, True)

@@ -4,11 +4,9 @@ import csv
 import io
 from collections.abc import Callable
 from decimal import Decimal
-from importlib import import_module
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -170,21 +168,3 @@ def test_the_same_measurement_in_two_units_ties_with_itself(
     assert "MB/s; printed: " in page  # in the title of each number
     report = client.get("/studies/first/report/?units=decimal").content.decode()
     assert "MB/s from KB/s" in report
-
-
-def test_overall_scores_of_before_are_told_what_they_sum(sample: Sample) -> None:
-    overall = Score.selections.filter(category="overall")
-    data = b"test,record_size_kb,file_size_kb,value,unit\n" + b"".join(
-        b"write,%d,%d,%d,MiB/s\n" % (record, file, record + file)
-        for record in (4, 8, 16)
-        for file in (64, 128)
-    )
-    import_files([("t.csv", data)], study="Lab", **LABELS, user=None)
-    assert set(overall.values_list("unit", "summed_unit")) == {("score", "MiB/s")}
-    overall.update(summed_unit=None)
-    migration = import_module("fsbench_web.studies.migrations.0025_score_summed_unit")
-    migration.say_what_is_summed(apps, None)
-    assert set(Score.objects.values_list("unit", "summed_unit")) == {
-        ("MiB/s", None),
-        ("score", "MiB/s"),
-    }

@@ -5,9 +5,6 @@ from operator import attrgetter
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
-from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 
 from fsbench_web.accounts import tokens
@@ -195,26 +192,6 @@ def test_the_api_offers_kept_columns_to_whom_they_belong(
         )
         offers.append(([mapping["name"] for mapping in file["kept_columns"]], answer.status_code))
     assert offers == [(["Lab sheet"], 200), ([], 404)]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_mappings_of_before_belong_to_their_authors_and_those_of_nobody_go() -> None:
-    executor = MigrationExecutor(connection)
-    # Each migration by itself: what replaces them knows no middle.
-    executor.loader = MigrationLoader(connection, replace_migrations=False)
-    before, after = ("imports", "0002_pipeline"), ("imports", "0003_mappings_of_authors")
-    executor.migrate([before])
-    try:
-        old = executor.loader.project_state([before]).apps
-        ada = old.get_model("auth", "User").objects.create(username="ada")
-        for name, author in (("hers", ada), ("nobody's", None)):
-            old.get_model("imports", "SavedMapping").objects.create(
-                name=name, header_digest="d", mapping={}, created_by=author
-            )
-    finally:
-        MigrationExecutor(connection).migrate([after])
-    rows = SavedMapping.objects.values_list("name", "created_by__username", "team")
-    assert list(rows) == [("hers", "ada", None)]
 
 
 def test_a_mapping_that_does_not_fit_is_told_with_its_lines(signed_in: Client) -> None:

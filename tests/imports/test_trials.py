@@ -1,15 +1,11 @@
 """Trials that one file reports are told from the samples of the intervals of one trial."""
 
-import importlib
 from pathlib import Path
 
 import pytest
-from django.apps import apps
-from django.db import connection
 from django.test import Client
 
 from fsbench_web.studies.models import Score
-from fsbench_web.studies.scores import rejudging
 from tests.importing import import_files
 
 pytestmark = pytest.mark.django_db
@@ -49,17 +45,3 @@ def test_what_it_reports_as_it_goes_are_samples(client: Client) -> None:
 def test_the_interval_of_a_single_result_is_of_its_trials() -> None:
     import_sample("phoronix-composite.txt")
     assert kinds() == {"trials"}
-
-
-def test_trials_of_before_are_judged_again() -> None:
-    import_sample("phoronix-composite.txt")
-    import_sample("pgbench-15-progress.txt")
-    for score in Score.objects.filter(interval__isnull=False):
-        Score.objects.filter(pk=score.pk).update(interval=score.interval | {"of": "samples"})
-    assert not rejudging.waiting().exists()
-    migration = importlib.import_module("fsbench_web.studies.migrations.0047_trials_judged_again")
-    migration.judge_again(apps, connection.schema_editor())
-    waiting = list(rejudging.waiting())
-    assert {series.workload.tool for series in waiting if series.workload} == {"phoronix"}
-    assert rejudging.judge_waiting(60) == (len(waiting), True)
-    assert kinds() == {"samples", "trials"}

@@ -155,6 +155,11 @@ def _refuse_unreadable_backup(backup: Manifest) -> None:
         raise BackupError(
             f"The backup is of {backup.database}, and DATABASE_URL names {databases.kind()}."
         )
+    if table_version.is_before_0_11(backup.migrations):
+        raise BackupError(
+            f"The backup was made by fsbench {backup.version}. Restore it with 0.11, and upgrade "
+            "from there."
+        )
     if unknown := table_version.unknown_migrations(backup.migrations):
         raise BackupError(
             f"The backup was made by a later version of fsbench ({backup.version}), with "

@@ -5,10 +5,8 @@ import json
 import threading
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.contrib.auth.models import User
 from django.core import mail
 from django.core.management import call_command
@@ -17,7 +15,7 @@ from django.test import Client
 from django.utils import timezone
 
 from fsbench_web.accounts import tokens
-from fsbench_web.accounts.models import AuditEntry, Person, Role, Team
+from fsbench_web.accounts.models import AuditEntry, Person, Role
 from fsbench_web.compare.history.lines import history
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.watches import deliveries, watching
@@ -29,7 +27,6 @@ from tests.compare.history.test_history import measured
 from tests.compare.watches.test_webhook import answer_with, receiver
 
 pytestmark = pytest.mark.django_db
-give_owners = import_module("fsbench_web.compare.migrations.0008_watches_of_owners").give_owners
 DELIVERED, WAITING, FAILED = "delivered", "waiting", "failed"
 
 
@@ -293,30 +290,6 @@ class TestWhatIsTold:
         kernel("6.3", 80)
         (message,) = watching.run_maintenance()
         assert message.payload["line"]["team"] == "Lab"
-
-    def test_a_watch_from_before_lines_had_owners_goes_on_with_each(self, ada, line):
-        Study.objects.create(slug="other", title="other", team=Team.objects.create(name="Other"))
-        Study.objects.create(slug="late", title="late")
-        hidden = Study.objects.create(slug="hidden", title="hidden", visibility="private")
-        kernel("6.1", 100, study="other")
-        kernel("6.2", 100, study="other")
-        kernel("6.2", 100, study=hidden.slug)
-        original = watched(ada, line)
-        kernel("6.2", 5, study="late")
-        Watch.objects.update(study=None, team=None, key="of before")
-        give_owners(apps, None)
-        give_owners(apps, None)
-        first, other = Watch.objects.order_by("pk")
-        assert (first.pk, first.team.name, first.series) == (original.pk, "Lab", line)
-        assert (other.team.name, other.secret_salt) == ("Other", first.secret_salt)
-        assert watching.run_maintenance() == []
-        kernel("6.3", 80)
-        kernel("6.3", 70, study="other")
-        messages = watching.run_maintenance()
-        assert [(message.watch, message.point) for message in messages] == [
-            (first, "6.3"),
-            (other, "6.3"),
-        ]
 
     def test_the_command_says_what_it_found(self, ada, line, capsys):
         watched(ada, line)

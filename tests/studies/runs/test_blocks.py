@@ -1,8 +1,6 @@
 """Which runs are in one block: everything once before anything again."""
 
 from collections.abc import Callable
-from importlib import import_module
-from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import User
@@ -93,21 +91,3 @@ def test_a_score_keeps_what_each_repeat_came_to_in_its_block(runs: list[Run]) ->
     Score.selections.update(repeat_scores=None)  # as they were before
     assert len(list(rejudging.judge(rejudging.waiting()))) == 2
     assert scores_for(ScoreFilter(tests=["write"], categories=["maximum"]))[1].repeat_scores
-
-
-def test_old_jobs_are_told_their_blocks() -> None:
-    migration = import_module("fsbench_web.studies.migrations.0024_blocks_of_runs")
-
-    def run(pk: int, series: int, **changes: object) -> SimpleNamespace:
-        plain = {"place": None, "is_reference": False, "rerun": 0, "retry_of_id": None}
-        return SimpleNamespace(pk=pk, series_id=series, **plain | changes)
-
-    numbers = migration.blocks_of(
-        [
-            *(run(1, 9, is_reference=True), run(2, 7), run(3, 8), run(4, 7), run(5, 8)),
-            run(6, 7, rerun=1, retry_of_id=2, place=2),
-            run(7, 8, retry_of_id=3),
-            run(8, 7),
-        ]
-    )
-    assert numbers == {2: 1, 6: 1, 3: 1, 4: 2, 5: 2, 8: 3}

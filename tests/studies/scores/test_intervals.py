@@ -1,11 +1,9 @@
 """What the interval beside a score is of: repeats, or the samples of a single run."""
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -123,21 +121,6 @@ def test_samples_cost_one_query_whatever_their_number(series: Series) -> None:
     few = queries()
     finished(series, *[sampled(1.0, [1.0, 2.0], f"threads={n}") for n in range(9)])
     assert queries() == few
-
-
-def test_older_scores_get_what_their_half_width_tells(series: Series) -> None:
-    finished(series, sampled(21.0))
-    finished(series, sampled(25.0))
-    before = interval(series)
-    finished(series, *cells(1.0, 1.0, 1.0, 1.0))
-    finished(series, *cells(1.0, 1.0, 1.0, 1.0))
-    series.scores.update(interval=None)
-    importlib.import_module("fsbench_web.studies.migrations.0009_intervals").fill(apps, None)
-    assert interval(series) == {
-        **before,
-        "mean": pytest.approx(23.0),
-    }
-    assert score(series, "maximum", "write").interval is None, "no mean follows from a zero"
 
 
 def test_the_page_of_a_single_run_shows_the_half_width_of_its_samples(
