@@ -1,4 +1,4 @@
-"""The home page: what there is, what runs, and what to do next."""
+"""The home page: what runs, what failed or got slower, the latest answers, and the studies."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -7,10 +7,10 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.workers.states import refresh_every_s, worker_states
-from fsbench_web.studies.runs.listing import listed_runs
+from fsbench_web.pages.news import latest_answers, run_news, slower_lines
+from fsbench_web.studies.jobs.listing import BAD_STATES
 from fsbench_web.studies.views.study_list import own_studies, published_studies
 
-LATEST_RUNS = 8
 OWN_STUDIES = 8
 
 
@@ -18,14 +18,18 @@ OWN_STUDIES = 8
 @require_safe
 @requires(Action.READ)
 def home(request: HttpRequest) -> HttpResponse:
-    """Studies, latest runs, workers and LUNs; for everybody."""
-    latest = list(listed_runs()[:LATEST_RUNS])
+    """News, answers, studies, and the workers with their LUNs; for everybody."""
+    runs = run_news()
+    own = list(own_studies()[:OWN_STUDIES])
     workers = worker_states()
     context = {
+        "running": (running := [run for run in runs if run.state not in BAD_STATES]),
+        "failed": [run for run in runs if run.state in BAD_STATES],
+        "slower": slower_lines(request.user),
+        "answers": latest_answers(own),
+        "own": own,
         "published": list(published_studies()),
-        "own": list(own_studies()[:OWN_STUDIES]),
-        "runs": latest,
-        "is_live": any(not run.has_ended for run in latest),
+        "is_live": bool(running),
         "workers": workers,
         "workers_every_s": refresh_every_s(workers),
     }

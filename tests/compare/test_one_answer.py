@@ -60,6 +60,7 @@ def answers(client: Client, jo: User) -> tuple[dict[str, str], dict[str, object]
     found = client.get("/api/v1/comparison?study=lab").json()["answer"]
     assert client.get("/api/v1/findings?study=lab").json()["answer"] == found
     pages = {
+        "front": "/",
         "study": "/studies/lab/",
         "tests": "/studies/lab/?tab=tests",
         "comparison": "/compare/?study=lab",

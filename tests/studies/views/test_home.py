@@ -7,10 +7,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from fsbench_web.catalog.models import Worker
-from fsbench_web.core.workloads import presets
-from fsbench_web.studies.jobs import suggestions
 from fsbench_web.studies.jobs.submitting import submit
-from fsbench_web.studies.models import Score, Study
+from fsbench_web.studies.models import Run, RunState, Score, Study
 from fsbench_web.studies.views.study_list import own_studies, published_studies
 from tests.studies.conftest import complete, start
 
@@ -20,9 +18,8 @@ pytestmark = pytest.mark.django_db
 def test_an_empty_site_says_what_to_do_next(client):
     page = client.get("/").content.decode()
     assert "No study yet." in page
-    assert "No run yet." in page
-    first = presets()[suggestions._WORKLOADS[0]]
-    assert f"{first.title}, which the form offers first, takes seconds a run." in page
+    assert "Nothing runs now." in page
+    assert "No answer yet." in page
     assert "No worker has announced itself." in page
 
 
@@ -34,7 +31,7 @@ def test_it_shows_studies_runs_workers_and_luns_without_a_sign_in(client, runs):
     assert "First look" in page
     assert "1 of 4 runs done" in page
     assert "A paper" in page
-    assert "ext4_wb_none" in page
+    assert runs[1].series.configuration.label in page
     assert f"in use by run {runs[1].pk}" in page
     assert "busy" in page
     assert "for journals" in page
@@ -57,6 +54,34 @@ def test_it_needs_the_same_queries_for_much_and_for_little(
         submit(spec(new_study=f"Study {number}"), "disk1", ann)
     with django_assert_num_queries(6):
         client.get("/")
+
+
+def news(client, name):
+    page = client.get("/").content.decode()
+    return page.partition(f'data-news="{name}"')[2].partition("</section>")[0]
+
+
+def test_each_job_that_runs_or_waits_is_one_line_with_its_progress(client, spec, ann, runs):
+    complete(runs[0])
+    start(runs[1])
+    submit(spec(new_study="Second look"), "disk1", ann)
+    running = news(client, "running")
+    assert running.count('<progress class="progress" max="4"') == 2
+    assert 'max="4" value="1"' in running
+    assert f'href="/runs/{runs[1].pk}/"' in running
+    assert "Second look" in running
+
+
+def test_a_failed_run_needs_attention_until_it_is_retried_or_a_week_old(client, runs):
+    runs[0].state, runs[0].reason = RunState.FAILED, "The LUN is full."
+    runs[0].ended_at = timezone.now()
+    runs[0].save()
+    assert "The LUN is full." in news(client, "attention")
+    Run.objects.filter(pk=runs[0].pk).update(ended_at=timezone.now() - timedelta(days=8))
+    assert "The LUN is full." not in news(client, "attention")
+    Run.objects.filter(pk=runs[0].pk).update(ended_at=timezone.now())
+    Run.objects.filter(pk=runs[1].pk).update(retry_of=runs[0])
+    assert "The LUN is full." not in news(client, "attention")
 
 
 @pytest.mark.parametrize("address", ["/", "/studies/"])
