@@ -5,6 +5,7 @@ the Unisys paper; seconds have as many as they need, up to three, so that no dig
 Where values stand under each other, those with decimals have two at least, so that they align.
 What is measured is never written as zero: below 0.1 a value has three significant digits instead,
 and beyond the whole numbers that a float can tell apart it is a power of ten.
+Numbers of one table have one unit, and digits by their intervals (``Scale``).
 
 Rounded are the decimals that people see (``repr``, the shortest that are the number), half away
 from zero, as printed deltas are judged (``scoring.deltas``) and templates round (``floatformat``):
@@ -14,9 +15,11 @@ from zero, as printed deltas are judged (``scoring.deltas``) and templates round
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
 MISSING = "–"
+MINUS = "\N{MINUS SIGN}"
 KB = 1024
 # Tools count latencies in nanoseconds; people read micro- and milliseconds. What is stored, and
 # what machines are given, stays as the tool printed it: unit -> (unit shown, how many make one).
@@ -28,10 +31,18 @@ _SMALL = 0.1
 _NEGATIVE = re.compile(r"(?<![\w.])-(?=\d)")
 _TINY, _HUGE = 1e-9, 1e15
 """Beyond these nobody counts the zeros, and digits would be invented."""
-_EXACT = 1e14
-"""From as many units of the last place on the digits of a float are fewer than those written."""
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _TEST_UNITS = tuple(unit.replace("i", "") for unit in _BINARY_UNITS)
+
+_LETTERS = ("", "K", "M", "G", "T", "P")
+_TIMES = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0}
+_SHOWN_TIMES = (("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0))
+_SMALLEST, _LARGEST = 0.01, 1e4
+"""Of a table with values far apart the unit is one in which the smallest is not below this, unless
+the largest went beyond that."""
+SIGNIFICANT_DIGITS = 3
+"""Of a value whose interval nobody knows."""
+_MOST_DECIMALS = 9
 
 
 def number(value: float | None, decimals: int = 2) -> str:
@@ -45,22 +56,15 @@ def number(value: float | None, decimals: int = 2) -> str:
 
 def fixed(value: float, decimals: int) -> str:
     """A finite number below 1e15 with so many decimals, and no sign before a zero."""
-    shown = repr(float(value))
-    # Only halves, and digits that a float has not, are written otherwise by Python, and a page
-    # writes thousands of these.
-    if shown[-1] == "5" or "e" in shown or abs(value) * 10**decimals >= _EXACT:
-        exact = Decimal(shown).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
-        text = f"{exact:,.{decimals}f}"
-    else:
-        text = f"{value:,.{decimals}f}"
+    exact = Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    text = f"{exact:,.{decimals}f}"
     return text[1:] if text[0] == "-" and not text.strip("-0.,") else text
 
 
 def scientific(value: float, digits: int) -> str:
     """A finite number with so many digits as a power of ten: ``1.23e+04``."""
-    shown = repr(float(value))
-    if value and (shown.removesuffix(".0").rstrip("0")[-1:] == "5" or "e" in shown):
-        exact = Decimal(shown)
+    if value:
+        exact = Decimal(repr(float(value)))
         place = Decimal(1).scaleb(exact.adjusted() - digits + 1)
         rounded = float(exact.quantize(place, ROUND_HALF_UP))
         value = rounded if math.isfinite(rounded) else value  # the largest of all floats
@@ -144,7 +148,7 @@ def with_minus(text: str) -> str:
     """The text with a minus sign for the hyphen of its negative numbers: for sentences that people
     read. Tables, files and the API keep what programs read.
     """
-    return _NEGATIVE.sub("\N{MINUS SIGN}", text)
+    return _NEGATIVE.sub(MINUS, text)
 
 
 def compact(value: float | None) -> str:
@@ -188,7 +192,7 @@ def percent_size(size: float, decimals: int) -> str:
 
 def signed_percent(value: float, decimals: int = 1) -> str:
     """A change in percent: ``+12.3``, ``\N{MINUS SIGN}99.97``; none at all has no sign."""
-    sign = "+" if value > 0 else "\N{MINUS SIGN}" if value < 0 else ""
+    sign = "+" if value > 0 else MINUS if value < 0 else ""
     return sign + percent_size(abs(value), decimals)
 
 
@@ -254,3 +258,148 @@ def words(slug: str) -> str:
     """``random_write`` as ``Random write``."""
     text = slug.replace("_", " ").replace("-", " ").strip()
     return text[:1].upper() + text[1:]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """``value / divisor`` is in ``unit``."""
+
+    unit: str
+    divisor: float = 1.0
+
+    def amount(self, value: float, half_width: float | None = None) -> str:
+        """A value as it is written below ``unit``; both are in the unit of before."""
+        width = None if half_width is None else half_width / self.divisor
+        return written(value / self.divisor, width)
+
+    def suffix(self, unit: str) -> str:
+        """What follows an amount of a value in ``unit``: `` s``, ``%``; "" for a score."""
+        return "" if unit in {"", "score"} else f"{'' if unit.startswith('%') else ' '}{self.unit}"
+
+
+def scale_of(unit: str, values: Iterable[float], base: int | None = None) -> Scale:
+    """The unit in which ``values``, which are in ``unit``, read best; one for all of them.
+
+    ``base`` is what is known of KB, MB and GB: 1000 or 1024; without it they stay as they are.
+    """
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    ladder = _ladder(unit.strip(), base)
+    if not sizes or not ladder:
+        return Scale(unit_name(unit), 1000.0 if unit == "ns" else 1.0)
+    low, high = min(sizes), max(sizes)
+    fitting = [index for index, (_, divisor) in enumerate(ladder) if high / divisor >= 1]
+    place = fitting[-1] if fitting else 0
+    while place and low / ladder[place][1] < _SMALLEST and high / ladder[place - 1][1] < _LARGEST:
+        place -= 1
+    return Scale(*ladder[place])
+
+
+def exact_words(value: float, unit: str, shown: str) -> str:
+    """The number as it is stored, with its unit, where ``shown`` has other digits; else ""."""
+    if not math.isfinite(value) or shown.replace(",", "") == f"{value:.12f}".rstrip("0").rstrip(
+        "."
+    ):
+        return ""
+    return f"{value!r} {unit}".removesuffix(" score").rstrip()
+
+
+def _ladder(unit: str, base: int | None) -> list[tuple[str, float]]:
+    """Units of its kind with how many of ``unit`` they are, smallest first; [] of any other."""
+    if unit in _TIMES:
+        unit_size = _TIMES[unit]
+        return [
+            (unit if size == unit_size else name, _ratio(size, unit_size))
+            for name, size in _SHOWN_TIMES
+        ]
+    plain = unit.removesuffix("/s")
+    power, base = _power(plain, base)
+    if base is None:
+        return []
+    behind = unit[len(plain) :]
+    return [
+        (unit if n == power else f"{_name(n, base)}{behind}", float(base) ** (n - power))
+        for n in range(len(_LETTERS))
+    ]
+
+
+def _ratio(size: float, unit_size: float) -> float:
+    """How many of one another is: powers of ten, without what dividing them adds."""
+    return float(round(size / unit_size)) if size >= unit_size else 1 / round(unit_size / size)
+
+
+def _power(plain: str, base: int | None) -> tuple[int, int | None]:
+    """What power of which base a unit of bytes is; no base where that is not known."""
+    if plain in ("B", "bytes"):
+        return 0, base or 1024
+    if plain == "kB":
+        return 1, 1000
+    letter, rest = plain[:1], plain[1:]
+    if letter in _LETTERS[1:] and rest in ("B", "iB"):
+        return _LETTERS.index(letter), 1024 if rest == "iB" else base
+    return 0, None
+
+
+def _name(power: int, base: int) -> str:
+    if not power:
+        return "B"
+    if base == 1024:
+        return f"{_LETTERS[power]}iB"
+    return "kB" if power == 1 else f"{_LETTERS[power]}B"
+
+
+def written(value: float | None, half_width: float | None = None) -> str:
+    """A value with the digits that its interval leaves it; up to three without one.
+
+    Whole numbers keep all their digits: rounding them would need zeros that nobody measured.
+    """
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if value and not 1e-9 <= abs(value) < 1e15:
+        return f"{value:.3g}"
+    return fixed(value, decimals_by_width(value, half_width))
+
+
+def decimals_by_width(value: float, half_width: float | None = None) -> int:
+    """How many decimals are worth writing.
+
+    With the interval's half width these are the Particle Data Group's (Review of Particle Physics,
+    Introduction, rounding): two of its digits where they are 10 to 35, else one, and the value as
+    far, but for one digit of the value at least: what is measured is never written as zero. A width
+    of zero says nothing of digits.
+    """
+    if half_width is not None and math.isfinite(half_width) and half_width > 0:
+        first, power = _leading(half_width)
+        if first >= 950:  # the next 100
+            first, power = 100, power + 1
+        count = (1 if 100 <= first <= 354 else 0) - power
+        return _bounded(max(count, -_leading(abs(value))[1]) if value else count)
+    if value == round(value):
+        return 0
+    _, power = _leading(abs(value))
+    return _bounded(SIGNIFICANT_DIGITS - 1 - power)
+
+
+def _leading(size: float) -> tuple[int, int]:
+    """Its first three digits, and the power of ten of the first."""
+    text = scientific(size, 3)  # 1.23e+04
+    return int(text[0] + text[2:4]), int(text[5:])
+
+
+def _bounded(count: int) -> int:
+    return max(0, min(_MOST_DECIMALS, count))
+
+
+def percent_by_width(value: float | None, half_width: float | None = None) -> str:
+    """A difference in percent with its sign and the decimals that its interval leaves it.
+
+    One decimal where no interval is known; more only where none of the difference would be left, or
+    it would be one of 100% and is not.
+    """
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if value == 0:
+        return "0"
+    if abs(value) >= 1e9:
+        return f"{'+' if value > 0 else MINUS}{abs(value):.2e}"
+    has_width = half_width is not None and half_width > 0
+    return signed_percent(value, min(2, decimals_by_width(0, half_width)) if has_width else 1)

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from fsbench_web.core.conversion import explicit_unit, is_ambiguous
 from fsbench_web.core.formats.result import ParsedResult, Problem
 from fsbench_web.core.measurement_columns import MeasurementColumns
+from fsbench_web.core.units import explicit_unit, is_ambiguous
 from fsbench_web.imports.problems import ImportProblem, refusal
 
 ANSWERS = {

@@ -24,14 +24,21 @@ from fsbench_web.compare.selection.wording import flag_label
 from fsbench_web.compare.tables.verdicts.reasons import NO_SCATTER
 from fsbench_web.compare.tables.verdicts.uncertainty import probability, size_words
 from fsbench_web.core import numbers
-from fsbench_web.core.conversion import DisplayUnit, Printed, converted, shown_units
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
 from fsbench_web.core.scoring.scores import score_mean, score_repeats
 from fsbench_web.core.stats.changes import Change, changes
 from fsbench_web.core.stats.intervals import Interval, interval, mean
 from fsbench_web.core.stats.verdicts import Repeats, Verdict, compared, rounding_of
-from fsbench_web.core.units import is_known, lower_is_better, overall_unit
+from fsbench_web.core.units import (
+    DisplayUnit,
+    Printed,
+    converted,
+    is_known,
+    lower_is_better,
+    overall_unit,
+    shown_units,
+)
 from fsbench_web.core.versions import version_key
 from fsbench_web.studies.models import UNTRACED, MeasurementBlock, Run, RunState, Score, Series
 from fsbench_web.studies.scores import measurements

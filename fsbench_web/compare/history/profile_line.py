@@ -8,7 +8,6 @@ from typing import Any
 from fsbench_web.catalog.models import Workload
 from fsbench_web.compare.tables.work.entries import MeasuredCells, ranked_sources
 from fsbench_web.core import units
-from fsbench_web.core.conversion import Printed
 from fsbench_web.core.scoring.profiles.combining import (
     CellsMissing,
     Combined,
@@ -16,6 +15,7 @@ from fsbench_web.core.scoring.profiles.combining import (
     combined,
 )
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile, RequiredCell
+from fsbench_web.core.units import Printed
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.scores.cells import TooManyValues
 from fsbench_web.studies.scores.profile_values import (

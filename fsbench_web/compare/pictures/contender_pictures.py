@@ -7,8 +7,8 @@ from typing import TypeVar
 from fsbench_web.compare.pictures.base import Picture, PictureKind, PictureUnavailable, Select
 from fsbench_web.compare.pictures.drawable import Contender, DrawableTests, contenders
 from fsbench_web.compare.pictures.spec import PictureSpec
-from fsbench_web.core.conversion import shown_units
 from fsbench_web.core.scoring import testnames
+from fsbench_web.core.units import shown_units
 from fsbench_web.figures.lines import MOST_LINES
 from fsbench_web.figures.sizes import size_name
 from fsbench_web.platform import limits

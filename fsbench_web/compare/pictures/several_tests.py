@@ -42,8 +42,8 @@ from fsbench_web.compare.pictures.table import (
 )
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core import numbers
-from fsbench_web.core.conversion import BINARY
 from fsbench_web.core.scoring import categories, loads, phases, testnames
+from fsbench_web.core.units import BINARY
 from fsbench_web.figures import bars, lines, panels
 from fsbench_web.figures.lines import MOST_LINES, Point
 from fsbench_web.figures.panels import MOST_PANELS, Panel, SmallMultiple

@@ -21,7 +21,7 @@ from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.confounding import order_over_time
 from fsbench_web.compare.tables.delta_tables import comparison, tables_and_notice
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.core.conversion import BINARY
+from fsbench_web.core.units import BINARY
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.scores.source_runs import spans_of

@@ -10,10 +10,10 @@ from typing import Any
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.labels import current_label
 from fsbench_web.compare.selection.properties import PROPERTIES, Value, contenders
-from fsbench_web.core.conversion import BINARY, DECIMAL, PRINTED
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.definition import LARGEST_KB, Sizes
 from fsbench_web.core.stats.verdicts import FREENIX
+from fsbench_web.core.units import BINARY, DECIMAL, PRINTED
 from fsbench_web.studies.scores.choices import ScoreChoices
 
 # What a setting can be, and how its form says it.

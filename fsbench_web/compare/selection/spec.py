@@ -22,10 +22,10 @@ from fsbench_web.compare.selection.fields import (
     unknown,
 )
 from fsbench_web.compare.selection.properties import STAGE_FILTERS, condition
-from fsbench_web.core.conversion import PRINTED
 from fsbench_web.core.scoring import categories
 from fsbench_web.core.stats.freenix import MARGIN_PERCENT
 from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT, FREENIX
+from fsbench_web.core.units import PRINTED
 from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.queries import NO_PAPERS, ScoreFilter

@@ -11,13 +11,21 @@ from typing import NamedTuple, TypeVar
 
 from fsbench_web.compare.selection.properties import Value as PropertyValue
 from fsbench_web.compare.selection.properties import slug_of
-from fsbench_web.core.conversion import ONE, DisplayUnit, Printed, exact_fraction, shown_units
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN, Cell
 from fsbench_web.core.scoring.deltas import Value
 from fsbench_web.core.scoring.scores import UNEQUAL_REPEATS, ScoreValue, score_repeats
 from fsbench_web.core.stats import intervals
-from fsbench_web.core.units import SUM, lower_is_better, overall_unit
+from fsbench_web.core.units import (
+    ONE,
+    SUM,
+    DisplayUnit,
+    Printed,
+    exact_fraction,
+    lower_is_better,
+    overall_unit,
+    shown_units,
+)
 from fsbench_web.studies.scores.queries import PARTIAL, Candidate, ScoreRow, SeriesFacts
 
 UNIT_UNEXPLAINED = "unit_unexplained"

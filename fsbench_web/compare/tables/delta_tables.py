@@ -36,7 +36,6 @@ from fsbench_web.compare.tables.query import (
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts
 from fsbench_web.compare.tables.work.ranking import rank
-from fsbench_web.core.conversion import ONE, OPEN_UNITS, base_of, is_ambiguous, unit_factor
 from fsbench_web.core.scoring.deltas import (
     Delta,
     Published,
@@ -45,6 +44,7 @@ from fsbench_web.core.scoring.deltas import (
     worst_first,
 )
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
+from fsbench_web.core.units import ONE, OPEN_UNITS, base_of, is_ambiguous, unit_factor
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.cells import TooManyValues, cells_of_runs
 from fsbench_web.studies.scores.choices import ScoreChoices, score_choices

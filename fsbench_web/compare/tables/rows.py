@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from fsbench_web.core import numbers, readable, units
+from fsbench_web.core import numbers, units
 from fsbench_web.core.scoring import categories
 from fsbench_web.core.scoring.deltas import Published
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
@@ -257,10 +257,10 @@ class DeltaTable:
         return numbers.least_decimals(row.score for row in self.rows)
 
     @cached_property
-    def scale(self) -> readable.Scale:
+    def scale(self) -> numbers.Scale:
         """The unit that its scores are read in; what a paper printed is left as it is."""
         values = [] if self.has_published_rows else [row.score for row in self.rows]
-        return readable.scale_of(self.unit, values, self.unit_base)
+        return numbers.scale_of(self.unit, values, self.unit_base)
 
     def amount(self, value: float | None, half_width: float | None = None) -> str:
         """A value in the table's unit as it is written below ``scale.unit``.

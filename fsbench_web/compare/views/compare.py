@@ -34,8 +34,8 @@ from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views.picker import papers_left_out, picker, without_scores
 from fsbench_web.compare.views.rows_of_tests import of_tests, rows_of, test_context
 from fsbench_web.compare.views.shown import TESTS, ShownComparison, page_context, read
-from fsbench_web.core.conversion import BINARY
 from fsbench_web.core.scoring import testnames
+from fsbench_web.core.units import BINARY
 from fsbench_web.studies.scores.cells import CellsByTest, TooManyValues, cells_of_runs
 from fsbench_web.studies.views.study import study_or_404
 

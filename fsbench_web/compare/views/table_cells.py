@@ -12,7 +12,7 @@ from fsbench_web.compare.selection.wording import change_words
 from fsbench_web.compare.tables.columns import columns_of, half_width_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import intervals, reasons, uncertainty
-from fsbench_web.core import numbers, readable
+from fsbench_web.core import numbers
 from fsbench_web.core.stats.intervals import REPEATS
 from fsbench_web.core.stats.verdicts import Verdict
 
@@ -259,7 +259,7 @@ def _signed(value: float | None, verdict: Verdict | None, view: TableView) -> Ce
     half_width = None
     if verdict and verdict.ratio_low is not None and verdict.ratio_high is not None:
         half_width = 50 * (verdict.ratio_high - verdict.ratio_low)
-    return Cell(readable.percent(value, half_width), f"{value!r}%" if value else "")
+    return Cell(numbers.percent_by_width(value, half_width), f"{value!r}%" if value else "")
 
 
 def _standing(words: str, verdict: Verdict | None) -> tuple[Opened, ...]:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from fsbench_web.core.conversion import most_measurable
 from fsbench_web.core.formats.result import (
     MAX_VALUE,
     MAX_VALUES,
@@ -28,6 +27,7 @@ from fsbench_web.core.formats.text import (
     underflows,
 )
 from fsbench_web.core.latency import Distribution
+from fsbench_web.core.units import most_measurable
 
 # C prints with the decimal sign of its locale and never groups digits.
 _NUMBER = re.compile(r"[0-9]{1,40}([.,][0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")

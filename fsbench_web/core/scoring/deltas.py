@@ -20,7 +20,7 @@ SAME = 1e-12
 
 
 Value = float | Fraction
-"""A score: as it was printed, or a fraction where it was converted (core.conversion)."""
+"""A score: as it was printed, or a fraction where it was converted (core.units)."""
 
 
 class Delta(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Collection
 import numpy as np
 import numpy.typing as npt
 
-from fsbench_web.core.conversion import RATE, unit_factor
+from fsbench_web.core.units import RATE, unit_factor
 
 Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

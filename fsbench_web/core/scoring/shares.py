@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from fsbench_web.core import numbers
-from fsbench_web.core.conversion import OPERATIONS, RATE, TIME, unit_factor
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.ceilings import Ceiling
+from fsbench_web.core.units import OPERATIONS, RATE, TIME, unit_factor
 
 NOT_OF_THE_DISK_PERCENT = 103.0
 """A share above it is not of the disk: a cache answered, or the benchmark did other work."""
@@ -165,7 +165,7 @@ def share_percent(score: float, unit: str, test: str, ceiling: Ceiling) -> float
     if score <= 0 or (meaning is None and unit != "KB/s"):
         return None
     if meaning is None or meaning.dimension == RATE:
-        # Every tool that fsbench runs itself prints KB of 1024 bytes (conversion.MEANT_BY).
+        # Every tool that fsbench runs itself prints KB of 1024 bytes (units.MEANT_BY).
         factor = float(meaning.factor) if meaning else 1024.0
         return 100 * score * factor / (1024 * ceiling.kb_s)
     if ceiling.request.sizes is not None:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from fsbench_web.core.conversion import DisplayUnit, converted
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.quality import FLAGS, ordered
 from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.stats.intervals import Interval, interval, mean, sample_interval
+from fsbench_web.core.units import DisplayUnit, converted
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.measurements import Numbers
 from fsbench_web.studies.scores.queries import ScoreFilter

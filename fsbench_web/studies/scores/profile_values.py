@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsbench_web.core.conversion import OPERATIONS, RATE, SIZE, unit_factor
 from fsbench_web.core.identity import Identity, in_flight, of_fio_name
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
@@ -22,7 +21,7 @@ from fsbench_web.core.scoring.categories import Cell
 from fsbench_web.core.scoring.profiles import identities
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.scoring.quality_cells import includes_flush
-from fsbench_web.core.units import is_known, lower_is_better
+from fsbench_web.core.units import OPERATIONS, RATE, SIZE, is_known, lower_is_better, unit_factor
 from fsbench_web.core.workloads import ParameterError
 from fsbench_web.core.workloads.registry import workload_types
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Selection, Series

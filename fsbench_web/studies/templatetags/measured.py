@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.html import escape, format_html_join
 from django.utils.safestring import SafeString
 
-from fsbench_web.core import numbers, readable
+from fsbench_web.core import numbers
 from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.figures.sizes import size_name
 from fsbench_web.studies.scores.measurements import Measurement
@@ -27,7 +27,7 @@ register = template.Library()
 def measured(measurement: Measurement, with_unit: bool = False) -> SafeString:
     """The value, led to its line where that is known; ``with_unit`` where no heading says it."""
     unit, value = measurement.unit, measurement.value
-    scale = readable.scale_of(unit, [value]) if with_unit else _scale(unit)
+    scale = numbers.scale_of(unit, [value]) if with_unit else _scale(unit)
     written = _written(measurement, scale)
     return SafeString(
         _linked(measurement, _with_unit(written, unit, scale) if with_unit else written)
@@ -50,19 +50,19 @@ def measured_rows(matrix: TestMatrix) -> SafeString:
     return SafeString("".join(parts))  # each part is escaped, or a number
 
 
-def _with_unit(markup: str, unit: str, scale: readable.Scale) -> str:
-    return markup + escape(readable.with_unit("", unit, scale))
+def _with_unit(markup: str, unit: str, scale: numbers.Scale) -> str:
+    return markup + escape(scale.suffix(unit))
 
 
-def _scale(unit: str) -> readable.Scale:
+def _scale(unit: str) -> numbers.Scale:
     """What numbers of a table are written in: the unit that they were printed in."""
-    return readable.Scale(numbers.unit_name(unit), 1000.0 if unit == "ns" else 1.0)
+    return numbers.Scale(numbers.unit_name(unit), 1000.0 if unit == "ns" else 1.0)
 
 
-def _written(measurement: Measurement, scale: readable.Scale) -> str:
+def _written(measurement: Measurement, scale: numbers.Scale) -> str:
     """The number with as many digits as tables have, in HTML: all of them on demand."""
     written = scale.amount(measurement.value)
-    exact = readable.exact_words(measurement.value, measurement.unit, written)
+    exact = numbers.exact_words(measurement.value, measurement.unit, written)
     return f'<span title="{escape(exact)}">{written}</span>' if exact else written
 
 

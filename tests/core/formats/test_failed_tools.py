@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import pytest
 
-from fsbench_web.core.conversion import most_measurable
 from fsbench_web.core.formats import UnreadableFile, parse
+from fsbench_web.core.units import most_measurable
 from tests.core.formats.test_hostile import samples
 from tests.core.formats.test_wrapped import TOOLS
 

@@ -2,12 +2,11 @@
 
 import pytest
 
-from fsbench_web.core.conversion import unit_factor
 from fsbench_web.core.formats import parse
 from fsbench_web.core.formats.tables.mapping import Mapping, NeedsMapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
 from fsbench_web.core.formats.tables.table import proposal, shape_reason
-from fsbench_web.core.units import lower_is_better
+from fsbench_web.core.units import lower_is_better, unit_factor
 
 READ = [
     (

@@ -8,7 +8,8 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from fsbench_web.core.conversion import (
+from fsbench_web.core.formats import parse
+from fsbench_web.core.units import (
     BINARY,
     DECIMAL,
     MEANT_BY,
@@ -23,12 +24,11 @@ from fsbench_web.core.conversion import (
     exact_fraction,
     explicit_unit,
     is_ambiguous,
+    is_known,
     most_measurable,
     shown_units,
     unit_factor,
 )
-from fsbench_web.core.formats import parse
-from fsbench_web.core.units import is_known
 
 
 @pytest.mark.parametrize(

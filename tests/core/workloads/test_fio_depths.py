@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from fsbench_web.core.conversion import RATE, UnitFactor, unit_factor
+from fsbench_web.core.units import RATE, UnitFactor, unit_factor
 from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import RunState

@@ -11,7 +11,6 @@ import re
 import struct
 from collections.abc import Iterator
 
-from fsbench_web.core.conversion import most_measurable
 from fsbench_web.core.formats.iozone.command import options_of, settings_of
 from fsbench_web.core.formats.iozone.report import MISSING, test_of_title
 from fsbench_web.core.formats.result import (
@@ -25,6 +24,7 @@ from fsbench_web.core.formats.result import (
     load_text,
 )
 from fsbench_web.core.formats.text import beyond_measure, capped
+from fsbench_web.core.units import most_measurable
 
 FORMAT = "iozone-biff2"
 _BOF, _EOF = 0x0009, 0x000A

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from fsbench_web.core.conversion import most_measurable
 from fsbench_web.core.formats.iozone.command import settings_of
 from fsbench_web.core.formats.iozone.header import (
     SIZE_WIDTH,
@@ -37,6 +36,7 @@ from fsbench_web.core.formats.text import (
     quoted,
 )
 from fsbench_web.core.formats.values import numbered_repeats
+from fsbench_web.core.units import most_measurable
 
 FORMAT = "iozone"
 _BANNER = "Iozone: Performance Test of File I/O"

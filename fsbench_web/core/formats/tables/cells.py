@@ -6,13 +6,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from fsbench_web.core.conversion import (
-    OPEN_UNITS,
-    OPERATIONS,
-    converted,
-    most_measurable,
-    unit_factor,
-)
 from fsbench_web.core.formats.iozone.header import TESTS
 from fsbench_web.core.formats.result import (
     MAX_REPEAT,
@@ -27,6 +20,13 @@ from fsbench_web.core.formats.result import (
 )
 from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, quoted, underflows
+from fsbench_web.core.units import (
+    OPEN_UNITS,
+    OPERATIONS,
+    converted,
+    most_measurable,
+    unit_factor,
+)
 
 _UNITS = {
     "kb/s": "KB/s",

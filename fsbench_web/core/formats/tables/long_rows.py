@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 
-from fsbench_web.core.conversion import most_measurable
 from fsbench_web.core.formats.result import (
     MAX_REPEAT,
     MAX_VALUE,
@@ -41,6 +40,7 @@ from fsbench_web.core.formats.tables.mapping import FORMAT, Mapping
 from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.text import MAX_LINE_LENGTH, MAX_PROBLEMS, quoted, underflows
 from fsbench_web.core.measurement_columns import NONE
+from fsbench_web.core.units import most_measurable
 
 MAX_RUNS = 20_000
 MAX_TESTS = 60_000

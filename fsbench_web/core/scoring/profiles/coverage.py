@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fsbench_web.core.readable import scale_of
+from fsbench_web.core.numbers import scale_of
 from fsbench_web.core.scoring.profiles.definition import RATIO, TOGETHER
 
 MOST_NAMED = 6

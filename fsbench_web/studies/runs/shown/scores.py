@@ -5,15 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fsbench_web.core import numbers, readable
-from fsbench_web.core.conversion import base_of, unit_factor
-from fsbench_web.core.readable import Scale
+from fsbench_web.core import numbers
+from fsbench_web.core.numbers import Scale
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.core.scoring.quality import Flag
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.core.stats.intervals import REPEATS, Interval, mean
-from fsbench_web.core.units import SUM
+from fsbench_web.core.units import SUM, base_of, unit_factor
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Score
 
@@ -107,13 +106,13 @@ class ShownScore:
     @property
     def unit(self) -> str:
         """A space and the unit, for where no heading names it."""
-        return readable.with_unit("", self.score.unit, self.scale)
+        return self.scale.suffix(self.score.unit)
 
     @property
     def exact(self) -> str:
         """All digits of the run's own score with its unit, if ``written`` has fewer."""
         value = self.own.value
-        return "" if value is None else readable.exact_words(value, self.score.unit, self.written)
+        return "" if value is None else numbers.exact_words(value, self.score.unit, self.written)
 
     def _write(self, value: float | None) -> str:
         if value is None:
@@ -230,7 +229,7 @@ class _Maker:
         """One of a test whose scores are in one unit, but for the sum of them."""
         present = [score for score in scores if score]
         rates = [score for score in present if score.unit != SUM]
-        scale, of_sum = self._scale(rates), readable.scale_of(SUM, ())
+        scale, of_sum = self._scale(rates), numbers.scale_of(SUM, ())
         tests = dict.fromkeys(score.test for score in present)
         return ScoreLine(
             name,
@@ -267,7 +266,7 @@ class _Maker:
         unit = scores[0].unit
         factor = unit_factor(unit, self.tool)
         base = None if factor is None else base_of(unit, factor.factor)
-        return readable.scale_of(unit, [score.value for score in scores], base)
+        return numbers.scale_of(unit, [score.value for score in scores], base)
 
 
 def _is_one_number(scores: Mapping[str, Score]) -> bool:

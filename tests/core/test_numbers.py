@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsbench_web.core.readable import Scale, decimals, percent, scale_of, written
+from fsbench_web.core.numbers import Scale, decimals_by_width, percent_by_width, scale_of, written
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_is_no_number_is_missing_and_what_is_tiny_is_not_zero() -> None:
     assert written(None) == written(float("nan")) == written(float("inf")) == "–"
     assert written(3e-12) == "3e-12"
     assert written(-0.0) == "0"
-    assert decimals(1e-8) == 9
+    assert decimals_by_width(1e-8) == 9
     assert Scale("s").amount(1e300) == "1e+300"
 
 
@@ -97,4 +97,4 @@ def test_what_is_no_number_is_missing_and_what_is_tiny_is_not_zero() -> None:
     ],
 )
 def test_a_difference_has_its_sign_and_is_never_shown_as_none(value, half_width, text) -> None:
-    assert percent(value, half_width) == text
+    assert percent_by_width(value, half_width) == text
