@@ -3,7 +3,7 @@
 An import may hold a hundred thousand tests, or configurations, and each is valid. Every page, file
 and answer of the API has a limit that does not depend on it: what is left out is counted, and a
 link leads to it. The limits are of rows, where these are made; at most 2 MB a page, 3 s and 300 MB
-follow from them (docs/performance.md, measured by ``benchmarks.bounded``).
+follow from them.
 """
 
 from dataclasses import dataclass
