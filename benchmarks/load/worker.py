@@ -5,8 +5,8 @@ import sys
 import time
 
 from runner.executors.base import OnMessage, Outcome, ShouldStop
-from runner.executors.fake import Script, message, succeed
 from runner.plan import RunPlan
+from tests.runner.fake import Script, message, succeed
 
 
 def script_of(takes_s: float) -> Script:
@@ -28,9 +28,9 @@ def work() -> None:
 
     django.setup()
     from runner.config import read_config
-    from runner.executors.fake import FakeExecutor
     from runner.service import serve
     from runner.worker import Host
+    from tests.runner.fake import FakeExecutor
 
     script = script_of(float(os.environ["FSBENCH_LOAD_RUN_TAKES_S"]))
     sys.exit(serve(Host(read_config(), FakeExecutor(script), "benchmarks.load")))

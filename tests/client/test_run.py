@@ -18,10 +18,10 @@ from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Job, Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from runner.execution import execute
-from runner.executors.fake import FakeExecutor
 from runner.worker import Host
 from tests.api.conftest import announced
 from tests.client.conftest import Command
+from tests.runner.fake import FakeExecutor
 
 DOCUMENT = """
 study: Command line

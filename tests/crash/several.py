@@ -14,11 +14,11 @@ from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.studies.models import ClientState, Run, RunClient, RunState
 from runner.config import WorkerConfig
-from runner.executors.fake import FakeExecutor
 from runner.safety import locks, mounts
 from runner.worker import Host
 from tests.crash.lab import Lab
 from tests.runner.conftest import write_luns, write_run
+from tests.runner.fake import FakeExecutor
 from tests.services.process import Service
 
 PATIENT = Path(__file__).with_name("patient_worker.py")

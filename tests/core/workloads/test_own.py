@@ -12,9 +12,9 @@ from fsbench_web.core.workloads.fio.jobs import FLAGS, OPTIONS, checked_job
 from fsbench_web.core.workloads.own import checked_words
 from fsbench_web.studies.models import RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
-from runner.executors.fake import FakeExecutor
 from runner.host import allowed_programs
 from tests.measured import measured
+from tests.runner.fake import FakeExecutor
 
 JOB = """\
 ; random reads of a file that is laid out first

@@ -16,13 +16,13 @@ from fsbench_web.studies.activity import pricing, records
 from fsbench_web.studies.models import Run, RunState, Score
 from runner.execution import finish
 from runner.execution.spool import Spool
-from runner.executors import fake
 from runner.executors.base import OnMessage, Outcome, ShouldStop
-from runner.executors.fake import FakeExecutor, message
 from runner.executors.local import LocalExecutor
 from runner.plan import RunPlan
 from runner.worker import Host
 from tests.measured import measured
+from tests.runner import fake
+from tests.runner.fake import FakeExecutor, message
 
 pytestmark = pytest.mark.django_db
 FIELDS = ["data.writes", "data.sectors_written", "data.flushes", "data.reads", "data.sectors_read"]

@@ -12,8 +12,8 @@ from fsbench_web.studies.runs.lifecycle import LeaseHandle
 from runner.execution import finish
 from runner.execution.record import Recorder
 from runner.executors.base import STOPPED, WORKER_SILENT, Outcome
-from runner.executors.fake import FakeExecutor
 from runner.worker import Host
+from tests.runner.fake import FakeExecutor
 
 GONE = Outcome(None, reason="The Docker daemon went away during the run.", cause=Cause.DAEMON)
 KILLED = Outcome(137, reason="The container was killed from outside.", cause=Cause.KILLED)

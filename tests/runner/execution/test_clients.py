@@ -29,14 +29,14 @@ from fsbench_web.studies.scores import measurements
 from runner.agent import barrier
 from runner.config import WorkerConfig
 from runner.execution import clients, execute, participant
-from runner.executors import fake
 from runner.executors.base import Executor
 from runner.executors.docker import DockerExecutor
-from runner.executors.fake import FakeExecutor
 from runner.executors.local import LocalExecutor
 from runner.safety import mount_folder, mounts
 from runner.worker import Host
+from tests.runner import fake
 from tests.runner.conftest import write_luns, write_run
+from tests.runner.fake import FakeExecutor
 from tests.studies.conftest import after_silence
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.root]

@@ -13,12 +13,12 @@ from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
 from runner.execution import finish
-from runner.executors import fake
 from runner.executors.base import Message, OnMessage, Outcome, ShouldStop
-from runner.executors.fake import FakeExecutor, message
 from runner.plan import RunPlan
 from runner.worker import Host
 from tests.measured import measured
+from tests.runner import fake
+from tests.runner.fake import FakeExecutor, message
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from runner.execution.environment import environment_facts
-from runner.executors import fake
+from tests.runner import fake
 
 
 @pytest.mark.parametrize(

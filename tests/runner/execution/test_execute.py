@@ -19,16 +19,16 @@ from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
 from runner.execution import client_results, execute, last_checks, places
 from runner.execution.tracing import Tracing
-from runner.executors import fake
 from runner.executors.base import Capabilities, OnMessage, Outcome, ShouldStop, Target
-from runner.executors.fake import FakeExecutor, message
 from runner.executors.guest import GuestExecutor
 from runner.plan import RunPlan
 from runner.safety import checks
 from runner.safety.luns import read_luns
 from runner.worker import Host
 from tests.measured import measured
+from tests.runner import fake
 from tests.runner.conftest import sparse_lun, tool, write_luns
+from tests.runner.fake import FakeExecutor, message
 from tests.studies.conftest import after_silence
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]

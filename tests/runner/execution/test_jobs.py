@@ -6,10 +6,10 @@ import pytest
 from django.utils import timezone
 
 from fsbench_web.studies.models import Job, Lease, Run, RunState
-from runner.executors import fake
-from runner.executors.fake import FakeExecutor
 from runner.worker import Host
 from tests.measured import measured
+from tests.runner import fake
+from tests.runner.fake import FakeExecutor
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 

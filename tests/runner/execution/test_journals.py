@@ -19,10 +19,8 @@ from fsbench_web.catalog.configurations.journals import MIB, JournalLun
 from fsbench_web.catalog.configurations.options import PROFILE_LEAST_LUNS
 from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState
 from runner.execution import execute, places
-from runner.executors import fake
 from runner.executors.base import Executor, OnMessage, Outcome, ShouldStop
 from runner.executors.docker import DockerExecutor
-from runner.executors.fake import FakeExecutor
 from runner.executors.local import LocalExecutor
 from runner.plan import RunPlan
 from runner.safety import blockdev, checks, signatures
@@ -32,7 +30,9 @@ from runner.safety.marks import OWN_LABEL
 from runner.worker import Host
 from tests.measured import measured
 from tests.packaged import PACKAGED
+from tests.runner import fake
 from tests.runner.conftest import sparse_lun, tool, write_luns, written_on
+from tests.runner.fake import FakeExecutor
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 

@@ -11,13 +11,13 @@ from django.core.management import call_command
 
 from fsbench_web.studies.models import Run, RunState
 from runner.execution import mount_watch
-from runner.executors import fake
-from runner.executors.fake import FakeExecutor
 from runner.executors.local import LocalExecutor
 from runner.safety import mount_folder, mounts
 from runner.safety.luns import read_luns
 from runner.worker import Host
+from tests.runner import fake
 from tests.runner.conftest import write_luns
+from tests.runner.fake import FakeExecutor
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 

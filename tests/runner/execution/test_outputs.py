@@ -16,11 +16,12 @@ from fsbench_web.studies.runs.clients import parts
 from fsbench_web.studies.scores import ingest
 from runner.agent import messages
 from runner.execution import finish
-from runner.executors import fake, stream
+from runner.executors import stream
 from runner.executors.base import Message, OnMessage, Outcome, ShouldStop
-from runner.executors.fake import FakeExecutor
 from runner.plan import RunPlan
 from runner.worker import Host
+from tests.runner import fake
+from tests.runner.fake import FakeExecutor
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 

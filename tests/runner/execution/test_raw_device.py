@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.studies.models import Run, RunState
-from runner.executors.fake import FakeExecutor
 from runner.executors.local import LocalExecutor
 from runner.worker import Host
 from tests.measured import measured
 from tests.runner.conftest import sparse_lun, write_luns
+from tests.runner.fake import FakeExecutor
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 

@@ -9,13 +9,13 @@ import pytest
 
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Run, RunState
-from runner.executors import fake
 from runner.executors.base import OnMessage, Outcome, ShouldStop
-from runner.executors.fake import FakeExecutor
 from runner.plan import RunPlan
 from runner.worker import Host
 from tests.measured import measured
+from tests.runner import fake
 from tests.runner.conftest import MIB, write_luns
+from tests.runner.fake import FakeExecutor
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 

@@ -13,12 +13,12 @@ from django.test.utils import CaptureQueriesContext
 
 from fsbench_web.studies.models import Run, RunState
 from runner.execution import record
-from runner.executors import fake
 from runner.executors.base import OnMessage, Outcome, ShouldStop
-from runner.executors.fake import FakeExecutor
 from runner.plan import RunPlan
 from runner.safety import blockdev, signatures, sparse
 from runner.worker import Host
+from tests.runner import fake
+from tests.runner.fake import FakeExecutor
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 

@@ -12,13 +12,13 @@ from fsbench_web.studies.models import Lease, Run, RunState, StackLun
 from fsbench_web.studies.runs import leases
 from runner.execution import execute
 from runner.executors.base import Message, Target
-from runner.executors.fake import FakeExecutor
 from runner.executors.local import LocalExecutor
 from runner.plan import plan_run
 from runner.safety import blockdev, checks
 from runner.worker import Host
 from tests.measured import measured
 from tests.runner.conftest import LONG, sparse_lun, tool, write_luns
+from tests.runner.fake import FakeExecutor
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 

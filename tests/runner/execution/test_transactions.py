@@ -13,11 +13,11 @@ from django.db import transaction
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import logs
 from fsbench_web.studies.scores import ingest
-from runner.executors import fake
 from runner.executors.base import OnMessage, Outcome, ShouldStop
-from runner.executors.fake import FakeExecutor, message
 from runner.plan import RunPlan
 from runner.worker import Host
+from tests.runner import fake
+from tests.runner.fake import FakeExecutor, message
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 

@@ -8,10 +8,10 @@ import pytest
 
 from fsbench_web.studies.models import Lease, Run, RunState
 from runner.executors.base import Outcome
-from runner.executors.fake import FakeExecutor
 from runner.safety import blockdev
 from runner.worker import Host
 from tests.runner.conftest import tool
+from tests.runner.fake import FakeExecutor
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.root]
 KILLED = Outcome(137, reason="The container was killed from outside.")

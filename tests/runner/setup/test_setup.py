@@ -25,7 +25,6 @@ from fsbench_web.studies.models import Run, RunState
 from runner.config import OWN_IMAGE
 from runner.execution import execute
 from runner.executors.base import Capabilities
-from runner.executors.fake import FakeExecutor, all_capabilities
 from runner.image import inputs
 from runner.safety import locks
 from runner.setup import setup as runner_setup
@@ -34,6 +33,7 @@ from runner.setup.install_process import reason_in
 from runner.setup.progress import PACKAGES, Progress
 from runner.setup.setup import RETRY_AFTER_S, Setup
 from runner.worker import Host
+from tests.runner.fake import FakeExecutor, all_capabilities
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.root]
 ROOT = Path(settings.BASE_DIR)
