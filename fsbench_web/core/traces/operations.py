@@ -3,7 +3,7 @@
 Read from what bpftrace prints of ``runner.host.tracing.operation_scripts`` with ``-f json``: a
 line of JSON for each map, at the end. Latencies are in bins of powers of two nanoseconds, as
 ext4dist of BCC and ``hist()`` of bpftrace have them (B. Gregg, "BPF Performance Tools", 2019,
-chapter 8): bin 0 is below 2 ns, bin k from 2^k to below 2^(k+1).
+chapter 8).
 """
 
 import json
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fsbench_web.core.measurement_columns import UnreadableBlock, pack, unpack
+from fsbench_web.core.traces.tracers import latency_rows
 
 MAGIC = b"fsbo"
 READ, WRITE, OPEN, SYNC = "read", "write", "open", "sync"
@@ -70,15 +71,7 @@ class OperationTrace:
 
     def latency_rows(self) -> Iterator[tuple[str, int, int, int]]:
         """(operation, from ns, below ns, operations), without those that are 0."""
-        for name, counts in self.latencies.items():
-            for place, count in enumerate(counts):
-                if count:
-                    yield name, edge_ns(place), edge_ns(place + 1), count
-
-
-def edge_ns(place: int) -> int:
-    """Where a bin of latencies begins, in nanoseconds."""
-    return 0 if place == 0 else 1 << place
+        yield from latency_rows(self.latencies)
 
 
 @dataclass
@@ -194,17 +187,3 @@ def decode(block: bytes) -> OperationTrace:
         )
     except (AttributeError, KeyError, TypeError) as error:
         raise UnreadableBlock(f"The block is not made as it should be: {error!r}.") from None
-
-
-__all__ = [
-    "CALLS",
-    "FUNCTIONS",
-    "OPERATIONS",
-    "OperationTrace",
-    "UnreadableBlock",
-    "UnreadableOutput",
-    "decode",
-    "edge_ns",
-    "encode",
-    "read",
-]

@@ -1,21 +1,35 @@
 """Requests of a device as two pictures: how long they took, and where they went when. Pure.
 
 Latencies are counted in bins of powers of two microseconds, as biolatency of BCC and bpftrace does
-(B. Gregg, "BPF Performance Tools", 2019, section 9.3.1): bin 0 is below 2 µs, bin k from 2^k to
-below 2^(k+1). The map counts requests by the place of their first sector and the time at which they
-were issued, as blktrace's seekwatcher and iowatcher draw them, in equal parts of device and time.
+(B. Gregg, "BPF Performance Tools", 2019, section 9.3.1). The map counts requests by the place of
+their first sector and the time at which they were issued, in equal parts of device and time.
+
+Events are lines of tracefs' ``trace_pipe`` with ``block:block_rq_issue`` and
+``block:block_rq_complete`` (include/trace/events/block.h). Times are seconds with microseconds,
+sectors are of 512 bytes. Letters of RWBS: an F before the operation is a flush before it
+(PREFLUSH), the operation is R, W, D (discard), F (flush) or N (anything else).
 """
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from fsbench_web.core.measurement_columns import UnreadableBlock, pack, unpack
-from fsbench_web.core.traces import block_events
-from fsbench_web.core.traces.block_events import DISCARD, FLUSH, OPERATIONS, READ, SECTOR, WRITE
+from fsbench_web.core.traces.tracers import latency_rows
 
+SECTOR = 512
+READ, WRITE, DISCARD, FLUSH, OTHER = "read", "write", "discard", "flush", "other"
+OPERATIONS = (READ, WRITE, FLUSH, DISCARD, OTHER)
+_BY_LETTER = {"R": READ, "W": WRITE, "D": DISCARD, "F": FLUSH}
+# A task's name has 15 characters at most, so that none can look like an event.
+_EVENT = re.compile(
+    r" (\d{1,12})\.(\d{6}): block_rq_(issue|complete): (\d{1,4},\d{1,7}) ([A-Z]{1,10}) "
+    r"(?:\d{1,10} )?\([^()]*\) (\d{1,20}) \+ (\d{1,10})(?: |$)"
+)
+_LOST = re.compile(r"CPU:\d+ \[LOST (\d{1,18}) EVENTS\]")
 MAGIC = b"fsbr"
 MOST_BINS = 48
 """Of latencies: the last one is some 4 years and all above."""
@@ -24,13 +38,71 @@ PARTS = 256
 MAPPED = (READ, WRITE, DISCARD)
 
 
+@dataclass
+class Requests:
+    """What was told. Times are microseconds of the kernel's clock.
+
+    ``issued`` are (time, operation, first sector, sectors) in their order; ``ended`` (operation,
+    latency in microseconds). ``without_end`` and ``without_start`` could not be paired, ``lost``
+    are events that the kernel had no room for, ``not_read`` lines that are no event.
+    """
+
+    issued: list[tuple[int, str, int, int]] = field(default_factory=list)
+    ended: list[tuple[str, int]] = field(default_factory=list)
+    without_end: int = 0
+    without_start: int = 0
+    lost: int = 0
+    not_read: int = 0
+
+
+def operation_of(rwbs: str) -> str:
+    """What a request does, of its letters."""
+    is_flushed_before = len(rwbs) > 1 and rwbs[0] == "F" and rwbs[1] in "RWDFNZ"
+    return _BY_LETTER.get(rwbs[1] if is_flushed_before else rwbs[0], OTHER)
+
+
+def read_events(lines: Iterable[str]) -> Requests:
+    """All that lines of one device tell. Nothing is refused: what is no event is counted."""
+    requests = Requests()
+    # By operation and where the rest of the request begins: (time, sectors that are to come).
+    open_ones: defaultdict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+    for line in lines:
+        match = _EVENT.search(line)
+        if match is None:
+            if lost := _LOST.search(line):
+                requests.lost += int(lost[1])
+            elif line.strip():
+                requests.not_read += 1
+            continue
+        seconds, micros, event, _, rwbs, first, count = match.groups()
+        at_us, operation = int(seconds) * 1_000_000 + int(micros), operation_of(rwbs)
+        # A flush has no place: the kernel says 0 where it is issued and -1 where it ends.
+        sector, sectors = (0, 0) if operation == FLUSH else (int(first), int(count))
+        if operation != FLUSH and not sectors:
+            continue  # the write behind a flush of its own, told once more without its data
+        in_flight = open_ones[operation, sector]
+        if event == "issue":
+            requests.issued.append((at_us, operation, sector, sectors))
+            in_flight.append((at_us, sectors))
+        elif not in_flight:
+            requests.without_start += 1
+        else:
+            began, left = in_flight.pop(0)
+            if sectors < left:  # a part of it: its end is that of the last part
+                open_ones[operation, sector + sectors].append((began, left - sectors))
+            else:
+                requests.ended.append((operation, max(0, at_us - began)))
+    requests.without_end = sum(map(len, open_ones.values()))
+    return requests
+
+
 @dataclass(frozen=True)
 class RequestTrace:
     """``latencies``: {operation: counts by bin}. ``maps``: {operation: {(part of the time, part of
     the device): requests}}. ``seconds`` from the first request to the last event that was kept.
 
     ``is_cut``: the trace ended at its bound, before the benchmark did. ``outside`` requests began
-    beyond the device. The rest as ``block_events.Requests`` has it.
+    beyond the device. The rest as ``Requests`` has it.
     """
 
     seconds: float
@@ -55,10 +127,7 @@ class RequestTrace:
 
     def latency_rows(self) -> Iterator[tuple[str, int, int, int]]:
         """(operation, from µs, below µs, requests), without those that are 0."""
-        for name, counts in self.latencies.items():
-            for place, count in enumerate(counts):
-                if count:
-                    yield name, edge_us(place), edge_us(place + 1), count
+        yield from latency_rows(self.latencies)
 
     def map_rows(self) -> Iterator[tuple[str, float, float, int, int, int]]:
         """(operation, from s, to s, from byte, to byte, requests), without those that are 0."""
@@ -74,11 +143,6 @@ class RequestTrace:
                 )
 
 
-def edge_us(place: int) -> int:
-    """Where a bin of latencies begins, in microseconds."""
-    return 0 if place == 0 else 1 << place
-
-
 def bin_of(latency_us: int) -> int:
     return min(max(latency_us.bit_length() - 1, 0), MOST_BINS - 1)
 
@@ -90,7 +154,7 @@ def traced(
 
     ``first_sector``: where the LUN begins on its disk, for a partition.
     """
-    requests = block_events.read(lines)
+    requests = read_events(lines)
     if not requests.issued:
         return None
     began = requests.issued[0][0]
@@ -176,19 +240,3 @@ def decode(block: bytes) -> RequestTrace:
     if start != len(places) or len(places) != len(counts):
         raise UnreadableBlock("The block holds other numbers than it names.")
     return trace
-
-
-__all__ = [
-    "DISCARD",
-    "FLUSH",
-    "MAPPED",
-    "OPERATIONS",
-    "READ",
-    "WRITE",
-    "RequestTrace",
-    "UnreadableBlock",
-    "decode",
-    "edge_us",
-    "encode",
-    "traced",
-]

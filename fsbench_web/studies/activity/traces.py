@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from fsbench_web.core.traces import operations, requests
 from fsbench_web.core.traces.operations import OperationTrace
-from fsbench_web.core.traces.requests import RequestTrace, UnreadableBlock
+from fsbench_web.core.traces.requests import RequestTrace
 from fsbench_web.core.traces.tracers import OPERATIONS, REQUESTS
 from fsbench_web.studies.models import Run, RunTrace
 
@@ -13,20 +13,12 @@ def store(
     run: Run, tracer: str, trace: RequestTrace | OperationTrace | None, problem: str = ""
 ) -> None:
     """Keep what a tracer saw, or why it saw nothing. The caller holds the transaction."""
-    RunTrace.objects.create(
-        run=run,
-        tracer=tracer,
-        content=_encoded(trace),
-        problem=problem[:2000],
-    )
-
-
-def _encoded(trace: RequestTrace | OperationTrace | None) -> bytes | None:
-    if trace is None:
-        return None
+    content = None
     if isinstance(trace, OperationTrace):
-        return operations.encode(trace)
-    return requests.encode(trace)
+        content = operations.encode(trace)
+    elif trace is not None:
+        content = requests.encode(trace)
+    RunTrace.objects.create(run=run, tracer=tracer, content=content, problem=problem[:2000])
 
 
 def of_run(run_id: int) -> Mapping[str, RunTrace]:
@@ -36,25 +28,23 @@ def of_run(run_id: int) -> Mapping[str, RunTrace]:
     }
 
 
+def read(run_id: int, tracer: str) -> RequestTrace | OperationTrace | None:
+    """What a tracer saw; None where nothing is kept. Raises UnreadableBlock."""
+    kept = RunTrace.objects.filter(run_id=run_id, tracer=tracer, content__isnull=False)
+    content = kept.values_list("content", flat=True).first()
+    if content is None:
+        return None
+    decode = operations.decode if tracer == OPERATIONS else requests.decode
+    return decode(bytes(content))
+
+
 def requests_of(run_id: int) -> RequestTrace | None:
-    """What the device was asked for; None where nothing is kept. Raises UnreadableBlock."""
-    content = _content(run_id, REQUESTS)
-    return requests.decode(content) if content is not None else None
+    """What the device was asked for, as ``read``."""
+    trace = read(run_id, REQUESTS)
+    return trace if isinstance(trace, RequestTrace) else None
 
 
 def operations_of(run_id: int) -> OperationTrace | None:
-    """What the file system did; None where nothing is kept. Raises UnreadableBlock."""
-    content = _content(run_id, OPERATIONS)
-    return operations.decode(content) if content is not None else None
-
-
-def _content(run_id: int, tracer: str) -> bytes | None:
-    content = (
-        RunTrace.objects.filter(run_id=run_id, tracer=tracer, content__isnull=False)
-        .values_list("content", flat=True)
-        .first()
-    )
-    return bytes(content) if content is not None else None
-
-
-__all__ = ["UnreadableBlock", "of_run", "operations_of", "requests_of", "store"]
+    """What the file system did, as ``read``."""
+    trace = read(run_id, OPERATIONS)
+    return trace if isinstance(trace, OperationTrace) else None

@@ -18,7 +18,6 @@ from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.workers import availability
 from fsbench_web.platform import clock, limits
 from fsbench_web.studies.activity import shown as activity
-from fsbench_web.studies.activity import shown_latencies, shown_traces
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Series
 from fsbench_web.studies.runs import (
     authority,
@@ -107,10 +106,10 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "confirmed": control.confirmed_by([shown_run]),
         "seen": control.device_digest([shown_run]),
         "time_zone": timezone.get_current_timezone_name(),
-        "activity": activity.of_run(shown_run.pk),
+        "activity": activity.activity_of_run(shown_run.pk),
         "clients": clients.of_run(shown_run),
-        "traces": shown_traces.of_run(shown_run),
-        "latencies": shown_latencies.of_run(shown_run.pk),
+        "traces": activity.traces_of_run(shown_run),
+        "latencies": activity.latencies_of_run(shown_run.pk),
     }
     context |= _log(shown_run) | _measured(shown_run) | _retry_context(shown_run)
     if shown_run.state == RunState.QUEUED:

@@ -14,17 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.core.measurement_columns import pack
+from fsbench_web.core.measurement_columns import UnreadableBlock, pack
 from fsbench_web.core.traces import operations
 from fsbench_web.core.traces.operations import (
     CALLS,
     FUNCTIONS,
     MAGIC,
-    UnreadableBlock,
     UnreadableOutput,
-    edge_ns,
     read,
 )
+from fsbench_web.core.traces.tracers import bin_edge
 
 SAMPLES = Path(__file__).parent / "samples"
 TRACED = (SAMPLES / "functions.bpftrace.json").read_text()
@@ -86,7 +85,7 @@ def test_bins_are_powers_of_two_nanoseconds() -> None:
     assert trace is not None
     low = [("read", 0, 2, 3), ("read", 2, 4, 1), ("read", 4, 8, 1)]
     assert list(trace.latency_rows()) == [*low, ("read", 2**62, 2**63, 1)]
-    assert [edge_ns(place) for place in (0, 1, 2, 10)] == [0, 2, 4, 1024]
+    assert [bin_edge(place) for place in (0, 1, 2, 10)] == [0, 2, 4, 1024]
 
 
 def test_what_has_no_latency_is_said() -> None:

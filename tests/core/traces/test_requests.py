@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.core.traces import block_events, requests
-from fsbench_web.core.traces.block_events import operation_of
-from fsbench_web.core.traces.requests import UnreadableBlock, bin_of, edge_us, traced
+from fsbench_web.core.measurement_columns import UnreadableBlock
+from fsbench_web.core.traces import requests
+from fsbench_web.core.traces.requests import bin_of, operation_of, traced
+from fsbench_web.core.traces.tracers import bin_edge
 
 LINES = (Path(__file__).parent / "samples/block-events.txt").read_text().splitlines()
 SIZE = 512 * 2**20
@@ -40,7 +41,7 @@ def test_what_a_kernel_wrote_is_counted_to_the_last_request() -> None:
 
 def test_latencies_go_by_powers_of_two_microseconds() -> None:
     assert [bin_of(us) for us in (0, 1, 2, 3, 4, 1023, 1024)] == [0, 0, 1, 1, 2, 9, 10]
-    assert [edge_us(place) for place in (0, 1, 2, 10)] == [0, 2, 4, 1024]
+    assert [bin_edge(place) for place in (0, 1, 2, 10)] == [0, 2, 4, 1024]
     lines = [event("issue", "5.000001", "R", 8, 8), event("complete", "5.001025", "R", 8, 8)]
     trace = traced(lines, 8192)
     assert trace is not None
@@ -54,7 +55,7 @@ def test_a_request_that_comes_back_in_parts_ends_with_the_last() -> None:
         event("complete", "5.000010", "W", 0, 8),
         event("complete", "5.000100", "W", 8, 8),
     ]
-    assert block_events.read(lines).ended == [("write", 100)]
+    assert requests.read_events(lines).ended == [("write", 100)]
 
 
 def test_a_flush_before_a_write_is_no_flush() -> None:
@@ -84,7 +85,7 @@ def test_what_is_missing_is_said_and_nothing_is_invented() -> None:
     assert (trace.lost, trace.without_end, trace.without_start) == (1234, 1, 1)
     assert trace.is_cut
     assert not trace.latencies
-    assert block_events.read(lines).not_read == 2
+    assert requests.read_events(lines).not_read == 2
     assert traced(["no event"], SIZE) is None
 
 

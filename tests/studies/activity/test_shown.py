@@ -7,7 +7,7 @@ from django.test import Client
 
 from fsbench_web.core.activity.series import Activity, ActivityBuilder, Step
 from fsbench_web.studies.activity import records
-from fsbench_web.studies.activity.shown import MOST_POINTS, of_run
+from fsbench_web.studies.activity.shown import MOST_POINTS, activity_of_run
 from fsbench_web.studies.models import Run, RunActivity, RunState
 from tests.compare.conftest import make_score
 
@@ -36,7 +36,7 @@ def sampled(count: int, **how: Any) -> Activity:
 
 def test_rates_and_levels_are_drawn_over_the_seconds_of_the_run(run: Run) -> None:
     records.store(run, sampled(5), {"write_amplification": 1.5})
-    activity = of_run(run.pk)
+    activity = activity_of_run(run.pk)
     assert activity is not None
     throughput = activity.choices["Throughput of the device"].data
     assert [line.name for line in throughput] == ["written"]
@@ -48,7 +48,7 @@ def test_rates_and_levels_are_drawn_over_the_seconds_of_the_run(run: Run) -> Non
 
 def test_a_long_run_is_drawn_as_means_of_neighbours_and_says_so(run: Run) -> None:
     records.store(run, sampled(1001), {})
-    activity = of_run(run.pk)
+    activity = activity_of_run(run.pk)
     assert activity is not None
     assert activity.merged == 4
     line = activity.choices["Throughput of the device"].data[0]
