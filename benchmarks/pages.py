@@ -92,10 +92,7 @@ def measure(repeats: int) -> list[dict[str, Any]]:
     from django.test import Client
     from django.test.utils import CaptureQueriesContext
 
-    from fsbench_web.serving.warm_up import load_all
-
     django.setup()
-    load_all()  # as the web process does before its first request
     client = Client(headers={"host": "localhost"})
     rows = []
     for name, address in addresses().items():

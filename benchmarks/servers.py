@@ -13,7 +13,7 @@ Then what attacks and restarts make of each: half a head of a request (is it end
 requests of two lengths (how many of nine are refused, with their connection), requests that fail
 while SIGHUP renews the processes, and whether a page that is being made at SIGTERM is answered.
 
-*django* is uvicorn with Django's own handler in place of ``serving.thread_pools``; *before* is the
+*django* is uvicorn with Django's own handler, without turns; *before* is the
 site's own of another checkout (``--before``).
 """
 
@@ -65,8 +65,7 @@ def serve_as_supervisor(port: int) -> None:
     descriptor = str(listening.fileno())
     argv = [sys.executable, "-m", "fsbench_web.serving.web", descriptor]
     webs = [
-        Child("web", argv, pass_fds=[listening.fileno()], tells_ready=True)
-        for _ in range(PROCESSES)
+        Child("web", argv, pass_fds=[listening.fileno()], end_within_s=30) for _ in range(PROCESSES)
     ]
     signals: list[int] = []
     for number in (signal.SIGHUP, signal.SIGTERM):
@@ -78,16 +77,14 @@ def serve_as_supervisor(port: int) -> None:
             signals.clear()
             for web in webs:
                 web.terminate()
-                web.end(30)
+                web.end()
                 web.start()
-                while not web.is_settled:
-                    time.sleep(0.05)
         time.sleep(0.05)
     listening.shutdown(socket.SHUT_RDWR)
     for web in webs:
         web.terminate()
     for web in webs:
-        web.end(30)
+        web.end()
 
 
 def command(server: str, port: int) -> list[str]:

@@ -69,7 +69,7 @@ MIDDLEWARE = [
 ROOT_URLCONF = "fsbench_web.urls"
 TEMPLATES = [
     {
-        "BACKEND": "fsbench_web.platform.http.templates.PageTemplates",
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
         "NAME": "django",
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": False,

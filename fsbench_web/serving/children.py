@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 def _end_with(parent: int) -> None:
     """In the child before exec: ask the kernel for SIGTERM when the parent dies, even by SIGKILL.
 
-    The parent may have died before the question was asked.
+    The parent may have died before the call.
     """
     if _libc is not None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -25,12 +24,7 @@ def _end_with(parent: int) -> None:
 
 
 class Child:
-    """A process that is started again when it ends by itself, more slowly each time.
-
-    ``start_new_session`` keeps Ctrl-C from reaching it directly: the supervisor ends its children
-    in order, and each of them once. With ``tells_ready`` its last argument is a descriptor to which
-    it writes once it works.
-    """
+    """A process that is restarted when it ends unasked, more slowly each time."""
 
     SLOWEST_RESTART_S = 60.0
     STEADY_AFTER_S = 30.0
@@ -40,15 +34,14 @@ class Child:
         name: str,
         argv: Sequence[str],
         *,
+        end_within_s: float = 45.0,
         pass_fds: Sequence[int] = (),
-        tells_ready: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = name
+        self.end_within_s = end_within_s
         self._argv = list(argv)
         self._pass_fds = tuple(pass_fds)
-        self._tells_ready = tells_ready
-        self._ready_pipe: int | None = None
         self._clock = clock
         self._started_at = 0.0
         self._restart_at: float | None = None
@@ -59,39 +52,21 @@ class Child:
         parent = os.getpid()
         self._started_at = self._clock()
         self._restart_at = None
-        descriptors: list[int] = []
-        if self._tells_ready:
-            self._forget()
-            self._ready_pipe, ready_fd = os.pipe()
-            descriptors = [ready_fd]
-        try:
-            self.process = subprocess.Popen(
-                [*self._argv, *map(str, descriptors)],
-                stdin=subprocess.DEVNULL,
-                pass_fds=[*self._pass_fds, *descriptors],
-                start_new_session=True,
-                preexec_fn=lambda: _end_with(parent),  # safe: this process has one thread
-            )
-        finally:
-            for descriptor in descriptors:
-                os.close(descriptor)
+        self.process = subprocess.Popen(
+            self._argv,
+            stdin=subprocess.DEVNULL,
+            pass_fds=self._pass_fds,
+            # Ctrl-C does not reach it: the supervisor ends its children in order, each once.
+            start_new_session=True,
+            preexec_fn=lambda: _end_with(parent),
+        )
 
     @property
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether it works since its last start, or will not: it ended, or tells nothing."""
-        return self._ready_pipe is None or bool(select.select([self._ready_pipe], [], [], 0)[0])
-
-    def _forget(self) -> None:
-        if self._ready_pipe is not None:
-            os.close(self._ready_pipe)
-            self._ready_pipe = None
-
     def watch(self) -> str | None:
-        """Start it again when it is due. Returns a sentence when there is news to tell."""
+        """Restart it when that is due. Returns a sentence when it has just ended."""
         if self.process is None or self.is_running:
             return None
         now = self._clock()
@@ -110,12 +85,12 @@ class Child:
         if self.process is not None and self.is_running:
             self.process.terminate()
 
-    def end(self, within_s: float) -> bool:
-        """Wait for the end, and kill it when it does not come. False: it had to be killed."""
+    def end(self) -> bool:
+        """Wait for the end for ``end_within_s``, then kill it. False: it was killed."""
         if self.process is None:
             return True
         try:
-            self.process.wait(within_s)
+            self.process.wait(self.end_within_s)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

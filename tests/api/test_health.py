@@ -142,8 +142,6 @@ def test_many_at_once_do_not_gather_threads(
         use_broker(f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
         for _ in range(12):
             assert client.get(HEALTH).status_code == 503
-    # A live server of another test may have left its "health" threads: those of
-    # fsbench_web.serving.thread_pools.
     names = [thread.name for thread in threading.enumerate()]
     assert 0 < len([name for name in names if name.startswith("ask-broker")]) <= 4
 

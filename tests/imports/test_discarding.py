@@ -16,7 +16,7 @@ from fsbench_web.imports import uploads
 from fsbench_web.imports.models import Import, ImportedFile, ImportState
 from fsbench_web.imports.sources import Target, unpack
 from fsbench_web.imports.storing import commit
-from fsbench_web.serving.supervisor import do_maintenance
+from fsbench_web.serving.housekeeping import do_chores
 from fsbench_web.studies.models import Run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -107,8 +107,8 @@ def test_a_preview_that_is_discarded_while_its_page_is_sent_is_not_found(
 
 
 def test_housekeeping_deletes_what_nobody_imported_for_a_day(row: Import) -> None:
-    do_maintenance()
+    do_chores()
     assert Import.objects.exists()
     expire(row)
-    do_maintenance()
+    do_chores()
     assert not Import.objects.exists()

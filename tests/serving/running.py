@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from fsbench_web.serving.slow_senders import ActiveRequestMiddleware
-from fsbench_web.serving.web import Server, settings_of
+from fsbench_web.serving.web import Server, config_for
 
 
 async def answer(scope: Any, receive: Any, send: Any) -> None:
@@ -23,9 +22,10 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
 @contextmanager
 def served(listening: socket.socket, application: Any = answer) -> Iterator[Server]:
     """Answers on the socket until the end of the block, and does not close it."""
-    server = Server(settings_of(ActiveRequestMiddleware(application)), listening)
+    server = Server(config_for(application))
+    sockets = [listening.dup()]
     # Signals are the business of the main thread.
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets)))
     thread.start()
     try:
         yield server

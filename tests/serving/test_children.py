@@ -59,7 +59,7 @@ def test_it_starts_a_crashed_child_again_ever_more_slowly() -> None:
         assert "in 1 s" in str(child.watch())
     finally:
         child.terminate()
-        child.end(5)
+        child.end()
 
 
 def test_it_tells_the_exit_code() -> None:
@@ -71,13 +71,13 @@ def test_it_tells_the_exit_code() -> None:
 
 def test_a_child_that_does_not_listen_is_killed() -> None:
     code = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"
-    child = Child("worker", [sys.executable, "-c", code])
+    child = Child("worker", [sys.executable, "-c", code], end_within_s=0.3)
     child.start()
     assert child.process is not None
     status = Path(f"/proc/{child.process.pid}/status")
     _until(lambda: _ignores(status.read_text(), signal.SIGTERM))
     child.terminate()
-    assert child.end(0.3) is False
+    assert child.end() is False
     assert not child.is_running
 
 
@@ -117,31 +117,9 @@ def _is_alive(pid: int) -> bool:
         return False
 
 
-def test_it_is_settled_once_it_says_so() -> None:
-    script = (
-        "import os, sys, time; sys.stdin.close(); "
-        "time.sleep(0.2); os.write(int(sys.argv[1]), b'ready'); time.sleep(600)"
-    )
-    child = Child("web process", [sys.executable, "-c", script], tells_ready=True)
-    child.start()
-    try:
-        _until(lambda: child.is_settled)
-        assert child.is_running
-    finally:
-        child.terminate()
-        child.end(60)
-    silent = Child("web process", SLEEPER, tells_ready=True)
-    silent.start()
-    assert not silent.is_settled
-    _crash(silent)
-    _until(lambda: silent.is_settled)
-    silent._forget()
-    child._forget()
-
-
 WEB = """
 import os, pathlib, signal, sys, time
-log, name, tells = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+log, name = pathlib.Path(sys.argv[1]), sys.argv[2]
 def note(line):
     with log.open("a") as file:
         file.write(f"{line} {name}\\n")
@@ -149,9 +127,7 @@ def end(*_):
     note("ends")
     os._exit(0)
 signal.signal(signal.SIGTERM, end)
-time.sleep(0.2)
 note("works")
-os.write(tells, b"ready")
 time.sleep(600)
 """
 
@@ -179,28 +155,29 @@ def test_files_of_another_version_are_told_once_and_nothing_is_renewed_with_them
     assert len(messages) == 1
     assert "stop it and start it again" in messages[0]
     under._renew_webs()
-    assert messages[1].startswith("The web processes were not started anew. The files")
+    assert messages[1].startswith("The web processes were not restarted. The files")
     assert under.webs[0].process is None
 
 
-def test_one_web_process_always_works_while_they_are_renewed(tmp_path: Path) -> None:
+def test_web_processes_are_restarted_one_after_another(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with open_socket("127.0.0.1", 0) as listening:
         under = Supervisor(listening, processes=2, with_worker=False, echo=lambda line: None)
         argv = [sys.executable, "-c", WEB, str(log)]
-        under.webs = [Child(name, [*argv, name], tells_ready=True) for name in ("one", "two")]
-        under.children = under.webs
+        under.webs = under.children = [Child(name, [*argv, name]) for name in ("one", "two")]
         try:
-            for web in under.webs:
+            for number, web in enumerate(under.webs, start=1):
                 web.start()
-                _until(lambda web=web: web.is_settled)  # type: ignore[misc]
-            log.write_text("")
+                _until(lambda number=number: log.exists() and _lines(log) == number)  # type: ignore[misc]
             under._renew_webs()
-            assert log.read_text().split("\n") == [
-                *("ends one", "works one", "ends two", "works two", "")
-            ]
+            _until(lambda: _lines(log) == 6)
+            ends = [line for line in log.read_text().splitlines() if line.startswith("ends")]
+            assert ends == ["ends one", "ends two"]
         finally:
             for web in under.webs:
                 web.terminate()
-                web.end(60)
-                web._forget()
+                web.end()
+
+
+def _lines(log: Path) -> int:
+    return len(log.read_text().splitlines())

@@ -46,11 +46,10 @@ def test_a_request_with_two_lengths_is_refused_and_ends_the_connection(
     assert b"\r\nconnection: close\r\n" in answer.lower()
 
 
-def test_http_1_0_has_no_transfer_coding(site: str) -> None:
+def test_a_transfer_coding_ends_a_connection_of_http_1_0(site: str) -> None:
+    """RFC 9112, 6.1: such a request may be processed, and nothing behind it."""
     head = b"POST /api/v1/runs HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n"
     answer = answer_to(site, head + CHUNKED + b"\r\n0\r\n\r\n" + HIDDEN)
-    assert answer.startswith(b"HTTP/1.1 400 ")
-    assert b"problem+json" in answer
     assert answer.count(b"HTTP/1.1 ") == 1
 
 

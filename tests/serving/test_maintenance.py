@@ -12,7 +12,7 @@ from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.utils import timezone
 
 from fsbench_web.operations.models import Chore
-from fsbench_web.serving import supervisor
+from fsbench_web.serving import housekeeping
 from fsbench_web.serving.data_folder import remove_arriving
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +26,7 @@ def test_sessions_that_are_over_go_and_others_stay() -> None:
     Session.objects.filter(pk=over.session_key).update(
         expire_date=timezone.now() - timedelta(seconds=1)
     )
-    supervisor.do_maintenance()
+    housekeeping.do_chores()
     assert list(Session.objects.values_list("pk", flat=True)) == [current.session_key]
     assert Chore.objects.get(name="Sessions that ended").done_at is not None
 
@@ -41,9 +41,9 @@ def test_a_chore_that_cannot_be_done_keeps_no_other_from_it(
         raise ValueError("no log")
 
     monkeypatch.setattr(
-        supervisor, "CHORES", (("One", broken), ("Another", lambda: done.append("another")))
+        housekeeping, "CHORES", (("One", broken), ("Another", lambda: done.append("another")))
     )
-    supervisor.do_maintenance()
+    housekeeping.do_chores()
     assert done == ["another"]
     assert Chore.objects.get(name="One").problem == "ValueError: no log"
 

@@ -96,10 +96,7 @@ class Site:
         self._now = 0.0
         monkeypatch.setattr(self.under, "_health", self._health)
         monkeypatch.setattr(self.under, "_pause", self._pause)
-        monkeypatch.setattr(self.under, "_work_in_background", lambda: None)
-        monkeypatch.setattr(supervisor.lifecycle, "reap_lost", lambda _: None)
-        monkeypatch.setattr(supervisor.lifecycle, "end_expired_runs", lambda: None)
-        monkeypatch.setattr(supervisor, "close_old_connections", lambda: None)
+        monkeypatch.setattr(supervisor.housekeeping, "start", lambda: None)
         monkeypatch.setattr(supervisor, "_monotonic", lambda: self._now)
 
     def _health(self) -> tuple[bool, str]:

@@ -28,6 +28,10 @@ from fsbench_web.renderings.addresses import is_rendered
 logger = logging.getLogger("fsbench.api")
 
 WINDOW_S = 60
+COME_AGAIN_S = 5
+TOO_MANY_AT_ONCE = (
+    f"Too many reports, workbooks and pictures wait already. Ask again in {COME_AGAIN_S} seconds."
+)
 REFUSED_TOKENS = 60
 """Tokens that open nothing, from one address in a window."""
 _REST_S = 10.0
@@ -49,6 +53,8 @@ def limit_calls(
 def _before_view(
     request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any
 ) -> HttpResponse | None:
+    if getattr(request, "is_one_too_many", False):  # fsbench_web.serving.turns
+        return error_pages.too_many(request, TOO_MANY_AT_ONCE, COME_AGAIN_S)
     # Health checks are asked for by machines that would take a refusal for death.
     route = request.resolver_match.route if request.resolver_match else ""
     is_call = request.path_info.startswith("/api/") and not route.startswith("api/v1/health")

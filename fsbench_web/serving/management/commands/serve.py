@@ -126,6 +126,8 @@ def _announcement(address: str, sign_in: str) -> list[str]:
 
 # Children would otherwise hold back what they print until their buffer is full.
 os.environ.setdefault("PYTHONUNBUFFERED", "1")
+# glibc otherwise keeps freed memory apart for each thread.
+os.environ.setdefault("MALLOC_ARENA_MAX", "2")
 # Colours and progress bars are for terminals; what is piped into a file stays plain.
 if not sys.stdout.isatty():
     os.environ.setdefault("NO_COLOR", "1")
