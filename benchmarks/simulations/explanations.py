@@ -32,8 +32,7 @@ import numpy as np
 import scipy  # its parts are loaded when they are asked for
 
 from benchmarks.simulations.seeded_causes import SEEDS, Try, run_try
-from fsbench_web.core.activity.costs import COSTS
-from fsbench_web.core.activity.waits import WAITS
+from fsbench_web.core.activity.costs import COSTS, WAITS
 from fsbench_web.core.explanation import RunCosts, explained
 
 SEED = 20_261_122

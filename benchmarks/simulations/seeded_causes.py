@@ -17,10 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from fsbench_web.catalog.configurations.limits import NO_LIMITS, Limits
-from fsbench_web.core.activity.costs import costs_of
+from fsbench_web.core.activity.costs import Work, costs_of, waits_of
 from fsbench_web.core.activity.series import Activity, decode, encode
-from fsbench_web.core.activity.waits import waits_of
-from fsbench_web.core.activity.window import Work
 from fsbench_web.core.explanation import RunCosts
 
 SIZE_MIB = 400

@@ -23,7 +23,7 @@ from fsbench_web.catalog.workers.states import (
     worker_state,
     worker_states,
 )
-from fsbench_web.core.activity.price import CURRENCIES, USUAL_YEARS
+from fsbench_web.core.activity.costs import CURRENCIES, USUAL_YEARS
 
 
 @never_cache

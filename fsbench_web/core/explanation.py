@@ -11,9 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, log
 
-from fsbench_web.core.activity import price
-from fsbench_web.core.activity.costs import COSTS, Cost
-from fsbench_web.core.activity.waits import WAITS
+from fsbench_web.core.activity.costs import COSTS, PRICE_TESTS, WAITS, Cost
 from fsbench_web.core.stats.intervals import mean
 from fsbench_web.core.stats.verdicts import EQUAL, PAIRED, TIE, Repeats, Verdict, compared, family
 
@@ -103,7 +101,7 @@ def explained(first_runs: Sequence[RunCosts], second_runs: Sequence[RunCosts]) -
     verdicts: list[Verdict] = []
     missing = []
     for cost in (*COSTS.values(), *WAITS.values()):
-        if cost.test in price.TESTS:
+        if cost.test in PRICE_TESTS:
             continue  # it is the time and the operations themselves, and explains neither
         first_values, second_values = (
             _floored_values(first_runs, cost),

@@ -20,7 +20,7 @@ from fsbench_web.catalog.configurations.filesystems import ON_LUNS, Filesystem
 from fsbench_web.catalog.hardware import device_rate, use
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
 from fsbench_web.catalog.workers.states import luns_with_use, worker_states
-from fsbench_web.core.activity.price import USUAL_YEARS, Price
+from fsbench_web.core.activity.costs import USUAL_YEARS, Price
 from fsbench_web.studies.activity import pricing
 from fsbench_web.studies.models import UNTRACED, RunState
 

@@ -8,6 +8,7 @@ from fsbench_web.core.formats import ParsedResult
 from fsbench_web.core.formats.result import OwnKey
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.latency_over_time import LatencySeries
+from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import Artefact
 
@@ -23,7 +24,7 @@ def distributions(
             read[run_id].append(replace(distribution, repeat=None))
     try:
         stored = latencies.of_output(artefact)
-    except latencies.UnreadableBlock:
+    except UnreadableBlock:
         stored = {}
     return {
         run_id: read.get(run_id, [])
@@ -40,7 +41,7 @@ def over_time(
     read = {run_id: list(series) for run_id in runs if series}
     try:
         stored = latencies.series_of_output(artefact)
-    except latencies.UnreadableBlock:
+    except UnreadableBlock:
         return {run_id: list(series) for run_id in runs}
     return {
         run_id: read.get(run_id, [])

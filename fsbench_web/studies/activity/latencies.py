@@ -1,11 +1,13 @@
 """Distributions of latencies in the database. Nobody else reads or writes them there."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeVar
+
+from django.db.models import QuerySet
 
 from fsbench_web.core import latency, latency_blocks
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.latency_over_time import LatencySeries
-from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.studies.models import (
     UNTRACED,
     Artefact,
@@ -15,6 +17,7 @@ from fsbench_web.studies.models import (
     RunState,
 )
 
+Latencies = TypeVar("Latencies", Distribution, LatencySeries)
 MOST_RUNS = 100
 """Of a series, the latest: their distributions are merged into one."""
 
@@ -42,20 +45,14 @@ def new_block(
 
 def of_output(artefact: Artefact) -> dict[int, list[Distribution]]:
     """By run, what is kept of one output. Raises UnreadableBlock."""
-    by_run: dict[int, list[Distribution]] = {}
-    rows = LatencyBlock.objects.filter(artefact=artefact).order_by("id")
-    for run_id, content in rows.values_list("run_id", "content"):
-        by_run.setdefault(run_id, []).extend(latency_blocks.decode(bytes(content)))
-    return by_run
+    return _by_run(LatencyBlock.objects.filter(artefact=artefact), latency_blocks.decode)
 
 
 def replace_of_output(artefact: Artefact, by_run: Mapping[int, Sequence[Distribution]]) -> None:
     """Keep these of an output in place of what these runs have of it, the caller's transaction."""
-    if by_run:
-        LatencyBlock.objects.filter(artefact=artefact, run__in=by_run).delete()
-    for run_id, distributions in by_run.items():
-        if distributions:
-            new_block(run_id, artefact, distributions).save()
+    LatencyBlock.objects.filter(artefact=artefact, run__in=by_run).delete()
+    for run in Run.objects.filter(pk__in=by_run):
+        store(run, artefact, by_run[run.pk])
 
 
 def store_series(run: Run, artefact: Artefact | None, serieses: Sequence[LatencySeries]) -> None:
@@ -73,27 +70,38 @@ def store_series(run: Run, artefact: Artefact | None, serieses: Sequence[Latency
 
 def series_of_output(artefact: Artefact) -> dict[int, list[LatencySeries]]:
     """By run, the latencies over time that are kept of one output. Raises UnreadableBlock."""
-    by_run: dict[int, list[LatencySeries]] = {}
-    rows = LatencySeriesBlock.objects.filter(artefact=artefact).order_by("id")
-    for run_id, content in rows.values_list("run_id", "content"):
-        by_run.setdefault(run_id, []).extend(latency_blocks.decode_over_time(bytes(content)))
-    return by_run
+    blocks = LatencySeriesBlock.objects.filter(artefact=artefact)
+    return _by_run(blocks, latency_blocks.decode_over_time)
 
 
 def replace_series_of_output(
     artefact: Artefact, by_run: Mapping[int, Sequence[LatencySeries]]
 ) -> None:
     """As ``replace_of_output``, of latencies over time."""
-    if by_run:
-        LatencySeriesBlock.objects.filter(artefact=artefact, run__in=by_run).delete()
+    LatencySeriesBlock.objects.filter(artefact=artefact, run__in=by_run).delete()
     for run in Run.objects.filter(pk__in=by_run):
         store_series(run, artefact, by_run[run.pk])
 
 
+def of_run(run_id: int) -> list[Distribution]:
+    """Those of a run, merged by test and load. Raises UnreadableBlock."""
+    by_run = _by_run(LatencyBlock.objects.filter(run_id=run_id), latency_blocks.decode)
+    return list(latency.by_test(by_run.get(run_id, ())).values())
+
+
 def series_of_run(run_id: int) -> list[LatencySeries]:
     """Those of a run, in the order in which they were stored. Raises UnreadableBlock."""
-    blocks = LatencySeriesBlock.objects.filter(run_id=run_id).values_list("content", flat=True)
-    return [series for block in blocks for series in latency_blocks.decode_over_time(bytes(block))]
+    blocks = LatencySeriesBlock.objects.filter(run_id=run_id)
+    return _by_run(blocks, latency_blocks.decode_over_time).get(run_id, [])
+
+
+def _by_run(
+    blocks: QuerySet[Any], decode: Callable[[bytes], Sequence[Latencies]]
+) -> dict[int, list[Latencies]]:
+    by_run: dict[int, list[Latencies]] = {}
+    for run_id, content in blocks.order_by("id").values_list("run_id", "content"):
+        by_run.setdefault(run_id, []).extend(decode(bytes(content)))
+    return by_run
 
 
 def newest_over_time(
@@ -122,15 +130,6 @@ def newest_over_time(
         for series in latency_blocks.decode_over_time(bytes(contents[pk]))
         if (series.test, series.load) == (test, load)
     }
-
-
-def of_run(run_id: int) -> list[Distribution]:
-    """Those of a run, merged by test and load. Raises UnreadableBlock."""
-    blocks = LatencyBlock.objects.filter(run_id=run_id).values_list("content", flat=True)
-    distributions = (
-        distribution for block in blocks for distribution in latency_blocks.decode(bytes(block))
-    )
-    return list(latency.by_test(distributions).values())
 
 
 def of_series(
@@ -163,19 +162,3 @@ def of_series(
         for key, (distributions, runs) in by_series.items()
         if distributions
     }
-
-
-__all__ = [
-    "UnreadableBlock",
-    "new_block",
-    "newest_over_time",
-    "of_output",
-    "of_run",
-    "of_series",
-    "replace_of_output",
-    "replace_series_of_output",
-    "series_of_output",
-    "series_of_run",
-    "store",
-    "store_series",
-]

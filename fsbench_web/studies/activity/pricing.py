@@ -9,9 +9,15 @@ from collections.abc import Iterable
 from django.db import transaction
 
 from fsbench_web.catalog.models import HardwareProfile
-from fsbench_web.core.activity.costs import COSTS
-from fsbench_web.core.activity.price import TESTS, Price, per_million_operations, test_of
-from fsbench_web.core.activity.window import WindowedActivity, window_of
+from fsbench_web.core.activity.costs import (
+    COSTS,
+    PRICE_TESTS,
+    Price,
+    WindowedActivity,
+    per_million_operations,
+    price_test,
+    window_of,
+)
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.studies.activity import records
 from fsbench_web.studies.models import UNTRACED, Run, RunActivity, RunState
@@ -74,13 +80,13 @@ def _runs_on(profile: HardwareProfile) -> list[Run]:
 def _price_run(run: Run, price: Price | None) -> bool:
     """Take the prices of before from a run and give it the one of now; whether it has one."""
     run_activity = RunActivity.objects.get(run=run)
-    costs = {test: value for test, value in run_activity.costs.items() if test not in TESTS}
+    costs = {test: value for test, value in run_activity.costs.items() if test not in PRICE_TESTS}
     for block in measurements.listed(measurements.of_run(run.pk)):
-        if any(test in TESTS for test, *_ in block.tests):
+        if any(test in PRICE_TESTS for test, *_ in block.tests):
             measurements.rewrite(block, _without_prices(block.read().rows()))
     value = _value(run_activity, price)
     if price is not None and value is not None:
-        test = test_of(price.currency)
+        test = price_test(price.currency)
         costs[test] = value
         cost = ParsedValue(test, None, None, value, COSTS[test].unit, 1)
         ingest.store_values(run, None, [cost])
@@ -90,7 +96,7 @@ def _price_run(run: Run, price: Price | None) -> bool:
 
 
 def _without_prices(rows: Iterable[measurements.Measurement]) -> list[measurements.Measurement]:
-    return [row for row in rows if row.test not in TESTS]
+    return [row for row in rows if row.test not in PRICE_TESTS]
 
 
 def _value(run_activity: RunActivity, price: Price | None) -> float | None:

@@ -14,7 +14,7 @@ def store(run: Run, activity: Activity, costs: Mapping[str, float]) -> None:
     """Keep what was sampled during a run. The caller holds the transaction.
 
     ``costs`` are those that the run is good for, by test, and become measurements of it; waits
-    (core.activity.waits) among them are kept beside them.
+    (core.activity.costs) among them are kept beside them.
     """
     RunActivity.objects.update_or_create(
         run=run,

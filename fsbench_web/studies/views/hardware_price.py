@@ -11,7 +11,7 @@ from fsbench_web.accounts import audit
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.catalog.views import hardware_page
-from fsbench_web.core.activity.price import InvalidPrice, parsed
+from fsbench_web.core.activity.costs import InvalidPrice, parsed_price
 from fsbench_web.studies.activity import pricing
 
 
@@ -25,7 +25,7 @@ def state_price(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404(f'There is no hardware profile "{slug}". The hardware page lists all.')
     texts = [request.POST.get(name, "")[:40] for name in ("price", "currency", "years")]
     try:
-        price = parsed(*texts)
+        price = parsed_price(*texts)
         with transaction.atomic():
             count = pricing.state_price(profile, price)
             audit.note_here(

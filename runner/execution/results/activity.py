@@ -6,11 +6,8 @@ from dataclasses import dataclass, replace
 
 from django.db import transaction
 
-from fsbench_web.core.activity.costs import costs_of
-from fsbench_web.core.activity.price import Price
+from fsbench_web.core.activity.costs import Price, Work, costs_of, measured_steps, waits_of, work_of
 from fsbench_web.core.activity.series import Activity
-from fsbench_web.core.activity.waits import waits_of
-from fsbench_web.core.activity.window import Work, measured_steps, work_of
 from fsbench_web.core.formats.fio.totals import uncounted
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.workloads.own import OwnCommand

@@ -13,9 +13,8 @@ from fsbench_web.compare.explanations.contenders import MOST_SERIES
 from fsbench_web.compare.explanations.setups import FITS, setups
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
-from fsbench_web.core.activity.costs import COSTS
+from fsbench_web.core.activity.costs import COSTS, WAITS
 from fsbench_web.core.activity.series import ActivityBuilder
-from fsbench_web.core.activity.waits import WAITS
 from fsbench_web.studies.activity import records
 from fsbench_web.studies.models import Run, RunState, Series, Study
 from tests.compare.conftest import make_score

@@ -13,11 +13,15 @@ from fsbench_web.core.activity.costs import (
     LOWER,
     MIB,
     NEITHER,
+    Price,
+    Window,
+    Work,
     costs_of,
+    measured_steps,
+    window_of,
+    work_of,
 )
-from fsbench_web.core.activity.price import Price
 from fsbench_web.core.activity.series import Activity, ActivityBuilder, Step
-from fsbench_web.core.activity.window import Window, Work, measured_steps, window_of, work_of
 from fsbench_web.core.scoring import testnames
 
 BEFORE = dict.fromkeys(

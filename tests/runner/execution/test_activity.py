@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.simulations import seeded_causes
-from fsbench_web.core.activity.costs import COSTS
-from fsbench_web.core.activity.price import Price
-from fsbench_web.core.activity.window import WindowedActivity, window_of
+from fsbench_web.core.activity.costs import COSTS, Price, WindowedActivity, window_of
 from fsbench_web.core.explanation import explained
 from fsbench_web.core.workloads import presets, source_trees
 from fsbench_web.studies.activity import pricing, records

@@ -4,7 +4,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from fsbench_web.catalog.hardware.slugs import unknown
 from fsbench_web.catalog.models import HardwareProfile
-from fsbench_web.core.activity.price import CURRENCIES, USUAL_YEARS, InvalidPrice, parsed
+from fsbench_web.core.activity.costs import CURRENCIES, USUAL_YEARS, InvalidPrice, parsed_price
 from fsbench_web.platform.commands import SiteCommand
 from fsbench_web.studies.activity import pricing
 
@@ -24,7 +24,7 @@ class Command(SiteCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         amount = "" if options["price"] == "unknown" else options["price"]
         try:
-            price = parsed(amount, options["currency"], options["years"])
+            price = parsed_price(amount, options["currency"], options["years"])
         except InvalidPrice as error:
             raise CommandError(str(error)) from None
         profile = HardwareProfile.objects.filter(slug=options["hardware"]).first()
