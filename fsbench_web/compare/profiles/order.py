@@ -18,9 +18,9 @@ from fsbench_web.compare.answers import plain_refusal
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables.bounds import bounded_page
 from fsbench_web.compare.tables.work.missing_cells import MissingCells, find_missing
-from fsbench_web.core.scoring.profiles.definition import RequiredCell
-from fsbench_web.core.workloads import Workload
-from fsbench_web.core.workloads.measuring import measuring_plan
+from fsbench_web.core.scoring.profiles.definition import Profile, RequiredCell
+from fsbench_web.core.workloads import Preset, Workload, presets
+from fsbench_web.core.workloads.measuring import covering_presets, measuring_plan
 from fsbench_web.studies.jobs import possible_runs
 from fsbench_web.studies.jobs.checks import space
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, WorkloadSpec
@@ -29,6 +29,23 @@ from fsbench_web.studies.views.run_details import configurations_of, measure_tog
 
 MOST_CONFIGURATIONS = 12
 LEFT_NAMED = 3
+ROOM_BYTES = 3 * 1024**3
+"""What presets that a profile's page offers may need: the default LUN of 4 GiB has as much free."""
+
+
+def measured_by(profile: Profile) -> tuple[list[Preset], set[RequiredCell]]:
+    """(the presets that measure a profile on a small LUN, its cells that none measures)."""
+
+    def problem(workload: Workload) -> str:
+        return "too large" if workload.space_needed_bytes() > ROOM_BYTES else ""
+
+    slugs, left = covering_presets(
+        (cell for part in profile.parts for cell in part.demands), problem
+    )
+    left_plan = measuring_plan([cell for cell in left if cell.record_kb is None], problem)
+    slugs += [slug for slug in left_plan.workloads if slug not in slugs]
+    left = {cell for cell in left if cell.record_kb is not None}
+    return [presets()[slug] for slug in slugs], {*left, *left_plan.without_workload}
 
 
 @login_required

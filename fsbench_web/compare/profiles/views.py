@@ -17,6 +17,7 @@ from fsbench_web.compare.models import WorkProfile
 from fsbench_web.compare.profiles import form as forms
 from fsbench_web.compare.profiles import records
 from fsbench_web.compare.profiles.form import ProfileForm
+from fsbench_web.compare.profiles.order import measured_by
 from fsbench_web.compare.selection.profiles import (
     profile_named,
     profile_of,
@@ -62,9 +63,12 @@ def page(request: HttpRequest, slug: str, version: int = 0) -> HttpResponse:
         if row
         else [preset.version for preset in VERSIONS.values() if preset.slug == slug][::-1]
     )
+    chosen, unmeasured = measured_by(profile)
     context = {
         "profile": profile,
         "row": row,
+        "measured_by": chosen,
+        "unmeasured": sorted(cell.words for cell in unmeasured),
         "parts": [(part, profile.percent_of(part)) for part in profile.parts],
         "method": TOGETHER[profile.together],
         "doubts": records.doubts_of(profile) if row else [],

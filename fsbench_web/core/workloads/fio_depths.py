@@ -52,6 +52,19 @@ PERCENTILES = ("50", "90", "95", "99", "99.9", "99.99")
 _MOST_LINE_BYTES = 16 * KB
 _DIRECTIONS = {"read": READ, "write": WRITE}
 _QUICK = {"file_mb": 32, "depths": [1, 8], "ramp_s": 0, "runtime_s": 2, "time_limit_s": 300}
+_QUICK_HELP = "A file of 32 MB, queue depths of 1 and 8, 2 seconds each: to see that it works."
+
+
+def _quick(access: str, block_kb: int) -> Preset:
+    """A quick look at one block size, of which work profiles ask for several."""
+    name = "stream-" if access == "sequential" else ""
+    return Preset(
+        f"fio-{name}{block_kb}k-small",
+        f"fio, {access} {block_kb} KB, a quick look",
+        _QUICK_HELP,
+        {**_QUICK, "access": access, "block_kb": block_kb},
+        question=STREAMING if access == "sequential" else DATABASE,
+    )
 
 
 class FioDepths(Workload):
@@ -131,7 +144,7 @@ class FioDepths(Workload):
         Preset(
             "fio-4k-small",
             "fio, random 4 KB, a quick look",
-            "A file of 32 MB, queue depths of 1 and 8, 2 seconds each: to see that it works.",
+            _QUICK_HELP,
             _QUICK,
         ),
         Preset(
@@ -144,7 +157,7 @@ class FioDepths(Workload):
         Preset(
             "fio-8k-small",
             "fio, random 8 KB, a quick look",
-            "A file of 32 MB, queue depths of 1 and 8, 2 seconds each: to see that it works.",
+            _QUICK_HELP,
             {**_QUICK, "block_kb": 8},
         ),
         Preset(
@@ -156,7 +169,7 @@ class FioDepths(Workload):
         Preset(
             "fio-stream-small",
             "fio, sequential 1 MB, a quick look",
-            "A file of 32 MB, queue depths of 1 and 8, 2 seconds each: to see that it works.",
+            _QUICK_HELP,
             {**_QUICK, "access": "sequential", "block_kb": 1024},
             question=STREAMING,
         ),
@@ -168,6 +181,8 @@ class FioDepths(Workload):
             {"access": "sequential", "block_kb": 1024},
             question=STREAMING,
         ),
+        *(_quick("random", block_kb) for block_kb in (16, 64, 128, 256)),
+        *(_quick("sequential", block_kb) for block_kb in (256, 512)),
     )
 
     def check(self) -> None:

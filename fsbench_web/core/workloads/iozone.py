@@ -117,6 +117,19 @@ class Iozone(Workload):
             },
         ),
         Preset(
+            "iozone-messages",
+            "IOzone, small files, direct I/O",
+            "Records of 4 KB to 16 KB in files of 4 KB to 64 KB, opened with O_DIRECT: messages, "
+            "sources and objects. Some seconds.",
+            {
+                "minimum_record_kb": 4,
+                "maximum_record_kb": 16,
+                "minimum_file_kb": 4,
+                "maximum_file_kb": 64,
+                "direct_io": True,
+            },
+        ),
+        Preset(
             "iozone-direct",
             "IOzone, direct I/O",
             "Records of 4 KB to 1 MB in files of 1 MB to 256 MB, opened with O_DIRECT: the page "

@@ -1,18 +1,21 @@
 """Which workloads measure the cells of a work profile. Pure.
 
 Cells with sizes are IOzone's: one matrix for each way of measuring (with fsync, by direct I/O),
-from the smallest to the largest sizes wanted, as IOzone doubles both. A test without sizes is of
-the preset that is sure to give it.
+from the smallest to the largest sizes wanted, as IOzone doubles both. Where its files do not fit,
+presets with direct I/O stand for them, whatever their file size (scoring.profiles.identities). A
+test without sizes is of the preset that is sure to give it.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from fsbench_web.core.identity import in_flight
+from fsbench_web.core.scoring.profiles import identities
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
-from fsbench_web.core.scoring.testnames import CREATION_TESTS, at_load
+from fsbench_web.core.scoring.testnames import CREATION_TESTS, at_load, parts
 from fsbench_web.core.workloads import iozone
 from fsbench_web.core.workloads.base import ParameterError, Workload
 from fsbench_web.core.workloads.registry import presets
@@ -66,6 +69,11 @@ def measuring_plan(demands: Iterable[RequiredCell], problem: Check = _no_problem
             left.append(demand)
     for place, ((is_flushed, is_direct), cells) in enumerate(sorted(matrices.items())):
         matrix = _matrix(cells, is_flushed=is_flushed, is_direct=is_direct, problem=problem)
+        if matrix.refused:
+            slugs, uncovered = covering_presets(cells, problem)
+            if not uncovered:  # Cells of two ways of measuring are not put together.
+                by_slug |= {slug: {} for slug in slugs}
+                continue
         if matrix.parameters is None or place >= len(_MATRICES):
             left += [cell for cell in cells if cell not in [other for other, _ in matrix.refused]]
         else:
@@ -114,6 +122,55 @@ def _parameters(
         "direct_io": is_direct,
         "include_flush": is_flushed,
     }
+
+
+def covering_presets(
+    cells: Iterable[RequiredCell], problem: Check = _no_problem
+) -> tuple[list[str], set[RequiredCell]]:
+    """(presets with direct I/O that measure most of the cells, cells that none measures).
+
+    Greedy: each is the preset with most of the cells that are left, the shortest of those.
+    """
+    left = set(cells)
+    workloads = {
+        slug: workload
+        for slug, preset in presets().items()
+        if (workload := preset.workload()).is_direct and not problem(workload)
+    }
+    measured = {slug: _measured(workload, left) for slug, workload in workloads.items()}
+    chosen = []
+    while left and measured:
+        slug = max(
+            measured,
+            key=lambda slug: (len(measured[slug] & left), -(workloads[slug].estimated_s() or 0)),
+        )
+        if not measured[slug] & left:
+            break
+        chosen.append(slug)
+        left -= measured[slug]
+    return chosen, left
+
+
+def _measured(workload: Workload, cells: Collection[RequiredCell]) -> set[RequiredCell]:
+    """The cells that a workload with direct I/O measures, by name or by what it does."""
+    settings = identities.settings_of(workload.values)
+    data_kb = identities.data_kb(settings)
+    measured: set[RequiredCell] = set()
+    for test, load, record_kb, file_kb in workload.expected():
+        name = (at_load(test, load), record_kb, file_kb)
+        done = identities.of_stored(test, load, settings)
+        for cell in cells:
+            if cell.cached or cell.flushed or cell.record_kb is None:
+                continue
+            operation, of_cell = parts(cell.test)
+            asked = (operation, *in_flight(of_cell), cell.record_kb * 1024)
+            if name == (cell.test, cell.record_kb, cell.file_kb) or (
+                done is not None
+                and (done.operation, done.in_flight, done.jobs, done.block_bytes) == asked
+                and identities.covers(done, data_kb, cell.file_kb)
+            ):
+                measured.add(cell)
+    return measured
 
 
 def _is_power(size: int) -> bool:

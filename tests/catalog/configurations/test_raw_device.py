@@ -100,5 +100,7 @@ def test_its_label_says_raw_and_the_scheduler() -> None:
 def test_which_workloads_can_do_without_a_file_system() -> None:
     can = {slug for slug, preset in presets().items() if preset.workload().takes_device}
     assert can == {
-        *("fio-4k", "fio-4k-small", "fio-8k", "fio-8k-small", "fio-stream", "fio-stream-small")
+        *("fio-4k", "fio-4k-small", "fio-8k", "fio-8k-small", "fio-stream", "fio-stream-small"),
+        *(f"fio-{block}k-small" for block in (16, 64, 128, 256)),
+        *("fio-stream-256k-small", "fio-stream-512k-small"),
     }

@@ -1,5 +1,7 @@
 """A work profile on the pages: said first what was not measured, ordered with one click."""
 
+import html
+import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,15 +13,20 @@ from fsbench_web.accounts.models import Role
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
+from fsbench_web.core.formats import ParsedValue
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
+from fsbench_web.core.scoring.profiles.presets import LATEST
 from fsbench_web.core.workloads.measuring import measuring_plan
 from fsbench_web.core.workloads.registry import presets
 from fsbench_web.studies.models import Series
 from tests.accounts.people import person
-from tests.compare.tables.test_work_profiles import GB, RANGE, database, without_z
+from tests.compare.tables.test_work_profiles import GB, RANGE, database, make, without_z
 from tests.studies.conftest import USABLE, worker_announcement
+from tests.studies.scores.test_cells import finished
 
 pytestmark = pytest.mark.django_db
+OTHER_RANGE = RANGE.replace("8k-16k", "32k-32k")
+"""No preset of fio has blocks of this size."""
 HEADLINE = "0 of 6 cells of this range measured"
 
 
@@ -90,6 +97,44 @@ def test_what_is_missing_becomes_the_form_of_a_job(four):
     assert client.get(answer["Location"]).status_code == 200
 
 
+@pytest.mark.parametrize("slug", LATEST)
+def test_presets_that_fit_on_4_gib_cover_a_built_in_profile_in_full(slug):
+    client = Client()
+    client.force_login(person(Role.OPERATOR, "op"))
+    page = client.get(f"/profiles/{slug}/").content.decode()
+    address = re.search(r'href="(/runs/new/[^"]*)">Measure this<', page)[1]
+    slugs = parse_qs(urlsplit(html.unescape(address)).query)["workload"]
+    assert slugs
+    for preset in map(presets().get, slugs):
+        workload = preset.workload()
+        assert workload.space_needed_bytes() < 3.5 * GB * 1024
+        series = make("ext4", preset.slug, preset.tool, **preset.parameters)
+        values = [
+            ParsedValue(
+                *(test, record, file, 100.0, "ops/s" if test.endswith("iops") else "KB/s", 1),
+                load=load,
+            )
+            for test, load, record, file in workload.expected()
+        ]
+        finished(series, *values)
+    answer = client.get(f"/api/v1/comparison?study=lab&profile={slug}").json()["answer"]
+    assert answer["coverage"]["measured"] == answer["coverage"]["total"] > 1
+    announced(4 * 2**30)
+    form = client.get(html.unescape(address)).content.decode()
+    assert re.findall(r'name="workload" value="([^"]+)" checked', form) == sorted(
+        slugs, key=list(presets()).index
+    )
+
+
+def test_where_the_files_of_iozone_do_not_fit_direct_io_on_small_ones_completes_the_range(four):
+    client = Client()
+    client.force_login(person(Role.ADMINISTRATOR, "ada"))
+    announced(4 * 2**30)
+    query, messages = ordered(client, f"/compare/order/?study=lab&{RANGE}")
+    assert query["workload"] == ["fio-8k-small", "fio-16k-small"]
+    assert "Not chosen" not in messages
+
+
 def test_what_does_not_fit_on_the_lun_is_not_chosen(four):
     """As on 4 GiB: a file of 4 GB and what IOzone adds need 4.4 GiB there."""
     client = Client()
@@ -101,16 +146,16 @@ def test_what_does_not_fit_on_the_lun_is_not_chosen(four):
         **{"kind": Lun.Kind.DEVICE, "size_bytes": 4 * 2**30, "announced_at": now},
     )
     Series.objects.update(lun=lun)
-    answer = client.get(f"/compare/order/?study=lab&{RANGE}")
+    answer = client.get(f"/compare/order/?study=lab&{OTHER_RANGE}")
     query = parse_qs(urlsplit(answer["Location"]).query)
     assert query["iozone-paper.maximum_file_kb"] == [str(2 * GB)]
     messages = " ".join(str(message) for message in get_messages(answer.wsgi_request))
-    assert "Not chosen: random write, 8 KB in 4 GB" in messages
+    assert "Not chosen: random write, 32 KB in 4 GB" in messages
     assert "4 GiB" in messages
     assert "What is ticked measures the others." in messages
 
     Lun.objects.update(size_bytes=2**29)
-    answer = client.get(f"/compare/order/?study=lab&{RANGE}")
+    answer = client.get(f"/compare/order/?study=lab&{OTHER_RANGE}")
     assert answer["Location"].startswith("/compare/?")
     messages = " ".join(str(message) for message in get_messages(answer.wsgi_request))
     assert "on a larger LUN with New run" in messages
@@ -144,11 +189,11 @@ def test_without_a_lun_of_the_study_the_choice_is_made_for_the_one_the_form_woul
     client = Client()
     client.force_login(person(Role.ADMINISTRATOR, "ada"))
     lun = announced(4 * 2**30)
-    address = f"/compare/order/?study=lab&{RANGE}"
+    address = f"/compare/order/?study=lab&{OTHER_RANGE}"
     query, messages = ordered(client, address)
     assert query["lun"] == [str(lun.pk)]
     assert query["iozone-paper.maximum_file_kb"] == [str(2 * GB)]
-    assert "Not chosen: random write, 8 KB in 4 GB" in messages
+    assert "Not chosen: random write, 32 KB in 4 GB" in messages
     page = client.get(client.get(address)["Location"]).content.decode()
     assert 'value="iozone-paper" checked' in page
     assert "data-left-out" not in page
@@ -167,7 +212,7 @@ def test_where_no_configuration_of_the_study_can_be_made_again_the_usual_ones_ar
     client = Client()
     client.force_login(person(Role.ADMINISTRATOR, "ada"))
     announced(int(2.21 * 2**30))
-    query, _ = ordered(client, f"/compare/order/?study=lab&{RANGE}")
+    query, _ = ordered(client, f"/compare/order/?study=lab&{OTHER_RANGE}")
     assert "fs" not in query
     assert query["iozone-paper.maximum_file_kb"] == [str(GB)]
 
