@@ -1,20 +1,11 @@
 """What several clients measured at the same time, as one result. Pure.
 
-A client is one host of several that use one network file system at once. What each did for itself
-is kept beside; here is what they did together, and only where that can be told without guessing:
+- Rates (work per time) are summed; ``overlap`` says how long all clients worked.
+- Latencies are merged if every client kept its distribution (``core.latency``).
+- The largest latency, and the time of a whole piece of work, are those of the slowest client.
 
-- rates (work per time) are summed;
-- latencies of which every client kept its whole distribution are merged exactly, and their
-  percentiles, mean and maximum are those of all requests of all clients (``core.latency``);
-- the largest latency is the largest of any client;
-- a time that a whole piece of work took is that of the client that took longest: together they are
-  done when the last is done.
-
-Averages and percentiles without their distributions cannot be put together (G. Tene, "How NOT to
-measure latency"), nor can shares of a processor, nor rates that are the smallest, largest or mean
-of several (IOzone's processes): they have no value here, and stay with the client.
-A sum speaks of all clients at work. Where one was done earlier than another it is of a time in
-which not all worked, so that ``overlap`` says how much of it they did.
+Everything else stays with the client: averages, percentiles without distributions (G. Tene, "How
+NOT to measure latency"), shares of a processor, extremes of several rates.
 """
 
 import re

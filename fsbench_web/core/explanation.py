@@ -1,10 +1,6 @@
 """What differs most between two contenders in costs and waits: associations, never a proof. Pure.
 
-Each cost is compared by the ratio of the two contenders, as speeds are (``stats.verdicts``). Each
-value gets the cost's floor added, so that next to nothing against nothing is no large ratio. Over
-all costs and waits of a pair the false discovery rate is 5% (``verdicts.family``). Costs within
-``ALIKE_PERCENT`` by two one-sided tests (D. J. Schuirmann, 1987) are alike. The run's own work
-comes first, then the shape of requests, then what the whole machine did. See docs/method.md.
+Method: docs/method.md#what-differs-most.
 """
 
 from collections.abc import Mapping, Sequence

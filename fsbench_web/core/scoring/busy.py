@@ -1,9 +1,7 @@
 """Whether a machine was busy with other work when a run began, by its load average. Pure.
 
-Linux counts in the load average the tasks that run, wait for a processor or wait for a disk, and
-lets the average of one minute decay by exp(-5 s / 60 s) every five seconds (kernel/sched/loadavg.c,
-proc_loadavg(5)). What an earlier benchmark leaves in it is therefore bounded, where it is known how
-many tasks that one had, and is not taken for the work of others.
+The average of one minute decays by exp(-5 s / 60 s) every five seconds (kernel/sched/loadavg.c,
+proc_loadavg(5)), which bounds what an earlier benchmark left in it.
 """
 
 import math

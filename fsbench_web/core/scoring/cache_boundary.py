@@ -1,22 +1,7 @@
 """Where the rate falls off along the file size: the boundary between cache and device. Pure.
 
-For each record size the speeds of growing files are split into two plateaus. In logarithms, so
-that a fall to a tenth is as large wherever it is, the split is the one with the least sum of
-absolute differences from the median of its side: medians and absolute differences, because one odd
-cell must not make a boundary. A split is a boundary when
-
-- there are at least two file sizes on either side, and five in all;
-- the median speed falls to a half or less (LEAST_FALL), which processor caches seldom reach and
-  a page cache nearly always does;
-- it explains at least 60% of the differences (LEAST_EXPLAINED): a straight decline in logarithms
-  explains 50%, so that a slope is not called an edge.
-
-A test has a boundary when at least half of the record sizes with enough file sizes have one; the
-other record sizes take the median of those. Where the memory of the machine is known, a fall at
-files smaller than 2% of it is not the page cache's (Linux begins to write back at 10% of it, and
-processor caches are far smaller), and is not taken. Source: the method of least absolute
-deviations for one change point; the constants are fsbench's own. Limits: of several edges the
-steepest is found, and a device as fast as memory has none.
+One change point by least absolute deviations, in logarithms; the constants are fsbench's own.
+Rules: docs/method.md#quality-flags. Of several edges the steepest is found.
 """
 
 from collections.abc import Mapping, Sequence

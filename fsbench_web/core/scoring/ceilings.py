@@ -1,26 +1,8 @@
 """What a LUN itself can do, and which of it a score is set against. Pure.
 
-A *probe* measured the LUN without a file system (runner/agent/preparation/probe.py): random and
-sequential reads and writes by block size and depth, each in several bursts. The *ceiling* of a
-score is what the probe says of the same work, its *share* the score in percent of that.
-
-Which work that is, each workload says itself (``Workload.counterpart``), by these rules:
-
-- *Direct I/O* reaches the device as it is asked for: the same pattern, direction, block size and
-  depth.
-- *Buffered* writes are written back by the kernel, and buffered sequential reads are read ahead:
-  one after the other their ceiling is the best that the LUN did with its largest blocks at any
-  depth, and of random writes the same block size at any depth. A buffered random read waits for
-  each block: as deep as there are jobs.
-- What writes a little and waits for it to be on the disk (fsync) is set against writes of 4 KiB
-  that are flushed one by one.
-- Mixes of reads and writes, of request sizes, and whatever is not of data (mkfs, a compiler's
-  seconds, transactions of a mail server) have no counterpart.
-
-Between what was measured lies the straight line between neighbours, block size, depth and
-operations a second all as logarithms; outside there is a factor of NEAR at most, and beyond it no
-ceiling. There the nearest counts operation for operation, but byte for byte where it is a large
-request and the work asks for smaller ones: half of 1 MiB takes about half its time.
+A *probe* measured the LUN without a file system (runner/agent/preparation/probe.py). The *ceiling*
+of a score is what the probe says of the same requests (``Workload.counterpart``), its *share* the
+score in percent of that. Rules: docs/method.md#what-the-lun-does-by-itself.
 """
 
 import math

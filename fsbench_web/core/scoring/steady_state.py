@@ -1,15 +1,7 @@
 """From which interval on a run was steady, by SNIA's window rule. Pure.
 
-SNIA's Solid State Storage Performance Test Specification (PTS 2.0, "Steady State") calls a series
-of rounds steady in a window of five when
-
-- the largest value less the smallest is at most 20% of the window's average, and
-- the straight line fitted to it by least squares rises or falls by at most 10% of that average,
-  from one end of the window to the other.
-
-SNIA measures round after round and stops at the first such window. A run here has an end of its
-own, and may leave a steady state again: so every window from the interval named to the last one has
-to fulfil the rule.
+SNIA, Solid State Storage Performance Test Specification, PTS 2.0, "Steady State"; here every window
+up to the last must pass (docs/method.md#steady-state).
 """
 
 from collections.abc import Sequence

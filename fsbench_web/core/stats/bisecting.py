@@ -1,19 +1,7 @@
-"""Which of many kernels in order made it slower, or faster: who is measured in the next block.
+"""Which of many kernels in order changed the speed: which of them the next block measures. Pure.
 
-Pure. The two ends are measured until it is known whether they differ at all. Then the range is
-halved: the contender in its middle is measured in blocks with both ends of the range, and is of the
-end that its speed is likelier to come from (binary search with noisy comparisons: U. Feige,
-P. Raghavan, D. Peleg and E. Upfal, "Computing with Noisy Information", SIAM Journal on Computing
-23, 1994; each comparison is a sequential likelihood ratio, A. Wald, "Sequential Tests of
-Statistical Hypotheses", Annals of Mathematical Statistics 16, 1945, with Student's t for a scatter
-that is estimated from all blocks so far). The two neighbours that are left are measured in fresh
-blocks, as the finalists of a race are (``racing``): what the search made of them does not count in
-what is said of them, so that a search that went astray, because speed changed in several steps or
-by chance, claims nothing.
-
-A contender that fails is passed over: its neighbour is measured in its place.
-``benchmarks/simulations/bisecting.py`` shows by simulation how often the right one is found, and
-what it takes.
+Method: docs/method.md#the-kernel-at-which-speed-changed. ``benchmarks/simulations/bisecting.py``
+simulates how often the right one is found, and what it takes.
 """
 
 from collections.abc import Mapping, Sequence

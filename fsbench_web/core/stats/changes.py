@@ -1,26 +1,13 @@
 """Where a line of measurements over kernels or dates changes its level. Pure.
 
-Binary segmentation: of all places where a line can be parted in two, the one with the smallest
-p-value of Student's t-test between the means of the two sides is a step if it is significant, and a
-change if the means differ by at least ``margin_percent`` as well; both sides of a step are then
-looked at in the same way. A step below the margin is no change, but it parts the line: else a rise
-of 9% would be noise around the level from which a later fall begins, and hide that for many points.
+Binary segmentation: the place with the smallest p-value of Student's t-test between the means of
+its sides is a step if significant, and a change if the means differ by ``margin_percent`` too. Both
+sides of a step are searched again; a step below the margin still parts the line.
 
-The mean of a side is that of its points, each the mean of its repeats, however many these are. It
-is tested twice: with the error that repeats scatter by within their points, and with that which
-points scatter by around the mean of their side. The larger p-value counts, because one of the two
-is the noise that there is, and nobody knows which: three runs of one evening are alike, and say
-little of the next evening (an intersection-union test: R. L. Berger, Technometrics 24, 1982). Both
-errors are pooled over the two sides, because a side of one or two points knows nothing of its own.
-Of two points there are the repeats alone: that one evening is another than the next is then not
-told from a change. So a line of two is looked at by these, and two that a change left of a longer
-one wait for a third. The p-value is multiplied by the number of places tried (Bonferroni), because
-the smallest of many is small by chance. Below four values in all nothing is told from noise, and a
-level of zero has no percentages: there no change begins. ``benchmarks/simulations/trends.py`` shows
-how often noise alone makes a step, looked at once, and after each new point.
-
-The two sides decide whether the margin is reached. What a Change says is of the levels between it
-and the steps next to it, which may differ by less.
+A side is tested with the scatter within points and with the scatter between points, both pooled
+over the sides. The larger p-value counts (R. L. Berger, Technometrics 24, 1982), times the places
+tried (Bonferroni). Two points have the scatter of repeats alone. Fewer than four values have no
+step. ``benchmarks/simulations/trends.py`` simulates how often noise makes one.
 """
 
 from collections.abc import Sequence

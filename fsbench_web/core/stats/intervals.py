@@ -1,14 +1,8 @@
 """How sure a mean or a median of repeats is. Pure.
 
-The half-width of the 95% confidence interval of the mean of n values with sample standard
-deviation s is ``t * s / sqrt(n)``, with t the 0.975 quantile of Student's distribution with n - 1
-degrees of freedom.
-
-The interval of a median is that of order statistics: of n independent values the r-th least and
-the r-th greatest, with the largest r for which a median below or above both has a chance of 2.5%
-each, by the binomial distribution (J.-Y. Le Boudec, *Performance Evaluation of Computer and
-Communication Systems*, 2010, theorem 2.1). Fewer than six values have none at 95%.
-``benchmarks/simulations/medians.py`` simulates it.
+The mean's interval is Student's; the median's is that of order statistics (J.-Y. Le Boudec,
+*Performance Evaluation of Computer and Communication Systems*, 2010, theorem 2.1), simulated by
+``benchmarks/simulations/medians.py``. See docs/method.md#repeats.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,20 +1,9 @@
-"""The best of many within a budget: who is measured in the next block, who is out. Pure.
+"""The best of many within a budget: which contenders the next block measures. Pure.
 
-Sequential halving (Z. Karnin, T. Koren and O. Somekh, "Almost Optimal Exploration in Multi-Armed
-Bandits", ICML 2013): the budget, of runs or of time, goes to rounds of equal size; each round
-measures blocks of all that are left, and the slower half of them is out at its end. Blocks of
-earlier rounds count on, because all that are left share them. A contender that is behind the leader
-by more than the margin for sure is out at once, and so is one that fails. The two that are left are
-then measured in fresh blocks: the best of many is in part the luckiest, so what chose the finalists
-does not count in what is said of them. No block begins that the budget would not hold.
-
-What may stop at every look holds at every look: the intervals are the confidence sequences of the
-t-statistic with a normal prior on the effect and the right Haar prior on the scatter, whose Bayes
-factor is an e-value under optional stopping (A. Hendriksen, R. de Heide and P. Grünwald, "Optional
-Stopping with Bayes Factors", Bayesian Analysis 16, 2021; Gönen et al., The American Statistician
-59, 2005, for its closed form). ``benchmarks/simulations/racing.py`` shows both by simulation.
-
-Everything follows from the blocks alone: whoever was killed asks again and is told the same.
+Method: docs/method.md#races. Everything follows from the blocks alone, so a race that was killed
+goes on where it was. Intervals hold at every look: confidence sequences of the t-statistic
+(A. Hendriksen, R. de Heide and P. Grünwald, Bayesian Analysis 16, 2021; closed form: Gönen et al.,
+The American Statistician 59, 2005). ``benchmarks/simulations/racing.py`` simulates both.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,16 +1,7 @@
 """One number of the cells of a work profile, of a contender and of each of its repeats. Pure.
 
-With shares w of 1 together and speeds v (of times the reciprocals):
-
-- ratio: ``exp(sum(w * ln(v / b)))`` with b the baseline's own v. It is the ratio of two weighted
-  geometric means, so that another baseline multiplies all scores by one number: order, deltas and
-  verdicts stay (Fleming and Wallace, CACM 29(3), 1986).
-- work: ``1 / sum(w / v)``: all work over all time where w are the shares of the work (Smith, CACM
-  31(10), 1988). Of times it is ``sum(w * t)``.
-
-A score is made of the means of all repeats, cell by cell, as target averages are; each repeat is
-scored by itself beside it, and the 95% interval is Student's t around the mean of these
-(``stats.intervals``). A repeat that lacks a cell has no score, and neither has a contender.
+Formulas and sources: docs/method.md#work-profiles. A score is made of the means of all repeats,
+cell by cell; each repeat with every cell is scored beside it, and gives the interval.
 """
 
 from collections import Counter, defaultdict
