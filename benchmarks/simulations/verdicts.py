@@ -15,7 +15,7 @@ from statistics import fmean
 
 import numpy as np
 
-from fsbench_web.core.scoring.quality_repeats import outliers
+from fsbench_web.core.scoring.quality_cells import outliers
 from fsbench_web.core.stats.freenix import compare
 from fsbench_web.core.stats.intervals import interval
 from fsbench_web.core.stats.verdicts import (

@@ -87,21 +87,16 @@ def published_differs(printed: Decimal, recomputed: float) -> bool:
     return abs(_two_places(printed) - _two_places(Decimal(repr(recomputed)))) > ROUNDING_PERCENT
 
 
-Exact = tuple[int, int]
-"""Numerator and denominator. A Fraction reduces each of its results, which takes most of its time,
-and dividing two whole numbers rounds once, as that does."""
-
-
-def _exact(value: Value) -> Exact:
+def _exact(value: Value) -> Fraction:
     if isinstance(value, Fraction) and value >= 0:
-        return value.as_integer_ratio()
+        return value
     number = Decimal(repr(float(value)))
     if not number.is_finite() or number < 0:
         raise ValueError(f"a score of {value} cannot be compared")
-    return number.as_integer_ratio()
+    return Fraction(number)
 
 
-def _delta(x: Exact, best: Exact, lower_is_better: bool, is_best: bool) -> Delta:
+def _delta(x: Fraction, best: Fraction, lower_is_better: bool, is_best: bool) -> Delta:
     behind_best, behind_x = (x, best) if lower_is_better else (best, x)
     larger, smaller = (x, best) if lower_is_better else (best, x)
     return Delta(
@@ -111,14 +106,11 @@ def _delta(x: Exact, best: Exact, lower_is_better: bool, is_best: bool) -> Delta
     )
 
 
-def _percent(first: Exact, second: Exact, whole: Exact) -> float | None:
+def _percent(first: Fraction, second: Fraction, whole: Fraction) -> float | None:
     """``first`` less ``second``, in percent of ``whole``; None for a whole of zero."""
-    if whole[0] == 0:
-        return None
-    gap = first[0] * second[1] - second[0] * first[1]
     try:
-        return 100 * gap * whole[1] / (first[1] * second[1] * whole[0])
-    except OverflowError:
+        return float(100 * (first - second) / whole)
+    except (ZeroDivisionError, OverflowError):
         return None
 
 

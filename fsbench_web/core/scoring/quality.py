@@ -1,8 +1,7 @@
 """Quality flags: what to know of a number before it is believed, and the words for it. Pure.
 
-Flags are found by ``quality_cells`` (one number by itself), ``quality_repeats`` (a number among
-others) and ``cache_boundary`` (a row of numbers). They change no number. By default a score leaves
-nothing out; the selection *sound* leaves out what carries a flag of ``FLAGS``.
+``quality_cells`` finds flags of numbers, ``cache_boundary`` looks at rows of them. Flags change no
+number. By default a score leaves nothing out; the selection *sound* leaves out flagged numbers.
 """
 
 from collections.abc import Mapping

@@ -1,19 +1,28 @@
-"""Flags of one number by itself: the clock, the device, direct I/O that did not happen. Pure.
+"""Flags of numbers as columns: of one by itself, and of one among others. Pure.
 
-Numbers come as columns of equal length: sizes in KB of 1024 bytes (a negative one: no size), and
-values in ``unit``. Answers are masks over them. A value that is not a positive finite number is
-never flagged, because nothing was measured there.
+By itself: the clock, the device, direct I/O that did not happen. Among others: outlying repeats,
+and a best case that stands alone.
+
+Numbers come as columns of equal length: the run each is of (any integers), sizes in KB of 1024
+bytes (a negative one: no size), and values in ``unit``. Answers are masks over them. A value that
+is not a positive finite number is never flagged, because nothing was measured there.
 """
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from fsbench_web.core.distributions import stdtrit
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.categories import CATEGORIES, MEAN, Cell
 from fsbench_web.core.units import RATE, unit_factor
 
 Numbers = npt.NDArray[np.float64]
+Whole = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 LEAST_TICKS = 100
@@ -25,23 +34,16 @@ POSTMARK_TICK_S = 1.0
 HEADROOM = 1.25
 """How far above the best rate seen with direct I/O a rate may be and still be the device's."""
 
-IOZONE_TESTS = frozenset(
-    [
-        "write",
-        "rewrite",
-        "read",
-        "reread",
-        "random_write",
-        "random_read",
-        "backward_read",
-        "record_rewrite",
-        "stride_read",
-        "fwrite",
-        "refwrite",
-        "fread",
-        "refread",
-    ]
-)
+LEAST_REPEATS = 4
+"""Of three, Grubbs' test at 1% flags one that is 230 deviations of the other two away: never."""
+OUTLIER_LEVEL = 0.01
+OUTLIERS_OF = 4
+"""At most one of so many repeats is an outlier; of two out of five nobody knows which."""
+MOST_OUTLIERS = 10
+MOST_DECIMALS = 6
+SPIKE_RATIO = 1.5
+LEAST_NEIGHBOURS = 2
+LEAST_CELLS = 8
 _BUFFERED_TESTS = frozenset({"fwrite", "refwrite", "fread", "refread"})
 _ONE_OF_SEVERAL = re.compile(r"_(min|max|avg)$")
 _WORKERS = re.compile(r"(?:^|,)(?:threads|processes)=([0-9]{1,9})")
@@ -53,7 +55,7 @@ def iozone_test(test: str) -> str:
     Empty for any other tool's.
     """
     name = _ONE_OF_SEVERAL.sub("", test.partition("@")[0].removesuffix("_parent"))
-    return name if name in IOZONE_TESTS else ""
+    return name if name in testnames.IOZONE_TESTS else ""
 
 
 def seconds(test: str, unit: str, records: Numbers, files: Numbers, values: Numbers) -> Numbers:
@@ -187,3 +189,232 @@ def _says(words: re.Pattern[str], modes: Collection[object]) -> bool | None:
 def _measured(values: Numbers) -> Mask:
     with np.errstate(invalid="ignore"):
         return np.asarray(np.isfinite(values) & (values > 0), dtype=np.bool_)
+
+
+def outliers(records: Whole, files: Whole, values: Numbers) -> Mask:
+    """Values far from the other repeats of their cell, by the scatter of these repeats.
+
+    The generalized ESD test at 1% for each cell, for up to a quarter of its repeats; for 4 to 7
+    repeats this is Grubbs' test. Sources: B. Rosner, Technometrics 25, 1983; F. E. Grubbs, Ann.
+    Math. Stat. 21, 1950. The deviation includes the rounding to the last digit, so that 12, 12, 12,
+    12, 13 has no outlier. Limit: with four repeats only a value 23 deviations of the other three
+    away is found.
+    """
+    positions = np.flatnonzero(np.isfinite(values) & (values > 0))
+    flagged = np.zeros(len(values), dtype=np.bool_)
+    if len(positions) < LEAST_REPEATS:
+        return flagged
+    x = values[positions]
+    cell, counts = cells_of(records[positions], files[positions])
+    enough = counts[cell] >= LEAST_REPEATS
+    positions, x, cell = positions[enough], x[enough], cell[enough]
+    if not len(positions):
+        return flagged
+    rounding = _steps(cell, x, len(counts)) ** 2 / 12
+    is_left = np.ones(len(x), dtype=np.bool_)
+    left_in = np.zeros(len(x), dtype=np.int64)
+    last_round = np.zeros(len(counts), dtype=np.int64)
+    for this_round in range(1, MOST_OUTLIERS + 1):
+        n = np.bincount(cell[is_left], minlength=len(counts))
+        mean = np.bincount(cell, np.where(is_left, x, 0.0), len(counts)) / np.maximum(n, 1)
+        off = np.where(is_left, np.abs(x - mean[cell]), 0.0)
+        variance = np.bincount(cell, off * off, len(counts)) / np.maximum(n - 1, 1) + rounding
+        farthest = np.zeros(len(counts))
+        np.maximum.at(farthest, cell, off)
+        # Values of one distance leave together: nothing but their order would choose among them.
+        leaves = is_left & (off > 0) & (off >= farthest[cell] * (1 - 1e-9))
+        gone = counts - n + np.bincount(cell[leaves], minlength=len(counts))
+        has_room = gone <= counts // OUTLIERS_OF
+        leaves &= has_room[cell]
+        if not leaves.any():
+            break
+        left_in[leaves] = this_round
+        is_left &= ~leaves
+        last_round[has_room & (farthest > _critical_distance(n) * np.sqrt(variance))] = this_round
+    flagged[positions] = (left_in > 0) & (left_in <= last_round[cell])
+    return flagged
+
+
+def _critical_distance(n: Whole) -> Numbers:
+    """How many deviations the farthest of ``n`` values may be from their mean, at 1%."""
+    freedom = np.maximum(n - 2, 1)
+    t = stdtrit(freedom, 1 - OUTLIER_LEVEL / (2 * np.maximum(n, 3)))
+    return np.asarray((n - 1) * t / np.sqrt((freedom + t * t) * np.maximum(n, 1)))
+
+
+def _steps(cell: Whole, values: Numbers, cells: int) -> Numbers:
+    """The place of the last decimal that any value of each cell has: 0.1 of 2.5 and 3."""
+    decimals = np.zeros(cells, dtype=np.int64)
+    for place in range(MOST_DECIMALS):
+        scaled = values * 10.0**place
+        decimals[cell[np.abs(scaled - np.rint(scaled)) > 1e-14 * scaled]] = place + 1
+    return np.asarray(10.0**-decimals)
+
+
+def spikes(
+    runs: Whole, records: Whole, files: Whole, values: Numbers, lower_is_better: bool = False
+) -> Mask:
+    """The best value of each run where it is a lone spike rather than a plateau.
+
+    It is when it is more than 1.5 times the best of its neighbours: the up to eight cells of the
+    same run that are next in record size, in file size, or in both, among the sizes that the run
+    has. It takes two neighbours that were measured, and eight cells: a smaller matrix has no room
+    for a plateau. A best that two cells share is no lone one.
+    Where less is better the reciprocals are compared. Source: the definition is fsbench's own.
+    """
+    flagged = np.zeros(len(values), dtype=np.bool_)
+    sized = (records >= 0) & (files >= 0) & np.isfinite(values) & (values > 0)
+    positions = np.flatnonzero(sized)
+    if not len(positions):
+        return flagged
+    positions = positions[np.argsort(runs[positions], kind="stable")]
+    starts = np.flatnonzero(np.diff(runs[positions], prepend=runs[positions[0]] - 1))
+    counts = np.diff(starts, append=len(positions))
+    speed = 1.0 / values[positions] if lower_is_better else values[positions]
+    is_best = speed == np.repeat(np.maximum.reduceat(speed, starts), counts)
+    is_lone = (counts >= LEAST_CELLS) & (np.add.reduceat(is_best.astype(np.int64), starts) == 1)
+    # Of runs whose best is of one cell alone: each run's numbers, and where its best stands.
+    places = np.flatnonzero(np.repeat(is_lone, counts))
+    if not len(places):
+        return flagged
+    counts = counts[is_lone]
+    starts = np.cumsum(counts) - counts
+    positions, speed, is_best = positions[places], speed[places], is_best[places]
+    best = np.flatnonzero(is_best)
+    near = _near_best(records[positions], best, starts, counts) & ~is_best
+    near &= _near_best(files[positions], best, starts, counts)
+    neighbours = np.add.reduceat(near.astype(np.int64), starts)
+    fastest = np.maximum.reduceat(np.where(near, speed, 0.0), starts)
+    is_spike = (neighbours >= LEAST_NEIGHBOURS) & (speed[best] > SPIKE_RATIO * fastest)
+    flagged[positions[best[is_spike]]] = True
+    return flagged
+
+
+def _near_best(sizes: Whole, best: Whole, starts: Whole, counts: Whole) -> Mask:
+    """Which of the sizes are that of their run's ``best``, or the next smaller or larger that the
+    run has. Runs stand behind each other, from ``starts`` on, with ``counts`` numbers each.
+    """
+    size = np.repeat(sizes[best], counts)
+    # Sizes are not negative, and one that is as large as can be has no larger one.
+    limit = np.iinfo(np.int64).max
+    smaller = np.maximum.reduceat(np.where(sizes < size, sizes, -1), starts)
+    larger = np.minimum.reduceat(np.where(sizes > size, sizes, limit), starts)
+    near = (sizes == size) | (sizes == np.repeat(smaller, counts))
+    near |= (sizes == np.repeat(larger, counts)) & (sizes > size)
+    return np.asarray(near, dtype=np.bool_)
+
+
+def cells_of(records: Whole, files: Whole) -> tuple[Whole, Whole]:
+    """The number of each value's cell, and how many values each cell has."""
+    order = np.lexsort((files, records))
+    starts = np.ones(len(order), dtype=np.bool_)
+    starts[1:] = (np.diff(records[order]) != 0) | (np.diff(files[order]) != 0)
+    cell = np.empty(len(order), dtype=np.int64)
+    cell[order] = np.cumsum(starts) - 1
+    return cell, np.bincount(cell).astype(np.int64)
+
+
+def _medians(cell: Whole, values: Numbers, cells: int) -> Numbers:
+    """The median of the values of each cell; NaN for a cell without any."""
+    order = np.lexsort((values, cell))
+    counts = np.bincount(cell, minlength=cells)
+    ends = np.cumsum(counts)
+    starts = ends - counts
+    medians = np.full(cells, np.nan)
+    filled = counts > 0
+    low = starts[filled] + (counts[filled] - 1) // 2
+    high = starts[filled] + counts[filled] // 2
+    ranked = values[order]
+    medians[filled] = (ranked[low] + ranked[high]) / 2
+    return medians
+
+
+def cell_medians(records: Whole, files: Whole, values: Numbers) -> dict[Cell, float]:
+    """The median of the repeats of each cell: {(record KB, file KB): value}; sized cells alone."""
+    positions = np.flatnonzero((records >= 0) & (files >= 0) & np.isfinite(values))
+    if not len(positions):
+        return {}
+    cell, counts = cells_of(records[positions], files[positions])
+    medians = _medians(cell, values[positions], len(counts))
+    first = np.zeros(len(counts), dtype=np.int64)
+    first[cell] = positions
+    return dict(
+        zip(
+            zip(records[first].tolist(), files[first].tolist(), strict=True),
+            medians.tolist(),
+            strict=True,
+        )
+    )
+
+
+class MixedMeasurements(ValueError):
+    """Measurements of one test that no score can be made of: two units, or cells beside a mean."""
+
+
+@dataclass(frozen=True)
+class TestColumns:
+    """The numbers of one test: run (any integers), record KB, file KB (negative: none), value.
+
+    A run has one number of a cell, and without sizes any.
+    """
+
+    runs: Whole
+    records: Whole
+    files: Whole
+    values: Numbers
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def subset(self, selection: Mask | Whole) -> "TestColumns":
+        """Some of the numbers, by mask or place."""
+        return TestColumns(
+            self.runs[selection],
+            self.records[selection],
+            self.files[selection],
+            self.values[selection],
+        )
+
+    def region(self, category: str) -> Mask:
+        """Which numbers lie in the region of a category; all for those without one."""
+        region = None if category == MEAN else CATEGORIES[category].region
+        if region is None:
+            return np.ones(len(self), dtype=np.bool_)
+        inside: Mask = (self.records >= region.minimum_record_kb) & (
+            self.records <= region.maximum_record_kb
+        )
+        inside &= (self.files >= region.minimum_file_kb) & (self.files <= region.maximum_file_kb)
+        return inside
+
+    @cached_property
+    def cells(self) -> Whole:
+        """A number for the cell of each number, the same where cells are, all from 0."""
+        return cells_of(self.records, self.files)[0]
+
+    @cached_property
+    def by_run(self) -> tuple[Whole, Whole]:
+        """The runs there are, in order, and the place in them of each number's."""
+        runs, places = np.unique(self.runs, return_inverse=True)
+        return runs, places
+
+    def repeats(self) -> dict[int, dict[Cell, float]]:
+        """The values of each run by cell, in the order of the runs."""
+        repeats: dict[int, dict[Cell, float]] = {run: {} for run in self.by_run[0].tolist()}
+        columns = (self.runs, self.records, self.files, self.values)
+        for run, record, file, value in zip(*(column.tolist() for column in columns), strict=True):
+            repeats[run][record, file] = value
+        return repeats
+
+    def values_by_run(self) -> dict[int, list[float]]:
+        """All values of each run, in the order of the runs."""
+        values: dict[int, list[float]] = {run: [] for run in self.by_run[0].tolist()}
+        for run, value in zip(self.runs.tolist(), self.values.tolist(), strict=True):
+            values[run].append(value)
+        return values
+
+    def is_matrix(self, test: str) -> bool:
+        """Whether the numbers have sizes. Raises MixedMeasurements where some have."""
+        sized = self.records >= 0
+        if sized.all() != sized.any():
+            raise MixedMeasurements(f"{test} has values with sizes and values without.")
+        return bool(sized.all())

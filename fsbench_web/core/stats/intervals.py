@@ -6,7 +6,7 @@ The mean's interval is Student's; the median's is that of order statistics (J.-Y
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from math import fsum, isfinite, sqrt
@@ -61,25 +61,12 @@ class Interval:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        # An upload has a dozen of them, and asdict() copies each value apart.
-        return {
-            "mean": self.mean,
-            "half_width": self.half_width,
-            "count": self.count,
-            "of": self.of,
-            "autocorrelation": self.autocorrelation,
-        }
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Interval":
         """The inverse of ``as_dict``; what another version wrote besides is left out."""
-        return cls(
-            data["mean"],
-            data["half_width"],
-            data["count"],
-            data.get("of", REPEATS),
-            data.get("autocorrelation"),
-        )
+        return cls(**{name: data[name] for name in cls.__dataclass_fields__ if name in data})
 
     @property
     def follows(self) -> bool:

@@ -19,7 +19,7 @@ from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import quality as flag_words
 from fsbench_web.core.scoring.categories import expected_cells
-from fsbench_web.core.scoring.columns import MixedMeasurements as MixedMeasurements
+from fsbench_web.core.scoring.quality_cells import MixedMeasurements as MixedMeasurements
 from fsbench_web.core.stats.intervals import LEAST_REPEATS, REPEATS
 from fsbench_web.core.units import SUM, overall_unit
 from fsbench_web.core.workloads import ParameterError, workload_of

@@ -13,7 +13,7 @@ import numpy as np
 
 from fsbench_web.core.measurement_columns import NONE, Column, MeasuredTest, MeasurementColumns
 from fsbench_web.core.scoring.categories import MEAN
-from fsbench_web.core.scoring.columns import (
+from fsbench_web.core.scoring.quality_cells import (
     MixedMeasurements,
     TestColumns,
 )

@@ -22,9 +22,7 @@ from django.db.models import Q
 from fsbench_web.catalog.workers.machines import EMULATED, KVM
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import quality_cells as cells
-from fsbench_web.core.scoring import quality_repeats as repeats
 from fsbench_web.core.scoring.cache_boundary import Boundary, CacheEdge, boundary
-from fsbench_web.core.scoring.columns import TestColumns
 from fsbench_web.core.scoring.quality import (
     ABOVE_DEVICE,
     BUFFERED,
@@ -39,7 +37,7 @@ from fsbench_web.core.scoring.quality import (
     UNSTEADY,
     has_swapped,
 )
-from fsbench_web.core.scoring.quality_cells import Mask
+from fsbench_web.core.scoring.quality_cells import Mask, TestColumns
 from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Series
 from fsbench_web.studies.scores import measurements
@@ -296,10 +294,10 @@ def judge(test: str, unit: str, columns: TestColumns, basis: SeriesContext) -> F
     is_less_better = is_known(unit) and lower_is_better(unit)
     masks = {
         CLOCK: _clock(test, unit, columns, basis),
-        SPIKE: repeats.spikes(columns.runs, columns.records, columns.files, values, is_less_better),
+        SPIKE: cells.spikes(columns.runs, columns.records, columns.files, values, is_less_better),
     }
-    if len(columns.by_run[0]) >= repeats.LEAST_REPEATS:
-        masks[OUTLIER] = repeats.outliers(columns.records, columns.files, values, columns.cells)
+    if len(columns.by_run[0]) >= cells.LEAST_REPEATS:
+        masks[OUTLIER] = cells.outliers(columns.records, columns.files, values)
     if basis.ceilings is not None:
         masks[ABOVE_DEVICE] = basis.ceilings.above_ceiling(test, unit, columns)
     elif basis.limit_kb_s is not None:
@@ -342,9 +340,7 @@ def _clock(test: str, unit: str, columns: TestColumns, basis: SeriesContext) -> 
 def _boundary(columns: TestColumns, is_less_better: bool, basis: SeriesContext) -> Boundary | None:
     if len(columns.values) > _MOST_VALUES_OF_BOUNDARY:
         return None
-    # Of one run each number is a cell of its own there, in another order.
-    cells_of_all = None if not len(columns) or columns.is_one_run else columns.cells
-    medians = repeats.cell_medians(columns.records, columns.files, columns.values, cells_of_all)
+    medians = cells.cell_medians(columns.records, columns.files, columns.values)
     speeds = {
         cell: 1 / value if is_less_better else value for cell, value in medians.items() if value > 0
     }

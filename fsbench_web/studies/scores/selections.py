@@ -14,10 +14,8 @@ import numpy as np
 
 from fsbench_web.core.scoring.cache_boundary import Boundary
 from fsbench_web.core.scoring.categories import MEAN
-from fsbench_web.core.scoring.columns import TestColumns
 from fsbench_web.core.scoring.quality import CACHED, SPIKE, UNCACHED, ordered
-from fsbench_web.core.scoring.quality_cells import Mask
-from fsbench_web.core.scoring.quality_repeats import Whole
+from fsbench_web.core.scoring.quality_cells import Mask, TestColumns, Whole
 from fsbench_web.core.scoring.scores import ScoreValue, score_mean, score_repeats
 from fsbench_web.core.stats.intervals import Interval, intervals_of
 from fsbench_web.studies.models import Selection
@@ -59,7 +57,7 @@ class SelectedScores:
             values = columns.values_by_run()
             scores = _mean_score(columns.values.tolist())
             of_each = ((run, _mean_score(of_run)) for run, of_run in values.items())
-        if columns.is_one_run:
+        if len(columns.by_run[0]) < 2:
             return cls(scores)
         of_runs: dict[str, dict[int, float]] = {}
         for run, scores_of_run in of_each:
@@ -150,7 +148,7 @@ def _flags(
     by_category = {}
     for category, score in scores.items():
         is_extreme = category in ("maximum", "minimum")
-        inside = columns.values == score.value if is_extreme else _region(category, columns)
+        inside = columns.values == score.value if is_extreme else columns.region(category)
         if mask is not None:
             inside = inside & mask
         bits = int(np.bitwise_or.reduce(judged.bits[inside], initial=0))
@@ -170,7 +168,7 @@ def _runs(
         return {category: [int(runs[0])] for category in categories}
     by_category = {}
     for category in categories:
-        inside = _region(category, columns)
+        inside = columns.region(category)
         if mask is not None:
             inside = inside & mask
         numbers = np.bincount(places[inside], minlength=len(runs))
@@ -200,7 +198,7 @@ def _remaining_scores(
         left_out={
             category: left_out
             for category in selected.scores
-            if (left_out := _left_out(cell, taken, why, _region(category, columns)))["numbers"]
+            if (left_out := _left_out(cell, taken, why, columns.region(category)))["numbers"]
         },
         flags=_flags(columns, judged, selected.scores, ~taken),
         runs=_runs(columns, selected.scores, ~taken),
@@ -209,7 +207,7 @@ def _remaining_scores(
 
 def _by_record(columns: TestColumns, category: str) -> dict[int, int]:
     """How many cells of each record size there are in the region of a category."""
-    inside = _region(category, columns)
+    inside = columns.region(category)
     cells = np.unique(np.stack([columns.records[inside], columns.files[inside]]), axis=1)
     records, counts = np.unique(cells[0], return_counts=True)
     return dict(zip(records.tolist(), counts.tolist(), strict=True))
@@ -229,12 +227,6 @@ def _left_out(cell: Whole, taken: Mask, why: Mapping[str, Mask], region: Mask) -
 def _distinct(cells: Whole) -> int:
     # Cells are counted from 0. NumPy's unique hashes them, which took 0.9 s for 300,000.
     return int(np.count_nonzero(np.bincount(cells)))
-
-
-def _region(category: str, columns: TestColumns) -> Mask:
-    """Which numbers lie in the region of a category; all for those without one."""
-    inside = columns.region(category)
-    return np.ones(len(columns), dtype=np.bool_) if inside is None else inside
 
 
 def _cached(columns: TestColumns, judged: FlaggedCells) -> Mask:

@@ -14,8 +14,7 @@ import numpy as np
 from fsbench_web.core.scoring import ceilings
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.core.scoring.ceilings import Ceiling, Probe, Request
-from fsbench_web.core.scoring.columns import TestColumns
-from fsbench_web.core.scoring.quality_cells import Mask, Numbers
+from fsbench_web.core.scoring.quality_cells import Mask, Numbers, TestColumns
 from fsbench_web.core.scoring.shares import Share, is_of_time, most_percent, share_of, share_percent
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
 from fsbench_web.studies.models import UNTRACED, LunProbe, Run, RunState, Series

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsbench_web.core.measurement_columns import NONE
-from fsbench_web.core.scoring import columns as of_test
-from fsbench_web.core.scoring.columns import MixedMeasurements
+from fsbench_web.core.scoring import quality_cells as of_test
+from fsbench_web.core.scoring.quality_cells import MixedMeasurements
 
 Repeat = dict[tuple[int, int], float]
 SIZES = st.tuples(st.sampled_from([1, 4, 1024]), st.sampled_from([4, 2048, 10**8]))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.core.scoring import quality_repeats as repeats
+from fsbench_web.core.scoring import quality_cells as repeats
 from fsbench_web.core.scoring.quality_cells import Mask
 
 
@@ -212,16 +212,6 @@ def test_spikes_of_many_runs_are_those_of_each_by_itself(
     spikes = repeats.spikes(*columns, np.array(list(measured.values())), lower)
     expected = spikes_by_definition(list(measured), list(measured.values()), lower)
     assert set(np.flatnonzero(spikes).tolist()) == expected
-
-
-@given(st.lists(st.tuples(SIZE, SIZE, st.floats(0, 1e6)), min_size=1, max_size=40))
-def test_cells_that_are_known_are_not_found_again(rows: list[tuple[int, int, float]]) -> None:
-    records, files = integers([row[0] for row in rows]), integers([row[1] for row in rows])
-    values = np.array([row[2] for row in rows])
-    cells, _ = repeats.cells_of(records, files)
-    for judge in (repeats.outliers, repeats.cell_medians):
-        judged = np.array(judge(records, files, values, cells))
-        assert (judged == np.array(judge(records, files, values))).all()
 
 
 def test_medians_of_cells() -> None:
