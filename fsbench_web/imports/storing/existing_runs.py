@@ -78,7 +78,7 @@ def _add_cells(by_series: dict[int, ExistingRuns]) -> None:
     finished = {run.pk: run for existing in by_series.values() for run in existing.finished}
     blocks: dict[int, list[StoredBlock]] = defaultdict(list)
     if finished:
-        for block in measurements.listed_of_finished(by_series):
+        for block in measurements.listed(measurements.of_finished(by_series), samples=False):
             blocks[block.series_id].append(block)
     kept_count = 0
     for pk, existing in by_series.items():

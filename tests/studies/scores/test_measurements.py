@@ -34,8 +34,8 @@ def run(db: None) -> Run:
 @pytest.fixture
 def cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A run whose numbers are in blocks of three, each read by itself."""
-    monkeypatch.setattr(measurements.writing, "MOST_IN_BLOCK", 3)
-    monkeypatch.setattr(measurements.reading, "_WITH_THE_LIST", 2)
+    monkeypatch.setattr(measurements, "MOST_IN_BLOCK", 3)
+    monkeypatch.setattr(measurements, "_WITH_THE_LIST", 2)
     ingest.store_values(run, None, VALUES)
     ingest.rescore(run.series)
     return run
@@ -68,7 +68,7 @@ def test_however_it_is_cut_the_scores_are_the_same(cut: Run) -> None:
     in_pieces = scores()
     MeasurementBlock.objects.all().delete()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measurements.writing, "MOST_IN_BLOCK", 1000)
+        patch.setattr(measurements, "MOST_IN_BLOCK", 1000)
         ingest.store_values(cut, None, VALUES)
     assert MeasurementBlock.objects.count() == 1
     ingest.rescore(cut.series)
