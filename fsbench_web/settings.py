@@ -202,8 +202,8 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
 if HTTPS:
     # Browsers take cookies of this prefix from this host alone, with Secure and for all paths.
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
-# X-Forwarded-* are read from these proxies alone, and taken out of all requests
-# (fsbench_web.serving.asgi); Django's own setting would believe the header of anybody.
+# uvicorn reads X-Forwarded-For and -Proto of these proxies alone (fsbench_web.serving.asgi).
+# Django's own setting would believe the header of anybody.
 TRUSTED_PROXIES = env.networks("FSBENCH_TRUSTED_PROXIES", ["127.0.0.1", "::1"])
 SECURE_PROXY_SSL_HEADER = None
 SECURE_HSTS_SECONDS = 30 * 24 * 3600 if HTTPS else 0

@@ -9,7 +9,7 @@ import re
 import secrets
 import tempfile
 from email.utils import parseaddr
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -98,7 +98,7 @@ def hosts(name: str, default: list[str]) -> list[str]:
     return hosts
 
 
-def networks(name: str, default: list[str]) -> list[IPv4Network | IPv6Network]:
+def networks(name: str, default: list[str]) -> list[str]:
     """Addresses and networks such as ``127.0.0.1`` and ``10.0.0.0/24``; never all of them."""
     networks = []
     for text in words(name, default):
@@ -113,7 +113,7 @@ def networks(name: str, default: list[str]) -> list[IPv4Network | IPv6Network]:
             raise ImproperlyConfigured(
                 f'{name} has "{text}", which is everybody: name the proxies.'
             )
-        networks.append(network)
+        networks.append(str(network))
     return networks
 
 
@@ -182,7 +182,7 @@ def email(name: str, timeout_s: int) -> dict[str, Any]:
             "smtp+plain://) or console://; write / @ # ? : of a password as %2F %40 %23 %3F %3A."
         )
     return {
-        "EMAIL_BACKEND": "fsbench_web.platform.mail_server.EmailBackend",
+        "EMAIL_BACKEND": f"{backends}smtp.EmailBackend",
         "EMAIL_HOST": host,
         "EMAIL_PORT": port or ports[parts.scheme],
         "EMAIL_HOST_USER": unquote(parts.username or ""),

@@ -5,6 +5,7 @@ import os
 
 import django
 from django.conf import settings
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
 database = settings.DATABASES["default"]
@@ -17,11 +18,10 @@ django.setup(set_prefix=False)
 from django.urls import get_resolver  # noqa: E402 - models need Django
 
 from fsbench_web.imports.upload_limit import BodyLimit  # noqa: E402
-from fsbench_web.platform.http.proxies import TrustedProxies  # noqa: E402
 from fsbench_web.renderings import answers, reading  # noqa: E402
 from fsbench_web.serving.turns import Handler  # noqa: E402
 
-application = TrustedProxies(BodyLimit(Handler()), settings.TRUSTED_PROXIES)
+application = ProxyHeadersMiddleware(BodyLimit(Handler()), settings.TRUSTED_PROXIES)
 answers.start_renderer()
 reading.start()
 assert get_resolver().url_patterns  # loads the views

@@ -36,8 +36,7 @@ def config_for(application: Any) -> uvicorn.Config:
         access_log=False,
         log_config=None,  # fsbench_web.platform.log_lines has the format
         timeout_graceful_shutdown=GRACE_S,
-        # fsbench_web.platform.http.proxies does that.
-        proxy_headers=False,
+        proxy_headers=False,  # fsbench_web.serving.asgi wraps it, under any server
     )
 
 

@@ -19,7 +19,13 @@ DOCUMENT = (ROOT / "docs" / "settings.md").read_text()
 # Read by Django, Python, a library or the operating system, not by fsbench.
 NOT_OURS = {
     *("TERM", "XDG_CONFIG_HOME"),
-    *("DJANGO_SETTINGS_MODULE", "PYTHONUNBUFFERED", "NO_COLOR", "PROMETHEUS_MULTIPROC_DIR"),
+    *(
+        "DJANGO_SETTINGS_MODULE",
+        "MALLOC_ARENA_MAX",
+        "PYTHONUNBUFFERED",
+        "NO_COLOR",
+        "PROMETHEUS_MULTIPROC_DIR",
+    ),
     *("LISTEN_PID", "LISTEN_FDS", "CELERY_SKIP_CHECKS", "OPENBLAS_NUM_THREADS", "MPLCONFIGDIR"),
 }
 

@@ -490,7 +490,7 @@ class TestDelivery:
         assert "FSBENCH_EMAIL_URL is not set" in WatchDelivery.objects.get().last_error
 
     def test_a_mail_server_that_refuses_is_tried_again(self, ada, line, settings):
-        settings.EMAIL_BACKEND = "fsbench_web.platform.mail_server.EmailBackend"
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
         watched(ada, line)
         kernel("6.3", 80)
