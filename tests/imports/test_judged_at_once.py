@@ -1,4 +1,4 @@
-"""An import judges new numbers beside the stored ones before it stores them: as if all were read.
+"""An import judges new numbers together with the stored ones.
 
 Of tools' own output ``test_tool_output`` shows it, file by file.
 """
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.imports.storing import existing_runs
 from fsbench_web.studies.models import Run
 from tests.importing import import_files
 from tests.measured import judged_again, judged_now, measured
@@ -41,11 +40,7 @@ def flags_of(run: int) -> list[list[str] | None]:
     return [measurement.flags for measurement in measured() if measurement.run_id == run]
 
 
-@pytest.mark.parametrize("most_kept", [existing_runs.MOST_KEPT, 0])
-def test_a_further_repeat_changes_the_flags_of_those_before(
-    most_kept: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(existing_runs, "MOST_KEPT", most_kept)
+def test_a_further_repeat_changes_the_flags_of_those_before() -> None:
     first = import_run("a.csv", repeat_of(1, odd=1.15))
     second = import_run("b.csv", repeat_of(1.001))
     assert flags_of(first) == [None] * 20  # of two nobody knows which is odd

@@ -17,8 +17,6 @@ from fsbench_web.studies.scores.measurements import StoredBlock
 _READ = ("series_id", "repeat", "state", "origin", "created_by_id")
 MOST_COMPARED = 1_000_000
 """Numbers of a series that are read to know what its repeats measured."""
-MOST_KEPT = 200_000
-"""Numbers of all series of an import that stay in memory, to be judged again with the new ones."""
 
 
 @dataclass
@@ -26,9 +24,9 @@ class ExistingRuns:
     """What a series holds: its finished runs by the digest of their numbers; all its repeats,
     whatever became of them, with their runs (None: one of this very import) and their blocks; the
     number of the next one; and its finished runs in their order, of which is read what
-    ``quality.basis_of`` wants, and ``_READ``. ``measured`` is what they measured, and ``stored``
-    their numbers, both None where nobody asked or where that is too much. Parts of runs that came
-    as several files are in ``runs`` too.
+    ``quality.basis_of`` wants, and ``_READ``. ``measured`` is what they measured, None
+    where nobody asked or where that is too much. Parts of runs that came as several files are in
+    ``runs`` too.
     """
 
     runs: dict[str, Run] = field(default_factory=dict)
@@ -37,7 +35,6 @@ class ExistingRuns:
     next_repeat: int = 1
     finished: list[Run] = field(default_factory=list)
     measured: Repeats | None = None
-    stored: list[StoredBlock] | None = None
 
     def run_to_join(self, repeat: int, user: User | None) -> Run | None:
         """The run of a repeat that ``user`` imported, which further files of theirs may add to."""
@@ -80,14 +77,10 @@ def _add_cells(by_series: dict[int, ExistingRuns]) -> None:
     if finished:
         for block in measurements.listed(measurements.of_finished(by_series), samples=False):
             blocks[block.series_id].append(block)
-    kept_count = 0
     for pk, existing in by_series.items():
         count = sum(block.count for block in blocks[pk])
         if count > MOST_COMPARED:
             continue
-        if kept_count + count <= MOST_KEPT:
-            kept_count += count
-            existing.stored = blocks[pk] = [block.loaded() for block in blocks[pk]]
         existing.measured, cells = Repeats(), KnownCells()
         by_output: dict[tuple[int, int | None], list[MeasurementColumns]] = defaultdict(list)
         for block in blocks[pk]:

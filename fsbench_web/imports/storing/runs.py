@@ -23,7 +23,7 @@ from fsbench_web.studies.models import Artefact, LatencyBlock, Run, Series, Stat
 from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.runs.new_runs import FinishedRun
 from fsbench_web.studies.scores import digests, ingest, measurements
-from fsbench_web.studies.scores.measurements import Flags, NewBlock
+from fsbench_web.studies.scores.measurements import NewBlock
 from fsbench_web.studies.series import lock_all, series_for
 
 MOST_FILES_NAMED = 5
@@ -92,7 +92,7 @@ def store_runs(
             return Stored([], problems)
         artefacts: dict[int, Artefact] = {}
         runs = _record(row, numbering.runs, artefacts, user)
-        problems += _score_and_store(runs, artefacts, existing, on_progress)
+        problems += _store_and_score(runs, artefacts, existing, on_progress)
         _store_notes(row, runs, artefacts, user)
     stored = [StoredRun(run, numbered.placed, numbered.joins is not None) for numbered, run in runs]
     return Stored(stored, problems, numbering.remarks)
@@ -196,57 +196,36 @@ def _reason(parts: Sequence[Numbered]) -> str:
     return " ".join(words[:MOST_FILES_NAMED]) + (f" And {more:,} more files." if more > 0 else "")
 
 
-def _score_and_store(
+def _store_and_score(
     runs: Recorded,
     artefacts: Mapping[int, Artefact],
     existing: Mapping[int, ExistingRuns],
     on_progress: OnProgress,
 ) -> list[ImportProblem]:
-    """Write numbers, flags and scores. Returns which series cannot have any."""
-    problems: list[ImportProblem] = []
-    by_series: dict[int, list[tuple[Numbered, Run]]] = defaultdict(list)
-    for numbered, run in runs:
-        by_series[numbered.series.pk].append((numbered, run))
-    # By number: a run may have several.
-    flags: dict[int, Flags] = {}
-    postponed: list[Series] = []
-    for done, (pk, pairs) in enumerate(by_series.items()):
-        on_progress("Scoring", done / len(by_series))
-        series, finished = pairs[0][0].series, existing[pk].finished
-        new = {run.pk: run for numbered, run in pairs if numbered.joins is None}
-        stored = existing[pk].stored if finished else []
-        finished += new.values()
-        if stored is None or any(numbered.placed.samples for numbered, _ in pairs):
-            # Flags are found among all its runs, and samples are read where they are stored.
-            postponed.append(series)
-            continue
-        in_order = sorted(pairs, key=lambda pair: pair[1].pk)
-        numbers = [(run.pk, numbered.placed.columns) for numbered, run in in_order]
-        try:
-            flags_of_runs = ingest.score_with(series, finished, stored, numbers)
-        except ingest.MixedMeasurements as error:
-            problems.append(_mixed_problem(series, error))
-        else:
-            flags |= {
-                id(numbered): run_flags
-                for (numbered, _), run_flags in zip(in_order, flags_of_runs, strict=True)
-            }
+    """Write numbers, flags and scores. Returns which series cannot have any scores."""
     blocks = [
         NewBlock(
             run.pk,
             artefacts[id(numbered.placed.source)].pk,
             numbered.placed.columns,
-            flags.get(id(numbered)),
-            numbered.placed.samples,
+            samples=numbered.placed.samples,
         )
         for numbered, run in runs
     ]
     total = sum(len(block.columns) for block in blocks)
     measurements.store(blocks, lambda stored: on_progress("Storing", stored / total))
     _store_over_time(runs, artefacts)
-    for series in postponed:
+    new: dict[int, dict[int, Run]] = defaultdict(dict)
+    series_of = {numbered.series.pk: numbered.series for numbered, _ in runs}
+    for numbered, run in runs:
+        if numbered.joins is None:
+            new[numbered.series.pk][run.pk] = run
+    problems = []
+    for done, (pk, series) in enumerate(series_of.items()):
+        on_progress("Scoring", done / len(series_of))
+        existing[pk].finished += new[pk].values()
         try:
-            ingest.rescore_locked(series, existing[series.pk].finished)
+            ingest.rescore_locked(series, existing[pk].finished)
         except ingest.MixedMeasurements as error:
             problems.append(_mixed_problem(series, error))
     return problems

@@ -6,17 +6,14 @@ parser can read old output again.
 
 import gzip
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
 
-import numpy as np
 from django.db import transaction
 from isal import isal_zlib
 
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.formats.result import ParsedValue
-from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import quality as flag_words
 from fsbench_web.core.scoring.categories import expected_cells
 from fsbench_web.core.scoring.quality_cells import MixedMeasurements as MixedMeasurements
@@ -32,8 +29,7 @@ from fsbench_web.studies.models import (
     Series,
 )
 from fsbench_web.studies.scores import judging, measurements, quality
-from fsbench_web.studies.scores.judging import Part, TestScores
-from fsbench_web.studies.scores.measurements import Flags, StoredBlock
+from fsbench_web.studies.scores.judging import TestScores
 from fsbench_web.studies.scores.quality import SeriesContext
 from fsbench_web.studies.scores.selections import SelectedScores
 from fsbench_web.studies.series import lock, lock_all, members_of, next_repeat, series_for
@@ -152,27 +148,6 @@ def rescore(series: Series) -> None:
     rescore_locked(series)
 
 
-def score_with(
-    series: Series,
-    finished: Iterable[Run],
-    stored: Sequence[StoredBlock],
-    numbers: Sequence[tuple[int, MeasurementColumns]],
-) -> list[Flags]:
-    """Judge and score a series with ``numbers`` before these are stored; they have no samples.
-
-    ``numbers`` are (run, columns), ``stored`` all blocks of the series' finished runs, both in the
-    order of the runs. Returns the flags of each of ``numbers``. The caller holds the series' lock.
-    Raises MixedMeasurements before anything is written.
-    """
-    stored_numbers = ((block.run_id, block.read().columns) for block in stored)
-    basis = quality.basis_of(series, finished, chain(stored_numbers, numbers))
-    parts = [
-        Part(run_id, columns, np.zeros(len(columns), dtype=np.uint8)) for run_id, columns in numbers
-    ]
-    replace_scores(series, basis, judging.judge_with(series, basis, stored, parts))
-    return [quality.flags_of(part.bits) for part in parts]
-
-
 def rescore_locked(series: Series, finished: Iterable[Run] | None = None) -> None:
     """``rescore`` for a caller who holds the lock (series.lock_all), and may know its ``finished``
     runs as they are now (quality.basis_of). Raises MixedMeasurements before anything is written.
@@ -185,16 +160,19 @@ def rescore_locked(series: Series, finished: Iterable[Run] | None = None) -> Non
 def replace_scores(series: Series, basis: SeriesContext, test_scores: TestScores) -> None:
     """Write the computed scores of a series, of all selections, in place of the old.
 
-    ``test_scores`` was judged by ``basis``. The caller holds the series' lock.
+    ``test_scores`` was judged by ``basis``. The caller holds the series' lock, under which
+    ``series.quality`` was read.
     """
     boundaries = {
         test: quality_of_test.boundary
         for test, quality_of_test in test_scores.tests.items()
         if quality_of_test.boundary is not None
     }
-    series.quality = basis.as_dict(boundaries)
+    series_quality = basis.as_dict(boundaries)
     Score._base_manager.filter(series=series, origin=COMPUTED).delete()
-    Series._base_manager.filter(pk=series.pk).update(quality=series.quality)
+    if series.quality != series_quality:
+        series.quality = series_quality
+        Series._base_manager.filter(pk=series.pk).update(quality=series_quality)
     is_published = series.study.is_published
     printed = set(series.scores.values_list("test", "category")) if is_published else set()
     Score._base_manager.bulk_create(_scores(series, basis, test_scores, printed), batch_size=500)

@@ -1,10 +1,9 @@
 """Columns of the runs of a series -> flags of each number, and scores of each test.
 
-The same for what is stored and for what is about to be: blocks are looked at one after the other,
-and a series of very many numbers some tests at a time, so that no more is in memory.
+Blocks are looked at one after the other, and a series of very many numbers some tests at a time,
+so that no more is in memory.
 """
 
-import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -52,25 +51,10 @@ def judge_stored(series: Series, basis: SeriesContext) -> TestScores:
     The caller holds the series' lock. Raises MixedMeasurements before anything is written.
     """
     blocks = measurements.listed(measurements.of_finished([series.pk]), samples=False)
-    return judge_with(series, basis, blocks, [])
-
-
-def judge_with(
-    series: Series, basis: SeriesContext, blocks: Sequence[StoredBlock], new: Sequence[Part]
-) -> TestScores:
-    """Judge what is stored of a series' finished runs together with ``new``, which has no samples.
-
-    Both in the order of their runs; the same as ``judge_stored`` finds once all are stored. Flags
-    of ``blocks`` that changed are written, those of ``new`` are left in its parts. The caller holds
-    the series' lock. Raises MixedMeasurements before anything is written.
-    """
     block_bits: dict[int, tuple[Bits, Bits]] = {}
     test_scores = TestScores()
-    summaries = [*(block.tests for block in blocks), *(part.columns.summary() for part in new)]
-    for wanted in _test_batches(summaries):
-        # What joins a run comes after what the run has.
-        parts = heapq.merge(_parts(blocks, wanted, block_bits), new, key=lambda part: part.run_id)
-        _judge(test_scores, parts, basis, wanted, series if blocks else None)
+    for wanted in _test_batches(block.tests for block in blocks):
+        _judge(test_scores, _parts(blocks, wanted, block_bits), basis, wanted, series)
     for block in blocks:
         stored, bits = block_bits[block.pk]
         if (stored != bits).any():
@@ -82,20 +66,19 @@ def _judge(
     test_scores: TestScores,
     parts: Iterable[Part],
     basis: SeriesContext,
-    wanted: frozenset[str] | None = None,
-    series: Series | None = None,
+    wanted: frozenset[str] | None,
+    series: Series,
 ) -> None:
     """Add to ``test_scores`` what tests of ``parts`` amount to: those of ``wanted``, if given.
 
-    ``parts`` come in the order of their runs, and their flags are written. ``series``: the one
-    whose stored samples give an interval to the value of a single run. Raises MixedMeasurements.
+    ``parts`` come in the order of their runs, and their flags are written. Stored samples give an
+    interval to the value of a single run. Raises MixedMeasurements.
     """
     tests = _by_test(parts, wanted)
     wholes = {}
     for test, gathered in tests.items():
         wholes[test] = SelectedScores.of(test, gathered.columns)
-    if series is not None:
-        _add_samples(series, wholes)
+    _add_samples(series, wholes)
     for test, gathered in tests.items():
         judged = quality.judge(test, gathered.unit, gathered.columns, basis)
         gathered.write(judged.bits)

@@ -4,7 +4,7 @@ Lists go by ``MeasurementBlock.count`` and ``tests``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -129,11 +129,6 @@ class StoredBlock:
     _flags: bytes | None
     _samples: bytes | None
     _content: bytes | None
-    _numbers: Numbers | None = None
-
-    def loaded(self) -> "StoredBlock":
-        """The same, with its numbers in memory for all who read it. Raises UnreadableBlock."""
-        return replace(self, _content=None, _samples=None, _numbers=self.read())
 
     def holds(self, is_wanted: IsWanted) -> bool:
         """Whether it has numbers of a wanted test."""
@@ -141,8 +136,6 @@ class StoredBlock:
 
     def read(self) -> Numbers:
         """Its numbers. Raises UnreadableBlock."""
-        if self._numbers is not None:
-            return self._numbers
         content = self._content
         if content is None:
             rows = MeasurementBlock._base_manager.filter(pk=self.pk)

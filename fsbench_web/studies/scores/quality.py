@@ -127,13 +127,11 @@ def boundary_of(quality: Mapping[str, Any] | None, test: str) -> Boundary | None
 def basis_of(
     series: Series,
     finished: Iterable[Run] | None = None,
-    numbers: Iterable[tuple[int, MeasurementColumns]] | None = None,
 ) -> SeriesContext:
     """What is known of a series now.
 
-    ``finished``: its finished runs, with ``READ_OF_RUNS``; None: they are read. ``numbers``: what
-    they measured, (run, columns), stored or not; None: PostMark's two times are read, by the only
-    query over measurements. A constant number of queries.
+    ``finished``: its finished runs, with ``READ_OF_RUNS``; None: they are read. PostMark's two
+    times take the only query over measurements. A constant number of queries.
     """
     workload, hardware = series.workload, series.hardware
     tool = workload.tool if workload else ""
@@ -160,9 +158,7 @@ def basis_of(
         limit_from,
         min(memory_bytes) / 1024 if memory_bytes else None,
         runs.unsound,
-        _postmark_times(_stored(series) if numbers is None else numbers)
-        if tool == "postmark"
-        else {},
+        _postmark_times(_stored(series)) if tool == "postmark" else {},
         runs.blocks,
         ceilings,
         frozenset(runs.unsteady),
