@@ -1,11 +1,10 @@
 """``fsbench login``, ``logout``, ``whoami``, and ``import``."""
 
-import argparse
 import getpass
 import sys
 import time
 from collections.abc import Mapping
-from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from fsbench import credentials, terminal
@@ -22,7 +21,7 @@ FIELDS = (
 )
 
 
-def login(url: str, options: argparse.Namespace) -> int:
+def login(url: str, options: SimpleNamespace) -> int:
     """Ask for a token, try it, keep it. A token is never an argument: every user could see it."""
     if options.token_stdin or not sys.stdin.isatty():
         token = sys.stdin.readline().strip()
@@ -41,7 +40,7 @@ def login(url: str, options: argparse.Namespace) -> int:
     return FINE
 
 
-def logout(client: Client, options: argparse.Namespace) -> int:
+def logout(client: Client, options: SimpleNamespace) -> int:
     """Revoke the token, and forget it."""
     me = client.get("/me")
     if me["token"] is not None and not options.keep_token:
@@ -51,7 +50,7 @@ def logout(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
-def whoami(client: Client, options: argparse.Namespace) -> int:
+def whoami(client: Client, options: SimpleNamespace) -> int:
     _print_account(client.get("/me"), client.site.url, options.json)
     return FINE
 
@@ -70,22 +69,16 @@ def _print_account(me: dict[str, Any], url: str, as_json: bool) -> None:
     )
 
 
-def import_files(client: Client, options: argparse.Namespace) -> int:
+def import_files(client: Client, options: SimpleNamespace) -> int:
     """Store result files, or with ``--preview`` look at what would be stored."""
-    missing = [str(path) for path in options.paths if not Path(path).exists()]
+    if options.preview and options.if_new:
+        raise ValueError("--preview stores nothing: leave --if-new out.")
+    missing = [str(path) for path in options.paths if not path.exists()]
     if missing:
         raise ValueError(f"There is no {', '.join(missing)}.")
-    fields = {name: getattr(options, name) for name in FIELDS if getattr(options, name)}
-    paths = [Path(path) for path in options.paths]
-    if options.if_new:
-        fields["if_new"] = "true"
-    if options.strict:
-        fields["strict"] = "true"
-    if options.ignore_columns is not None:
-        fields["ignore_columns"] = options.ignore_columns
     endpoint = "/imports/previews" if options.preview else "/imports"
     try:
-        answer = client.upload(endpoint, fields, paths)
+        answer = client.upload(endpoint, _fields(options), options.paths)
     except Problem as problem:
         if problem.status not in (413, 422):
             raise
@@ -105,6 +98,14 @@ def import_files(client: Client, options: argparse.Namespace) -> int:
     else:
         _show_stored(answer, client.site.url)
     return FINE
+
+
+def _fields(options: SimpleNamespace) -> dict[str, str]:
+    fields = {name: getattr(options, name) for name in FIELDS if getattr(options, name)}
+    if options.ignore_columns is not None:
+        fields["ignore_columns"] = options.ignore_columns
+    flags = {name: "true" for name in ("if_new", "strict") if getattr(options, name)}
+    return {**fields, **flags}
 
 
 def _show_stored(imported: Mapping[str, Any], url: str) -> None:

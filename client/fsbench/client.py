@@ -1,5 +1,6 @@
 """The API of an fsbench site for Python programs: see the site's own /api/v1/docs."""
 
+import contextlib
 import json
 import os
 import tarfile
@@ -9,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from fsbench.transport import Query, Response, Site
+from fsbench.transport import Query, Site, json_of
 
-_PIECE_BYTES = 256 * 1024
+_BYTES = "application/octet-stream"
 
 
 class Client:
@@ -24,7 +25,7 @@ class Client:
 
     def get(self, path: str, query: Query = (), **more: Any) -> Any:
         """The JSON of a read: ``client.get("/studies/lab")``."""
-        return self.site.call("GET", path, query=_both(query, more)).json()
+        return json_of(self.site.call("GET", path, query=_both(query, more)))
 
     def download(self, path: str, query: Query = (), **more: Any) -> bytes:
         """The bytes of a read that answers with a file."""
@@ -37,7 +38,7 @@ class Client:
         content = None if body is None else json.dumps(body).encode()
         values = {"Content-Type": "application/json", **(headers or {})}
         answer = self.site.call(method, path, body=content or b"", headers=values)
-        return answer.json() if answer.content else None
+        return json_of(answer) if answer.content else None
 
     def post(self, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
         return self.send("POST", path, body, headers)
@@ -72,14 +73,16 @@ class Client:
 
     def upload(self, path: str, fields: Mapping[str, str], files: Sequence[Path]) -> Any:
         """The JSON of a call that takes files; folders are packed on the way."""
-        with tempfile.TemporaryFile() as body:
-            content_type = _write_form(body, fields, files)
-            size = body.tell()
-            body.seek(0)
-            answer: Response = self.site.call(
-                "POST", path, body=body, size=size, headers={"Content-Type": content_type}
-            )
-        return answer.json()
+        with contextlib.ExitStack() as stack:
+            parts = [
+                (
+                    "file",
+                    (_name(path), stack.enter_context(_opened(path)), "application/octet-stream"),
+                )
+                for path in files
+            ]
+            form = {"data": fields, "files": parts}
+            return json_of(self.site.call("POST", path, form=form))
 
     def submit(self, document: str | Mapping[str, Any], confirm: str, key: str = "") -> Any:
         """Submit a job. **All data on its LUNs is lost**; ``confirm`` repeats their names.
@@ -97,34 +100,21 @@ def _both(query: Query, more: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [*pairs, *more.items()]
 
 
-def _write_form(body: IO[bytes], fields: Mapping[str, str], files: Sequence[Path]) -> str:
-    boundary = f"fsbench-{uuid.uuid4().hex}"
-    for name, text in fields.items():
-        head = f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n'
-        body.write(head.encode() + text.encode() + b"\r\n")
-    for path in files:
-        name = path.resolve().name + (".tar.gz" if path.is_dir() else "")
-        quoted = name.replace("\\", "_").replace('"', "%22").replace("\r", "").replace("\n", "")
-        head = (
-            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{quoted}"\r\n'
-            "Content-Type: application/octet-stream\r\n\r\n"
-        )
-        body.write(head.encode("utf-8", "replace"))
+def _name(path: Path) -> str:
+    return path.resolve().name + (".tar.gz" if path.is_dir() else "")
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """The file, or a folder as tar.gz: regular files only, hidden ones left out."""
+    with path.open("rb") if path.is_file() else tempfile.TemporaryFile() as content:
         if path.is_dir():
-            _pack(path, body)
-        else:
-            with path.open("rb") as file:
-                while piece := file.read(_PIECE_BYTES):
-                    body.write(piece)
-        body.write(b"\r\n")
-    body.write(f"--{boundary}--\r\n".encode())
-    return f"multipart/form-data; boundary={boundary}"
+            _pack(path.resolve(), content)
+        yield content
 
 
-def _pack(folder: Path, body: IO[bytes]) -> None:
-    """Write a folder as tar.gz: regular files only, hidden ones left out."""
-    root = folder.resolve()
-    with tarfile.open(fileobj=body, mode="w|gz") as archive:
+def _pack(root: Path, packed: IO[bytes]) -> None:
+    with tarfile.open(fileobj=packed, mode="w|gz") as archive:
         for path in sorted(root.rglob("*")):
             label = path.relative_to(root.parent)
             if path.is_file() and not any(part.startswith(".") for part in label.parts[1:]):
@@ -132,3 +122,4 @@ def _pack(folder: Path, body: IO[bytes]) -> None:
                 with path.open("rb") as file:
                     entry.size = os.fstat(file.fileno()).st_size
                     archive.addfile(entry, file)
+    packed.seek(0)

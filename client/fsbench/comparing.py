@@ -1,10 +1,10 @@
 """``fsbench deltas``, ``export`` and ``check``: what a comparison says."""
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
@@ -31,7 +31,7 @@ _VERDICTS = {
 }
 
 
-def query_of(options: argparse.Namespace) -> list[tuple[str, str]]:
+def query_of(options: SimpleNamespace) -> list[tuple[str, str]]:
     """The comparison that the options ask for, in the words of the site's own address."""
     pairs = [(name, value) for name in FILTERS for value in getattr(options, name) or ()]
     for name in ("by", "baseline", "rule", "margin", "equivalence", "min_runs", "cells", "units"):
@@ -48,7 +48,7 @@ def segment(text: str) -> str:
     return quote(text, safe="")
 
 
-def deltas(client: Client, options: argparse.Namespace) -> int:
+def deltas(client: Client, options: SimpleNamespace) -> int:
     """Delta tables, worst first, with what is more than chance."""
     comparison = client.get("/comparison", query_of(options))
     if options.json:
@@ -134,7 +134,7 @@ def _verdict(verdict: dict[str, Any] | None) -> Cell:
     return _VERDICTS.get(verdict["status"], Cell("–"))
 
 
-def export(client: Client, options: argparse.Namespace) -> int:
+def export(client: Client, options: SimpleNamespace) -> int:
     """A comparison as a file, or on standard output; a workbook is not put on a terminal."""
     suffix = {"latex": "tex", "markdown": "md"}.get(options.format, options.format)
     content = client.download(f"/exports/deltas.{suffix}", query_of(options))
@@ -150,7 +150,7 @@ def export(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
-def check(client: Client, options: argparse.Namespace) -> int:
+def check(client: Client, options: SimpleNamespace) -> int:
     """Whether anything fell significantly against the baseline; see docs/client.md.
 
     What is significant is the site's verdict; what falls by less than the margin does not fail.
@@ -185,7 +185,7 @@ def check(client: Client, options: argparse.Namespace) -> int:
     return code
 
 
-def _remarks(comparison: dict[str, Any], options: argparse.Namespace) -> Iterator[str]:
+def _remarks(comparison: dict[str, Any], options: SimpleNamespace) -> Iterator[str]:
     """What is known of the numbers that were compared, which may be all that differs."""
     by_contender: dict[str, dict[str, None]] = {}
     for table in comparison["tables"]:
@@ -213,7 +213,7 @@ def _print_as_json(
 _PRINTED = ("test", "category", "unit", "contender", "score", "change_percent", "result", "flags")
 
 
-def _judged_rows(comparison: dict[str, Any], options: argparse.Namespace) -> list[dict[str, Any]]:
+def _judged_rows(comparison: dict[str, Any], options: SimpleNamespace) -> list[dict[str, Any]]:
     """The rows that are asked about, each with its table and its result."""
     rows = [
         {"test": table["test"], "category": table["category"], "unit": table["unit"], **row}
@@ -229,7 +229,7 @@ def _judged_rows(comparison: dict[str, Any], options: argparse.Namespace) -> lis
     ]
 
 
-def _margin(options: argparse.Namespace) -> float:
+def _margin(options: SimpleNamespace) -> float:
     """The percent by which something must fall, 10 where nobody says another."""
     try:
         return float(options.margin or 10)
@@ -237,7 +237,7 @@ def _margin(options: argparse.Namespace) -> float:
         raise ValueError(f'--margin is a number of percent, not "{options.margin}".') from None
 
 
-def _comparison(client: Client, options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+def _comparison(client: Client, options: SimpleNamespace) -> tuple[dict[str, Any], str]:
     """What the site answers, and why there is nothing to compare with where it says so."""
     try:
         # To the site a margin is one of the rule of FREENIX 2002.
@@ -262,7 +262,7 @@ def _result(row: dict[str, Any], least: float) -> str:
     return "fell" if change < 0 else "rose"
 
 
-def _not_comparable(comparison: dict[str, Any], options: argparse.Namespace) -> Iterator[str]:
+def _not_comparable(comparison: dict[str, Any], options: SimpleNamespace) -> Iterator[str]:
     """Why the comparison cannot be judged at all, in sentences."""
     if not comparison["tables"]:
         yield "No score matches: is there a finished run of everything that is compared?"
@@ -320,7 +320,7 @@ def _result_in_words(row: dict[str, Any]) -> str:
     return f"{row['result']} ({', '.join(reasons)})" if reasons else str(row["result"])
 
 
-def _conclusion(code: int, judged: list[dict[str, Any]], options: argparse.Namespace) -> str:
+def _conclusion(code: int, judged: list[dict[str, Any]], options: SimpleNamespace) -> str:
     by_result = Counter(row["result"] for row in judged)
     below = sum(row["result"] == BELOW and row["change_percent"] < 0 for row in judged)
     margin = f"{_margin(options):g}%"

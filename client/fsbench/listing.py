@@ -1,8 +1,8 @@
 """``fsbench list``: studies, runs, LUNs, workers, workloads and what else has a list."""
 
-import argparse
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from fsbench import over_time, terminal
@@ -32,7 +32,7 @@ class Listing:
     ``ask`` gives the entries, ``options.limit`` at most (None: all), and how many there are.
     """
 
-    ask: Callable[[Client, argparse.Namespace], Part]
+    ask: Callable[[Client, SimpleNamespace], Part]
     columns: tuple[Column, ...]
     row: Callable[[Any], tuple[Any, ...]]
     nothing: str
@@ -42,34 +42,34 @@ class Listing:
 FILTERS = ("study", "filesystem", "workload", "worker", "lun", "state", "job")
 
 
-def _runs(client: Client, options: argparse.Namespace) -> Part:
+def _runs(client: Client, options: SimpleNamespace) -> Part:
     filters = {name: getattr(options, name) for name in FILTERS if name != "job"}
     return client.part("/runs", "runs", options.limit, sweep=options.job, **filters)
 
 
-def _jobs(client: Client, options: argparse.Namespace) -> Part:
+def _jobs(client: Client, options: SimpleNamespace) -> Part:
     return client.part("/sweeps", "sweeps", options.limit, study=options.study)
 
 
-def _studies(client: Client, options: argparse.Namespace) -> Part:
+def _studies(client: Client, options: SimpleNamespace) -> Part:
     return _cut(client.get("/studies"), options)
 
 
-def _cut(entries: Iterable[Any], options: argparse.Namespace) -> Part:
+def _cut(entries: Iterable[Any], options: SimpleNamespace) -> Part:
     rows = list(entries)
     return rows[: options.limit], len(rows)
 
 
-def _workers(client: Client, options: argparse.Namespace) -> Part:
+def _workers(client: Client, options: SimpleNamespace) -> Part:
     return _cut(client.get("/workers")["workers"], options)
 
 
-def _luns(client: Client, options: argparse.Namespace) -> Part:
+def _luns(client: Client, options: SimpleNamespace) -> Part:
     luns = client.get("/luns")["luns"]
     return _cut((lun for lun in luns if options.worker in ("", lun["worker"])), options)
 
 
-def _hardware(client: Client, options: argparse.Namespace) -> Part:
+def _hardware(client: Client, options: SimpleNamespace) -> Part:
     """The API lists all profiles, and a study names its own."""
     profiles = client.get("/hardware")["hardware"]
     if options.study:
@@ -79,7 +79,7 @@ def _hardware(client: Client, options: argparse.Namespace) -> Part:
     return _cut(profiles, options)
 
 
-def _presets(client: Client, options: argparse.Namespace) -> Part:
+def _presets(client: Client, options: SimpleNamespace) -> Part:
     tools: Iterable[Any] = client.get("/workloads")["workloads"]
     presets = ({"tool": tool["name"], **preset} for tool in tools for preset in tool["presets"])
     return _cut(presets, options)
@@ -264,7 +264,7 @@ LISTS: dict[str, Listing] = {
 }
 
 
-def show(client: Client, options: argparse.Namespace) -> int:
+def show(client: Client, options: SimpleNamespace) -> int:
     """Print the list; as JSON it is the API's own entries. A list that is cut says so."""
     listing = LISTS[options.what]
     idle = [f"--{name}" for name in FILTERS if getattr(options, name)]

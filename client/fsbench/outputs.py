@@ -1,11 +1,11 @@
 """``fsbench download``: a run's raw output as files, byte by byte as its tools wrote it."""
 
-import argparse
 import hashlib
 import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from fsbench import terminal
@@ -15,7 +15,7 @@ from fsbench.terminal import RIGHT, Column
 from fsbench.transport import UnexpectedResponse
 
 
-def download(client: Client, options: argparse.Namespace) -> int:
+def download(client: Client, options: SimpleNamespace) -> int:
     """Write the run's output into a folder of its own; nothing there is ever overwritten."""
     artefacts = client.get(f"/runs/{options.number}/artefacts")["artefacts"]
     chosen = _chosen_artefacts(artefacts, options.artefact)
@@ -82,7 +82,7 @@ def _chosen_artefacts(
     ]
 
 
-def _show(chosen: Sequence[Mapping[str, Any]], options: argparse.Namespace) -> None:
+def _show(chosen: Sequence[Mapping[str, Any]], options: SimpleNamespace) -> None:
     if options.json:
         terminal.print_json(chosen)
     elif chosen:
@@ -105,7 +105,7 @@ def _show(chosen: Sequence[Mapping[str, Any]], options: argparse.Namespace) -> N
 
 
 def _to_standard_output(
-    client: Client, options: argparse.Namespace, chosen: Sequence[Mapping[str, Any]]
+    client: Client, options: SimpleNamespace, chosen: Sequence[Mapping[str, Any]]
 ) -> None:
     if len(chosen) != 1:
         raise ValueError(f"There are {len(chosen)} outputs: choose one with --artefact.")

@@ -1,7 +1,7 @@
 """``fsbench check --along``: whether lines over kernels or days got slower; ``list lines``."""
 
-import argparse
 from collections.abc import Iterable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from fsbench import terminal
@@ -21,7 +21,7 @@ TAKEN = ("study", "test", "category", *FILTERS)
 _COLOURS = {"fell": "red", "rose": "green", "not known": "yellow"}
 
 
-def lines(client: Client, options: argparse.Namespace) -> list[dict[str, Any]]:
+def lines(client: Client, options: SimpleNamespace) -> list[dict[str, Any]]:
     """All lines of the studies that the options ask for, taken together; page by page."""
     studies = _studies(options)
     by_series: dict[Any, dict[str, Any]] = {}
@@ -43,7 +43,7 @@ def lines(client: Client, options: argparse.Namespace) -> list[dict[str, Any]]:
     return [line for line in by_series.values() if _is_wanted(line, options)]
 
 
-def _studies(options: argparse.Namespace) -> list[tuple[str, Any]]:
+def _studies(options: SimpleNamespace) -> list[tuple[str, Any]]:
     """As a query. What other studies measured under the same label is not theirs."""
     if not options.study:
         raise ValueError("Lines are those of a study: say which with --study.")
@@ -51,7 +51,7 @@ def _studies(options: argparse.Namespace) -> list[tuple[str, Any]]:
     return [("study", study) for study in studies]
 
 
-def _is_wanted(line: dict[str, Any], options: argparse.Namespace) -> bool:
+def _is_wanted(line: dict[str, Any], options: SimpleNamespace) -> bool:
     for name in FILTERS:
         wanted = getattr(options, name, None)
         if wanted and line[name] not in ([wanted] if isinstance(wanted, str) else wanted):
@@ -59,7 +59,7 @@ def _is_wanted(line: dict[str, Any], options: argparse.Namespace) -> bool:
     return True
 
 
-def check(client: Client, options: argparse.Namespace, others: Iterable[str]) -> int:
+def check(client: Client, options: SimpleNamespace, others: Iterable[str]) -> int:
     """Whether a line's last change of level was a fall; see docs/client.md.
 
     Where a level changes is the site's verdict, of each line and test by itself; how sure that is
@@ -101,7 +101,7 @@ def check(client: Client, options: argparse.Namespace, others: Iterable[str]) ->
 
 
 def _rows(
-    client: Client, line: dict[str, Any], options: argparse.Namespace, problems: list[str]
+    client: Client, line: dict[str, Any], options: SimpleNamespace, problems: list[str]
 ) -> Iterator[dict[str, Any]]:
     """One for each test and category of a line. ``problems`` takes why there may be more."""
     query = _studies(options)

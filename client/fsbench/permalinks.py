@@ -1,6 +1,6 @@
 """``fsbench permalinks``: comparisons whose numbers are kept under a short address."""
 
-import argparse
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -12,7 +12,7 @@ from fsbench.terminal import Cell, Column
 VISIBILITIES = ("public", "team", "private")
 
 
-def show_all(client: Client, options: argparse.Namespace) -> int:
+def show_all(client: Client, options: SimpleNamespace) -> int:
     """Those that you made, newest first."""
     permalinks, total = client.part("/permalinks", "permalinks", options.limit)
     if options.json:
@@ -47,7 +47,7 @@ def _row(permalink: dict[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def create(client: Client, options: argparse.Namespace) -> int:
+def create(client: Client, options: SimpleNamespace) -> int:
     """Keep a comparison as it is now, and print its address."""
     body = {
         "query": urlencode(comparing.query_of(options)),
@@ -64,7 +64,7 @@ def create(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
-def show(client: Client, options: argparse.Namespace) -> int:
+def show(client: Client, options: SimpleNamespace) -> int:
     """The kept numbers, and whether there are newer ones. REFUSED where they were changed."""
     permalink = client.get(f"/permalinks/{comparing.segment(options.key)}")
     if options.json:
@@ -98,7 +98,7 @@ def show(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
-def delete(client: Client, options: argparse.Namespace) -> int:
+def delete(client: Client, options: SimpleNamespace) -> int:
     """For good: its address opens nothing any more."""
     client.delete(f"/permalinks/{comparing.segment(options.key)}")
     terminal.print_line(f"Permalink {terminal.clean(options.key)} is deleted.")

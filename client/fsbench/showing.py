@@ -1,9 +1,9 @@
 """``fsbench show`` and ``log``: one run or job in full, and what a run says."""
 
-import argparse
 import json
 import time
 from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 from fsbench import terminal
@@ -18,7 +18,7 @@ SHOWN_FIRST = ("overall", "mean", "total_average")
 LINES_A_CALL = 5000
 
 
-def show(client: Client, options: argparse.Namespace) -> int:
+def show(client: Client, options: SimpleNamespace) -> int:
     """All that is known of a run or a job; its scores once it is done."""
     kind = "sweeps" if options.job else "runs"
     answer = client.get(f"/{kind}/{options.number}")
@@ -230,7 +230,7 @@ def _print_facts(title: str, facts: Iterable[tuple[str, Any]], address: str) -> 
     )
 
 
-def log(client: Client, options: argparse.Namespace) -> int:
+def log(client: Client, options: SimpleNamespace) -> int:
     """The run's log; with ``--follow`` until it has ended, and the exit code says how."""
     after = 0
     while True:

@@ -1,7 +1,8 @@
 """``fsbench pause``, ``resume``, ``retry`` and ``drain``: steer what was submitted, and workers."""
 
-import argparse
 import time
+from enum import StrEnum
+from types import SimpleNamespace
 from typing import Any
 
 from fsbench import submitting, terminal, watching
@@ -9,11 +10,20 @@ from fsbench.client import Client
 from fsbench.comparing import segment
 from fsbench.exits import ENDED_BADLY, FINE, NOT_CONFIRMED
 
-RETRIED = ("failed", "lost")
+
+class RetriedState(StrEnum):
+    """How a run ended that can be submitted again."""
+
+    FAILED = "failed"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+
+
+RETRIED = (RetriedState.FAILED, RetriedState.LOST)
 FOLDERS = {"directory", "mount"}  # kinds of LUNs on which nothing is erased
 
 
-def pause(client: Client, options: argparse.Namespace) -> int:
+def pause(client: Client, options: SimpleNamespace) -> int:
     """No further run of the job starts; the one on its way goes on."""
     if not options.job:
         raise ValueError(
@@ -32,8 +42,10 @@ def pause(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
-def resume(client: Client, options: argparse.Namespace) -> int:
+def resume(client: Client, options: SimpleNamespace) -> int:
     """Let a job, or a drained worker, go on."""
+    if options.job == options.worker:
+        raise ValueError("Say what goes on: --job N or --worker NAME.")
     if options.worker:
         return _set_drained(client, options, "resume")
     if not options.name.isdecimal():
@@ -47,7 +59,7 @@ def resume(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
-def drain(client: Client, options: argparse.Namespace) -> int:
+def drain(client: Client, options: SimpleNamespace) -> int:
     """The worker takes no further runs; with ``--wait`` until it has none."""
     if not options.wait:
         return _set_drained(client, options, "drain")
@@ -63,12 +75,12 @@ def drain(client: Client, options: argparse.Namespace) -> int:
     return FINE if worker["state"] == "drained" else ENDED_BADLY
 
 
-def _set_drained(client: Client, options: argparse.Namespace, action: str) -> int:
+def _set_drained(client: Client, options: SimpleNamespace, action: str) -> int:
     _print_worker(client.post(f"/workers/{segment(options.name)}/{action}", {}), options)
     return FINE
 
 
-def _print_worker(worker: dict[str, Any], options: argparse.Namespace) -> None:
+def _print_worker(worker: dict[str, Any], options: SimpleNamespace) -> None:
     if options.json:
         terminal.print_json(worker)
     else:
@@ -83,14 +95,14 @@ def _worker_state(worker: dict[str, Any]) -> str:
     return "; ".join(parts) + "."
 
 
-def retry(client: Client, options: argparse.Namespace) -> int:
+def retry(client: Client, options: SimpleNamespace) -> int:
     """Submit again what did not end well. What it is on is erased again, and confirmed again."""
     if options.job:
         return _retry_job(client, options)
     if options.state:
         raise ValueError("--state says which runs of a job: it goes with --job.")
     run = client.get(f"/runs/{options.number}")
-    if run["state"] not in (*RETRIED, "cancelled"):
+    if run["state"] not in list(RetriedState):
         terminal.complain(
             f"Run {options.number} is {terminal.clean(run['state'])}: only what failed, was lost "
             "or cancelled is submitted again. Nothing was submitted."
@@ -119,7 +131,7 @@ def retry(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
-def _retry_job(client: Client, options: argparse.Namespace) -> int:
+def _retry_job(client: Client, options: SimpleNamespace) -> int:
     job = client.get(f"/sweeps/{options.number}")
     states = options.state or list(RETRIED)
     retried = {run["retry_of"] for run in job["planned"]}
@@ -156,13 +168,13 @@ def _retry_job(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
-def _note(options: argparse.Namespace, line: str) -> None:
+def _note(options: SimpleNamespace, line: str) -> None:
     if not options.json:
         terminal.note(line)
 
 
 def _is_confirmed(
-    client: Client, options: argparse.Namespace, confirmation: str, worker: str | None
+    client: Client, options: SimpleNamespace, confirmation: str, worker: str | None
 ) -> bool:
     kinds = {
         lun["kind"]

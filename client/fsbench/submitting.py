@@ -1,10 +1,10 @@
 """``fsbench submit``: a job from a document or from options. It says first what is erased."""
 
-import argparse
 import json
 import sys
 import uuid
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from fsbench import terminal, watching
@@ -15,7 +15,7 @@ from fsbench.terminal import RIGHT, Column
 SHOWN_RUNS = 12
 
 
-def submit(client: Client, options: argparse.Namespace) -> int:
+def submit(client: Client, options: SimpleNamespace) -> int:
     """Show what would be done, have it confirmed, submit it."""
     document = document_of(options)
     preview = client.post("/sweeps/preview", {"document": document})
@@ -47,7 +47,7 @@ def submit(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
-def document_of(options: argparse.Namespace) -> str | dict[str, Any]:
+def document_of(options: SimpleNamespace) -> str | dict[str, Any]:
     """The job: the text of the file, which the site reads, or a document of the options.
 
     Raises ValueError, and OSError where the file cannot be read.
@@ -88,7 +88,7 @@ def document_of(options: argparse.Namespace) -> str | dict[str, Any]:
     }
 
 
-def _repeat_options(options: argparse.Namespace) -> dict[str, Any]:
+def _repeat_options(options: SimpleNamespace) -> dict[str, Any]:
     if options.best_within is None:
         return {"repeats": options.repeats or 2}
     if options.repeats:

@@ -5,6 +5,7 @@ What comes from a site is shown without control characters: a name must not move
 
 import codecs
 import contextlib
+import io
 import json
 import os
 import re
@@ -14,11 +15,17 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
-LEFT, RIGHT = "left", "right"
-_COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+LEFT: Literal["left"] = "left"
+RIGHT: Literal["right"] = "right"
 _LEAST = 8
+_WIDEST = 100_000
 LIMIT = 0.05
 """Of p-values: what is above is chance."""
 
@@ -41,19 +48,23 @@ def is_terminal(stream: TextIO | None = None) -> bool:
     return (stream or sys.stdout).isatty()
 
 
-def has_colours(stream: TextIO | None = None) -> bool:
-    """https://no-color.org: any value of NO_COLOR means none."""
-    return (
-        is_terminal(stream)
-        and not os.environ.get("NO_COLOR")
-        and os.environ.get("TERM", "") != "dumb"
+def _rendered(what: RenderableType, columns: int, stream: TextIO | None = None) -> str:
+    """What rich draws in so many columns. https://no-color.org: NO_COLOR means no colours."""
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "") == "dumb"
+    drawn = io.StringIO()
+    console = Console(
+        file=drawn,
+        width=columns,
+        color_system="standard" if is_terminal(stream) and not is_plain else None,
+        force_terminal=True,
+        legacy_windows=False,
     )
+    console.print(what, end="", soft_wrap=isinstance(what, Text))
+    return drawn.getvalue()
 
 
 def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
-    if not colour or not has_colours(stream):
-        return text
-    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+    return _rendered(Text(text, colour), len(text) or 1, stream)
 
 
 def clean(value: object) -> str:
@@ -66,28 +77,11 @@ def clean(value: object) -> str:
     )
 
 
-def width(text: str) -> int:
-    """Columns that the text takes: two for wide characters, none for combining ones."""
-    return sum(
-        0
-        if unicodedata.combining(character)
-        else 2
-        if unicodedata.east_asian_width(character) in "WF"
-        else 1
-        for character in text
-    )
-
-
 def shortened(text: str, room: int) -> str:
     """At most ``room`` columns; what is cut off is an ellipsis."""
-    if width(text) <= room:
-        return text
-    prefix = ""
-    for character in text:
-        if width(prefix + character) > room - 1:
-            break
-        prefix += character
-    return f"{prefix}…"
+    cut = Text(text)
+    cut.truncate(room, overflow="ellipsis")
+    return cut.plain
 
 
 @dataclass(frozen=True)
@@ -101,49 +95,31 @@ class Cell:
 @dataclass(frozen=True)
 class Column:
     title: str
-    align: str = LEFT
+    align: Literal["left", "right"] = LEFT
     may_shrink: bool = False
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> str:
     """Aligned columns, a line a row. Names are shortened to fit a terminal, and never in a pipe."""
-    cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
-    texts = [[clean(cell.text) for cell in row] for row in cells]
-    widths = [
-        max([width(column.title), *(width(row[place]) for row in texts)])
-        for place, column in enumerate(columns)
-    ]
-    if is_terminal():
-        widths = _fitted_widths(columns, widths)
-    lines = [_line(columns, widths, [column.title for column in columns], ["bold"] * len(columns))]
-    for row, text in zip(cells, texts, strict=True):
-        lines.append(_line(columns, widths, text, [cell.colour for cell in row]))
-    return "\n".join(lines)
-
-
-def _fitted_widths(columns: Sequence[Column], widths: Sequence[int]) -> list[int]:
-    """Widths that fit the terminal, as far as names can be shortened: the longest first."""
-    fitted = list(widths)
-    room = shutil.get_terminal_size().columns - 2 * (len(columns) - 1)
-    places = [place for place, column in enumerate(columns) if column.may_shrink]
-    while sum(fitted) > room and places:
-        place = max(places, key=fitted.__getitem__)
-        if fitted[place] <= max(_LEAST, width(columns[place].title)):
-            break
-        fitted[place] -= 1
-    return fitted
-
-
-def _line(
-    columns: Sequence[Column], widths: Sequence[int], texts: Sequence[str], colours: Sequence[str]
-) -> str:
-    parts = []
-    for column, room, text, colour in zip(columns, widths, texts, colours, strict=True):
-        cell = shortened(text, room)
-        padding = " " * (room - width(cell))
-        drawn = coloured(cell, colour)
-        parts.append(padding + drawn if column.align == RIGHT else drawn + padding)
-    return "  ".join(parts).rstrip()
+    drawn = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for column in columns:
+        drawn.add_column(
+            Text(column.title, no_wrap=True),
+            justify=column.align,
+            no_wrap=not column.may_shrink,
+            min_width=max(_LEAST, cell_len(column.title)) if column.may_shrink else None,
+        )
+    for row in rows:
+        cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
+        drawn.add_row(
+            *(
+                Text(clean(cell.text), cell.colour, no_wrap=True, overflow="ellipsis")
+                for cell in cells
+            )
+        )
+    width = shutil.get_terminal_size().columns if is_terminal() else _WIDEST
+    lines = _rendered(drawn, width).splitlines()
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def number(value: float | None, unit: str = "") -> str:

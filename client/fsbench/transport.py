@@ -1,17 +1,16 @@
-"""HTTP to one fsbench site, with nothing but the standard library.
+"""HTTP to one fsbench site.
 
-No redirect is followed: the token goes to the site that it was made for, and nowhere else.
+No redirect is followed, and no proxy of the environment is asked: the token goes to the site that
+it was made for, and nowhere else.
 """
 
-import contextlib
-import http.client
 import json
 import ssl
 import time
-import urllib.parse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
+
+import httpx
 
 Query = Mapping[str, Any] | Sequence[tuple[str, Any]]
 LONGEST_WAIT_S = 90.0
@@ -36,21 +35,6 @@ class Problem(Exception):
         self.status, self.detail, self.errors = status, detail, list(errors)
 
 
-@dataclass(frozen=True)
-class Response:
-    status: int
-    headers: http.client.HTTPMessage
-    content: bytes
-
-    def json(self) -> Any:
-        try:
-            return json.loads(self.content)
-        except (ValueError, RecursionError):  # nested without end
-            raise UnexpectedResponse(
-                "The answer is no JSON: is this the address of fsbench?"
-            ) from None
-
-
 class Site:
     """The address of a site, and calls to its ``/api/v1``.
 
@@ -63,11 +47,10 @@ class Site:
     ) -> None:
         self.url = url.rstrip("/")
         try:
-            parts = urllib.parse.urlsplit(self.url)
-            host, self._port = parts.hostname, parts.port
-        except ValueError:
+            parts = httpx.URL(self.url)
+        except httpx.InvalidURL:
             raise ValueError(f"{url} is no address such as https://fsbench.example") from None
-        if parts.scheme not in ("http", "https") or not host or parts.username is not None:
+        if parts.scheme not in ("http", "https") or not parts.host or parts.userinfo:
             raise ValueError(f"{url} is no address such as https://fsbench.example")
         if token and not (token.isascii() and token.isprintable() and " " not in token):
             raise ValueError("The token holds characters that no token has.")
@@ -76,9 +59,17 @@ class Site:
                 f"{timeout_s:g} is no time to wait for an answer: say seconds above 0, and at most "
                 f"{LONGEST_TIMEOUT_S:,.0f}."
             )
-        self._host, self._is_https, self._before = host, parts.scheme == "https", parts.path
-        self.token, self.timeout_s, self._ca_file = token, timeout_s, ca_file
-        self._trust = _trusting(ca_file) if self._is_https or ca_file else None
+        self._host, self._is_https = parts.host, parts.scheme == "https"
+        self.token, self._ca_file = token, ca_file
+        sent = {"Accept": "application/json, */*;q=0.5", "User-Agent": "fsbench-client"}
+        if token:
+            sent["Authorization"] = f"Bearer {token}"
+        self._http = httpx.Client(
+            headers=sent,
+            timeout=timeout_s,
+            verify=_trusting(ca_file) if self._is_https or ca_file else False,
+            trust_env=False,
+        )
 
     @property
     def is_plain(self) -> bool:
@@ -91,82 +82,48 @@ class Site:
         path: str,
         *,
         query: Query = (),
-        body: bytes | IO[bytes] | None = None,
-        size: int | None = None,
+        body: bytes | None = None,
+        form: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Response:
-        """One call. Reads wait and try again where the site asks for that (429, 503).
+    ) -> httpx.Response:
+        """One call; ``form`` has the fields (data) and files of a form, as httpx takes them.
 
-        Raises Problem and Unreachable.
+        Reads wait and try again where the site asks for that (429, 503), and so do writes that
+        came too soon (429), unless they send files. Raises Problem and Unreachable.
         """
         waited = 0.0
         while True:
-            answer = self._once(method, path, query, body, size, headers or {})
-            if answer.status < 400:
+            answer = self._once(method, path, query, content=body, headers=headers, **(form or {}))
+            if answer.status_code < 400:
                 return answer
             wait_s = _retry_after(answer)
-            may_repeat = method == "GET" or (
-                answer.status == 429 and isinstance(body, bytes | None)
-            )
+            may_repeat = method == "GET" or (answer.status_code == 429 and form is None)
             if wait_s is None or not may_repeat or waited + wait_s > LONGEST_WAIT_S:
                 raise problem_of(answer)
             time.sleep(wait_s)
             waited += wait_s
 
-    def _once(
-        self,
-        method: str,
-        path: str,
-        query: Query,
-        body: bytes | IO[bytes] | None,
-        size: int | None,
-        headers: Mapping[str, str],
-    ) -> Response:
-        address = f"{self._before}/api/v1{path}"
+    def _once(self, method: str, path: str, query: Query, **sent: Any) -> httpx.Response:
         pairs = [
             (name, value)
             for name, values in (query.items() if isinstance(query, Mapping) else query)
             for value in (values if isinstance(values, list | tuple) else [values])
             if value not in (None, "")
         ]
-        if pairs:
-            address += f"?{urllib.parse.urlencode(pairs)}"
-        sent = {"Accept": "application/json, */*;q=0.5", "User-Agent": "fsbench-client", **headers}
-        if self.token:
-            sent["Authorization"] = f"Bearer {self.token}"
-        if size is not None:
-            sent["Content-Length"] = str(size)
-        connection = self._connection()
         try:
-            # Refused while it is sent: the answer says why.
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                connection.request(method, address, body, sent)
-            response = connection.getresponse()
-            answer = Response(response.status, response.headers, response.read())
-        except ssl.SSLError as error:
-            raise Unreachable(self._distrusted(error)) from None
-        except (OSError, http.client.HTTPException) as error:
+            answer = self._http.request(method, f"{self.url}/api/v1{path}", params=pairs, **sent)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            if tls_error := _tls_error(error):
+                raise Unreachable(self._distrusted(tls_error)) from None
             reason = str(error) or type(error).__name__
             raise Unreachable(
                 f"{self.url} cannot be reached: {reason}. Another address is said with --url, or "
                 "FSBENCH_URL."
             ) from None
-        finally:
-            connection.close()
-        if 300 <= answer.status < 400 and answer.status != 304:
+        if answer.is_redirect:
             place = answer.headers.get("Location", "elsewhere")
             raise Unreachable(f"{self.url} sends to {place}: give that address instead.")
         return answer
-
-    def _connection(self) -> http.client.HTTPConnection:
-        if self._is_https:
-            return http.client.HTTPSConnection(
-                self._host,
-                self._port,
-                timeout=self.timeout_s,
-                context=self._trust,
-            )
-        return http.client.HTTPConnection(self._host, self._port, timeout=self.timeout_s)
 
     def _distrusted(self, error: ssl.SSLError) -> str:
         """Why there is no safe connection, and what to do."""
@@ -214,18 +171,35 @@ def _trusting(ca_file: str) -> ssl.SSLContext:
         ) from None
 
 
-def problem_of(answer: Response) -> Problem | Unreachable:
+def _tls_error(error: BaseException | None) -> ssl.SSLError | None:
+    """The error of TLS behind one of httpx."""
+    while error is not None and not isinstance(error, ssl.SSLError):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+def json_of(answer: httpx.Response) -> Any:
+    """Raises UnexpectedResponse."""
+    try:
+        return json.loads(answer.content)
+    except (ValueError, RecursionError):  # nested without end
+        raise UnexpectedResponse("The answer is no JSON: is this the address of fsbench?") from None
+
+
+def problem_of(answer: httpx.Response) -> Problem | Unreachable:
     """What an error says: fsbench's own problem document, or that it is none."""
     try:
         data = json.loads(answer.content)
         errors = [error for error in data.get("errors", []) if isinstance(error, dict)]
-        return Problem(answer.status, str(data["detail"]), errors)
+        return Problem(answer.status_code, str(data["detail"]), errors)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        kind = Unreachable if answer.status >= 500 else UnexpectedResponse  # a proxy's, before it
-        return kind(f"The answer is {answer.status}, and not one of fsbench.")
+        kind = (
+            Unreachable if answer.status_code >= 500 else UnexpectedResponse
+        )  # a proxy's, before it
+        return kind(f"The answer is {answer.status_code}, and not one of fsbench.")
 
 
-def _retry_after(answer: Response) -> float | None:
+def _retry_after(answer: httpx.Response) -> float | None:
     text = answer.headers.get("Retry-After", "")
     is_number = text.isascii() and text.isdigit()  # "\N{SUPERSCRIPT TWO}" is a digit, and no number
-    return float(text) if answer.status in (429, 503) and is_number else None
+    return float(text) if answer.status_code in (429, 503) and is_number else None

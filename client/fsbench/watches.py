@@ -1,6 +1,6 @@
 """``fsbench watches``: lines over time that the site tells you of when they get slower."""
 
-import argparse
+from types import SimpleNamespace
 from typing import Any
 
 from fsbench import terminal
@@ -9,7 +9,7 @@ from fsbench.exits import FINE
 from fsbench.terminal import RIGHT, Cell, Column
 
 
-def show_all(client: Client, options: argparse.Namespace) -> int:
+def show_all(client: Client, options: SimpleNamespace) -> int:
     """Those of yours, newest first."""
     entries = client.get("/watches")["watches"]
     if options.json:
@@ -58,7 +58,7 @@ def _state(watch: dict[str, Any]) -> Cell:
     return Cell(watch["problem"], "yellow") if watch["problem"] else Cell("watching", "green")
 
 
-def add(client: Client, options: argparse.Namespace) -> int:
+def add(client: Client, options: SimpleNamespace) -> int:
     """Watch a line from now on. The secret of a webhook is told this once."""
     body = {
         "series": options.series,
@@ -84,7 +84,7 @@ def add(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
-def pause(client: Client, options: argparse.Namespace) -> int:
+def pause(client: Client, options: SimpleNamespace) -> int:
     """Look at nothing and send nothing, until it is resumed."""
     paused = client.post(f"/watches/{options.number}/pause", {})
     if options.json:
@@ -94,7 +94,7 @@ def pause(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
-def resume(client: Client, options: argparse.Namespace) -> int:
+def resume(client: Client, options: SimpleNamespace) -> int:
     """Look again from now on. What had waited since before the pause is not sent."""
     resumed = client.post(f"/watches/{options.number}/resume", {})
     if options.json:
@@ -106,7 +106,7 @@ def resume(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
-def remove(client: Client, options: argparse.Namespace) -> int:
+def remove(client: Client, options: SimpleNamespace) -> int:
     """For good, with its messages."""
     client.delete(f"/watches/{options.number}")
     terminal.print_line(f"Watch {options.number} is removed.")

@@ -1,9 +1,12 @@
 """``fsbench watch`` and ``cancel``: follow a run or a job until it has ended."""
 
-import argparse
+import shutil
 import sys
 import time
+from types import SimpleNamespace
 from typing import Any
+
+from rich.cells import cell_len
 
 from fsbench import terminal
 from fsbench.client import Client
@@ -14,7 +17,7 @@ POLL_S = 2.0
 BAR = 28
 
 
-def watch(client: Client, options: argparse.Namespace) -> int:
+def watch(client: Client, options: SimpleNamespace) -> int:
     """The exit code says how it ended."""
     poll_s = options.interval
     if options.job:
@@ -22,7 +25,7 @@ def watch(client: Client, options: argparse.Namespace) -> int:
     return follow_run(client, options.number, poll_s, as_json=options.json)
 
 
-def cancel(client: Client, options: argparse.Namespace) -> int:
+def cancel(client: Client, options: SimpleNamespace) -> int:
     """What waits ends at once, what runs as soon as its worker has tidied up."""
     kind = "sweeps" if options.job else "runs"
     answer = client.post(f"/{kind}/{options.number}/cancel", {})
@@ -143,8 +146,8 @@ class _Screen:
         filled = round(share * BAR)
         bar = terminal.coloured("█" * filled, "cyan") + "░" * (BAR - filled)
         rest = "  ".join(part for part in (f"{share:4.0%}", state, words, left) if part)
-        columns = terminal.shutil.get_terminal_size().columns
-        name = terminal.shortened(label, max(8, columns - BAR - terminal.width(rest) - 4))
+        columns = shutil.get_terminal_size().columns
+        name = terminal.shortened(label, max(8, columns - BAR - cell_len(rest) - 4))
         sys.stdout.write(f"\r\x1b[K{name} {bar} {rest}")
         sys.stdout.flush()
 

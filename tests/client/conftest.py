@@ -46,8 +46,7 @@ class Command:
         self, *arguments: object, stdin: str = "", **environment: str
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            # -S: no installed package.
-            [sys.executable, "-S", "-m", "fsbench", *map(str, arguments)],
+            [sys.executable, "-m", "fsbench", *map(str, arguments)],
             env=self.environment(**environment),
             input=stdin,
             capture_output=True,
@@ -61,7 +60,7 @@ class Command:
         """Exit code, and everything that a person saw."""
         master, slave = pty.openpty()
         process = subprocess.Popen(
-            [sys.executable, "-S", "-m", "fsbench", *map(str, arguments)],
+            [sys.executable, "-m", "fsbench", *map(str, arguments)],
             env=self.environment(COLUMNS=str(columns), TERM="xterm", **environment),
             stdin=slave,
             stdout=slave,

@@ -52,7 +52,7 @@ def test_a_reader_that_leaves_changes_no_verdict(
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        [sys.executable, "-S", "-m", "fsbench", "check", *QUERY, "--baseline", "release", *more],
+        [sys.executable, "-m", "fsbench", "check", *QUERY, "--baseline", "release", *more],
         env=fsbench.environment(PYTHONUNBUFFERED=unbuffered),
         stdout=writing,
         stderr=subprocess.PIPE,

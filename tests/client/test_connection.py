@@ -122,7 +122,7 @@ def test_an_empty_token_is_not_the_one_that_is_kept(tmp_path: Path) -> None:
         assert fsbench("whoami").returncode == 0
         for empty in ("", "  "):
             done = subprocess.run(
-                ["python3", "-S", "-m", "fsbench", "whoami"],
+                [sys.executable, "-m", "fsbench", "whoami"],
                 env={**fsbench.environment(), "PYTHONPATH": str(CLIENT), "FSBENCH_TOKEN": empty},
                 capture_output=True,
                 text=True,
@@ -136,7 +136,7 @@ def test_an_empty_token_is_not_the_one_that_is_kept(tmp_path: Path) -> None:
 def test_no_time_at_all_is_refused_in_words(tmp_path: Path, option: str, text: str) -> None:
     done = Command("http://127.0.0.1:9", tmp_path)("watch", 3, option, text)
     assert done.returncode == 2
-    assert f"argument {option}: {text} is no time to wait: say seconds above 0" in done.stderr
+    assert f"'{option}': {text} is no time to wait: say seconds above 0" in done.stderr
 
 
 @pytest.mark.parametrize("empty", ["", " "])
@@ -145,7 +145,7 @@ def test_a_token_goes_nowhere_where_the_address_is_empty(tmp_path: Path, empty: 
     fsbench = Command("https://fsbench.invalid", tmp_path, "fsb_secret")
     for command, code in ((["whoami"], 2), (["whoami", "--url", "http://127.0.0.1:1"], 7)):
         done = subprocess.run(
-            [sys.executable, "-S", "-m", "fsbench", *command],
+            [sys.executable, "-m", "fsbench", *command],
             env={**fsbench.environment(), "FSBENCH_URL": empty},
             capture_output=True,
             text=True,

@@ -218,7 +218,7 @@ def test_watching_ends_with_ctrl_c_and_the_run_goes_on(fsbench: Command, documen
     announced("bench-1")
     job = json.loads(fsbench("submit", document, "--yes-erase", "lun0", "--json").stdout)
     process = subprocess.Popen(
-        [sys.executable, "-S", "-m", "fsbench", "watch", "--job", str(job["id"])],
+        [sys.executable, "-m", "fsbench", "watch", "--job", str(job["id"])],
         env=fsbench.environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

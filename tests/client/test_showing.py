@@ -114,7 +114,7 @@ def test_a_log_is_printed_and_followed_to_the_end(fsbench: Command, run: Run) ->
     Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
     following = subprocess.Popen(
         [
-            *(sys.executable, "-S", "-m", "fsbench", "log", str(run.pk), "--follow"),
+            *(sys.executable, "-m", "fsbench", "log", str(run.pk), "--follow"),
             *("--interval", "0.05"),
         ],
         env=fsbench.environment(),
@@ -159,7 +159,7 @@ def test_raw_output_is_downloaded_byte_by_byte_into_a_folder_of_its_own(
     assert second.sha256 in listed.stdout
     piped = subprocess.run(
         [
-            *(sys.executable, "-S", "-m", "fsbench", "download", str(run.pk)),
+            *(sys.executable, "-m", "fsbench", "download", str(run.pk)),
             *("--artefact", str(first.pk), "-o", "-"),
         ],
         env=fsbench.environment(),
@@ -191,7 +191,7 @@ def test_a_race_is_submitted_and_shown_with_who_leads(fsbench: Command) -> None:
     assert "Race by write, total_average: confirming after 1 block, " in text
     assert " is ahead so far." in text
     with subprocess.Popen(
-        [sys.executable, "-S", "-m", "fsbench", "watch", "--job", str(job)],
+        [sys.executable, "-m", "fsbench", "watch", "--job", str(job)],
         env=fsbench.environment(),
         stdout=subprocess.PIPE,
         text=True,
