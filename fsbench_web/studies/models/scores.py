@@ -18,7 +18,7 @@ class WholeScores(Visible["Score"]):
 
 
 class Selection(models.TextChoices):
-    """Which cells a score is made of; studies.scores.selections makes them."""
+    """Which cells a score is made of; studies.scores.judging makes them."""
 
     ALL = "all", "every cell"
     SOUND = "sound", "without flagged cells"

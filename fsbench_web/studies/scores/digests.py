@@ -17,10 +17,6 @@ from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumn
 
 Words = NDArray[np.uint64]
 _PIECE = 65_536
-# Names, record and file sizes that one key of 64 bits holds; NONE is a larger one.
-_RECORD_BITS, _FILE_BITS = 20, 36
-_MOST_NAMES = 1 << 64 - _RECORD_BITS - _FILE_BITS
-_LARGEST_RECORD, _LARGEST_FILE = (1 << _RECORD_BITS) - 1, (1 << _FILE_BITS) - 1
 
 
 @dataclass(frozen=True)
@@ -49,28 +45,13 @@ def _words(columns: MeasurementColumns) -> list[Words]:
     ]
 
 
-def _in_order(tests: Words, records: Words, files: Words) -> NDArray[np.int64]:
-    """The places of numbers in the order of their cells; of one cell in that in which they came."""
-    names = sorted(set(tests[np.flatnonzero(np.diff(tests, prepend=tests[:1] + 1))].tolist()))
-    fits = records.max(initial=0) <= _LARGEST_RECORD and files.max(initial=0) <= _LARGEST_FILE
-    if not fits or len(names) > _MOST_NAMES:
-        return np.lexsort((files, records, tests))
-    # One key of all three: mostly cells come in their order, which this sort makes use of.
-    keys = np.searchsorted(np.array(names, dtype=np.uint64), tests).astype(np.uint64)
-    keys <<= np.uint64(_RECORD_BITS)
-    keys |= records
-    keys <<= np.uint64(_FILE_BITS)
-    keys |= files
-    return np.argsort(keys, kind="stable")
-
-
 def content_of(blocks: Sequence[MeasurementColumns]) -> Content:
     """What all blocks of a run hold; places count through the blocks."""
     if not blocks:
         return Content(hashlib.sha256().hexdigest(), None)
     first, *more = map(_words, blocks)
     words = [np.concatenate(arrays) for arrays in zip(first, *more, strict=True)] if more else first
-    order = _in_order(*words[:3])
+    order = np.lexsort(words[2::-1])
     digest, twice = hashlib.sha256(), None
     for start in range(0, len(order), _PIECE):
         # With the cell before it, which may be the same.

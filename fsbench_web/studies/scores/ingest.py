@@ -29,9 +29,8 @@ from fsbench_web.studies.models import (
     Series,
 )
 from fsbench_web.studies.scores import judging, measurements, quality
-from fsbench_web.studies.scores.judging import TestScores
+from fsbench_web.studies.scores.judging import SelectedScores, TestScores
 from fsbench_web.studies.scores.quality import SeriesContext
-from fsbench_web.studies.scores.selections import SelectedScores
 from fsbench_web.studies.series import lock, lock_all, members_of, next_repeat, series_for
 
 

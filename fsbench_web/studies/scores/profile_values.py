@@ -3,7 +3,7 @@
 A cell counts only where it was measured as the profile asks: beyond the cache by the boundary that
 was seen of the series' own test, or by direct I/O; flushed where the tool says that fsync is within
 the time. Where nobody knows, it was not measured so. A test of another tool counts where its
-identity is the cell's: operation, block size, requests in flight (profiles.identities).
+identity is the cell's: operation, block size, requests in flight (core.identity).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fsbench_web.core import identity as identities
 from fsbench_web.core.identity import Identity, in_flight, of_fio_name
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.cache_boundary import Boundary
 from fsbench_web.core.scoring.categories import Cell
-from fsbench_web.core.scoring.profiles import identities
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.scoring.quality_cells import includes_flush
 from fsbench_web.core.units import OPERATIONS, RATE, SIZE, is_known, lower_is_better, unit_factor

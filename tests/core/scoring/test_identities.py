@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.core.formats import parse
-from fsbench_web.core.identity import Identity
-from fsbench_web.core.scoring.profiles.identities import covers, data_kb, of_stored, settings_of
+from fsbench_web.core.identity import Identity, covers, data_kb, of_stored, settings_of
 
 SAMPLES = Path(__file__).parents[1] / "formats/samples"
 GB = 1024 * 1024
