@@ -1,10 +1,8 @@
 """The identity of a measurement: what was done, whatever a tool or a person called it. Pure.
 
-Two measurements with one identity are of the same thing and stand in one table. The name of a job,
-its runtime and its file size are labels and conditions: they are shown, and no part of the name.
-fio's names are made here: ``random_8k_read`` at ``iodepth=8`` are random reads of 8 KiB by direct
-I/O through libaio, one job. What differs from that is named: ``random_8k_buffered_psync_read``.
-Source of options and defaults: fio(1), version 3.33.
+Measurements with one identity share a table. A job's name, runtime and file size are labels.
+``random_8k_read`` at ``iodepth=8`` is direct I/O by libaio in one job; what differs is named:
+``random_8k_buffered_psync_read``. Source of options: fio(1), version 3.33.
 """
 
 import hashlib
@@ -27,11 +25,10 @@ _LONGEST = 90
 
 @dataclass(frozen=True)
 class Identity:
-    """What was done. None, and "" of ``engine``: nobody knows.
+    """What was done. None, and "" of ``engine``: unknown.
 
-    ``read_percent`` is the share of reads of a mix. ``sync`` says after which writes data were
-    flushed (``fsync-8``), "" for none. ``files`` is the number of files of each job. ``other`` are
-    further settings that change the work, sorted.
+    ``read_percent``: of a mix. ``sync``: when data were flushed (``fsync-8``), "" for never.
+    ``files``: of each job. ``other``: further settings that change the work, sorted.
     """
 
     tool: str

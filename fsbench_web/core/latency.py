@@ -1,17 +1,8 @@
-"""Latencies as distributions: counts by value, merged exactly, and what can be read off them. Pure.
+"""Latencies as distributions: counts by value, merged exactly. Pure.
 
-fio keeps a latency as counts in bins, exact to 128 ns and then 64 to each power of two (its
-``stat.h``, FIO_IO_U_PLAT_BITS), and prints each bin by its middle. Distributions of repeats and
-jobs have the same bins, so that adding the counts loses nothing, which averaging percentiles does
-(G. Tene's "How NOT to measure latency", and HdrHistogram's documentation: percentiles cannot be
-averaged).
-
-The interval of a percentile is that of order statistics, which asks nothing of the distribution:
-between which two of the sorted latencies it lies at 95%, by the binomial distribution (J.-Y. Le
-Boudec, "Performance Evaluation of Computer and Communication Systems", 2010, theorem 2.1). It takes
-requests as independent. Requests of one run seldom are: what scatters between runs is in the
-intervals of the repeats' own percentiles, which scores have. ``benchmarks/simulations/tails.py``
-shows both.
+fio counts latencies in bins, exact to 128 ns and then 64 to each power of two (its ``stat.h``,
+FIO_IO_U_PLAT_BITS), so counts of repeats and jobs add without loss. A percentile's interval is that
+of order statistics. See docs/method.md#latencies-as-distributions.
 """
 
 from bisect import bisect_left

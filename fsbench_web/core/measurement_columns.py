@@ -1,11 +1,9 @@
 """Measurements as columns, and the block of bytes that columns are kept as. Pure.
 
-A block is four bytes that say what it is, a byte with the version of its form, the CRC-32 of all
-that follows, and that: a directory and columns, compressed by zlib (RFC 1950). The directory is
-JSON; each column has as few bytes a number as hold its largest, and lies byte by byte, all first
-bytes before all second ones, because these are alike and compress well ("shuffle" of HDF5 and
-Blosc). Whoever reads refuses what is not exactly this. docs/performance.md has what it was chosen
-from.
+A block is four bytes that name it, a byte with its version, the CRC-32 of the rest, and the rest: a
+directory (JSON) and columns, compressed by zlib (RFC 1950). A column has as few bytes a number as
+its largest needs, all first bytes before all second ones ("shuffle" of HDF5 and Blosc). Readers
+refuse everything else.
 """
 
 import json

@@ -1,15 +1,12 @@
 """How numbers are written on pages, in figures and in their text alternatives. Pure.
 
-A number that is not there is an en dash, never a zero. Rates and scores have two decimals, as in
-the Unisys paper; seconds have as many as they need, up to three, so that no digit is invented.
-Where values stand under each other, those with decimals have two at least, so that they align.
-What is measured is never written as zero: below 0.1 a value has three significant digits instead,
-and beyond the whole numbers that a float can tell apart it is a power of ten.
-Numbers of one table have one unit, and digits by their intervals (``Scale``).
+A missing number is an en dash, never a zero. Rates and scores have two decimals, as in the Unisys
+paper; seconds up to three, so that no digit is invented. Values under each other align. Below 0.1 a
+value has three significant digits; beyond a float's whole numbers it is a power of ten. Numbers of
+one table have one unit, and digits by their intervals (``Scale``).
 
-Rounded are the decimals that people see (``repr``, the shortest that are the number), half away
-from zero, as printed deltas are judged (``scoring.deltas``) and templates round (``floatformat``):
-5.05 is 5.1, whatever its binary digits are, which lie below it.
+Rounding is half away from zero, of the shortest decimals that are the float (``repr``): 5.05 is
+5.1.
 """
 
 import math
@@ -89,11 +86,7 @@ def scaled(value: float, unit: str) -> float:
 
 
 def amount(value: float | None, unit: str, least: int = 0) -> str:
-    """A value with the decimals that are usual for its unit, without the unit itself.
-
-    It is in ``unit_name(unit)``. ``least`` is how many decimals it has at least
-    (``least_decimals``).
-    """
+    """A value in ``unit_name(unit)`` with its usual decimals, ``least`` or more; no unit."""
     if value is None or not math.isfinite(value):
         return MISSING
     value = scaled(value, unit)
@@ -115,20 +108,13 @@ def _small(value: float, least: int) -> str:
 
 
 def least_decimals(values: Iterable[float | None]) -> int:
-    """Decimals of values that stand under each other: none where all are whole, else two.
-
-    Galli's 29.40 s beside 5.99 s is not 29.4, and Hilzinger's 70 s beside 65 s not 70.00.
-    """
+    """Decimals of values under each other: none where all are whole, else two."""
     finite = (value for value in values if value is not None and math.isfinite(value))
     return 0 if all(value == round(value) for value in finite) else 2
 
 
 def with_unit(value: float | None, unit: str) -> str:
-    """A value with its unit: ``692,055.00 KB/s``, nanoseconds as ``815.24 µs`` or ``1.244 ms``, and
-    ``25.5% of time``.
-
-    The unit of an overall score is no unit.
-    """
+    """A value with its unit: ``692,055.00 KB/s``, ``815.24 µs``, ``25.5% of time``."""
     if unit == "ns" and value is not None and abs(value) >= _NS_IN_MS:
         value, unit = value / _NS_IN_MS, "ms"
     text = amount(value, unit)
@@ -172,11 +158,7 @@ def percent(value: float | None) -> str:
 
 
 def percent_size(size: float, decimals: int) -> str:
-    """How large a difference in percent is, with so many decimals, or as many as it takes.
-
-    What is not 0 is not written as 0, and what is less than 100 not as 100: 99.97% slower is not
-    without any speed.
-    """
+    """A difference in percent with so many decimals, or enough not to look like 0 or 100."""
     if 0 < size < _TINY:
         return f"{size:.1g}"
     if size >= _HUGE:
@@ -207,17 +189,13 @@ def half_width(percent: float) -> str:
 
 
 def size(value_bytes: float | None) -> str:
-    """Bytes of memory, disks and files in the largest unit of 1024 that keeps it at 1 or more.
-
-    ``4 KiB``, ``527.9 GiB``: named after IEC 80000-13, because disks are sold in units of 1000.
-    """
+    """Bytes in the largest unit of 1024 that keeps them at 1 or more: ``4 KiB`` (IEC 80000-13)."""
     return _size(value_bytes, _BINARY_UNITS)
 
 
 def benchmark_size(value_kb: float | None) -> str:
-    """KB of a benchmark's files and records, of 1024 bytes, as IOzone and the papers write them.
-
-    ``4 KB``, ``1 MB``: the same words as in the rates beside them (KB/s).
+    """KB of 1024 bytes of files and records as IOzone and the papers write them: ``4 KB``, ``1
+    MB``.
     """
     return _size(None if value_kb is None else value_kb * KB, _TEST_UNITS)
 
@@ -278,9 +256,9 @@ class Scale:
 
 
 def scale_of(unit: str, values: Iterable[float], base: int | None = None) -> Scale:
-    """The unit in which ``values``, which are in ``unit``, read best; one for all of them.
+    """The unit in which all ``values``, which are in ``unit``, read best.
 
-    ``base`` is what is known of KB, MB and GB: 1000 or 1024; without it they stay as they are.
+    ``base``: 1000 or 1024 for KB, MB and GB; None: they stay as they are.
     """
     sizes = [abs(value) for value in values if value and math.isfinite(value)]
     ladder = _ladder(unit.strip(), base)
@@ -362,10 +340,8 @@ def written(value: float | None, half_width: float | None = None) -> str:
 def decimals_by_width(value: float, half_width: float | None = None) -> int:
     """How many decimals are worth writing.
 
-    With the interval's half width these are the Particle Data Group's (Review of Particle Physics,
-    Introduction, rounding): two of its digits where they are 10 to 35, else one, and the value as
-    far, but for one digit of the value at least: what is measured is never written as zero. A width
-    of zero says nothing of digits.
+    By the interval's half width: two of its digits from 10 to 35, else one (Particle Data Group,
+    Review of Particle Physics), but at least one digit of the value. Zero width says nothing.
     """
     if half_width is not None and math.isfinite(half_width) and half_width > 0:
         first, power = _leading(half_width)
@@ -392,8 +368,7 @@ def _bounded(count: int) -> int:
 def percent_by_width(value: float | None, half_width: float | None = None) -> str:
     """A difference in percent with its sign and the decimals that its interval leaves it.
 
-    One decimal where no interval is known; more only where none of the difference would be left, or
-    it would be one of 100% and is not.
+    One decimal without an interval; more where the difference would look like 0 or 100%.
     """
     if value is None or not math.isfinite(value):
         return MISSING

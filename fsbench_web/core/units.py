@@ -1,10 +1,8 @@
 """Units: which are better when they are small, and exact conversion within a dimension. Pure.
 
-A number is kept as it was printed; only what is shown side by side is brought to one unit, in
-fractions. Factors are those of IEC 80000-13 (KiB) and of the SI (kB). "KB" and "MB" say either:
-what a tool means by them is in ``MEANT_BY``, with its source, and of any other it must be asked.
-Why no library: pint 0.25 is as exact with fractions, but knows neither KB nor what a tool means by
-it, takes half a second to load and 112 µs a number (measured; 2 µs here).
+Only numbers shown side by side are converted, in fractions. Factors: IEC 80000-13 (KiB) and SI
+(kB). What a tool means by KB and MB is in ``MEANT_BY``. pint 0.25 knows neither, loads in half a
+second and takes 112 µs a number (2 µs here).
 """
 
 import math
@@ -41,8 +39,7 @@ class UnknownUnit(ValueError):
 def lower_is_better(unit: str) -> bool:
     """True for times, space used, CPU load and costs; False for rates and sums of them.
 
-    A unit may name what it is of before the unit itself: "CPU seconds", "real s". Raises
-    UnknownUnit.
+    A unit may begin with what it is of: "CPU seconds". Raises UnknownUnit.
     """
     unit = unit.strip()
     if unit in (SUM, RATIO) or unit in _GAINS or _RATE.fullmatch(unit):
@@ -66,10 +63,8 @@ def is_rate(unit: str) -> bool:
 
 
 def overall_unit(unit: str) -> str:
-    """The unit of the overall score of a test measured in ``unit``.
-
-    A sum of times keeps its unit, so that less of it stays better, and so does one of a unit of
-    which nobody knows the direction: of a score more would be better.
+    """The unit of the overall score of a test in ``unit``: SUM, but of times and unknown units
+    their own.
     """
     return SUM if is_known(unit) and not lower_is_better(unit) else unit
 
@@ -189,9 +184,8 @@ _MOST = {TIME: 10 * 366 * 86400.0, RATE: 1e17, OPERATIONS: 1e15, SIZE: 2.0**63}
 
 @lru_cache(maxsize=4096)
 def most_measurable(unit: str) -> float:
-    """The largest number in ``unit`` that a clock, a disk or a network can give.
-
-    What is counted a second or a minute is an operation; infinity where a unit is not known.
+    """The largest number in ``unit`` that a clock, a disk or a network can give; infinity if
+    unknown.
     """
     factor = unit_factor(unit) or unit_factor(_SI + unit.strip())
     if factor is None:
@@ -235,7 +229,7 @@ def converted(value: float, times: Fraction) -> float:
 class DisplayUnit:
     """What a unit becomes beside others: ``times`` a number in it is one in ``unit``.
 
-    ``is_unexplained``: nobody knows what it is in ``unit`` of others, and it stands by itself.
+    ``is_unexplained``: how it compares with the other units is unknown.
     """
 
     unit: str
@@ -252,12 +246,10 @@ Printed = tuple[str, str | None]
 
 
 def shown_units(printed: Collection[Printed], system: str = "") -> dict[Printed, DisplayUnit]:
-    """The unit in which numbers of one thing are shown side by side, for each that they are in.
+    """The unit in which numbers of one thing are shown side by side, for each printed unit.
 
-    Those of one dimension get one unit; one of which nobody knows what it is stays as printed, and
-    so does each of a dimension in which all agree where ``system`` is "", and all of PRINTED.
-    Dimensions for which binary and decimal mean nothing (times, operations) are converted only
-    where they do not agree. SUM, where nobody knows of what, goes with what all others agree in.
+    One unit for a dimension; unknown units stay. Where all agree they stay, too, unless ``system``
+    is BINARY or DECIMAL; PRINTED converts none. SUM of an unknown unit goes with the others' unit.
     """
     units = {unit for unit, _ in printed} - {SUM}
     meanings = {pair: unit_factor(*pair) for pair in printed}

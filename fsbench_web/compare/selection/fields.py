@@ -161,8 +161,8 @@ def _whole_number(words: str, digits: int) -> Callable[[str], int]:
 class Setting:
     """A parameter that is given once, and the attribute of a spec of the same name.
 
-    ``read`` makes its value of a text, and raises ValueError with what it can be. ``words`` say in
-    a sentence what it is set to: by its value, or a format of the spec.
+    ``read`` makes its value of a text, or raises ValueError with what it can be. ``words`` say what
+    it is set to: by value, or as a format of the spec.
     """
 
     name: str
@@ -261,10 +261,9 @@ def as_text(value: object) -> str:
 class Filter:
     """A parameter that takes several values, and the attribute ``name`` of a spec.
 
-    ``offered`` are the values that scores have, with labels, in the order of the form; ``known``
-    those that are right besides, while nothing of them is measured. Values stand in ``order``.
-    ``is_closed``: it can be what is ``known`` and nothing else. ``is_condition``: no column can be
-    filtered by it. ``all_word`` and the plural say that it is not set.
+    ``offered``: values that scores have, with labels, in the order of the form. ``known``: further
+    valid values. ``is_closed``: only ``known`` is valid. ``is_condition``: no column selects it.
+    ``all_word`` and the plural say that it is not set.
     """
 
     parameter: str

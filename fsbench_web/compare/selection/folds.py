@@ -1,10 +1,7 @@
-"""Which tests of many are shown at once, and which behind a fold. Pure.
+"""Which tests are shown at once, and which in a fold. Pure.
 
-fio gives a latency with up to twenty percentiles, each a test with tables of its own. A page shows
-the main ones (``testnames.MAIN_PERCENTILES``); the others follow them behind one fold. Costs
-(``core.activity.costs``) are no speed: they come last, behind a fold of their own, unless nothing
-else is shown. Nothing is left out by it: a fold is open to search, to links into it and to whoever
-has no JavaScript.
+Percentiles other than ``testnames.MAIN_PERCENTILES`` follow the main ones in a fold. Costs
+(``core.activity.costs``) come last in their own fold, unless they are all there is.
 """
 
 from collections import defaultdict
@@ -43,10 +40,9 @@ class FoldedEntry(Generic[Entry]):
 
 
 def folded_tests(tests: Iterable[str], chosen: Collection[str] = ()) -> dict[str, str]:
-    """Those of the tests that are folded, with the latency they are percentiles of, or COSTS.
+    """The tests in folds, each with the latency of its fold, or COSTS.
 
-    What somebody chose by name is not folded; nor is a percentile of which no other test of the
-    same latency would be left in sight.
+    Chosen tests are not folded, nor is a percentile without another visible test of its latency.
     """
     names = list(dict.fromkeys(tests))
     stems = {test: testnames.further_percentile_of(test) for test in names}

@@ -59,9 +59,7 @@ def label_of(category: str) -> str:
 
 
 def titles() -> dict[str, str]:
-    """Every profile that may be asked for by its slug, in its latest version: {slug: title}. One
-    query. Where several have one title each has its slug behind it.
-    """
+    """The latest title of each profile, by slug; of equal titles each with its slug. One query."""
     by_slug = {slug: profile.title for slug, profile in LATEST.items()} | stored_titles()
     times = Counter(by_slug.values())
     return {
@@ -87,8 +85,9 @@ def requested_profiles(spec: ComparisonSpec) -> list[RequestedProfile]:
 
 
 def of_query(spec: ComparisonSpec, query: QueryDict) -> ComparisonSpec:
-    """What the address of a study, or of its report, ranks by besides its tables, for the same
-    contenders; not ``is_of_work`` where it says nothing. Raises SpecError.
+    """What the address of a study or its report ranks besides its tables. Raises SpecError.
+
+    Not ``is_of_work`` where it says nothing.
     """
     work_query = QueryDict(mutable=True)
     for name in (*WORK_PARAMETERS, "baseline", "cells"):

@@ -1,8 +1,6 @@
-"""What contenders can be told apart by, and what a comparison can be filtered by. Pure.
+"""What contenders differ in, and what a comparison can be filtered by. Pure.
 
-A property gives every series, and so every score, a ``Value``: a slug for addresses and
-contenders, and words for people. What is not known has the slug ``unknown``, so that it can be
-chosen like any other.
+A property gives every series a ``Value``; ``unknown`` is a value like any other.
 """
 
 from collections import defaultdict
@@ -33,11 +31,10 @@ PLAIN = Value("plain", "a new file system, nothing more")
 
 @dataclass(frozen=True)
 class Property:
-    """``singular`` and ``plural`` name it in sentences; ``value_of`` reads it from a series or its
-    score.
+    """``value_of`` reads it from a series or its score.
 
-    ``is_of_configuration``: ``value_of`` asks nothing but what a ConfigurationFacts has.
-    ``offered`` are the values that scores have, where no column of theirs can be filtered by it.
+    ``is_of_configuration``: a ConfigurationFacts is enough for that. ``offered``: the values of
+    scores, where no column selects them.
     """
 
     slug: str
@@ -258,11 +255,10 @@ def contenders() -> dict[str, str]:
 
 
 def condition(parameter: str, chosen: Collection[str]) -> Condition:
-    """What the filter ``parameter`` asks for, set to these slugs: that of no column.
+    """The condition of the filter ``parameter``, set to these slugs.
 
-    A configuration may be asked for by its old label (ext4_noop), which means today's too. Of
-    options a configuration must have every one that is chosen, and of several values of the same
-    option any. The tool's defaults, and options that are not known, pass besides.
+    Old labels of configurations mean those of today. A configuration must have every chosen option,
+    and one of several values of an option; chosen defaults and unknown options pass, too.
     """
     chosen_property = PROPERTIES[parameter]
     if parameter == "configuration":

@@ -7,10 +7,9 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 
 @dataclass(frozen=True)
 class FiltersSetAside:
-    """What to say of them, and what follows: ``advice`` how to rank by them.
+    """What to say of them. ``advice``: how to rank by them.
 
-    ``without_filters`` is the query string of the same numbers without these filters,
-    ``by_filters`` that of the same comparison ranked by them.
+    ``without_filters`` and ``by_filters`` are the query strings of both.
     """
 
     sentence: str
@@ -23,9 +22,7 @@ class FiltersSetAside:
 
 
 def set_aside(spec: ComparisonSpec) -> FiltersSetAside | None:
-    """Which filters of the address choose nothing, because what is ranked by has operations of its
-    own; None for none.
-    """
+    """The filters that choose nothing, because a profile has its own operations; None for none."""
     filters = (("test", spec.tests), ("category", spec.categories))
     named = [name for name, chosen in filters if chosen]
     if not (named and spec.is_of_work):

@@ -35,9 +35,9 @@ MOST_VALUES = 500
 
 
 class SpecError(ValueError):
-    """A comparison that cannot be shown, with all its problems at once, as sentences.
+    """A comparison that cannot be shown, with all its problems as sentences.
 
-    ``parameter`` is that which all of them are of, None where they are of several.
+    ``parameter``: the only one that has problems; None for several.
     """
 
     def __init__(self, problems: Iterable[str], parameter: str | None = None) -> None:
@@ -50,34 +50,22 @@ class SpecError(ValueError):
 class ComparisonSpec:
     """Filters (an empty one takes all), and what is ranked. Always in canonical order.
 
-    Two specs that mean the same are equal, and so are their addresses:
-    ``ComparisonSpec.from_query(spec.to_query()) == spec``.
+    Specs that mean the same are equal, and so are their addresses:
+    ``ComparisonSpec.from_query(spec.to_query()) == spec``. ``fields`` has the values of each
+    parameter.
 
-    ``by`` is what contenders are (``compare.selection.properties``). ``baseline`` is the slug of
-    the contender that all are set against besides the best, "" for none. ``cells`` says of which
-    cells the scores are (``CELLS``); ``matched`` takes only those that all contenders of a test
-    have. ``emulated`` says what becomes of scores that were emulated: for function, not for speed
-    (``EMULATED``). ``units`` are those that scores of one test are shown in, side by side
-    (``UNITS``). ``sort`` is the order in which rows are shown (``SORTS``), ``rule`` how verdicts
-    are made (``RULES``), ``margin`` the percent of the rule of FREENIX 2002, ``equivalence`` the
-    percent below which a difference is none by the others, ``min_runs`` the least number of runs
-    behind a score.
+    ``by``: what contenders are (``properties``). ``baseline``: slug of the contender that all are
+    compared with besides the best. ``matched``: only cells that all contenders of a test have.
+    ``margin``: percent, for the rule of FREENIX 2002; ``equivalence``: percent, for the others.
 
-    ``part_tests`` and ``part_categories`` take a part of the tables that all the rest asks for: it
-    is shown as it stands among them. Filters make another comparison, a part is a part of the same
-    one.
+    ``part_tests`` and ``part_categories`` show some tables of the same comparison. ``from_test``
+    and ``from_row``: where a part begins, from 1; 0: no part (``compare.tables.bounds``).
 
-    ``from_test`` and ``from_row`` say where a part begins that is too long to be named: at which
-    of the tests in their order, and, of a single table, at which of its scores, best first; they
-    count from 1, and 0 is no part. ``compare.tables.bounds`` makes tests of the former.
+    ``profile`` (``oltp``, ``oltp@1``) or a range (``operations``, ``block``, ``file``, ``cached``,
+    ``flushed``) is ranked instead of tests and categories (``selection.profiles``).
 
-    ``profile`` ranks by a work profile (``oltp``, or one version of it, ``oltp@1``) instead of by
-    tests and categories. So do ``operations``, ``block``, ``file``, ``cached`` and ``flushed``: a
-    range of sizes, which is a profile without a name (``compare.selection.profiles``).
-
-    ``papers`` says what becomes of published studies (``PAPERS``); who names studies has said it.
-    "" takes them with all others in files and answers of the API, while a page leaves them out
-    (``without_papers``).
+    ``papers``: published studies. "" takes them in files and the API and leaves them out on pages
+    (``without_papers``). A spec with ``studies`` has none.
     """
 
     studies: tuple[str, ...] = ()
@@ -132,11 +120,10 @@ class ComparisonSpec:
 
     @classmethod
     def from_query(cls, query: QueryDict | str) -> "ComparisonSpec":
-        """The comparison of a query string, its form checked.
+        """The comparison of a query string. Raises SpecError for invalid parameters, values and
+        categories.
 
-        Raises SpecError for a parameter, a contender or a category that does not exist, and for
-        values too long or too many. Whether a study or file system exists is asked later, by
-        ``unknown_values``, because only the database knows.
+        ``unknown_values`` checks names, which the database knows.
         """
         parsed_query = QueryDict(query) if isinstance(query, str) else query
         parameters = [
@@ -187,10 +174,7 @@ class ComparisonSpec:
 
     @property
     def for_programs(self) -> "ComparisonSpec":
-        """The same with units as printed, unless it says others: what version 1 of the API answers.
-
-        A program must not find its numbers in another unit because a study was added.
-        """
+        """The same with units as printed by default: version 1 of the API promises it."""
         return self if self.units else replace(self, units=PRINTED)
 
     @property
@@ -269,8 +253,7 @@ class ComparisonSpec:
     def unknown_values(self, choices: ScoreChoices) -> list[str]:
         """Sentences about values of filters that exist nowhere; empty when all do.
 
-        A test or file system that fsbench knows is never unknown, also while nothing of it is
-        measured: then the comparison is empty, which is something else than a wrong address.
+        Tests and file systems that fsbench knows exist, even if nothing measured them.
         """
         return [
             problem
@@ -288,10 +271,9 @@ class ComparisonSpec:
         ]
 
     def configurations_of(self, contender: str) -> "ComparisonSpec | None":
-        """The comparison of all configurations of one contender.
+        """The comparison of all configurations of one contender; None where no filter selects it.
 
-        None where contenders are configurations already, or what they are is nothing to filter by.
-        To have an option is less than to have it and no other: options do not filter by that.
+        Options have none: having an option does not exclude having another.
         """
         name = next((entry.name for entry in FILTERS if entry.parameter == self.by), None)
         if name is None or self.by in ("configuration", *STAGE_FILTERS):
@@ -343,9 +325,7 @@ def _problems_of(entry: Filter, texts: Sequence[str]) -> list[str]:
 
 
 def _work_of_category(values: dict[str, Any]) -> list[str]:
-    """A work profile in the place of a category is what is ranked by: ``category=profile:oltp`` is
-    ``profile=oltp``. Problems where that cannot be.
-    """
+    """Read ``category=profile:oltp`` as ``profile=oltp``. Returns problems."""
     slugs = values["categories"]
     of_work = [slug for slug in slugs if categories.is_of_work(slug)]
     if not of_work:

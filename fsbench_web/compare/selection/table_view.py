@@ -1,8 +1,4 @@
-"""How delta tables are shown: which rows, columns, digits. Part of an address, and of no number.
-
-Whatever is chosen here, the tables are the same, and so are files, the API and what a permalink
-keeps the checksum of. It is told apart from what is compared (``ComparisonSpec``) for that.
-"""
+"""How tables are shown: rows, columns, digits. Part of an address; changes no number or file."""
 
 import math
 from collections.abc import Mapping
@@ -66,11 +62,10 @@ def unknown_names(query: str) -> list[str]:
 
 @dataclass(frozen=True)
 class TableView:
-    """What of the tables is shown and how; all is shown where nothing is said.
+    """What the tables show, and how; everything by default.
 
-    ``important``: only rows that differ for sure, by what is worth a decision. ``verdicts`` are
-    keys of VERDICTS, ``least_percent`` the smallest difference. ``columns`` and ``pinned`` are keys
-    of COLUMNS; without any, columns are those that say something.
+    ``important``: only significant rows. ``verdicts``: keys of VERDICTS. ``least_percent``: the
+    smallest difference. ``columns`` and ``pinned``: keys of COLUMNS; none: those with any values.
     """
 
     important: bool = False
@@ -157,10 +152,7 @@ FORM = "table-view"
 
 
 def without_view(query: QueryDict) -> QueryDict:
-    """The query without what is of the view alone; of several orders of rows the last.
-
-    A form sends the order that it shows, then that of the heading that was pressed.
-    """
+    """The query without parameters of the view; of several ``sort`` the last, which was pressed."""
     rest = query.copy()
     for name in PARAMETERS:
         rest.pop(name, None)

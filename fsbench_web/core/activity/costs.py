@@ -1,13 +1,10 @@
 """Costs: what the work of a run cost the device, the processors and the memory. Pure.
 
-They count a run's activity during the measured commands of its benchmark and the ``sync`` behind
-them, which writes what these left in memory (``window``). The work is what their processes asked
-the kernel for (``rchar``, ``wchar``, ``syscr`` and ``syscw`` of proc(5)), or where the tool asks
-past these counts (libaio, io_uring) what it says itself. A cost that cannot be known is missing.
-Waits are no tests: they say where the time went.
-Write, read and space amplification are those of
-J. Mohan, R. Kadekodi and V. Chidambaram, "Analyzing IO Amplification in Linux File Systems"
-(2017, arXiv 1707.08514): I/O of the storage for I/O of the user.
+Of the measured commands and the ``sync`` after them (``window_of``). The work is what their
+processes asked for (``rchar``, ``wchar``, ``syscr``, ``syscw`` of proc(5)), or what the tool says
+(libaio, io_uring). Amplification: J. Mohan, R. Kadekodi and V. Chidambaram, "Analyzing IO
+Amplification in Linux File Systems", 2017, arXiv 1707.08514. Waits are no tests: they say where the
+time went.
 """
 
 import re
@@ -191,11 +188,10 @@ PRICE_TESTS = frozenset(map(price_test, CURRENCIES))
 
 
 def per_million_operations(price: Price | None, seconds: float, operations: float) -> float | None:
-    """In its currency; None where there is no price, or too little was done to say anything.
+    """In its currency; None without a price, or if too little was done.
 
-    Straight-line depreciation: of a price P spread evenly over Y years of use, s seconds take
-    P * s / (Y * 365.25 * 86,400). Energy, room and people do not count. The TPC's Pricing
-    Specification and SPC-1 report the price of the whole system, too.
+    Straight-line depreciation: of a price P spread over Y years, s seconds take P * s / (Y * 365.25
+    * 86,400) (compare the TPC's Pricing Specification and SPC-1).
     """
     if price is None or operations < LEAST_OPERATIONS or seconds < LEAST_S:
         return None

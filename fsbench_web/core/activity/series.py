@@ -1,9 +1,7 @@
 """The activity of a run: the kernel's counts over time, and the block they are kept as. Pure.
 
-Counts are kept as they grew since the first sample, levels as they were. A run of hours is kept
-with fewer samples, never with other ones: what is left are samples that were taken, those at the
-beginning and end of each command among them, so that totals stay exact. A block has the form of
-those of measurements (``core.measurement_columns``) and begins with other letters.
+Counts are kept as growth since the first sample. A long run keeps fewer samples, with those at the
+ends of commands, so that totals stay exact.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,11 +43,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Activity:
-    """``columns`` are by name, as long as ``times_ms``. ``absent`` says what is not there and why.
+    """``columns``: by name, as long as ``times_ms``. ``absent``: missing numbers, and why.
 
-    ``is_whole``: sampled to the end of the plan. ``is_shared``: the device is that of a folder, and
-    serves others too. ``space`` is what the file system held (agent/sampler.py), empty where that
-    is not known. ``every_s`` is how often was sampled, whatever was thinned out.
+    ``is_whole``: sampled to the end. ``is_shared``: the device of a folder. ``space``: of the file
+    system. ``every_s``: the sampling interval.
     """
 
     times_ms: Numbers

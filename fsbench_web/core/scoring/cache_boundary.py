@@ -32,9 +32,8 @@ class CacheEdge:
 class Boundary:
     """The boundary of one test by record size in KB.
 
-    ``edges`` holds every record size of the test; ``observed_kb`` those whose own speeds show it.
-    The others have the test's. ``fall`` is how many times faster the cached side is, in the median
-    of the record sizes that show it.
+    ``edges``: of every record size; ``observed_kb``: of those that show it themselves. ``fall``:
+    how many times faster the cached side is, in their median.
     """
 
     edges: Mapping[int, CacheEdge]

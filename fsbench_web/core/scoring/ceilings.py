@@ -134,9 +134,8 @@ def _point(data: Mapping[str, Any]) -> Point:
 class Request:
     """The work of a test as requests to the LUN.
 
-    ``block_bytes`` and ``depth`` None: whichever of them is best, as large or as deep as the kernel
-    makes it. A smaller request costs as much as one of ``least_bytes``. ``sizes`` are the smallest
-    and the largest block of several that are taken together.
+    ``block_bytes`` and ``depth`` None: the best. Smaller requests cost as much as one of
+    ``least_bytes``. ``sizes``: smallest and largest block of several.
     """
 
     pattern: str
@@ -169,9 +168,8 @@ class Request:
 class Ceiling:
     """What the LUN did of a request: operations a second and mean latency.
 
-    ``is_between``: not exactly this was measured; it is taken from the nearest that was.
-    ``spread_percent`` is the largest of the points behind it; None where one has a single burst.
-    ``differ_percent`` is by how much the fastest of several probes was faster than the slowest.
+    ``is_between``: from the nearest points measured. ``spread_percent``: the largest of these; None
+    for a single burst. ``differ_percent``: between the fastest and the slowest probe.
     """
 
     request: Request

@@ -1,9 +1,7 @@
 """Deltas: how far each contender is behind the best, as in Appendix A of Unisys 2005. Pure.
 
-``delta1 = (best - x) / best`` and ``delta2 = (x - best) / x``, in percent: by how much x is slower
-than the best, and by how much the best is faster than x. For units that are better when they are
-small, both are taken of the reciprocals, so that a delta always speaks of speed. With b = best:
-``delta1 = (1/b - 1/x) / (1/b) = (x - b) / x`` and ``delta2 = (1/x - 1/b) / (1/x) = (b - x) / b``.
+``delta1 = (best - x) / best`` and ``delta2 = (x - best) / x``, in percent. For times both use
+reciprocals, so with b = best: ``delta1 = (x - b) / x`` and ``delta2 = (b - x) / b``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,9 +32,7 @@ class Delta(NamedTuple):
 def delta_rows(values: Sequence[Value], lower_is_better: bool) -> list[Delta]:
     """The delta of each value, in the order given; every value that ties (``is_same``) is best.
 
-    Worked out in fractions of the decimals that people see, so that binary rounding of the
-    values cannot move a delta. Raises ValueError for a value that is not finite or is negative:
-    no rate and no time is.
+    In fractions of the printed decimals. Raises ValueError for negative and infinite values.
     """
     exact = [_exact(value) for value in values]
     if not exact:
@@ -125,9 +121,8 @@ def _two_places(value: Decimal) -> Decimal:
 class Published:
     """What a paper printed beside a score, and which of it does not follow from its own table.
 
-    Deltas are percent, with the digits as printed; None: nothing printed. ``differs`` names fields
-    of this class. ``expected1`` and ``expected2`` are the deltas that follow from the paper's own
-    table, and ``expected_best`` its best mark; a comparison with further studies has others.
+    Deltas are percent as printed; None: nothing. ``differs``: names of these fields.
+    ``expected_best``, ``expected1`` and ``expected2`` follow from the paper's own table.
     """
 
     best: bool

@@ -1,11 +1,7 @@
 """Flags of numbers as columns: of one by itself, and of one among others. Pure.
 
-By itself: the clock, the device, direct I/O that did not happen. Among others: outlying repeats,
-and a best case that stands alone.
-
-Numbers come as columns of equal length: the run each is of (any integers), sizes in KB of 1024
-bytes (a negative one: no size), and values in ``unit``. Answers are masks over them. A value that
-is not a positive finite number is never flagged, because nothing was measured there.
+Columns have equal length: run, sizes in KB of 1024 bytes (negative: none), values in ``unit``.
+Answers are masks. Only positive finite values are flagged.
 """
 
 import re
@@ -59,14 +55,11 @@ def iozone_test(test: str) -> str:
 
 
 def seconds(test: str, unit: str, records: Numbers, files: Numbers, values: Numbers) -> Numbers:
-    """How long each cell of an IOzone test took; NaN where that cannot be known.
+    """How long each cell of an IOzone test took; NaN where unknown.
 
-    Every one of the thirteen tests moves as many bytes as its file has: the random, backward and
-    strided ones make file size / record size accesses, and record rewrite writes one record that
-    often. So a cell took file size / rate; in ops/s, (file size / record size) / rate; in µs an
-    operation, (file size / record size) times that. Several processes move a file each and are
-    timed together: with n of them it is n times the file. The smallest, largest and mean rate of
-    one process are of one file. Source: iozone(1), iozone.c; -n and -g give the file size.
+    Each of the thirteen tests moves its whole file, so a cell took file size / rate; in ops/s,
+    (file size / record size) / rate; in µs, that many operations of this length. n processes move n
+    files together; the smallest, largest and mean rate are of one. Source: iozone(1), iozone.c.
     """
     name, _, load = test.partition("@")
     workers = 1.0
@@ -86,11 +79,7 @@ def seconds(test: str, unit: str, records: Numbers, files: Numbers, values: Numb
 
 
 def clock_limited(took_s: Numbers, tick_s: float) -> Mask:
-    """Cells that took fewer than LEAST_TICKS ticks: their value is one of a few, 1% or more apart.
-
-    Source: with k ticks counted, the true time is within one tick, so the relative error is up to
-    1/k. Limit: what a tool spends outside its file is in its time too, and makes no tick longer.
-    """
+    """Cells that took fewer than LEAST_TICKS ticks: one tick more or less is 1% or more of them."""
     with np.errstate(invalid="ignore"):
         return np.asarray(took_s < LEAST_TICKS * tick_s, dtype=np.bool_)
 
@@ -125,10 +114,8 @@ def _kb_s(unit: str) -> float | None:
 def above_device(rates: Numbers, limit_kb_s: float) -> Mask:
     """Rates that the device cannot have delivered, KB/s.
 
-    ``limit_kb_s`` is what somebody stated of the hardware, or ``HEADROOM`` times the best rate
-    that was ever seen with direct I/O on the same LUN: read-ahead and write-behind keep more
-    requests in flight than the one of direct I/O, so that a buffered rate may honestly be a little
-    higher. Limit: a rate below it can still be memory's.
+    ``limit_kb_s``: stated for the hardware, or ``HEADROOM`` times the best rate of direct I/O,
+    because read-ahead and write-behind keep more requests in flight.
     """
     with np.errstate(invalid="ignore"):
         return np.asarray(rates > limit_kb_s, dtype=np.bool_)
@@ -150,10 +137,9 @@ def requests_direct_io(modes: Collection[object]) -> bool:
 
 
 def includes_flush(modes: Collection[object]) -> bool | None:
-    """Whether settings as tools print them have fsync or its like within the times: "Include fsync
-    in write timing" of IOzone, "fsync=8" and "sync=1" of fio. None where nobody knows: without
-    settings, of fio's ordinary report, which names three of them and not this one, and where some
-    jobs of several do alone, because of which tests it holds nobody says then.
+    """Whether settings as tools print them include fsync or its like in the times; None if unknown.
+
+    Unknown: no settings, fio's ordinary report, and some jobs of several only.
     """
     if all(_OF_REPORT.fullmatch(str(mode)) for mode in modes):
         return None
@@ -194,11 +180,9 @@ def _measured(values: Numbers) -> Mask:
 def outliers(records: Whole, files: Whole, values: Numbers) -> Mask:
     """Values far from the other repeats of their cell, by the scatter of these repeats.
 
-    The generalized ESD test at 1% for each cell, for up to a quarter of its repeats; for 4 to 7
-    repeats this is Grubbs' test. Sources: B. Rosner, Technometrics 25, 1983; F. E. Grubbs, Ann.
-    Math. Stat. 21, 1950. The deviation includes the rounding to the last digit, so that 12, 12, 12,
-    12, 13 has no outlier. Limit: with four repeats only a value 23 deviations of the other three
-    away is found.
+    The generalized ESD test at 1% for each cell, for up to a quarter of its repeats (B. Rosner,
+    Technometrics 25, 1983; Grubbs' test for 4 to 7 repeats). The deviation includes rounding to the
+    last digit, so that 12, 12, 12, 12, 13 has no outlier.
     """
     positions = np.flatnonzero(np.isfinite(values) & (values > 0))
     flagged = np.zeros(len(values), dtype=np.bool_)
@@ -254,13 +238,10 @@ def _steps(cell: Whole, values: Numbers, cells: int) -> Numbers:
 def spikes(
     runs: Whole, records: Whole, files: Whole, values: Numbers, lower_is_better: bool = False
 ) -> Mask:
-    """The best value of each run where it is a lone spike rather than a plateau.
+    """The best value of each run if it is more than 1.5 times the best of its neighbours.
 
-    It is when it is more than 1.5 times the best of its neighbours: the up to eight cells of the
-    same run that are next in record size, in file size, or in both, among the sizes that the run
-    has. It takes two neighbours that were measured, and eight cells: a smaller matrix has no room
-    for a plateau. A best that two cells share is no lone one.
-    Where less is better the reciprocals are compared. Source: the definition is fsbench's own.
+    Neighbours are the up to eight cells of the run next in record or file size. Needs two of them,
+    and eight cells; a shared best is none. Where less is better, reciprocals count.
     """
     flagged = np.zeros(len(values), dtype=np.bool_)
     sized = (records >= 0) & (files >= 0) & np.isfinite(values) & (values > 0)

@@ -16,10 +16,9 @@ from fsbench_web.core.stats.intervals import Interval, interval
 
 @dataclass(frozen=True)
 class RepeatTarget:
-    """Repeat until the half-width is at most ``half_width_percent`` of the mean, in every test.
+    """Repeat until the 95% half-width is at most ``half_width_percent`` of the mean in every test.
 
-    The half-width is of the 95% Student-t interval of the overall score. ``least`` finished repeats
-    at least, and ``most`` at most, whether they finished or not.
+    ``least`` finished repeats; at most ``most``, finished or not.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -48,10 +47,9 @@ def repeats_verdict(
 ) -> Continue | Stop:
     """Whether to repeat once more.
 
-    ``scores`` are the overall scores of the finished repeats by test, one value a repeat; the
-    target must be reached in every test, so that no test's scatter hides behind another's. ``done``
-    of the order's repeats finished, and ``ended`` came to an end in any way: a repeat that failed
-    counts against ``target.most`` and gives no value.
+    ``scores``: overall scores of finished repeats by test; every test must reach the target.
+    ``done`` repeats finished; ``ended`` includes those that failed, which count against
+    ``target.most``.
     """
     worst = _widest(scores)
     if done >= target.least and worst is not None and _is_reached(worst[1], target):

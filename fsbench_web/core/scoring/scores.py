@@ -30,11 +30,10 @@ class ScoreValue:
 
 
 def harmonic_mean(values: Sequence[float]) -> float | None:
-    """Of rates over the same work each: all work over all time. None where one is not above zero.
+    """The mean of rates over the same work each; None where one is not above zero.
 
     T. Hoefler and R. Belli, "Scientific Benchmarking of Parallel Computing Systems", SC 2015, rule
-    3: costs by the arithmetic mean, rates by this one. Of rates over the same time each it is the
-    arithmetic mean that is all work over all time.
+    3.
     """
     if not values or min(values) <= 0:
         return None
@@ -46,10 +45,9 @@ def harmonic_mean(values: Sequence[float]) -> float | None:
 def score_repeats(repeats: Sequence[Mapping[Cell, float]]) -> dict[str, ScoreValue]:
     """The scores of one test of one configuration, by category.
 
-    ``repeats`` holds one mapping a run: (record size KB, file size KB) to the value; all values
-    are of one unit. A category without any cell in its region is left out, and so is the overall
-    score when one of its six parts is. A repeat without any cell makes every score unequal.
-    Raises ValueError for a value that is not a finite number.
+    ``repeats``: for each run {(record KB, file KB): value}, in one unit. A category without cells
+    is missing, and then overall, too. A repeat without cells makes every score unequal. Raises
+    ValueError for a value that is not finite.
     """
     values = list(chain.from_iterable(repeat.values() for repeat in repeats))
     if not all(map(isfinite, values)):

@@ -37,10 +37,9 @@ _OUTSTANDING = re.compile(r"(?<![\d.e+])([\d.e+]++) outstanding$")
 class Share:
     """A score in percent of its ceiling.
 
-    ``ceiling`` is in the unit of the score; ``of`` says what the LUN did, ``probes`` how many
-    blocks it is the mean of. ``spread_percent`` is that of the least sure point behind it, None
-    where one has a single burst. ``differ_percent`` is how far the probes lie apart, None where
-    nobody kept it.
+    ``ceiling``: in the score's unit. ``of``: what the LUN did. ``probes``: blocks behind it.
+    ``spread_percent``: of the least sure point; None for a single burst. ``differ_percent``:
+    between probes; None if unknown.
     """
 
     percent: float
@@ -156,10 +155,8 @@ def is_of_time(unit: str) -> bool:
 def share_percent(score: float, unit: str, test: str, ceiling: Ceiling) -> float | None:
     """A score in percent of its ceiling, of speed: of a latency the reciprocal.
 
-    None where the unit says neither bytes nor operations a second nor a time of one operation. Of
-    latencies the means alone have one: what is known of the LUN is its mean, and a percentile of
-    the benchmark's in percent of it would say nothing. Of requests of several sizes rates of bytes
-    alone have one.
+    None for units other than bytes, operations a second and times, for latencies other than means,
+    and for operations of several sizes.
     """
     meaning = unit_factor(unit)
     if score <= 0 or (meaning is None and unit != "KB/s"):

@@ -124,10 +124,8 @@ def in_sentence(test: str) -> str:
 def place(test: str) -> tuple[int, str, int, str]:
     """Sort key: IOzone's order, then all others by name, then costs, and mkfs and mount last.
 
-    A name begins with its benchmark, then comes the operation, so that tests of one stand together.
-    Numbers in names and loads sort as numbers, and sizes as sizes: p1 before p10, p99.5 before
-    p99.95, and that before p100; 512k before 1m. Real time and CPU time of the same work follow
-    each other. No two tests are alike.
+    Numbers and sizes in names and loads sort as such: p1 before p10, p99.9 before p100, 512k before
+    1m. Real time and CPU time of the same work follow each other.
     """
     name, load = parts(test)
     rank = _LAST[name] if name in _LAST else _ORDER.get(name, len(_ORDER))

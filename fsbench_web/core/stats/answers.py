@@ -50,13 +50,12 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True)
 class Answer:
-    """Who is fastest over ``tests``, and how sure that is.
+    """Which entry is fastest over ``tests``, and how sure that is.
 
-    ``entries``: fastest first. ``standings``: each relative to ``baseline``. ``verdict``: of the
-    first against the second; None without repeats. ``wins``: tests in which an entry is
-    significantly the fastest (false discovery rate 5%), by entry; only of the first, and of those
-    that beat it. ``lost_to``: tests in which another entry has the better score. ``repeats``: the
-    fewest and the most of any score.
+    ``entries``: fastest first. ``standings``: relative to ``baseline``. ``verdict``: of the first
+    two; None without repeats. ``wins``: tests in which an entry is significantly the fastest: the
+    first, or one that beats it. ``lost_to``: the better entry of a test. ``repeats``: fewest and
+    most.
     """
 
     status: str
@@ -241,9 +240,8 @@ def _status(
 ) -> str:
     """FASTER, EQUIVALENT, MIXED or INCONCLUSIVE.
 
-    The first is compared with every other entry at the full level: it must be faster than all of
-    them (R. L. Berger, Technometrics 24, 1982), and the runner-up, chosen by the same data, needs
-    no correction (S. Gutmann and Z. Maymin, Ann. Stat. 15, 1987).
+    The first must be faster than every other entry at the full level (R. L. Berger, Technometrics
+    24, 1982); the runner-up needs no correction (S. Gutmann and Z. Maymin, Ann. Stat. 15, 1987).
     """
     won = len(wins.get(first, ()))
     lost = sum(len(tests) for entry, tests in wins.items() if entry != first)

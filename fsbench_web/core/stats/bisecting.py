@@ -27,12 +27,10 @@ LEAST_COMPARED, MOST_COMPARED = 2, 8
 class Bisection:
     """Where a bisection stands. ``measure`` is the next block, empty when it has ``ended``.
 
-    ``sides`` are whose speed is that *before* or *after* the change, and who *failed*; ``before``
-    and ``after`` are the two between which it is now known to be, as far as the search went. Of
-    these two, once fresh blocks were measured: ``status``, and the ``ratio`` of the speed after the
-    change to that before it, between ``low`` and ``high`` whenever one looks (95%); ``more_blocks``
-    would decide an inconclusive one. ``last_to_first`` is the same (ratio, low, high) of the last
-    to the first. ``spent`` is of the budget.
+    ``sides``: contenders with the speed *before* or *after*, or who *failed*. The change lies
+    between ``before`` and ``after``. ``status`` and ``ratio`` (after to before) are of these two in
+    fresh blocks; ``low`` and ``high`` hold at every look. ``last_to_first``: (ratio, low, high).
+    ``spent``: of the budget.
     """
 
     phase: str
@@ -72,11 +70,7 @@ def bisection(
 ) -> Bisection:
     """Where the bisection of ``contenders``, in their order, stands after ``blocks``.
 
-    Each block has the speed (more is better, above 0) of everybody who was to be measured in it, as
-    this function said, but for those who ``failed``: after so many blocks. ``costs`` are those of
-    each run, in the unit of the budget (seconds); None: one each. More than ``most_runs`` are never
-    measured. Raises ValueError for fewer than two contenders, a budget of runs below
-    ``least_runs``, or a block that is none of this bisection.
+    Arguments and errors as of ``racing.race``.
     """
     least = least_runs(len(contenders))
     logs, costs = begun("a bisection", contenders, blocks, budget, costs, least)

@@ -34,11 +34,10 @@ def mean(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Interval:
-    """The interval ``mean`` ± ``half_width``, in the unit of the ``count`` values behind it.
+    """``mean`` ± ``half_width``, in the unit of the ``count`` values behind it.
 
-    ``of`` says what these values are: the scores of repeats, each scored by itself, the samples of
-    intervals of one run, or the trials of which one run is the mean. ``autocorrelation`` is that of
-    neighbouring samples (lag 1); None for repeats, and where the samples do not differ.
+    ``of``: scores of repeats, samples of one run, or its trials. ``autocorrelation``: of
+    neighbouring samples (lag 1); None for repeats.
     """
 
     mean: float
@@ -99,11 +98,10 @@ def interval(values: Sequence[float], level: float = LEVEL) -> Interval | None:
 
 
 def sample_interval(samples: Sequence[float], of: str = SAMPLES) -> Interval | None:
-    """The confidence interval of the mean of one run's samples (or TRIALS), in their order.
+    """The interval of the mean of one run's samples (or TRIALS), in their order.
 
-    They are taken as quasi-independent, as FREENIX 2002 takes them: what one interval measured
-    may depend on the one before it, and ``autocorrelation`` tells how much. None for fewer than
-    two; raises ValueError for a value that is not a finite number.
+    Quasi-independent, as in FREENIX 2002. None for fewer than two. Raises ValueError for a value
+    that is not finite.
     """
     mean_interval = interval(samples)
     return mean_interval and replace(mean_interval, of=of, autocorrelation=autocorrelation(samples))

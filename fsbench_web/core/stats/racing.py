@@ -40,10 +40,7 @@ Block = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Elimination:
-    """Why a contender is not measured any more: ``behind`` the leader by more than the margin at
-    every look that counts, of the ``slower_half`` of a round, or ``failed``; after ``blocks``
-    blocks.
-    """
+    """Why a contender left after ``blocks``: ``behind``, of the ``slower_half``, or ``failed``."""
 
     why: str
     blocks: int
@@ -53,9 +50,10 @@ class Elimination:
 
 @dataclass(frozen=True)
 class RacePlace:
-    """A contender against the leader: the ratio of its speed, in all ``blocks`` that both have,
-    between ``low`` and ``high`` whenever one looks (95%). None without a block, infinite where
-    nothing can be said yet.
+    """A contender relative to the leader, in all shared ``blocks``; ``low`` and ``high`` at every
+    look.
+
+    None without a block, infinite where unknown.
     """
 
     blocks: int
@@ -68,12 +66,10 @@ class RacePlace:
 class Race:
     """Where a race stands. ``measure`` is the next block, empty when it has ``ended``.
 
-    ``remaining`` are those that are not ``eliminated``, ``leader`` the fastest of them by all
-    blocks ("" where none is left). ``status`` is, once it ended, that of the two finalists:
-    *faster*, *equivalent* or *inconclusive*; ``ratio`` of the leader to the other is between
-    ``low`` and ``high`` whenever one looks (95%), from the ``fresh`` blocks alone; None where there
-    are none. ``more_blocks`` of the two would decide an inconclusive one (``more_blocks``).
-    ``spent`` is of the budget.
+    ``leader``: the fastest ``remaining`` by all blocks, "" for none. At the end ``status`` is
+    *faster*, *equivalent* or *inconclusive*, and ``ratio`` of the finalists, with ``low`` and
+    ``high`` valid at every look, from ``fresh`` blocks. ``more_blocks`` would decide an
+    inconclusive one. ``spent``: of the budget.
     """
 
     phase: str
@@ -110,12 +106,10 @@ def race(
 ) -> Race:
     """Where the race of ``contenders`` stands after ``blocks``.
 
-    Each block has the speed (more is better, above 0) of everybody who was to be measured in it, as
-    this function said, but for those who ``failed``: after so many blocks that they are in.
-    ``costs`` are those of each run, in the unit of the budget (seconds); None: one each, so that
-    the budget is a number of runs. More than ``most_runs`` are never measured. Raises ValueError
-    for fewer than two contenders, a budget of runs below ``least_runs``, or a block that is none of
-    this race.
+    A block has the speed (above 0) of every contender in ``measure``, but for those who ``failed``,
+    each after so many blocks. ``costs``: of each run, in the budget's unit (seconds); None: one
+    each. At most ``most_runs``. Raises ValueError for fewer than two contenders, a budget below
+    ``least_runs``, or a block of another race.
     """
     logs, costs = begun("a race", contenders, blocks, budget, costs, least_runs(len(contenders)))
     margin = log(1 + margin_percent / 100)
@@ -166,11 +160,7 @@ def places(leader: str, contenders: Sequence[str], blocks: Sequence[Block]) -> d
 
 
 def probability(leader: str, left: Sequence[str], blocks: Sequence[Block]) -> float:
-    """That the leader is the best of those left: drawn from what the means may be, with the scatter
-    that all have in common within blocks. Without a scatter known yet all are as likely.
-
-    Each block has all that are left.
-    """
+    """The probability that the leader is the best of those left, by the scatter within blocks."""
     if len(blocks) < 2 or len(left) < 2:
         return 1 / len(left) if left else 0.0
     values = np.log([[block[name] for name in left] for block in blocks])
@@ -197,10 +187,9 @@ def interval(logarithms: Sequence[float], level: float = FALSE_ALARM) -> tuple[f
 
 
 def more_blocks(logarithms: Sequence[float], margin: float) -> int | None:
-    """How many blocks beyond these would decide it, either way, with a power of 0.8, if difference
-    and scatter are what they seem to be; of log-ratios, one a block. It is looked at after each, so
-    that a look before the last may decide as well. None where three are not there yet, or that is
-    not within ``MOST_ADVISED``.
+    """How many further blocks decide it with a power of 0.8; log-ratios, one a block.
+
+    Each look may decide. None for fewer than three, or above ``MOST_ADVISED``.
     """
     seen = len(logarithms)
     if seen < LEAST_LOOK:

@@ -103,16 +103,13 @@ class Repeats:
 
 
 class Verdict(NamedTuple):
-    """What is known of one contender's speed against another's (of a best one: all others').
+    """The speed of one contender relative to another (of a best one: all others). Unknown is None.
 
-    ``ratio`` is its speed over that of the other, between ``ratio_low`` and ``ratio_high`` at 95%:
-    the ratio of the means of their repeats. They share ``blocks``, between which its logarithm has
-    ``deviation``. ``p_value`` is of no difference, ``q_value`` the false discovery rate among all
-    pairs shown with it, ``p_holm`` Holm's p-value over the ``tested`` pairs of its table.
-    ``p_equivalence`` is of a difference of ``equivalence_percent`` or more, and
-    ``p_equivalence_corrected`` the same for all pairs of the table. ``more_blocks`` would decide
-    a tie. ``difference_percent`` and ``margin_percent`` are of the rule of FREENIX 2002, which has
-    no ratio. What is not known is None.
+    ``ratio`` of the means of their repeats, with its 95% interval. ``blocks``: shared ones, with
+    the ``deviation`` of its logarithm. ``p_value``: of no difference; ``q_value``: false discovery
+    rate among the pairs shown; ``p_holm``: Holm's over ``tested`` pairs. ``p_equivalence``: of a
+    difference of ``equivalence_percent`` or more. ``more_blocks`` would decide a tie.
+    ``difference_percent`` and ``margin_percent``: of the rule of FREENIX 2002, which has no ratio.
     """
 
     status: str
@@ -206,10 +203,9 @@ def compared_over_tests(
 ) -> Verdict | None:
     """The geometric mean over tests of the ratio of speeds of two contenders, with its interval.
 
-    A test's ratio is that of the means of the repeats. Paired in the blocks that both have in
-    every test, three at least; else Welch's interval. The tests of a run depend on each other, so
-    the interval comes from blocks or runs, never from the number of tests. None without repeats,
-    and where a mean is not above zero. Raises ValueError for a value that is not finite.
+    Paired with three blocks that both have in every test; else Welch's. The interval comes from
+    blocks or runs, never from the number of tests. None without repeats or for a mean not above
+    zero. Raises ValueError for a value that is not finite.
     """
     if not all(isfinite(value) for side in (*ours, *theirs) for value in side.values):
         raise ValueError("a value is not a finite number")
@@ -346,8 +342,7 @@ def contenders_of(pairs: int) -> int:
 def least_blocks(contenders: int) -> int:
     """How many blocks so many contenders need.
 
-    Runs that are now and then a quarter slower make a difference by chance in few blocks. From so
-    many blocks on at most one in ten tables of equal contenders calls the best faster.
+    With fewer, occasional slow runs name a best among equals in more than a tenth of the tables.
     """
     return next((blocks for most, blocks in _BLOCKS_AMONG if contenders <= most), _BLOCKS_OF_MORE)
 
@@ -507,11 +502,11 @@ def _rounding(column: Sequence[Repeats]) -> float:
 def _squared_error(
     column: Sequence[Repeats], signs: Sequence[float]
 ) -> tuple[float, int, bool] | None:
-    """The squared standard error of the mean logarithm of one side, of how many repeats, and
-    whether nothing scattered. None where repeats and intervals are missing.
+    """The squared standard error of the mean logarithm of one side, its repeats, and if none
+    scatters.
 
-    Repeats that have every test are runs: they carry the dependence of the tests. Where tests have
-    different repeats, their errors are added up as if they depended wholly: never too small.
+    None where repeats and intervals are missing. Runs with every test carry the dependence of the
+    tests; errors of tests with different repeats add up as if wholly dependent.
     """
     if any(len(repeats.values) < 2 for repeats in column):
         known = [one.interval for one in column if one.interval and one.interval.mean > 0]

@@ -40,12 +40,9 @@ _Key = tuple[Hashable, str, int]
 
 @dataclass
 class ObservedWorkload:
-    """Counts of what was seen. ``tool`` names the format; ``skipped`` says what was not counted,
-    by reason.
+    """Counts of accesses. ``tool``: the format. ``skipped``: what was not counted, by reason.
 
-    Counts are shares where a histogram says shares. ``has_times``: each access says how long it
-    took. ``is_device``: accesses are of a device, so that the sizes of files are not known and
-    nothing came from the page cache.
+    ``has_times``: each access has a duration. ``is_device``: of a device, without sizes of files.
     """
 
     tool: str
@@ -76,8 +73,8 @@ class ObservedWorkload:
         length: int,
         seconds: float = 0.0,
     ) -> None:
-        """One access. It is random where it begins neither where the one before it ended, nor at
-        the beginning, where everything is begun anew.
+        """One access: random if it begins neither at the end of the previous one nor at the
+        beginning.
         """
         if length <= 0:
             self.skipped["accesses of no bytes"] += 1

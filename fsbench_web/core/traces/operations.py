@@ -1,9 +1,7 @@
 """Operations of a file system as a picture: how long each took, by what it was. Pure.
 
-Read from what bpftrace prints of ``runner.host.tracing.operation_scripts`` with ``-f json``: a
-line of JSON for each map, at the end. Latencies are in bins of powers of two nanoseconds, as
-ext4dist of BCC and ``hist()`` of bpftrace have them (B. Gregg, "BPF Performance Tools", 2019,
-chapter 8).
+bpftrace prints it by ``runner.host.tracing.operation_scripts`` with ``-f json``. Bins are powers of
+two nanoseconds (B. Gregg, "BPF Performance Tools", 2019, chapter 8).
 """
 
 import json
@@ -32,12 +30,9 @@ class UnreadableOutput(ValueError):
 
 @dataclass(frozen=True)
 class OperationTrace:
-    """``latencies``: {operation: counts by bin}; ``total_ns`` their sum, ``bytes_of`` what reads
-    and writes moved, ``failed`` how many of them ended with an error.
-
-    ``queued`` were handed to the kernel to be done later (libaio, io_uring), and ``without_end``
-    were not seen to end: neither has a latency. ``is_cut``: the trace ended at its bound, before
-    the benchmark did. ``lost`` messages of bpftrace had no room.
+    """``latencies``: {operation: counts by bin}. ``total_ns``: their sums. ``bytes_of``: of reads
+    and writes. ``failed``: with an error. ``queued`` (libaio, io_uring) and ``without_end``: no
+    latency. ``is_cut``: the trace ended at its bound. ``lost``: messages of bpftrace.
     """
 
     by: str

@@ -40,11 +40,10 @@ MAPPED = (READ, WRITE, DISCARD)
 
 @dataclass
 class Requests:
-    """What was told. Times are microseconds of the kernel's clock.
+    """All events of a device. Times are microseconds of the kernel's clock.
 
-    ``issued`` are (time, operation, first sector, sectors) in their order; ``ended`` (operation,
-    latency in microseconds). ``without_end`` and ``without_start`` could not be paired, ``lost``
-    are events that the kernel had no room for, ``not_read`` lines that are no event.
+    ``issued``: (time, operation, first sector, sectors). ``ended``: (operation, latency in µs).
+    ``without_end`` and ``without_start``: unpaired. ``lost``: without room in the kernel.
     """
 
     issued: list[tuple[int, str, int, int]] = field(default_factory=list)
@@ -99,10 +98,9 @@ def read_events(lines: Iterable[str]) -> Requests:
 @dataclass(frozen=True)
 class RequestTrace:
     """``latencies``: {operation: counts by bin}. ``maps``: {operation: {(part of the time, part of
-    the device): requests}}. ``seconds`` from the first request to the last event that was kept.
+    the device): requests}}. ``seconds``: from the first request to the last kept event.
 
-    ``is_cut``: the trace ended at its bound, before the benchmark did. ``outside`` requests began
-    beyond the device. The rest as ``Requests`` has it.
+    ``is_cut``: the trace ended at its bound. ``outside``: began beyond the device.
     """
 
     seconds: float

@@ -1,8 +1,7 @@
 """``strace -f -T`` of reads and writes (strace 4 to 6; with -o, -tt, -y or without).
 
-Files are followed from openat to close; what was open before the trace began, sockets and pipes are
-no files that could be told apart, and are counted as such. Offsets of read and write are where the
-call before left the file, as the kernel keeps them for an open file.
+Follows files from openat to close, with offsets as the kernel keeps them. Counts sockets, pipes and
+files opened before.
 """
 
 import re
@@ -71,12 +70,10 @@ def recognises(head: list[str]) -> bool:
 
 
 class Processes:
-    """Whose line it is, and what that process has open.
+    """Which process a line is of, and what that process has open.
 
-    Without -o strace names no process where there is one alone: the first is named once there is
-    a second, and the last loses its name when the others have ended. What a fork or a new thread
-    does may stand before the call that made it returns, and then inherits from whoever is in one.
-    ``unnamed`` is whose lines without a name are once the first was named.
+    strace names no process while there is only one (without -o). A child may act before the call
+    that made it returns. ``unnamed``: the process of lines without a name.
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,6 @@
-"""Which runs began while their machine was busy with other work: ``Run.conditions["busy"]``.
+"""Which runs began while their machine was busy: ``Run.conditions["busy"]``, missing otherwise.
 
-    {"load": 3.79, "of_others": 2.1, "processors": 2}
-
-It is there where the machine was busy (``core.scoring.busy``), and missing where it was idle or
-nothing can be said: imported runs, hosts that told no load.
+{"load": 3.79, "of_others": 2.1, "processors": 2}
 """
 
 from collections.abc import Mapping

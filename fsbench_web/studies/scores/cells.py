@@ -1,9 +1,6 @@
-"""What stands behind scores, for pictures: cells, loads and repeats, each with its runs.
+"""Cells, loads and repeats of series, for pictures. Of finished runs, as measured.
 
-Every function takes the keys of the series that are asked about and makes one query, however many
-they are, and one for each very large block (studies.scores.measurements). Only finished runs count,
-as in scores. Values are as measured: a mean is the mean of what is there, and what was not measured
-has no entry.
+Each function takes keys of series and makes one query, and one for each very large block.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,8 +33,7 @@ class TooManyValues(ValueError):
 class Repeats:
     """One number, as each finished run measured it, oldest run first.
 
-    ``samples`` are the interval samples of the only run, where its tool printed them. ``flags`` are
-    what is known against any of the values (scoring.quality).
+    ``samples``: of the only run. ``flags``: of any of the values.
     """
 
     run_ids: list[int] = field(default_factory=list)
@@ -91,10 +87,9 @@ def matrices(
     record_kb: int | None = None,
     file_kb: int | None = None,
 ) -> list[Matrix]:
-    """The matrix of ``test`` (with its load) in each series that has one, in order of the keys.
+    """The matrix of ``test`` (with its load) of each series and unit. Raises TooManyValues.
 
-    ``record_kb`` and ``file_kb`` take one row or column of it. A series measured in two units has a
-    matrix in each. Raises TooManyValues.
+    ``record_kb`` and ``file_kb`` take one row or column of it.
     """
     by_key: dict[tuple[int, str], Matrix] = {}
     for numbers in _bounded_blocks(
@@ -232,11 +227,7 @@ class MeanMap:
 
 
 def mean_maps(series_ids: Iterable[int], test: str, limit: int) -> list[MeanMap] | None:
-    """The matrices of ``test`` (with its load), in order of series and unit.
-
-    None where they have more than ``limit`` cells together. One query, and one for each very large
-    block.
-    """
+    """The matrices of ``test`` by series and unit; None for more than ``limit`` cells together."""
     values: dict[tuple[int, str], dict[Cell, list[float]]] = {}
     flagged: dict[tuple[int, str], dict[str, set[Cell]]] = {}
     for numbers in _read(series_ids, test):
@@ -306,10 +297,9 @@ MOST_MATCHED = 300_000
 
 
 def cells_of_runs(series_ids: Iterable[int], tests: Iterable[str]) -> CellsByTest:
-    """Every cell of the finished runs, oldest run first.
+    """Every cell of the finished runs, oldest run first. Raises TooManyValues above MOST_MATCHED.
 
-    Tests are named with their loads. Measurements without sizes are no cells and left out. One
-    query; raises TooManyValues above MOST_MATCHED numbers.
+    Tests are named with their loads. One query.
     """
     names = {testnames.parts(test) for test in tests}
     by_test: CellsByTest = {}

@@ -20,12 +20,11 @@ from fsbench_web.studies.scores.source_runs import MOST_LISTED
 
 @dataclass(frozen=True)
 class ScoreChoices:
-    """What there is to choose from: studies as (slug, title) in the studies' order, and names.
+    """What there is to choose from: studies as (slug, title), and names.
 
-    What series are told apart by is as it is stored: ``schedulers`` and ``journals`` with whether
-    the configuration is known, so are ``option_sets`` (with the file system; mkfs and mount options
-    by key, those of a configuration together), ``luns``, ``preparations`` and ``machines`` in
-    words, "" where nobody said.
+    Stored as they are: ``schedulers`` and ``journals`` with whether the configuration is known,
+    ``option_sets`` with file system and options. In words: ``luns``, ``preparations``,
+    ``machines``.
     """
 
     studies: tuple[tuple[str, str], ...]

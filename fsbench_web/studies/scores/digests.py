@@ -1,8 +1,7 @@
-"""What makes two runs the same measurement: a digest over their numbers, in any order.
+"""A digest over the numbers of a run, in any order: equal for the same measurement.
 
-A cell is 32 bytes, most significant first: eight of the digest of its test, load and unit, then
-sizes (NONE without) and value. Their order as bytes brings repeated cells together and makes the
-digest independent of files and of order.
+A cell is 32 bytes, most significant first: eight of the digest of test, load and unit, then sizes
+(NONE without) and value.
 """
 
 import hashlib

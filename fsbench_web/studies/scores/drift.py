@@ -113,11 +113,10 @@ def drift_of(job: Job) -> Drift | None:
 
 
 def drift_of_runs(drift: Drift, started: Mapping[int, datetime]) -> dict[int, float]:
-    """How far the reference had moved around each run, in percent: {run: the largest change}.
+    """How far the reference moved around each run, in percent: {run: largest change of any test}.
 
-    ``started`` are the runs with the time each began. Of the last reference before a run and the
-    first after it the one that is further from the job's first reference counts, in any test. A
-    reference is its own neighbour. No change is known with fewer than two references.
+    Of the references just before and after a run the one further from the first counts; a reference
+    counts itself. ``started``: runs with their begin. Empty for fewer than two references.
     """
     if len(drift.points) < 2:
         return {}

@@ -1,8 +1,4 @@
-"""Raw output, measurements and scores of a run. The caller holds the transaction.
-
-Runs that a worker executed and runs that were imported come through here alike, so that a better
-parser can read old output again.
-"""
+"""Raw output, measurements and scores of a run. The caller holds the transaction."""
 
 import gzip
 import hashlib
@@ -86,11 +82,11 @@ def artefact_bytes(artefact: Artefact) -> bytes:
 def store_values(
     run: Run, artefact: Artefact | None, values: Iterable[ParsedValue], *, is_new: bool = False
 ) -> int:
-    """Store some of a file's numbers: a table may hold those of several runs. Returns how many.
+    """Store some of a file's numbers; returns how many. ``rescore`` makes scores once the run is
+    done.
 
-    Scores follow with ``rescore`` once the run is done.
-    ``is_new``: the run has no numbers yet. Raises IntegrityError for a cell that it has already.
-    An extra run has none, whatever its outputs say: no score, flag or page can count them.
+    ``is_new``: the run has no numbers yet. Raises IntegrityError for a cell that it has already. An
+    extra run never stores any.
     """
     if run.is_extra:
         return 0
@@ -103,9 +99,8 @@ def move_to_kernel(
 ) -> Series:
     """Put the run into the series of what it really ran on, and number it there.
 
-    ``accelerator`` is what a guest was really run with; None: as it was submitted, or no guest. The
-    job was written before anybody knew the kernel. The series it leaves stays, also when it
-    is empty: another job may just be joining it.
+    ``accelerator``: what a guest really used; None: as submitted. The old series stays, even empty:
+    another job may be joining it.
     """
     old = run.series
     submitted = machine = Machine.of(old.machine)
@@ -137,20 +132,16 @@ def move_to_kernel(
 
 @transaction.atomic
 def rescore(series: Series) -> None:
-    """Make all scores of a series anew from its finished runs, and remove what has no basis.
+    """Make the scores and flags of a series from its finished runs. Raises MixedMeasurements.
 
-    The flags of its measurements and its scores of selected cells are made in the same go. A run
-    that failed or was cancelled enters no score, whatever it measured. Scores that a paper printed
-    stay untouched. Raises MixedMeasurements.
+    Printed scores stay untouched.
     """
     lock_all([series])
     rescore_locked(series)
 
 
 def rescore_locked(series: Series, finished: Iterable[Run] | None = None) -> None:
-    """``rescore`` for a caller who holds the lock (series.lock_all), and may know its ``finished``
-    runs as they are now (quality.basis_of). Raises MixedMeasurements before anything is written.
-    """
+    """``rescore`` for a caller with the lock (series.lock_all) and maybe the ``finished`` runs."""
     basis = quality.basis_of(series, finished)
     test_scores = judging.judge_stored(series, basis)
     replace_scores(series, basis, test_scores)

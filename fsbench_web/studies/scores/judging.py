@@ -1,11 +1,9 @@
 """Columns of the runs of a series -> flags of each number, and scores of each test.
 
-Blocks are looked at one after the other, and a series of very many numbers some tests at a time,
-so that no more is in memory.
+A large series is judged some tests at a time, to bound memory.
 
-A selection takes numbers away before the score is made: flagged ones, or one side of the cache.
-The score is then made as always. A category of which nothing is left has no score, and so has
-overall when one of its six parts has none. What was taken away is counted, by reason.
+A *selection* removes flagged numbers, or one side of the cache, before scoring. An empty category
+has no score, and overall then has none. What was removed is counted by reason.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,11 +46,9 @@ MOST_AT_ONCE = 200_000
 class SelectedScores:
     """The scores of one test in one selection, by category, with their intervals.
 
-    ``left_out`` is as ``Score.left_out`` keeps it, for each category of which something was.
-    ``flags`` are those of the numbers that each score is made of, ``runs`` the runs they are from,
-    oldest first, and ``of_runs`` the score of each of these by itself, where there are several.
-    ``cells`` are how many cells of each record size are left of a category, where some were left
-    out and the LUN was measured: their ceilings are those of the score.
+    ``left_out``: as in ``Score.left_out``. ``flags``: of the numbers of each score. ``runs``:
+    oldest first. ``of_runs``: the score of each of several runs. ``cells``: cells left of each
+    record size, for ceilings.
     """
 
     scores: Mapping[str, ScoreValue]
@@ -102,7 +98,7 @@ def quality_of(
     basis: SeriesContext,
     whole: SelectedScores,
 ) -> TestQuality:
-    """What follows from the flags of one test; ``whole`` are its scores of all cells."""
+    """Flags, runs and selections of one test; ``whole``: its scores of all cells."""
     whole = replace(
         whole,
         flags=_flags(columns, judged, whole.scores),
@@ -119,10 +115,9 @@ def selected_scores(
     basis: SeriesContext,
     whole: SelectedScores,
 ) -> dict[str, SelectedScores]:
-    """The scores of one test by selection; a selection of which nothing is left is not there.
+    """The scores of one test by selection; empty selections are missing.
 
-    ``whole`` are those of all cells. ``sound`` is always there, also where nothing is flagged:
-    it is then the same. ``cached`` and ``uncached`` are there where a cache boundary was seen.
+    ``sound`` is there even without flags. ``cached`` and ``uncached`` need a cache boundary.
     """
     reasons = {slug: judged.has(slug) for slug in CELL_FLAGS}
     for slug in {slug for flags in basis.unsound.values() for slug in flags}:
@@ -160,11 +155,9 @@ def _flags(
     scores: Mapping[str, ScoreValue],
     mask: Mask | None = None,
 ) -> dict[str, list[str]]:
-    """The flags of the numbers that each score is made of, by category.
+    """The flags of the numbers of each score, by category.
 
-    A maximum or minimum has those of the cells where it was measured, all others those of any cell
-    of their region; overall has those of the whole matrix. A lone spike concerns the maximum alone,
-    and of times the minimum, which is their best.
+    A maximum or minimum has those of its own cells. Lone spikes concern the best value only.
     """
     by_category = {}
     for category, score in scores.items():
@@ -300,10 +293,9 @@ def _judge(
     wanted: frozenset[str] | None,
     series: Series,
 ) -> None:
-    """Add to ``test_scores`` what tests of ``parts`` amount to: those of ``wanted``, if given.
+    """Add flags and scores of the tests of ``parts``, which come in the order of their runs.
 
-    ``parts`` come in the order of their runs, and their flags are written. Stored samples give an
-    interval to the value of a single run. Raises MixedMeasurements.
+    ``wanted``: these tests only. Raises MixedMeasurements.
     """
     tests = _by_test(parts, wanted)
     wholes = {}
@@ -435,11 +427,9 @@ def _parts(
 
 
 def _add_samples(series: Series, wholes: dict[str, SelectedScores]) -> None:
-    """The interval of a single run's value is that of its interval samples, or of its trials.
+    """Give values of a single run the interval of their samples or trials.
 
-    Repeats are independent of each other and samples hardly are: where there are repeats, samples
-    are not asked. A mean of a matrix has no samples of its own, and percentiles of intervals have
-    no mean that says anything of the percentile of all.
+    Samples are hardly independent: with repeats they do not count. Percentiles have none.
     """
     single = {
         test

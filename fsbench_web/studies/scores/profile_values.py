@@ -1,9 +1,8 @@
-"""What runs measured of the cells of a work profile, for whoever scores it.
+"""What runs measured of the cells of a work profile.
 
-A cell counts only where it was measured as the profile asks: beyond the cache by the boundary that
-was seen of the series' own test, or by direct I/O; flushed where the tool says that fsync is within
-the time. Where nobody knows, it was not measured so. A test of another tool counts where its
-identity is the cell's: operation, block size, requests in flight (core.identity).
+A cell counts only if measured as the profile asks: uncached beyond the series' cache boundary or by
+direct I/O, flushed if the tool says so; unknown counts as no. Tests of other tools count by their
+identity (core.identity).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -38,9 +37,9 @@ _NO_CELL: Cell = (-1, -1)
 
 @dataclass(frozen=True)
 class Measure:
-    """What values of a test are: of this ``dimension``, a printed ``unit`` being ``factor`` of it.
+    """The kind of values of a test: a printed ``unit`` is ``factor`` of its ``dimension``.
 
-    A unit of which nobody knows what it is has a dimension of its own, and no other is like it.
+    An unknown unit has a dimension of its own.
     """
 
     dimension: str
@@ -69,12 +68,10 @@ class Repeat:
 class SeriesValues:
     """What one series measured: by cell and run, in the dimension's own unit.
 
-    ``smaller`` are cells of which the data were smaller than its files. ``ways`` say how a test was
-    measured that another tool's name stands for. ``cells`` is every size that it measured of a
-    test, as each kind of demand asks for it; ``flags`` are those of the numbers, ``left_out`` why a
-    selection left some out, by number.
-    Series of one configuration and place with the same ``measurement`` measured their cells in one
-    way: the tool and its parameters but for the sizes are the same.
+    ``measurement``: equal for series that measured in one way; ``ways``: of tests that another
+    tool's name stands for. ``smaller``: cells with less data than their files hold. ``cells``:
+    every measured size by kind of demand. ``flags``: of the numbers. ``left_out``: reasons of a
+    selection, counted.
     """
 
     series_id: int
@@ -127,9 +124,9 @@ def profile_values(
     tools: Mapping[int, str],
     selection: str = Selection.ALL,
 ) -> dict[int, SeriesValues]:
-    """By series, those alone that measured any of the tests. Three queries.
+    """The values of each series that measured any of the tests. Three queries.
 
-    ``tools`` says whose words the units of a series are. Raises TooManyValues.
+    ``tools``: the tool of each series, for its units. Raises TooManyValues.
     """
     if len(series_ids) > MOST_SERIES:
         raise TooManyValues
@@ -224,10 +221,9 @@ def _circumstances(
 def measurement_of(
     workload_id: int | None, tool: str | None, parameters: Mapping[str, Any] | None
 ) -> str:
-    """What workloads share that measure cells in one way: by their rows' tools and parameters.
+    """A name that workloads share if they measure cells in one way: tool, parameters without sizes.
 
-    What has no parameters for sizes, and what nobody can read (imports, other releases), measures
-    in a way of its own.
+    Workloads without sizes, imports and those of other releases have their own.
     """
     kind = workload_types().get(tool or "")
     if kind is not None and kind.sizes:

@@ -64,14 +64,11 @@ Bits = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class SeriesContext:
-    """What is known of a series and its numbers are judged by.
+    """What numbers of a series are judged by; None where unknown.
 
-    ``tool`` is empty where nobody said it. ``limit_kb_s`` is above what the device can deliver,
-    ``memory_kb`` the machine's memory; None where they are not known. ``unsound`` are the flags of
-    whole runs by run, ``blocks`` the blocks of those that are in one.
-    ``elapsed_s`` are PostMark's own times by run: (all, transactions). ``ceilings`` are what its
-    LUN did by itself; None where nobody measured that. ``unsteady`` are (run, test with its load)
-    whose tool did not come to the steady state at which it was to stop.
+    ``tool``: "" if unknown. ``limit_kb_s``: more than the device delivers. ``unsound``: flags of
+    whole runs, by run. ``blocks``: by run. ``elapsed_s``: PostMark's times by run, (all,
+    transactions). ``unsteady``: (run, test) that did not reach the steady state.
     """
 
     tool: str = ""
@@ -128,10 +125,9 @@ def basis_of(
     series: Series,
     finished: Iterable[Run] | None = None,
 ) -> SeriesContext:
-    """What is known of a series now.
+    """What is known of a series now. A constant number of queries.
 
-    ``finished``: its finished runs, with ``READ_OF_RUNS``; None: they are read. PostMark's two
-    times take the only query over measurements. A constant number of queries.
+    ``finished``: its finished runs, with ``READ_OF_RUNS``; None: they are read.
     """
     workload, hardware = series.workload, series.hardware
     tool = workload.tool if workload else ""
@@ -179,9 +175,7 @@ class _RunFacts:
 def flags_of_run(
     is_contended: bool, drift_percent: float | None, busy: object, swap: Any
 ) -> tuple[str, ...]:
-    """What is known of all numbers of a run: of its columns, and ``busy`` and ``swap`` of its
-    conditions, None where these have neither.
-    """
+    """Flags of all numbers of a run. ``busy`` and ``swap`` are of its conditions, None without."""
     has_drifted = drift_percent is not None and abs(drift_percent) >= LEAST_DRIFT_PERCENT
     parts = ((CONTENDED, is_contended), (DRIFTED, has_drifted), (BUSY, busy is not None))
     return tuple(flag for flag, is_so in (*parts, (SWAPPED, has_swapped(swap))) if is_so)
@@ -219,11 +213,10 @@ def _unsteady_tests(conditions: Mapping[str, Any]) -> list[str]:
 
 
 def best_direct_kb_s(series: Series) -> float | None:
-    """The best rate that any series measured with direct I/O on the same LUN, KB/s.
+    """The best rate of direct I/O on the same LUN, KB/s; None without a LUN or rate. One query.
 
-    None where there is no LUN, or nothing was measured so. Of scores, not of measurements; those
-    of tests that direct I/O does not reach, and best cases that the clock limits or that stand
-    alone, do not count; nor do those of emulated guests, but among themselves. One query.
+    By scores. Leaves out tests that direct I/O does not reach, and best cases with a flag. Emulated
+    guests count among themselves.
     """
     if series.lun_id is None:
         return None
@@ -310,11 +303,10 @@ def judge(test: str, unit: str, columns: TestColumns, basis: SeriesContext) -> F
 
 
 def _clock(test: str, unit: str, columns: TestColumns, basis: SeriesContext) -> Mask:
-    """By each tool's own clock; a tool whose clock nobody knows is never limited by it.
+    """By the tool's own clock; other tools are never limited.
 
-    The thirteen names are IOzone's, also in a table that does not say which tool it is of. Of
-    PostMark's rates the time is that of its transactions, or of all where it prints no other,
-    which is never shorter than what a rate was taken over.
+    IOzone's test names count in tables without a tool, too. PostMark's rates take the time of its
+    transactions, or of everything if it prints no other.
     """
     if basis.tool == "postmark":
         place = 1 if test in _POSTMARK_TRANSACTIONS else 0

@@ -37,10 +37,9 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Condition:
-    """What is asked of a series, or of its configuration, that no column says.
+    """What a comparison asks of a series or configuration and no column holds.
 
-    ``takes`` decides by the facts of one (``studies.scores.queries``); ``is_of_configuration``: a
-    ConfigurationFacts is enough for that.
+    ``takes`` decides by its facts. ``is_of_configuration``: ConfigurationFacts is enough.
     """
 
     takes: Callable[[Any], bool]
@@ -51,12 +50,9 @@ class Condition:
 class ScoreFilter:
     """Which scores pass; what is empty takes all.
 
-    ``studies``, ``workloads`` and ``hardware`` are slugs, ``tests`` names with their loads.
-    ``selection`` says of which cells: a series of which it leaves nothing has no score there.
-    ``min_runs`` is the least number of runs behind a score; above 1 one that does not say how many
-    stand behind it does not pass. ``conditions`` are asked of series that were read: ``scores``
-    knows nothing of them. ``papers`` says what becomes of published studies: "" takes them with the
-    others, NO_PAPERS leaves them out, ONLY_PAPERS takes nothing else.
+    ``tests`` are names with loads. ``selection``: of which cells. ``min_runs``: above 1 a score
+    must know its runs. ``conditions`` are asked of series that were read, not of ``scores``.
+    ``papers``: NO_PAPERS or ONLY_PAPERS; "" takes all.
     """
 
     studies: Collection[str] = ()
@@ -119,10 +115,10 @@ RepeatScores = tuple[tuple[str, float | None], ...]
 
 @dataclass(kw_only=True)
 class ConfigurationFacts:
-    """What is said of a configuration.
+    """What is known of a configuration.
 
-    ``options`` are mkfs and mount options by key (catalog.configurations.filesystems), empty where
-    the configuration is not known. ``is_emulated``: of any series of it, or of this one.
+    ``options``: mkfs and mount options by key, empty if unknown. ``is_emulated``: any series of it,
+    or this one, was emulated.
     """
 
     configuration: str
@@ -138,11 +134,10 @@ class ConfigurationFacts:
 
 @dataclass(kw_only=True)
 class SeriesFacts(ConfigurationFacts):
-    """What a score says of its series: the same for dozens of scores, and read once.
+    """What a score says of its series, read once for all its scores.
 
-    ``preparation`` says in words what was done to the LUN before each run beyond a new file system.
-    ``machine`` is a guest in words, "" for the worker's own executor, and ``guest_kernel`` the name
-    of its kernel. ``tool`` is that of the workload; None of a table, which names none.
+    ``preparation`` and ``machine`` are words: "" for a new file system, and for no guest. ``tool``
+    is the workload's; None for a table.
     """
 
     study: str
@@ -165,17 +160,13 @@ class SeriesFacts(ConfigurationFacts):
 
 @dataclass(kw_only=True)
 class ScoreRow(SeriesFacts):
-    """One score with all that says what it is a score of. Not frozen, which is three times as quick
-    to make: a page has hundreds.
+    """One score with all that describes it. Not frozen, because a page has hundreds.
 
-    ``repeats``, ``cells`` and ``cells_expected`` are None where nobody said how many. ``published``
-    is what a paper printed beside it, as text (see Score). ``half_width`` is of the 95% interval of
-    the repeats' own scores, in unit and in percent of their mean; ``interval`` is the same with
-    what it is of, or that of the samples of a single run. ``run_ids`` are the runs that it is made
-    of, oldest first: as many as ``repeats``; a published score has none. ``left_out`` is how many
-    cells a selection is without, and why (see Score); None where nothing was left out.
-    ``repeat_scores`` are those of each of the runs by itself, None where there are fewer than two
-    or nobody kept them. ``share`` is what it is of what its LUN does by itself.
+    ``repeats``, ``cells`` and ``cells_expected``: None where unknown. ``published``: what a paper
+    printed. ``half_width``: of the 95% interval of the repeats' scores, in unit and percent of the
+    mean. ``interval``: the same, or of the samples of a single run. ``run_ids``: oldest first; none
+    of a published score. ``left_out``: cells that a selection lacks, and why. ``repeat_scores``: of
+    each run; None for fewer than two.
     """
 
     test: str
@@ -234,10 +225,7 @@ _OTHERS = ("external_journal", "stack", "is_emulated")
 
 
 def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFacts]:
-    """Every configuration of these studies, or of all where none is named. One query.
-
-    ``is_emulated`` says whether any of its series was.
-    """
+    """Every configuration of these studies, or of all studies. One query."""
     # Not asked of each configuration: with thousands of them in one study that is a long question.
     series = Series.objects.order_by()
     wanted = FilesystemConfiguration.objects.order_by()
@@ -273,10 +261,8 @@ def emulated_in(study_slugs: Collection[str]) -> frozenset[int]:
 def runs_of_old(
     rows: Iterable[ScoreRow], study_slugs: Collection[str] = ()
 ) -> dict[int, tuple[int, ...]]:
-    """Of scores that lack their runs all finished runs of their series, by series.
-
-    One query; none where every score names its runs. A run that did not measure the test is among
-    them too: which did is known once the score is made anew (``studies.scores.rejudging``).
+    """Finished runs of the series whose scores do not name their runs, by series. At most one
+    query.
     """
     series = {row.series_id for row in rows if row.lacks_runs}
     return finished_runs(study_slugs, series) if series else {}
@@ -285,8 +271,7 @@ def runs_of_old(
 def series_facts(
     ids: Collection[int] | None, study_slugs: Collection[str]
 ) -> dict[int, SeriesFacts]:
-    """What a ScoreRow says of its series, by series; None for all of the studies. One query, and
-    one where any has a LUN: to plan the joins with both LUNs and their workers takes longer.
+    """The facts of these series, or of all in the studies (None). At most two queries.
 
     More than MOST_LISTED are read with all others of the studies.
     """
@@ -373,7 +358,7 @@ SERIES = "series_id"
 class Candidate(NamedTuple):
     """As much of a score as it takes to choose which are shown.
 
-    ``is_printed``: of a paper. ``configurations`` is how many its contender has in its table.
+    ``configurations``: how many its contender has in its table.
     """
 
     score_id: int
@@ -427,11 +412,11 @@ ORDER BY scored.score_id
 def best_candidates(
     scores: QuerySet[Score], contenders: Mapping[int, str], by: str
 ) -> list[Candidate]:
-    """The highest and the lowest scores of each contender in each table, all that are equal.
+    """The highest and the lowest scores of each contender in each table, with ties. At most one
+    query.
 
-    A table is a test, category and unit. ``contenders`` are the names of the contenders by
-    configuration or series, whichever ``by`` says (CONFIGURATION, SERIES); what is not in it does
-    not compete. One query; none where nobody competes.
+    A table is a test, category and unit. ``contenders``: names by configuration or series, as
+    ``by`` says (CONFIGURATION, SERIES); others do not compete.
     """
     if not contenders:
         return []
@@ -478,10 +463,7 @@ def configurations_of_each(
     by: str,
     tables: Collection[tuple[str, str]],
 ) -> dict[tuple[str, str, str], int]:
-    """How many configurations each contender has in these tests and categories, in any unit.
-
-    ``contenders`` as for ``best_candidates``. One query.
-    """
+    """How many configurations each contender has in these tests and categories. One query."""
     wanted = scores.order_by().filter(
         test__in={test for test, _ in tables}, category__in={slug for _, slug in tables}
     )
@@ -497,10 +479,9 @@ def configurations_of_each(
 def workload_of_all(
     scores: QuerySet[Score], contenders: Mapping[int, str], by: str, tests: Collection[str]
 ) -> dict[str, str]:
-    """Of each test the workload that every contender of it has scores of, where there is one.
+    """The workload of each test that all its contenders have, if there is one. One query.
 
-    Of several the one with most repeats of whoever has the fewest, then the first by name.
-    ``contenders`` as for ``best_candidates``. One query.
+    Of several the one with the most repeats of the contender with the fewest, then by name.
     """
     repeats: dict[str, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
     wanted = scores.order_by().filter(test__in=list(tests))

@@ -1,8 +1,4 @@
-"""Judging again what was judged by older rules, by less knowledge, or never.
-
-Results are judged once, when they come in. What is learned later - a rule, what a device can
-deliver, how far the reference of a job drifted - reaches them here.
-"""
+"""Judge again: results of older rules, new knowledge of a device, drift of a reference."""
 
 import logging
 import time
@@ -20,11 +16,9 @@ logger = logging.getLogger("fsbench.scores")
 
 
 def waiting(study: str = "", *, everything: bool = False) -> QuerySet[Series]:
-    """Series with finished runs that were not judged by the present rules; ``everything``: all.
+    """Series with finished runs that older rules judged; ``everything``: all.
 
-    Scores that do not name their runs, or not what each repeat came to, are of before these were
-    kept, and old too. What a later version judged is not in it (``judged_later``): two versions on
-    one database would judge each other's results again and again.
+    Not those that a later version judged: two versions on one database would take turns.
     """
     lacks_repeats = Q(repeat_scores__isnull=True, repeats__gte=2, interval__isnull=False)
     lacks = Q(run_ids__isnull=True) | lacks_repeats
@@ -45,18 +39,14 @@ def judged_later(study: str = "") -> QuerySet[Series]:
 
 
 def judge(chosen_series: QuerySet[Series]) -> Iterator[Series]:
-    """Judge and score each series anew, each in a transaction of its own, and yield it.
-
-    Stopping between two loses nothing, and going on takes up what is left. Raises
-    MixedMeasurements.
-    """
+    """Judge and score each series in its own transaction; yields it. Raises MixedMeasurements."""
     for pk in list(chosen_series.values_list("pk", flat=True)):
         if (series := _judge(pk)) is not None:
             yield series
 
 
 def judge_waiting(at_most_s: float) -> tuple[int, bool]:
-    """Judge what is ``waiting`` for so long; of how many series, and whether that was all.
+    """Judge ``waiting`` series for so long; returns how many, and whether that was all.
 
     A series whose measurements cannot be scored together stays as it is.
     """
@@ -81,11 +71,9 @@ def _judge(pk: int) -> Series | None:
 
 
 def note_drift(job_id: int) -> list[int]:
-    """Write how far the reference had moved around each finished run of a job.
+    """Write how far the reference moved around each finished run of a job; returns rescored series.
 
-    Series of which a repeat now counts as drifted, or no longer does, are judged anew, each in a
-    transaction of its own. Returns their keys. Called when a run of a job ends, and by
-    ``manage.py reflag``, which mends what a killed worker left.
+    Called when a run of a job ends, and by ``manage.py reflag``.
     """
     job = Job.objects.filter(pk=job_id).first()
     reference_drift = drift.drift_of(job) if job is not None else None

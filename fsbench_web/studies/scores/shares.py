@@ -1,9 +1,4 @@
-"""What the scores of a series are of what its LUN can do by itself.
-
-The ceiling of a score is the mean of what the probes of its runs' blocks say (core.scoring.ceilings
-has the rules); of a matrix it is made of its cells' ceilings as the score is of its cells. Shares
-are made with the scores (``ingest.rescore``) and kept with them, so that every reader has the same.
-"""
+"""Scores in percent of what their LUN did (core.scoring.ceilings), stored with the scores."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

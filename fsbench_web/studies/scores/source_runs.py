@@ -20,8 +20,7 @@ def finished_runs(
 ) -> dict[int, tuple[int, ...]]:
     """The finished runs by series, oldest first. One query.
 
-    ``series_ids`` limits them to these series, all of which are of the studies. Above MOST_LISTED
-    it is no limit, and more may come.
+    ``series_ids`` limits them; above MOST_LISTED it does not, and more may come.
     """
     runs = _finished(study_slugs)
     if series_ids is not None and len(series_ids) <= MOST_LISTED:
@@ -33,10 +32,9 @@ def finished_runs(
 
 
 def spans_of(series_ids: Collection[int]) -> dict[int, tuple[datetime, datetime]]:
-    """When the finished runs of each series were measured, first and last.
+    """When the finished runs of each series were measured, first and last. One query.
 
-    A series with a run of which nobody knows it is not in it: the date of an import is no date of
-    its numbers. Of more than MOST_LISTED series nothing is read. One query.
+    Series with an undated run are missing; so are all, above MOST_LISTED.
     """
     if len(series_ids) > MOST_LISTED:
         return {}
@@ -52,10 +50,9 @@ def spans_of(series_ids: Collection[int]) -> dict[int, tuple[datetime, datetime]
 
 
 def page_cached_series(series_ids: Collection[int]) -> frozenset[int]:
-    """The series whose runs measured the page cache: buffered I/O of data that fit into memory.
+    """Series whose runs measured the page cache: buffered I/O of data that fit into memory.
 
-    Judged of our own workloads, whose worker told the machine's memory. One query; none of more
-    than MOST_LISTED series, of which nothing is said.
+    Of own workloads with known memory. One query; none above MOST_LISTED.
     """
     if not series_ids or len(series_ids) > MOST_LISTED:
         return frozenset()
@@ -85,10 +82,9 @@ def _measures_memory(tool: str, parameters: Mapping[str, object], memory_bytes: 
 def environments_of(
     series_ids: Collection[int],
 ) -> dict[int, dict[str, dict[str, frozenset[str]]]]:
-    """What the environments of the finished runs say, {series: {section: {label: values}}}.
+    """The environments of finished runs: {series: {section: {label: values}}}. Two queries.
 
-    Several values are of several runs. A series whose runs have no environment is not in it; of
-    more than MOST_LISTED series nothing is read. Two queries.
+    Empty above MOST_LISTED series.
     """
     if len(series_ids) > MOST_LISTED:
         return {}
@@ -136,10 +132,9 @@ def runs_of_scores(scores: QuerySet[Score]) -> QuerySet[Run]:
 
 
 def count_runs_of_scores(scores: QuerySet[Score], studies: Collection[str]) -> int:
-    """How many finished runs these are; all scores are of these ``studies``, if any. One query.
+    """How many finished runs ``runs_of_scores`` has, of these ``studies``. One query.
 
-    Each series is named once: a database then joins two lists, and asks of no run whether its
-    series has any of the scores. Without the studies PostgreSQL reads all runs there are.
+    Each series is named once, so that databases join two lists.
     """
     series = scores.order_by().values("series").distinct()
     return _finished(studies).filter(series__in=series).count()

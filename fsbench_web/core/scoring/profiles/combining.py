@@ -100,11 +100,11 @@ def _refuse_no_speed(demand: RequiredCell, value: float) -> None:
 def repeat_names(
     sources: Sequence[Mapping[int, str]], cells: Iterable[Collection[int]]
 ) -> dict[int, str]:
-    """The repeat that each run belongs to. ``sources`` are {run: block}, oldest run first.
+    """The repeat of each run. ``sources``: {run: block}, oldest first; ``cells``: runs of each
+    cell.
 
-    ``cells`` are the runs that gave each cell. Runs of one block are one repeat if they gave each
-    cell once. Otherwise each run is one; of several sources that share no block the first runs of
-    all are one, the second runs, and so on.
+    Runs of a block are one repeat if they gave each cell once, else each is one. Of several sources
+    without shared blocks the n-th runs are one.
     """
     block_of = {run: block for source in sources for run, block in source.items()}
     twice = {
@@ -133,9 +133,8 @@ def put_together(
 ) -> list[Source]:
     """The sources of one measurement, in the order in which a cell is taken from them.
 
-    ``able`` measured the operation of the ``wanted`` cells, if at other sizes alone. Of equal ones
-    the ``preferred`` by its largest value. Those that give no cell are left out; where none does it
-    is one.
+    ``able``: measured the operation of the ``wanted`` cells at any size. Of equal ones the
+    ``preferred``. Sources without a cell are left out, but for one.
     """
     by_way: dict[str, list[Source]] = defaultdict(list)
     for source in able:

@@ -93,12 +93,10 @@ class PartWords:
 class WorkAnswer:
     """A profile, or a range, over the contenders of a comparison.
 
-    ``measured`` cells of ``of`` were measured by any contender, ``by_all`` by every one; ``scored``
-    are how many contenders have all. ``baseline`` is the contender that is 1.00 of ratios.
-    ``only_printed`` are series of papers, of which no cells are known. ``unceiled`` are contenders
-    without a share of their LUN, though it was measured, and how many cells have no ceiling.
-    ``apart`` are how many contenders have cells of workloads that may not be put together.
-    ``notes`` are codes of what a reader has to know of the cells (SMALLER_DATA_SET).
+    ``measured`` cells of ``of`` by any contender, ``by_all`` by every one. ``scored``: contenders
+    with all. ``baseline``: 1.00 of ratios. ``only_printed``: series of papers. ``unceiled``:
+    contenders without a share, with their missing ceilings. ``apart``: contenders whose workloads
+    cannot be combined. ``notes``: codes (SMALLER_DATA_SET).
     """
 
     title: str

@@ -1,9 +1,7 @@
-"""A work profile: operations, sizes and loads of somebody's own work, with weights. Pure.
+"""A work profile: operations, sizes and loads of your own work, with weights. Pure.
 
-A part is an operation over block sizes and file sizes; its *cells* are the doublings from its
-smallest size to its largest, so that what it takes to measure it is known before anything is. A
-part without sizes is a test that gives one value a run. Versions never change: a change makes a
-version with the next number, which is part of every address, file and kept number.
+The *cells* of a part are the doublings from its smallest size to its largest; a part without sizes
+is a test with one value a run. A change makes a version with the next number.
 """
 
 import math
