@@ -10,6 +10,7 @@ from typing import Any
 from fsbench import credentials, terminal
 from fsbench.client import Client
 from fsbench.exits import FINE, REFUSED
+from fsbench.terminal import Column
 from fsbench.transport import Problem
 
 SHOWN_RUNS = 10
@@ -146,23 +147,13 @@ def _problems_of(answer: Mapping[str, Any]) -> list[str]:
 
 
 def _show_preview(preview: dict[str, Any], url: str) -> None:
-    rows = [
-        (
-            terminal.clean(file["path"]),
-            file["format"],
-            run["filesystem"],
-            run["configuration"],
-            sum(test["cells"] for test in run["tests"]),
-        )
-        for file in preview["files"]
-        for run in file["runs"]
-    ]
+    rows = [{"file": file, **run} for file in preview["files"] for run in file["runs"]]
     columns = [
-        terminal.Column("file", may_shrink=True),
-        terminal.Column("format"),
-        terminal.Column("file system"),
-        terminal.Column("configuration", may_shrink=True),
-        terminal.Column("numbers", terminal.RIGHT),
+        Column.name("file", "file.path"),
+        Column("format", "file.format"),
+        Column("file system", "filesystem"),
+        Column.name("configuration", "configuration"),
+        Column.number("numbers", lambda run: sum(test["cells"] for test in run["tests"])),
     ]
     if rows:
         terminal.print_line(terminal.table(columns, rows))

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from fsbench import over_time, terminal
 from fsbench.client import Client
 from fsbench.exits import FELL, FINE, NOT_COMPARABLE
-from fsbench.terminal import RIGHT, Cell, Column
+from fsbench.terminal import Cell, Column
 from fsbench.transport import Problem
 
 FILTERS = (
@@ -87,40 +87,48 @@ def table_lines(table: dict[str, Any], by: str, has_baseline: bool) -> Iterator[
     better = "lower is better" if table["lower_is_better"] else "higher is better"
     title = f"{terminal.clean(table['test'])}, {terminal.clean(table['category'])}"
     yield terminal.coloured(f"{title} [{terminal.clean(table['unit'])}, {better}]", "bold")
+    is_alone = len(table["rows"]) == 1  # the best of one says nothing
     columns = [
-        Column(by, may_shrink=True),
-        Column("configuration", may_shrink=True),
-        Column("score", RIGHT),
-        Column("delta 1", RIGHT),
-        Column("delta 2", RIGHT),
-        *([Column("change", RIGHT), Column("verdict")] if has_baseline else []),
-        Column("runs", RIGHT),
-        Column("against the best"),
-        Column("flags", may_shrink=True),
+        Column.name(by, lambda row: _contender(row, is_alone)),
+        Column.name("configuration", "configuration"),
+        Column.number("score", lambda row: _score(row, is_alone)),
+        Column.number("delta 1", lambda row: terminal.delta(row["delta1_percent"])),
+        Column.number("delta 2", lambda row: terminal.delta(row["delta2_percent"])),
+        *(_OF_BASELINES if has_baseline else ()),
+        Column.number("runs", "runs"),
+        Column("against the best", lambda row: _against_the_best(row, is_alone)),
+        Column.name("flags", lambda row: " ".join(row["flags"]) or " "),
     ]
-    is_alone = len(table["rows"]) == 1
-    yield terminal.table(
-        columns, [list(_row(row, has_baseline, is_alone)) for row in table["rows"]]
-    )
+    yield terminal.table(columns, table["rows"])
 
 
-def _row(row: dict[str, Any], has_baseline: bool, is_alone: bool) -> Iterator[Any]:
-    is_best = row["best"] and not is_alone  # the best of one says nothing
-    colour = "green" if is_best else ""
-    yield Cell(f"{row['contender']}{' *' if is_best else ''}", colour)
-    yield row["configuration"]
-    yield Cell(terminal.number(row["score"]), colour)
-    yield terminal.delta(row["delta1_percent"])
-    yield terminal.delta(row["delta2_percent"])
-    if has_baseline:
-        change = row["change_percent"]
-        is_baseline = bool(row["is_baseline"])
-        yield "baseline" if is_baseline else terminal.percent(change)
-        yield "" if is_baseline else _verdict(row["change_verdict"])
-    yield row["runs"]
+def _is_best(row: dict[str, Any], is_alone: bool) -> bool:
+    return bool(row["best"]) and not is_alone
+
+
+def _contender(row: dict[str, Any], is_alone: bool) -> Cell:
+    best = _is_best(row, is_alone)
+    return Cell(f"{row['contender']}{' *' if best else ''}", "green" if best else "")
+
+
+def _score(row: dict[str, Any], is_alone: bool) -> Cell:
+    return Cell(terminal.number(row["score"]), "green" if _is_best(row, is_alone) else "")
+
+
+def _against_the_best(row: dict[str, Any], is_alone: bool) -> Cell:
     is_open = (row["verdict"] or {}).get("status") in ("tie", "unknown")
-    yield "best" if is_best and not is_open else _verdict(row["verdict"])
-    yield " ".join(row["flags"]) or " "
+    return Cell("best") if _is_best(row, is_alone) and not is_open else _verdict(row["verdict"])
+
+
+def _change(row: dict[str, Any]) -> str:
+    return "baseline" if row["is_baseline"] else terminal.percent(row["change_percent"])
+
+
+def _change_verdict(row: dict[str, Any]) -> Cell:
+    return Cell("") if row["is_baseline"] else _verdict(row["change_verdict"])
+
+
+_OF_BASELINES = (Column.number("change", _change), Column("verdict", _change_verdict))
 
 
 def _verdict(verdict: dict[str, Any] | None) -> Cell:
@@ -178,7 +186,7 @@ def check(client: Client, options: SimpleNamespace) -> int:
             _print_as_json(code, judged, problems, options.baseline)
         else:
             if judged:
-                terminal.print_line(_check_table(judged, comparison["by"]))
+                terminal.print_line(terminal.table(_check_columns(comparison["by"]), judged))
             terminal.complain(*problems, *_of_emulated(comparison), *_remarks(comparison, options))
             if not problems:
                 terminal.print_line(_conclusion(code, judged, options))
@@ -288,36 +296,27 @@ def _not_comparable(comparison: dict[str, Any], options: SimpleNamespace) -> Ite
             )
 
 
-def _check_table(rows: list[dict[str, Any]], by: str) -> str:
-    colours = {"fell": "red", "rose": "green", "not known": "yellow"}
-    return terminal.table(
-        [
-            Column("test", may_shrink=True),
-            Column("category"),
-            Column(by, may_shrink=True),
-            Column("score", RIGHT),
-            Column("change", RIGHT),
-            Column("FDR", RIGHT),
-            Column("result"),
-        ],
-        [
-            (
-                row["test"],
-                row["category"],
-                row["contender"],
-                terminal.number(row["score"], row["unit"]),
-                terminal.percent(row["change_percent"]),
-                terminal.probability((row["change_verdict"] or {}).get("q_value")),
-                Cell(_result_in_words(row), colours.get(row["result"], "")),
-            )
-            for row in rows
-        ],
+def _check_columns(by: str) -> tuple[Column, ...]:
+    return (
+        Column.name("test", "test"),
+        Column("category", "category"),
+        Column.name(by, "contender"),
+        Column.number("score", lambda row: terminal.number(row["score"], row["unit"])),
+        Column.number("change", lambda row: terminal.percent(row["change_percent"])),
+        Column.number("FDR", lambda row: terminal.probability(_verdict_of(row).get("q_value"))),
+        Column("result", _result_cell),
     )
 
 
-def _result_in_words(row: dict[str, Any]) -> str:
-    reasons = (row["change_verdict"] or {}).get("reasons", [])
-    return f"{row['result']} ({', '.join(reasons)})" if reasons else str(row["result"])
+def _verdict_of(row: dict[str, Any]) -> dict[str, Any]:
+    return row["change_verdict"] or {}
+
+
+def _result_cell(row: dict[str, Any]) -> Cell:
+    colours = {"fell": "red", "rose": "green", "not known": "yellow"}
+    reasons = _verdict_of(row).get("reasons")
+    text = f"{row['result']} ({', '.join(reasons)})" if reasons else row["result"]
+    return Cell(text, colours.get(row["result"], ""))
 
 
 def _conclusion(code: int, judged: list[dict[str, Any]], options: SimpleNamespace) -> str:

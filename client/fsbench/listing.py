@@ -8,7 +8,7 @@ from typing import Any
 from fsbench import over_time, terminal
 from fsbench.client import Client
 from fsbench.comparing import segment
-from fsbench.terminal import RIGHT, Cell, Column
+from fsbench.terminal import Cell, Column
 
 STATE_COLOURS = {
     **dict.fromkeys(("done", "idle"), "green"),
@@ -34,7 +34,6 @@ class Listing:
 
     ask: Callable[[Client, SimpleNamespace], Part]
     columns: tuple[Column, ...]
-    row: Callable[[Any], tuple[Any, ...]]
     nothing: str
     filters: tuple[str, ...] = ()
 
@@ -85,46 +84,47 @@ def _presets(client: Client, options: SimpleNamespace) -> Part:
     return _cut(presets, options)
 
 
+def _state(entry: Any) -> Cell:
+    return state(entry["state"])
+
+
+def _place(entry: Any) -> str | None:
+    return f"{entry['worker']}/{entry['lun']}" if entry["lun"] else None
+
+
+def _bad(job: Any) -> Cell:
+    count = job["runs"]["failed"]
+    return Cell(count, "red" if count else "")
+
+
+def made(entry: Any) -> str:
+    return terminal.format_time(entry["created_at"])
+
+
+name, number = Column.name, Column.number
 LISTS: dict[str, Listing] = {
     "studies": Listing(
         _studies,
         (
-            Column("study", may_shrink=True),
-            Column("title", may_shrink=True),
-            Column("configurations", RIGHT),
-            Column("runs", RIGHT),
-            Column("published"),
-        ),
-        lambda study: (
-            study["slug"],
-            study["title"],
-            study["counts"]["configurations"],
-            study["counts"]["runs"],
-            study["published_on"],
+            name("study", "slug"),
+            name("title", "title"),
+            number("configurations", "counts.configurations"),
+            number("runs", "counts.runs"),
+            Column("published", "published_on"),
         ),
         "There is no study yet: import results, or submit a run.",
     ),
     "runs": Listing(
         _runs,
         (
-            Column("run", RIGHT),
-            Column("state"),
-            Column("study", may_shrink=True),
-            Column("configuration", may_shrink=True),
-            Column("workload", may_shrink=True),
-            Column("repeat", RIGHT),
-            Column("LUN", may_shrink=True),
-            Column("made (UTC)"),
-        ),
-        lambda run: (
-            run["id"],
-            state(run["state"]),
-            run["study"],
-            run["configuration"]["label"],
-            run["workload"],
-            run["repeat"],
-            f"{run['worker']}/{run['lun']}" if run["lun"] else None,
-            terminal.format_time(run["created_at"]),
+            number("run", "id"),
+            Column("state", _state),
+            name("study", "study"),
+            name("configuration", "configuration.label"),
+            name("workload", "workload"),
+            number("repeat", "repeat"),
+            name("LUN", _place),
+            Column("made (UTC)", made),
         ),
         "There is no such run.",
         FILTERS,
@@ -132,24 +132,17 @@ LISTS: dict[str, Listing] = {
     "jobs": Listing(
         _jobs,
         (
-            Column("job", RIGHT),
-            Column("state"),
-            Column("study", may_shrink=True),
-            Column("LUN", may_shrink=True),
-            Column("runs", RIGHT),
-            Column("done", RIGHT),
-            Column("bad", RIGHT),
-            Column("made (UTC)"),
-        ),
-        lambda job: (
-            job["id"],
-            state(job["state"]),
-            job["study"],
-            f"{job['worker']}/{job['lun']}" if job["lun"] else None,
-            job["runs"]["total"],
-            job["runs"]["done"],
-            Cell(job["runs"]["failed"], "red" if job["runs"]["failed"] else ""),
-            terminal.format_time(job["created_at"]),
+            number("job", "id"),
+            Column("state", _state),
+            name("study", "study"),
+            name("LUN", _place),
+            number("runs", "runs.total"),
+            number("done", "runs.done"),
+            number(
+                "bad",
+                lambda job: Cell(job["runs"]["failed"], "red" if job["runs"]["failed"] else ""),
+            ),
+            Column("made (UTC)", made),
         ),
         "There is no such job.",
         ("study",),
@@ -157,28 +150,16 @@ LISTS: dict[str, Listing] = {
     "luns": Listing(
         _luns,
         (
-            Column("LUN", may_shrink=True),
-            Column("worker", may_shrink=True),
-            Column("state"),
-            Column("role"),
-            Column("size", RIGHT),
-            Column("schedulers", may_shrink=True),
-            Column("run", RIGHT),
-            Column("waiting", RIGHT),
-            Column("yours"),
-            Column("problem", may_shrink=True),
-        ),
-        lambda lun: (
-            lun["name"],
-            lun["worker"],
-            state(lun["worker_state"]),
-            lun["role"],
-            terminal.size(lun["size_bytes"]),
-            " ".join(lun["schedulers"]),
-            lun["run"],
-            lun["waiting"],
-            "yes" if lun["granted"] else "no",
-            Cell(lun["problem"], "red"),
+            name("LUN", "name"),
+            name("worker", "worker"),
+            Column("state", lambda lun: state(lun["worker_state"])),
+            Column("role", "role"),
+            number("size", lambda lun: terminal.size(lun["size_bytes"])),
+            name("schedulers", lambda lun: " ".join(lun["schedulers"])),
+            number("run", "run"),
+            number("waiting", "waiting"),
+            Column("yours", lambda lun: "yes" if lun["granted"] else "no"),
+            name("problem", lambda lun: Cell(lun["problem"], "red")),
         ),
         "No worker has announced such a LUN.",
         ("worker",),
@@ -186,58 +167,35 @@ LISTS: dict[str, Listing] = {
     "workers": Listing(
         _workers,
         (
-            Column("worker", may_shrink=True),
-            Column("state"),
-            Column("executor"),
-            Column("kernel", may_shrink=True),
-            Column("LUNs", RIGHT),
-            Column("running", RIGHT),
-            Column("waiting", RIGHT),
-            Column("seen", RIGHT),
-        ),
-        lambda worker: (
-            worker["name"],
-            state(worker["state"]),
-            worker["executor"],
-            worker["kernel"],
-            len(worker["luns"]),
-            len(worker["running"]),
-            worker["waiting"],
-            f"{worker['silent_for_s']} s ago",
+            name("worker", "name"),
+            Column("state", _state),
+            Column("executor", "executor"),
+            name("kernel", "kernel"),
+            number("LUNs", lambda worker: len(worker["luns"])),
+            number("running", lambda worker: len(worker["running"])),
+            number("waiting", "waiting"),
+            number("seen", lambda worker: f"{worker['silent_for_s']} s ago"),
         ),
         "No worker has announced itself.",
     ),
     "workloads": Listing(
         _presets,
         (
-            Column("workload", may_shrink=True),
-            Column("tool"),
-            Column("title", may_shrink=True),
-            Column("space", RIGHT),
-            Column("lasts at least", RIGHT),
-        ),
-        lambda workload: (
-            workload["name"],
-            workload["tool"],
-            workload["title"],
-            terminal.size(workload["space_needed_bytes"]),
-            terminal.duration(workload["asked_s"]),
+            name("workload", "name"),
+            Column("tool", "tool"),
+            name("title", "title"),
+            number("space", lambda workload: terminal.size(workload["space_needed_bytes"])),
+            number("lasts at least", lambda workload: terminal.duration(workload["asked_s"])),
         ),
         "There is no workload.",
     ),
     "hardware": Listing(
         _hardware,
         (
-            Column("hardware", may_shrink=True),
-            Column("name", may_shrink=True),
-            Column("delivers", RIGHT),
-            Column("studies", RIGHT),
-        ),
-        lambda profile: (
-            profile["slug"],
-            profile["name"],
-            terminal.number(profile["deliverable_kb_s"], "KB/s"),
-            profile["studies"],
+            name("hardware", "slug"),
+            name("name", "name"),
+            number("delivers", lambda one: terminal.number(one["deliverable_kb_s"], "KB/s")),
+            number("studies", "studies"),
         ),
         "There is no such hardware profile.",
         ("study",),
@@ -245,18 +203,13 @@ LISTS: dict[str, Listing] = {
     "lines": Listing(
         lambda client, options: _cut(over_time.lines(client, options), options),
         (
-            Column("series", RIGHT),
-            Column("configuration", may_shrink=True),
-            Column("workload", may_shrink=True),
-            Column("hardware", may_shrink=True),
-            Column("LUN", may_shrink=True),
-            Column("kernels", RIGHT),
-            Column("runs", RIGHT),
-        ),
-        lambda line: (
-            *(line[name] for name in ("series", "configuration", "workload", "hardware", "lun")),
-            line["kernels"],
-            line["runs"],
+            number("series", "series"),
+            name("configuration", "configuration"),
+            name("workload", "workload"),
+            name("hardware", "hardware"),
+            name("LUN", "lun"),
+            number("kernels", "kernels"),
+            number("runs", "runs"),
         ),
         "This study has no such line: a line needs finished runs.",
         ("study", "filesystem", "workload", "lun"),
@@ -279,9 +232,7 @@ def show(client: Client, options: SimpleNamespace) -> int:
     if options.json:
         terminal.print_json(entries)
     elif entries:
-        terminal.print_line(
-            terminal.table(listing.columns, [listing.row(entry) for entry in entries])
-        )
+        terminal.print_line(terminal.table(listing.columns, entries))
     else:
         terminal.complain(listing.nothing)
     note_truncation(len(entries), total)

@@ -11,7 +11,7 @@ from typing import Any
 from fsbench import terminal
 from fsbench.client import Client
 from fsbench.exits import FINE
-from fsbench.terminal import RIGHT, Column
+from fsbench.terminal import Column
 from fsbench.transport import UnexpectedResponse
 
 
@@ -87,19 +87,12 @@ def _show(chosen: Sequence[Mapping[str, Any]], options: SimpleNamespace) -> None
         terminal.print_json(chosen)
     elif chosen:
         columns = [
-            *(Column("output", RIGHT), Column("name", may_shrink=True), Column("size", RIGHT)),
-            Column("SHA-256"),
+            Column.number("output", "id"),
+            Column.name("name", "name"),
+            Column.number("size", lambda artefact: terminal.size(artefact["size_bytes"])),
+            Column("SHA-256", "sha256"),
         ]
-        rows = [
-            (
-                artefact["id"],
-                artefact["name"],
-                terminal.size(artefact["size_bytes"]),
-                artefact["sha256"],
-            )
-            for artefact in chosen
-        ]
-        terminal.print_line(terminal.table(columns, rows))
+        terminal.print_line(terminal.table(columns, chosen))
     else:
         terminal.complain(f"Run {options.number} has no raw output.")
 

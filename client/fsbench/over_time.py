@@ -7,7 +7,7 @@ from typing import Any
 from fsbench import terminal
 from fsbench.client import Client
 from fsbench.exits import FELL, FINE, NOT_COMPARABLE
-from fsbench.terminal import RIGHT, Cell, Column
+from fsbench.terminal import Cell, Column
 
 # Two points, and enough runs to know the noise: with fewer the site looks for no change.
 LEAST_POINTS, LEAST_RUNS = 2, 4
@@ -91,7 +91,7 @@ def check(client: Client, options: SimpleNamespace, others: Iterable[str]) -> in
             terminal.print_json({"exit_code": code, "problems": problems, "rows": rows})
             return code
         if rows:
-            terminal.print_line(_table(rows))
+            terminal.print_line(terminal.table(_COLUMNS, rows))
         terminal.complain(*problems)
         if rows:
             verdict = _conclusion(code, fell, unknown, options.along)
@@ -216,34 +216,27 @@ def _is_since(point: str, since: str, names: list[str], along: str) -> bool:
     return names.index(point) >= names.index(since)
 
 
-def _table(rows: list[dict[str, Any]]) -> str:
-    columns = [
-        Column("series", RIGHT),
-        Column("configuration", may_shrink=True),
-        Column("workload", may_shrink=True),
-        Column("LUN", may_shrink=True),
-        Column("test", may_shrink=True),
-        Column("category"),
-        Column("points", RIGHT),
-        Column("runs", RIGHT),
-        Column("change", RIGHT),
-        Column("since"),
-        Column("p (Holm)", RIGHT),
-        Column("result"),
-    ]
-    return terminal.table(columns, [list(_cells(row)) for row in rows])
-
-
-def _cells(row: dict[str, Any]) -> Iterator[Any]:
-    for name in ("series", "configuration", "workload", "lun", "test", "category"):
-        yield row[name]
-    yield row["points"]
-    yield row["runs"]
-    yield terminal.percent(row["change"]["change_percent"]) if row["change"] else "–"
-    yield row["change"]["to"] if row["change"] else "–"
-    yield terminal.probability(row["p_holm"])
+def _result_cell(row: dict[str, Any]) -> Cell:
     text = f"{row['result']} ({row['reason']})" if row["reason"] else row["result"]
-    yield Cell(text, _COLOURS.get(row["result"], ""))
+    return Cell(text, _COLOURS.get(row["result"], ""))
+
+
+_COLUMNS = (
+    Column.number("series", "series"),
+    Column.name("configuration", "configuration"),
+    Column.name("workload", "workload"),
+    Column.name("LUN", "lun"),
+    Column.name("test", "test"),
+    Column("category", "category"),
+    Column.number("points", "points"),
+    Column.number("runs", "runs"),
+    Column.number(
+        "change", lambda row: row["change"] and terminal.percent(row["change"]["change_percent"])
+    ),
+    Column("since", lambda row: row["change"] and row["change"]["to"]),
+    Column.number("p (Holm)", lambda row: terminal.probability(row["p_holm"])),
+    Column("result", _result_cell),
+)
 
 
 def _sentence(row: dict[str, Any]) -> str:

@@ -9,8 +9,6 @@ from fsbench.client import Client
 from fsbench.exits import FINE, REFUSED
 from fsbench.terminal import Cell, Column
 
-VISIBILITIES = ("public", "team", "private")
-
 
 def show_all(client: Client, options: SimpleNamespace) -> int:
     """Those that you made, newest first."""
@@ -18,33 +16,25 @@ def show_all(client: Client, options: SimpleNamespace) -> int:
     if options.json:
         terminal.print_json(permalinks)
     elif permalinks:
-        columns = [
-            Column("key"),
-            Column("title", may_shrink=True),
-            Column("seen by"),
-            Column("until"),
-            Column("made (UTC)"),
-        ]
-        terminal.print_line(terminal.table(columns, [_row(permalink) for permalink in permalinks]))
+        terminal.print_line(terminal.table(_COLUMNS, permalinks))
     else:
         terminal.complain("You have made no permalink: fsbench permalinks create keeps one.")
     listing.note_truncation(len(permalinks), total)
     return FINE
 
 
-def _row(permalink: dict[str, Any]) -> tuple[Any, ...]:
-    until = (
-        Cell(f"{permalink['expires_on']} (over)", "yellow")
-        if permalink["is_over"]
-        else permalink["expires_on"]
-    )
-    return (
-        permalink["key"],
-        permalink["heading"],
-        permalink["visibility"],
-        until,
-        terminal.format_time(permalink["created_at"]),
-    )
+def _until(permalink: dict[str, Any]) -> Cell:
+    text = permalink["expires_on"]
+    return Cell(f"{text} (over)", "yellow") if permalink["is_over"] else Cell(text)
+
+
+_COLUMNS = (
+    Column("key", "key"),
+    Column.name("title", "heading"),
+    Column("seen by", "visibility"),
+    Column("until", _until),
+    Column("made (UTC)", listing.made),
+)
 
 
 def create(client: Client, options: SimpleNamespace) -> int:
@@ -57,10 +47,7 @@ def create(client: Client, options: SimpleNamespace) -> int:
         "expires_on": options.expires or None,
     }
     permalink = client.post("/permalinks", body)
-    if options.json:
-        terminal.print_json(permalink)
-    else:
-        terminal.print_line(_address(client, permalink))
+    terminal.answer(options, permalink, _address(client, permalink))
     return FINE
 
 

@@ -10,7 +10,7 @@ from fsbench import terminal
 from fsbench.client import Client
 from fsbench.exits import ENDED_BADLY, FINE
 from fsbench.listing import state
-from fsbench.terminal import RIGHT, Column
+from fsbench.terminal import Column
 from fsbench.watching import ENDS
 
 SHOWN_FIRST = ("overall", "mean", "total_average")
@@ -60,13 +60,7 @@ def _show_run(run: Mapping[str, Any], output: Mapping[str, Any], url: str) -> No
     ]
     _print_facts(f"Run {run['id']}", facts, f"{url}{run['links']['page']}")
     if run["scores"]:
-        columns = [
-            *(Column("test", may_shrink=True), Column("category"), Column("score", RIGHT)),
-            *(Column("repeats", RIGHT), Column("± 95%", RIGHT), Column("flags", may_shrink=True)),
-        ]
-        terminal.print_line(
-            "", terminal.table(columns, [_score(score) for score in _one_per_test(run["scores"])])
-        )
+        terminal.print_line("", terminal.table(_OF_SCORES, _one_per_test(run["scores"])))
 
 
 def _one_per_test(scores: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -84,17 +78,6 @@ def _rank(score: Mapping[str, Any]) -> int:
     return SHOWN_FIRST.index(category) if category in SHOWN_FIRST else len(SHOWN_FIRST)
 
 
-def _score(score: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (
-        score["test"],
-        score["category"],
-        terminal.number(score["value"], score["unit"]),
-        score["repeats"],
-        _half_width(score),
-        " ".join(score["flags"]),
-    )
-
-
 def _half_width(score: Mapping[str, Any]) -> str | None:
     """Of the interval that the run's page shows, in percent of its mean; None without one."""
     half, interval, of_what = score["half_width_percent"], score.get("interval"), ""
@@ -105,6 +88,16 @@ def _half_width(score: Mapping[str, Any]) -> str | None:
         return None
     # A little is not none, as on the page of the run.
     return f"{'< 0.1' if 0 < half < 0.05 else f'{half:.1f}'}%{of_what}"
+
+
+_OF_SCORES = (
+    Column.name("test", "test"),
+    Column("category", "category"),
+    Column.number("score", lambda score: terminal.number(score["value"], score["unit"])),
+    Column.number("repeats", "repeats"),
+    Column.number("± 95%", _half_width),
+    Column.name("flags", lambda score: " ".join(score["flags"])),
+)
 
 
 def _guest(run: Mapping[str, Any]) -> str:
@@ -139,21 +132,17 @@ def _show_job(job: Mapping[str, Any], url: str) -> None:
     if job.get("race"):
         _show_race(job["race"])
     columns = [
-        *(Column("run", RIGHT), Column("state"), Column("configuration", may_shrink=True)),
-        *(Column("repeat", RIGHT), Column("again for", RIGHT)),
+        Column.number("run", "id"),
+        Column("state", lambda run: state(run["state"])),
+        Column.name(
+            "configuration",
+            lambda run: f"{run['configuration']}{' (reference)' if run['reference'] else ''}",
+        ),
+        Column.number("repeat", "repeat"),
+        Column.number("again for", "retry_of"),
     ]
-    rows = [
-        (
-            run["id"],
-            state(run["state"]),
-            f"{run['configuration']}{' (reference)' if run['reference'] else ''}",
-            run["repeat"],
-            run["retry_of"],
-        )
-        for run in job["planned"]
-    ]
-    if rows:
-        terminal.print_line("", terminal.table(columns, rows))
+    if job["planned"]:
+        terminal.print_line("", terminal.table(columns, job["planned"]))
     for entry in job.get("not_begun") or ():
         block = "" if entry["block"] is None else f", block {entry['block']}"
         text = f"{terminal.clean(entry['configuration'])}{block}: run {entry['run']}"
@@ -187,28 +176,25 @@ def _show_race(race: Mapping[str, Any]) -> None:
     if race["conclusion"]:
         terminal.print_line(terminal.clean(race["conclusion"]))
     columns = [
-        *(Column("configuration", may_shrink=True), Column("state"), Column("blocks", RIGHT)),
-        *(
-            Column("to oldest" if is_change else "to leader", RIGHT),
-            Column("95%", RIGHT),
-            Column("why", may_shrink=True),
-        ),
+        Column.name("configuration", "configuration"),
+        Column("state", "state"),
+        Column.number("blocks", "blocks"),
+        Column.number("to oldest" if is_change else "to leader", lambda one: _gain(one["ratio"])),
+        Column.number("95%", _gains),
+        Column.name("why", lambda one: one["why"].replace("_", " ")),
     ]
-    rows = [
-        (
-            contender["configuration"],
-            contender["state"],
-            contender["blocks"],
-            None if contender["ratio"] is None else f"{contender['ratio'] - 1:+.1%}",
-            None
-            if contender["ratio_low"] is None
-            else f"{contender['ratio_low'] - 1:+.1%} to {contender['ratio_high'] - 1:+.1%}",
-            contender["why"].replace("_", " "),
-        )
-        for contender in race["contenders"]
-    ]
-    if rows:
-        terminal.print_line(terminal.table(columns, rows))
+    if race["contenders"]:
+        terminal.print_line(terminal.table(columns, race["contenders"]))
+
+
+def _gains(contender: Mapping[str, Any]) -> str | None:
+    if contender["ratio_low"] is None:
+        return None
+    return f"{_gain(contender['ratio_low'])} to {_gain(contender['ratio_high'])}"
+
+
+def _gain(ratio: float | None) -> str | None:
+    return None if ratio is None else f"{ratio - 1:+.1%}"
 
 
 def _lun_of(entry: Mapping[str, Any]) -> str:

@@ -31,13 +31,12 @@ def pause(client: Client, options: SimpleNamespace) -> int:
             "(fsbench show says of which job a run is)."
         )
     job = client.post(f"/sweeps/{options.number}/pause", {})
-    if options.json:
-        terminal.print_json(job)
-        return FINE
     runs = job["runs"]
-    terminal.print_line(
+    terminal.answer(
+        options,
+        job,
         f"Job {options.number} is paused: {terminal.quantity(runs['waiting'], 'run')} not to "
-        f"start, {runs['running']} on the way to the end."
+        f"start, {runs['running']} on the way to the end.",
     )
     return FINE
 
@@ -51,11 +50,8 @@ def resume(client: Client, options: SimpleNamespace) -> int:
     if not options.name.isdecimal():
         raise ValueError(f"{options.name} is no number of a job; a worker is meant by --worker.")
     job = client.post(f"/sweeps/{int(options.name)}/resume", {})
-    if options.json:
-        terminal.print_json(job)
-    else:
-        waiting = terminal.quantity(job["runs"]["waiting"], "run")
-        terminal.print_line(f"Job {job['id']} goes on: {waiting} waiting.")
+    waiting = terminal.quantity(job["runs"]["waiting"], "run")
+    terminal.answer(options, job, f"Job {job['id']} goes on: {waiting} waiting.")
     return FINE
 
 
@@ -81,10 +77,7 @@ def _set_drained(client: Client, options: SimpleNamespace, action: str) -> int:
 
 
 def _print_worker(worker: dict[str, Any], options: SimpleNamespace) -> None:
-    if options.json:
-        terminal.print_json(worker)
-    else:
-        terminal.print_line(_worker_state(worker))
+    terminal.answer(options, worker, _worker_state(worker))
 
 
 def _worker_state(worker: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from fsbench import terminal, watching
 from fsbench.client import Client
 from fsbench.exits import FINE, NOT_CONFIRMED
-from fsbench.terminal import RIGHT, Column
+from fsbench.terminal import Column
 
 SHOWN_RUNS = 12
 
@@ -124,26 +124,15 @@ def _pair(text: str) -> tuple[str, Any]:
 
 def _show(preview: dict[str, Any], stream: Any) -> None:
     runs = preview["runs"]
-    rows = [
-        (
-            run["position"],
-            run["configuration"],
-            run["scheduler"],
-            run["workload"],
-            run["repeat"],
-            terminal.duration(run["estimated_s"]),
-        )
-        for run in runs[:SHOWN_RUNS]
-    ]
     columns = [
-        Column("", RIGHT),
-        Column("configuration", may_shrink=True),
-        Column("scheduler"),
-        Column("workload", may_shrink=True),
-        Column("repeat", RIGHT),
-        Column("about", RIGHT),
+        Column.number("", "position"),
+        Column.name("configuration", "configuration"),
+        Column("scheduler", "scheduler"),
+        Column.name("workload", "workload"),
+        Column.number("repeat", "repeat"),
+        Column.number("about", lambda run: terminal.duration(run["estimated_s"])),
     ]
-    print(terminal.table(columns, rows), file=stream)
+    print(terminal.table(columns, runs[:SHOWN_RUNS]), file=stream)
     if len(runs) > SHOWN_RUNS:
         print(f"… and {len(runs) - SHOWN_RUNS} more", file=stream)
     for entry in preview["left_out"]:

@@ -12,9 +12,12 @@ import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from functools import reduce
+from operator import getitem
+from types import SimpleNamespace
 from typing import Any, Literal, TextIO
 
 from rich.cells import cell_len
@@ -22,8 +25,6 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-LEFT: Literal["left"] = "left"
-RIGHT: Literal["right"] = "right"
 _LEAST = 8
 _WIDEST = 100_000
 LIMIT = 0.05
@@ -94,13 +95,32 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
+    """``value`` is a key of each entry, a path such as ``runs.done``, or a function of it."""
+
     title: str
-    align: Literal["left", "right"] = LEFT
+    value: str | Callable[[Any], object]
+    align: Literal["left", "right"] = "left"
     may_shrink: bool = False
 
+    @classmethod
+    def name(cls, title: str, value: str | Callable[[Any], object]) -> "Column":
+        """Names may be shortened to fit a terminal."""
+        return cls(title, value, may_shrink=True)
 
-def table(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> str:
-    """Aligned columns, a line a row. Names are shortened to fit a terminal, and never in a pipe."""
+    @classmethod
+    def number(cls, title: str, value: str | Callable[[Any], object]) -> "Column":
+        return cls(title, value, "right")
+
+    def cell(self, entry: Any) -> Cell:
+        if callable(self.value):
+            found = self.value(entry)
+        else:
+            found = reduce(getitem, self.value.split("."), entry)
+        return found if isinstance(found, Cell) else Cell(found)
+
+
+def table(columns: Sequence[Column], entries: Iterable[Any]) -> str:
+    """Aligned columns, a line for each entry. In a pipe no name is shortened."""
     drawn = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     for column in columns:
         drawn.add_column(
@@ -109,8 +129,8 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> str:
             no_wrap=not column.may_shrink,
             min_width=max(_LEAST, cell_len(column.title)) if column.may_shrink else None,
         )
-    for row in rows:
-        cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
+    for entry in entries:
+        cells = [column.cell(entry) for column in columns]
         drawn.add_row(
             *(
                 Text(clean(cell.text), cell.colour, no_wrap=True, overflow="ellipsis")
@@ -247,6 +267,14 @@ def readers_may_leave() -> Iterator[None]:
         # At its end Python writes what is left, and would end with 120.
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def answer(options: SimpleNamespace, value: Any, *lines: str) -> None:
+    """The lines, or with ``--json`` what the API answered."""
+    if options.json:
+        print_json(value)
+    else:
+        print_line(*lines)
 
 
 def print_json(value: Any) -> None:

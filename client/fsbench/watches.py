@@ -6,7 +6,7 @@ from typing import Any
 from fsbench import terminal
 from fsbench.client import Client
 from fsbench.exits import FINE
-from fsbench.terminal import RIGHT, Cell, Column
+from fsbench.terminal import Cell, Column
 
 
 def show_all(client: Client, options: SimpleNamespace) -> int:
@@ -15,18 +15,7 @@ def show_all(client: Client, options: SimpleNamespace) -> int:
     if options.json:
         terminal.print_json(entries)
     elif entries:
-        columns = [
-            Column("watch", RIGHT),
-            Column("what", may_shrink=True),
-            Column("test", may_shrink=True),
-            Column("category"),
-            Column("along"),
-            Column("margin", RIGHT),
-            Column("tells", may_shrink=True),
-            Column("looked (UTC)"),
-            Column("state", may_shrink=True),
-        ]
-        terminal.print_line(terminal.table(columns, [_row(watch) for watch in entries]))
+        terminal.print_line(terminal.table(_COLUMNS, entries))
     else:
         terminal.complain(
             "You watch nothing: fsbench list lines --study STUDY shows lines, and fsbench watches "
@@ -35,19 +24,8 @@ def show_all(client: Client, options: SimpleNamespace) -> int:
     return FINE
 
 
-def _row(watch: dict[str, Any]) -> tuple[Any, ...]:
-    channels = " ".join(filter(None, (watch["email"], watch["webhook_url"])))
-    return (
-        watch["id"],
-        watch["title"],
-        watch["test"],
-        watch["category"],
-        watch["along"],
-        f"{watch['margin_percent']}%",
-        channels or "the site alone",
-        terminal.format_time(watch["checked_at"]),
-        _state(watch),
-    )
+def _channels(watch: dict[str, Any]) -> str:
+    return " ".join(filter(None, (watch["email"], watch["webhook_url"]))) or "the site alone"
 
 
 def _state(watch: dict[str, Any]) -> Cell:
@@ -56,6 +34,19 @@ def _state(watch: dict[str, Any]) -> Cell:
     if not watch["is_active"]:
         return Cell("paused", "yellow")
     return Cell(watch["problem"], "yellow") if watch["problem"] else Cell("watching", "green")
+
+
+_COLUMNS = (
+    Column.number("watch", "id"),
+    Column.name("what", "title"),
+    Column.name("test", "test"),
+    Column("category", "category"),
+    Column("along", "along"),
+    Column.number("margin", lambda watch: f"{watch['margin_percent']}%"),
+    Column.name("tells", _channels),
+    Column("looked (UTC)", lambda watch: terminal.format_time(watch["checked_at"])),
+    Column.name("state", _state),
+)
 
 
 def add(client: Client, options: SimpleNamespace) -> int:
@@ -70,39 +61,27 @@ def add(client: Client, options: SimpleNamespace) -> int:
         "webhook_url": options.webhook,
     }
     watch = client.post("/watches", body)
-    if options.json:
-        terminal.print_json(watch)
-        return FINE
-    title = terminal.clean(watch["title"])
-    terminal.print_line(
-        f"Watch {watch['id']}: {title}", f"{client.site.url}{watch['links']['page']}"
-    )
+    lines = [f"Watch {watch['id']}: {watch['title']}", f"{client.site.url}{watch['links']['page']}"]
     if watch["secret"]:
-        terminal.print_line(
-            f"secret of the webhook, shown this once: {terminal.clean(watch['secret'])}"
-        )
+        lines.append(f"secret of the webhook, shown this once: {watch['secret']}")
+    terminal.answer(options, watch, *map(terminal.clean, lines))
     return FINE
 
 
 def pause(client: Client, options: SimpleNamespace) -> int:
     """Look at nothing and send nothing, until it is resumed."""
     paused = client.post(f"/watches/{options.number}/pause", {})
-    if options.json:
-        terminal.print_json(paused)
-    else:
-        terminal.print_line(f"Watch {options.number} is paused: nothing is sent.")
+    terminal.answer(options, paused, f"Watch {options.number} is paused: nothing is sent.")
     return FINE
 
 
 def resume(client: Client, options: SimpleNamespace) -> int:
     """Look again from now on. What had waited since before the pause is not sent."""
     resumed = client.post(f"/watches/{options.number}/resume", {})
-    if options.json:
-        terminal.print_json(resumed)
-        return FINE
-    terminal.print_line(f"Watch {options.number} looks again from now on.")
+    lines = [f"Watch {options.number} looks again from now on."]
     if not_sent := resumed.get("not_sent"):
-        terminal.print_line(f"Not sent, as it had waited since before the pause: {not_sent}")
+        lines.append(f"Not sent, as it had waited since before the pause: {not_sent}")
+    terminal.answer(options, resumed, *lines)
     return FINE
 
 

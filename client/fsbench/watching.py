@@ -29,17 +29,16 @@ def cancel(client: Client, options: SimpleNamespace) -> int:
     """What waits ends at once, what runs as soon as its worker has tidied up."""
     kind = "sweeps" if options.job else "runs"
     answer = client.post(f"/{kind}/{options.number}/cancel", {})
-    if options.json:
-        terminal.print_json(answer)
-    elif options.job:
-        terminal.print_line(
-            f"Job {options.number}: {terminal.quantity(answer['cancelled_now'], 'run')} cancelled, "
-            f"{answer['asked_to_stop']} asked to stop."
+    if options.job:
+        cancelled = terminal.quantity(answer["cancelled_now"], "run")
+        line = (
+            f"Job {options.number}: {cancelled} cancelled, {answer['asked_to_stop']} asked to stop."
         )
     elif answer["state"] == "cancelled":
-        terminal.print_line(f"Run {options.number} is cancelled.")
+        line = f"Run {options.number} is cancelled."
     else:
-        terminal.print_line(f"Run {options.number} is asked to stop.")
+        line = f"Run {options.number} is asked to stop."
+    terminal.answer(options, answer, line)
     return FINE
 
 
