@@ -9,6 +9,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.workers.states import refresh_every_s, worker_states
 from fsbench_web.pages.news import latest_answers, run_news, slower_lines
 from fsbench_web.studies.jobs.listing import BAD_STATES
+from fsbench_web.studies.models import RunState
 from fsbench_web.studies.views.study_list import own_studies, published_studies
 
 OWN_STUDIES = 8
@@ -23,7 +24,12 @@ def home(request: HttpRequest) -> HttpResponse:
     own = list(own_studies()[:OWN_STUDIES])
     workers = worker_states()
     context = {
-        "running": (running := [run for run in runs if run.state not in BAD_STATES]),
+        "running": (
+            running := sorted(
+                (run for run in runs if run.state not in BAD_STATES),
+                key=lambda run: run.state == RunState.QUEUED,
+            )
+        ),
         "failed": [run for run in runs if run.state in BAD_STATES],
         "slower": slower_lines(request.user),
         "answers": latest_answers(own),

@@ -2,7 +2,7 @@
 
 Cells with sizes are IOzone's: one matrix for each way of measuring (with fsync, by direct I/O),
 from the smallest to the largest sizes wanted, as IOzone doubles both. Where its files do not fit,
-presets with direct I/O stand for them, whatever their file size (scoring.profiles.identities). A
+presets with direct I/O stand for them, whatever their file size (core.identity). A
 test without sizes is of the preset that is sure to give it.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from fsbench_web.core import identity
 from fsbench_web.core.identity import in_flight
-from fsbench_web.core.scoring.profiles import identities
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.scoring.testnames import CREATION_TESTS, at_load, parts
 from fsbench_web.core.workloads import iozone
@@ -153,12 +153,12 @@ def covering_presets(
 
 def _measured(workload: Workload, cells: Collection[RequiredCell]) -> set[RequiredCell]:
     """The cells that a workload with direct I/O measures, by name or by what it does."""
-    settings = identities.settings_of(workload.values)
-    data_kb = identities.data_kb(settings)
+    settings = identity.settings_of(workload.values)
+    data_kb = identity.data_kb(settings)
     measured: set[RequiredCell] = set()
     for test, load, record_kb, file_kb in workload.expected():
         name = (at_load(test, load), record_kb, file_kb)
-        done = identities.of_stored(test, load, settings)
+        done = identity.of_stored(test, load, settings)
         for cell in cells:
             if cell.cached or cell.flushed or cell.record_kb is None:
                 continue
@@ -167,7 +167,7 @@ def _measured(workload: Workload, cells: Collection[RequiredCell]) -> set[Requir
             if name == (cell.test, cell.record_kb, cell.file_kb) or (
                 done is not None
                 and (done.operation, done.in_flight, done.jobs, done.block_bytes) == asked
-                and identities.covers(done, data_kb, cell.file_kb)
+                and identity.covers(done, data_kb, cell.file_kb)
             ):
                 measured.add(cell)
     return measured
