@@ -27,9 +27,7 @@ _OF_A_LATENCY = re.compile(r"(.+_(?:clat|lat|slat))_(mean|max|p[0-9]{1,3}(?:\.[0
 
 @dataclass(frozen=True)
 class CombinedValues:
-    """``values`` are of all clients; ``incomplete_tests`` are those that not all of them have,
-    by name.
-    """
+    """``values`` of all clients; ``incomplete_tests``: names of tests that some clients lack."""
 
     values: tuple[ParsedValue, ...]
     distributions: tuple[Distribution, ...]
@@ -37,10 +35,7 @@ class CombinedValues:
 
 
 def combined_values(clients: Sequence[Sequence[ParsedResult]]) -> CombinedValues:
-    """What at least two clients measured, each its results in the same order.
-
-    What one of them lacks is no sum of all: it is left out, and among ``incomplete_tests``.
-    """
+    """What at least two clients measured, each its results in the same order."""
     by_client = [_by_key(results) for results in clients]
     latencies = _whole_latencies(clients)
     values: list[ParsedValue] = []
@@ -63,10 +58,7 @@ def combined_values(clients: Sequence[Sequence[ParsedResult]]) -> CombinedValues
 
 
 def overlap(times: Sequence[tuple[float, float]]) -> float | None:
-    """Of the time from the first begin to the last end, the share in which all were at work.
-
-    ``times`` are (begin, end) in seconds of one clock. None of no time at all.
-    """
+    """The share of the time in which all worked; ``times``: (begin, end) in s. None for no time."""
     whole = max((end for _, end in times), default=0.0) - min((b for b, _ in times), default=0.0)
     if whole <= 0:
         return None

@@ -71,9 +71,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class Explanation:
-    """``work`` and ``waits`` are ranked; ``missing`` are costs that one of the two does not have.
-
-    ``tested`` are the costs that were compared at once.
+    """``work`` and ``waits`` are ranked; ``missing``: of one of the two; ``tested``: costs
+    compared.
     """
 
     work: Sequence[Difference] = ()

@@ -58,10 +58,7 @@ class Identity:
 
     @property
     def stem(self) -> str:
-        """fio's name without the direction, ``random_8k``; "" where it cannot be told.
-
-        What has one stem is one workload: reads and writes of these blocks, at every depth.
-        """
+        """fio's name without the direction, ``random_8k``, of one workload; "" if unknown."""
         if self.block_bytes is None or self.direct is None or not self.engine:
             return ""
         words = [self.access, size_text(self.block_bytes)]
@@ -143,10 +140,7 @@ def is_flag(option: str) -> bool:
 
 
 def of_fio(options: Mapping[str, str]) -> Identity | None:
-    """The identity of a fio job by all of its options, [global] among them.
-
-    None where they do not say one thing: several block sizes, or a pattern not known here.
-    """
+    """The identity of a fio job by all of its options, [global] among them; None if ambiguous."""
     pattern = _RW.fullmatch(options.get("rw") or options.get("readwrite") or "")
     if pattern is None or options.keys() & {"bsrange", "blocksize_range", "bssplit"}:
         return None
@@ -248,10 +242,7 @@ _SYNC_WORD = re.compile(r"(?:fsync|fdatasync|sync)-[a-z0-9]+|end-fsync|fsync-on-
 
 
 def of_fio_name(test: str, load: str = "") -> tuple[Identity, str] | None:
-    """The identity that one of fio's names says, and what was measured of it: ``iops``.
-
-    None of any other name.
-    """
+    """The identity that one of fio's names says, and its metric: ``iops``. None of other names."""
     match = _NAME.fullmatch(test)
     if match is None:
         return None
@@ -283,10 +274,7 @@ _JOBS = ("jobs", "threads", "tasks", "processes", "hosts", "clients")
 
 
 def in_flight(load: str) -> tuple[int | None, int | None]:
-    """(requests of each job, jobs) by a load as tools name it; 1 of what it does not say.
-
-    (None, None) where it varies something else.
-    """
+    """(requests of each job, jobs) by a load, 1 by default; (None, None) for other loads."""
     depth, jobs = 1, 1
     for part in load.split(",") if load else ():
         name, _, text = part.partition("=")
@@ -408,10 +396,7 @@ def _bytes(text: str) -> int | None:
 
 
 def covers(found: Identity, data: int | None, file_kb: int | None) -> bool:
-    """Whether a measurement of ``data`` KB stands for files of ``file_kb``.
-
-    By direct I/O the size of a large file is a condition, and any stands for it.
-    """
+    """Whether ``data`` KB stand for files of ``file_kb``: any large file does by direct I/O."""
     if file_kb is None or data == file_kb:
         return True
     is_large = file_kb > SMALL_FILE_KB and (data is None or data > SMALL_FILE_KB)

@@ -54,10 +54,7 @@ class Distribution:
         return self.at_rank(_rank_of(percent, self.total))
 
     def interval(self, percent: str) -> tuple[int, int] | None:
-        """Between which values it lies at 95%; None where there are too few to tell.
-
-        Above the largest nothing is known: a 99.99th percentile needs some 37,000 requests.
-        """
+        """Between which values it lies at 95%; None where there are too few to tell."""
         share, count = float(percent) / 100, self.total
         low = _quantile((1 - LEVEL) / 2, count, share)
         high = _quantile((1 + LEVEL) / 2, count, share) + 1
@@ -81,10 +78,7 @@ def distribution(
     least: float | None = None,
     most: float | None = None,
 ) -> Distribution | None:
-    """Of (value, count) in any order, a value perhaps more than once; None where none counts.
-
-    Raises ValueError for a number below 0.
-    """
+    """Of (value, count) in any order; None where none counts. Raises ValueError below 0."""
     totals: Counter[int] = Counter()
     for value, count in counts:
         if value < 0 or count < 0:
@@ -98,10 +92,7 @@ def distribution(
 
 
 def merged(parts: Sequence[Distribution]) -> Distribution:
-    """All of them as one; at least one. Of several units of time all become ns, which is exact.
-
-    Raises ValueError for another unit.
-    """
+    """At least one as one; several units of time become ns. Raises ValueError for another unit."""
     if len({part.unit for part in parts}) > 1:
         parts = [in_ns(part) for part in parts]
     first = parts[0]

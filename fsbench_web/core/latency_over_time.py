@@ -16,10 +16,8 @@ MOST_KEPT = 320
 
 @dataclass(frozen=True)
 class LatencySeries:
-    """``ends_ms`` rise: when each interval ended, from the first that was measured.
-
-    ``counts`` are above 0. ``percentiles`` are by PERCENTS, a value an interval, in ``unit``, and
-    ``maxima`` the largest of each: all the middles of the bins that hold them.
+    """``ends_ms`` of intervals rise; ``counts`` are above 0. ``percentiles`` (by PERCENTS) and
+    ``maxima`` are middles of bins, in ``unit``, a value an interval.
     """
 
     test: str

@@ -131,9 +131,7 @@ def span(low: float, high: float, unit: str) -> str:
 
 
 def with_minus(text: str) -> str:
-    """The text with a minus sign for the hyphen of its negative numbers: for sentences that people
-    read. Tables, files and the API keep what programs read.
-    """
+    """The text with minus signs for the hyphens of negative numbers: for sentences only."""
     return _NEGATIVE.sub(MINUS, text)
 
 
@@ -148,10 +146,7 @@ def compact(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A percentage with two decimals, as the paper prints deltas, without the sign for percent.
-
-    More where these would say that there is no difference, or that nothing is left of a speed.
-    """
+    """A percentage without its sign: two decimals, more where these would look like 0 or 100."""
     if value is None or not (0 < abs(value) < 0.005 or 99.99 < abs(value) < 100):
         return number(value)
     return f"{'-' if value < 0 else ''}{percent_size(abs(value), 2)}"
@@ -194,9 +189,7 @@ def size(value_bytes: float | None) -> str:
 
 
 def benchmark_size(value_kb: float | None) -> str:
-    """KB of 1024 bytes of files and records as IOzone and the papers write them: ``4 KB``, ``1
-    MB``.
-    """
+    """KB of 1024 bytes as IOzone and the papers write them: ``4 KB``, ``1 MB``."""
     return _size(None if value_kb is None else value_kb * KB, _TEST_UNITS)
 
 
@@ -326,10 +319,7 @@ def _name(power: int, base: int) -> str:
 
 
 def written(value: float | None, half_width: float | None = None) -> str:
-    """A value with the digits that its interval leaves it; up to three without one.
-
-    Whole numbers keep all their digits: rounding them would need zeros that nobody measured.
-    """
+    """A value with the digits that its interval leaves it; up to three without one."""
     if value is None or not math.isfinite(value):
         return MISSING
     if value and not 1e-9 <= abs(value) < 1e15:

@@ -142,9 +142,7 @@ def optional_packages() -> list[str]:
 def missing_packages(
     has_program: Callable[[str], bool], can_mount: Callable[[str], bool]
 ) -> list[str]:
-    """What a worker without containers lacks: of all workloads, and of the file systems that its
-    kernel can mount (``can_mount`` is asked with their kernel names).
-    """
+    """Packages that a worker without containers lacks, for file systems that its kernel mounts."""
     programs = {**WORKER, **workload_programs()}
     for filesystem in FILESYSTEMS.values():
         if can_mount(filesystem.kernel_name) and not filesystem.is_in_guests_alone:

@@ -37,10 +37,7 @@ class UnknownUnit(ValueError):
 
 
 def lower_is_better(unit: str) -> bool:
-    """True for times, space used, CPU load and costs; False for rates and sums of them.
-
-    A unit may begin with what it is of: "CPU seconds". Raises UnknownUnit.
-    """
+    """True for times ("CPU seconds"), space and costs; False for rates. Raises UnknownUnit."""
     unit = unit.strip()
     if unit in (SUM, RATIO) or unit in _GAINS or _RATE.fullmatch(unit):
         return False
@@ -63,9 +60,7 @@ def is_rate(unit: str) -> bool:
 
 
 def overall_unit(unit: str) -> str:
-    """The unit of the overall score of a test in ``unit``: SUM, but of times and unknown units
-    their own.
-    """
+    """The unit of a test's overall score: SUM of rates, its own of times and unknown units."""
     return SUM if is_known(unit) and not lower_is_better(unit) else unit
 
 
@@ -184,9 +179,7 @@ _MOST = {TIME: 10 * 366 * 86400.0, RATE: 1e17, OPERATIONS: 1e15, SIZE: 2.0**63}
 
 @lru_cache(maxsize=4096)
 def most_measurable(unit: str) -> float:
-    """The largest number in ``unit`` that a clock, a disk or a network can give; infinity if
-    unknown.
-    """
+    """The largest number in ``unit`` that a clock, disk or network can give, or infinity."""
     factor = unit_factor(unit) or unit_factor(_SI + unit.strip())
     if factor is None:
         return _MOST[OPERATIONS] if unit.endswith(("/s", "/min")) else math.inf
@@ -227,10 +220,7 @@ def converted(value: float, times: Fraction) -> float:
 
 @dataclass(frozen=True)
 class DisplayUnit:
-    """What a unit becomes beside others: ``times`` a number in it is one in ``unit``.
-
-    ``is_unexplained``: how it compares with the other units is unknown.
-    """
+    """A unit beside others: ``times`` a number in it is one in ``unit``, unless unexplained."""
 
     unit: str
     times: Fraction = ONE

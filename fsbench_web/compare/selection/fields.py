@@ -159,10 +159,8 @@ def _whole_number(words: str, digits: int) -> Callable[[str], int]:
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter that is given once, and the attribute of a spec of the same name.
-
-    ``read`` makes its value of a text, or raises ValueError with what it can be. ``words`` say what
-    it is set to: by value, or as a format of the spec.
+    """A parameter that is given once, an attribute of a spec. ``read`` raises ValueError with what
+    it can be; ``words`` say what it is set to, by value or as a format of the spec.
     """
 
     name: str

@@ -40,10 +40,7 @@ class FoldedEntry(Generic[Entry]):
 
 
 def folded_tests(tests: Iterable[str], chosen: Collection[str] = ()) -> dict[str, str]:
-    """The tests in folds, each with the latency of its fold, or COSTS.
-
-    Chosen tests are not folded, nor is a percentile without another visible test of its latency.
-    """
+    """The tests in folds, each with the latency of its fold, or COSTS; none of the ``chosen``."""
     names = list(dict.fromkeys(tests))
     stems = {test: testnames.further_percentile_of(test) for test in names}
     in_sight = {testnames.latency_of(test) for test in names if not stems[test] or test in chosen}

@@ -85,10 +85,7 @@ def requested_profiles(spec: ComparisonSpec) -> list[RequestedProfile]:
 
 
 def of_query(spec: ComparisonSpec, query: QueryDict) -> ComparisonSpec:
-    """What the address of a study or its report ranks besides its tables. Raises SpecError.
-
-    Not ``is_of_work`` where it says nothing.
-    """
+    """What the address of a study or its report ranks besides its tables. Raises SpecError."""
     work_query = QueryDict(mutable=True)
     for name in (*WORK_PARAMETERS, "baseline", "cells"):
         work_query.setlist(name, query.getlist(name))

@@ -31,10 +31,8 @@ PLAIN = Value("plain", "a new file system, nothing more")
 
 @dataclass(frozen=True)
 class Property:
-    """``value_of`` reads it from a series or its score.
-
-    ``is_of_configuration``: a ConfigurationFacts is enough for that. ``offered``: the values of
-    scores, where no column selects them.
+    """``value_of`` reads it from a series or its score; ``is_of_configuration``: or from
+    ConfigurationFacts. ``offered``: the values of scores, where no column selects them.
     """
 
     slug: str
@@ -255,10 +253,10 @@ def contenders() -> dict[str, str]:
 
 
 def condition(parameter: str, chosen: Collection[str]) -> Condition:
-    """The condition of the filter ``parameter``, set to these slugs.
+    """The condition of the filter ``parameter``, set to these slugs; old labels mean those of
+    today.
 
-    Old labels of configurations mean those of today. A configuration must have every chosen option,
-    and one of several values of an option; chosen defaults and unknown options pass, too.
+    A configuration must have every chosen option, and one of several values of an option.
     """
     chosen_property = PROPERTIES[parameter]
     if parameter == "configuration":

@@ -7,10 +7,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 
 @dataclass(frozen=True)
 class FiltersSetAside:
-    """What to say of them. ``advice``: how to rank by them.
-
-    ``without_filters`` and ``by_filters`` are the query strings of both.
-    """
+    """What to say of them, how to rank by them, and the query strings without and by them."""
 
     sentence: str
     advice: str

@@ -35,10 +35,7 @@ MOST_VALUES = 500
 
 
 class SpecError(ValueError):
-    """A comparison that cannot be shown, with all its problems as sentences.
-
-    ``parameter``: the only one that has problems; None for several.
-    """
+    """A comparison that cannot be shown: problems as sentences, and their only ``parameter``."""
 
     def __init__(self, problems: Iterable[str], parameter: str | None = None) -> None:
         self.problems = list(problems)
@@ -120,11 +117,7 @@ class ComparisonSpec:
 
     @classmethod
     def from_query(cls, query: QueryDict | str) -> "ComparisonSpec":
-        """The comparison of a query string. Raises SpecError for invalid parameters, values and
-        categories.
-
-        ``unknown_values`` checks names, which the database knows.
-        """
+        """The comparison of a query string. Raises SpecError; ``unknown_values`` checks names."""
         parsed_query = QueryDict(query) if isinstance(query, str) else query
         parameters = [
             *(entry.parameter for entry in FILTERS),
@@ -218,10 +211,7 @@ class ComparisonSpec:
 
     @property
     def score_filter(self) -> ScoreFilter:
-        """The scores that it considers, but for what becomes of emulated ones.
-
-        Of the whole: a part shows some of its tables.
-        """
+        """The scores that the whole comparison considers, emulated ones among them."""
         return ScoreFilter(
             *(self.studies, self.tests, self.categories),
             *(self.filesystems, self.workloads, self.hardware),
@@ -251,9 +241,8 @@ class ComparisonSpec:
         )
 
     def unknown_values(self, choices: ScoreChoices) -> list[str]:
-        """Sentences about values of filters that exist nowhere; empty when all do.
-
-        Tests and file systems that fsbench knows exist, even if nothing measured them.
+        """Sentences about values of filters that exist nowhere, not even unmeasured; empty for
+        none.
         """
         return [
             problem
@@ -271,10 +260,7 @@ class ComparisonSpec:
         ]
 
     def configurations_of(self, contender: str) -> "ComparisonSpec | None":
-        """The comparison of all configurations of one contender; None where no filter selects it.
-
-        Options have none: having an option does not exclude having another.
-        """
+        """The comparison of one contender's configurations; None where no filter selects it."""
         name = next((entry.name for entry in FILTERS if entry.parameter == self.by), None)
         if name is None or self.by in ("configuration", *STAGE_FILTERS):
             return None

@@ -62,10 +62,8 @@ def unknown_names(query: str) -> list[str]:
 
 @dataclass(frozen=True)
 class TableView:
-    """What the tables show, and how; everything by default.
-
-    ``important``: only significant rows. ``verdicts``: keys of VERDICTS. ``least_percent``: the
-    smallest difference. ``columns`` and ``pinned``: keys of COLUMNS; none: those with any values.
+    """What the tables show. ``verdicts``, ``columns`` and ``pinned`` are keys of VERDICTS and
+    COLUMNS.
     """
 
     important: bool = False

@@ -33,9 +33,8 @@ _YEARS = re.compile(r"[0-9]{1,2}(\.[0-9]{1,2})?")
 
 @dataclass(frozen=True)
 class Work:
-    """What a benchmark asked for, in bytes and operations, and what its processes took for it.
-
-    ``cpu_s`` are their seconds of user and system time; None: not counted.
+    """What a benchmark asked for, in bytes and operations; ``cpu_s`` of its processes, None:
+    unknown.
     """
 
     read_bytes: float
@@ -46,10 +45,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Window:
-    """The measured parts of a run, (from, to) in seconds of its activity.
-
-    ``is_settled``: all that each part left in memory is written within it.
-    """
+    """The measured parts of a run, (from, to) in seconds; ``is_settled``: a sync follows each."""
 
     parts: tuple[tuple[float, float], ...]
     is_settled: bool
@@ -60,11 +56,7 @@ class Window:
 
 
 def measured_steps(steps: "Iterable[Step]") -> "list[Step]":
-    """The commands of a benchmark that give its values.
-
-    The others keep no output: they make what is measured (a source tree, a database, a mail
-    spool), warm it up, or remove it.
-    """
+    """The commands of a benchmark that give its values. Others prepare, warm up or remove."""
     return [step for step in steps if _is_measured(step)]
 
 
@@ -160,10 +152,7 @@ class Price:
 
 
 def parsed_price(amount: str, currency: str, years: str) -> Price | None:
-    """The price that texts of a form state; None for no amount.
-
-    Raises InvalidPrice, in words for people.
-    """
+    """The price that texts of a form state; None for no amount. Raises InvalidPrice."""
     amount, years = amount.strip().replace(",", ""), years.strip()
     if not amount:
         return None
@@ -201,9 +190,8 @@ def per_million_operations(price: Price | None, seconds: float, operations: floa
 
 @dataclass(frozen=True)
 class Cost:
-    """``definition`` is a sentence. ``better`` is LOWER, HIGHER or NEITHER.
-
-    ``floor`` is what counts as next to nothing of it, in its unit: below, differences say nothing.
+    """``better`` is LOWER, HIGHER or NEITHER. Below ``floor``, in its unit, differences say
+    nothing.
     """
 
     test: str
@@ -359,10 +347,7 @@ COSTS = {
 def costs_of(
     activity: "Activity", work: Work | None, price: Price | None = None
 ) -> dict[str, float]:
-    """The costs that can be known, by test. ``work`` is None where nobody knows it.
-
-    ``price`` is what was stated for the hardware.
-    """
+    """The costs that can be known, by test, of the ``work`` and the hardware's ``price``."""
     window = window_of(activity)
     if window is None or not activity.is_whole or window.seconds <= 0:
         return {}

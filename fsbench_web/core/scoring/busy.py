@@ -18,11 +18,9 @@ _OF_ONE_PROCESS = frozenset({"iozone", "postmark", "file-creation"})
 
 
 def load_of_others(load: float, earlier: Iterable[tuple[str, float]]) -> float | None:
-    """The load average of one minute, without what the benchmarks before may have left in it.
+    """The load average of one minute without that of ``earlier`` benchmarks, at least 0.
 
-    ``earlier`` are (tool, seconds since its end) of those on the same machine, none of which ran
-    beside another. None where the tool of one that is not forgotten may have any number of
-    tasks. Not below 0.
+    ``earlier``: (tool, seconds since its end). None where one may have any number of tasks.
     """
     left = 0.0
     for tool, since_s in earlier:

@@ -47,10 +47,7 @@ class Boundary:
 
 
 def edge(speeds: Mapping[int, float]) -> tuple[CacheEdge, float] | None:
-    """The edge of one record size and how many times the speed falls there; None: none seen.
-
-    ``speeds`` is {file size KB: speed}, more is faster; what is not positive is left aside.
-    """
+    """The edge of one record size and its fall; None: none. ``speeds``: {file size KB: speed}."""
     points = sorted((kb, speed) for kb, speed in speeds.items() if isfinite(speed) and speed > 0)
     if not LEAST_SIZES <= len(points) <= MOST_SIZES:
         return None
@@ -70,10 +67,9 @@ def edge(speeds: Mapping[int, float]) -> tuple[CacheEdge, float] | None:
 
 
 def boundary(speeds: Mapping[Cell, float], memory_kb: float | None = None) -> Boundary | None:
-    """The boundary of one test; None where it is not seen in enough record sizes.
+    """The boundary of one test; None where too few record sizes have one.
 
-    ``speeds`` is {(record KB, file KB): speed}, the median of the repeats; ``memory_kb`` is that
-    of the machine, None where nobody knows it.
+    ``speeds``: {(record KB, file KB): median speed}. ``memory_kb``: None if unknown.
     """
     rows: dict[int, dict[int, float]] = {}
     for (record_kb, file_kb), speed in speeds.items():

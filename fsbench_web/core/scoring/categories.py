@@ -112,11 +112,7 @@ RANGE = "range"
 
 
 def label(slug: str, title: str = "") -> str:
-    """What people read; a category this version does not know keeps its own name.
-
-    ``profile:mail-server@2`` is "Mail server, version 2" by the ``title`` of its profile; without
-    one it is named as its address names it.
-    """
+    """What people read; unknown categories and profiles without ``title`` keep their names."""
     if slug == RANGE:
         return _RANGE_LABEL
     name, _, version = slug.removeprefix(PROFILE).partition("@")
@@ -131,9 +127,7 @@ def is_of_work(slug: str) -> bool:
 
 
 def in_sentence(label: str) -> str:
-    """A label behind the first word: ``total average``. What is a name stays as it is: ``Ora-ta``,
-    ``SpecFP-ta``, and whatever somebody called a profile.
-    """
+    """A label within a sentence: ``total average``; names stay: ``Ora-ta``, titles of profiles."""
     return label.lower() if label in _PLAIN_WORDS else label
 
 

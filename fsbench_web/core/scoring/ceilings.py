@@ -246,9 +246,9 @@ def ceiling(probe: Probe, request: Request) -> Ceiling | None:
 
 
 def _neighbours(values: Sequence[float], wanted: float) -> tuple[int, int, float] | None:
-    """Which two of rising values it lies between, and how far towards the second by logarithms.
+    """The two rising values around ``wanted``, and how far it is to the second by logarithms.
 
-    Outside both are the nearest one, if it is not further than NEAR; else None.
+    Outside both are the nearest one, up to a factor of NEAR; else None.
     """
     if not values:
         return None
@@ -289,10 +289,7 @@ def differ_percent(rates: Sequence[float]) -> float:
 
 
 def of_cells(ceilings: Sequence[Ceiling], category: str) -> Ceiling:
-    """What a score of these cells is set against: made of their rates as the score is of theirs.
-
-    The block size is that of a rate alone: operations of several sizes are not added up.
-    """
+    """The ceiling of a score of these cells: of their rates, as the score is of theirs."""
     if len({ceiling.request for ceiling in ceilings}) == 1:
         return ceilings[0]
     rates = [ceiling.kb_s for ceiling in ceilings]

@@ -57,10 +57,9 @@ def is_same(first: Value, second: Value) -> bool:
 
 
 def change_percent(value: Value, baseline: Value, lower_is_better: bool) -> float | None:
-    """By how much ``value`` is faster than ``baseline``, in percent of its speed; negative: slower.
+    """By how much ``value`` is faster than ``baseline``, in percent of its speed.
 
-    For times, speeds are the reciprocals. None where it would divide by zero; raises ValueError as
-    ``delta_rows`` does.
+    None where it would divide by zero; raises ValueError as ``delta_rows`` does.
     """
     base = _exact(baseline)
     x = base if is_same(value, baseline) else _exact(value)
@@ -75,11 +74,7 @@ def worst_first(values: Sequence[Value], names: Sequence[str], lower_is_better: 
 
 
 def published_differs(printed: Decimal, recomputed: float) -> bool:
-    """Whether a printed delta does not follow from its table.
-
-    Both are rounded to two places, half away from zero, in decimals; a difference of one
-    hundredth of a percentage point is rounding, more is not.
-    """
+    """Whether a printed delta does not follow from its table: off by more than 0.01."""
     return abs(_two_places(printed) - _two_places(Decimal(repr(recomputed)))) > ROUNDING_PERCENT
 
 

@@ -30,10 +30,7 @@ _AXES = {
 
 
 def varied(loads: Iterable[str]) -> str:
-    """What the loads differ in most: the name with the most different numbers; "" for none.
-
-    Of two that are varied alike the one that is named first.
-    """
+    """The name with the most different numbers, the first of equal ones; "" for none."""
     numbers: dict[str, set[float]] = defaultdict(set)
     for load in loads:
         for name, number in _parts(load).items():
@@ -49,10 +46,7 @@ def split(load: str, name: str) -> tuple[float | None, str]:
 
 
 def words(load: str) -> str:
-    """What people read: ``iodepth=4,jobs=1`` is "queue depth 4, 1 job"; what is no load stays.
-
-    A name that fsbench does not know stands before its number: "queues 8".
-    """
+    """``iodepth=4,jobs=1`` as "queue depth 4, 1 job"; unknown names as "queues 8"."""
     parts = _parts(load)
     return ", ".join(_counted(name, value) for name, value in parts.items()) if parts else load
 

@@ -21,10 +21,9 @@ _LESS_COMMON = ("clat", "slat", "clat_hist")
 
 
 class Metric(NamedTuple):
-    """How a test measures something: ``measurement`` names what was measured, with its load.
+    """What was measured, with its load, and how: ``order`` sorts the primary metric first.
 
-    ``order`` sorts the metrics of one measurement, the primary one first. ``is_speed`` is False of
-    percentiles, extremes and costs, which are secondary even where they stand alone.
+    ``is_speed`` is False of percentiles, extremes and costs.
     """
 
     measurement: str
@@ -72,10 +71,7 @@ def _statistic(name: str) -> tuple[str, str]:
 
 
 def primary_tests(tests: Collection[str]) -> set[str]:
-    """The tests that count: of each measurement its primary metric.
-
-    Percentiles, extremes and costs count only where there is nothing else.
-    """
+    """The primary metric of each measurement; percentiles, extremes and costs only if alone."""
     speeds = [test for test in tests if metric_of(test).is_speed] or list(tests)
     primary: dict[str, str] = {}
     for test in speeds:

@@ -29,10 +29,7 @@ RULES = 5
 
 @dataclass(frozen=True)
 class Flag:
-    """``label`` in a word or two; ``of_cells`` says what cells with it are, as one reads it in a
-    list of reasons ("12 cells: limited by the timer resolution"); ``sentence`` what it means
-    for the reader.
-    """
+    """``label`` in a word or two, ``of_cells`` in a list of reasons, ``sentence`` to readers."""
 
     label: str
     of_cells: str
@@ -118,9 +115,8 @@ def ordered(flags: set[str]) -> list[str]:
 def left_out_in_words(left_out: Mapping[str, Any]) -> str:
     """What a score of selected cells is without (studies.models.Score), and why, in a sentence.
 
-    *10 data points left out: 10 limited by the timer resolution*; of several repeats *12 of 60
-    numbers left out, 10 whole data points: 10 limited by the timer resolution, 2 far off in one
-    repeat*.
+    *12 of 60 numbers left out, 10 whole data points: 10 limited by the timer resolution, 2 far off
+    in one repeat*.
     """
     cells, taken = left_out["cells"], left_out["numbers"]
     whole = f"{cells} {'whole ' if cells != taken else ''}data point{'s' * (cells != 1)}"

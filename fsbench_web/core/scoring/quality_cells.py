@@ -46,10 +46,7 @@ _WORKERS = re.compile(r"(?:^|,)(?:threads|processes)=([0-9]{1,9})")
 
 
 def iozone_test(test: str) -> str:
-    """IOzone's own name of a test, of whatever load or child: ``write_min@threads=4`` is write.
-
-    Empty for any other tool's.
-    """
+    """IOzone's own name of a test: ``write_min@threads=4`` is write. Empty for other tools."""
     name = _ONE_OF_SEVERAL.sub("", test.partition("@")[0].removesuffix("_parent"))
     return name if name in testnames.IOZONE_TESTS else ""
 
@@ -85,10 +82,7 @@ def clock_limited(took_s: Numbers, tick_s: float) -> Mask:
 
 
 def rates_kb_s(unit: str, records: Numbers, values: Numbers) -> Numbers:
-    """The rate of data of each value, KB/s; NaN where the unit and the sizes do not say it.
-
-    Operations count as one record each. Values in µs are of one process.
-    """
+    """The rate of data of each value, KB/s, an operation being one record; NaN if unknown."""
     with np.errstate(divide="ignore", invalid="ignore"):
         if (times := _kb_s(unit)) is not None:
             rates = values * times
@@ -122,17 +116,12 @@ def above_device(rates: Numbers, limit_kb_s: float) -> Mask:
 
 
 def is_buffered(test: str, is_direct: bool) -> bool:
-    """Whether a test went through the page cache although its run asked for direct I/O.
-
-    IOzone's -I opens files with O_DIRECT, which stdio's fwrite and fread do not.
-    """
+    """Whether direct I/O was asked for and stdio (fwrite, fread) used the page cache."""
     return is_direct and iozone_test(test) in _BUFFERED_TESTS
 
 
 def requests_direct_io(modes: Collection[object]) -> bool:
-    """Whether settings as tools print them ask for direct I/O: "O_DIRECT feature enabled" of
-    IOzone, "direct=1" of fio, "direct IO true" of elbencho. Of several jobs every one must.
-    """
+    """Whether settings as tools print them ask for direct I/O; of several jobs every one must."""
     return _says(_DIRECT, modes) is True
 
 
@@ -272,9 +261,7 @@ def spikes(
 
 
 def _near_best(sizes: Whole, best: Whole, starts: Whole, counts: Whole) -> Mask:
-    """Which of the sizes are that of their run's ``best``, or the next smaller or larger that the
-    run has. Runs stand behind each other, from ``starts`` on, with ``counts`` numbers each.
-    """
+    """Which sizes are that of their run's ``best``, or next to it. Runs begin at ``starts``."""
     size = np.repeat(sizes[best], counts)
     # Sizes are not negative, and one that is as large as can be has no larger one.
     limit = np.iinfo(np.int64).max
@@ -334,10 +321,7 @@ class MixedMeasurements(ValueError):
 
 @dataclass(frozen=True)
 class TestColumns:
-    """The numbers of one test: run (any integers), record KB, file KB (negative: none), value.
-
-    A run has one number of a cell, and without sizes any.
-    """
+    """The numbers of one test: run (any integers), record KB, file KB (negative: none), value."""
 
     runs: Whole
     records: Whole

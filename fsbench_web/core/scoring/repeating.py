@@ -16,10 +16,7 @@ from fsbench_web.core.stats.intervals import Interval, interval
 
 @dataclass(frozen=True)
 class RepeatTarget:
-    """Repeat until the 95% half-width is at most ``half_width_percent`` of the mean in every test.
-
-    ``least`` finished repeats; at most ``most``, finished or not.
-    """
+    """Repeat until every test's 95% half-width is at most this percent of its mean."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 

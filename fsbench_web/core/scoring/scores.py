@@ -18,10 +18,7 @@ UNEQUAL_REPEATS = "unequal_repeats"
 
 @dataclass(frozen=True)
 class ScoreValue:
-    """One score: ``value`` in the measurements' unit, made of ``cells`` cells of ``repeats`` runs.
-
-    ``cells`` counts distinct cells, not values: two repeats of one cell are one cell.
-    """
+    """One score, in the measurements' unit, of so many distinct ``cells`` and ``repeats``."""
 
     value: float
     cells: int
@@ -79,10 +76,7 @@ def score_repeats(repeats: Sequence[Mapping[Cell, float]]) -> dict[str, ScoreVal
 
 
 def score_mean(values: Sequence[float]) -> ScoreValue | None:
-    """The ``mean`` score of a test that gives one value a repeat; None without any value.
-
-    Raises ValueError for a value that is not a finite number.
-    """
+    """The ``mean`` of one value a repeat; None without any. Raises ValueError if not finite."""
     if not values:
         return None
     if not all(map(isfinite, values)):

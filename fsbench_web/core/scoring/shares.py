@@ -116,9 +116,7 @@ class Share:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Share":
-        """The inverse; what another version wrote besides is left out, and what it called the
-        queue depth ("8 outstanding") has today's word.
-        """
+        """The inverse. Other fields are left out; an old "8 outstanding" becomes a queue depth."""
         fields = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
         return cls(**fields | {"of": _OUTSTANDING.sub(r"queue depth \1", fields["of"])})
 

@@ -17,11 +17,7 @@ _ROUNDING = 1 + 1e-12
 
 @dataclass(frozen=True)
 class Window:
-    """How far the values of a window are apart, in percent of the size of their average.
-
-    ``range_percent`` is of the values, ``slope_percent`` of the line fitted to them, without its
-    sign. Both are None where the average is zero and the values are not.
-    """
+    """Range of the values and slope of their line, in percent of their average; None around 0."""
 
     range_percent: float | None
     slope_percent: float | None
@@ -38,10 +34,7 @@ class Window:
 
 @dataclass(frozen=True)
 class SteadyState:
-    """``start`` is the first interval of the steady part, from 0; None where there is none.
-
-    ``last`` is the last window; None where there are fewer intervals than a window has.
-    """
+    """``start``: the first steady interval, from 0; None for none. ``last``: the last window."""
 
     count: int
     start: int | None
@@ -65,10 +58,7 @@ def window(values: Sequence[float]) -> Window:
 
 
 def steady_state(samples: Sequence[float]) -> SteadyState:
-    """Where the interval samples of one run, in their order, are steady to the end.
-
-    Raises ValueError for a value that is not a finite number.
-    """
+    """From where the samples of one run are steady to the end. Raises ValueError if not finite."""
     if not all(map(isfinite, samples)):
         raise ValueError("a sample is not a finite number")
     count = len(samples)

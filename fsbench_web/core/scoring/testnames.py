@@ -96,10 +96,7 @@ _LAST = {test: len(_ORDER) + 1 + place for place, test in enumerate((*COSTS, *CR
 
 
 def at_load(test: str, load: str) -> str:
-    """The name under which a test at a load is scored: ``randread@threads=16``.
-
-    Speeds at two loads are two answers to two questions, so they are ranked in two tables.
-    """
+    """The name under which a test at a load is scored: ``randread@threads=16``."""
     return f"{test}@{load}" if load else test
 
 
@@ -166,10 +163,7 @@ def parts(test: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=4096)  # pages with hundreds of tests ask several times of each
 def latency_of(test: str) -> str:
-    """The latency that a test tells something of: "randread_clat" of its mean, its percentiles.
-
-    Loads do not matter. Empty for all that is no latency of fio's.
-    """
+    """The latency of fio that a test is of: "randread_clat" of its mean; "" of other tests."""
     of_fio = _OF_FIO.fullmatch(parts(test)[0])
     if of_fio is None or of_fio["rate"]:
         return ""
@@ -177,9 +171,7 @@ def latency_of(test: str) -> str:
 
 
 def is_mean_latency(test: str) -> bool:
-    """Whether it is the mean of how long operations took: not of handing them over (slat), nor a
-    percentile or the slowest of them, which no mean of anything else can be set against.
-    """
+    """Whether it is the mean of how long operations took (clat or lat), and not of slat."""
     of_fio = _OF_FIO.fullmatch(parts(test)[0])
     return of_fio is not None and of_fio["mean"] == "mean" and of_fio["latency"] != "slat"
 
@@ -210,9 +202,7 @@ def percentile_of(test: str) -> float | None:
 
 
 def is_mean_of_samples(test: str) -> bool:
-    """Whether the mean of a test's interval samples is of the test: that of the percentiles, or of
-    the largest, of many intervals is neither of the whole (G. Tene, "How NOT to measure latency").
-    """
+    """Whether the mean of interval samples is the test's: not of percentiles and extremes."""
     return percentile_of(test) is None and not is_slowest(test)
 
 

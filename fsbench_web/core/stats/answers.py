@@ -28,9 +28,7 @@ MOST_SLOWER = 0.1
 
 
 class ComparedTest(NamedTuple):
-    """One test of several entries. ``best`` is ahead in it, and significantly faster than those
-    who are ``beaten``: among all pairs that are shown (``verdicts.Family``).
-    """
+    """One test of several entries; ``best`` is significantly faster than those ``beaten``."""
 
     test: str
     lower_is_better: bool
@@ -120,10 +118,7 @@ def answer(
     baseline: str = "",
     margin_percent: float = EQUIVALENCE_PERCENT,
 ) -> Answer | None:
-    """The answer over the tests that all entries share; None for fewer than two entries or tests.
-
-    Scores that are not above zero have no ratio: their tests are left out.
-    """
+    """The answer over the tests that all entries share; None for fewer than two entries."""
     usable = [result for result in results if _is_usable(result)]
     names = list(dict.fromkeys(name for result in usable for name in result.entries))
     shared = [result for result in usable if len(result.entries) == len(names)]
@@ -172,9 +167,7 @@ def ratio_over_tests(
 
 
 def together(answers: Sequence[Answer]) -> str:
-    """The status over several workloads, which are never averaged: FASTER only if one entry is
-    faster in every one of them.
-    """
+    """The status over several workloads: FASTER only if one entry is faster in every one."""
     statuses = {answer.status for answer in answers}
     leaders = {answer.leader for answer in answers if answer.leader is not None}
     if not answers:

@@ -51,9 +51,7 @@ class Bisection:
 
 
 def least_runs(contenders: int) -> int:
-    """How many runs a bisection of so many takes: three blocks of the ends, and of the neighbours;
-    two blocks of three for each halving.
-    """
+    """How many runs a bisection of so many takes, with the least blocks of each step."""
     halvings = ceil(log2(max(contenders - 1, 1)))
     return 2 * LEAST_LOOK + (2 * LEAST_LOOK + 3 * LEAST_COMPARED * halvings if halvings else 0)
 
@@ -68,10 +66,7 @@ def bisection(
     most_runs: float = inf,
     margin_percent: float = EQUIVALENCE_PERCENT,
 ) -> Bisection:
-    """Where the bisection of ``contenders``, in their order, stands after ``blocks``.
-
-    Arguments and errors as of ``racing.race``.
-    """
+    """Where the bisection of ``contenders``, in order, stands; arguments as of ``racing.race``."""
     least = least_runs(len(contenders))
     logs, costs = begun("a bisection", contenders, blocks, budget, costs, least)
     margin = log(1 + margin_percent / 100)
@@ -159,8 +154,7 @@ class _Search:
     def _log_odds(self, compared: Sequence[float]) -> float:
         """Of *after* to *before*, for the middle's distance from halfway between both ends.
 
-        Both ends scatter as the middle does: of the distance between two the variance is twice that
-        of one, and of the middle's distance from halfway one and a half times.
+        Variances: of the ends' distance two of one, of the middle's distance one and a half.
         """
         freedom = len(self.end_logs) - 1
         whole = fsum(self.end_logs) / len(self.end_logs)

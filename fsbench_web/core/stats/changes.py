@@ -25,10 +25,7 @@ LEAST_OF_A_PART = 3
 
 @dataclass(frozen=True)
 class Change:
-    """The level before point ``place`` (counted from 0) and from it on, up to the next step.
-
-    ``change_percent`` is of the level before. ``p_value`` is already times the places tried.
-    """
+    """The levels around point ``place`` (from 0), up to the next steps; a corrected ``p_value``."""
 
     place: int
     before: float
@@ -40,10 +37,9 @@ class Change:
 def changes(
     points: Sequence[Sequence[float]], margin_percent: float = 10.0, level: float = LEVEL
 ) -> list[Change]:
-    """The changes of a line, in its order.
+    """The changes of a line, in its order; ``points`` are the repeats of each place.
 
-    ``points`` are the values of the repeats at each place of the line, all of one unit; none may be
-    empty. Raises ValueError for a value that is not a finite number or a point without values.
+    Raises ValueError for a value that is not finite or a point without values.
     """
     if not all(points) or not all(isfinite(value) for point in points for value in point):
         raise ValueError("a point without values, or a value that is not a finite number")
@@ -115,9 +111,7 @@ def _tested(
 
 
 def _p_value(difference: float, error2: float, freedom: int) -> float:
-    """Of Student's t, two-sided; without scatter its limit. ``error2`` is the variance of
-    ``difference``.
-    """
+    """Of Student's t, two-sided; ``error2`` is the variance of ``difference``."""
     if error2 == 0:
         return 1.0 if difference == 0 else 0.0
     return 2 * float(stdtr(freedom, -difference / sqrt(error2)))

@@ -37,10 +37,7 @@ def compare(
     lower_is_better: bool,
     against: tuple[str, ...] = (),
 ) -> Verdict:
-    """The verdict of one pair by itself: whether ``ahead`` is significantly better.
-
-    Both intervals are of the level 0.95. Intervals that touch overlap.
-    """
+    """The verdict of one pair, from 95% intervals: whether ``ahead`` is significantly better."""
     reasons = []
     is_still = ahead.half_width == behind.half_width == 0 and ahead.mean != behind.mean
     if not (ahead.mean < behind.mean if lower_is_better else ahead.mean > behind.mean):
@@ -66,10 +63,7 @@ def compare(
 
 
 def welch_p(a: Interval, b: Interval) -> float:
-    """The two-sided p-value of Welch's test of two means, from their 95% intervals.
-
-    Where neither scatters at all the limit is taken: 0 for different means, 1 for equal ones.
-    """
+    """The two-sided p-value of Welch's test, from 95% intervals; 0 or 1 without scatter."""
     error_a, error_b = _standard_error(a), _standard_error(b)
     # Products instead of powers here and below: they are the same wherever they are worked out.
     variance_a, variance_b = error_a * error_a, error_b * error_b
@@ -112,8 +106,5 @@ def _is_clear(first: float, second: float, scale: float) -> bool:
 
 
 def _exact(value: float) -> Fraction:
-    """The decimal that people see, so that 90 is 10% behind 100 and not a hair less.
-
-    Slow, and needed only where it is a close call.
-    """
+    """The decimal that people see, so that 90 is exactly 10% behind 100."""
     return Fraction(Decimal(repr(float(value))))

@@ -23,10 +23,7 @@ TRIALS = "trials"
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean, summed without rounding errors, so that the order of values cannot matter.
-
-    That of equal values is their value: three times 89.999 and divided by three it would not be.
-    """
+    """The mean, summed exactly; of equal values their value."""
     if values[0] == values[-1] and min(values) == max(values):
         return values[0]
     return fsum(values) / len(values)
@@ -69,10 +66,7 @@ class Interval:
 
     @property
     def follows(self) -> bool:
-        """Whether neighbouring samples are alike beyond chance: the interval is then too narrow.
-
-        Beyond 2 / sqrt(n), the usual band of a series without any correlation.
-        """
+        """Whether neighbouring samples correlate (above 2 / sqrt(n)): it is too narrow."""
         return self.autocorrelation is not None and self.autocorrelation > 2 / sqrt(self.count)
 
     @property
@@ -82,10 +76,7 @@ class Interval:
 
 
 def interval(values: Sequence[float], level: float = LEVEL) -> Interval | None:
-    """The confidence interval of the mean of independent repeats; None for fewer than two.
-
-    Raises ValueError for a value that is not a finite number.
-    """
+    """The interval of the mean; None for fewer than two. Raises ValueError if not finite."""
     count = len(values)
     if count < LEAST_REPEATS:
         return None
@@ -118,10 +109,7 @@ def autocorrelation(values: Sequence[float]) -> float | None:
 
 
 def intervals_of(scores: Mapping[str, Mapping[int, float]]) -> dict[str, Interval]:
-    """The 95% interval of each category's score; ``scores`` are those of each run by itself.
-
-    Categories with fewer than two values have none.
-    """
+    """The 95% interval of each category, of the scores of each run; not for fewer than two."""
     return {
         category: mean_interval
         for category, of_runs in scores.items()
@@ -145,10 +133,7 @@ class MedianInterval:
 
 
 def median_interval(values: Sequence[float]) -> MedianInterval | None:
-    """Of independent repeats; None for fewer than six.
-
-    Raises ValueError for a value that is not a finite number.
-    """
+    """Of independent repeats; None for fewer than six. Raises ValueError if not finite."""
     if not all(map(isfinite, values)):
         raise ValueError("a value is not a finite number")
     count = len(values)

@@ -126,11 +126,7 @@ def begun(
     costs: Sequence[Block] | None,
     least: int,
 ) -> tuple[list[dict[str, float]], Sequence[Block]]:
-    """Logarithms of the speeds of each block, and what its runs cost: one each by default.
-
-    Raises ValueError for contenders that are too few or named twice, and for a budget of runs
-    below ``least``.
-    """
+    """Logarithms of the speeds of each block, and what its runs cost. Raises ValueError."""
     if len(set(contenders)) < 2 or len(set(contenders)) != len(contenders):
         raise ValueError(f"{what} is of two contenders or more, each once")
     if costs is None:
@@ -176,9 +172,7 @@ def probability(leader: str, left: Sequence[str], blocks: Sequence[Block]) -> fl
 
 
 def interval(logarithms: Sequence[float], level: float = FALSE_ALARM) -> tuple[float, float]:
-    """Where the mean is, at every look together, but for a share ``level`` of all series; of
-    log-ratios, one a block. Infinite where nothing can be said yet.
-    """
+    """The interval of the mean log-ratio that holds at every look; infinite if unknown."""
     if len(logarithms) < LEAST_LOOK or (errors := _errors_within(len(logarithms), level)) == inf:
         return -inf, inf
     centre, deviation = _centre(logarithms)
@@ -316,9 +310,7 @@ class _RaceProgress:
         )
 
     def _drop_behind(self) -> None:
-        """Who is behind the leader by more than the margin, the slowest first. With as many pairs
-        as the best has others, the best is dropped in at most 5 of 100 races.
-        """
+        """Drop who is surely behind the leader, the slowest first. The best goes in at most 5%."""
         logs, leader = self.logs[: self.block_count], self._leader()
         for name in sorted((name for name in self.remaining if name != leader), key=self._mean):
             low, _ = interval(

@@ -251,10 +251,7 @@ def decided(
     p_holm: float | None = None,
     tested: int | None = None,
 ) -> Verdict:
-    """A verdict with its status, among the pairs that it is shown with.
-
-    Without a ``q_value`` it is judged alone. What is equivalent by itself stays so.
-    """
+    """A verdict with its status among the pairs shown; alone without a ``q_value``."""
     q = verdict.p_value if q_value is None else q_value
     remarks = tuple(why for why in verdict.reasons if why not in (MANY, ROUNDED, SCATTER))
     verdict = verdict._replace(q_value=q_value, p_holm=p_holm, tested=tested)
@@ -281,8 +278,8 @@ def decided(
 class Family:
     """The pairs that are shown together: of ``pairs`` in all those with ``p_values`` are asked.
 
-    Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995). The pairs that nobody asks about
-    count as the last: so the rate holds although the best of each test was chosen by its scores.
+    Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995). Other pairs count as the last, so
+    the rate holds although scores chose the best.
     """
 
     def __init__(self, p_values: Iterable[float], pairs: int | None = None) -> None:
@@ -313,8 +310,7 @@ def family(verdicts: Sequence[Verdict]) -> list[Verdict]:
 def holm(p_values: Sequence[float], among: int | None = None) -> list[float]:
     """Holm's corrected p-values, in the order given: S. Holm, Scand. J. Statist. 6 (1979).
 
-    ``among``: of how many hypotheses these were picked; the others count as the last. Raises
-    ValueError for what is no probability, and for fewer than are tested.
+    ``among``: of how many hypotheses. Raises ValueError for anything but probabilities.
     """
     if not all(0.0 <= p <= 1.0 for p in p_values):
         raise ValueError("a p-value is not between 0 and 1")
@@ -348,11 +344,7 @@ def least_blocks(contenders: int) -> int:
 
 
 def equivalence_factor_of(contenders: int) -> int:
-    """How often a p-value of equivalence counts where any pair of so many may be called equivalent.
-
-    So many pairs at most can all be just the margin apart at once: those of two halves (C. Lauzon
-    and B. Caffo, The American Statistician 63, 2009, with their correction in 67, 2013).
-    """
+    """How often a p-value of equivalence counts among so many (Lauzon and Caffo, 2009)."""
     return max(1, contenders * contenders // 4)
 
 
@@ -365,8 +357,7 @@ def blocks_to_decide(
 ) -> int | None:
     """How many further blocks decide a tie with a power of 0.8; None above ``MOST_ADVISED``.
 
-    Either way: the interval leaves 1 (``beyond_margin``: the margin), or the two are equivalent.
-    Ratio and deviation are taken for true, and the shifted t for a t around its shift.
+    By ratio and deviation so far. ``beyond_margin``: faster means beyond the margin.
     """
     if verdict.ratio is None or verdict.deviation is None or verdict.equivalence_percent is None:
         return None
@@ -403,11 +394,9 @@ def blocks_to_decide(
 
 
 def rounding_of(values: Sequence[float], step: float | None = None) -> float:
-    """The deviation that rounding makes of such values, as a share of their mean.
+    """The deviation that rounding makes, as a share of the mean; 0 of none, and around 0.
 
-    They were rounded to multiples of ``step``, or to the last digit that any of them has: a
-    variance of a twelfth of its square (W. F. Sheppard, Proc. London Math. Soc. 29, 1898). 0 for
-    none, and around 0.
+    A twelfth of the squared ``step`` (W. F. Sheppard, Proc. London Math. Soc. 29, 1898).
     """
     centre = fsum(values) / len(values) if values else 0.0
     step = last_digit(values) if step is None else step
@@ -415,18 +404,13 @@ def rounding_of(values: Sequence[float], step: float | None = None) -> float:
 
 
 def last_digit(values: Iterable[float]) -> float:
-    """The place of the last decimal that any of them has: 0.1 of 2.5 and 3; 1 of whole numbers.
-
-    Whole numbers may have been rounded to tens or more, which nobody can tell. 0 of no numbers.
-    """
+    """The place of the last decimal of any of them: 0.1 of 2.5 and 3; 1 of whole numbers."""
     decimals = [0 if value == int(value) else _decimals(value) for value in values]
     return 10.0 ** -max(decimals) if decimals else 0.0
 
 
 def ratio_of(value: float) -> float:
-    """The ratio whose natural logarithm this is, of finite size: the ends of an interval, and
-    ratios to the smallest numbers, may be beyond all numbers.
-    """
+    """The ratio whose natural logarithm this is, bounded to finite numbers."""
     return exp(value if -700.0 <= value <= 700.0 else max(-700.0, min(value, 700.0)))
 
 
@@ -470,10 +454,7 @@ def _common_blocks(ours: Sequence[Repeats], theirs: Sequence[Repeats]) -> set[st
 def _paired_deviation(
     ours: Sequence[Repeats], theirs: Sequence[Repeats], signs: Sequence[float], blocks: int
 ) -> float:
-    """The deviation of the mean logarithm of the ratio between blocks, by the delta method.
-
-    Runs outside of the shared ``blocks`` count, each alone.
-    """
+    """The deviation of the mean log-ratio between blocks; runs outside count alone."""
     parts = _influences(ours, signs, by_block=True)
     for key, influence in _influences(theirs, signs, by_block=True).items():
         place = key if isinstance(key, str) else -1 - key

@@ -105,10 +105,7 @@ class ReadParts:
 def parts_of(
     observed: ObservedWorkload, by: str = BY_OPERATIONS, file_kb: int | None = None
 ) -> ReadParts:
-    """Parts by operation, block and file size; weights are shares in percent of what ``by`` says.
-
-    ``file_kb`` is the size of files where the trace does not know them. Raises TraceError.
-    """
+    """Parts with weights in percent of what ``by`` says. Raises TraceError."""
     if not observed.count:
         skipped = "; ".join(f"{count:,} {kind}" for kind, count in observed.skipped.most_common(4))
         raise TraceError(0, f"No read or write was found{f' ({skipped})' if skipped else ''}.")

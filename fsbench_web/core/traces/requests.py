@@ -148,10 +148,7 @@ def bin_of(latency_us: int) -> int:
 def traced(
     lines: Iterable[str], device_bytes: int, *, first_sector: int = 0, is_cut: bool = False
 ) -> RequestTrace | None:
-    """What the events of a device say; None where there are none of it.
-
-    ``first_sector``: where the LUN begins on its disk, for a partition.
-    """
+    """What the events of a LUN from ``first_sector`` on say; None where there are none."""
     requests = read_events(lines)
     if not requests.issued:
         return None

@@ -48,9 +48,7 @@ _NAME = re.compile(
 
 @dataclass
 class _Open:
-    """An open file: the key of the file, and where the next read or write begins. Of a folder it
-    is kept for the names that are told from there.
-    """
+    """An open file or folder: its key, and where the next read or write begins."""
 
     key: int
     place: int = 0
@@ -121,9 +119,7 @@ class Processes:
         self.forking[self._known(pid)] = shares
 
     def forked(self, pid: str, child: int, *, shares: bool, was_interrupted: bool) -> None:
-        """The call returned: ``child``, which may have run and ended where the call was
-        interrupted; else what had its number before is another. Below 1 there is none.
-        """
+        """The call returned ``child``, below 1 for none, which may have run already."""
         pid = self._known(pid)
         self.forking.pop(pid, None)
         name = str(child)

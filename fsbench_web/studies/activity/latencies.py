@@ -107,10 +107,7 @@ def _by_run(
 def newest_over_time(
     series_ids: Collection[int], test: str, load: str
 ) -> dict[int, tuple[LatencySeries, int]]:
-    """A latency over time of the newest done run of each series that kept it, and that run.
-
-    Two queries. Raises UnreadableBlock.
-    """
+    """A latency over time of the newest done run of each series. Raises UnreadableBlock."""
     newest: dict[int, tuple[int, int]] = {}
     rows = LatencySeriesBlock.objects.filter(
         run__series__in=series_ids, run__state=RunState.DONE, run__tracing=UNTRACED
@@ -135,10 +132,7 @@ def newest_over_time(
 def of_series(
     series_ids: Collection[int], test: str, load: str
 ) -> dict[int, tuple[Distribution, list[int]]]:
-    """By series: the distribution of its finished runs as one, and which runs these are.
-
-    Raises UnreadableBlock.
-    """
+    """The merged distribution of each series, and its runs. Raises UnreadableBlock."""
     by_series: dict[int, tuple[list[Distribution], list[int]]] = {}
     rows = LatencyBlock.objects.filter(
         run__series__in=series_ids, run__state=RunState.DONE, run__tracing=UNTRACED

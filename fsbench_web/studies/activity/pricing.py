@@ -45,10 +45,7 @@ def price_of(profile: HardwareProfile | None) -> Price | None:
 def state_price(
     profile: HardwareProfile, price: Price | None, limit: int | None = MOST_AT_ONCE
 ) -> int:
-    """Keep the price, and price the finished runs on it anew. Returns how many carry one.
-
-    Raises TooManyRuns before anything is written; ``limit`` None: however many.
-    """
+    """Keep the price and reprice finished runs; returns how many. Raises TooManyRuns before."""
     runs = _runs_on(profile)
     if limit is not None and len(runs) > limit:
         raise TooManyRuns(

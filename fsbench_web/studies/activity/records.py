@@ -13,8 +13,7 @@ from fsbench_web.studies.scores import ingest
 def store(run: Run, activity: Activity, costs: Mapping[str, float]) -> None:
     """Keep what was sampled during a run. The caller holds the transaction.
 
-    ``costs`` are those that the run is good for, by test, and become measurements of it; waits
-    (core.activity.costs) among them are kept beside them.
+    ``costs`` by test become measurements; waits are kept beside them.
     """
     RunActivity.objects.update_or_create(
         run=run,

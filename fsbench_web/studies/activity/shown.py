@@ -369,9 +369,7 @@ class ShownTrace:
 
 
 def traces_of_run(run: Run) -> list[ShownTrace]:
-    """One of each tracer that has ended; none of a run that is not traced. A query
-    each, and one.
-    """
+    """One of each tracer that has ended; none of a run that is not traced."""
     if not run.is_extra:
         return []
     return [

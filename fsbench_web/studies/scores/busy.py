@@ -49,10 +49,7 @@ def _processors(run: Run, before: Mapping[str, Any]) -> int | None:
 
 
 def _earlier_runs(run: Run) -> list[tuple[str, float]]:
-    """(tool, seconds from its end) of the runs that the host had shortly before. One query.
-
-    Nobody knows the tasks of a guest's emulator, nor of runs beside each other: their tool is none.
-    """
+    """(tool, seconds from its end) of the host's last runs; no tool if tasks are unknown."""
     lun, start = run.series.lun, run.started_at
     if lun is None or start is None:
         return []

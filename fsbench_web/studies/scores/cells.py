@@ -31,10 +31,7 @@ class TooManyValues(ValueError):
 
 @dataclass
 class Repeats:
-    """One number, as each finished run measured it, oldest run first.
-
-    ``samples``: of the only run. ``flags``: of any of the values.
-    """
+    """One number of each finished run, oldest first; ``samples`` of the only run."""
 
     run_ids: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
@@ -87,10 +84,7 @@ def matrices(
     record_kb: int | None = None,
     file_kb: int | None = None,
 ) -> list[Matrix]:
-    """The matrix of ``test`` (with its load) of each series and unit. Raises TooManyValues.
-
-    ``record_kb`` and ``file_kb`` take one row or column of it.
-    """
+    """The matrix, or a row or column, of each series and unit. Raises TooManyValues."""
     by_key: dict[tuple[int, str], Matrix] = {}
     for numbers in _bounded_blocks(
         numbers.subset(_cells_mask(numbers.columns, record_kb, file_kb))
@@ -118,10 +112,7 @@ def _cells_mask(columns: MeasurementColumns, record_kb: int | None, file_kb: int
 
 @dataclass
 class LoadCurve:
-    """One test of one series at several loads, in ``unit``: {load as it was named: repeats}.
-
-    ``sizes`` are the record and file size where the measurements have any.
-    """
+    """One test of one series at several loads, in ``unit``; ``sizes`` of record and file if any."""
 
     series_id: int
     unit: str
@@ -137,10 +128,7 @@ class LoadCurve:
 
 
 def load_curves(series_ids: Iterable[int], name: str) -> list[LoadCurve]:
-    """The test called ``name`` (without a load) at every load it was measured at, by series.
-
-    Raises TooManyValues.
-    """
+    """The test ``name`` (without a load) at every load, by series. Raises TooManyValues."""
     curves: dict[tuple[int, str, tuple[int | None, int | None]], LoadCurve] = {}
     blocks = measurements.of_finished(series_ids)
     for numbers in _bounded_blocks(
@@ -159,10 +147,7 @@ def load_curves(series_ids: Iterable[int], name: str) -> list[LoadCurve]:
 
 @dataclass
 class RepeatsOfSeries:
-    """One number of every finished run of a series, in ``unit``.
-
-    ``cells`` is how many cells each run's number is the mean of; 1 for a single measurement.
-    """
+    """One number of every finished run of a series, each the mean of so many ``cells``."""
 
     series_id: int
     unit: str
@@ -183,10 +168,7 @@ def repeats(
     record_kb: int | None = None,
     file_kb: int | None = None,
 ) -> list[RepeatsOfSeries]:
-    """What each run measured of ``test``: one cell of it, or the mean over all that it measured.
-
-    The mean of a run's cells is its own total average (scoring.scores).
-    """
+    """What each run measured of ``test``: one cell of it, or the mean of all."""
     values: dict[tuple[int, str, int], list[float]] = {}
     for numbers in _read(series_ids, test):
         for name, record, file, value, _ in numbers.columns.rows():
@@ -215,10 +197,7 @@ def sizes_of(series_ids: Iterable[int], test: str) -> tuple[list[int], list[int]
 
 @dataclass
 class MeanMap:
-    """The cells of one series: {(record KB, file KB): mean of the repeats in ``unit``}.
-
-    ``flagged`` are the cells that carry a flag in any repeat, {what a legend says of it: cells}.
-    """
+    """The mean of each cell of one series, in ``unit``, and cells by the words of their flags."""
 
     series_id: int
     unit: str
@@ -297,10 +276,7 @@ MOST_MATCHED = 300_000
 
 
 def cells_of_runs(series_ids: Iterable[int], tests: Iterable[str]) -> CellsByTest:
-    """Every cell of the finished runs, oldest run first. Raises TooManyValues above MOST_MATCHED.
-
-    Tests are named with their loads. One query.
-    """
+    """Every cell of the finished runs, oldest first, by test. Raises TooManyValues."""
     names = {testnames.parts(test) for test in tests}
     by_test: CellsByTest = {}
     count = 0

@@ -62,10 +62,7 @@ SELECT test, category FROM pair
 
 
 def _is_plain() -> bool:
-    """Whether statements written here may be asked. SQLite has no LATERAL, and reads its index in
-    one go; where a study is hidden from who asks, the names of its tests are too, and they know
-    nothing of that.
-    """
+    """Whether own statements may be asked: PostgreSQL (LATERAL), and no study is hidden."""
     return connection.vendor == "postgresql" and not hidden_studies()
 
 
@@ -90,10 +87,7 @@ def count_tables(limit: int) -> int:
 
 
 def score_choices(studies: Collection[str] = ()) -> ScoreChoices:
-    """Everything that any score of ``studies`` belongs to, and every study; of none: of any study.
-
-    Seven queries or less.
-    """
+    """Everything that any score of ``studies`` (none: of any) belongs to, and every study."""
     titles = tuple(Study.objects.values_list("slug", "title").order_by("-is_published", "title"))
     scores = Score.objects.filter(series__study__slug__in=list(studies)).order_by()
     pairs = set(scores.values_list("test", "category").distinct()) if studies else _distinct_pairs()
@@ -151,10 +145,7 @@ def _text(column: str) -> Case:
 
 
 def _scored_series(studies: Collection[str]) -> list[tuple[Any, ...]]:
-    """_KEYS, kernel, distribution, preparation and machine of series that have scores, each once.
-
-    One query. What the keys refer to is read apart: to plan all joins took 20 ms.
-    """
+    """_KEYS, kernel, distribution, preparation and machine of scored series, each once."""
     series = Series.objects.order_by().filter(Exists(Score.objects.filter(series=OuterRef("pk"))))
     if studies:
         series = series.filter(study__slug__in=list(studies))

@@ -60,10 +60,7 @@ class Drift:
 
 
 def drift_of(job: Job) -> Drift | None:
-    """The drift of a job's reference; None where none of its references is finished.
-
-    Each run is scored by itself. Two queries.
-    """
+    """The drift of a job's reference, each run scored alone; None if none is finished."""
     runs = list(
         Run.objects.filter(job=job, is_reference=True, state=RunState.DONE)
         .exclude(started_at=None)

@@ -132,10 +132,7 @@ def move_to_kernel(
 
 @transaction.atomic
 def rescore(series: Series) -> None:
-    """Make the scores and flags of a series from its finished runs. Raises MixedMeasurements.
-
-    Printed scores stay untouched.
-    """
+    """Make scores and flags from finished runs, not printed ones. Raises MixedMeasurements."""
     lock_all([series])
     rescore_locked(series)
 
@@ -148,10 +145,9 @@ def rescore_locked(series: Series, finished: Iterable[Run] | None = None) -> Non
 
 
 def replace_scores(series: Series, basis: SeriesContext, test_scores: TestScores) -> None:
-    """Write the computed scores of a series, of all selections, in place of the old.
+    """Write the computed scores of a series, judged by ``basis``, in place of the old.
 
-    ``test_scores`` was judged by ``basis``. The caller holds the series' lock, under which
-    ``series.quality`` was read.
+    The caller holds the series' lock, under which ``series.quality`` was read.
     """
     boundaries = {
         test: quality_of_test.boundary

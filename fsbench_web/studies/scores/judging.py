@@ -61,10 +61,7 @@ class SelectedScores:
 
     @classmethod
     def of(cls, test: str, columns: TestColumns) -> "SelectedScores":
-        """Scores and intervals of some numbers.
-
-        Raises MixedMeasurements, and ValueError for a value that is not a finite number.
-        """
+        """Scores and intervals. Raises MixedMeasurements, and ValueError if not finite."""
         of_each: Iterable[tuple[int, Mapping[str, ScoreValue]]]
         if columns.is_matrix(test):
             repeats = columns.repeats()
@@ -115,10 +112,7 @@ def selected_scores(
     basis: SeriesContext,
     whole: SelectedScores,
 ) -> dict[str, SelectedScores]:
-    """The scores of one test by selection; empty selections are missing.
-
-    ``sound`` is there even without flags. ``cached`` and ``uncached`` need a cache boundary.
-    """
+    """The scores by selection, ``sound`` always among them; empty selections are missing."""
     reasons = {slug: judged.has(slug) for slug in CELL_FLAGS}
     for slug in {slug for flags in basis.unsound.values() for slug in flags}:
         runs = [run for run, flags in basis.unsound.items() if slug in flags]
@@ -155,10 +149,7 @@ def _flags(
     scores: Mapping[str, ScoreValue],
     mask: Mask | None = None,
 ) -> dict[str, list[str]]:
-    """The flags of the numbers of each score, by category.
-
-    A maximum or minimum has those of its own cells. Lone spikes concern the best value only.
-    """
+    """The flags of the numbers of each score; spikes of extremes only."""
     by_category = {}
     for category, score in scores.items():
         is_extreme = category in ("maximum", "minimum")
@@ -293,10 +284,7 @@ def _judge(
     wanted: frozenset[str] | None,
     series: Series,
 ) -> None:
-    """Add flags and scores of the tests of ``parts``, which come in the order of their runs.
-
-    ``wanted``: these tests only. Raises MixedMeasurements.
-    """
+    """Add what ``parts``, in the order of their runs, come to. Raises MixedMeasurements."""
     tests = _by_test(parts, wanted)
     wholes = {}
     for test, gathered in tests.items():
@@ -349,9 +337,7 @@ def _by_test(parts: Iterable[Part], wanted: frozenset[str] | None) -> dict[str, 
 def _places_of_tests(
     columns: MeasurementColumns,
 ) -> Iterator[tuple[MeasuredTest, slice | Column]]:
-    """Each test that has numbers, and where these are: a slice where they stand together, since
-    one test may have millions of them.
-    """
+    """Each test with numbers, and their places: a slice if they stand together."""
     codes = columns.codes
     counts = np.bincount(codes)
     present = np.flatnonzero(counts)
@@ -427,10 +413,7 @@ def _parts(
 
 
 def _add_samples(series: Series, wholes: dict[str, SelectedScores]) -> None:
-    """Give values of a single run the interval of their samples or trials.
-
-    Samples are hardly independent: with repeats they do not count. Percentiles have none.
-    """
+    """Give values of a single run, but percentiles, the interval of their samples or trials."""
     single = {
         test
         for test, whole in wholes.items()

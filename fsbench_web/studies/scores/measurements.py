@@ -56,10 +56,9 @@ class Measurement(NamedTuple):
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of one run from one output, in the order in which they were stored.
+    """Numbers of one run from one output, in stored order.
 
-    ``kinds`` are the combinations of flags there are, ``flag_codes`` the place in them of each
-    number; ``samples`` are by the number's place.
+    ``flag_codes`` are places in ``kinds``, the combinations of flags; ``samples`` by place.
     """
 
     series_id: int
@@ -176,10 +175,7 @@ def listed_of_finished(series_ids: Iterable[int]) -> list[StoredBlock]:
 
 
 def listed(blocks: QuerySet[MeasurementBlock], *, samples: bool = True) -> list[StoredBlock]:
-    """The blocks in order of series, run and storing; without ``samples`` where nobody wants them.
-
-    One query, and one for each large block that is read.
-    """
+    """The blocks in order of series, run and storing; large ones take a query each when read."""
     small = Case(When(count__lte=_WITH_THE_LIST, then="content"))
     fields = ("id", "run__series_id", "run_id", "artefact_id", "count", "tests", "flags")
     rows = blocks.order_by("run__series_id", "run_id", "id").values_list(
@@ -197,10 +193,7 @@ def read(
     *,
     samples: bool = False,
 ) -> Iterator[Numbers]:
-    """Numbers in order of series, run and storing, block by block; those of wanted tests alone.
-
-    One query, and one for each large block. Raises UnreadableBlock.
-    """
+    """Numbers of wanted tests, block by block, as ``listed``. Raises UnreadableBlock."""
     for block in listed(blocks, samples=samples):
         if is_wanted is None:
             yield block.read()
@@ -226,10 +219,7 @@ def runs_of(artefact_id: int) -> set[int]:
 
 
 def rows_of(run_id: int, limit: int) -> list[Measurement] | None:
-    """All numbers of a run in the order in which they were stored; None for more than ``limit``.
-
-    One query.
-    """
+    """All numbers of a run in stored order; None for more than ``limit``. One query."""
     blocks = listed(of_run(run_id))
     if sum(block.count for block in blocks) > limit:
         return None
@@ -252,10 +242,7 @@ def unreadable() -> list[str]:
 
 
 def page(run_id: int, test: str, offset: int, limit: int) -> tuple[int, list[Measurement]]:
-    """How many numbers of ``test`` (at whatever load; empty: of all) a run has, and some of them.
-
-    Only the blocks that these are in are read. One query, and one for each very large block.
-    """
+    """How many numbers of ``test`` ("": of all) a run has at any load, and some of them."""
     total = 0
     measurements: list[Measurement] = []
     for block in listed(of_run(run_id)):
@@ -307,11 +294,7 @@ class NewBlock:
 def store(
     blocks: Iterable[NewBlock], on_progress: Callable[[int], None] = lambda stored: None
 ) -> int:
-    """Write the numbers of runs; returns how many. The caller holds the transaction.
-
-    ``on_progress`` gets how many are written, after each piece. What ``blocks`` makes as it goes
-    is in memory a piece at a time.
-    """
+    """Write numbers in pieces; returns how many. The caller holds the transaction."""
     stored = 0
     encoded = (MeasurementBlock(**row) for block in blocks for row in block.encoded())
     while piece := list(islice(encoded, _AT_ONCE)):
@@ -326,8 +309,7 @@ def store_values(
 ) -> int:
     """Store numbers of one output; returns how many. The caller holds the transaction.
 
-    ``is_new``: the run has none yet, which spares asking. Raises IntegrityError for a cell that the
-    run holds already, or that comes twice.
+    ``is_new``: the run has none yet. Raises IntegrityError for a repeated cell.
     """
     all_values = list(values)
     if not all_values:

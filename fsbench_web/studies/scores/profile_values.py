@@ -37,10 +37,7 @@ _NO_CELL: Cell = (-1, -1)
 
 @dataclass(frozen=True)
 class Measure:
-    """The kind of values of a test: a printed ``unit`` is ``factor`` of its ``dimension``.
-
-    An unknown unit has a dimension of its own.
-    """
+    """The kind of values of a test: a printed ``unit`` is ``factor`` of its ``dimension``."""
 
     dimension: str
     unit: str
@@ -124,10 +121,7 @@ def profile_values(
     tools: Mapping[int, str],
     selection: str = Selection.ALL,
 ) -> dict[int, SeriesValues]:
-    """The values of each series that measured any of the tests. Three queries.
-
-    ``tools``: the tool of each series, for its units. Raises TooManyValues.
-    """
+    """The values of series that measured any test. Three queries. Raises TooManyValues."""
     if len(series_ids) > MOST_SERIES:
         raise TooManyValues
     kinds: dict[str, dict[RequiredCell, dict[Cell, RequiredCell]]] = {}
@@ -221,10 +215,7 @@ def _circumstances(
 def measurement_of(
     workload_id: int | None, tool: str | None, parameters: Mapping[str, Any] | None
 ) -> str:
-    """A name that workloads share if they measure cells in one way: tool, parameters without sizes.
-
-    Workloads without sizes, imports and those of other releases have their own.
-    """
+    """A name that workloads share if they measure cells in one way: tool and other parameters."""
     kind = workload_types().get(tool or "")
     if kind is not None and kind.sizes:
         try:

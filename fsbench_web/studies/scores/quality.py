@@ -125,10 +125,7 @@ def basis_of(
     series: Series,
     finished: Iterable[Run] | None = None,
 ) -> SeriesContext:
-    """What is known of a series now. A constant number of queries.
-
-    ``finished``: its finished runs, with ``READ_OF_RUNS``; None: they are read.
-    """
+    """What is known of a series now; its ``finished`` runs are read if not given."""
     workload, hardware = series.workload, series.hardware
     tool = workload.tool if workload else ""
     parameters = workload.parameters if workload else {}
@@ -213,10 +210,9 @@ def _unsteady_tests(conditions: Mapping[str, Any]) -> list[str]:
 
 
 def best_direct_kb_s(series: Series) -> float | None:
-    """The best rate of direct I/O on the same LUN, KB/s; None without a LUN or rate. One query.
+    """The best unflagged rate of direct I/O on the same LUN, KB/s; None without any. One query.
 
-    By scores. Leaves out tests that direct I/O does not reach, and best cases with a flag. Emulated
-    guests count among themselves.
+    Emulated guests count among themselves.
     """
     if series.lun_id is None:
         return None

@@ -37,10 +37,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Condition:
-    """What a comparison asks of a series or configuration and no column holds.
-
-    ``takes`` decides by its facts. ``is_of_configuration``: ConfigurationFacts is enough.
-    """
+    """What a comparison asks of a series, or only of its configuration, and no column holds."""
 
     takes: Callable[[Any], bool]
     is_of_configuration: bool = False
@@ -261,9 +258,7 @@ def emulated_in(study_slugs: Collection[str]) -> frozenset[int]:
 def runs_of_old(
     rows: Iterable[ScoreRow], study_slugs: Collection[str] = ()
 ) -> dict[int, tuple[int, ...]]:
-    """Finished runs of the series whose scores do not name their runs, by series. At most one
-    query.
-    """
+    """Finished runs of series whose scores do not name them, by series."""
     series = {row.series_id for row in rows if row.lacks_runs}
     return finished_runs(study_slugs, series) if series else {}
 
@@ -271,10 +266,7 @@ def runs_of_old(
 def series_facts(
     ids: Collection[int] | None, study_slugs: Collection[str]
 ) -> dict[int, SeriesFacts]:
-    """The facts of these series, or of all in the studies (None). At most two queries.
-
-    More than MOST_LISTED are read with all others of the studies.
-    """
+    """The facts of these series, or of all in the studies (None, or above MOST_LISTED)."""
     wanted = Series.objects.order_by()
     if ids is not None and len(ids) <= MOST_LISTED:
         wanted = wanted.filter(pk__in=ids)
@@ -356,10 +348,7 @@ SERIES = "series_id"
 
 
 class Candidate(NamedTuple):
-    """As much of a score as it takes to choose which are shown.
-
-    ``configurations``: how many its contender has in its table.
-    """
+    """As much of a score as it takes to choose; ``configurations`` of its contender."""
 
     score_id: int
     series_id: int
@@ -479,10 +468,7 @@ def configurations_of_each(
 def workload_of_all(
     scores: QuerySet[Score], contenders: Mapping[int, str], by: str, tests: Collection[str]
 ) -> dict[str, str]:
-    """The workload of each test that all its contenders have, if there is one. One query.
-
-    Of several the one with the most repeats of the contender with the fewest, then by name.
-    """
+    """The workload of each test that all its contenders have, with the most repeats of each."""
     repeats: dict[str, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
     wanted = scores.order_by().filter(test__in=list(tests))
     for test, member, workload, count in wanted.values_list(

@@ -16,10 +16,7 @@ logger = logging.getLogger("fsbench.scores")
 
 
 def waiting(study: str = "", *, everything: bool = False) -> QuerySet[Series]:
-    """Series with finished runs that older rules judged; ``everything``: all.
-
-    Not those that a later version judged: two versions on one database would take turns.
-    """
+    """Series that older rules judged (``everything``: all), but no later version."""
     lacks_repeats = Q(repeat_scores__isnull=True, repeats__gte=2, interval__isnull=False)
     lacks = Q(run_ids__isnull=True) | lacks_repeats
     lacking = Score.selections.filter(lacks, origin=COMPUTED).values("series")
@@ -46,10 +43,7 @@ def judge(chosen_series: QuerySet[Series]) -> Iterator[Series]:
 
 
 def judge_waiting(at_most_s: float) -> tuple[int, bool]:
-    """Judge ``waiting`` series for so long; returns how many, and whether that was all.
-
-    A series whose measurements cannot be scored together stays as it is.
-    """
+    """Judge ``waiting`` series for so long; returns how many, and whether that was all."""
     end, done = time.monotonic() + at_most_s, 0
     for pk in list(waiting().values_list("pk", flat=True)):
         if time.monotonic() >= end:
@@ -71,10 +65,7 @@ def _judge(pk: int) -> Series | None:
 
 
 def note_drift(job_id: int) -> list[int]:
-    """Write how far the reference moved around each finished run of a job; returns rescored series.
-
-    Called when a run of a job ends, and by ``manage.py reflag``.
-    """
+    """Write how far a job's reference moved around each run; returns the rescored series."""
     job = Job.objects.filter(pk=job_id).first()
     reference_drift = drift.drift_of(job) if job is not None else None
     if job is None or reference_drift is None:

@@ -35,10 +35,7 @@ class SeriesCeilings:
         category: str,
         cells: Mapping[int, int] | None = None,
     ) -> Share | None:
-        """What a score is of its ceiling; None where it has none.
-
-        ``cells`` are how many of each record size it is made of; None: all that the workload has.
-        """
+        """The share of a score of so many ``cells`` of each record size (None: all), if any."""
         ceiling = self.ceiling(test, category, cells)
         if ceiling is None:
             return None

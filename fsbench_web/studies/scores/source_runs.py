@@ -18,10 +18,7 @@ MOST_LISTED = 900
 def finished_runs(
     study_slugs: Collection[str] = (), series_ids: Collection[int] | None = None
 ) -> dict[int, tuple[int, ...]]:
-    """The finished runs by series, oldest first. One query.
-
-    ``series_ids`` limits them; above MOST_LISTED it does not, and more may come.
-    """
+    """The finished runs by series, oldest first; above MOST_LISTED of all series. One query."""
     runs = _finished(study_slugs)
     if series_ids is not None and len(series_ids) <= MOST_LISTED:
         runs = runs.filter(series__in=series_ids)
@@ -32,10 +29,7 @@ def finished_runs(
 
 
 def spans_of(series_ids: Collection[int]) -> dict[int, tuple[datetime, datetime]]:
-    """When the finished runs of each series were measured, first and last. One query.
-
-    Series with an undated run are missing; so are all, above MOST_LISTED.
-    """
+    """First and last date of each series' finished runs, if all are dated. One query."""
     if len(series_ids) > MOST_LISTED:
         return {}
     began = Case(When(origin=Run.Origin.MEASURED, then=F("started_at")))
@@ -50,10 +44,7 @@ def spans_of(series_ids: Collection[int]) -> dict[int, tuple[datetime, datetime]
 
 
 def page_cached_series(series_ids: Collection[int]) -> frozenset[int]:
-    """Series whose runs measured the page cache: buffered I/O of data that fit into memory.
-
-    Of own workloads with known memory. One query; none above MOST_LISTED.
-    """
+    """Series of own workloads whose buffered data fit into memory. One query."""
     if not series_ids or len(series_ids) > MOST_LISTED:
         return frozenset()
     rows = (
@@ -82,10 +73,7 @@ def _measures_memory(tool: str, parameters: Mapping[str, object], memory_bytes: 
 def environments_of(
     series_ids: Collection[int],
 ) -> dict[int, dict[str, dict[str, frozenset[str]]]]:
-    """The environments of finished runs: {series: {section: {label: values}}}. Two queries.
-
-    Empty above MOST_LISTED series.
-    """
+    """The environments of finished runs: {series: {section: {label: values}}}. Two queries."""
     if len(series_ids) > MOST_LISTED:
         return {}
     pairs = list(
@@ -132,9 +120,6 @@ def runs_of_scores(scores: QuerySet[Score]) -> QuerySet[Run]:
 
 
 def count_runs_of_scores(scores: QuerySet[Score], studies: Collection[str]) -> int:
-    """How many finished runs ``runs_of_scores`` has, of these ``studies``. One query.
-
-    Each series is named once, so that databases join two lists.
-    """
+    """How many finished runs the series of the scores have, in these ``studies``. One query."""
     series = scores.order_by().values("series").distinct()
     return _finished(studies).filter(series__in=series).count()

@@ -19,8 +19,8 @@ Values = Mapping[RequiredCell, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Combined:
-    """``level`` is the score but for the baseline: of a ratio its logarithm is not yet set against
-    one. ``of_repeats`` are those of the repeats that have every cell, by the repeat.
+    """``level``: the score before it is divided by the baseline's. ``of_repeats``: of complete
+    ones.
     """
 
     level: float
@@ -71,9 +71,7 @@ def combined(profile: Profile, values: Values, lower_is_better: Mapping[str, boo
 def level_of(
     profile: Profile, values: Mapping[RequiredCell, float], lower_is_better: Mapping[str, bool]
 ) -> float:
-    """What one value of each cell comes to, before it is set against a baseline. Raises
-    ScoreUnavailable.
-    """
+    """The level of one value of each cell. Raises ScoreUnavailable."""
     for demand, value in values.items():
         _refuse_no_speed(demand, value)
     shares = profile.shares

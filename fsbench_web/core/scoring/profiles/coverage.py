@@ -27,10 +27,7 @@ def cells_were(count: int) -> str:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many of the cells a contender has; ``why`` it has no score, "" where it has one.
-
-    Of several configurations the one with most cells. ``missing`` names some of the others.
-    """
+    """How many cells a contender's best configuration has; ``why`` it has no score, else ""."""
 
     contender: str
     label: str
@@ -43,9 +40,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class NearestValue:
-    """The best that a contender measured of one cell, in ``unit``, of whose KB, MB and GB ``base``
-    says what they are where that is known.
-    """
+    """The best that a contender measured of one cell; ``base`` of KB, MB and GB if known."""
 
     contender: str
     label: str
@@ -57,9 +52,7 @@ class NearestValue:
 
 @dataclass(frozen=True)
 class NearestCell:
-    """The measured cell nearest to those of an operation that were not; ``values`` best first, of
-    units that nobody can convert to each other each kind by itself.
-    """
+    """The measured cell nearest to missing ones; ``values`` best first, each unit by itself."""
 
     operation: str
     cell: str

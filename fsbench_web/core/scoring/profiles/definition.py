@@ -125,9 +125,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Profile:
-    """A version of a profile. ``source`` says what its parts and weights rest on.
-
-    ``slug`` and ``version`` name it; both are empty (0) for one that has no name: a range.
+    """A version of a profile; a range has no ``slug`` and ``version`` 0. ``source``: of its
+    weights.
     """
 
     title: str
@@ -198,10 +197,7 @@ class Profile:
 
 
 def from_dict(data: Mapping[str, Any], *, slug: str = "", version: int = 0) -> Profile:
-    """The inverse of ``Profile.as_dict``; what is left out is as if nothing was said.
-
-    Raises ProfileError with everything that is wrong, each with the number of its part.
-    """
+    """The inverse of ``Profile.as_dict``. Raises ProfileError with all problems."""
     problems: list[str] = []
     others = sorted(set(data) - {"title", "summary", "source", "together", "parts"})
     if others:
