@@ -132,29 +132,18 @@ class Published:
         """For JSON: deltas as numbers, the printed digits once more as text."""
         return {
             "best": self.best,
-            "delta1_percent": _number(self.delta1_percent),
-            "delta2_percent": _number(self.delta2_percent),
+            "delta1_percent": None if self.delta1_percent is None else float(self.delta1_percent),
+            "delta2_percent": None if self.delta2_percent is None else float(self.delta2_percent),
             "differs": list(self.differs),
-            "printed": [_text(self.delta1_percent), _text(self.delta2_percent)],
+            "printed": [
+                None if delta is None else str(delta)
+                for delta in (self.delta1_percent, self.delta2_percent)
+            ],
             "expected": [self.expected_best, self.expected1, self.expected2],
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Published":
         """The inverse of ``as_dict``."""
-        first, second = data["printed"]
-        return cls(
-            data["best"],
-            None if first is None else Decimal(first),
-            None if second is None else Decimal(second),
-            tuple(data["differs"]),
-            *data["expected"],
-        )
-
-
-def _number(value: Decimal | None) -> float | None:
-    return None if value is None else float(value)
-
-
-def _text(value: Decimal | None) -> str | None:
-    return None if value is None else str(value)
+        first, second = (None if text is None else Decimal(text) for text in data["printed"])
+        return cls(data["best"], first, second, tuple(data["differs"]), *data["expected"])

@@ -143,18 +143,16 @@ def profile_values(
     repeats = _repeats(measured_by)
     circumstances = _circumstances(measured_by, kinds)
     for block in blocks:
-        numbers = block.read()
+        numbers, pk = block.read(), block.series_id
         numbers = numbers.subset(numbers.columns.of_tests(is_wanted))
         series = by_series.setdefault(
-            block.series_id,
-            SeriesValues(
-                block.series_id,
-                circumstances[block.series_id].measurement,
-                repeats.get(block.series_id, {}),
-            ),
+            pk, SeriesValues(pk, circumstances[pk].measurement, repeats.get(pk, {}))
         )
-        _add(series, numbers, kinds, circumstances[block.series_id], tools, selection)
-        _add_identical(series, numbers, kinds, circumstances[block.series_id], tools, selection)
+        reader = _RunReader(
+            series, numbers, kinds, circumstances[pk], tools.get(pk), str(selection)
+        )
+        reader.add()
+        reader.add_identical()
     return by_series
 
 
@@ -246,62 +244,6 @@ def _only_reads(test: str) -> bool:
     return "read" in name and "write" not in name
 
 
-def _add(
-    series: SeriesValues,
-    numbers: Numbers,
-    kinds: Mapping[str, Mapping[RequiredCell, Mapping[Cell, RequiredCell]]],
-    circumstances: _MeasuringConditions,
-    tools: Mapping[int, str],
-    selection: str,
-) -> None:
-    """Numbers of one run."""
-    repeat = series.repeats.get(numbers.run_id)
-    of_run = repeat.flags if repeat else ()
-    columns = numbers.columns
-    for code, name in enumerate(columns.tests):
-        test = testnames.at_load(name.test, name.load)
-        if test not in kinds:
-            continue
-        measure = _measure(name.unit, tools.get(series.series_id))
-        if measure is None or series.measures.setdefault(test, measure).dimension != (
-            measure.dimension
-        ):
-            continue
-        test_numbers = numbers.subset(columns.codes == code)
-        if not len(test_numbers):
-            continue
-        for kind, wanted in kinds[test].items():
-            seen = series.cells.setdefault(kind, set())
-            seen.update(
-                cell
-                for cell in _sizes(test_numbers.columns)
-                if circumstances.meets(kind, cell)
-                and _is_selected(cell, circumstances, test, selection)
-            )
-            for cell, value, flags in _required_values(test_numbers, wanted):
-                if cell not in seen:
-                    continue
-                why = [*(flags or ()), *of_run]
-                if not _is_left_out(series, why, selection):
-                    _keep(series, wanted[cell], numbers.run_id, value * measure.factor, why)
-
-
-def _is_left_out(series: SeriesValues, why: Collection[str], selection: str) -> bool:
-    if selection != Selection.SOUND or not why:
-        return False
-    series.left_out_numbers += 1
-    for flag in why:
-        series.left_out[flag] = series.left_out.get(flag, 0) + 1
-    return True
-
-
-def _keep(
-    series: SeriesValues, demand: RequiredCell, run_id: int, value: float, why: Iterable[str]
-) -> None:
-    series.values.setdefault(demand, {})[run_id] = value
-    series.flags.setdefault(demand, set()).update(why)
-
-
 @dataclass(frozen=True)
 class _Identical:
     """Numbers of a test that did what ``test`` of a profile does, under another name."""
@@ -328,55 +270,96 @@ _RATE = Measure(RATE, "MiB/s", 1024.0 * 1024, False)
 """What operations of one size are shown in."""
 
 
-def _add_identical(
-    series: SeriesValues,
-    numbers: Numbers,
-    kinds: Mapping[str, Mapping[RequiredCell, Mapping[Cell, RequiredCell]]],
-    circumstances: _MeasuringConditions,
-    tools: Mapping[int, str],
-    selection: str,
-) -> None:
-    """Numbers of one run under names of other tools; by direct I/O before others, rates first."""
-    repeat = series.repeats.get(numbers.run_id)
-    of_run = repeat.flags if repeat else ()
-    settings = circumstances.settings
-    found = _identical(numbers, kinds, settings, tools.get(series.series_id))
-    for one in sorted(found, key=lambda one: (not one.identity.direct, not one.is_rate)):
-        rate = one.measure if one.is_rate else _RATE
-        if series.ways.setdefault(one.test, one.identity.way) != one.identity.way:
-            continue  # Measured in another way, too: that one counts.
-        if series.measures.setdefault(one.test, rate).dimension != RATE:
-            continue
-        for cell in _cells_of(one, settings):
-            for kind, wanted in kinds[one.test].items():
-                if _meets(one.identity, kind, selection):
-                    _add_cell(series, one, cell, kind, wanted, of_run, selection)
+@dataclass(frozen=True)
+class _RunReader:
+    """Reads the numbers of one run into the values of its series."""
 
+    series: SeriesValues
+    numbers: Numbers
+    kinds: Mapping[str, Mapping[RequiredCell, Mapping[Cell, RequiredCell]]]
+    circumstances: _MeasuringConditions
+    tool: str | None
+    selection: str
 
-def _add_cell(
-    series: SeriesValues,
-    one: _Identical,
-    cell: _CellValue,
-    kind: RequiredCell,
-    wanted: Mapping[Cell, RequiredCell],
-    of_run: Iterable[str],
-    selection: str,
-) -> None:
-    """Keep a number for every cell that it stands for."""
-    run_id = one.numbers.run_id
-    if cell.data_kb is not None and cell.block_bytes % 1024 == 0:
-        series.cells.setdefault(kind, set()).add((cell.block_bytes // 1024, cell.data_kb))
-    for (record_kb, file_kb), demand in wanted.items():
-        if record_kb * 1024 != cell.block_bytes or run_id in series.values.get(demand, ()):
-            continue
-        if not identities.covers(one.identity, cell.data_kb, file_kb):
-            continue
-        why = [*(cell.flags or ()), *of_run]
-        if not _is_left_out(series, why, selection):
-            _keep(series, demand, run_id, cell.bytes_s, why)
-            series.cells.setdefault(kind, set()).add((record_kb, file_kb))
-            if cell.data_kb is None or cell.data_kb < file_kb:
-                series.smaller.add(demand)
+    def add(self) -> None:
+        """Numbers under the names of the profile's tests."""
+        series, columns = self.series, self.numbers.columns
+        for code, name in enumerate(columns.tests):
+            test = testnames.at_load(name.test, name.load)
+            measure = _measure(name.unit, self.tool) if test in self.kinds else None
+            if measure is None or series.measures.setdefault(test, measure).dimension != (
+                measure.dimension
+            ):
+                continue
+            test_numbers = self.numbers.subset(columns.codes == code)
+            if not len(test_numbers):
+                continue
+            for kind, wanted in self.kinds[test].items():
+                seen = series.cells.setdefault(kind, set())
+                seen.update(
+                    cell
+                    for cell in _sizes(test_numbers.columns)
+                    if self.circumstances.meets(kind, cell) and self._is_selected(cell, test)
+                )
+                for cell, value, flags in _required_values(test_numbers, wanted):
+                    if cell in seen:
+                        self._keep(wanted[cell], value * measure.factor, flags)
+
+    def add_identical(self) -> None:
+        """Numbers under names of other tools; by direct I/O before others, rates first."""
+        series, settings = self.series, self.circumstances.settings
+        found = _identical(self.numbers, self.kinds, settings, self.tool)
+        for one in sorted(found, key=lambda one: (not one.identity.direct, not one.is_rate)):
+            rate = one.measure if one.is_rate else _RATE
+            if series.ways.setdefault(one.test, one.identity.way) != one.identity.way:
+                continue  # Measured in another way, too: that one counts.
+            if series.measures.setdefault(one.test, rate).dimension != RATE:
+                continue
+            for cell in _cells_of(one, settings):
+                for kind, wanted in self.kinds[one.test].items():
+                    if _meets(one.identity, kind, self.selection):
+                        self._add_cell(one, cell, kind, wanted)
+
+    def _add_cell(
+        self,
+        one: _Identical,
+        cell: _CellValue,
+        kind: RequiredCell,
+        wanted: Mapping[Cell, RequiredCell],
+    ) -> None:
+        """Keep a number for every cell that it stands for."""
+        series, run_id = self.series, self.numbers.run_id
+        if cell.data_kb is not None and cell.block_bytes % 1024 == 0:
+            series.cells.setdefault(kind, set()).add((cell.block_bytes // 1024, cell.data_kb))
+        for (record_kb, file_kb), demand in wanted.items():
+            if record_kb * 1024 != cell.block_bytes or run_id in series.values.get(demand, ()):
+                continue
+            if not identities.covers(one.identity, cell.data_kb, file_kb):
+                continue
+            if self._keep(demand, cell.bytes_s, cell.flags):
+                series.cells.setdefault(kind, set()).add((record_kb, file_kb))
+                if cell.data_kb is None or cell.data_kb < file_kb:
+                    series.smaller.add(demand)
+
+    def _keep(self, demand: RequiredCell, value: float, flags: Iterable[str] | None) -> bool:
+        """Keep a value, unless the selection leaves it out."""
+        series, run_id = self.series, self.numbers.run_id
+        repeat = series.repeats.get(run_id)
+        why = [*(flags or ()), *(repeat.flags if repeat else ())]
+        if self.selection == Selection.SOUND and why:
+            series.left_out_numbers += 1
+            for flag in why:
+                series.left_out[flag] = series.left_out.get(flag, 0) + 1
+            return False
+        series.values.setdefault(demand, {})[run_id] = value
+        series.flags.setdefault(demand, set()).update(why)
+        return True
+
+    def _is_selected(self, cell: Cell, test: str) -> bool:
+        if self.selection not in (Selection.CACHED, Selection.UNCACHED):
+            return True
+        kind = RequiredCell(test, cached=self.selection == Selection.CACHED)
+        return self.circumstances.meets(kind, cell)
 
 
 def _identical(
@@ -422,14 +405,6 @@ def _meets(done: Identity, kind: RequiredCell, selection: str) -> bool:
     return (kind.cached is None or is_cached is kind.cached) and (
         is_flushed is None or is_flushed is kind.flushed
     )
-
-
-def _is_selected(
-    cell: Cell, circumstances: _MeasuringConditions, test: str, selection: str
-) -> bool:
-    if selection not in (Selection.CACHED, Selection.UNCACHED):
-        return True
-    return circumstances.meets(RequiredCell(test, cached=selection == Selection.CACHED), cell)
 
 
 def _sizes(columns: MeasurementColumns) -> list[Cell]:
