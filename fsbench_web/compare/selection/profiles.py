@@ -60,7 +60,7 @@ def label_of(category: str) -> str:
 
 def titles() -> dict[str, str]:
     """The latest title of each profile, by slug; of equal titles each with its slug. One query."""
-    by_slug = {slug: profile.title for slug, profile in LATEST.items()} | stored_titles()
+    by_slug = {profile.slug: profile.title for profile in latest()}
     times = Counter(by_slug.values())
     return {
         slug: title if times[title] == 1 else f"{title} ({slug})" for slug, title in by_slug.items()
@@ -183,8 +183,3 @@ def stored_latest() -> list[Profile]:
     }
     profiles = (profile_of(slug, rows[pk]) for pk, slug in slugs.items() if pk in rows)
     return [profile for profile in profiles if profile is not None]
-
-
-def stored_titles() -> dict[str, str]:
-    """The latest title of each, by slug. Two queries, one where there is none."""
-    return {profile.slug: profile.title for profile in stored_latest()}

@@ -6,9 +6,17 @@ simulates how often the right one is found, and what it takes.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil, exp, fsum, inf, log, log1p, log2, sqrt
+from math import ceil, fsum, inf, log, log1p, log2, sqrt
 
-from fsbench_web.core.stats.racing import ENDED, LEAST_LOOK, Block, begun, interval, more_blocks
+from fsbench_web.core.stats.racing import (
+    ENDED,
+    LEAST_LOOK,
+    Block,
+    begun,
+    more_blocks,
+    ratio_within,
+    status_of,
+)
 from fsbench_web.core.stats.verdicts import (
     EQUIVALENCE_PERCENT,
     EQUIVALENT,
@@ -103,7 +111,7 @@ class _Search:
     def _ends(self) -> Bisection | None:
         """The first and the last, until it is known whether they differ; None: they do."""
         while self._next(self.before, self.after):
-            status = self._status(self.end_logs)
+            status = status_of(self.end_logs, self.margin)
             if status == EQUIVALENT or (status == FASTER and len(self.contenders) == 2):
                 return self._ended(self.end_logs)
             if status == FASTER:
@@ -143,7 +151,7 @@ class _Search:
         begun = len(self.end_logs)
         while self._next(self.before, self.after):
             fresh = self.end_logs[begun:]
-            if self._status(fresh) != INCONCLUSIVE:
+            if status_of(fresh, self.margin) != INCONCLUSIVE:
                 return self._ended(fresh)
         return self._paused(CONFIRMING, self.before, self.after, seen=self.end_logs[begun:])
 
@@ -195,12 +203,6 @@ class _Search:
         a_run = self.spent / sum(map(len, self.costs[: self.block_count]))
         return self.spent + a_run * len(names) > self.budget
 
-    def _status(self, apart: Sequence[float]) -> str:
-        low, high = interval(apart)
-        if -self.margin < low and high < self.margin:
-            return EQUIVALENT
-        return FASTER if low > 0 or high < 0 else INCONCLUSIVE
-
     def _paused(self, phase: str, *names: str, seen: Sequence[float] = ()) -> Bisection:
         """Another block is needed, or would be if there were budget for it."""
         if self._is_over(names):
@@ -215,15 +217,11 @@ class _Search:
 
     def _standing(self, seen: Sequence[float]) -> Bisection:
         """``seen`` are the blocks that tell of the two."""
-        whole = None
         ends = [
             block[self.contenders[-1]] - block[self.contenders[0]]
             for block in self.logs[: self.block_count]
             if {self.contenders[0], self.contenders[-1]} <= set(block)
         ]
-        if ends:
-            low, high = interval(ends)
-            whole = (exp(fsum(ends) / len(ends)), exp(low), exp(high))
         first, last = self.contenders.index(self.before), self.contenders.index(self.after)
         between = self.contenders[first + 1 : last]
         standing = Bisection(
@@ -233,17 +231,12 @@ class _Search:
             self.after,
             (),
             self.spent,
-            whole,
+            ratio_within(ends) if ends else None,
             is_neighbours=all(self.sides.get(name) == FAILED for name in between),
             fresh=len(seen),
         )
         if not seen:
             return standing
-        low, high = interval(seen)
-        return replace(
-            standing,
-            status=self._status(seen),
-            ratio=exp(fsum(seen) / len(seen)),
-            low=exp(low),
-            high=exp(high),
-        )
+        ratio, low, high = ratio_within(seen)
+        status = status_of(seen, self.margin)
+        return replace(standing, status=status, ratio=ratio, low=low, high=high)

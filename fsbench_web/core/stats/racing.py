@@ -145,14 +145,23 @@ def places(leader: str, contenders: Sequence[str], blocks: Sequence[Block]) -> d
             for block in blocks
             if name in block and leader in block
         ]
-        low, high = interval(ratios)
-        if not ratios or name == leader:
-            standings[name] = RacePlace(len(ratios))
-        else:
-            standings[name] = RacePlace(
-                len(ratios), exp(fsum(ratios) / len(ratios)), exp(low), exp(high)
-            )
+        has_ratio = bool(ratios) and name != leader
+        standings[name] = RacePlace(len(ratios), *(ratio_within(ratios) if has_ratio else ()))
     return standings
+
+
+def ratio_within(logarithms: Sequence[float]) -> tuple[float, float, float]:
+    """(ratio, low, high) of log-ratios, at least one, with their ``interval``."""
+    low, high = interval(logarithms)
+    return exp(fsum(logarithms) / len(logarithms)), exp(low), exp(high)
+
+
+def status_of(logarithms: Sequence[float], margin: float) -> str:
+    """FASTER (or slower), EQUIVALENT or INCONCLUSIVE, by the ``interval`` of log-ratios."""
+    low, high = interval(logarithms)
+    if -margin < low and high < margin:
+        return EQUIVALENT
+    return FASTER if low > 0 or high < 0 else INCONCLUSIVE
 
 
 def probability(leader: str, left: Sequence[str], blocks: Sequence[Block]) -> float:
@@ -335,17 +344,11 @@ class _RaceProgress:
         leader = max(self.remaining, key=lambda name: fsum(block[name] for block in fresh))
         other = next(name for name in self.remaining if name != leader)
         ratios = [block[leader] - block[other] for block in fresh]
-        low, high = interval(ratios)
-        if low > 0:
-            status = EQUIVALENT if high < self.margin else FASTER
-        else:
-            is_inside = -self.margin < low and high < self.margin
-            status = EQUIVALENT if is_inside else INCONCLUSIVE
-        ratio = fsum(ratios) / len(ratios)
+        status = status_of(ratios, self.margin)
         if status != FASTER and leader != self._leader():
             # All blocks together say which of two that are alike to take.
-            return other, status, exp(-ratio), exp(-high), exp(-low)
-        return leader, status, exp(ratio), exp(low), exp(high)
+            return other, status, *ratio_within([-ratio for ratio in ratios])
+        return leader, status, *ratio_within(ratios)
 
     def _ended(
         self, leader: str, status: str, ratio: float, low: float, high: float, *, fresh: int

@@ -196,29 +196,25 @@ class ScoreRow(SeriesFacts):
         return not self.run_ids and self.origin == COMPUTED
 
 
+_OF_CONFIGURATION = {
+    "configuration": "label",
+    "configuration_id": "pk",
+    "configuration_is_known": "is_known",
+    **{n: n for n in ("filesystem", "options", "scheduler", "external_journal", "stack")},
+}
 _OF_SERIES = {
+    **{name: f"configuration__{column}" for name, column in _OF_CONFIGURATION.items()},
     "study": "study__slug",
     "study_title": "study__title",
     "series_id": "pk",
-    "configuration": "configuration__label",
-    "configuration_id": "configuration_id",
-    "configuration_is_known": "configuration__is_known",
-    "options": "configuration__options",
-    "scheduler": "configuration__scheduler",
-    "external_journal": "configuration__external_journal",
-    "stack": "configuration__stack",
-    "stack_luns": "stack_luns",
-    "filesystem": "configuration__filesystem",
     "workload": "workload__slug",
     "workload_title": "workload__title",
     "tool": "workload__tool",
     "hardware": "hardware__slug",
     "hardware_name": "hardware__name",
-    "kernel": "kernel",
-    "distribution": "distribution",
+    **{name: name for name in ("stack_luns", "kernel", "distribution")},
 }
 _IS_EMULATED = {"machine__accelerator": EMULATED_MACHINE}
-_OTHERS = ("external_journal", "stack", "is_emulated")
 
 
 def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFacts]:
@@ -230,21 +226,12 @@ def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFa
         series = series.filter(study__slug__in=list(study_slugs))
         wanted = wanted.filter(pk__in=series.values("configuration"))
     emulated = series.filter(**_IS_EMULATED).values("configuration")
-    wanted = wanted.annotate(is_emulated=Q(pk__in=emulated))
-    return {
-        pk: ConfigurationFacts(
-            configuration=label,
-            configuration_id=pk,
-            configuration_is_known=is_known,
-            filesystem=filesystem,
-            options=options,
-            scheduler=scheduler,
-            **dict(zip(_OTHERS, others, strict=True)),
-        )
-        for pk, label, is_known, filesystem, options, scheduler, *others in wanted.values_list(
-            *("pk", "label", "is_known", "filesystem", "options", "scheduler", *_OTHERS)
-        )
-    }
+    rows = wanted.annotate(is_emulated=Q(pk__in=emulated)).values_list(
+        *_OF_CONFIGURATION.values(), "is_emulated"
+    )
+    names = (*_OF_CONFIGURATION, "is_emulated")
+    found = (ConfigurationFacts(**dict(zip(names, row, strict=True))) for row in rows)
+    return {facts.configuration_id: facts for facts in found}
 
 
 def emulated_in(study_slugs: Collection[str]) -> frozenset[int]:
