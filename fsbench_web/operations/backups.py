@@ -1,7 +1,7 @@
 """What is known of the backups of this site: noted in its database, where the web and whoever makes
 one meet, on whichever host and in whichever container.
 
-No backup has these rows in it (``serving.backup.databases``): a site that is made from one has made
+No backup has these rows in it (``serving.backup``): a site that is made from one has made
 none of its own.
 """
 

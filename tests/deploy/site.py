@@ -183,15 +183,15 @@ def _killed_behind_loading(folder: str) -> object:
 
     from django.core.management import call_command
 
-    from fsbench_web.serving.backup import databases
+    from fsbench_web.serving import backup
 
-    load = databases.load
+    load = backup.load
 
     def load_and_die(*arguments: Any, **options: Any) -> None:
         load(*arguments, **options)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    databases.load = load_and_die
+    backup.load = load_and_die
     call_command("restore", folder)
     return None
 

@@ -10,7 +10,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import count
@@ -26,8 +25,8 @@ from pytest_django.fixtures import Settings
 
 from fsbench_web.operations import backups
 from fsbench_web.platform import clock
-from fsbench_web.serving.backup import backing_up, databases
-from fsbench_web.serving.backup.manifest import describe
+from fsbench_web.serving import backup as backing_up
+from fsbench_web.serving.backup import describe
 from tests.deploy.site import ROOT, Site
 
 SAMPLE = ROOT / "tests/core/formats/samples/iozone-3.489-tests-0-1-2.txt"
@@ -98,10 +97,9 @@ def test_what_was_backed_up_comes_back(
 ) -> None:
     assert backup.content["scores"]
     assert backup.content["raw"]
-    assert "rows of" in backup.said
     assert backup.folder.stat().st_mode & 0o777 == 0o700
     manifest = manifest_of(backup.folder)
-    assert manifest["counts"]["studies_artefact"] == len(backup.content["raw"])
+    assert f"{manifest['database']}, " in backup.said
     name = {"sqlite": "database.sqlite3", "postgresql": "database.dump"}[manifest["database"]]
     assert name in {file["path"] for file in manifest["files"]}
 
@@ -155,20 +153,17 @@ def test_what_was_backed_up_comes_back(
     assert "Traceback" not in done.stderr
 
 
-def test_nothing_is_begun_after_a_restore_that_broke_off(
+def test_a_site_that_began_with_an_older_version_is_restored(
     backup: BackedUpSite, new_site: Callable[[], Site], tmp_path: Path
 ) -> None:
-    """The database is there, with runs that wait; whoever starts the worker then erases no disk."""
-    folder = backup.copy(tmp_path / "broken-off")
+    folder = backup.copy(tmp_path / "older")
     manifest = manifest_of(folder)
-    manifest["counts"]["studies_run"] += 1
-    # It is of a site that began with 0.3.0, whose squashed migrations had other names.
+    # Its squashed migrations had other names, and its manifest counted rows.
     manifest["migrations"].append("studies.0001_squashed_0021_drop_measurement_rows")
+    manifest |= {"counts": {"studies_run": 1}, "server": "of 0.3.0"}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     other = new_site()
-    done = other.try_to("restore", str(folder))
-    assert done.returncode == 1
-    assert "all its workers are drained" in done.stderr
+    other.manage("restore", str(folder))
     assert other.step("states")["drained"] == [["lab", "manage.py restore"]]
 
 
@@ -213,55 +208,14 @@ def test_who_is_connected_as_another_role_is_noticed(backup: BackedUpSite) -> No
     assert "Somebody is connected to the database: unknown address (" in done.stderr
 
 
-# The whole dump; then somebody connects, as a worker whose network comes back.
-JOINED = """#!/bin/sh
-case "$*" in *--list*) exec {0} "$@";; esac
-{0} "$@"
-echo loaded >{1}/loaded
-read _ <{1}/joined
-"""
-
-
-@pytest.mark.parametrize(
-    "new_site", [pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
-)
-def test_who_connects_while_it_loads_is_noticed_before_anything_is_replaced(
-    backup: BackedUpSite, tmp_path: Path
-) -> None:
-    for name in ("loaded", "joined"):
-        os.mkfifo(tmp_path / name)
-    joined: list[psycopg.Connection] = []
-
-    def join() -> None:
-        (tmp_path / "loaded").read_text()
-        joined.append(psycopg.connect(backup.site.environment["DATABASE_URL"]))
-        (tmp_path / "joined").write_text("here\n")
-
-    database = backup.site.try_to("restore", str(backup.folder)).stderr.strip().rpartition(" ")[2]
-    (tmp_path / "pg_restore").write_text(JOINED.format(shutil.which("pg_restore"), tmp_path))
-    (tmp_path / "pg_restore").chmod(0o755)
-    variables = backup.site.environment
-    backup.site.environment = variables | {"PATH": f"{tmp_path}:{variables['PATH']}"}
-    threading.Thread(target=join, daemon=True).start()
-    done = backup.site.try_to("restore", str(backup.folder), "--overwrite", database)
-    backup.site.environment = variables
-    joined[0].close()
-    assert done.returncode == 1
-    assert "Somebody connected meanwhile: " in done.stderr
-    assert "Nothing was changed" in done.stderr
-    assert backup.site.step("content") == backup.content
-
-
 NO_TOOL = ""
 ANOTHER_FORMAT = "#!/bin/sh\necho 'unsupported version (1.16) in file header' >&2; exit 1\n"
 # The dump itself, up to a point: killed, damaged behind what the server can know, too much for it.
 CUT = """#!/bin/sh
-case "$*" in *--list*) exec {0} "$@";; esac
 {0} "$@" | head -n 300
 exit 137
 """
 REFUSED = """#!/bin/sh
-case "$*" in *--list*) exec {0} "$@";; esac
 {0} "$@"
 echo 'SELECT 1/0;'
 yes 'SELECT 1;' | head -n 1000000
@@ -296,7 +250,7 @@ def test_nothing_is_lost_where_the_dump_cannot_be_loaded(
     backup.site.environment = variables
     assert done.returncode == 1
     assert says in done.stderr
-    assert ("Nothing was changed" in done.stderr) == (script in (CUT, REFUSED))
+    assert "Nothing was changed" in done.stderr
     assert backup.site.step("content") == backup.content
 
 
@@ -306,7 +260,7 @@ def test_nothing_is_lost_where_there_is_no_room(backup: BackedUpSite, tmp_path: 
     (dump,) = backup.copy(other).glob("database.*")
     with sqlite3.connect(dump) as database:
         database.execute("CREATE TABLE more AS SELECT zeroblob(8000000) AS bytes")
-    manifest = manifest_of(other) | {"files": [vars(describe(other, dump))]}
+    manifest = manifest_of(other) | {"files": [describe(dump).model_dump()]}
     (other / "manifest.json").write_text(json.dumps(manifest))
     name = backup.site.try_to("restore", str(other)).stderr.strip().rpartition(" ")[2]
     done = backup.site.try_to("restore", str(other), "--overwrite", name, largest_file=4 << 20)
@@ -377,7 +331,7 @@ def test_a_backup_of_before_0_11_is_refused(
 @pytest.mark.parametrize(
     "change",
     [
-        *({"format": 99}, {"files": [{"path": "../x"}]}, {"counts": 1}, {"migrations": [1]}),
+        *({"format": 99}, {"files": [{"path": "../x"}]}, {"migrations": [1]}),
         *({"files": []}, {"taken_at": None}, {"database": ["sqlite"]}),
         {"files": [{"path": 1, "size_bytes": 1, "sha256": ""}]},
         {"files": [{"path": "database.\0", "size_bytes": 1, "sha256": ""}]},
@@ -409,7 +363,7 @@ def test_a_manifest_that_names_two_databases_is_refused(
     folder = backup.copy(tmp_path / "two")
     shutil.copyfile(folder / "database.sqlite3", folder / "database.dump")
     manifest = manifest_of(folder)
-    manifest["files"].append(vars(describe(folder, folder / "database.dump")))
+    manifest["files"].append(describe(folder / "database.dump").model_dump())
     (folder / "manifest.json").write_text(json.dumps(manifest))
     assert "2 files of a database" in refusal(folder)
 
@@ -473,24 +427,10 @@ def test_a_backup_of_the_stack_is_noted_when_its_file_is_there(
 
 
 @on_one
-def test_a_disk_that_is_full_behind_the_loading_is_a_sentence(
-    backup: BackedUpSite, refusal: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full() -> dict[str, int]:
-        raise OperationalError("database or disk is full")
-
-    monkeypatch.setattr(backing_up, "_refuse_to_overwrite", lambda overwrite: None)
-    monkeypatch.setattr(clock, "now", timezone.now)
-    monkeypatch.setattr(databases, "load", lambda file, **drained: None)
-    monkeypatch.setattr(databases, "counts", full)
-    message = refusal(backup.folder)
-    assert "disk is full" in message
-    assert "all its workers are drained" in message
-    assert "restore again, with --overwrite" in message
-
-
-@on_one
-@pytest.mark.parametrize("why", [CommandError("Runs [1] are not the same"), KeyError("x")])
+@pytest.mark.parametrize(
+    "why",
+    [CommandError("Runs [1] are not the same"), OperationalError("disk is full"), KeyError("x")],
+)
 def test_whatever_ends_it_behind_the_loading_the_database_is_said_to_be_replaced(
     backup: BackedUpSite,
     refusal: Callable[[Path], str],
@@ -503,10 +443,9 @@ def test_whatever_ends_it_behind_the_loading_the_database_is_said_to_be_replaced
 
     monkeypatch.setattr(backing_up, "_refuse_to_overwrite", lambda overwrite: None)
     monkeypatch.setattr(clock, "now", timezone.now)
-    monkeypatch.setattr(databases, "load", lambda file, **drained: None)
-    monkeypatch.setattr(databases, "counts", lambda: manifest_of(backup.folder)["counts"])
+    monkeypatch.setattr(backing_up, "load", lambda dump, drained_at: None)
     monkeypatch.setattr(backing_up, "call_command", fails)
-    if isinstance(why, CommandError):
+    if not isinstance(why, KeyError):
         said = refusal(backup.folder)
         assert str(why) in said
     else:

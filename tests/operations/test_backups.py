@@ -13,7 +13,7 @@ from pytest_django.fixtures import Settings
 from fsbench_web.operations import backups
 from fsbench_web.operations.models import Backup
 from fsbench_web.platform.version import VERSION
-from fsbench_web.serving.backup.manifest import BackupError, BackupFile, Manifest
+from fsbench_web.serving.backup import BackupError, BackupFile, Manifest
 from fsbench_web.serving.management.commands import backup as command
 from fsbench_web.studies.models import Study
 from tests.operations.test_metrics import scrape
@@ -118,7 +118,13 @@ class TestTheCommand:
         def take(folder: Path) -> object:
             if folder.exists():
                 raise BackupError(f"{folder} is there already.")
-            return Manifest(VERSION, "", "sqlite", "SQLite", [], {"a": 3}, [BackupFile("x", 7, "")])
+            return Manifest(
+                version=VERSION,
+                taken_at="",
+                database="sqlite",
+                migrations=[],
+                files=[BackupFile(path="x.y", size_bytes=7, sha256="")],
+            )
 
         monkeypatch.setattr(command, "take", take)
 
@@ -140,7 +146,7 @@ class TestTheCommand:
         for ending in ("made", "failed"):
             place = f"nas:/{ending}.tar"
             call_command("backup", str(tmp_path / ending), kept_as=Path(place))
-            assert capsys.readouterr().out.startswith(f"{place}: 3 rows of SQLite, 7 bytes")
+            assert capsys.readouterr().out.startswith(f"{place}: sqlite, 7 bytes")
             assert Backup.objects.get(place=place).ended_at is None
             call_command("backup", place, note=ending)
             ended = Backup.objects.get(place=place)

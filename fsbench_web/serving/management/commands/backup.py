@@ -10,8 +10,7 @@ from django.db import DatabaseError
 from fsbench_web.operations import backups
 from fsbench_web.operations.models import Backup
 from fsbench_web.platform.commands import SiteCommand
-from fsbench_web.serving.backup.backing_up import take
-from fsbench_web.serving.backup.manifest import BackupError
+from fsbench_web.serving.backup import BackupError, take
 
 
 class Command(SiteCommand):
@@ -63,8 +62,7 @@ class Command(SiteCommand):
             raise
         size = sum(file.size_bytes for file in backup.files)
         self._end(size_bytes=size, is_there=kept_as is None)
-        rows = sum(backup.counts.values())
-        self.stdout.write(f"{kept_as or folder}: {rows} rows of {backup.server}, {size} bytes.")
+        self.stdout.write(f"{kept_as or folder}: {backup.database}, {size} bytes.")
 
     def _end(
         self, *, problem: str = "", size_bytes: int | None = None, is_there: bool = True

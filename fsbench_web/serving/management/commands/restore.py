@@ -4,8 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from fsbench_web.serving.backup.backing_up import restore
-from fsbench_web.serving.backup.manifest import BackupError
+from fsbench_web.serving.backup import BackupError, restore
 from fsbench_web.serving.data_folder import FolderInUse, exclusive_use
 
 
@@ -33,6 +32,6 @@ class Command(BaseCommand):
         except (BackupError, FolderInUse) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(
-            f"Restored {sum(backup.counts.values())} rows as of {backup.taken_at}. Workers are "
-            "drained, and people sign in again: resume the workers when you have looked."
+            f"Restored the backup of {backup.taken_at}. Workers are drained, and people sign in "
+            "again: look at what waits, then resume the workers."
         )
