@@ -85,22 +85,20 @@ def measure_first_import(path: Path) -> Took:
 
     def work() -> None:
         from fsbench_web.imports.sources import Target, pack
-        from fsbench_web.imports.storing import large
+        from fsbench_web.imports.storing.commit import import_sources
 
         with path.open("rb") as file:
             source = pack(path.name, file)
-        assert large.is_large([source])
-        large.import_large(source, Target(path.stem, "ext4", "ext4"), None)
+        import_sources([source], Target(path.stem, "ext4", "ext4"), None)
 
     return timed(work)
 
 
 def measure_parse(path: Path) -> Took:
     """From the file to its columns."""
-    from fsbench_web.core.formats.tables import long
+    from fsbench_web.core.formats import parse
 
-    with path.open("rb") as file:
-        return timed(lambda: long.read(file, path.stat().st_size))
+    return timed(lambda: parse(path.name, path.read_bytes()))
 
 
 def stored_bytes(table: str) -> int:

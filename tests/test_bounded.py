@@ -15,7 +15,6 @@ from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.views import shown_series
 from fsbench_web.imports import queue
 from fsbench_web.imports.models import Import
-from fsbench_web.imports.storing import large
 from fsbench_web.platform import limits
 from fsbench_web.platform.limits import RowLimits
 from fsbench_web.studies.models import Run, Series, Study
@@ -239,12 +238,7 @@ def little_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MOST_RUNS_STORED", MANY - 1)
 
 
-@pytest.mark.parametrize("is_large", [False, True])
-def test_many_runs_leave_the_request(
-    signed_in: Client, little_work: None, monkeypatch: pytest.MonkeyPatch, is_large: bool
-) -> None:
-    if is_large:
-        monkeypatch.setattr(large, "LARGE_BYTES", 100)
+def test_many_runs_leave_the_request(signed_in: Client, little_work: None) -> None:
     answer = send(signed_in, "/api/v1/imports")
     assert answer.status_code == 202, answer.content
     accepted = answer.json()

@@ -145,6 +145,45 @@ def of_rows(
     )
 
 
+def no_columns() -> MeasurementColumns:
+    """Columns without a number."""
+    whole = np.zeros(0, dtype=np.int64)
+    return MeasurementColumns((), whole, whole, whole, np.zeros(0), whole)
+
+
+def joined_columns(parts: Sequence[MeasurementColumns]) -> MeasurementColumns:
+    """The numbers of all parts, one part after the other."""
+    tests = {
+        test: place
+        for place, test in enumerate(dict.fromkeys(test for part in parts for test in part.tests))
+    }
+    codes = [
+        np.array([tests[test] for test in part.tests], dtype=np.int64)[part.codes] for part in parts
+    ]
+    names = ("records", "files", "values", "lines")
+    columns = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
+    return MeasurementColumns(tuple(tests), np.concatenate(codes), *columns)
+
+
+def cells_of(columns: MeasurementColumns) -> Whole:
+    """A number for what each value is of: those of one test, load and sizes have the same."""
+    names: dict[tuple[str, str], int] = {}
+    codes = [names.setdefault((test, load), len(names)) for test, load, _ in columns.tests]
+    return combined(np.array(codes, dtype=np.int64)[columns.codes], columns.records, columns.files)
+
+
+def combined(*columns: Column) -> Whole:
+    """One column of whole numbers, which are equal where those of all columns are."""
+    whole = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns if len(whole) else ():
+        numbers = column.astype(np.int64) - int(column.min())
+        if (int(whole.max()) + 1) * (int(numbers.max()) + 1) >= 2**63:
+            whole = np.unique(whole, return_inverse=True)[1].reshape(-1)
+            numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1)
+        whole = whole * (int(numbers.max()) + 1) + numbers
+    return whole
+
+
 def encode(columns: MeasurementColumns) -> bytes:
     """The block of some numbers."""
     # Lines mostly count on: their differences are nearly all alike.

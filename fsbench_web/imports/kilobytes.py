@@ -1,10 +1,9 @@
 """What KB, MB and GB are in files whose tool does not say it: asked, and written into the unit."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
-from fsbench_web.core.formats.result import ParsedResult, Problem
-from fsbench_web.core.measurement_columns import MeasurementColumns
+from fsbench_web.core.formats.numbers import FileNumbers
+from fsbench_web.core.formats.result import Problem
 from fsbench_web.core.units import explicit_unit, is_ambiguous
 from fsbench_web.imports.problems import ImportProblem, refusal
 
@@ -21,35 +20,13 @@ def refused(kilobyte: str) -> ImportProblem:
     return refusal("kilobyte_open", field="kilobyte", found=kilobyte[:60])
 
 
-def explain(parsed: ParsedResult, kilobyte: str) -> None:
-    """Write units that may be of either as ``kilobyte`` says; where it says nothing, note them."""
-    if not kilobyte:
-        parsed.warnings += doubts(parsed)
-        return
-    units = {unit: explicit_unit(unit, int(kilobyte)) for unit in _open(parsed)}
-    if units:
-        parsed.values = [
-            replace(value, unit=units[value.unit]) if value.unit in units else value
-            for value in parsed.values
-        ]
-
-
-def renamed(columns: MeasurementColumns, kilobyte: str) -> MeasurementColumns:
-    """The same for the columns of a table."""
-    if not kilobyte or not open_units(test.unit for test in columns.tests):
-        return columns
-    tests = [
-        test._replace(unit=explicit_unit(test.unit, int(kilobyte)))
-        if is_ambiguous(test.unit)
-        else test
-        for test in columns.tests
-    ]
-    return replace(columns, tests=tests)
-
-
-def doubts(parsed: ParsedResult) -> list[Problem]:
-    """The units of which nobody knows what they are, each at its first line."""
-    return [Problem(line, None, doubt(unit), is_note=True) for unit, line in _open(parsed).items()]
+def explained(numbers: FileNumbers, tool: str, kilobyte: str) -> tuple[FileNumbers, list[Problem]]:
+    """Numbers with the units that ``kilobyte`` says; without it, which units are in doubt."""
+    lines = numbers.units()
+    units = open_units(lines, tool)
+    if kilobyte:
+        return numbers.with_units({unit: explicit_unit(unit, int(kilobyte)) for unit in units}), []
+    return numbers, [Problem(lines[unit], None, doubt(unit), is_note=True) for unit in units]
 
 
 def doubt(unit: str) -> str:
@@ -63,11 +40,3 @@ def doubt(unit: str) -> str:
 def open_units(units: Iterable[str], tool: str = "") -> list[str]:
     """Those that may be of either, each once."""
     return [unit for unit in dict.fromkeys(units) if is_ambiguous(unit, tool)]
-
-
-def _open(parsed: ParsedResult) -> dict[str, int]:
-    """The first line of each."""
-    lines: dict[str, int] = {}
-    for value in parsed.values:
-        lines.setdefault(value.unit, value.line)
-    return {unit: lines[unit] for unit in open_units(lines, parsed.tool)}

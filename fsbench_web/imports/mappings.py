@@ -16,7 +16,7 @@ from fsbench_web.accounts.models import Team
 from fsbench_web.core.formats import Problem, UnreadableFile
 from fsbench_web.core.formats.archive import is_spreadsheet
 from fsbench_web.core.formats.tables.cells import FIELDS, MAX_TEST, other_name, unit_of
-from fsbench_web.core.formats.tables.grid import Grid, Row
+from fsbench_web.core.formats.tables.grid import MOST_LOOKED_AT, Grid, Row
 from fsbench_web.core.formats.tables.mapping import (
     LONG,
     MATRIX,
@@ -27,7 +27,6 @@ from fsbench_web.core.formats.tables.mapping import (
 )
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
 from fsbench_web.core.formats.tables.table import proposal, shape_reason
-from fsbench_web.imports import queue
 from fsbench_web.imports.models import Import, ImportFile, ImportState, SavedMapping
 from fsbench_web.imports.problems import COLUMN_LABELS, ImportProblem
 from fsbench_web.renderings import reading
@@ -132,7 +131,7 @@ def _table(data: bytes, mapping: Mapping | None) -> TablePreview:
         shown_mapping,
         [table.name for table in tables],
         rows[:ROWS_SHOWN],
-        len(rows),
+        len(rows) + max(0, len(grid.lines) - MOST_LOOKED_AT),
         columns,
         fields,
         _names(rows, shown_mapping),
@@ -329,13 +328,10 @@ def head_of(file: ImportFile) -> bytes:
 
 @transaction.atomic
 def apply(file: ImportFile, mapping: Mapping, name: str) -> None:
-    """Read a file so from now on; ``name`` is what it is kept by, or "". A large one is checked
-    anew. Raises Import.DoesNotExist where its import was accepted, stored or discarded meanwhile:
-    what was previewed is what is stored.
+    """Read a file so from now on; ``name`` is what it is kept by, or "". Raises Import.DoesNotExist
+    where its import was accepted, stored or discarded meanwhile: it is stored as it was previewed.
     """
     # Asked under the lock that whoever accepts it takes, too.
-    row = Import.objects.select_for_update().get(pk=file.import_of_id, state=ImportState.PREVIEWED)
+    Import.objects.select_for_update().get(pk=file.import_of_id, state=ImportState.PREVIEWED)
     values = {"mapping": mapping.to_json(), "mapping_name": name}
     ImportFile.objects.filter(pk=file.pk).update(**values)
-    if row.report.get("large"):
-        queue.check_again(row)

@@ -11,9 +11,8 @@ from fsbench_web.studies.visibility import Visible
 
 
 class ImportState(models.TextChoices):
-    """A large table is checked and stored by the importer; everything else by the request.
-
-    ``received`` waits to be checked, ``accepted`` waits to be stored (imports.queue).
+    """``accepted`` waits for the importer (imports.queue). ``received`` is of version 0.11: it
+    waited to be checked, and expires after a day.
     """
 
     RECEIVED = "received"

@@ -1,23 +1,26 @@
-"""Files and what was said about them -> the runs they are. No database."""
+"""Files and what was said about them -> the runs they are. Nothing is stored."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from fsbench_web.core.formats import (
     NoSureTable,
     ParsedResult,
-    ParsedValue,
     UnknownFormat,
     UnreadableFile,
     parse,
 )
+from fsbench_web.core.formats.numbers import FileNumbers, Samples, numbers_of, run_values
 from fsbench_web.core.formats.repeats import doubts
-from fsbench_web.core.formats.result import OwnKey, Problem, own_key
+from fsbench_web.core.formats.result import OwnKey, Problem
 from fsbench_web.core.formats.tables.cells import MAX_BLOCK
-from fsbench_web.core.formats.tables.mapping import Mapping
+from fsbench_web.core.formats.tables.mapping import Mapping, NeedsMapping
+from fsbench_web.core.formats.tables.reading import MAX_NUMBERS
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
-from fsbench_web.core.formats.tables.table import NeedsMapping
+from fsbench_web.core.latency import Distribution
+from fsbench_web.core.measurement_columns import NONE, MeasurementColumns
 from fsbench_web.imports import dates, guesses, kilobytes
 from fsbench_web.imports.checks import (
     label_problems,
@@ -35,20 +38,21 @@ from fsbench_web.imports.problems import (
 from fsbench_web.imports.sources import FOLDERS, YES, SourceFile, Target
 from fsbench_web.platform import limits, plain_text
 from fsbench_web.renderings import reading
+from fsbench_web.studies.models import Run, Series
 
-# All files of an import together; a single table may hold more (imports.storing.large).
-MAX_VALUES = 300_000
+MAX_VALUES = MAX_NUMBERS
+"""Of all files of an import together."""
+_MOST_COMPARED = 300_000
+"""Numbers of files that may be repeats, of which is asked how far they are apart."""
 _ADVICE = "Give each its own configuration, or say that they are repeats (repeats_differ)."
 
 
 class TooLargeForRequest(Exception):
     """The files are more than a request stores: hand them to the importer (imports.queue)."""
 
-    def __init__(
-        self, sources: Sequence[SourceFile], warnings: Sequence[ImportProblem] = ()
-    ) -> None:
-        self.sources = list(sources)
-        self.warnings = list(warnings)
+    def __init__(self, plan: "Plan", notes: Sequence[ImportProblem] = ()) -> None:
+        self.sources = plan.sources
+        self.warnings = [*plan.warnings, *notes]
         super().__init__("These files are stored by the importer.")
 
 
@@ -75,25 +79,83 @@ class ImportWork:
         )
 
 
-@dataclass
+@dataclass(eq=False)
 class PlannedRun:
-    """One run to be: the numbers of a file that belong to one repeat of one configuration."""
+    """One run of an import: the numbers of a file that belong to one repeat of one configuration.
 
-    file: str
+    ``repeat`` is what somebody says, None: it is numbered. ``keys`` are what the file calls the
+    run. What is stored is filled in behind: its ``series``, its ``number`` among the repeats, the
+    ``digest`` of its numbers, and the ``run``, which it ``joins`` where this is there already.
+    """
+
+    source: SourceFile
+    parsed: ParsedResult
     filesystem: str
     configuration: str
     hardware: str
     repeat: int | None
     block: str
     kernel: str
-    parsed: ParsedResult
-    values: list[ParsedValue] = field(default_factory=list)
-    keys: list[OwnKey] = field(default_factory=list)
+    keys: list[OwnKey]
+    columns: MeasurementColumns
+    samples: Samples
+    series: Series | None = None
+    number: int = 0
+    digest: str = ""
+    joins: bool = False
+    run: Run | None = None
+
+    @property
+    def file(self) -> str:
+        return self.source.path
+
+    @property
+    def line(self) -> int | None:
+        """The line of its first number."""
+        line = int(self.columns.lines[0])
+        return None if line == NONE else line
+
+    @property
+    def is_of_table(self) -> bool:
+        return self.parsed.tool == "table"
+
+    @property
+    def said_repeat(self) -> int | None:
+        """The repeat that a table or somebody says; a tool only counts its own."""
+        is_counted = not self.is_of_table and self.keys[0][3] is not None
+        return None if is_counted else self.repeat
+
+    @property
+    def lacks_settings(self) -> bool:
+        """Whether it is a tool's output that says nothing of how it was made."""
+        return not (self.is_of_table or self.parsed.modes or self.parsed.command)
+
+    @property
+    def reason(self) -> str:
+        """What the history of the run says of its file."""
+        if self.parsed.complete:
+            return f"Imported from {self.file}."
+        count = len(self.columns)
+        return (
+            f"Imported from {self.file}. The file ends before the tool did; the {count} values it "
+            "holds are kept."
+        )
+
+    @property
+    def measured(self) -> dates.MeasuredDate:
+        return dates.measured_date(self.parsed, self.keys)
+
+    @property
+    def distributions(self) -> list[Distribution]:
+        """The latencies of the run's own repeats of a file that may hold several."""
+        repeats = {key[3] for key in self.keys}
+        return [found for found in self.parsed.distributions if found.repeat in repeats]
 
 
 @dataclass
 class PlannedFile:
-    """One file, read: ``parsed`` is None, and ``problems`` say why, where it cannot be.
+    """One file, read: ``parsed`` and ``numbers`` are None, and ``problems`` say why, where it
+    cannot be. The numbers are not in ``parsed``.
 
     ``is_table``: it can be read once somebody says which column is what. ``is_unknown``: it is
     neither output of a tool nor a table. ``is_no_sure_table``: it only looks like one.
@@ -101,6 +163,7 @@ class PlannedFile:
 
     source: SourceFile
     parsed: ParsedResult | None = None
+    numbers: FileNumbers | None = None
     runs: list[PlannedRun] = field(default_factory=list)
     problems: list[ImportProblem] = field(default_factory=list)
     is_table: bool = False
@@ -177,8 +240,8 @@ class Plan:
         runs = [run for file in self.files for run in file.runs]
         return ImportWork(
             len(runs),
-            sum(len({(value.test, value.load) for value in run.values}) for run in runs),
-            sum(len(run.values) for run in runs),
+            sum(len({(test.test, test.load) for test in run.columns.tests}) for run in runs),
+            sum(len(run.columns) for run in runs),
         )
 
     def check(self) -> None:
@@ -196,11 +259,8 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
         plan.problems.append(refusal("no_file"))
     elif not taken:
         plan.problems.append(refusal("all_left_out"))
-    try:
-        plan.files = reading.call(_read_files, taken, target.kilobyte)
-    except reading.ReadingStopped as error:
-        plan.problems.append(ImportProblem(str(error)))
-        plan.files = [PlannedFile(source) for source in taken]
+    plan.files, problems = read_files(taken, target.kilobyte)
+    plan.problems += problems
     for planned, source in zip(plan.files, taken, strict=True):
         planned.source = source
     _skip_other_files(plan)
@@ -215,6 +275,16 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
     return plan
 
 
+def read_files(
+    sources: Sequence[SourceFile], kilobyte: str
+) -> tuple[list[PlannedFile], list[ImportProblem]]:
+    """The files, read in a process with limits of time and memory; and that it was stopped."""
+    try:
+        return reading.call(_read_files, sources, kilobyte), []
+    except reading.ReadingStopped as error:
+        return [PlannedFile(source) for source in sources], [ImportProblem(str(error))]
+
+
 def _read_files(sources: Sequence[SourceFile], kilobyte: str) -> list[PlannedFile]:
     """The files, read, each without its content: that stays where it is."""
     count = 0
@@ -225,7 +295,7 @@ def _read_files(sources: Sequence[SourceFile], kilobyte: str) -> list[PlannedFil
             planned = PlannedFile(source, problems=[problem])
         else:
             planned = _read_file(source, kilobyte)
-        count += len(planned.parsed.values) if planned.parsed else 0
+        count += len(planned.numbers) if planned.numbers else 0
         planned.source = replace(source, content_gzip=b"")
         files.append(planned)
     return files
@@ -258,9 +328,9 @@ def _skip_other_files(plan: Plan) -> None:
 
 def _place_runs(planned: PlannedFile, target: Target, label: str) -> None:
     """The runs in a file that was read, and what is wrong with them."""
-    if planned.parsed is None:
+    if planned.parsed is None or planned.numbers is None:
         return
-    planned.runs = _runs_of(planned.source, planned.parsed, target, label)
+    planned.runs = _runs_of(planned.source, planned.parsed, planned.numbers, target, label)
     planned.problems += [problem for run in planned.runs for problem in _run_problems(run)]
     planned.problems += _repeat_problems(planned)
     planned.problems += unread_columns(planned.parsed.unread_columns, planned.source)[1]
@@ -308,8 +378,11 @@ def _read_file(source: SourceFile, kilobyte: str) -> PlannedFile:
             and isinstance(error, (NoSureTable, NeedsMapping)),
         )
     parsed.warnings += dates.doubts(parsed)
-    kilobytes.explain(parsed, kilobyte)
-    planned = PlannedFile(source, parsed, problems=_unit_problems(source.path, parsed))
+    numbers, doubts_of_units = kilobytes.explained(numbers_of(parsed), parsed.tool, kilobyte)
+    parsed.warnings += doubts_of_units
+    parsed.values = []
+    problems = unit_problems(source.path, numbers.units())
+    planned = PlannedFile(source, parsed, numbers, problems=problems)
     planned.is_table = parsed.tool == "table"
     return planned
 
@@ -325,15 +398,12 @@ def _read(source: SourceFile) -> ParsedResult:
     return parsed.without_kernels() if is_ignored else parsed
 
 
-def _unit_problems(name: str, parsed: ParsedResult) -> list[ImportProblem]:
-    units: dict[str, int] = {}
-    for value in parsed.values:
-        units.setdefault(value.unit, value.line)
-    return unit_problems(name, units)
-
-
 def _runs_of(
-    source: SourceFile, parsed: ParsedResult, target: Target, folder_label: str
+    source: SourceFile,
+    parsed: ParsedResult,
+    numbers: FileNumbers,
+    target: Target,
+    folder_label: str,
 ) -> list[PlannedRun]:
     """What the file itself says goes first, then what was said of it, its folder, and the rest."""
     description, folder = source.description, guesses.from_folder(folder_label)
@@ -342,26 +412,24 @@ def _runs_of(
     hardware = description.hardware or target.hardware
     kernel = description.kernel or target.kernel
     block = folder_of(source.path) if target.blocks == FOLDERS else ""
-    runs: dict[OwnKey, PlannedRun] = {}  # by what is said of it, whoever says it
-    for value in parsed.values:
+    own_keys: dict[OwnKey, list[OwnKey]] = defaultdict(list)  # by what is said, by anybody
+    for own in numbers.keys:
         key = (
-            (value.filesystem or filesystem).strip().lower(),
+            (own[0] or filesystem).strip().lower(),
             # A table that names file systems and no more: each is a configuration by its name.
-            guesses.written_label(value.configuration)
-            or configuration.strip()
-            or guesses.written_label(value.filesystem),
-            (value.hardware or hardware).strip(),
-            value.repeat if value.repeat is not None else description.repeat,
-            value.block or block,
-            (value.kernel or kernel).strip(),
+            guesses.written_label(own[1]) or configuration.strip() or guesses.written_label(own[0]),
+            (own[2] or hardware).strip(),
+            own[3] if own[3] is not None else description.repeat,
+            own[4] or block,
+            (own[5] or kernel).strip(),
         )
-        if key not in runs:
-            runs[key] = PlannedRun(source.path, *key, parsed)
-        run, run_key = runs[key], own_key(value)
-        if not run.keys or (run_key != run.keys[-1] and run_key not in run.keys):
-            run.keys.append(run_key)
-        run.values.append(value)
-    return list(runs.values())
+        own_keys[key].append(own)
+    names = {own: key for key, owns in own_keys.items() for own in owns}
+    placed = numbers.regrouped([names[own] for own in numbers.keys])
+    return [
+        PlannedRun(source, parsed, *key, own_keys[key], columns, samples)
+        for key, columns, samples in placed.runs()
+    ]
 
 
 def _repeat_problems(file: PlannedFile) -> list[ImportProblem]:
@@ -375,20 +443,16 @@ def _repeat_problems(file: PlannedFile) -> list[ImportProblem]:
 
 
 def _run_problems(run: PlannedRun) -> list[ImportProblem]:
-    first = run.values[0]
     problems = []
     if reason := plain_text.problem(run.block):
-        problems.append(refusal("unshowable", run.file, first.line, field="block", reason=reason))
+        problems.append(refusal("unshowable", run.file, run.line, field="block", reason=reason))
     elif len(run.block) > MAX_BLOCK:
-        problems.append(refusal("block_name_too_long", run.file, first.line, most=MAX_BLOCK))
+        problems.append(refusal("block_name_too_long", run.file, run.line, most=MAX_BLOCK))
     return problems + label_problems(
-        run.filesystem,
-        run.configuration,
-        run.hardware,
-        run.kernel,
-        (run.file, first.line),
-        own_filesystem=bool(first.filesystem),
-        own_label=bool(first.configuration),
+        *(run.filesystem, run.configuration, run.hardware, run.kernel),
+        (run.file, run.line),
+        own_filesystem=bool(run.keys[0][0]),
+        own_label=bool(run.keys[0][1]),
     )
 
 
@@ -400,7 +464,7 @@ def _refuse_doubtful_repeats(files: Sequence[PlannedFile]) -> None:
         for doubt in file.parsed.doubts if file.parsed else ():
             file.problems.append(_doubt(doubt, file.path))
         for run in file.runs:
-            if run.repeat is None and not run.values[0].configuration:
+            if run.repeat is None and not run.keys[0][1]:
                 key = (run.filesystem, run.configuration, run.hardware, run.block, run.kernel)
                 groups[(*key, run.parsed.tool, run.parsed.modes)].append(run)
     for runs in groups.values():
@@ -430,8 +494,10 @@ def _far_apart(runs: Sequence[PlannedRun]) -> tuple[str, Problem] | None:
     """The file with the number that is farthest from that of another file."""
     if len({run.file for run in runs}) < 2:
         return None
-    files = {id(value): run.file for run in runs for value in run.values}
-    pair = doubts.far_apart(value for run in runs for value in run.values)
+    found = ((value, run.file) for run in runs for value in run_values(run.columns))
+    values = list(islice(found, _MOST_COMPARED))
+    files = {id(value): file for value, file in values}
+    pair = doubts.far_apart(value for value, _ in values)
     if pair is None or files[id(pair[0])] == files[id(pair[1])]:
         return None
     first, second = pair

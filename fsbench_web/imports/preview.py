@@ -6,25 +6,27 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+import numpy as np
 from django.contrib.auth.models import User
 
-from fsbench_web.core.formats import ParsedResult, ParsedValue
+from fsbench_web.core.formats import ParsedResult
+from fsbench_web.core.formats.numbers import FileNumbers
 from fsbench_web.core.formats.repeats.doubts import CODE
 from fsbench_web.core.formats.settings import differences
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping
+from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports import kilobytes, mappings
 from fsbench_web.imports.models import ImportFile, SavedMapping
-from fsbench_web.imports.plan import PlannedFile
+from fsbench_web.imports.plan import PlannedFile, PlannedRun
 from fsbench_web.imports.problems import ImportProblem, WarningRow
 from fsbench_web.imports.sources import FileDescription, Target, read_repeat
 from fsbench_web.imports.storing import known_files
-from fsbench_web.imports.storing.commit import StoredRun
 from fsbench_web.imports.storing.known_files import KnownFile
 from fsbench_web.imports.uploads import Correction, Preview
 from fsbench_web.platform import limits, plain_text
+from fsbench_web.studies.models import Run
 
 
 @dataclass(frozen=True)
@@ -41,27 +43,27 @@ class TestSummary:
     file_kb: tuple[int, int] | None
 
 
-def summary(values: Sequence[ParsedValue]) -> list[TestSummary]:
+def summary(columns: MeasurementColumns) -> list[TestSummary]:
     """One row a test, in IOzone's order."""
-    by_name: dict[str, list[ParsedValue]] = {}
-    for value in values:
-        by_name.setdefault(testnames.at_load(value.test, value.load), []).append(value)
-    return [_test_summary(test, by_name[test]) for test in sorted(by_name, key=testnames.place)]
+    codes_of: dict[str, list[int]] = {}
+    for code, test in enumerate(columns.tests):
+        codes_of.setdefault(testnames.at_load(test.test, test.load), []).append(code)
+    names = sorted(codes_of, key=testnames.place)
+    return [_test_summary(name, columns, codes_of[name]) for name in names]
 
 
-def _test_summary(test: str, values: list[ParsedValue]) -> TestSummary:
-    numbers = [value.value for value in values]
-    records = [value.record_size_kb for value in values if value.record_size_kb is not None]
-    files = [value.file_size_kb for value in values if value.file_size_kb is not None]
+def _test_summary(name: str, columns: MeasurementColumns, codes: list[int]) -> TestSummary:
+    of_test = columns.subset(np.isin(columns.codes, codes))
+    records, files = (sizes[sizes >= 0] for sizes in (of_test.records, of_test.files))
     return TestSummary(
-        test=test,
-        label=testnames.label(test),
-        cells=len(values),
-        unit=values[0].unit,
-        smallest=min(numbers),
-        largest=max(numbers),
-        record_kb=(min(records), max(records)) if records else None,
-        file_kb=(min(files), max(files)) if files else None,
+        test=name,
+        label=testnames.label(name),
+        cells=len(of_test),
+        unit=columns.tests[of_test.codes[0]].unit,
+        smallest=float(of_test.values.min()),
+        largest=float(of_test.values.max()),
+        record_kb=(int(records.min()), int(records.max())) if len(records) else None,
+        file_kb=(int(files.min()), int(files.max())) if len(files) else None,
     )
 
 
@@ -69,7 +71,6 @@ def _test_summary(test: str, values: list[ParsedValue]) -> TestSummary:
 MAX_FILES_SHOWN = 140
 MAX_RUNS_SHOWN = 12
 _MOST_OFFERS = 20
-MAX_KEYS_SHOWN = 100
 OF_ALL_FILES = ("filesystem", "configuration", "hardware", "kernel")
 """What can be said of each file, or of all of them at once."""
 TARGET_FIELDS = (
@@ -82,10 +83,16 @@ TARGET_FIELDS = (
 class RunPreview:
     """One run to be, or a part of one: ``files`` are how many there are of it."""
 
-    stored: StoredRun
+    planned: PlannedRun
     tests: list[TestSummary]
     more_tests: int = 0
     files: int = 1
+
+    @property
+    def run(self) -> Run:
+        """Its row, as it would be stored."""
+        assert self.planned.run is not None
+        return self.planned.run
 
 
 @dataclass(frozen=True)
@@ -117,6 +124,9 @@ class FilePreview:
 
     row: ImportFile
     parsed: ParsedResult | None = None
+    numbers: FileNumbers | None = None
+    tests: list[TestSummary] = field(default_factory=list)
+    """Of all its runs together, where these are not listed."""
     problems: list[ImportProblem] = field(default_factory=list)
     runs: list[RunPreview] = field(default_factory=list)
     more_runs: int = 0
@@ -133,29 +143,27 @@ class FilePreview:
     @property
     def open_units(self) -> list[str]:
         """Units that may be of 1,000 or of 1,024 bytes."""
-        if self.parsed is None:
+        if self.parsed is None or self.numbers is None:
             return []
-        return kilobytes.open_units((value.unit for value in self.parsed.values), self.parsed.tool)
+        units = (test.unit for test in self.numbers.columns.tests)
+        return kilobytes.open_units(units, self.parsed.tool)
 
     @property
     def proposed_names(self) -> dict[str, str]:
         """Tests of a table that are ours under another name, with ours (imports.mappings)."""
-        if self.parsed is None or not self.is_table:
+        if self.numbers is None or not self.is_table:
             return {}
         mapping = Mapping.from_json(self.row.mapping) if self.row.mapping else None
         if mapping is not None and mapping.shape != LONG:
             return {}
         return mappings.proposed_names(
-            dict.fromkeys(value.test for value in self.parsed.values), mapping
+            dict.fromkeys(test.test for test in self.numbers.columns.tests), mapping
         )
 
     @property
     def names_configurations(self) -> bool:
         """Whether the file's own columns say file system and configuration of every number."""
-        return bool(self.parsed and self.parsed.values) and all(
-            value.filesystem and value.configuration
-            for value in self.parsed.values  # type: ignore[union-attr]
-        )
+        return self.numbers is not None and all(key[0] and key[1] for key in self.numbers.keys)
 
 
 @dataclass(frozen=True)
@@ -198,7 +206,9 @@ def upload_preview(rows: Sequence[ImportFile], preview: Preview, user: User) -> 
     for file in files:
         plan = planned.get(file.row.pk)
         if plan is not None:
-            file.parsed, file.is_table = plan.parsed, plan.is_table
+            file.parsed, file.numbers, file.is_table = plan.parsed, plan.numbers, plan.is_table
+            if preview.is_much and plan.numbers is not None:
+                file.tests = summary(plan.numbers.columns)[: limits.MOST_TESTS]
             file.unread = (
                 UnreadColumns(plan.unread, plan.source.description) if plan.unread else None
             )
@@ -233,16 +243,16 @@ def _show_runs(files: Iterable[FilePreview], preview: Preview) -> int:
     """Give each file the first of its runs; how many runs there are in all."""
     if preview.stored is None:
         return sum(len(file.runs) for file in preview.plan.files) if preview.is_much else 0
-    runs: dict[str, list[StoredRun]] = defaultdict(list)
-    sources: dict[int, set[str]] = defaultdict(set)
-    for stored in preview.stored.runs:
-        runs[stored.planned.file].append(stored)
-        sources[stored.run.pk].add(stored.planned.file)
+    runs: dict[str, list[PlannedRun]] = defaultdict(list)
+    sources: dict[Run | None, set[str]] = defaultdict(set)
+    for planned in preview.stored.runs:
+        runs[planned.file].append(planned)
+        sources[planned.run].add(planned.file)
     for file in files:
         file_runs = runs[file.row.path]
         file.more_runs = max(0, len(file_runs) - MAX_RUNS_SHOWN)
         file.runs = [
-            _run(stored, len(sources[stored.run.pk])) for stored in file_runs[:MAX_RUNS_SHOWN]
+            _run(planned, len(sources[planned.run])) for planned in file_runs[:MAX_RUNS_SHOWN]
         ]
     return len(sources)
 
@@ -268,27 +278,10 @@ def _distinguish_settings(
                 file.own_settings = own_settings
 
 
-def _run(stored: StoredRun, files: int) -> RunPreview:
-    tests = summary(stored.planned.values)
+def _run(planned: PlannedRun, files: int) -> RunPreview:
+    tests = summary(planned.columns)
     more = max(0, len(tests) - limits.MOST_TESTS)
-    return RunPreview(stored, tests[: limits.MOST_TESTS], more, files)
-
-
-def large_tests(report: AnyMapping[str, Any]) -> list[TestSummary]:
-    """The tests of a large table as its report keeps them (imports.storing.large)."""
-    return [
-        TestSummary(
-            test=test,
-            label=testnames.label(test),
-            cells=count,
-            unit=unit,
-            smallest=low,
-            largest=high,
-            record_kb=(first, last) if first >= 0 else None,
-            file_kb=(small, big) if small >= 0 else None,
-        )
-        for test, unit, count, first, last, small, big, low, high in report.get("tests", [])
-    ]
+    return RunPreview(planned, tests[: limits.MOST_TESTS], more, files)
 
 
 def corrections_of(

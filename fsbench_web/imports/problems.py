@@ -144,6 +144,7 @@ class ImportProblem:
             is_note=found.is_note,
             code=found.code,
             parameters=found.parameters,
+            count=found.count,
         )
 
     @classmethod

@@ -61,8 +61,8 @@ def study_for(target: Target, user: User | None) -> tuple[Study, bool]:
     if study.visibility != Visibility.PUBLIC and study.pk in rights.hidden_from(user):
         message = f'The address "{study.slug}" is taken: choose another name for the study.'
         raise ImportRefused([ImportProblem(message)])
-    # Of a new study too: a large table is stored a while after it was accepted, and whoever
-    # uploaded it may not import any more.
+    # Of a new study too: the importer stores a while after it was accepted, and whoever uploaded
+    # it may not import any more.
     existing = None if is_new else study
     if user is not None and (reason := rights.decide(user, rights.Action.IMPORT, existing).why):
         raise ImportRefused([ImportProblem(reason)], is_forbidden=True)

@@ -20,6 +20,7 @@ from fsbench_web.imports.problems import ImportProblem, ImportRefused, refusal
 from fsbench_web.imports.sources import FileDescription, SourceFile, Target
 from fsbench_web.imports.storing import commit
 from fsbench_web.imports.storing.commit import ImportPreview, ImportResult
+from fsbench_web.imports.storing.repeats import cells_of
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import Run
 
@@ -94,13 +95,11 @@ def _counted_repeats(plan: Plan, target: Target) -> dict[str, int]:
         return {}
     cells: dict[str, set[frozenset[object]]] = defaultdict(set)
     for file in plan.files:
-        if file.parsed is None or any(value.repeat is not None for value in file.parsed.values):
+        if file.numbers is None or any(key[3] is not None for key in file.numbers.keys):
             repeats.pop(file.path, None)
         elif file.path in repeats:
-            measured = frozenset(
-                (value.test, value.load, value.record_size_kb, value.file_size_kb)
-                for value in file.parsed.values
-            )
+            of_tests = cells_of(file.numbers.columns).items()
+            measured = frozenset((test, sizes.tobytes()) for test, sizes in of_tests)
             cells[guesses.stem_of(file.path)].add(measured)
     return {path: n for path, n in repeats.items() if len(cells[guesses.stem_of(path)]) == 1}
 

@@ -1,4 +1,4 @@
-// The page of a large table on its way: asks how far it is, and shows the next page when it is done.
+// The page of an import on its way: asks how far it is, and shows the next page when it is done.
 const card = document.querySelector("[data-import-progress]");
 const UNTAKEN_AFTER_MS = 15_000;
 const began = Date.now();

@@ -1,4 +1,4 @@
-"""Columns that are said while a large table is accepted: what was previewed is what is stored."""
+"""Columns that are said while an import is accepted: what was previewed is what is stored."""
 
 import re
 import threading
@@ -10,9 +10,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from fsbench_web.accounts import tokens
-from fsbench_web.imports import mappings, queue
+from fsbench_web.imports import mappings, queue, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState, SavedMapping
-from fsbench_web.imports.storing import large
+from fsbench_web.platform import limits
 from tests.measured import measured
 
 ROWS = "test;value;second;unit\n" + "".join(f"seq{n};{n};{n + 100};KB/s\n" for n in range(1, 9))
@@ -29,7 +29,7 @@ FORM = {
 
 @pytest.fixture
 def ada(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> User:
-    monkeypatch.setattr(large, "LARGE_BYTES", 64)
+    monkeypatch.setattr(limits, "MOST_RUNS_STORED", 0)
     return User.objects.create_user("ada")
 
 
@@ -53,7 +53,7 @@ def work() -> None:
 
 @pytest.fixture
 def file(api: Client) -> ImportFile:
-    """Of a large table whose values are said to be in its third column."""
+    """A table whose values are said to be in its third column."""
     fields = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
     sent = {**fields, "file": SimpleUploadedFile("t.csv", ROWS.encode())}
     answer = api.post("/api/v1/imports/previews", sent)
@@ -63,8 +63,7 @@ def file(api: Client) -> ImportFile:
     says = {**COLUMNS, "columns": {"test": 0, "value": 2, "unit": 3}, "name": "the third"}
     assert put_columns(api, uploaded, says) == 200
     work()
-    row = Import.objects.get()
-    assert (row.state, row.report["large"]) == (ImportState.PREVIEWED, True)
+    assert Import.objects.get().state == ImportState.PREVIEWED
     return uploaded
 
 
@@ -84,7 +83,7 @@ def test_columns_that_come_behind_accepting_change_nothing(
     use = mappings.apply
 
     def late(*args: Any) -> None:
-        queue.accept(Import.objects.get(), User.objects.get())
+        uploads.commit_stashed(file.import_of_id, User.objects.get())
         use(*args)
 
     monkeypatch.setattr(mappings, "apply", late)
@@ -102,14 +101,11 @@ def test_columns_that_come_behind_accepting_change_nothing(
 
 
 def test_columns_that_come_before_accepting_are_previewed_first(
-    file: ImportFile, api: Client, monkeypatch: Any
+    file: ImportFile, api: Client
 ) -> None:
-    row = Import.objects.get()
     assert put_columns(api, file, COLUMNS) == 200
-    queue.accept(row, User.objects.get())
-    work()
     assert Import.objects.get().state == ImportState.PREVIEWED
-    queue.accept(Import.objects.get(), User.objects.get())
+    uploads.commit_stashed(file.import_of_id, User.objects.get())
     work()
     assert sorted(measurement.value for measurement in measured()) == list(range(1, 9))
 
@@ -121,12 +117,12 @@ def shown_columns(client: Client, where: str) -> str:
     return match[1]
 
 
-@pytest.mark.parametrize("large_bytes", [64, 1_000_000])
+@pytest.mark.parametrize("most_runs", [0, 1000])
 def test_a_preview_that_another_window_made_old_is_not_stored(
-    large_bytes: int, api: Client, signed_in: Client, monkeypatch: pytest.MonkeyPatch
+    most_runs: int, api: Client, signed_in: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One window shows the third column; the second one is said in another, and checked."""
-    monkeypatch.setattr(large, "LARGE_BYTES", large_bytes)
+    monkeypatch.setattr(limits, "MOST_RUNS_STORED", most_runs)
     fields = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
     sent = {**fields, "file": SimpleUploadedFile("t.csv", ROWS.encode())}
     assert api.post("/api/v1/imports/previews", sent).status_code in (201, 202)
@@ -154,11 +150,11 @@ def test_a_preview_that_another_window_made_old_is_not_stored(
     assert sorted(measurement.value for measurement in measured()) == list(range(1, 9))
 
 
-@pytest.mark.parametrize("large_bytes", [64, 1_000_000])
+@pytest.mark.parametrize("most_runs", [0, 1000])
 def test_words_for_not_measured_are_said_on_the_page_of_columns(
-    large_bytes: int, api: Client, signed_in: Client, monkeypatch: pytest.MonkeyPatch
+    most_runs: int, api: Client, signed_in: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(large, "LARGE_BYTES", large_bytes)
+    monkeypatch.setattr(limits, "MOST_RUNS_STORED", most_runs)
     fields = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
     rows = ROWS.replace("seq3;3;", "seq3;timeout;").replace("seq5;5;", "seq5;timeout;")
     sent = {**fields, "file": SimpleUploadedFile("t.csv", rows.encode())}

@@ -10,9 +10,8 @@ from django.test import Client
 from fsbench_web.imports import uploads
 from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.rereads import large as rereads
+from fsbench_web.imports.rereads import reading as rereads
 from fsbench_web.imports.sources import FileDescription, Target, unpack
-from fsbench_web.imports.storing import large
 from fsbench_web.imports.storing.commit import import_uploads
 from fsbench_web.studies.models import Artefact, Run
 from tests.importing import import_files
@@ -38,9 +37,7 @@ def stored() -> list[tuple[str, int, str]]:
 EXPECTED = [("ext4", 1, "night 1"), ("ext4", 2, "night 2"), ("xfs", 1, "night 1"), ("xfs", 2, "")]
 
 
-@pytest.mark.parametrize("is_large", [False, True])
-def test_a_table_says_it_in_a_column(is_large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "LARGE_BYTES", 0 if is_large else 10**6)
+def test_a_table_says_it_in_a_column() -> None:
     import_files([("t.csv", table(*ROWS))], study="Lab", user=None)
     assert stored() == EXPECTED
     artefact = Artefact.objects.get()

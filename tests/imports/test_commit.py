@@ -18,7 +18,6 @@ from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile,
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import FileDescription, Target, unpack
-from fsbench_web.imports.storing import large
 from fsbench_web.imports.storing.commit import ImportResult, import_sources, safe_name
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Score, Series, Study
 from fsbench_web.studies.scores.ingest import rescore
@@ -307,11 +306,7 @@ def test_a_unit_nobody_can_rank_is_refused_with_its_line() -> None:
     assert "bananas" in error["message"]
 
 
-@pytest.mark.parametrize("large_bytes", [10, 10**9])
-def test_a_wrong_unit_is_told_along_with_wrong_rows(
-    monkeypatch: pytest.MonkeyPatch, large_bytes: int
-) -> None:
-    monkeypatch.setattr(large, "LARGE_BYTES", large_bytes)
+def test_a_wrong_unit_is_told_along_with_wrong_rows() -> None:
     rows = ("write,4,64,5,furlongs", "read,4,64,inf,KB/s", "read,4,128,7,")
     problems = refused(("a.csv", table(*rows)))
     assert sorted(row["line"] for row in problems) == [2, 3, 4]

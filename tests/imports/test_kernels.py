@@ -13,16 +13,13 @@ from django.test import Client
 
 from fsbench_web.accounts.models import Person, Role
 from fsbench_web.compare.history.lines import history
-from fsbench_web.imports.models import Import, ImportedFile
+from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.rereads import large as large_rereads
 from fsbench_web.imports.rereads import reading as rereads
 from fsbench_web.imports.sources import FileDescription, Target, unpack
-from fsbench_web.imports.storing import large
 from fsbench_web.imports.storing.commit import import_sources, import_uploads
 from fsbench_web.studies.models import Artefact, Run, Series
 from tests.importing import import_files
-from tests.imports.test_large import work
 
 pytestmark = pytest.mark.django_db
 
@@ -46,35 +43,29 @@ def one_file(data: bytes, target: Target, **fields: Any) -> None:
     import_uploads([("t.csv", io.BytesIO(data))], target, None, given=FileDescription(**fields))
 
 
-@pytest.fixture(params=[False, True], ids=["small", "large"])
-def is_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    monkeypatch.setattr(large, "LARGE_BYTES", 0 if request.param else 10**6)
-    return bool(request.param)
-
-
 def nothing_changed() -> bool:
     """Whether reading again what was imported gives the same."""
     artefact = Artefact.objects.get()
     difference = rereads.difference(artefact)
     assert not difference.new_runs
-    return difference.is_empty and large_rereads.difference(artefact).is_empty
+    return difference.is_empty
 
 
 @pytest.mark.parametrize("header", ["kernel", "Kernel Version", "uname_r"])
-def test_a_table_says_it_in_a_column(is_large: bool, header: str) -> None:
+def test_a_table_says_it_in_a_column(header: str) -> None:
     import_files([("t.csv", table(*ROWS, kernel=header))], study="Lab", user=None)
     assert stored() == [("", 1), ("6.10.0", 1), ("6.9.1", 1), ("6.9.1", 2)]
     assert nothing_changed()
 
 
-def test_what_is_said_beside_is_for_rows_that_leave_it_empty(is_large: bool) -> None:
+def test_what_is_said_beside_is_for_rows_that_leave_it_empty() -> None:
     import_files([("t.csv", table(*ROWS))], study="Lab", kernel=" 6.12.9 ", user=None)
     assert stored() == [("6.10.0", 1), ("6.12.9", 1), ("6.9.1", 1), ("6.9.1", 2)]
     one_file(table(ROWS[3]), Target("Lab", kernel="6.1"), kernel="6.2")
     assert ("6.2", 1) in stored()
 
 
-def test_an_empty_column_is_read(is_large: bool) -> None:
+def test_an_empty_column_is_read() -> None:
     import_files([("t.csv", table(ROWS[3]))], study="Lab", kernel="6.1", user=None)
     assert stored() == [("6.1", 1)]
     assert nothing_changed()
@@ -89,7 +80,7 @@ def test_trends_go_by_it() -> None:
     assert [entry.change.place for entry in line.changes] == [1]
 
 
-def test_a_column_that_is_left_out_is_left_out(is_large: bool) -> None:
+def test_a_column_that_is_left_out_is_left_out() -> None:
     rows = [f"ext4,6.{repeat},{repeat},untar,{repeat},s" for repeat in (1, 2, 3)]
     with pytest.raises(ImportRefused, match="mood"):
         one_file(
@@ -102,7 +93,7 @@ def test_a_column_that_is_left_out_is_left_out(is_large: bool) -> None:
     assert nothing_changed()
 
 
-def test_what_was_imported_before_it_was_read_is_read_again_without(is_large: bool) -> None:
+def test_what_was_imported_before_it_was_read_is_read_again_without() -> None:
     one_file(
         table(*(f"ext4,6.{repeat},{repeat},untar,{repeat},s" for repeat in (1, 2, 3))),
         Target("Lab"),
@@ -118,7 +109,7 @@ def test_what_was_imported_before_it_was_read_is_read_again_without(is_large: bo
     ("kernel", "message"),
     [("6" * 201, "more than 200 characters"), ("6.1\u200b", "cannot be shown")],
 )
-def test_what_cannot_be_is_refused(is_large: bool, kernel: str, message: str) -> None:
+def test_what_cannot_be_is_refused(kernel: str, message: str) -> None:
     for data, target_kernel in (
         (table(f"ext4,{kernel},1,untar,1,s"), ""),
         (table(ROWS[3]), kernel),
@@ -187,25 +178,3 @@ def test_the_command_takes_it(tmp_path: Any, capsys: Any) -> None:
     path.write_bytes(table(ROWS[3]))
     call_command("import_results", str(path), study="Lab", kernel="6.1")
     assert stored() == [("6.1", 1)]
-
-
-def test_a_large_preview_counts_runs_by_it(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "LARGE_BYTES", 0)
-    sent = {"study": "Lab", "file": SimpleUploadedFile("t.csv", table(*ROWS))}
-    preview = api.post("/api/v1/imports/previews", sent).json()
-    work()
-    report = api.get(f"/api/v1/imports/{preview['id']}").json()["report"]
-    assert sorted(report["keys"]) == [
-        ["ext4", "", "", 1, ""],
-        ["ext4", "", "", 1, "6.10.0"],
-        ["ext4", "", "", 2, "6.9.1"],
-    ]
-    address = f"/imports/{preview['id']}/"
-    page = api.get(address).content.decode()
-    assert '<td data-label="Kernel">6.9.1</td><td data-label="Runs" class="num">2</td>' in page
-    # A preview of the version before this one.
-    row = Import.objects.get()
-    row.report["keys"] = [["ext4", "", "", 4]]
-    row.save()
-    page = api.get(address).content.decode()
-    assert '<td data-label="Kernel">as above</td><td data-label="Runs" class="num">4</td>' in page

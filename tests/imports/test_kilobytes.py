@@ -16,7 +16,6 @@ from fsbench_web.core.formats import parse
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.rereads import reading
 from fsbench_web.imports.sources import Target
-from fsbench_web.imports.storing import large
 from fsbench_web.imports.storing.commit import import_uploads
 from fsbench_web.studies.models import Artefact, Score
 from tests.importing import import_files
@@ -104,10 +103,7 @@ def test_a_preview_of_a_known_tool_does_not_ask(sample: Sample, signed_in: Clien
 
 
 @pytest.mark.parametrize(("kilobyte", "expected"), [("", "MB/s"), ("1024", "MiB/s")])
-def test_a_large_table_likewise(
-    monkeypatch: pytest.MonkeyPatch, kilobyte: str, expected: str
-) -> None:
-    monkeypatch.setattr(large, "LARGE_BYTES", 1)
+def test_a_table_likewise(kilobyte: str, expected: str) -> None:
     rows = "".join(f"write,{number},MB/s,{number}\n" for number in range(1, 20))
     data = f"test,value,unit,repeat\n{rows}".encode()
     target = Target("Lab", **LABELS, kilobyte=kilobyte)

@@ -1,13 +1,10 @@
 """Tests that a table calls otherwise than they are called here, and sizes that stand alone."""
 
-import io
-
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from fsbench_web.core.formats import UnreadableFile
-from fsbench_web.core.formats.tables import long
 from fsbench_web.core.formats.tables.mapping import Mapping, NeedsMapping
 from fsbench_web.core.formats.tables.table import parse
 from fsbench_web.imports.models import Import, ImportFile
@@ -81,12 +78,6 @@ def test_programs_say_names_and_wrong_ones_are_refused(signed_in: Client) -> Non
     assert "random_read" in {test["test"] for test in answer.json()["files"][0]["runs"][0]["tests"]}
 
 
-def test_a_large_table_is_read_with_the_same_names() -> None:
-    data = b"test,value\n" + b"randread,1\nRandRead,2\nwrite,3\n"
-    result = long.read(io.BytesIO(data), len(data), LONG)
-    assert {test.test for test in result.numbers.tests} == {"random_read", "write"}
-
-
 def test_a_block_size_alone_says_once_what_to_add() -> None:
     rows = "\n".join(f"ext4,randread,{2**n}k,{n}" for n in range(2, 9))
     lines = f"fs,rw,bs,bw (MiB/s)\n{rows}".splitlines()
@@ -97,7 +88,7 @@ def test_a_block_size_alone_says_once_what_to_add() -> None:
     assert problem.code == "no_file_size"
     example = ["fs,rw,bs,file_size,bw (MiB/s)", "ext4,randread,4k,1g,812"]
     assert example[1] in problem.message
-    (value,) = parse(example).values
+    (value,) = parse(example).numbers.values()
     assert (value.test, value.record_size_kb, value.file_size_kb) == ("randread", 4, 2**20)
 
 

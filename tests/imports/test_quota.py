@@ -15,7 +15,6 @@ from fsbench_web.imports import quota, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import Target, unpack
-from fsbench_web.imports.storing import large
 
 pytestmark = pytest.mark.django_db
 TABLE = b"test,record_size_kb,file_size_kb,value,unit\nwrite,4,64,%d,KB/s\n"
@@ -118,13 +117,9 @@ def test_a_single_upload_is_never_too_large_for_the_quota(signed_in: Client, set
     assert upload(signed_in, 2).status_code == 422
 
 
-def test_large_tables_count_too_and_those_being_stored_are_waited_for(
-    signed_in: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(large, "LARGE_BYTES", 10)
+def test_those_being_stored_are_waited_for(signed_in: Client) -> None:
     for number in range(3):
         assert upload(signed_in, number).status_code == 302
-    assert set(Import.objects.values_list("state", flat=True)) == {ImportState.RECEIVED}
     assert upload(signed_in, 4).status_code == 422
     Import.objects.update(state=ImportState.ACCEPTED)
     page = upload(signed_in, 4).content.decode()

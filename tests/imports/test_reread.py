@@ -13,7 +13,6 @@ from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.imports.models import ImportedFile, RunContent
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.rereads import reading
-from fsbench_web.imports.storing import large
 from fsbench_web.studies.models import Artefact, Run, Score, Series, StateChange
 from fsbench_web.studies.runs.shown import raw_text
 from fsbench_web.studies.scores import ingest
@@ -95,7 +94,8 @@ def test_a_table_of_several_runs_is_read_again_run_by_run(ada: User) -> None:
     new = {6: 60, 7: None}
     change(lambda row: (value := new.get(row.value, row.value)) and row._replace(value=value))
     difference = reading.difference(artefact)
-    assert (len(difference.changed), len(difference.added), len(difference.removed)) == (1, 1, 0)
+    kinds = (reading.CHANGED, reading.ADDED, reading.REMOVED)
+    assert [*map(difference.total, kinds)] == [1, 1, 0]
     reading.apply(artefact.pk, difference.digest, ada)
     assert content() == right
 
@@ -106,7 +106,7 @@ def test_a_mapped_table_is_read_again_with_its_mapping(ada: User) -> None:
     mapping = Mapping(delimiter=",", columns={"test": 0, "value": 1}, constants={"unit": "s"})
     artefact = store("t.csv", b"test,value,unit\nuntar,5,min\n")
     ImportedFile.objects.update(mapping=mapping.to_json())
-    [change] = reading.difference(artefact).changed
+    [change] = reading.difference(artefact).changes[reading.CHANGED]
     assert change.new is not None
     assert change.new.unit == "s"
 
@@ -137,7 +137,7 @@ def test_tests_of_fio_get_the_names_of_what_was_done(ada: User, sample: Sample, 
     change(lambda row: row._replace(test=f"j_{row.test}"))
     found = reading.difference(artefact)
     assert not found.changes_workload
-    assert (len(found.added), len(found.removed)) == (len(names), len(names))
+    assert found.total(reading.ADDED) == found.total(reading.REMOVED) == len(names)
     reading.apply(artefact.pk, found.digest, ada)
     assert content() == names
 
@@ -232,26 +232,21 @@ def test_where_results_come_from_is_told_everywhere(signed_in: Client) -> None:
             assert words in text or page.startswith("/imports/"), (page, words)
 
 
-@pytest.mark.parametrize("large_bytes", [100, 10**9])
-def test_very_many_numbers_are_compared_run_by_run(
-    signed_in: Client, monkeypatch: pytest.MonkeyPatch, large_bytes: int
+def test_changes_of_very_many_numbers_are_counted_and_some_listed(
+    signed_in: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(large, "LARGE_BYTES", large_bytes)
-    monkeypatch.setattr(reading, "MAX_VALUES", 5)
+    monkeypatch.setattr(reading, "MOST_LISTED", 3)
     rows = [f"write,4,{4 << n},{n + 1.5},KB/s,{repeat}" for n in range(5) for repeat in (1, 2)]
     head = "test,record_size_kb,file_size_kb,value,unit,repeat"
     artefact = store("t.csv", "\n".join([head, *rows]).encode())
-    address = f"/imports/reread/{artefact.pk}/"
-    page = signed_in.get(address)
-    assert page.status_code == 200
-    assert "Nothing would change" in page.content.decode()
-    assert "2 runs are read today as stored" in page.content.decode()
-    measurement = measured()[0]
-    change(lambda row: row._replace(value=9.0) if row == measurement else row)
+    right = content()
+    assert reading.difference(artefact).is_empty
+    first = measured()[0].run_id
+    change(lambda row: row._replace(value=9.0) if row.run_id == first else row)
     RunContent.objects.all().delete()
-    text = signed_in.get(address).content.decode()
-    assert "1 run is read otherwise today, 1 as stored" in text
-    assert f'href="/runs/{measurement.run_id}/">run' in text
-    before = content()
-    assert signed_in.post(address, {"digest": "x"}).status_code == 422
-    assert content() == before
+    found = reading.difference(artefact)
+    assert found.total(reading.CHANGED) == 5
+    assert [*found.runs] == [first]
+    assert len(found.changes[reading.CHANGED]) == 3
+    answer = signed_in.post(f"/imports/reread/{artefact.pk}/", {"digest": found.digest})
+    assert (answer.status_code, content()) == (302, right)

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from fsbench_web.api.imports.schemas import TestOut
-from fsbench_web.imports import preview, queue, uploads
+from fsbench_web.imports import preview, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState, SavedMapping
 from fsbench_web.imports.problems import ImportProblem, WarningRow
 from fsbench_web.imports.sources import Target
@@ -39,20 +39,14 @@ def detail(request: HttpRequest, row: Import) -> dict[str, Any]:
     """An import as ``ImportDetail`` says it: its preview, or what became of it."""
     files: list[dict[str, Any]] = []
     problems: list[ImportProblem] = []
-    warnings = queue.warnings_of(row)
-    is_large = bool(row.report.get("large"))
-    if row.state == ImportState.PREVIEWED and not is_large:
-        files, problems, warnings = _preview(request, row)
+    warnings: list[WarningRow] = row.report.get("warnings", [])
+    is_large = row.state == ImportState.ACCEPTED
+    if row.state == ImportState.PREVIEWED:
+        files, problems, warnings, is_large = _preview(request, row)
     elif row.state != ImportState.DONE:
-        unread_columns = row.report.get("unused", [])
         waiting = list(row.files.defer("content_gzip"))
         known_by_digest = known_files.by_digest(file.sha256 for file in waiting)
-        files = [
-            _file(file, unread_columns=unread_columns, known_file=known_by_digest.get(file.sha256))
-            for file in waiting
-        ]
-        if row.state == ImportState.PREVIEWED:
-            problems = queue.problems_of(row)
+        files = [_file(file, known_file=known_by_digest.get(file.sha256)) for file in waiting]
     runs = list(row.runs.order_by("id").values_list("id", flat=True))
     return {
         **summary(row),
@@ -68,7 +62,8 @@ def detail(request: HttpRequest, row: Import) -> dict[str, Any]:
 
 def _preview(
     request: HttpRequest, row: Import
-) -> tuple[list[dict[str, Any]], list[ImportProblem], list[WarningRow]]:
+) -> tuple[list[dict[str, Any]], list[ImportProblem], list[WarningRow], bool]:
+    """Files, problems, warnings, and whether the importer is to store it."""
     assert isinstance(request.user, User)  # its uploader
     import_preview = uploads.preview_of(row, request.user)
     page = preview.upload_preview(
@@ -93,6 +88,7 @@ def _preview(
         files,
         import_preview.problems,
         [warning.as_warning() for warning in import_preview.warnings],
+        import_preview.is_much,
     )
 
 
@@ -148,13 +144,13 @@ def _file(
         "own_settings": own_settings,
         "runs": [
             {
-                "filesystem": run.stored.planned.filesystem,
-                "configuration": run.stored.planned.configuration,
-                "hardware": run.stored.planned.hardware,
-                "kernel": run.stored.planned.kernel,
-                "repeat": run.stored.planned.repeat,
-                "numbered": run.stored.run.repeat,
-                "block": run.stored.planned.block,
+                "filesystem": run.planned.filesystem,
+                "configuration": run.planned.configuration,
+                "hardware": run.planned.hardware,
+                "kernel": run.planned.kernel,
+                "repeat": run.planned.repeat,
+                "numbered": run.run.repeat,
+                "block": run.planned.block,
                 "tests": [
                     {name: getattr(test, name) for name in TestOut.model_fields}
                     for test in run.tests

@@ -12,7 +12,6 @@ from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.errors import Error
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.rereads import large
 from fsbench_web.imports.rereads import reading as rereading
 from fsbench_web.studies.models import Artefact
 
@@ -22,9 +21,7 @@ MOST_LISTED = 500
 
 
 class RereadOut(Schema):
-    """What today's parsers make of stored output. ``digest`` is what POST must repeat; null where
-    the numbers are too many to be replaced: then ``changed_runs`` differ.
-    """
+    """What today's parsers make of stored output. ``digest`` is what POST must repeat."""
 
     artefact: int
     is_empty: bool
@@ -57,9 +54,6 @@ def preview_reread(request: HttpRequest, artefact_id: int) -> dict[str, Any]:
     """Compares what is stored with what today's parsers read. Changes nothing."""
     artefact = _artefact(artefact_id)
     try:
-        if rereading.is_large(artefact):
-            runs = large.difference(artefact)
-            return _reread(artefact, runs.is_empty, new_runs=runs.new_runs, runs=runs.changed)
         difference = rereading.difference(artefact)
     except ImportRefused as refused:
         raise refusal(refused) from None
@@ -92,31 +86,15 @@ def _artefact(artefact_id: int) -> Artefact:
 
 
 def _difference(artefact: Artefact, difference: rereading.Difference) -> dict[str, Any]:
-    changed = {
-        change.run_id for change in (*difference.changed, *difference.added, *difference.removed)
-    }
-    return _reread(
-        artefact, difference.is_empty, new_runs=difference.new_runs, runs=sorted(changed)
-    ) | {
-        "changed": len(difference.changed),
-        "added": len(difference.added),
-        "removed": len(difference.removed),
-        "moved": len(difference.moved),
-        "dated": len(difference.dated),
-        "digest": difference.digest,
-        "warnings": difference.warnings,
-    }
-
-
-def _reread(
-    artefact: Artefact, is_empty: bool, *, new_runs: int, runs: list[int]
-) -> dict[str, Any]:
+    kinds = (rereading.CHANGED, rereading.ADDED, rereading.REMOVED)
+    runs = {run for kind in kinds for run, count in difference.counts[kind].items() if count}
     return {
         "artefact": artefact.pk,
-        "is_empty": is_empty,
-        **dict.fromkeys(("changed", "added", "removed", "moved", "dated"), 0),
-        "new_runs": new_runs,
-        "changed_runs": runs[:MOST_LISTED],
-        "digest": None,
-        "warnings": None,
+        "is_empty": difference.is_empty,
+        **{kind: difference.total(kind) for kind in (*kinds, rereading.MOVED)},
+        "dated": len(difference.dated),
+        "new_runs": difference.new_runs,
+        "changed_runs": sorted(runs)[:MOST_LISTED],
+        "digest": difference.digest,
+        "warnings": difference.warnings,
     }

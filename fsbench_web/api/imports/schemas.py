@@ -29,8 +29,8 @@ class TargetOut(Schema):
 
 
 class ImportSummary(Schema):
-    """``state``: received and accepted wait for the importer (large tables), previewed waits for
-    you, done is stored, failed is not. ``progress`` is 0 to 1 of ``phase``.
+    """``state``: accepted waits for the importer, previewed waits for you, done is stored, failed
+    is not. ``progress`` is 0 to 1 of ``phase``.
     """
 
     id: int
@@ -130,8 +130,8 @@ class FileOut(Schema):
 class ImportDetail(ImportSummary):
     """While it is previewed: what a commit would store, and all that stands against it.
 
-    ``report`` is what the importer found in a large table. ``warnings`` are what is left out, or
-    was. Once done: ``runs``.
+    ``is_large``: the importer stores it. ``report``: why it refused it. ``warnings`` are what is
+    left out, or was. Once done: ``runs``.
     """
 
     target: TargetOut

@@ -32,12 +32,11 @@ from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import Page, page
 from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.tables.mapping import Mapping
-from fsbench_web.imports import mappings, preview, queue, uploads
+from fsbench_web.imports import mappings, preview, uploads
 from fsbench_web.imports.checks import target_problems
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import Target, leave_out, unpack
-from fsbench_web.imports.storing import large
 from fsbench_web.imports.views import mappings as mapping_views
 from fsbench_web.imports.views.uploads import not_found_sentence, uploaded
 from fsbench_web.platform import plain_text
@@ -75,9 +74,7 @@ def list_imports(
 )
 @requires(Action.IMPORT)
 def preview_import(request: HttpRequest) -> Status[dict[str, Any]]:
-    """Nothing is stored until `POST /imports/{id}/commit`. A large table waits for the importer
-    first: ask `GET /imports/{id}` until its state is previewed.
-    """
+    """Nothing is stored until `POST /imports/{id}/commit`."""
     refuse_too_large(request)
     try:
         target, given_of_each, columns, left_out, _ = options_of(request)
@@ -89,10 +86,7 @@ def preview_import(request: HttpRequest) -> Status[dict[str, Any]]:
             replace(source, description=given_of_each, mapping=columns) for source in unpacked
         ]
         sources = leave_out(sources, left_out)
-        if large.is_large(sources):
-            row = queue.receive(sources[0], target, user_of(request))
-        else:
-            row = uploads.store_upload(sources, target, user_of(request))
+        row = uploads.store_upload(sources, target, user_of(request))
     except ImportRefused as refused:
         raise refusal(refused) from None
     return Status(201, detail(request, row))
@@ -163,16 +157,15 @@ def correct_import(request: HttpRequest, import_id: int, correction: Correction)
 def set_columns(
     request: HttpRequest, import_id: int, file_id: int, columns: ColumnsIn
 ) -> dict[str, Any]:
-    """For tables that do not say it themselves. A large one is then checked again. What is kept
-    by a name is yours, and your team's where you name one; nobody else sees it.
+    """For tables that do not say it themselves. What is kept by a name is yours, and your team's
+    where you name one; nobody else sees it.
     """
     row = uploaded(request, import_id)
     file = row.files.filter(pk=file_id).first()
     if file is None:
         raise Http404(f"Import {import_id} has no file {file_id}.")
-    is_large = bool(row.report.get("large"))
     user = user_of(request)
-    data = mappings.head_of(file) if is_large else gzip.decompress(file.content_gzip)
+    data = gzip.decompress(file.content_gzip)
     saved = mappings.of(user).filter(pk=columns.kept or 0).first()
     if saved is None and columns.kept is not None:
         raise Http404(f"You have no kept columns {columns.kept}.")
@@ -208,17 +201,15 @@ def set_columns(
 )
 @requires(Action.IMPORT)
 def commit_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
-    """All of it or nothing. Asked twice, it stores once; a large table is stored by the importer,
-    and its state is accepted until then.
+    """All of it or nothing. Asked twice, it stores once. What is more than a request stores is
+    stored by the importer, and its state is accepted until then.
     """
     user = user_of(request)
     row = Import.objects.filter(pk=import_id, created_by=user).first()
     if row is None:
         raise Http404(not_found_sentence(import_id))
     try:
-        if row.state == ImportState.PREVIEWED and row.report.get("large"):
-            queue.accept(row, user)
-        elif row.state in (ImportState.PREVIEWED, ImportState.DONE):
+        if row.state in (ImportState.PREVIEWED, ImportState.DONE):
             uploads.commit_stashed(import_id, user)
         elif row.state != ImportState.ACCEPTED:
             raise Refused(409, [(None, f"Import {import_id} is {row.state}: it cannot be stored.")])

@@ -48,6 +48,7 @@ from fsbench_web.core.formats.tables.mapping import NeedsMapping
 from fsbench_web.core.formats.text import (
     MAX_LINES,
     MAX_LINES_OF_DOCUMENTS,
+    MAX_LINES_OF_TABLES,
     MAX_PROBLEMS,
     NODE_MAP,
     check_lengths,
@@ -149,8 +150,6 @@ def _other_formats(
     text_format: Format, result: ParsedResult, lines: list[str], head: list[str]
 ) -> list[str]:
     """Further formats in a file, such as a log of several tools; their numbers are not read."""
-    if text_format.name in _TABLES:
-        return []
     family = next((names for names in _FAMILIES if text_format.name in names), {text_format.name})
     return [
         other.name
@@ -188,17 +187,17 @@ def _rates(result: ParsedResult) -> dict[str, list[float]]:
     return rates
 
 
-def _is_document(data: bytes) -> bool:
-    """Whether a text of very many lines begins as JSON or XML does that is known.
-
-    Each of its lines is a number or less; what is read line by line has no such excuse.
-    """
+def _most_lines(data: bytes) -> int:
+    """How many lines a text may have: one that begins as JSON, XML or a table may have more."""
     if data.count(b"\n") <= MAX_LINES:
-        return False
+        return MAX_LINES
     head = data[:_HEAD_BYTES]
-    lines = head[: head.rfind(b"\n") + 1].decode("utf-8", "replace").split("\n")
-    text_format = _format_of(lines)
-    return text_format is not None and text_format.has_long_lines
+    text_format = _format_of(head[: head.rfind(b"\n") + 1].decode("utf-8", "replace").split("\n"))
+    if text_format is None:
+        return MAX_LINES
+    if text_format.name in _TABLES:
+        return MAX_LINES_OF_TABLES
+    return MAX_LINES_OF_DOCUMENTS if text_format.has_long_lines else MAX_LINES
 
 
 def _with_losses(read: Callable[[list[str]], ParsedResult], lines: list[str]) -> ParsedResult:
@@ -250,7 +249,7 @@ def parse(name: str, data: bytes, *, by_job: bool = False) -> ParsedResult:
         return spreadsheet.parse(data)
     if reason := unsupported.packed_problem(data):
         raise UnreadableFile([Problem(None, None, reason)])
-    lines = lines_of(data, MAX_LINES_OF_DOCUMENTS if _is_document(data) else MAX_LINES)
+    lines = lines_of(data, _most_lines(data))
     lines, decoded = wrapped.from_quoted_printable(lines)
     head = lines_to_look_at(lines)
     if logs.is_named(name) and (logs.recognises(head) or logs.recognises_histogram(head)):
@@ -289,7 +288,7 @@ def _unwrapped(
 def _count(text_format: Format, lines: list[str]) -> int:
     """How many values a format finds; -1 where it refuses the lines."""
     try:
-        return len(text_format.parse(lines).values)
+        return text_format.parse(lines).count
     except UnreadableFile:
         return -1
 
@@ -307,8 +306,9 @@ def _read(text_format: Format, lines: list[str], *, by_job: bool) -> ParsedResul
             raise NoSureTable(error.problems, error.units) from None
         failures = _failures("The tool", lines)
         raise UnreadableFile([*failures, *error.problems], error.units) from None
-    if result.tool != "table":
-        _note_failures(result, lines)
+    if result.tool == "table":
+        return result
+    _note_failures(result, lines)
     result.dates |= dates.of_runs(result.format, lines, result.values)
     places.check_repeats(result, lines)
     result.doubts = doubts.doubts(result, lines)

@@ -1,7 +1,7 @@
 """What every parser returns, and how it says that it cannot."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -28,6 +28,8 @@ class Problem:
     is_note: bool = False
     code: str = ""
     parameters: Parameters = ()
+    count: int = 1
+    """Of how many places the first one is told."""
 
     def __str__(self) -> str:
         if self.line is None:
@@ -200,13 +202,11 @@ class ParsedResult:
     has_several_places: bool = False
     """Its runs name other paths each: the command is that of one of them."""
 
+    @property
+    def count(self) -> int:
+        """How many numbers it holds."""
+        return len(self.values)
+
     def without_kernels(self) -> "ParsedResult":
-        """The same where the columns of kernels are some that nothing reads; empty ones stay."""
-        if not any(value.kernel for value in self.values):
-            return self
-        return replace(
-            self,
-            values=[replace(value, kernel="") for value in self.values],
-            unread_columns=sorted({*self.unread_columns, *self.kernel_columns}),
-            kernel_columns=[],
-        )
+        """The same where the columns of kernels are some that nothing reads: tables have such."""
+        return self

@@ -2,49 +2,54 @@
 
 import hashlib
 import json
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Sum
 from django.utils import timezone
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.core import latency_blocks
 from fsbench_web.core.formats import ParsedResult, ParsedValue, Problem, UnreadableFile, parse
-from fsbench_web.core.formats.result import OwnKey, names_kernels, own_key, stored_key
-from fsbench_web.core.formats.tables.mapping import Mapping
-from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
+from fsbench_web.core.formats.numbers import FileNumbers, numbers_of, run_values
+from fsbench_web.core.formats.result import OwnKey, names_kernels, stored_key
 from fsbench_web.core.formats.text import as_utf8
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.latency_over_time import LatencySeries
+from fsbench_web.core.measurement_columns import (
+    Column,
+    MeasuredTest,
+    MeasurementColumns,
+    cells_of,
+    encode,
+    joined_columns,
+    no_columns,
+)
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.core.workloads import workload_of as measured_workload
-from fsbench_web.imports import kilobytes
 from fsbench_web.imports.dates import MeasuredDate, measured_date
 from fsbench_web.imports.models import Import, ImportedFile
+from fsbench_web.imports.plan import read_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, WarningRow
 from fsbench_web.imports.rereads import kept_latencies
 from fsbench_web.imports.rereads.renewal import renewed_warnings
+from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.workloads import workload_of
-from fsbench_web.renderings import reading
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series, StateChange
 from fsbench_web.studies.scores import ingest, measurements
-from fsbench_web.studies.scores.measurements import Measurement
+from fsbench_web.studies.scores.digests import content_of
+from fsbench_web.studies.scores.measurements import NewBlock, Numbers
 from fsbench_web.studies.series import lock_all, members_of, next_repeat, series_for
 
-MAX_VALUES = 50_000
-Cell = tuple[str, str, int | None, int | None]
-"""Test, load, record size KB, file size KB."""
-
-
-def _cell(value: Measurement | ParsedValue) -> Cell:
-    return value.test, value.load, value.record_size_kb, value.file_size_kb
+MOST_LISTED = 1000
+"""Changes of each kind that are listed one by one; all are counted."""
+ADDED, REMOVED, CHANGED, MOVED = "added", "removed", "changed", "moved"
 
 
 @dataclass(frozen=True)
@@ -52,107 +57,88 @@ class Change:
     """One cell of one run; ``old`` None: added, ``new`` None: removed."""
 
     run_id: int
-    old: Measurement | None
+    old: ParsedValue | None
     new: ParsedValue | None
 
     @property
-    def measurement(self) -> Measurement | ParsedValue:
+    def measurement(self) -> ParsedValue:
         """Whichever there is: both are of the same cell."""
         value = self.old or self.new
         assert value is not None
         return value
 
 
+@dataclass(frozen=True)
+class ReadRun:
+    """The numbers of a run as they are read today, with the samples of some."""
+
+    columns: MeasurementColumns
+    samples: Mapping[int, Any]
+
+    def digest(self) -> str:
+        """Of all that is stored of them."""
+        samples = json.dumps(sorted(self.samples.items()))
+        return hashlib.sha256(encode(self.columns) + samples.encode()).hexdigest()
+
+
 @dataclass
 class Difference:
-    """What reading again would change. ``moved`` are numbers that stand in another line only."""
+    """What reading again would change: the plan made again, compared run by run by digests.
+
+    ``runs`` are those with other numbers, None for none. ``changes`` lists the first changes of
+    each kind, and ``counts`` has how many there are in each run; ``moved`` are numbers that stand
+    in another line only.
+    """
 
     artefact: Artefact
-    added: list[Change] = field(default_factory=list)
-    removed: list[Change] = field(default_factory=list)
-    changed: list[Change] = field(default_factory=list)
-    moved: list[Change] = field(default_factory=list)
+    parsed: ParsedResult
+    count: int = 0
+    """Numbers that the file holds today."""
+    tests: Sequence[MeasuredTest] = ()
+    runs: dict[int, ReadRun | None] = field(default_factory=dict)
+    stored: dict[int, str] = field(default_factory=dict)
+    """The digests of these runs as they are stored."""
+    changes: dict[str, list[Change]] = field(default_factory=lambda: defaultdict(list))
+    counts: dict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     new_runs: int = 0
     """Runs that the file holds by today's reading and that were not stored."""
-    parsed: ParsedResult | None = None
     changes_workload: bool = False
     dated: dict[int, MeasuredDate] = field(default_factory=dict)
     """Runs with another date than is stored."""
     latencies: dict[int, list[Distribution]] = field(default_factory=dict)
-    """Distributions as they would be kept, by run; of those alone whose are others."""
+    """Distributions that would be stored, by run; only runs whose distributions change."""
     over_time: dict[int, list[LatencySeries]] = field(default_factory=dict)
     """The same of latencies over time."""
     warnings: list[WarningRow] | None = None
     """Those of its import as they would be; None where they stay."""
 
+    def total(self, kind: str) -> int:
+        """How many changes of a kind there are."""
+        return self.counts[kind].total()
+
     @property
     def is_empty(self) -> bool:
-        numbers = (self.added, self.removed, self.changed, self.moved)
-        parts = (*numbers, self.dated, self.latencies, self.over_time)
+        parts = (self.runs, self.dated, self.latencies, self.over_time)
         return not (any(parts) or self.changes_workload or self.warnings is not None)
 
     @property
     def digest(self) -> str:
         """What was shown is what is applied: the same digest, or nothing happens."""
-        rows = [
-            [
-                change.run_id,
-                *((*_cell(old), old.value, old.unit, old.line) if (old := change.old) else ()),
-                *(
-                    (new.test, new.load, new.value, new.unit, new.line)
-                    if (new := change.new)
-                    else ()
-                ),
-            ]
-            for change in (*self.added, *self.removed, *self.changed, *self.moved)
+        runs = [
+            [run, self.stored.get(run, ""), numbers.digest() if numbers else ""]
+            for run, numbers in sorted(self.runs.items())
         ]
         dates = [[run, str(date.at), date.source] for run, date in sorted(self.dated.items())]
-        parts = [rows, self.changes_workload, *dates]
-        if self.warnings is not None:
-            parts.append(self.warnings)
-        if self.latencies:
-            encoded = [
-                latency_blocks.encode(distributions).hex()
-                for _, distributions in sorted(self.latencies.items())
-            ]
-            parts.append([sorted(self.latencies), encoded])
-        if self.over_time:
-            logged = sorted(self.over_time.items())
-            blocks = [(run, latency_blocks.encode_over_time(series)) for run, series in logged]
-            parts.append([[run, block.hex()] for run, block in blocks])
+        measured = [
+            [run, latency_blocks.encode(distributions).hex()]
+            for run, distributions in sorted(self.latencies.items())
+        ]
+        logged = [
+            [run, latency_blocks.encode_over_time(series).hex()]
+            for run, series in sorted(self.over_time.items())
+        ]
+        parts = [runs, self.changes_workload, dates, self.warnings, measured, logged]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def is_large(artefact: Artefact) -> bool:
-    """Whether the numbers are too many for ``difference``, and reread_large compares the runs."""
-    blocks = MeasurementBlock.objects.filter(artefact=artefact)
-    return (blocks.aggregate(numbers=Sum("count"))["numbers"] or 0) > MAX_VALUES
-
-
-def read_again(name: str, data: bytes, mapping: dict[str, Any] | None) -> ParsedResult:
-    """What an upload holds by today's parsers. Raises ImportRefused."""
-    try:
-        parsed = reading.call(_parsed_or_problems, name, data, mapping)
-    except reading.ReadingStopped as error:
-        raise ImportRefused([ImportProblem(str(error), name)]) from None
-    if isinstance(parsed, list):
-        raise _refused(name, parsed)
-    return parsed
-
-
-def _parsed_or_problems(
-    name: str, data: bytes, mapping: dict[str, Any] | None
-) -> ParsedResult | list[Problem]:
-    try:
-        if mapping is not None:
-            return parse_mapped(data, Mapping.from_json(mapping))
-        return parse(name, data)
-    except UnreadableFile as error:
-        return error.problems
-
-
-def _refused(name: str, problems: Iterable[Problem]) -> ImportRefused:
-    return ImportRefused([ImportProblem.of(problem, name) for problem in problems])
 
 
 def difference(artefact: Artefact) -> Difference:
@@ -163,37 +149,131 @@ def difference(artefact: Artefact) -> Difference:
             "there is nothing to be read again."
         )
         raise ImportRefused([ImportProblem(message, artefact.name)])
-    if is_large(artefact):
-        message = (
-            f"The file holds more than {MAX_VALUES:,} values, too many to be replaced one by one. "
-            "Import it again into another study, and compare the two."
-        )
-        raise ImportRefused([ImportProblem(message, artefact.name)])
     imported = ImportedFile.objects.select_related("import_of").filter(artefact=artefact).first()
-    data = ingest.artefact_bytes(artefact)
+    parsed, numbers = _read_again(artefact, imported)
+    comparison = Difference(artefact, parsed, len(numbers), numbers.columns.tests)
+    if imported is not None:
+        comparison.warnings = renewed_warnings(imported.import_of.report, imported.path, parsed)
+    stored: dict[int, list[Numbers]] = defaultdict(list)
+    blocks = MeasurementBlock.objects.filter(artefact=artefact)
+    for block in measurements.read(blocks, samples=True):
+        stored[block.run_id].append(block)
+    runs = _run_ids(artefact, imported, numbers, stored)
+    comparison.new_runs = len({*numbers.keys} - {*runs})
+    read = {
+        key[3]: ReadRun(columns, samples)
+        for key, columns, samples in numbers.regrouped(
+            [("", "", "", runs.get(key), "", "") for key in numbers.keys]
+        ).runs()
+        if key[3] is not None
+    }
+    for run_id in sorted({*stored, *read}):
+        _compare(run_id, _stored_run(stored.get(run_id, [])), read.get(run_id), comparison)
+    _compare_dates(parsed, runs, comparison)
+    comparison.latencies = kept_latencies.distributions(artefact, parsed, runs)
+    run_ids = {*runs.values()} or {artefact.run_id}  # an output may hold a log, and no number
+    comparison.over_time = kept_latencies.over_time(artefact, parsed, run_ids)
+    comparison.changes_workload = _changes_workload(artefact.run, parsed, numbers)
+    return comparison
+
+
+def _read_again(
+    artefact: Artefact, imported: ImportedFile | None
+) -> tuple[ParsedResult, FileNumbers]:
+    """What a file holds by today's parsers. Raises ImportRefused."""
     mapping = imported.mapping if imported is not None else None
     if mapping is None and artefact.run.origin == Run.Origin.MEASURED:
         try:
-            parsed = _as_its_workload_reads(artefact, as_utf8(data))
+            parsed = _as_its_workload_reads(artefact, as_utf8(ingest.artefact_bytes(artefact)))
         except UnreadableFile as error:
-            raise _refused(artefact.name, error.problems) from None
-    else:
-        parsed = read_again(artefact.name, data, mapping)
-    if imported is not None:
-        if not names_kernels(stored_key(key) for key, _ in imported.runs):
-            parsed = parsed.without_kernels()
-        kilobytes.explain(parsed, imported.import_of.target.get("kilobyte", ""))
-    comparison = Difference(artefact, parsed=parsed)
-    if imported is not None:
-        comparison.warnings = renewed_warnings(imported.import_of.report, imported.path, parsed)
-    stored: dict[int, dict[Cell, Measurement]] = defaultdict(dict)
-    for row in measurements.rows(MeasurementBlock.objects.filter(artefact=artefact)):
-        stored[row.run_id][_cell(row)] = row
-    read = _by_run(parsed, imported, artefact, stored, comparison)
-    for run_id in sorted({*stored, *read}):
-        _compare(run_id, stored.get(run_id, {}), read.get(run_id, {}), comparison)
-    comparison.changes_workload = _changes_workload(artefact.run, parsed)
-    return comparison
+            problems = [ImportProblem.of(problem, artefact.name) for problem in error.problems]
+            raise ImportRefused(problems) from None
+        return parsed, numbers_of(parsed)
+    content = bytes(artefact.content_gzip)
+    source = SourceFile(artefact.name, content, artefact.size_bytes, mapping=mapping)
+    kilobyte = imported.import_of.target.get("kilobyte", "") if imported is not None else ""
+    (planned,), problems = read_files([source], kilobyte)
+    if planned.parsed is None or planned.numbers is None:
+        raise ImportRefused([*problems, *planned.problems])
+    parsed, numbers = planned.parsed, planned.numbers
+    if imported is None or names_kernels(stored_key(key) for key, _ in imported.runs):
+        return parsed, numbers
+    unread = {*parsed.unread_columns, *parsed.kernel_columns}
+    if any(key[5] for key in numbers.keys):
+        numbers = numbers.without_kernels()
+        parsed = replace(parsed, unread_columns=sorted(unread), kernel_columns=[])
+    return parsed, numbers
+
+
+def _run_ids(
+    artefact: Artefact,
+    imported: ImportedFile | None,
+    numbers: FileNumbers,
+    stored: Collection[int],
+) -> dict[OwnKey, int]:
+    """The run that each part of the file was stored with. Raises ImportRefused."""
+    if imported is not None and imported.runs:
+        return {stored_key(key): pk for key, pk in imported.runs}
+    if len(stored) > 1:
+        message = (
+            "The file holds the numbers of several runs, and was imported before fsbench kept "
+            "which are whose. Import it again into another study."
+        )
+        raise ImportRefused([ImportProblem(message, artefact.name)])
+    # A run that was measured here has its output to itself.
+    return dict.fromkeys(numbers.keys, artefact.run_id)
+
+
+def _stored_run(blocks: Sequence[Numbers]) -> ReadRun | None:
+    """The numbers of a run as they are stored."""
+    if not blocks:
+        return None
+    samples: dict[int, Any] = {}
+    start = 0
+    for block in blocks:
+        samples |= {start + place: values for place, values in block.samples.items()}
+        start += len(block)
+    return ReadRun(joined_columns([block.columns for block in blocks]), samples)
+
+
+def _compare(run_id: int, old: ReadRun | None, new: ReadRun | None, comparison: Difference) -> None:
+    """Note what is other of a run."""
+    old_digest = old.digest() if old else ""
+    if old and new and old_digest == new.digest():
+        return
+    nothing = ReadRun(no_columns(), {})
+    before, after = old or nothing, new or nothing
+    both = joined_columns([before.columns, after.columns])
+    cells, size = cells_of(both), len(before.columns)
+    _, at_old, at_new = np.intersect1d(cells[:size], cells[size:], return_indices=True)
+    units = np.array([test.unit for test in both.tests])[both.codes]
+    is_changed = before.columns.values[at_old] != after.columns.values[at_new]
+    is_changed |= units[at_old] != units[size + at_new]
+    is_moved = before.columns.lines[at_old] != after.columns.lines[at_new]
+    if before.samples or after.samples:
+        pairs = zip(at_old.tolist(), at_new.tolist(), strict=True)
+        is_moved |= [before.samples.get(first) != after.samples.get(last) for first, last in pairs]
+    is_moved &= ~is_changed
+    places = {
+        ADDED: (None, np.setdiff1d(np.arange(len(after.columns)), at_new)),
+        REMOVED: (np.setdiff1d(np.arange(size), at_old), None),
+        CHANGED: (at_old[is_changed], at_new[is_changed]),
+        MOVED: (at_old[is_moved], at_new[is_moved]),
+    }
+    for kind, (of_old, of_new) in places.items():
+        count = len(of_new if of_old is None else of_old)
+        comparison.counts[kind][run_id] += count
+        room = MOST_LISTED - len(comparison.changes[kind])
+        olds = _values(before, of_old, room) or [None] * min(count, room)
+        news = _values(after, of_new, room) or [None] * min(count, room)
+        changes = zip(olds, news, strict=True)
+        comparison.changes[kind] += [Change(run_id, *values) for values in changes]
+    if any(comparison.counts[kind][run_id] for kind in places):
+        comparison.runs[run_id], comparison.stored[run_id] = new, old_digest
+
+
+def _values(run: ReadRun, places: Column | None, most: int) -> list[ParsedValue | None]:
+    return [] if places is None else [*run_values(run.columns.subset(places[:most]))]
 
 
 def _as_its_workload_reads(artefact: Artefact, data: bytes) -> ParsedResult:
@@ -222,39 +302,6 @@ def _as_its_workload_reads(artefact: Artefact, data: bytes) -> ParsedResult:
     return read[artefact.name]
 
 
-def _by_run(
-    parsed: ParsedResult,
-    imported: ImportedFile | None,
-    artefact: Artefact,
-    stored: dict[int, dict[Cell, Measurement]],
-    comparison: Difference,
-) -> dict[int, dict[Cell, ParsedValue]]:
-    """What was read now, by the run that it was stored with."""
-    runs: dict[OwnKey, int] = {stored_key(key): pk for key, pk in imported.runs} if imported else {}
-    if not runs:
-        if len(stored) > 1:
-            message = (
-                "The file holds the numbers of several runs, and was imported before fsbench kept "
-                "which are whose. Import it again into another study."
-            )
-            raise ImportRefused([ImportProblem(message, artefact.name)])
-        runs = {own_key(value): artefact.run_id for value in parsed.values}
-    read: dict[int, dict[Cell, ParsedValue]] = defaultdict(dict)
-    unknown = set()
-    for value in parsed.values:
-        run_id = runs.get(own_key(value))
-        if run_id is None:
-            unknown.add(own_key(value))
-            continue
-        read[run_id][_cell(value)] = value
-    comparison.new_runs = len(unknown)
-    _compare_dates(parsed, runs, comparison)
-    comparison.latencies = kept_latencies.distributions(artefact, parsed, runs)
-    run_ids = {*runs.values()} or {artefact.run_id}  # an output may hold a log, and no number
-    comparison.over_time = kept_latencies.over_time(artefact, parsed, run_ids)
-    return read
-
-
 def _compare_dates(parsed: ParsedResult, runs: dict[OwnKey, int], comparison: Difference) -> None:
     keys: dict[int, list[OwnKey]] = defaultdict(list)
     for key, run_id in runs.items():
@@ -269,31 +316,11 @@ def _compare_dates(parsed: ParsedResult, runs: dict[OwnKey, int], comparison: Di
             comparison.dated[run_id] = date
 
 
-def _compare(
-    run_id: int,
-    old: dict[Cell, Measurement],
-    new: dict[Cell, ParsedValue],
-    comparison: Difference,
-) -> None:
-    for cell, row in old.items():
-        value = new.get(cell)
-        change = Change(run_id, row, value)
-        if value is None:
-            comparison.removed.append(change)
-        elif (row.value, row.unit) != (value.value, value.unit):
-            comparison.changed.append(change)
-        elif row.line != value.line or (row.samples or []) != list(value.samples):
-            comparison.moved.append(change)
-    comparison.added += [
-        Change(run_id, None, value) for cell, value in new.items() if cell not in old
-    ]
-
-
-def _changes_workload(run: Run, parsed: ParsedResult) -> bool:
+def _changes_workload(run: Run, parsed: ParsedResult, numbers: FileNumbers) -> bool:
     if run.origin != Run.Origin.IMPORTED or parsed.tool == "table":
         return False
     with transaction.atomic():
-        workload = workload_of(parsed)
+        workload = workload_of(parsed, numbers.columns.tests)
         changes = workload is not None and workload.pk != run.series.workload_id
         transaction.set_rollback(True)
     return changes
@@ -343,50 +370,30 @@ def apply(artefact_id: int, digest: str, user: User) -> Difference:
 
 
 def _write(comparison: Difference) -> None:
-    """Numbers that stay keep their place, and what is known of them; new ones come last."""
+    """Store the runs that changed as they are read today. Raises ImportRefused."""
     for run_id, date in comparison.dated.items():
         Run.objects.filter(pk=run_id).update(measured_at=date.at, measured_source=date.source)
     latencies.replace_of_output(comparison.artefact, comparison.latencies)
     latencies.replace_series_of_output(comparison.artefact, comparison.over_time)
-    new = {
-        (change.run_id, _cell(change.measurement)): change.new
-        for change in (*comparison.removed, *comparison.changed, *comparison.moved)
-    }
-    touched = {run_id for run_id, _ in new}
-    blocks = MeasurementBlock.objects.filter(artefact=comparison.artefact, run__in=touched)
-    for block in measurements.listed(blocks):
-        rows = []
-        for row in block.read().rows():
-            value = new.get((row.run_id, _cell(row)), row)
-            if isinstance(value, ParsedValue):
-                row = row._replace(
-                    value=value.value,
-                    unit=value.unit,
-                    line=value.line,
-                    samples=list(value.samples) or None,
-                )
-            if value is not None:
-                rows.append(row)
-        measurements.rewrite(block, rows)
-    added: dict[int, list[ParsedValue]] = defaultdict(list)
-    for change in comparison.added:
-        assert change.new is not None
-        added[change.run_id].append(change.new)
-    for run_id, values in added.items():
-        ingest.store_values(Run.objects.get(pk=run_id), comparison.artefact, values)
+    artefact = comparison.artefact
+    MeasurementBlock.objects.filter(artefact=artefact, run__in=comparison.runs).delete()
+    read = {run_id: run for run_id, run in comparison.runs.items() if run is not None}
+    blocks = [
+        NewBlock(run_id, artefact.pk, run.columns, samples=run.samples)
+        for run_id, run in read.items()
+    ]
+    measurements.store(blocks)
+    for run_id in read:
+        parts = [block.columns for block in measurements.read(measurements.of_run(run_id))]
+        if content_of(parts).twice is not None:
+            message = f"Another file of run {run_id} holds a number of the same cell."
+            raise ImportRefused([ImportProblem(message, artefact.name)])
 
 
 def _note(run: Run, comparison: Difference, user: User) -> None:
     """The run's history says who read it again, and what that changed."""
-    counts = {
-        word: sum(1 for change in changes if change.run_id == run.pk)
-        for word, changes in (
-            ("added", comparison.added),
-            ("removed", comparison.removed),
-            ("changed", comparison.changed),
-        )
-    }
-    text = ", ".join(f"{count} {word}" for word, count in counts.items())
+    kinds = (ADDED, REMOVED, CHANGED)
+    text = ", ".join(f"{comparison.counts[kind][run.pk]} {kind}" for kind in kinds)
     if run.pk in comparison.dated:
         text += ", its date is another"
     if run.pk in comparison.latencies:
@@ -401,8 +408,7 @@ def _note(run: Run, comparison: Difference, user: User) -> None:
 
 def _move(runs: Iterable[Run], comparison: Difference) -> dict[int, Series]:
     """Put runs into the series of the workload that their output says today."""
-    assert comparison.parsed is not None
-    workload = workload_of(comparison.parsed)
+    workload = workload_of(comparison.parsed, comparison.tests)
     moved = {}
     for run in runs:
         old = run.series

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fsbench_web.core.formats import ParsedResult
-from fsbench_web.imports import dates
 from fsbench_web.imports.checks import unread_columns
 from fsbench_web.imports.problems import ImportProblem, WarningRow, merged_warnings
 from fsbench_web.imports.sources import FileDescription, SourceFile
@@ -54,9 +53,7 @@ def _file_problems(
             if ignored is None or problem.message in messages:
                 problems.append(problem)
                 break
-    return problems + [
-        ImportProblem.of(warning, path) for warning in (*parsed.warnings, *dates.doubts(parsed))
-    ]
+    return problems + [ImportProblem.of(warning, path) for warning in parsed.warnings]
 
 
 def _sorted(rows: Sequence[WarningRow]) -> list[str]:

@@ -8,8 +8,6 @@ from typing import Any, BinaryIO
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from fsbench_web.core.latency import Distribution
-from fsbench_web.imports import dates
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, TooLargeForRequest, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
@@ -22,13 +20,11 @@ from fsbench_web.imports.sources import (
     safe_path,
     unpack,
 )
-from fsbench_web.imports.storing import known_files, large
-from fsbench_web.imports.storing.numbering import PlacedRun
-from fsbench_web.imports.storing.runs import StoredRun, keys_of, store_runs
+from fsbench_web.imports.storing import known_files
+from fsbench_web.imports.storing.numbering import OnProgress
+from fsbench_web.imports.storing.runs import keys_of, store_runs
 from fsbench_web.imports.targets import ALL_KNOWN, ImportResult, study_for
-from fsbench_web.imports.workloads import environment_of, workload_of
 from fsbench_web.studies.models import Study
-from fsbench_web.studies.scores import measurements
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class ImportPreview:
 
     study: Study
     study_is_new: bool
-    runs: list[StoredRun]
+    runs: list[PlannedRun]
     problems: list[ImportProblem]
     remarks: list[ImportProblem]
 
@@ -84,16 +80,9 @@ def import_sources(
     """
     # Who wants only what is new is told by run what is known.
     notes = [] if only_new else known_files.notes_on(sources)
-    if large.is_large(sources):
-        return large.import_large(
-            *(sources[0], target, user),
-            only_new=only_new,
-            within_request=within_request,
-            notes=notes,
-        )
     plan = plan_files(sources, target)
     if within_request and not plan.all_problems and plan.work.is_much:
-        raise TooLargeForRequest(plan.sources, [*plan.warnings, *notes])
+        raise TooLargeForRequest(plan, notes)
     passed_over: list[KnownRun] | None = [] if only_new else None
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)
@@ -111,6 +100,7 @@ def commit(
     user: User | None,
     passed_over: list[KnownRun] | None = None,
     notes: Sequence[ImportProblem] = (),
+    on_progress: OnProgress = lambda phase, share: None,
 ) -> ImportResult:
     """Store what was planned, and note it in ``row``. The caller holds the transaction.
 
@@ -121,7 +111,7 @@ def commit(
     was_kept, row.state = row.pk is not None, ImportState.DONE
     warnings = row.report.get("warnings") or [warning.as_warning() for warning in plan.warnings]
     row.report = {"warnings": warnings} if warnings else {}
-    stored = _store(plan.files, target, user, row, passed_over)
+    stored = _store(plan.files, target, user, row, passed_over, on_progress)
     if stored.problems:
         raise ImportRefused(stored.problems)
     if notes or stored.remarks:
@@ -160,47 +150,9 @@ def _store(
     user: User | None,
     row: Import,
     passed_over: list[KnownRun] | None = None,
+    on_progress: OnProgress = lambda phase, share: None,
 ) -> ImportPreview:
     study, is_new = study_for(target, user)
-    placed = [_placed_run(file, entry) for file in files for entry in file.runs]
-    stored = store_runs(row, study, placed, user, passed_over)
+    runs = [run for file in files for run in file.runs]
+    stored = store_runs(row, study, runs, user, passed_over, on_progress)
     return ImportPreview(study, is_new, stored.runs, stored.problems, stored.remarks)
-
-
-def _placed_run(file: PlannedFile, entry: PlannedRun) -> PlacedRun:
-    columns, samples = measurements.of_values(entry.values)
-    # The output of a tool only counts its own repeats; a table or the user names them.
-    is_counted = entry.parsed.tool != "table" and entry.values[0].repeat is not None
-    reason = f"Imported from {entry.file}."
-    if not entry.parsed.complete:
-        reason += (
-            f" The file ends before the tool did; the {len(entry.values)} values it holds are kept."
-        )
-    return PlacedRun(
-        source=file.source,
-        filesystem=entry.filesystem,
-        configuration=entry.configuration,
-        hardware=entry.hardware,
-        repeat=None if is_counted else entry.repeat,
-        columns=columns,
-        keys=entry.keys,
-        reason=reason,
-        samples=samples,
-        workload=workload_of(entry.parsed),
-        environment=environment_of(entry.parsed),
-        block=entry.block,
-        kernel=entry.kernel,
-        measured=dates.measured_date(entry.parsed, entry.keys),
-        planned=entry,
-        distributions=_distributions(entry),
-    )
-
-
-def _distributions(entry: PlannedRun) -> list[Distribution]:
-    """The latencies of the run's own repeats of a file that may hold several."""
-    repeats = {value.repeat for value in entry.values}
-    return [
-        distribution
-        for distribution in entry.parsed.distributions
-        if distribution.repeat in repeats
-    ]

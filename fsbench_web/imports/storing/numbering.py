@@ -1,24 +1,19 @@
 """Runs to be -> which repeat each is, or part of which; and why one is none."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib.auth.models import User
 
-from fsbench_web.catalog.models import Environment, Workload
-from fsbench_web.core.formats.result import OwnKey, ParsedResult
+from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.settings import differences
 from fsbench_web.core.formats.text import quoted
-from fsbench_web.core.latency import Distribution
-from fsbench_web.core.measurement_columns import NONE, MeasurementColumns
-from fsbench_web.imports.dates import MeasuredDate
 from fsbench_web.imports.plan import PlannedRun
 from fsbench_web.imports.problems import ImportProblem, KnownRun, refusal
-from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.storing.existing_runs import ExistingRuns
-from fsbench_web.imports.storing.repeats import Cells, cells_of
+from fsbench_web.imports.storing.repeats import Cells, KnownCells
 from fsbench_web.imports.targets import ONCE
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Series
@@ -30,55 +25,6 @@ OnProgress = Callable[[str, float], None]
 _MOST_NAMED = 20
 _MOST_FILES_NAMED = 5
 _MOST_LETTERS = 200
-
-
-@dataclass(frozen=True)
-class PlacedRun:
-    """One run to be: what it is of, and its numbers.
-
-    ``repeat`` is what somebody says; None: it is numbered on. ``block``: see ``Run.block``.
-    ``keys`` are what the file calls the run. ``begins`` is its first line where one table
-    holds all runs, which are told by it. ``planned`` is what it was made of, for whoever shows it.
-    """
-
-    source: SourceFile
-    filesystem: str
-    configuration: str
-    hardware: str
-    repeat: int | None
-    columns: MeasurementColumns
-    keys: Sequence[OwnKey]
-    reason: str
-    samples: Mapping[int, Any] = field(default_factory=dict)
-    workload: Workload | None = None
-    environment: Environment | None = None
-    begins: int | None = None
-    block: str = ""
-    kernel: str = ""
-    measured: MeasuredDate = field(default_factory=MeasuredDate)
-    planned: PlannedRun | None = None
-    distributions: Sequence[Distribution] = ()
-
-    @property
-    def lacks_settings(self) -> bool:
-        """Whether it is a tool's output that says nothing of how it was made."""
-        if self.planned is None or self.planned.parsed.tool == "table":
-            return False
-        return not (self.planned.parsed.modes or self.planned.parsed.command)
-
-
-@dataclass(frozen=True)
-class Numbered:
-    """A run that nothing stands against, or a part of one: several have the number of one repeat.
-
-    ``joins`` is the stored run that this is a part of.
-    """
-
-    placed: PlacedRun
-    series: Series
-    repeat: int
-    digest: str
-    joins: Run | None = None
 
 
 @dataclass
@@ -93,67 +39,64 @@ class Numbering:
     existing: Mapping[int, ExistingRuns]
     user: User | None
     passed_over: list[KnownRun] | None = None
-    runs: list[Numbered] = field(default_factory=list)
+    runs: list[PlannedRun] = field(default_factory=list)
     problems: list[ImportProblem] = field(default_factory=list)
     remarks: list[ImportProblem] = field(default_factory=list)
+    _cells: KnownCells = field(default_factory=KnownCells)
 
     def number(
-        self, placed: Sequence[PlacedRun], serieses: Sequence[Series], on_progress: OnProgress
+        self, placed: Sequence[PlannedRun], serieses: Sequence[Series], on_progress: OnProgress
     ) -> None:
         """Number all of them; ``serieses`` are those of each."""
-        by_digest: dict[int, dict[str, Run | PlacedRun]] = {
+        by_digest: dict[int, dict[str, Run | PlannedRun]] = {
             pk: {**existing.runs} for pk, existing in self.existing.items()
         }
         data: dict[int, set[int]] = defaultdict(set)
         for entry, series in zip(placed, serieses, strict=True):
-            if entry.repeat is not None:
-                data[series.pk].add(entry.repeat)
+            entry.series = series
+            if entry.said_repeat is not None:
+                data[series.pk].add(entry.said_repeat)
         for done, (entry, series) in enumerate(zip(placed, serieses, strict=True)):
             on_progress("Checking", done / len(placed))
             content = digests.content_of([entry.columns])
+            entry.digest = content.digest
             same = _duplicate(entry, by_digest[series.pk].get(content.digest))
-            problem = given_twice(entry.source.path, entry.columns, content)
+            problem = _given_twice(entry, content)
             if problem is None and self.passed_over is not None and isinstance(same, Run):
                 self.passed_over.append({"file": entry.source.path, "run": same.pk})
                 continue
             problem = problem or _duplicate_problem(entry, series, same)
             if problem is None:
-                problem = self._place(entry, series, content.digest, data[series.pk])
+                problem = self._place(entry, series, data[series.pk])
             if problem is None:
                 by_digest[series.pk][content.digest] = entry
             else:
                 self.problems.append(problem)
         self.remarks += [*self._of_settings(), *self._of_parts(), *self._of_unequal()]
 
-    def _place(
-        self, entry: PlacedRun, series: Series, digest: str, taken: set[int]
-    ) -> ImportProblem | None:
+    def _place(self, entry: PlannedRun, series: Series, taken: set[int]) -> ImportProblem | None:
         """Give a run its number, or say why it has none."""
         existing = self.existing[series.pk]
-        cells = (
-            cells_of(entry.columns)
-            if existing.measured is not None and entry.begins is None
-            else {}
-        )
+        cells = self._cells.of(entry.columns) if existing.measured is not None else {}
         repeat = self._repeat_of(entry, existing, cells)
-        if repeat is None and entry.repeat is not None:
+        if repeat is None and entry.said_repeat is not None:
             return _repeat_taken(entry, series, existing)
         if repeat is None:
             repeat = existing.next_repeat
             while repeat in taken:
                 repeat += 1
-        joins = existing.run_to_join(repeat, self.user)
-        if joins is not None:
-            joins.series = series
+        entry.number, entry.run = repeat, existing.run_to_join(repeat, self.user)
+        if entry.run is not None:
+            entry.joins, entry.run.series = True, series
         existing.next_repeat = max(existing.next_repeat, repeat + 1)
         existing.repeats.setdefault(repeat, None)
         existing.blocks.setdefault(repeat, entry.block)
         if existing.measured is not None and cells:
             existing.measured.add(repeat, cells)
-        self.runs.append(Numbered(entry, series, repeat, digest, joins))
+        self.runs.append(entry)
         return None
 
-    def _repeat_of(self, entry: PlacedRun, existing: ExistingRuns, cells: Cells) -> int | None:
+    def _repeat_of(self, entry: PlannedRun, existing: ExistingRuns, cells: Cells) -> int | None:
         """The repeat that is said, or that a run is a part of: it measures nothing that this has.
 
         None: it is a further one, or where a repeat is said, that one is taken.
@@ -168,36 +111,28 @@ class Numbering:
             )
             return is_there and has_room and existing.blocks.get(repeat, "") == entry.block
 
-        if entry.repeat is None:
+        if entry.said_repeat is None:
             places = (
                 existing.measured.places(cells) if existing.measured is not None and cells else []
             )
             return next((repeat for repeat in places if may_be(repeat)), None)
-        if entry.repeat not in existing.repeats:
-            return entry.repeat
+        if entry.said_repeat not in existing.repeats:
+            return entry.said_repeat
         is_part = (
             existing.measured is not None
             and cells
-            and may_be(entry.repeat)
-            and not existing.measured.has_any(entry.repeat, cells)
+            and may_be(entry.said_repeat)
+            and not existing.measured.has_any(entry.said_repeat, cells)
         )
-        return entry.repeat if is_part else None
+        return entry.said_repeat if is_part else None
 
     def _of_settings(self) -> Iterator[ImportProblem]:
         """That outputs of one tool are no repeats of each other, and by which settings."""
         groups: dict[tuple[str, ...], dict[int, ParsedResult]] = defaultdict(dict)
-        for numbered in self.runs:
-            planned = numbered.placed.planned
-            if planned is not None and planned.parsed.tool != "table":
-                placed = numbered.placed
-                key = (
-                    planned.parsed.tool,
-                    placed.filesystem,
-                    placed.configuration,
-                    placed.hardware,
-                    placed.kernel,
-                )
-                groups[key].setdefault(numbered.series.pk, planned.parsed)
+        for run in self.runs:
+            if not run.is_of_table and run.series is not None:
+                key = run.parsed.tool, run.filesystem, run.configuration, run.hardware, run.kernel
+                groups[key].setdefault(run.series.pk, run.parsed)
         several = [
             (key, list(outputs.values())) for key, outputs in groups.items() if len(outputs) > 1
         ]
@@ -213,19 +148,17 @@ class Numbering:
 
     def _of_parts(self) -> Iterator[ImportProblem]:
         """That files are parts of one repeat, because each measures what the others do not."""
-        by_repeat: dict[tuple[int, int], list[Numbered]] = defaultdict(list)
-        for numbered in self.runs:
-            by_repeat[numbered.series.pk, numbered.repeat].append(numbered)
         groups = [
-            group for group in by_repeat.values() if len(group) > 1 or group[0].joins is not None
+            group for group in by_repeat(self.runs).values() if len(group) > 1 or group[0].joins
         ]
         for group in groups[:_MOST_NAMED]:
-            names = list(dict.fromkeys(numbered.placed.source.path for numbered in group))
+            names = list(dict.fromkeys(run.file for run in group))
             first, others = group[0], len(names) - _MOST_FILES_NAMED
             files = ", ".join(names[:_MOST_FILES_NAMED])
             files += f" and {others:,} more files" if others > 0 else ""
-            description = f"part of repeat {first.repeat} of {first.series.configuration.label}"
-            description += f" (run {first.joins.pk})" if first.joins is not None else ""
+            description = f"part of repeat {first.number} of {_label(first)}"
+            if first.joins and first.run is not None:
+                description += f" (run {first.run.pk})"
             is_alone = len(names) == 1
             yield _note(
                 f"{f'P{description[1:]}' if is_alone else f'{files}: {description}'}, because "
@@ -238,14 +171,15 @@ class Numbering:
 
     def _of_unequal(self) -> Iterator[ImportProblem]:
         """That a repeat lacks what others have, and that nobody can know whether it is one."""
-        by_series: dict[int, list[Numbered]] = defaultdict(list)
-        for numbered in self.runs:
-            by_series[numbered.series.pk].append(numbered)
+        by_series: dict[int, list[PlannedRun]] = defaultdict(list)
+        for run in self.runs:
+            if run.series is not None:
+                by_series[run.series.pk].append(run)
         for pk, group in by_series.items():
-            measured, label = self.existing[pk].measured, group[0].series.configuration.label
+            measured, label = self.existing[pk].measured, _label(group[0])
             if measured is None or len(measured) < 2:
                 continue
-            files = {numbered.repeat: numbered.placed.source.path for numbered in reversed(group)}
+            files = {run.number: run.file for run in reversed(group)}
             unequal = [repeat for repeat in measured.unequal if repeat in files]
             for repeat in unequal[:_MOST_NAMED]:
                 message = f"Repeat {repeat} of {label} lacks {measured.missing_cells(repeat)}."
@@ -254,13 +188,26 @@ class Numbering:
                 yield _note(f"{others:,} of the stored repeats of {label} lack some values too.")
             if (more := len(unequal) - _MOST_NAMED) > 0:
                 yield _note(f"And {more:,} more repeats of {label} lack some.")
-            silent = next((numbered for numbered in group if numbered.placed.lacks_settings), None)
-            if silent is not None:
+            if (silent := next((run for run in group if run.lacks_settings), None)) is not None:
                 yield _note(
                     f"It says no settings: repeats of {label} are repeats only if these were the "
                     "same. Give it another configuration where they were not.",
-                    silent.placed.source.path,
+                    silent.file,
                 )
+
+
+def by_repeat(runs: Iterable[PlannedRun]) -> dict[tuple[int, int], list[PlannedRun]]:
+    """The parts of each repeat, by its series and its number."""
+    parts: dict[tuple[int, int], list[PlannedRun]] = defaultdict(list)
+    for run in runs:
+        assert run.series is not None
+        parts[run.series.pk, run.number].append(run)
+    return parts
+
+
+def _label(run: PlannedRun) -> str:
+    assert run.series is not None
+    return run.series.configuration.label
 
 
 def _note(message: str, file: str | None = None) -> ImportProblem:
@@ -268,15 +215,15 @@ def _note(message: str, file: str | None = None) -> ImportProblem:
     return ImportProblem(message, file, is_note=True)
 
 
-def given_twice(path: str, columns: MeasurementColumns, content: Content) -> ImportProblem | None:
+def _given_twice(run: PlannedRun, content: Content) -> ImportProblem | None:
     """That a run has two numbers of one cell; ``content`` is that of its columns."""
     if content.twice is None:
         return None
-    first, second = columns.lines[list(content.twice)].tolist()
-    return refusal("cell_twice_in_run", path, second, first=first)
+    first, second = run.columns.lines[list(content.twice)].tolist()
+    return refusal("cell_twice_in_run", run.file, second, first=first)
 
 
-def _duplicate(entry: PlacedRun, same: Run | PlacedRun | None) -> Run | PlacedRun | None:
+def _duplicate(entry: PlannedRun, same: Run | PlannedRun | None) -> Run | PlannedRun | None:
     """The run, or that of this import, which holds the very same measurement, or None.
 
     Who numbers the repeats, in a table or in the preview, says that they are several, also when a
@@ -284,50 +231,47 @@ def _duplicate(entry: PlacedRun, same: Run | PlacedRun | None) -> Run | PlacedRu
     numbers of repeats. A tool that ran several times in one file may print the same each time.
     """
     counts_repeats = entry.keys[0][3] is not None or bool(entry.block)
-    if isinstance(same, PlacedRun) and same.source is entry.source and counts_repeats:
+    if isinstance(same, PlannedRun) and same.source is entry.source and counts_repeats:
         return None
-    if entry.repeat is None or (isinstance(same, Run) and same.repeat == entry.repeat):
+    if entry.said_repeat is None or (isinstance(same, Run) and same.repeat == entry.said_repeat):
         return same
     return None
 
 
 def _duplicate_problem(
-    entry: PlacedRun, series: Series, same: Run | PlacedRun | None
+    entry: PlannedRun, series: Series, same: Run | PlannedRun | None
 ) -> ImportProblem | None:
     """That the very same numbers are there, in ``same``, or None.
 
     No problem names a run of this very import: nobody can look at it yet.
     """
-    file, label = entry.source.path, series.configuration.label
-    if isinstance(same, PlacedRun) and same.begins is None:
-        return refusal("numbers_twice", file, other=same.source.path, once=ONCE)
-    if isinstance(same, PlacedRun):
-        return refusal("run_twice", file, entry.begins, first=same.begins, once=ONCE)
+    if isinstance(same, PlannedRun):
+        if same.source is entry.source:
+            return refusal("run_twice", entry.file, entry.line, first=same.line, once=ONCE)
+        return refusal("numbers_twice", entry.file, other=same.file, once=ONCE)
     if same is not None:
+        said: dict[str, Any] = {"repeat": same.repeat, "label": _label(entry)}
         return refusal(
             "numbers_known",
-            file,
-            entry.begins,
+            entry.file,
+            entry.line if entry.is_of_table else None,
             run_id=same.pk,
             run=same.pk,
-            repeat=same.repeat,
-            label=label,
-            study=series.study.slug,
             once=ONCE,
+            study=series.study.slug,
+            **said,
         )
     return None
 
 
-def _repeat_taken(entry: PlacedRun, series: Series, existing: ExistingRuns) -> ImportProblem:
+def _repeat_taken(entry: PlannedRun, series: Series, existing: ExistingRuns) -> ImportProblem:
     """That the repeat which is said measured the same already."""
-    line = int(entry.columns.lines[0])
-    first = None if line == NONE else line
-    assert entry.repeat is not None
+    assert entry.said_repeat is not None
     return refusal(
         "repeat_taken",
-        entry.source.path,
-        first,
-        run_id=existing.repeats[entry.repeat],
-        repeat=entry.repeat,
+        entry.file,
+        entry.line,
+        run_id=existing.repeats[entry.said_repeat],
+        repeat=entry.said_repeat,
         label=series.configuration.label,
     )

@@ -6,7 +6,7 @@ the last one that measured any of the same.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,7 +32,13 @@ def cells_of(columns: MeasurementColumns) -> Cells:
     for test, part in zip(columns.tests, np.split(sizes[order], np.cumsum(counts)), strict=False):
         if len(part):
             by_test.setdefault(at_load(test.test, test.load), []).append(part)
-    return {test: np.unique(np.concatenate(parts)) for test, parts in by_test.items()}
+    return {test: _distinct(parts) for test, parts in by_test.items()}
+
+
+def _distinct(parts: Sequence[Sizes]) -> Sizes:
+    """All sizes once, sorted: mostly they come in order, which numpy.unique makes no use of."""
+    sizes = np.sort(np.concatenate(parts), kind="stable")
+    return sizes[np.append(True, sizes[1:] != sizes[:-1])] if len(sizes) else sizes
 
 
 class KnownCells:
@@ -67,7 +73,7 @@ class Repeats:
             if known_sizes is sizes or np.array_equal(known_sizes, sizes):  # as repeats mostly are
                 self._last[test] = known_sizes, np.maximum(last, repeat)
                 continue
-            all_sizes = np.union1d(known_sizes, sizes)
+            all_sizes = _distinct([known_sizes, sizes])
             latest = np.full(len(all_sizes), -1, dtype=np.int64)
             latest[np.searchsorted(all_sizes, known_sizes)] = last
             places = np.searchsorted(all_sizes, sizes)

@@ -47,8 +47,7 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
         raise Http404(not_found_sentence(import_id))
     if request.method == "POST" and (current := _use_or_forget(request, file)) is not None:
         return current
-    is_large = bool(file.import_of.report.get("large"))
-    data = mappings.head_of(file) if is_large else gzip.decompress(file.content_gzip)
+    data = gzip.decompress(file.content_gzip)
     problems: list[ImportProblem] = []
     teams = Team.objects.filter(members=user_of(request))
     result = Mapping.from_json(file.mapping) if file.mapping else None

@@ -1,5 +1,7 @@
 """Read stored output again: what would change, then changing it."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -8,7 +10,6 @@ from django.views.decorators.http import require_http_methods
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.rereads import large
 from fsbench_web.imports.rereads import reading as rereading
 from fsbench_web.imports.views.uploads import user_of
 from fsbench_web.studies.models import Artefact
@@ -36,30 +37,22 @@ def reread(request: HttpRequest, artefact_id: int) -> HttpResponse:
                 request, f"{artefact.name} was read again; its measurements and scores are new."
             )
             return redirect("studies:run", run_id=artefact.run_id)
-    runs = None
     try:
-        if rereading.is_large(artefact):
-            runs = large.difference(artefact)
-        else:
-            comparison = rereading.difference(artefact)
+        comparison = rereading.difference(artefact)
     except ImportRefused as error:
         problems = problems or error.problems
-    context = {
-        "artefact": artefact,
-        "found": comparison,
-        "runs": runs,
-        "changed_runs": runs.changed[:CHANGES_SHOWN] if runs else [],
-        "problems": problems,
-        "groups": [
-            (title, len(changes), changes[:CHANGES_SHOWN], len(changes) - CHANGES_SHOWN)
-            for title, changes in (
-                ("Changed", comparison.changed),
-                ("Added", comparison.added),
-                ("Removed", comparison.removed),
+    context: dict[str, Any] = {"artefact": artefact, "found": comparison, "problems": problems}
+    if comparison is not None:
+        kinds = (rereading.CHANGED, rereading.ADDED, rereading.REMOVED)
+        context["counts"] = {kind: comparison.total(kind) for kind in (*kinds, rereading.MOVED)}
+        context["groups"] = [
+            (
+                kind.capitalize(),
+                comparison.total(kind),
+                comparison.changes[kind][:CHANGES_SHOWN],
+                comparison.total(kind) - CHANGES_SHOWN,
             )
-            if changes
+            for kind in kinds
+            if comparison.total(kind)
         ]
-        if comparison
-        else [],
-    }
     return render(request, "imports/reread.html", context, status=422 if problems else 200)

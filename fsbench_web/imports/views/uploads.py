@@ -20,13 +20,11 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
-from fsbench_web.core.formats.tables.mapping import Mapping
-from fsbench_web.imports import kilobytes, mappings, preview, queue, quota, uploads
+from fsbench_web.imports import kilobytes, preview, quota, uploads
 from fsbench_web.imports.checks import target_problems
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import FileDescription, Target, unpack
-from fsbench_web.imports.storing import known_files, large
+from fsbench_web.imports.sources import Target, unpack
 from fsbench_web.imports.storing.commit import safe_name
 from fsbench_web.imports.upload_limit import limit_upload
 from fsbench_web.studies.models import Series, Study
@@ -101,10 +99,7 @@ def _receive(request: HttpRequest, target: Target) -> Import:
         (name if name != file.name else safe_name(name), cast(BinaryIO, file))
         for name, file in zip(names, files, strict=True)
     ]
-    sources = unpack(named)
-    if large.is_large(sources):
-        return queue.receive(sources[0], target, user_of(request))
-    return uploads.store_upload(sources, target, user_of(request))
+    return uploads.store_upload(unpack(named), target, user_of(request))
 
 
 def _filesystems() -> list[str]:
@@ -181,8 +176,6 @@ def _preview(
     problems: list[ImportProblem] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    if row.report.get("large"):
-        return _large_preview(request, row, problems or [], status)
     columns = uploads.columns_digest(row)  # before they are read: an older one is refused
     upload_preview = uploads.preview_of(row, user_of(request))
     page = preview.upload_preview(
@@ -200,45 +193,6 @@ def _preview(
         "hardware": HardwareProfile.objects.order_by("name").values_list("name", flat=True),
     }
     return render(request, "imports/preview.html", context, status=status)
-
-
-def _large_preview(
-    request: HttpRequest, row: Import, problems: list[ImportProblem], status: int
-) -> HttpResponse:
-    all_problems = [*problems, *queue.problems_of(row)]
-    tests = preview.large_tests(row.report)
-    file = row.files.defer("content_gzip").first()
-    unused = row.report.get("unused", []) if file else []
-    context = {
-        "import": row,
-        "target": row.target,
-        "columns": uploads.columns_digest(row),
-        "kilobytes": kilobytes.ANSWERS,
-        "open_units": kilobytes.open_units(test.unit for test in tests),
-        "file": file,
-        "known": known_files.by_digest([file.sha256]).get(file.sha256) if file else None,
-        "unread": preview.UnreadColumns(unused, FileDescription.from_json(file.given))
-        if file and unused
-        else None,
-        "problems": list(dict.fromkeys(all_problems)),
-        "report": row.report,
-        "warnings": queue.warnings_of(row),
-        "kept": mappings.saved_for_header(mappings.head_of(file), user_of(request))
-        if file and row.report.get("needs_mapping")
-        else [],
-        "proposed_names": mappings.proposed_names(
-            (test.test for test in tests),
-            Mapping.from_json(file.mapping) if file and file.mapping else None,
-        ),
-        "tests": tests,
-        "keys": [
-            large.counted_key(key) for key in row.report.get("keys", [])[: preview.MAX_KEYS_SHOWN]
-        ],
-        "more_keys": max(0, len(row.report.get("keys", [])) - preview.MAX_KEYS_SHOWN),
-        "filesystems": _filesystems(),
-        "hardware": HardwareProfile.objects.order_by("name").values_list("name", flat=True),
-    }
-    return render(request, "imports/preview_large.html", context, status=status)
 
 
 @login_required
@@ -291,9 +245,6 @@ def commit(request: HttpRequest, import_id: int) -> HttpResponse:
             problems = _correct(request, row)
             if problems:
                 return _preview(request, row, problems, status=422)
-        if row.state == ImportState.PREVIEWED and row.report.get("large"):
-            queue.accept(uploaded(request, import_id), user_of(request), columns)
-            return redirect("imports:show", import_id=import_id)
         uploads.commit_stashed(import_id, user_of(request), columns)
     except Import.DoesNotExist:
         raise Http404(not_found_sentence(import_id)) from None

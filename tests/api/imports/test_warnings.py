@@ -11,7 +11,6 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from fsbench_web.imports.models import Import
-from fsbench_web.imports.storing import large
 from fsbench_web.studies.models import Run
 
 pytestmark = pytest.mark.django_db
@@ -27,8 +26,6 @@ def sample(name: str) -> bytes:
 
 
 MOOD = 'Column "mood" is not one that fsbench keeps.'
-SMALL = 4 * 1024 * 1024
-"""Bytes above which a table is read as a large one: none of these is."""
 
 
 def failed() -> bytes:
@@ -45,24 +42,20 @@ def send(client: Client, data: bytes, where: str = "", **fields: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("data", "says", "line", "large_bytes"),
+    ("data", "says", "line"),
     [
-        (failed, "ended with error 42", 10, SMALL),
-        (two_tools, "The file looks like output of bonnie-csv too", None, SMALL),
-        (lambda: COLUMNS, MOOD, 1, SMALL),
-        (lambda: COLUMNS, MOOD, 1, 10),
+        (failed, "ended with error 42", 10),
+        (two_tools, "The file looks like output of bonnie-csv too", None),
+        (lambda: COLUMNS, MOOD, 1),
     ],
 )
 def test_what_is_left_out_is_said_alike_everywhere(
     writer: Client,
     alice: User,
-    monkeypatch: pytest.MonkeyPatch,
     data: Callable[[], bytes],
     says: str,
     line: int | None,
-    large_bytes: int,
 ) -> None:
-    monkeypatch.setattr(large, "LARGE_BYTES", large_bytes)
     refused = send(writer, data(), strict="true")
     assert (refused.status_code, Run.objects.count()) == (422, 0)
     error = next(error for error in refused.json()["errors"] if says in error["message"])
@@ -79,26 +72,24 @@ def test_what_is_left_out_is_said_alike_everywhere(
     client.force_login(alice)
     page = unescape(client.get(f"/imports/{number}/").content.decode())
     assert all(warning["message"] in page for warning in warnings)
-    if large_bytes > 10:
-        Import.objects.all().delete()
-        Run.objects.all().delete()
-        preview = send(writer, data(), "/previews").json()
-        assert preview["warnings"] == warnings
-        page = unescape(client.get(preview["links"]["page"]).content.decode())
-        assert all(warning["message"] in page for warning in warnings)
-        client.post(f"{preview['links']['page']}commit/", {"study": "Lab"})
-        assert writer.get(preview["links"]["self"]).json()["warnings"] == warnings
+    Import.objects.all().delete()
+    Run.objects.all().delete()
+    preview = send(writer, data(), "/previews").json()
+    assert preview["warnings"] == warnings
+    page = unescape(client.get(preview["links"]["page"]).content.decode())
+    assert all(warning["message"] in page for warning in warnings)
+    client.post(f"{preview['links']['page']}commit/", {"study": "Lab"})
+    assert writer.get(preview["links"]["self"]).json()["warnings"] == warnings
 
 
-def test_zeros_are_counted_and_are_no_loss(writer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    for most in (4 * 1024 * 1024, 10):
-        monkeypatch.setattr(large, "LARGE_BYTES", most)
-        study = f"Lab {most}"
+def test_zeros_are_counted_and_are_no_loss(writer: Client) -> None:
+    for number in (1, 2):
+        study = f"Lab {number}"
         stored = send(writer, COLUMNS, study=study, ignore_columns="mood", strict="true")
         assert stored.status_code == 201, stored.content
         mood, zeros, *others = stored.json()["warnings"]
         assert ["is stored already" in warning["message"] for warning in others] == [True] * (
-            most == 10
+            number == 2
         )
         assert (mood["line"], mood["count"], mood["lost"]) == (1, 1, False)
         assert (zeros["line"], zeros["count"], zeros["lost"]) == (3, 2, False)

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
+from fsbench_web.core.formats.numbers import ParsedTable, numbers_of
 from fsbench_web.core.formats.result import MIN_VALUE
 from fsbench_web.core.units import lower_is_better
 
@@ -47,14 +48,15 @@ def check(data: bytes) -> None:
 
 
 def check_numbers(result: ParsedResult, data: bytes) -> None:
-    assert result.values
+    values = result.numbers.values() if isinstance(result, ParsedTable) else result.values
+    assert values
     lines: list[str] = []
     if result.format != "iozone-biff2":
         text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
         lines = re.split(r"\r\n|\r|\n", text)
     seen = set()
     long_lines: dict[str, frozenset[float]] = {}
-    for value in result.values:
+    for value in values:
         assert 0 <= value.value < float("inf")
         if lines:
             line = lines[value.line - 1]
@@ -139,7 +141,7 @@ def cell_of(row: tuple[str, int, int, float, int]) -> tuple[object, ...]:
 def test_a_table_that_is_written_is_read_again(
     rows: list[tuple[str, int, int, float, int]],
 ) -> None:
-    values = parse("x", long_table(rows)).values
+    values = parse("x", long_table(rows)).numbers.values()
     read = [(v.test, v.record_size_kb, v.file_size_kb, v.value, v.repeat) for v in values]
     assert read == rows
 
@@ -230,7 +232,7 @@ def test_the_units_of_every_sample_can_be_ranked(path: Path) -> None:
     except UnreadableFile:
         return
     check_numbers(result, path.read_bytes())
-    for unit in {value.unit for value in result.values}:
+    for unit in numbers_of(result).units():
         lower = {"s", "ms", "µs", "ns", "% CPU", "% of time"}
         assert lower_is_better(unit) == (unit in lower)
 

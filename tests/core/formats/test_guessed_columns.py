@@ -96,7 +96,8 @@ READ = [
 )
 def test_a_header_says_what_was_measured(text: str, expected: list[tuple[str, float, str]]) -> None:
     values = [
-        (value.test, value.value, value.unit) for value in parse("x.csv", text.encode()).values
+        (value.test, value.value, value.unit)
+        for value in parse("x.csv", text.encode()).numbers.values()
     ]
     assert values == expected
 
@@ -144,18 +145,24 @@ def test_an_ending_needs_the_test_that_it_is_of() -> None:
     mapping = Mapping("tests", tests={1: ("_bw", "MB/s")})
     assert mapping.missing() == ["test"]
     named = Mapping("tests", tests={1: ("_bw", "MB/s")}, columns={"test": 0})
-    assert [v.test for v in parse_mapped(data, named).values] == ["random_read_bw", "seq-w_bw"]
+    assert [v.test for v in parse_mapped(data, named).numbers.values()] == [
+        "random_read_bw",
+        "seq-w_bw",
+    ]
     for_all = Mapping("tests", tests={1: ("_bw", "MB/s")}, constants={"test": "oltp"})
     with pytest.raises(NeedsMapping) as refused:
         parse_mapped(data, for_all)
     assert [problem.code for problem in refused.value.problems] == ["cell_twice_unread"]
     meant = Mapping("tests", tests=named.tests, columns={"test": 0}, names={"seq-w": "write"})
-    assert [v.test for v in parse_mapped(data, meant).values] == ["random_read_bw", "write_bw"]
+    assert [v.test for v in parse_mapped(data, meant).numbers.values()] == [
+        "random_read_bw",
+        "write_bw",
+    ]
 
 
 def test_a_comma_is_a_decimal_sign_between_commas_once_it_is_said() -> None:
     mapping = Mapping(decimal=",", columns={"test": 0, "value": 1}, constants={"unit": "MB/s"})
-    assert parse_mapped(b'test,mb\nwrite,"120,5"\n', mapping).values[0].value == 120.5
+    assert parse_mapped(b'test,mb\nwrite,"120,5"\n', mapping).numbers.values()[0].value == 120.5
 
 
 def test_thousands_of_operations_are_operations() -> None:

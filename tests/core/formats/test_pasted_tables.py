@@ -22,7 +22,7 @@ def numbers(text: str) -> list[tuple[str, str, int | None, float, str]]:
     """Test, configuration or file system, repeat, value and unit of each number."""
     return [
         (v.test, v.configuration or v.filesystem, v.repeat, v.value, v.unit)
-        for v in read(text).values
+        for v in read(text).numbers.values()
     ]
 
 
@@ -82,7 +82,7 @@ def test_file_systems_beside_sizes_are_no_tests(rest: str) -> None:
         column_constants=proposed.column_constants,
     )
     assert Mapping.from_json(mapping.to_json()) == mapping
-    values = parse_mapped(text.encode(), mapping).values
+    values = parse_mapped(text.encode(), mapping).numbers.values()
     assert [(v.test, v.filesystem, v.record_size_kb, v.value) for v in values][:3] == [
         ("read", "ext4", 4, 100),
         ("read", "xfs", 4, 200),
@@ -168,7 +168,7 @@ def test_a_title_above_the_header_is_no_header() -> None:
 
 def test_any_printable_text_is_the_name_of_a_test() -> None:
     text = 'test,value,unit\n"Copy, cold & buffered",5,s\n顺序读取,6,s\nöffnen: 100%,7,s\n'
-    assert [value.test for value in read(text).values] == [
+    assert [value.test for value in read(text).numbers.values()] == [
         "copy,_cold_&_buffered",
         "顺序读取",
         "öffnen:_100%",
@@ -183,7 +183,7 @@ DATED = "Filesystem,Test,Throughput (MB/s),Latency (us),Date\n"
 def test_dates_order_repeats_and_are_kept() -> None:
     rows = "ext4,read,100,5,2024-03-02\next4,read,110,6,2024-03-01\next4,read,120,7,2024-03-03\n"
     result = read(DATED + rows)
-    assert [(v.test, v.value, v.repeat) for v in result.values] == [
+    assert [(v.test, v.value, v.repeat) for v in result.numbers.values()] == [
         *(("read_bw", 100, 2), ("read_latency", 5, 2)),
         *(("read_bw", 110, 1), ("read_latency", 6, 1)),
         *(("read_bw", 120, 3), ("read_latency", 7, 3)),
@@ -194,7 +194,7 @@ def test_dates_order_repeats_and_are_kept() -> None:
 
 def test_a_date_alone_makes_no_repeat() -> None:
     result = read("test,value,unit,date\nread,1,s,1.3.2024\nwrite,2,s,2.3.2024\n")
-    assert {value.repeat for value in result.values} == {None}
+    assert {value.repeat for value in result.numbers.values()} == {None}
     [date] = result.dates.values()
     assert date.at is not None
     assert date.at.isoformat() == "2024-03-01T00:00:00"
@@ -205,9 +205,9 @@ def test_dates_that_nobody_can_order_are_asked_about() -> None:
     assert codes("test,value,unit,date\na,1,s,yesterday\na,2,s,today\n") == ["no_date"] * 2
     needless = read("test,value,unit,date\na,1,s,yesterday\nb,2,s,3/4/2024\n")
     assert [warning.code for warning in needless.warnings] == ["no_date", "date_open"]
-    assert (len(needless.values), needless.dates) == (2, {})
+    assert (needless.count, needless.dates) == (2, {})
     result = read("test,value,unit,date\na,1,s,3/14/2024\na,2,s,3/5/2024\n")
-    assert [value.repeat for value in result.values] == [2, 1]
+    assert [value.repeat for value in result.numbers.values()] == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_rows_can_be_said_to_be_repeats_in_order() -> None:
         LONG, columns={"test": 0, "value": 1, "unit": 2}, repeats=IN_ORDER, ignored=[3]
     )
     result = parse_mapped(text.encode(), mapping)
-    assert [(v.test, v.value, v.repeat) for v in result.values] == [
+    assert [(v.test, v.value, v.repeat) for v in result.numbers.values()] == [
         *(("a", 3, 1), ("b", 9, 1), ("a", 1, 2)),
     ]
     assert result.unread_columns == []
@@ -268,7 +268,7 @@ def test_other_headers_name_no_contender(word: str) -> None:
 def test_a_table_of_1500_columns_is_read() -> None:
     names = [f"workload number {n} (MB/s)" for n in range(1500)]
     text = f"fs,{','.join(names)}\next4,{','.join(map(str, range(1, 1501)))}\n"
-    values = read(text).values
+    values = read(text).numbers.values()
     assert len(values) == 1500
     assert (values[-1].test, values[-1].value) == ("workload_number_1499", 1500)
 

@@ -100,7 +100,7 @@ def refusal(data: bytes) -> str:
 
 def test_a_long_sheet_is_read_with_its_row_numbers() -> None:
     result = parse("x.xlsx", book({"Data": LONG}))
-    assert [(v.test, v.record_size_kb, v.value, v.line) for v in result.values] == [
+    assert [(v.test, v.record_size_kb, v.value, v.line) for v in result.numbers.values()] == [
         ("write", 4, 1234.5, 2),
         ("random_read", 4, 99.5, 4),
     ]
@@ -109,7 +109,9 @@ def test_a_long_sheet_is_read_with_its_row_numbers() -> None:
 def test_a_matrix_a_sheet_takes_its_test_from_the_sheets_name() -> None:
     matrix: list[list[Cell]] = [[None, 4, 8], [64, 1, 2], [128, 3, None]]
     data = book({"Write (KB/s)": matrix, "Re-read (KB/s)": matrix})
-    assert [(v.test, v.record_size_kb, v.value, v.line) for v in parse("x", data).values] == [
+    assert [
+        (v.test, v.record_size_kb, v.value, v.line) for v in parse("x", data).numbers.values()
+    ] == [
         ("write", 4, 1, 3),
         ("write", 8, 2, 3),
         ("write", 4, 3, 4),
@@ -131,7 +133,7 @@ def test_a_sheet_can_be_chosen_by_a_mapping() -> None:
         constants={"unit": "KB/s", "test": "write"},
         sheet="Write (KB/s)",
     )
-    assert [(v.value, v.line) for v in parse_mapped(data, mapping).values] == [
+    assert [(v.value, v.line) for v in parse_mapped(data, mapping).numbers.values()] == [
         (1, 4),
         (2, 4),
         (3, 5),
@@ -142,9 +144,9 @@ def test_sheets_are_read_together_and_one_without_a_table_is_named() -> None:
     other: list[list[Cell]] = [HEAD, ["read", 4, 64, 7, "KB/s"]]
     data = book({"One": LONG, "Notes": [["ask Ann"]], "Two": other, "Old": LONG}, hidden="Old")
     result = parse("x", data)
-    assert [v.test for v in result.values] == ["write", "random_read", "read"]
+    assert [v.test for v in result.numbers.values()] == ["write", "random_read", "read"]
     lines = text_of(data)
-    assert [lines[v.line - 1].split("\t")[0] for v in result.values] == [
+    assert [lines[v.line - 1].split("\t")[0] for v in result.numbers.values()] == [
         *("write", "Random read", "read")
     ]
     assert any('"Notes" holds no table' in warning.message for warning in result.warnings)
@@ -285,7 +287,7 @@ def test_damaged_sheets_give_numbers_of_the_sheet_or_a_problem(
         assert error.problems  # noqa: PT017
         return
     printed = {float(text) for text in re.findall(r"[0-9]+(?:\.[0-9]+)?", part)}
-    for value in result.values:
+    for value in result.numbers.values():
         assert value.value == 99.5 or value.value in printed
 
 
@@ -311,7 +313,7 @@ def test_dates_and_merged_headers_of_a_spreadsheet_program() -> None:
     packed = io.BytesIO()
     saved.save(packed)
     result = parse("x.xlsx", packed.getvalue())
-    assert [(v.test, v.filesystem, v.repeat, v.value) for v in result.values] == [
+    assert [(v.test, v.filesystem, v.repeat, v.value) for v in result.numbers.values()] == [
         *(("untar", "ext4", 1, 1.5), ("untar", "ext4", 2, 2)),
         *(("sync", "ext4", 1, 3), ("sync", "ext4", 2, 4)),
     ]

@@ -14,7 +14,9 @@ HEADER = "test,record_size_kb,file_size_kb,value,unit\n"
 
 def values(text: str) -> list[tuple[str, int | None, int | None, float, str]]:
     result = parse("x", text.encode())
-    return [(v.test, v.record_size_kb, v.file_size_kb, v.value, v.unit) for v in result.values]
+    return [
+        (v.test, v.record_size_kb, v.file_size_kb, v.value, v.unit) for v in result.numbers.values()
+    ]
 
 
 def problems(text: str | bytes) -> list[tuple[int | None, int | None, str]]:
@@ -51,7 +53,7 @@ def test_signs_that_set_no_thousands_apart_are_refused() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_it_reads_what_spreadsheets_write(encoding: str) -> None:
     data = "test,value,unit\r\nboot,1.5,s\r\n".encode(encoding)
-    assert [v.value for v in parse("x.csv", data).values] == [1.5]
+    assert [v.value for v in parse("x.csv", data).numbers.values()] == [1.5]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ def test_the_file_may_say_what_its_numbers_belong_to() -> None:
         "filesystem,configuration,hardware,repeat,test,value,unit\n"
         "xfs,xfs_noatime,lab 3,2,untar,93.5,s\n"
     )
-    [value] = parse("x", text.encode()).values
+    [value] = parse("x", text.encode()).numbers.values()
     assert (value.filesystem, value.configuration) == ("xfs", "xfs_noatime")
     assert (value.hardware, value.repeat, value.line) == ("lab 3", 2, 2)
 
@@ -125,7 +127,7 @@ def test_all_problems_come_at_once_with_their_places() -> None:
 @pytest.mark.parametrize("word", ["NA", "NaN", "nan", "#N/A", "NULL", "null", "None", "n/a", "-"])
 def test_what_tools_write_for_nothing_is_missing(word: str) -> None:
     data = HEADER + f"write,4,64,{word},KB/s\nwrite,4,128,2,KB/s\n"
-    [value] = parse("x", data.encode()).values
+    [value] = parse("x", data.encode()).numbers.values()
     assert (value.line, value.value) == (3, 2)
 
 
@@ -152,13 +154,13 @@ def test_repeats_in_a_column_that_nothing_reads_are_asked_about() -> None:
     assert problem.code == "cell_twice_unread"
     assert dict(problem.parameters)["columns"] == '"Attempt", "mood"'
     mapping = Mapping(columns={"test": 0, "value": 1, "unit": 2, "block": 3})
-    assert [v.block for v in parse_mapped(data, mapping).values] == ["a", "b", "c"]
+    assert [v.block for v in parse_mapped(data, mapping).numbers.values()] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("word", ["Run #", "#run", "Run no.", "trial", "Run Number", "Durchlauf"])
 def test_a_column_may_count_repeats_in_other_words(word: str) -> None:
     data = f"test,value,unit,{word}\nboot,1,s,1\nboot,2,s,2\n".encode()
-    assert [v.repeat for v in parse("x", data).values] == [1, 2]
+    assert [v.repeat for v in parse("x", data).numbers.values()] == [1, 2]
 
 
 def test_scores_are_not_measurements() -> None:
@@ -178,7 +180,7 @@ def test_a_column_that_is_not_ours_is_named() -> None:
 
 def test_a_zero_is_kept_and_questioned() -> None:
     result = parse("x", b"test,value,unit\nuntar,0,s\n")
-    assert result.values[0].value == 0
+    assert result.numbers.values()[0].value == 0
     assert (result.warnings[0].line, result.warnings[0].column) == (2, 2)
 
 
@@ -227,7 +229,7 @@ def test_a_file_of_problems_is_not_read_to_its_end() -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
 def test_more_lines_than_any_tool_prints_are_refused(end: str) -> None:
-    [(line, column, message)] = problems(HEADER + end * 1_000_001 + "x")
+    [(line, column, message)] = problems("x" + end * 1_000_001 + "x")
     assert (line, column) == (None, None)
     assert "1,000,000 lines" in message
 
@@ -278,7 +280,7 @@ def test_a_repeat_leaves_room_for_further_ones() -> None:
 )
 def test_a_column_may_say_the_load(header: str, load: str) -> None:
     result = parse("x", f"test,{header},value,unit\nread,8,5,MB/s\nread,16,6,MB/s\n".encode())
-    assert [v.load for v in result.values] == [load, load.replace("8", "16")]
+    assert [v.load for v in result.numbers.values()] == [load, load.replace("8", "16")]
     assert not result.warnings
 
 
@@ -289,7 +291,7 @@ def test_a_load_is_a_count() -> None:
 
 def test_repeats_may_begin_at_0() -> None:
     data = b"test,iter,value,unit\nread,0,5,MB/s\nread,1,6,MB/s\n"
-    assert [(v.repeat, v.value) for v in parse("x", data).values] == [(1, 5), (2, 6)]
+    assert [(v.repeat, v.value) for v in parse("x", data).numbers.values()] == [(1, 5), (2, 6)]
 
 
 @pytest.mark.parametrize(
@@ -310,7 +312,7 @@ def test_thousands_are_read_where_a_number_tells_it(
     rows = [f'"test{n}";"{text}";"s"' for n, text in enumerate(written)]
     data = "\n".join(["test;value;unit", *rows, ""]).replace(";", separator)
     result = parse("x", data.encode())
-    assert tuple(v.value for v in result.values) == read
+    assert tuple(v.value for v in result.numbers.values()) == read
 
 
 def test_numbers_whose_thousands_disagree_are_asked_about() -> None:
@@ -325,13 +327,17 @@ def test_thousands_are_read_once_the_decimal_sign_is_said() -> None:
     data = b"test;value;unit\na;90,546;s\nb;1,234,567.5;s\nc;765;s\n"
     columns = {"test": 0, "value": 1, "unit": 2}
     mapping = Mapping(delimiter=";", decimal=".", columns=columns)
-    assert [v.value for v in parse_mapped(data, mapping).values] == [90546, 1234567.5, 765]
+    assert [v.value for v in parse_mapped(data, mapping).numbers.values()] == [
+        90546,
+        1234567.5,
+        765,
+    ]
     with pytest.raises(UnreadableFile, match=r"1,234,567\.5"):
         parse_mapped(data, replace(mapping, decimal=","))
     few = b"test;value;unit\na;90,546;s\nc;765;s\n"
     with pytest.raises(NeedsMapping, match=r'"90,546" may be 90546 or a thousandth of it'):
         parse("x", few)
-    assert [v.value for v in parse_mapped(few, replace(mapping, decimal=",")).values] == [
+    assert [v.value for v in parse_mapped(few, replace(mapping, decimal=",")).numbers.values()] == [
         90.546,
         765,
     ]
@@ -343,4 +349,4 @@ def test_a_block_size_says_its_unit_or_is_asked_about() -> None:
         parse("x", data)
     columns = {"test": 0, "record_size_kb": 1, "file_size_kb": 2, "value": 3, "unit": 4}
     mapping = Mapping(columns=columns, record_unit="bytes")
-    assert [v.record_size_kb for v in parse_mapped(data, mapping).values] == [4]
+    assert [v.record_size_kb for v in parse_mapped(data, mapping).numbers.values()] == [4]

@@ -18,7 +18,8 @@ Row = tuple[str, int | None, int | None, float, str, int]
 
 def rows(result: ParsedResult) -> list[Row]:
     return [
-        (v.test, v.record_size_kb, v.file_size_kb, v.value, v.unit, v.line) for v in result.values
+        (v.test, v.record_size_kb, v.file_size_kb, v.value, v.unit, v.line)
+        for v in result.numbers.values()
     ]
 
 
@@ -127,7 +128,7 @@ def test_a_table_with_other_names_asks_which_column_is_what() -> None:
         ("seq-w", 4, 1024, 1234.5, "KB/s", 2),
         ("seq-r", 8, 1024, 99.5, "KB/s", 3),
     ]
-    assert {(v.filesystem, v.repeat) for v in result.values} == {("ext3", 2)}
+    assert {(v.filesystem, v.repeat) for v in result.numbers.values()} == {("ext3", 2)}
     assert Mapping.from_json(json.loads(json.dumps(mapping.to_json()))) == mapping
 
 
@@ -184,7 +185,7 @@ def test_nearly_wide_tables_give_numbers_of_the_file_or_a_problem(text: str, sta
         assert error.problems  # noqa: PT017
         return
     lines = re.split(r"\r\n|\r|\n", data)
-    for value in result.values:
+    for value in result.numbers.values():
         words = re.findall(r"[0-9]+(?:[.,][0-9]*)?(?:[eE][+-]?[0-9]+)?", lines[value.line - 1])
         words += re.findall(r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?", lines[value.line - 1])
         assert value.value in [float(word.replace(",", ".")) for word in words]
@@ -217,7 +218,7 @@ def test_any_mapping_of_any_text_gives_numbers_or_a_problem(text: str, mapping: 
     except UnreadableFile as error:
         assert error.problems  # noqa: PT017
         return
-    assert all(value.value >= 0 and value.unit for value in result.values)
+    assert all(value.value >= 0 and value.unit for value in result.numbers.values())
 
 
 def test_the_field_s_own_headers_say_what_is_what() -> None:
@@ -227,13 +228,13 @@ def test_the_field_s_own_headers_say_what_is_what() -> None:
     )
     assert [
         (v.filesystem, v.test, v.record_size_kb, v.file_size_kb, v.value, v.unit)
-        for v in result.values
+        for v in result.numbers.values()
     ] == [
         ("ext4", "randread", 4, 1048576, 120.5, "MiB/s"),
         ("xfs", "randread", 4, 1048576, 99.0, "MiB/s"),
     ]
     result = parse("x", b"fs,test,qd,iops\next4,randwrite,8,1200\n")
-    [value] = result.values
+    [value] = result.numbers.values()
     assert (value.load, value.value, value.unit) == ("iodepth=8", 1200.0, "IOPS")
 
 
@@ -268,7 +269,9 @@ def test_a_column_of_a_contender_is_no_test(header: str) -> None:
 
 
 def test_a_table_with_tests_as_columns_is_read_whatever_its_rows_are_of() -> None:
-    values = parse("x", b"filesystem,read (KB/s),pread (KB/s)\next4,2,3\nxfs,4,5\n").values
+    values = parse(
+        "x", b"filesystem,read (KB/s),pread (KB/s)\next4,2,3\nxfs,4,5\n"
+    ).numbers.values()
     assert [(v.test, v.filesystem, v.value) for v in values] == [
         *(("read", "ext4", 2), ("pread", "ext4", 3)),
         *(("read", "xfs", 4), ("pread", "xfs", 5)),

@@ -1,6 +1,7 @@
 """One number of a table, checked: what it is of, its sizes, its unit, and where it stands. Pure."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -10,16 +11,14 @@ from fsbench_web.core.formats.iozone.header import TESTS
 from fsbench_web.core.formats.result import (
     MAX_REPEAT,
     MAX_VALUE,
-    MAX_VALUES,
     MIN_VALUE,
-    ParsedResult,
-    ParsedValue,
+    OwnKey,
     Problem,
     load_text,
-    own_key,
 )
 from fsbench_web.core.formats.tables.problems import problem
-from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, quoted, underflows
+from fsbench_web.core.formats.text import quoted, underflows
+from fsbench_web.core.measurement_columns import MeasuredTest
 from fsbench_web.core.units import (
     OPEN_UNITS,
     OPERATIONS,
@@ -85,6 +84,7 @@ _SUFFIXES = {"b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 # Largest numbers the database keeps for a size (PositiveIntegerField, PositiveBigIntegerField).
 MAX_RECORD_KB = 2**31 - 1
 MAX_FILE_KB = 10**12
+SIZES = ("record_size_kb", "file_size_kb")
 MAX_LOAD = 10**9
 MAX_BLOCK = 60
 _MAX_UNIT = 20
@@ -224,39 +224,46 @@ class Grouping:
         return self.first is not None and "," in self.first[1]
 
 
-CellKey = tuple[object, ...]
-"""What a value is of: two values of one are repeats."""
+Cells = Mapping[str, CellPosition]
+"""The words of a number, by ``FIELDS``."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table, checked. ``sizes_kb``: record and file; ``column`` from 1."""
+
+    test: MeasuredTest
+    sizes_kb: tuple[int | None, int | None]
+    value: float
+    column: int | None
+    run: OwnKey
+    date: CellPosition | None
 
 
 @dataclass
-class TableReading:
-    """A table while it is read. ``comma``: whether a comma may be a decimal sign; ``record_bytes``
-    and ``file_bytes``: what a size without a unit is in, 0 where nobody said it. ``is_given``:
-    whether somebody said the decimal sign, or a number told it for sure. ``is_in_order``: rows of
-    one cell are its repeats in their order.
+class CellReading:
+    """What cells before have told, and what is wrong with them.
+
+    ``comma``: whether a comma may be a decimal sign. ``record_bytes`` and ``file_bytes``: the unit
+    of a size without one, 0 if unknown. ``is_given``: whether the decimal sign is certain.
     """
 
-    result: ParsedResult
     comma: bool
     record_bytes: int = 1024
     file_bytes: int = 1024
     decimal: str = ""
     """The decimal sign of the file, once one has been seen or said."""
     is_given: bool = False
-    is_in_order: bool = False
     not_measured: frozenset[str] = frozenset()
     """What somebody said that cells have where nothing was measured, besides ``MISSING``."""
-    unread: list[str] = field(default_factory=list)
-    """Words of the header that nothing reads, of which one may tell repeats apart."""
+    said: dict[str, tuple[int, int, int | None]] = field(default_factory=dict)
+    """Of these words: how many cells, and the line and column of the first."""
     grouping: Grouping = field(default_factory=Grouping)
     asks_something: bool = False
     """Whether somebody has to say what the table leaves open."""
     words: int = 0
     """Values that are no numbers, and may be words for what was not measured."""
     problems: list[Problem] = field(default_factory=list)
-    first_lines: dict[CellKey, int] = field(default_factory=dict)
-    dates: list[CellPosition] = field(default_factory=list)
-    """The date of each value, in the order of these, where a column has dates."""
     units: dict[str, str] = field(default_factory=dict)
     """The unit of each test whose cells say it."""
 
@@ -266,35 +273,19 @@ class TableReading:
         """Note what is wrong at a place."""
         self.problems.append(problem(code, line, place.column if place else None, **parameters))
 
-    @property
-    def asks(self) -> bool:
-        """Whether somebody can say what is missing, or that all that is wrong are words."""
-        return self.asks_something or bool(self.words == len(self.problems) and self.result.values)
 
-    @property
-    def is_full(self) -> bool:
-        """Whether it has more values than any one table may have."""
-        return len(self.result.values) > MAX_VALUES
+def read_cell(reading: CellReading, line: int, data: Cells) -> Cell | None:
+    """One number of a table; None where nothing was measured, or where anything is wrong with it.
 
-    @property
-    def has_enough_problems(self) -> bool:
-        """Whether nobody would read further ones."""
-        return len(self.problems) >= ENOUGH_PROBLEMS
-
-
-def read_cell(reading: TableReading, line: int, data: dict[str, CellPosition]) -> None:
-    """Keep one number of a table, or note everything that is wrong with it.
-
-    ``data`` are the words of its row by ``FIELDS``; a value of ``MISSING`` was not measured.
+    ``data`` are the words of its row; a value of ``MISSING`` was not measured.
     """
     place = data["value"]
     if place.text in MISSING:
-        return
+        return None
     if place.text in reading.not_measured:
-        reading.result.warnings.append(
-            problem("said_not_measured", line, place.column, is_note=True, found=quoted(place.text))
-        )
-        return
+        count, first, column = reading.said.get(place.text, (0, line, place.column))
+        reading.said[place.text] = count + 1, first, column
+        return None
     before = len(reading.problems)
     test = test_of(data["test"].text)
     if test is None:
@@ -302,8 +293,7 @@ def read_cell(reading: TableReading, line: int, data: dict[str, CellPosition]) -
         reading.refuse(line, data["test"], "no_test_name", found=found, most=MAX_TEST)
     given = unit_of(data["unit"].text) if "unit" in data else ""
     value, unit = _value_in_unit(reading, place, line, given, test or "")
-    record_kb = read_size(reading, data, "record_size_kb", line)
-    file_kb = read_size(reading, data, "file_size_kb", line)
+    record_kb, file_kb = (read_size(reading, data, name, line) for name in SIZES)
     repeat = _repeat(reading, data, line)
     load = _load(reading, data, line)
     if "block" in data and len(data["block"].text) > MAX_BLOCK:
@@ -316,27 +306,23 @@ def read_cell(reading: TableReading, line: int, data: dict[str, CellPosition]) -
         reading.refuse(line, place, "beyond_measure", found=quoted(place.text), unit=unit)
     if len(reading.problems) == before and (record_kb is None) != (file_kb is None):
         _refuse_one_size(reading, data, line, lacks_file=file_kb is None)
-        return
+        return None
     if len(reading.problems) > before:
-        return
+        return None
     assert value is not None
     assert test is not None
-    parsed = ParsedValue(
-        test=test,
-        record_size_kb=record_kb,
-        file_size_kb=file_kb,
-        value=value,
-        unit=unit,
-        line=line,
-        filesystem=_text(data, "filesystem"),
-        configuration=_text(data, "configuration"),
-        hardware=_text(data, "hardware"),
-        repeat=repeat,
-        load=load,
-        block=_text(data, "block"),
-        kernel=_text(data, "kernel"),
+    filesystem, configuration, hardware, block, kernel = (
+        data[name].text if name in data else ""
+        for name in ("filesystem", "configuration", "hardware", "block", "kernel")
     )
-    _keep(reading, parsed, place, data.get("date", CellPosition("")))
+    return Cell(
+        MeasuredTest(test, load, unit),
+        (record_kb, file_kb),
+        value,
+        place.column,
+        (filesystem, configuration, hardware, repeat, block, kernel),
+        data.get("date"),
+    )
 
 
 def may_mean_nothing(word: str) -> bool:
@@ -344,17 +330,7 @@ def may_mean_nothing(word: str) -> bool:
     return not _POINT.fullmatch(word) or word.startswith("-")
 
 
-def cell_key(value: ParsedValue) -> CellKey:
-    """What a value is of, its repeat included."""
-    return (
-        *own_key(value),
-        *(value.test, value.load, value.record_size_kb, value.file_size_kb),
-    )
-
-
-def _refuse_one_size(
-    reading: TableReading, data: dict[str, CellPosition], line: int, *, lacks_file: bool
-) -> None:
+def _refuse_one_size(reading: CellReading, data: Cells, line: int, *, lacks_file: bool) -> None:
     """Say what to add to a size of a block without one of its file, or the reverse. Where the
     table has no such column it is said once, and not of each row.
     """
@@ -367,62 +343,37 @@ def _refuse_one_size(
         reading.asks_something = True
 
 
-def _text(data: dict[str, CellPosition], name: str) -> str:
-    return data[name].text if name in data else ""
-
-
-def _keep(
-    reading: TableReading, value: ParsedValue, place: CellPosition, date: CellPosition
-) -> None:
-    """Add a value that is right, unless its cell has one."""
-    key = (*cell_key(value), date.text)
-    if not reading.is_in_order:
-        first = reading.first_lines.setdefault(key, value.line)
-        if len(reading.first_lines) == len(reading.result.values):
-            _refuse_second(reading, value, place, first)
-            return
-    if value.value == 0:
-        reading.result.warnings.append(problem("zero", value.line, place.column, is_note=True))
-    reading.result.values.append(value)
-    reading.dates.append(date)
-
-
-def _refuse_second(
-    reading: TableReading, value: ParsedValue, place: CellPosition, first: int
-) -> None:
-    """That a cell has a number already; where a column is not read, it may tell them apart."""
-    if reading.unread and reading.asks_something:
-        return  # asked already, and further ones say no more
-    reading.asks_something = True
-    if reading.unread:
-        columns = ", ".join(quoted(word) for word in reading.unread[:6])
-        reading.refuse(value.line, place, "cell_twice_unread", first=first, columns=columns)
-    else:
-        loads = f"{', '.join(LOADS[:-1])} or {LOADS[-1]}"
-        reading.refuse(value.line, place, "cell_twice", first=first, loads=loads)
-
-
-def read_size(
-    reading: TableReading, data: dict[str, CellPosition], name: str, line: int
-) -> int | None:
-    """A size in KB, or None where nothing says one."""
-    place = data.get(name)
-    if place is None or place.text in MISSING:
-        return None
-    is_record = name == "record_size_kb"
-    unit_bytes = reading.record_bytes if is_record else reading.file_bytes
-    size = size_kb(place.text, unit_bytes)
+def read_size(reading: CellReading, data: Cells, name: str, line: int) -> int | None:
+    """A size in KB, or None where nothing says one, or what says it is refused."""
+    place = data.get(name, CellPosition(""))
+    size, is_size = size_of(reading, name, place.text)
+    if is_size:
+        return size
+    unit_bytes = reading.record_bytes if name == SIZES[0] else reading.file_bytes
     if not unit_bytes and place.text.isdecimal():
         reading.asks_something = True
         reading.refuse(line, place, "size_without_unit", found=quoted(place.text))
-        return None
-    if size is None or size > (MAX_RECORD_KB if is_record else MAX_FILE_KB):
+    else:
         reading.refuse(line, place, "no_size", found=quoted(place.text))
-        return None
-    return size
+    return None
 
 
-def _repeat(reading: TableReading, data: dict[str, CellPosition], line: int) -> int | None:
+def size_of(reading: CellReading, name: str, text: str) -> tuple[int | None, bool]:
+    """The size in KB that a word of a column of sizes means, and whether it means any or none."""
+    if text in MISSING:
+        return None, True
+    is_record = name == SIZES[0]
+    unit_bytes = reading.record_bytes if is_record else reading.file_bytes
+    if not unit_bytes and text.isdecimal():
+        return None, False
+    if unit_bytes == 1024 and len(text) < 10 and text.isascii() and text.isdigit():
+        size: int | None = int(text) or None
+    else:
+        size = size_kb(text, unit_bytes)
+    return size, size is not None and size <= (MAX_RECORD_KB if is_record else MAX_FILE_KB)
+
+
+def _repeat(reading: CellReading, data: Cells, line: int) -> int | None:
     place = data.get("repeat")
     if place is None or not place.text:
         return None
@@ -432,7 +383,7 @@ def _repeat(reading: TableReading, data: dict[str, CellPosition], line: int) -> 
     return repeat
 
 
-def _load(reading: TableReading, data: dict[str, CellPosition], line: int) -> str:
+def _load(reading: CellReading, data: Cells, line: int) -> str:
     """What worked at the same time, as measurements keep it."""
     counts: dict[str, int] = {}
     for name in LOADS:
@@ -454,7 +405,7 @@ def repeat_of(text: str) -> int | None:
 
 
 def _value_in_unit(
-    reading: TableReading, place: CellPosition, line: int, given: str, test: str
+    reading: CellReading, place: CellPosition, line: int, given: str, test: str
 ) -> tuple[float | None, str]:
     """A cell's number and its unit: the table's, or the cell's own.
 
@@ -482,7 +433,7 @@ def _value_in_unit(
     return converted(value, own.factor / other.factor), unit
 
 
-def _value(reading: TableReading, place: CellPosition, line: int) -> float | None:
+def _value(reading: CellReading, place: CellPosition, line: int) -> float | None:
     """The number, read with the file's own decimal sign; None and a problem when it is none."""
     text, sign, code = _plain_number(reading, place.text)
     if not code and sign:
@@ -510,7 +461,7 @@ def _value(reading: TableReading, place: CellPosition, line: int) -> float | Non
     return None
 
 
-def _plain_number(reading: TableReading, text: str) -> tuple[str, str, str]:
+def _plain_number(reading: CellReading, text: str) -> tuple[str, str, str]:
     """A number without what sets its thousands apart, the decimal sign that it shows or "", and
     the code of why it is none or has to be asked about, or "".
     """

@@ -2,7 +2,10 @@
 
 import csv
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 SPACES = " "
@@ -10,6 +13,8 @@ SPACES = " "
 MAX_CELL = 1000
 """Letters of a cell that are looked at. Every name and number that is kept has a lower limit."""
 _LOOKED_AT = 50
+MOST_LOOKED_AT = 50_000
+"""Lines of a text by which its shape is told."""
 BAR = "|"
 _BARS = str.maketrans(dict.fromkeys("│┃║", BAR))
 """What terminals draw instead of a vertical bar."""
@@ -18,8 +23,7 @@ _DRAWN = f"-=+|:~*_ \t{_BOX}"
 """Characters of a line that only draws: ``+---+---+``, ``|---|:--:|``, ``─────┼────``."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One line that says something. ``problem``: why it could not be taken apart."""
 
     line: int
@@ -29,9 +33,9 @@ class Row:
 
 @dataclass
 class Grid:
-    """One table: its rows, and what separates their words ("" in a spreadsheet).
+    """One table: its first ``rows`` and ``lines``, or all rows of a sheet.
 
-    ``name`` is that of the sheet, empty in text.
+    ``delimiter`` separates words ("" in a sheet). ``name`` is that of the sheet, empty in text.
     """
 
     delimiter: str
@@ -42,11 +46,31 @@ class Grid:
     """Whether bars stand at both ends of a line too, as in Markdown."""
     title_line: int = 0
     """Where the sheet's name stands among the lines of a workbook of several; else 0."""
+    lines: Sequence[str] = ()
 
     @property
     def header(self) -> Row | None:
         """The first row that could be taken apart."""
         return next((row for row in self.rows if not row.problem), None)
+
+    def row_at(self, line: int) -> Row | None:
+        """The row in a line, which is one of the first."""
+        return next((row for row in self.rows if row.line == line), None)
+
+    def rows_below(self, line: int) -> Iterator[tuple[int, list[str], str]]:
+        """Line, words and problem of all rows below a line, one at a time."""
+        if not self.lines:
+            yield from (row for row in self.rows if row.line > line)
+            return
+        sign = self.delimiter
+        is_plain = len(sign) == 1 and sign != SPACES and not self.is_bordered
+        for number, text in enumerate(islice(self.lines, line, None), start=line + 1):
+            if is_plain and text[:1].isalnum() and '"' not in text and len(text) <= MAX_CELL:
+                words = text.split(sign)
+                plain = text.isprintable() and " " not in text
+                yield number, words if plain else [word.strip() for word in words], ""
+            elif says_something(text):
+                yield row_of(text, number, sign, is_bordered=self.is_bordered)
 
 
 def says_something(line: str) -> bool:
@@ -58,11 +82,11 @@ def says_something(line: str) -> bool:
     return bool(line.strip()) and not any(sign * 2 in line for sign in "-=") and line.isascii()
 
 
-def grid_of(lines: list[str], delimiter: str = "") -> Grid:
-    """The rows of a text; empty lines, drawn ones, and those that begin with # are left out."""
+def grid_of(lines: Sequence[str], delimiter: str = "") -> Grid:
+    """The table in a text; empty lines, drawn ones, and those that begin with # are left out."""
     delimiter = delimiter or delimiter_of(lines)
-    grid = Grid(delimiter, last_line=len(lines))
-    for number, line in enumerate(lines, start=1):
+    grid = Grid(delimiter, last_line=len(lines), lines=lines)
+    for number, line in enumerate(islice(lines, MOST_LOOKED_AT), start=1):
         if says_something(line):
             grid.is_bordered = grid.is_bordered or (not grid.rows and is_bordered(line, delimiter))
             grid.rows.append(row_of(line, number, delimiter, is_bordered=grid.is_bordered))
@@ -93,7 +117,7 @@ def row_of(line: str, number: int, delimiter: str, *, is_bordered: bool = False)
     return Row(number, [word.strip()[:MAX_CELL] for word in words])
 
 
-def delimiter_of(lines: list[str]) -> str:
+def delimiter_of(lines: Sequence[str]) -> str:
     """What separates the words: what the first line with any has most of, and "" without any.
 
     Where a title stands above the table, the lines after it decide.

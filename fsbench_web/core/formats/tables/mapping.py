@@ -10,26 +10,22 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping as AnyMapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from fsbench_web.core.formats.result import MAX_VALUES, ParsedResult, Problem, UnreadableFile
+from fsbench_web.core.formats.result import Problem, UnreadableFile
 from fsbench_web.core.formats.tables.cells import (
     FIELDS,
     MAX_TEST,
     SIZE_UNITS,
-    CellPosition,
-    TableReading,
     known_test,
     may_mean_nothing,
-    read_cell,
     size_kb,
     test_of,
 )
 from fsbench_web.core.formats.tables.grid import DELIMITERS, SPACES, Grid, Row
 from fsbench_web.core.formats.tables.problems import problem
-from fsbench_web.core.formats.tables.repeats import number_repeats
-from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, quoted
+from fsbench_web.core.formats.text import quoted
 
 FORMAT = "table"
 
@@ -86,16 +82,6 @@ class Mapping:
     ignored: list[int] = field(default_factory=list)
     repeats: str = ""
     has_cell_units: bool = False
-
-    def without(self, name: str) -> "Mapping":
-        """The same that does not read a field's column, which is then one that nothing reads."""
-        return replace(self, columns={key: n for key, n in self.columns.items() if key != name})
-
-    @property
-    def needs_whole_table(self) -> bool:
-        """Whether what a number is of cannot be told from its row alone."""
-        has_dates = "date" in self.columns or bool(self.constants.get("date"))
-        return self.shape != LONG or has_dates or bool(self.repeats) or self.has_cell_units
 
     def test_of(self, word: str) -> str:
         """What a word in the column of tests means."""
@@ -191,169 +177,32 @@ def header_digest(words: list[str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_mapped(grid: Grid, mapping: Mapping) -> ParsedResult:
-    """All numbers of a table. Raises UnreadableFile with the place of everything wrong."""
-    mapping.check()
-    reading = TableReading(
-        ParsedResult(FORMAT, "table"),
-        comma=grid.delimiter != "," or mapping.decimal == ",",
-        record_bytes=SIZE_UNITS.get(mapping.record_unit, 0),
-        file_bytes=SIZE_UNITS.get(mapping.file_unit, 0),
-        decimal=mapping.decimal,
-        is_given=bool(mapping.decimal),
-        is_in_order=mapping.repeats == IN_ORDER,
-        not_measured=frozenset(mapping.not_measured),
-    )
-    unread = _unread_columns(grid, mapping)
-    reading.unread = [word for _, word in unread if word]
-    {LONG: _read_long, TESTS: _read_tests, MATRIX: _read_matrices}[mapping.shape](
-        reading, grid, mapping
-    )
-    result = finished_result(reading, grid)
-    result.warnings += _ignored_columns(grid, mapping)
-    result.unread_columns = unread
-    result.kernel_columns = kernel_columns(grid, mapping)
-    return result
-
-
 def kernel_columns(grid: Grid, mapping: Mapping) -> list[tuple[int, str]]:
     """The column of kernels, with the line of its header; [] where there is none."""
-    header, place = _header(grid, mapping), mapping.columns.get("kernel")
+    header, place = grid.row_at(mapping.header_line), mapping.columns.get("kernel")
     if header is None or place is None or place >= len(header.words):
         return []
     return [(header.line, header.words[place])]
 
 
-def _header(grid: Grid, mapping: Mapping) -> Row | None:
-    return next((row for row in grid.rows if row.line == mapping.header_line), None)
-
-
-def _unread_columns(grid: Grid, mapping: Mapping) -> list[tuple[int, str]]:
+def unread_columns(grid: Grid, mapping: Mapping) -> list[tuple[int, str]]:
     """Columns that nothing reads, with the line of their header."""
-    header = _header(grid, mapping)
+    header = grid.row_at(mapping.header_line)
     if mapping.shape == MATRIX or header is None:
         return []
     used = {*mapping.columns.values(), *mapping.tests, *mapping.ignored}
     return [(header.line, word) for place, word in enumerate(header.words) if place not in used]
 
 
-def _ignored_columns(grid: Grid, mapping: Mapping) -> list[Problem]:
+def ignored_columns(grid: Grid, mapping: Mapping) -> list[Problem]:
     """A note for each column that somebody said is not to be read."""
-    header = _header(grid, mapping)
+    header = grid.row_at(mapping.header_line)
     words = dict(enumerate(header.words)) if header else {}
     return [
         problem("column_ignored", header.line, is_note=True, found=quoted(words[place]))
         for place in mapping.ignored
         if header is not None and place in words
     ]
-
-
-def finished_result(reading: TableReading, grid: Grid) -> ParsedResult:
-    """What was read, or all that is wrong with it."""
-    if not reading.result.values and not reading.problems:
-        reading.refuse(grid.last_line or None, None, "no_values")
-    if not reading.problems:
-        number_repeats(reading)
-    if reading.problems:
-        problems = sorted(reading.problems, key=lambda problem: problem.line or 0)
-        units: dict[str, int] = {}
-        for value in reading.result.values:
-            units.setdefault(value.unit, value.line)
-        kind = NeedsMapping if reading.asks else UnreadableFile
-        raise kind(capped(problems), units)
-    question = None if reading.is_given else reading.grouping.question()
-    # A point in a number of a spreadsheet is one: it does not keep how the number is shown.
-    if question is not None and (grid.delimiter or reading.grouping.has_comma):
-        raise NeedsMapping([question])
-    if any(value.repeat == 0 for value in reading.result.values):
-        reading.result.values = [
-            value if value.repeat is None else replace(value, repeat=value.repeat + 1)
-            for value in reading.result.values
-        ]
-        reading.result.dates = {
-            (*key[:3], None if key[3] is None else key[3] + 1, *key[4:]): date
-            for key, date in reading.result.dates.items()
-        }
-    return reading.result
-
-
-def _body(reading: TableReading, grid: Grid, mapping: Mapping) -> list[Row]:
-    """The rows after the header that have as many words; the others become problems."""
-    header = next((row for row in grid.rows if row.line == mapping.header_line), None)
-    if header is None or header.problem:
-        raise UnreadableFile([problem("no_header", mapping.header_line, found=mapping.header_line)])
-    body = []
-    for row in grid.rows:
-        if row.line <= header.line:
-            continue
-        if row.problem:
-            reading.refuse(row.line, None, "row_damaged", reason=row.problem)
-        elif grid.delimiter and len(row.words) != len(header.words):
-            reading.refuse(
-                row.line,
-                None,
-                "other_width",
-                found=len(row.words),
-                separator=DELIMITERS.get(grid.delimiter, "spaces"),
-                expected=len(header.words),
-            )
-        else:
-            body.append(row)
-        if reading.has_enough_problems:
-            break
-    return body
-
-
-def _places_named(row: Row, mapping: Mapping) -> dict[str, CellPosition]:
-    """What a row says of its numbers: its columns first, then the constants."""
-    values = {name: CellPosition(text) for name, text in mapping.constants.items() if text}
-    for name, column in mapping.columns.items():
-        text = row.words[column] if column < len(row.words) else ""
-        if text or name not in values:
-            values[name] = CellPosition(text, column + 1)
-    if mapping.names and "test" in values:
-        values["test"] = CellPosition(mapping.test_of(values["test"].text), values["test"].column)
-    return values
-
-
-def _must_stop(reading: TableReading, line: int) -> bool:
-    """Whether to read no further: a hostile table must not fill the memory."""
-    if reading.is_full:
-        reading.refuse(line, None, "too_many_values", most=f"{MAX_VALUES:,}")
-    return reading.is_full or reading.has_enough_problems
-
-
-def _read_long(reading: TableReading, grid: Grid, mapping: Mapping) -> None:
-    for row in _body(reading, grid, mapping):
-        read_cell(reading, row.line, _places_named(row, mapping))
-        if _must_stop(reading, row.line):
-            return
-
-
-def _read_tests(reading: TableReading, grid: Grid, mapping: Mapping) -> None:
-    for row in _body(reading, grid, mapping):
-        places = _places_named(row, mapping)
-        for column, (test, unit) in sorted(mapping.tests.items()):
-            text = row.words[column] if column < len(row.words) else ""
-            test_cell = (
-                _with_ending(places.get("test"), test) if is_ending(test) else CellPosition(test)
-            )
-            cell = {**places, "test": test_cell, "value": CellPosition(text, column + 1)}
-            for name, said in mapping.column_constants.get(column, {}).items():
-                cell[name] = CellPosition(said)
-            if unit:
-                cell["unit"] = CellPosition(unit)
-            read_cell(reading, row.line, cell)
-        if _must_stop(reading, row.line):
-            return
-
-
-def _with_ending(of_row: CellPosition | None, ending: str) -> CellPosition:
-    """The test of a column that holds something of the row's own test."""
-    place = of_row or CellPosition("")
-    test = test_of(place.text)
-    whole = f"{test}{'' if ending == OWN_TEST else ending}" if test else place.text
-    return CellPosition(whole, place.column)
 
 
 # ---- matrices ----
@@ -412,61 +261,3 @@ def title_of(title: str) -> tuple[str, str]:
     if not rest:
         name, _, rest = title.partition("[")
     return known_test(name), rest.rstrip(")] ")
-
-
-def _read_matrices(reading: TableReading, grid: Grid, mapping: Mapping) -> None:
-    rows = [row for row in grid.rows if row.line >= mapping.header_line and not row.problem]
-    rows_above = [row for row in grid.rows if row.line < mapping.header_line and not row.problem]
-    titles = [row for row in rows_above if len([word for word in row.words if word]) == 1]
-    for row in [row for row in grid.rows if row.problem][:ENOUGH_PROBLEMS]:
-        reading.refuse(row.line, None, "row_damaged", reason=row.problem)
-    blocks, others = blocks_of([*titles[-1:], *rows], (reading.record_bytes, reading.file_bytes))
-    for row in others[:ENOUGH_PROBLEMS]:
-        reading.refuse(row.line, CellPosition(row.words[0], 1), "no_matrix_row")
-    if not blocks:
-        reading.refuse(mapping.header_line, None, "no_matrix")
-    for block in blocks:
-        _read_block(reading, block, grid.name, mapping)
-        if reading.is_full or reading.has_enough_problems:
-            return
-
-
-def _read_block(reading: TableReading, block: Block, sheet: str, mapping: Mapping) -> None:
-    test, unit = title_of(block.title)
-    test = test or mapping.constants.get("test", "") or title_of(sheet)[0]
-    unit = unit or mapping.constants.get("unit", "")
-    if not test:
-        reason = (
-            f"{quoted(block.title)} above it names none" if block.title else "nothing names one"
-        )
-        reading.refuse(block.head.line, None, "matrix_without_test", reason=reason)
-        return
-    across, down = "record_size_kb", "file_size_kb"
-    if mapping.rows_are == "record":
-        across, down = down, across
-    for row in block.body:
-        if len(row.words) > len(block.head.words):
-            expected = len(block.head.words)
-            reading.refuse(
-                row.line, None, "matrix_row_too_long", found=len(row.words), expected=expected
-            )
-            continue
-        for column, text in enumerate(row.words[1:], start=1):
-            values = {
-                name: CellPosition(constant)
-                for name, constant in mapping.constants.items()
-                if constant and name not in ("test", "unit")
-            }
-            values |= {
-                "test": CellPosition(test),
-                "unit": CellPosition(unit),
-                "value": CellPosition(text, column + 1),
-                across: CellPosition(block.head.words[column], column + 1),
-                down: CellPosition(row.words[0], 1),
-            }
-            if text and not block.head.words[column]:
-                reading.refuse(row.line, values["value"], "no_size_above")
-                continue
-            read_cell(reading, row.line, values)
-        if _must_stop(reading, row.line):
-            return

@@ -89,7 +89,6 @@ SENTENCES = {
     ),
     "no_header": "There is no header in line {found}.",
     "no_values": "The table has a header and no values.",
-    "header_too_short": "The header has fewer columns than the mapping names.",
     "second_column": "{found} is a second column for {field}: say which one it is.",
     "columns_missing": (
         "This is a table, and it does not say: {missing}. Say which column is what on the import "
@@ -111,17 +110,9 @@ SENTENCES = {
     "matrix_without_test": "The matrix needs a test: {reason}.",
     "matrix_row_too_long": "Found {found} fields, expected {expected}.",
     "no_size_above": "The number stands under no size.",
-    "too_many_values": "The table has more than {most} values: import it by itself, or split it.",
-    "needs_whole_table": (
-        "A large table is read row by row. Dates, repeats in order, units in cells and columns of "
-        "contenders need a table below 4 MiB. Split it."
-    ),
-    "too_many_rows": "The table has more than {most} rows: split it.",
+    "too_many_values": "The table has more than {most} values: split it.",
     "too_many_runs": "The table holds more than {most} runs: split it.",
     "too_many_tests": "The table has more than {most} tests.",
-    "not_utf_8": "Found bytes that are no text in UTF-8: save the file as such.",
-    "line_too_long": "The line is longer than {most} characters, the most there may be.",
-    "not_printable": "Found a character that cannot be shown.",
     "sheet_unread": "The sheet {found} holds no table that says itself what is what.",
     "sheet_beside": "The sheet {found} is not read: the columns are those of another.",
     "column_ignored": "Column {found} is not read, as the import says.",

@@ -1,16 +1,17 @@
 """Repeats of a table's cells by their dates, or by the order of their rows. Pure."""
 
 import re
-from collections import defaultdict
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
+
+import numpy as np
 
 from fsbench_web.core.formats.dates import MONTHS, ctime
-from fsbench_web.core.formats.result import OwnKey, ParsedValue, PrintedDate, Problem, own_key
-from fsbench_web.core.formats.tables.cells import TableReading, cell_key
+from fsbench_web.core.formats.result import OwnKey, Problem
 from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.text import quoted
+from fsbench_web.core.measurement_columns import Column
 
 _ISO = re.compile(r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}(?:[T ][0-9:.]{4,15}(?:Z|[+-][0-9:]{4,6})?)?")
 _TIME = r"(?:,? ([0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?))?"
@@ -22,76 +23,61 @@ _CTIME = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9]{1,2} [0-9:]{8} [0-9]{4}
 _SECONDS = re.compile("[0-9]{9,10}")
 
 
-def number_repeats(reading: TableReading) -> None:
-    """Give values the repeats that their dates or their order tell, and the result its dates."""
-    values = reading.result.values
-    if reading.is_in_order:
-        reading.result.values = _numbered(values, range(len(values)))
-    elif any(date.text for date in reading.dates):
-        _number_by_dates(reading)
+class FirstDate(NamedTuple):
+    """Where a date stands first: its place among all of a table, its line and column."""
+
+    place: int
+    line: int
+    column: int | None
 
 
-def _number_by_dates(reading: TableReading) -> None:
-    values = reading.result.values
-    moments, doubts = _moments(reading)
-    if doubts and len(set(map(cell_key, values))) < len(values):
-        reading.asks_something = True
-        reading.problems += doubts  # only dates tell rows of one cell apart
-        return
-    reading.result.warnings += doubts
-    order = sorted(range(len(values)), key=lambda n: _sortable(moments[n]))
-    reading.result.values = values = _numbered(values, order)
-    for value, date, moment in zip(values, reading.dates, moments, strict=True):
-        if moment is None:
-            continue
-        key: OwnKey = own_key(value)
-        earlier = reading.result.dates.get(key)
-        if earlier is None or _sortable(moment) < _sortable(earlier.at):
-            reading.result.dates[key] = PrintedDate(moment, date.text, value.line)
+def numbered(
+    keys: Sequence[OwnKey], runs: Column, cells: Column, order: Column
+) -> tuple[list[OwnKey], Column]:
+    """Runs with repeats, which are counted for each cell in this order; and the run of each number.
 
-
-def _numbered(values: Sequence[ParsedValue], order: Collection[int]) -> list[ParsedValue]:
-    """Values with a repeat, counted for each cell in this order. Cells that all have one value
-    need none, and who numbers repeats in the table is believed.
+    Runs whose cells have one number each need no repeat. Repeats that a table says stay.
     """
-    counts: dict[tuple[object, ...], int] = defaultdict(int)
-    repeats: dict[int, int] = {}
-    for place in order:
-        value = values[place]
-        if value.repeat is None:
-            counts[cell_key(value)] += 1
-            repeats[place] = counts[cell_key(value)]
-    several = {own_key(values[place]) for place, repeat in repeats.items() if repeat > 1}
-    return [
-        replace(value, repeat=repeats[place])
-        if place in repeats and own_key(value) in several
-        else value
-        for place, value in enumerate(values)
-    ]
+    is_open = np.array([key[3] is None for key in keys])
+    counted = order[is_open[runs][order]]
+    by_cell = counted[np.argsort(cells[counted], kind="stable")]
+    is_first = np.append(True, cells[by_cell][1:] != cells[by_cell][:-1])[: len(by_cell)]
+    places = np.arange(len(by_cell))
+    repeats = np.zeros(len(runs), dtype=np.int64)
+    repeats[by_cell] = places - np.maximum.accumulate(np.where(is_first, places, 0)) + 1
+    has_several = np.zeros(len(keys), dtype=np.bool_)
+    has_several[runs[repeats > 1]] = True
+    repeats[~has_several[runs]] = 0
+    most = int(repeats.max()) + 1
+    found, first, new = np.unique(runs * most + repeats, return_index=True, return_inverse=True)
+    by_line = np.argsort(first)
+    new_keys = []
+    for pair in found[by_line].tolist():
+        key, repeat = keys[pair // most], pair % most
+        new_keys.append((*key[:3], repeat or key[3], *key[4:]))
+    return new_keys, np.argsort(by_line)[new.reshape(-1)]
 
 
-def _moments(reading: TableReading) -> tuple[list[datetime | None], list[Problem]]:
-    """The date of each value, None where it has none for sure; and which texts are none."""
-    texts = dict.fromkeys(date.text for date in reading.dates)
-    slashed = [match for text in texts if (match := _SLASHED.fullmatch(text))]
+def moments_of(dates: Mapping[str, FirstDate]) -> tuple[list[datetime | None], list[Problem]]:
+    """The moment of each date, None where it has none for sure; and which texts are none."""
+    slashed = [match for text in dates if (match := _SLASHED.fullmatch(text))]
     is_month_first = any(int(match[2]) > 12 for match in slashed)
     is_day_first = any(int(match[1]) > 12 for match in slashed)
-    moments: dict[str, datetime | None] = {"": None}
-    for text in texts:
+    is_open = bool(slashed) and is_month_first == is_day_first
+    moments: list[datetime | None] = []
+    doubts: list[Problem] = []
+    for text, (_, line, column) in dates.items():
+        moment = None
         if match := _SLASHED.fullmatch(text):
             first, second = (match[1], match[2]) if is_day_first else (match[2], match[1])
-            moments[text] = _moment(match[3], second, first, match[4])
-        elif text:
-            moments[text] = date_of(text)
-    is_open = bool(slashed) and is_month_first == is_day_first
-    doubts: dict[str, Problem] = {}
-    for value, date in zip(reading.result.values, reading.dates, strict=True):
-        is_doubtful = is_open and _SLASHED.fullmatch(date.text) is not None
-        if date.text and date.text not in doubts and (is_doubtful or moments[date.text] is None):
-            code = "date_open" if is_doubtful else "no_date"
-            doubts[date.text] = problem(code, value.line, date.column, found=quoted(date.text))
-    certain = moments | dict.fromkeys(doubts)
-    return [certain[date.text] for date in reading.dates], list(doubts.values())
+            moment = None if is_open else _moment(match[3], second, first, match[4])
+            code = "date_open" if is_open else "no_date"
+        else:
+            moment, code = date_of(text), "no_date"
+        moments.append(moment)
+        if text and moment is None:
+            doubts.append(problem(code, line, column, found=quoted(text)))
+    return moments, doubts
 
 
 def date_of(text: str) -> datetime | None:
@@ -123,7 +109,7 @@ def _moment(year: str, month: str, day: str, time: str | None) -> datetime | Non
         return None
 
 
-def _sortable(moment: datetime | None) -> datetime:
+def sortable(moment: datetime | None) -> datetime:
     """What is compared: dates with and without a zone can stand in one table."""
     if moment is None:
         return datetime.min.replace(tzinfo=UTC)

@@ -15,7 +15,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from itertools import islice, pairwise, zip_longest
 
-from fsbench_web.core.formats.result import MAX_VALUES, ParsedResult, Problem, UnreadableFile
+from fsbench_web.core.formats.numbers import ParsedTable
+from fsbench_web.core.formats.result import Problem, UnreadableFile
 from fsbench_web.core.formats.tables.cells import (
     MISSING,
     known_test,
@@ -52,10 +53,10 @@ from fsbench_web.core.formats.tables.mapping import (
     NeedsMapping,
     blocks_of,
     is_ending,
-    read_mapped,
     title_of,
 )
 from fsbench_web.core.formats.tables.problems import problem
+from fsbench_web.core.formats.tables.reading import read_mapped
 from fsbench_web.core.formats.text import MAX_LINE_LENGTH, quoted
 
 __all__ = [
@@ -102,14 +103,12 @@ def recognises_wide(lines: list[str]) -> bool:
     return mapping.header_line < last or grid.rows[0].line == last
 
 
-def parse(lines: list[str]) -> ParsedResult:
+def parse(lines: list[str]) -> ParsedTable:
     """All numbers of the table. Raises UnreadableFile with the place of everything wrong."""
-    if len(lines) > 2 * MAX_VALUES:
-        raise UnreadableFile([problem("too_many_values", most=f"{MAX_VALUES:,}")])
     return parse_grid(grid_of(lines))
 
 
-def parse_grid(grid: Grid) -> ParsedResult:
+def parse_grid(grid: Grid) -> ParsedTable:
     """The same of rows. Raises NeedsMapping where they do not say what is what."""
     if _is_too_wide(grid):
         raise UnreadableFile([problem("no_column", most=f"{MAX_COLUMNS:,}")])
@@ -136,12 +135,6 @@ def unmapped(lines: list[str]) -> NeedsMapping | None:
     count = widths.total()
     if count < 2 or max(widths) < 2 or 2 * steady < count or not has_numbers:
         return None
-    return NeedsMapping([_mapping_problem(grid, proposal(grid))])
-
-
-def needs_mapping(head: bytes) -> NeedsMapping:
-    """The error for a large table of which only the beginning was looked at."""
-    grid = grid_of(head.decode("utf-8-sig", "replace").splitlines()[:_LOOKED_AT])
     return NeedsMapping([_mapping_problem(grid, proposal(grid))])
 
 

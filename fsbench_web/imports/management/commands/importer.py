@@ -1,4 +1,4 @@
-"""manage.py importer: checks and stores the large tables that people upload."""
+"""manage.py importer: stores uploads that are more than a request stores."""
 
 import argparse
 import logging
@@ -17,7 +17,7 @@ POLL_S = 1.0
 
 
 class Command(SiteCommand):
-    help = "Check and store uploaded tables that are too large for a web request"
+    help = "Store uploads that are too much for a web request"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(

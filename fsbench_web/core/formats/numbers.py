@@ -1,0 +1,169 @@
+"""All numbers of a file as columns, run after run: 26 bytes a number. Pure."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+
+from fsbench_web.core.formats.result import OwnKey, ParsedResult, ParsedValue, own_key
+from fsbench_web.core.measurement_columns import (
+    NONE,
+    Column,
+    MeasuredTest,
+    MeasurementColumns,
+    joined_columns,
+    no_columns,
+    of_rows,
+)
+
+Samples = dict[int, list[float]]
+"""Values of the intervals, by the place of their number."""
+
+
+@dataclass(frozen=True)
+class FileNumbers:
+    """The numbers of each run stand together, in the order of the file.
+
+    ``keys``: what the file itself says of each run. ``ends``: where the numbers of each run end.
+    """
+
+    columns: MeasurementColumns
+    keys: Sequence[OwnKey]
+    ends: Sequence[int]
+    samples: Samples = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def runs(self) -> Iterator[tuple[OwnKey, MeasurementColumns, Samples]]:
+        """The numbers of each run, with their samples."""
+        places = sorted(self.samples)
+        for key, (start, end) in zip(self.keys, pairwise([0, *self.ends]), strict=True):
+            found = places[bisect_left(places, start) : bisect_left(places, end)]
+            samples = {place - start: self.samples[place] for place in found}
+            yield key, self.columns.subset(slice(start, end)).pruned(), samples
+
+    def units(self) -> dict[str, int]:
+        """The first line of each unit, in the order of these lines."""
+        lines: dict[str, int] = {}
+        columns = self.columns
+        for code, test in enumerate(columns.tests):
+            if len(found := columns.lines[columns.codes == code]):
+                lines[test.unit] = min(int(found.min()), lines.get(test.unit, int(found.min())))
+        return dict(sorted(lines.items(), key=lambda pair: pair[1]))
+
+    def with_units(self, names: Mapping[str, str]) -> "FileNumbers":
+        """The same numbers; units that ``names`` has are called otherwise."""
+        tests = [test._replace(unit=names.get(test.unit, test.unit)) for test in self.columns.tests]
+        places = {test: place for place, test in enumerate(dict.fromkeys(tests))}
+        codes = np.array([places[test] for test in tests])[self.columns.codes]
+        return replace(self, columns=replace(self.columns, tests=list(places), codes=codes))
+
+    def regrouped(self, keys: Sequence[OwnKey]) -> "FileNumbers":
+        """The same numbers; the run at each place is called as ``keys`` says.
+
+        Runs with one name become one, in the order of their lines.
+        """
+        if len(set(keys)) == len(keys):
+            return replace(self, keys=keys)
+        counts = np.diff(np.array([0, *self.ends]))
+        order = np.argsort(self.columns.lines, kind="stable")
+        new = np.argsort(order)
+        samples = {int(new[place]): values for place, values in self.samples.items()}
+        runs = np.repeat(np.arange(len(counts)), counts)[order]
+        return in_runs(self.columns.subset(order), keys, runs, samples)
+
+    def without_kernels(self) -> "FileNumbers":
+        """The same numbers of runs that no kernel tells apart."""
+        return self.regrouped([(*key[:5], "") for key in self.keys])
+
+    def values(self) -> list[ParsedValue]:
+        """The numbers one by one, in the order of their lines."""
+        runs = self.runs()
+        values = [value for key, columns, _ in runs for value in run_values(columns, key)]
+        return sorted(values, key=lambda value: value.line)
+
+
+def run_values(
+    columns: MeasurementColumns, key: OwnKey = ("", "", "", None, "", "")
+) -> Iterator[ParsedValue]:
+    """The numbers of a run one by one, without samples."""
+    filesystem, configuration, hardware, repeat, block, kernel = key
+    for test, record_kb, file_kb, value, line in columns.rows():
+        yield ParsedValue(
+            *(test.test, record_kb, file_kb, value, test.unit, NONE if line is None else line),
+            *(filesystem, configuration, hardware, repeat, test.load),
+            block=block,
+            kernel=kernel,
+        )
+
+
+@dataclass
+class ParsedTable(ParsedResult):
+    """A table: its ``numbers`` are columns, and ``values`` is empty."""
+
+    numbers: FileNumbers = field(kw_only=True)
+
+    @property
+    def count(self) -> int:
+        """How many numbers it holds."""
+        return len(self.numbers)
+
+    def without_kernels(self) -> "ParsedTable":
+        """The same where the columns of kernels are some that nothing reads; empty ones stay."""
+        if not any(key[5] for key in self.numbers.keys):
+            return self
+        return replace(
+            self,
+            numbers=self.numbers.without_kernels(),
+            unread_columns=sorted({*self.unread_columns, *self.kernel_columns}),
+            kernel_columns=[],
+        )
+
+
+def in_runs(
+    columns: MeasurementColumns,
+    keys: Sequence[OwnKey],
+    places: Column,
+    samples: Samples | None = None,
+) -> FileNumbers:
+    """Numbers of which each belongs to the run that ``keys`` has at its place."""
+    known = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    runs = np.array([known[key] for key in keys], dtype=np.int64)[places]
+    order = np.argsort(runs, kind="stable")
+    counts = np.bincount(runs, minlength=len(known))
+    moved = np.argsort(order) if samples else order
+    return FileNumbers(
+        columns.subset(order),
+        [key for key, count in zip(known, counts.tolist(), strict=True) if count],
+        np.cumsum(counts)[counts > 0].tolist(),
+        {int(moved[place]): values for place, values in (samples or {}).items()},
+    )
+
+
+def joined(parts: Sequence[FileNumbers]) -> FileNumbers:
+    """The numbers of several tables, which have no samples, as those of one."""
+    keys = [key for part in parts for key in part.keys]
+    counts = np.concatenate([np.diff(np.array([0, *part.ends])) for part in parts])
+    columns = joined_columns([part.columns for part in parts])
+    return in_runs(columns, keys, np.repeat(np.arange(len(keys)), counts))
+
+
+def numbers_of(parsed: ParsedResult) -> FileNumbers:
+    """All numbers of what was read, run after run."""
+    if isinstance(parsed, ParsedTable):
+        return parsed.numbers
+    values = parsed.values
+    if not values:
+        return FileNumbers(no_columns(), [], [])
+    columns = of_rows(
+        (
+            MeasuredTest(value.test, value.load, value.unit),
+            *(value.record_size_kb, value.file_size_kb, value.value, value.line),
+        )
+        for value in values
+    )
+    samples = {place: list(value.samples) for place, value in enumerate(values) if value.samples}
+    return in_runs(columns, list(map(own_key, values)), np.arange(len(values)), samples)
