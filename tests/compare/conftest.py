@@ -86,7 +86,12 @@ def make_scores(series: Series, values: dict[str, float], category: str) -> None
 
 
 def make_run(series: Series, state: RunState = RunState.DONE) -> Run:
-    return Run.objects.create(series=series, repeat=1, origin=Run.Origin.MEASURED, state=state)
+    run = Run.objects.create(series=series, repeat=1, origin=Run.Origin.MEASURED, state=state)
+    if state == RunState.DONE:
+        for score in Score.selections.filter(series=series, origin="computed"):
+            score.run_ids = [*(score.run_ids or ()), run.pk]
+            score.save()
+    return run
 
 
 def printed(best: bool, delta1: str, delta2: str) -> dict[str, Any]:

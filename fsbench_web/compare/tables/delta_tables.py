@@ -48,7 +48,7 @@ from fsbench_web.core.units import ONE, OPEN_UNITS, base_of, is_ambiguous, unit_
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.cells import TooManyValues, cells_of_runs
 from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
-from fsbench_web.studies.scores.queries import ScoreRow, runs_of_old
+from fsbench_web.studies.scores.queries import ScoreRow
 from fsbench_web.studies.scores.source_runs import MOST_LISTED, count_runs_of_scores, runs_of_scores
 
 NOT_COMPARABLE = "not_comparable"
@@ -129,10 +129,9 @@ class Comparison:
 def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
     """The delta tables of ``spec``, tests and categories in the paper's order.
 
-    Six queries, or less, and one for scores that lack their runs: by configuration no score is
-    chosen from others first, and where only studies are named nothing else that there is must be
-    known. Raises SpecError for a study, test, file system, workload or hardware that does not
-    exist.
+    Six queries, or less: by configuration no score is chosen from others first, and where only
+    studies are named nothing else that there is must be known. Raises SpecError for a study, test,
+    file system, workload or hardware that does not exist.
     """
     return tables_and_notice(spec)[0]
 
@@ -200,9 +199,8 @@ def _tables(
     # A work profile is of the same cells for all as it is.
     is_matched = spec.matched and not spec.is_of_work
     groups = _over_common_cells(chosen.groups) if is_matched else chosen.groups
-    runs = runs_of_old((contender.row for _, group in groups for contender in group), spec.studies)
     tables = with_verdicts(
-        [_table(key, group, spec, chosen.checked, runs) for key, group in groups],
+        [_table(key, group, spec, chosen.checked) for key, group in groups],
         Rule(spec.rule, spec.margin, spec.equivalence),
     )
     answers = {(answer.test, answer.category): answer for answer in chosen.work}
@@ -301,7 +299,6 @@ def _table(
     contenders: Sequence[Contender],
     spec: ComparisonSpec,
     checked: Mapping[PrintKey, Published],
-    runs: Mapping[int, tuple[int, ...]],
 ) -> DeltaTable:
     lower = direction(key.unit)
     table_flags = _mixed_flags((contender.row for contender in contenders), spec.by)
@@ -340,7 +337,7 @@ def _table(
                 checked,
                 change_percent=changes[place],
                 is_baseline=bool(baseline) and contenders[place].name == baseline,
-                run_ids=_runs(contenders[place].row, runs),
+                run_ids=contenders[place].row.run_ids,
                 score=float(values[place]),
             )
             for place in order
@@ -360,10 +357,6 @@ def _unit_base(unit: str, contenders: Sequence[Contender]) -> int | None:
         conversion = unit_factor(printed, tool)
         bases.add(None if conversion is None else base_of(unit, conversion.factor / times))
     return bases.pop() if len(bases) == 1 else None
-
-
-def _runs(row: ScoreRow, of_old: Mapping[int, tuple[int, ...]]) -> tuple[int, ...]:
-    return of_old.get(row.series_id, ()) if row.lacks_runs else row.run_ids
 
 
 def _mixed_flags(rows: Iterable[ScoreRow], by: str) -> tuple[str, ...]:

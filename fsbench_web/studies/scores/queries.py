@@ -1,7 +1,7 @@
 """How everything else reads scores: which are asked for, whose they are, and their whole rows."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -16,8 +16,8 @@ from fsbench_web.catalog.workers.machines import EMULATED as EMULATED_MACHINE
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.core.stats.intervals import Interval
-from fsbench_web.studies.models import COMPUTED, Score, Selection, Series
-from fsbench_web.studies.scores.source_runs import MOST_LISTED, finished_runs
+from fsbench_web.studies.models import Score, Selection, Series
+from fsbench_web.studies.scores.source_runs import MOST_LISTED
 
 NO_PAPERS, ONLY_PAPERS = "no", "only"
 
@@ -190,11 +190,6 @@ class ScoreRow(SeriesFacts):
         """What its tool printed: of an overall score, what is summed where that is known."""
         return self.summed_unit or self.unit
 
-    @property
-    def lacks_runs(self) -> bool:
-        """Whether it was made of runs before scores kept which (``runs_of_old``)."""
-        return not self.run_ids and self.origin == COMPUTED
-
 
 _OF_CONFIGURATION = {
     "configuration": "label",
@@ -240,14 +235,6 @@ def emulated_in(study_slugs: Collection[str]) -> frozenset[int]:
     if study_slugs:
         series = series.filter(study__slug__in=list(study_slugs))
     return frozenset(series.values_list("pk", flat=True))
-
-
-def runs_of_old(
-    rows: Iterable[ScoreRow], study_slugs: Collection[str] = ()
-) -> dict[int, tuple[int, ...]]:
-    """Finished runs of series whose scores do not name them, by series."""
-    series = {row.series_id for row in rows if row.lacks_runs}
-    return finished_runs(study_slugs, series) if series else {}
 
 
 def series_facts(

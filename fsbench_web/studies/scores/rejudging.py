@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import Q, QuerySet
 
 from fsbench_web.core.scoring.quality import RULES
-from fsbench_web.studies.models import COMPUTED, Job, Run, RunState, Score, Series
+from fsbench_web.studies.models import Job, Run, RunState, Series
 from fsbench_web.studies.scores import busy, drift, ingest
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
 
@@ -17,11 +17,8 @@ logger = logging.getLogger("fsbench.scores")
 
 def waiting(study: str = "", *, everything: bool = False) -> QuerySet[Series]:
     """Series that older rules judged (``everything``: all), but no later version."""
-    lacks_repeats = Q(repeat_scores__isnull=True, repeats__gte=2, interval__isnull=False)
-    lacks = Q(run_ids__isnull=True) | lacks_repeats
-    lacking = Score.selections.filter(lacks, origin=COMPUTED).values("series")
     # Two conditions, because a comparison with a key that is not there is neither true nor false.
-    is_old = Q(quality__isnull=True) | ~Q(quality__rules=RULES) | Q(pk__in=lacking)
+    is_old = Q(quality__isnull=True) | ~Q(quality__rules=RULES)
     series = Series.objects.filter(pk__in=Run.objects.filter(state=RunState.DONE).values("series"))
     series = series.exclude(pk__in=judged_later().values("pk"))
     if study:

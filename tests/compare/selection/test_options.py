@@ -128,9 +128,9 @@ def test_the_form_offers_what_is_measured_and_says_how_it_goes_together(client: 
 
 @pytest.mark.usefixtures("scores")
 def test_the_form_costs_no_further_query(client: Client, django_assert_num_queries: Any) -> None:
-    with django_assert_num_queries(17):
+    with django_assert_num_queries(16):
         client.get("/compare/?papers=yes")
-    with django_assert_num_queries(17):
+    with django_assert_num_queries(16):
         client.get("/compare/?mkfs=block_size%3D4096&mount=defaults&papers=yes")
 
 

@@ -111,7 +111,7 @@ def test_every_property_can_be_compared_in_the_same_number_of_queries(
     # The series are read before the best are chosen, or after: with single configurations they are
     # read before, and once more which of them have scores.
     is_of_configuration = properties.PROPERTIES[by].is_of_configuration
-    with django_assert_num_queries(5 if is_of_configuration else 4):
+    with django_assert_num_queries(4 if is_of_configuration else 3):
         [table] = delta_tables(ComparisonSpec(by=by))
     assert table.rows[-1].score == 4.0
 
@@ -257,12 +257,12 @@ def test_without_a_workload_that_all_have_the_best_of_each_stays_and_the_page_wa
 def test_nothing_more_is_asked_where_all_are_of_one_workload(django_assert_num_queries):
     for name, seconds in (("ext4", 1.0), ("xfs", 0.9)):
         made(name, "fio", seconds)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(4):
         delta_tables(ComparisonSpec(studies=("lab",)))
     made("xfs", "iozone", 0.5)
     made("ext4", "iozone", 0.6)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(4):
         delta_tables(ComparisonSpec(studies=("lab",)))
     made("xfs", "fio", 0.4)
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(7):
         delta_tables(ComparisonSpec(studies=("lab",)))

@@ -160,11 +160,11 @@ def test_a_part_that_nothing_has_is_refused_or_empty(lab):
 
 def test_it_takes_as_many_queries_however_much_there_is(lab, django_assert_num_queries):
     spec = ComparisonSpec(studies=("lab",), by="configuration", part_tests=("write",))
-    with django_assert_num_queries(7):  # one more with printed scores
+    with django_assert_num_queries(6):  # one more with printed scores
         delta_tables(spec)
     Score.objects.update(published=None)
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(5):
         delta_tables(spec)
     Score.objects.filter(series__configuration__filesystem="xfs").delete()
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(5):
         delta_tables(spec)

@@ -126,6 +126,7 @@ def test_a_share_above_its_ceiling_or_of_probes_that_differ_is_unreliable(
     share = Share(percent, 120.2, "random read of 4 KiB", 5, 2.5, False, differ)
     score = make_score("ext4", 100)
     make_run(score.series)
+    score.refresh_from_db()
     score.share = share.as_dict()
     score.save()
     said = f"{percent:.0f}% of the LUN"

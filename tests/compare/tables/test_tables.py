@@ -329,11 +329,11 @@ def test_the_contracts_keys_are_there():
 def test_the_number_of_queries_does_not_grow_with_the_scores(django_assert_num_queries):
     for number in range(3):
         make_run(make_score(f"ext{number}", study=f"study-{number}").series)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(4):
         delta_tables(ComparisonSpec())
     for number in range(3, 30):
         make_run(make_score(f"ext{number}", study=f"study-{number}", workload="w").series)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(4):
         delta_tables(ComparisonSpec())
 
 

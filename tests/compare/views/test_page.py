@@ -192,7 +192,7 @@ def test_the_page_takes_a_constant_number_of_queries(
         client.get("/compare/?study=unisys-2005")
     for number in range(20):
         make_run(make_score(f"ext{number}").series)
-    with django_assert_num_queries(19):
+    with django_assert_num_queries(18):
         client.get("/compare/?papers=yes")
 
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from fsbench_web.core.scoring.repeating import RepeatTarget
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, ReferenceSpec
 from fsbench_web.studies.jobs.submitting import submit
-from fsbench_web.studies.models import Run, RunState, Score
+from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import control, lifecycle
 from fsbench_web.studies.scores import rejudging
 from fsbench_web.studies.scores.queries import ScoreFilter
@@ -88,6 +88,3 @@ def test_a_score_keeps_what_each_repeat_came_to_in_its_block(runs: list[Run]) ->
     ]
     assert [row.repeat_scores for row in rows] == [((first, 500.0), (second, 600.0))]
     assert not rejudging.waiting()
-    Score.selections.update(repeat_scores=None)  # as they were before
-    assert len(list(rejudging.judge(rejudging.waiting()))) == 2
-    assert scores_for(ScoreFilter(tests=["write"], categories=["maximum"]))[1].repeat_scores

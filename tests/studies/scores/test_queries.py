@@ -8,11 +8,11 @@ from django.utils import timezone
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.machines import EMULATED, GUEST
-from fsbench_web.studies.models import RunState, Score, Series, Study
+from fsbench_web.studies.models import Score, Series, Study
 from fsbench_web.studies.scores.choices import score_choices
-from fsbench_web.studies.scores.queries import ScoreFilter, runs_of_old
+from fsbench_web.studies.scores.queries import ScoreFilter
 from fsbench_web.studies.series import series_for
-from tests.compare.conftest import make_run, make_score, make_series, make_study
+from tests.compare.conftest import make_score, make_series, make_study
 from tests.measured import scores_for
 
 pytestmark = pytest.mark.django_db
@@ -54,23 +54,7 @@ def test_a_row_says_all_that_it_is_a_score_of():
     assert (row.repeats, row.cells, row.cells_expected) == (2, 3, 4)
     assert row.flags == ("unequal_repeats", "partial")
     assert (row.origin, row.published) == ("computed", None)
-    assert (row.run_ids, row.lacks_runs) == ((7, 9), False)
-
-
-def test_only_finished_runs_stand_behind_a_score_of_before_they_were_kept():
-    series = make_score("ext4").series
-    done = make_run(series)
-    for state in set(RunState) - {RunState.DONE}:
-        make_run(series, state)
-    assert runs_of_old(scores_for(ScoreFilter())) == {series.pk: (done.pk,)}
-
-
-def test_where_every_score_knows_its_runs_nobody_is_asked(django_assert_num_queries):
-    Score.objects.filter(pk=make_score("ext4").pk).update(run_ids=[1])
-    Score.objects.filter(pk=make_score("xfs", study="paper").pk).update(origin="published")
-    rows = scores_for(ScoreFilter())
-    with django_assert_num_queries(0):
-        assert runs_of_old(rows) == {}
+    assert row.run_ids == (7, 9)
 
 
 @pytest.mark.parametrize(

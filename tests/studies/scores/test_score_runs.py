@@ -1,11 +1,9 @@
 """Which runs a score is made of: those that measured its test, in its region and selection."""
 
 import json
-from io import StringIO
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import call_command
 from django.test import Client
 
 from fsbench_web.compare.models import Permalink
@@ -14,9 +12,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.models import Score, Series, Study
 from fsbench_web.studies.scores import judging
-from fsbench_web.studies.scores.queries import ScoreFilter
 from tests.compare.conftest import make_score
-from tests.measured import scores_for
 from tests.studies.scores.test_quality import flat, measured, series_of
 
 pytestmark = pytest.mark.django_db
@@ -123,24 +119,6 @@ def test_a_published_score_names_no_runs() -> None:
     measured(score.series, flat(), "read")
     [table] = delta_tables(ComparisonSpec(tests=("write",)))
     assert table.rows[0].run_ids == ()
-
-
-def test_a_score_of_before_runs_were_kept_names_all_of_its_series_until_it_is_made_anew(
-    series: Series,
-) -> None:
-    first = measured(series, flat(), "read")
-    second = measured(series, flat(), "write")
-    Score.selections.update(run_ids=None)
-    [old] = scores_for(ScoreFilter(["lab"], tests=["read"], categories=["maximum"]))
-    assert (old.run_ids, old.lacks_runs) == ((), True)
-    [table] = delta_tables(ComparisonSpec(tests=("read",), categories=("maximum",)))
-    assert table.rows[0].run_ids == (first.pk, second.pk)
-    output = StringIO()
-    call_command("reflag", stdout=output)
-    assert output.getvalue() == "1 series judged.\n"
-    assert runs_of(series, "read", "maximum") == [first.pk]
-    call_command("reflag", stdout=(again := StringIO()))
-    assert again.getvalue() == "Everything was judged already.\n"
 
 
 def test_a_permalink_keeps_the_runs_that_it_named(client: Client, series: Series) -> None:
