@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from fsbench_web.core.formats.numbers import FileNumbers
 from fsbench_web.core.formats.result import Problem
+from fsbench_web.core.formats.tables.file_numbers import FileNumbers
 from fsbench_web.core.units import explicit_unit, is_ambiguous
 from fsbench_web.imports.problems import ImportProblem, refusal
 

@@ -16,7 +16,7 @@ from fsbench_web.accounts.models import Team
 from fsbench_web.core.formats import Problem, UnreadableFile
 from fsbench_web.core.formats.archive import is_spreadsheet
 from fsbench_web.core.formats.tables.cells import FIELDS, MAX_TEST, other_name, unit_of
-from fsbench_web.core.formats.tables.grid import MOST_LOOKED_AT, Grid, Row
+from fsbench_web.core.formats.tables.grid import GAPS, MOST_LOOKED_AT, SPACES, Grid, Row
 from fsbench_web.core.formats.tables.mapping import (
     LONG,
     MATRIX,
@@ -204,7 +204,7 @@ def mapping_of(form: AnyMapping[str, str]) -> Mapping:
     return Mapping(
         shape=shape,
         header_line=int(line) if line.isdecimal() and len(line) <= _MOST_DIGITS else 0,
-        delimiter={"tab": "\t", "space": " "}.get(
+        delimiter={"tab": "\t", "space": SPACES, "gap": GAPS}.get(
             form.get("delimiter", ""), form.get("delimiter", "")
         ),
         decimal=form.get("decimal", ""),

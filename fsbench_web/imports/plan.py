@@ -12,10 +12,15 @@ from fsbench_web.core.formats import (
     UnreadableFile,
     parse,
 )
-from fsbench_web.core.formats.numbers import FileNumbers, Samples, numbers_of, run_values
 from fsbench_web.core.formats.repeats import doubts
 from fsbench_web.core.formats.result import OwnKey, Problem
 from fsbench_web.core.formats.tables.cells import MAX_BLOCK
+from fsbench_web.core.formats.tables.file_numbers import (
+    FileNumbers,
+    Samples,
+    numbers_of,
+    run_values,
+)
 from fsbench_web.core.formats.tables.mapping import Mapping, NeedsMapping
 from fsbench_web.core.formats.tables.reading import MAX_NUMBERS
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped

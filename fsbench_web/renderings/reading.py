@@ -44,9 +44,11 @@ def start() -> None:
 
 
 def end() -> None:
-    """End the processes: this one ends."""
-    for reader in _readers:
-        reader.end()
+    """End the processes: this one ends, or reads here from now on."""
+    while _readers:
+        _readers.pop().end()
+    while not _free.empty():
+        _free.get()
 
 
 def call(function: Callable[..., Result], *arguments: Any) -> Result:

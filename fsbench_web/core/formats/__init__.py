@@ -341,6 +341,12 @@ def _refusal(name: str, lines: list[str]) -> UnreadableFile:
             'with a header row, or a line {"fsbench": "TEST", "value": 1, "unit": "MB/s"} for each.'
         )
         return UnknownFormat([Problem(1, None, message)])
+    if unsupported.is_html(head):
+        message = (
+            f"{name} is HTML, of which fsbench reads no tables. "
+            "Copy the table into a spreadsheet, or save it as CSV."
+        )
+        return UnknownFormat([Problem(1, None, message, code="html")])
     if (unmapped := table.unmapped(head)) is not None:
         return unmapped
     first = next(line for line in lines if line.strip())

@@ -85,6 +85,17 @@ def is_json(lines: Sequence[str]) -> bool:
     return _JSON.match(first[:200]) is not None
 
 
+_HTML = re.compile(
+    r"\s*<(?:!doctype html|html|head|body|div|table|thead|tbody|tr)\b", re.IGNORECASE
+)
+
+
+def is_html(lines: Sequence[str]) -> bool:
+    """Whether a text begins as a page or a table of HTML does."""
+    first = next((line for line in lines if line.strip()), "")
+    return _HTML.match(first[:200]) is not None
+
+
 _MOST_WORDS = 5
 # NaN and infinity as C, Java and Microsoft's libraries print them, with a unit behind them or
 # without; a minus before a number; tags of forums and pages. Not within words, paths and dates.

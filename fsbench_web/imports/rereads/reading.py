@@ -15,8 +15,8 @@ from django.utils import timezone
 from fsbench_web.accounts import audit, rights
 from fsbench_web.core import latency_blocks
 from fsbench_web.core.formats import ParsedResult, ParsedValue, Problem, UnreadableFile, parse
-from fsbench_web.core.formats.numbers import FileNumbers, numbers_of, run_values
 from fsbench_web.core.formats.result import OwnKey, names_kernels, stored_key
+from fsbench_web.core.formats.tables.file_numbers import FileNumbers, numbers_of, run_values
 from fsbench_web.core.formats.text import as_utf8
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.latency_over_time import LatencySeries

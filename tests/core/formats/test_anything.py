@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
-from fsbench_web.core.formats.numbers import ParsedTable, numbers_of
 from fsbench_web.core.formats.result import MIN_VALUE
+from fsbench_web.core.formats.tables.file_numbers import ParsedTable, numbers_of
 from fsbench_web.core.units import lower_is_better
 
 FILES = sorted(Path(__file__).parent.glob("samples/*.txt"))

@@ -280,3 +280,41 @@ def test_a_hostile_header_of_a_megabyte_is_refused_at_once() -> None:
         parse_grid(grid_of([header, f"ext4{',1' * 60_000}"]))
     assert [problem.code for problem in refused.value.problems] == ["no_column"]
     assert process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "test   fs    value  unit\nread   ext4  12.5   MB/s\nwrite  xfs   13     MB/s\n",
+        "test fs value unit\nread ext4 12.5 MB/s\nwrite xfs 13 MB/s\n",
+        "  test   fs     value unit\n  read   ext4   12.5  MB/s\n  write  xfs    13    MB/s\n",
+    ],
+)
+def test_columns_that_blanks_align_are_read(text: str) -> None:
+    assert [(v.test, v.filesystem, v.value, v.unit) for v in read(text).numbers.values()] == [
+        ("read", "ext4", 12.5, "MB/s"),
+        ("write", "xfs", 13, "MB/s"),
+    ]
+
+
+def test_names_with_blanks_stand_in_columns_that_are_two_apart() -> None:
+    text = "File system   read MB/s   write MB/s\next4          120         100\n"
+    assert [(v.test, v.filesystem, v.value) for v in read(text).numbers.values()] == [
+        ("read", "ext4", 120),
+        ("write", "ext4", 100),
+    ]
+    with pytest.raises(NeedsMapping):
+        read("place         speed       other\next4          120         100\nxfs  7  8\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<table><tr><th colspan=2>ext4</th></tr>\n<tr><td>1,5</td><td>2,5</td></tr></table>\n",
+        "\n<!DOCTYPE html>\n<html>\n<body>a, b\n",
+    ],
+)
+def test_html_is_refused_as_what_it_is(text: str) -> None:
+    with pytest.raises(UnreadableFile) as refused:
+        read(text)
+    assert [problem.code for problem in refused.value.problems] == ["html"]

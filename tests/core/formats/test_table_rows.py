@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsbench_web.core.formats import UnreadableFile, parse
-from fsbench_web.core.formats.numbers import ParsedTable
 from fsbench_web.core.formats.result import MAX_VALUE, MIN_VALUE
 from fsbench_web.core.formats.tables import reading
+from fsbench_web.core.formats.tables.file_numbers import ParsedTable
 from fsbench_web.core.formats.tables.mapping import Mapping, NeedsMapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 

@@ -18,7 +18,6 @@ from fsbench_web.core.formats.result import (
 )
 from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.text import quoted, underflows
-from fsbench_web.core.measurement_columns import MeasuredTest
 from fsbench_web.core.units import (
     OPEN_UNITS,
     OPERATIONS,
@@ -230,9 +229,11 @@ Cells = Mapping[str, CellPosition]
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a table, checked. ``sizes_kb``: record and file; ``column`` from 1."""
+    """One number of a table, checked. ``test``: name, load and unit; ``sizes_kb``: record and file;
+    ``column`` from 1.
+    """
 
-    test: MeasuredTest
+    test: tuple[str, str, str]
     sizes_kb: tuple[int | None, int | None]
     value: float
     column: int | None
@@ -316,7 +317,7 @@ def read_cell(reading: CellReading, line: int, data: Cells) -> Cell | None:
         for name in ("filesystem", "configuration", "hardware", "block", "kernel")
     )
     return Cell(
-        MeasuredTest(test, load, unit),
+        (test, load, unit),
         (record_kb, file_kb),
         value,
         place.column,

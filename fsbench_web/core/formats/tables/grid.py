@@ -1,6 +1,7 @@
 """Text or a spreadsheet -> rows of words with their line numbers. Pure."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,13 +10,15 @@ from typing import NamedTuple
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 SPACES = " "
-"""A delimiter by name only: columns aligned with spaces, which no file is taken to be by itself."""
+GAPS = "  "
+"""Delimiters by name: columns that blanks separate, or two blanks and more."""
 MAX_CELL = 1000
 """Letters of a cell that are looked at. Every name and number that is kept has a lower limit."""
 _LOOKED_AT = 50
 MOST_LOOKED_AT = 50_000
 """Lines of a text by which its shape is told."""
 BAR = "|"
+_GAP = re.compile(r"\s{2,}")
 _BARS = str.maketrans(dict.fromkeys("│┃║", BAR))
 """What terminals draw instead of a vertical bar."""
 _BOX = "".join(map(chr, range(0x2500, 0x2580)))
@@ -63,7 +66,7 @@ class Grid:
             yield from (row for row in self.rows if row.line > line)
             return
         sign = self.delimiter
-        is_plain = len(sign) == 1 and sign != SPACES and not self.is_bordered
+        is_plain = sign.strip(" ") != "" and not self.is_bordered
         for number, text in enumerate(islice(self.lines, line, None), start=line + 1):
             if is_plain and text[:1].isalnum() and '"' not in text and len(text) <= MAX_CELL:
                 words = text.split(sign)
@@ -105,7 +108,9 @@ def row_of(line: str, number: int, delimiter: str, *, is_bordered: bool = False)
         line = line.translate(_BARS)
     if is_bordered:
         line = line.strip().removeprefix(BAR).removesuffix(BAR)
-    if delimiter in ("", SPACES):
+    if delimiter == GAPS:
+        words = _GAP.split(line.strip())
+    elif delimiter in ("", SPACES):
         words = line.split() if delimiter else [line]
     elif '"' not in line:
         words = line.split(delimiter)
@@ -118,14 +123,15 @@ def row_of(line: str, number: int, delimiter: str, *, is_bordered: bool = False)
 
 
 def delimiter_of(lines: Sequence[str]) -> str:
-    """What separates the words: what the first line with any has most of, and "" without any.
+    """What separates the words: what the first line with any has most of. Without any, blanks where
+    all lines have as many words; else "".
 
     Where a title stands above the table, the lines after it decide.
     """
     parts = [line.translate(_BARS) for line in lines[:_LOOKED_AT] if says_something(line)]
     first = next((line for line in parts if any(sign in line for sign in DELIMITERS)), "")
     if not first:
-        return ""
+        return _blanks_of(parts)
     best = max(DELIMITERS, key=first.count)
     # "1,5;2,5" has as many of both: what cuts most lines into equally many words is it.
     rivals = [sign for sign in DELIMITERS if first.count(sign)]
@@ -137,3 +143,12 @@ def delimiter_of(lines: Sequence[str]) -> str:
         if steady and best not in steady:
             best = max(steady, key=lambda sign: alike[sign][0][1])
     return best
+
+
+def _blanks_of(lines: Sequence[str]) -> str:
+    """GAPS or SPACES where they cut all lines into equally many words, two or more; else ""."""
+    for sign in (GAPS, SPACES):
+        widths = {len(row_of(line, 0, sign).words) for line in lines}
+        if len(lines) > 1 and len(widths) == 1 and min(widths) > 1:
+            return sign
+    return ""

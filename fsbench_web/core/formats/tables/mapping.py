@@ -23,7 +23,7 @@ from fsbench_web.core.formats.tables.cells import (
     size_kb,
     test_of,
 )
-from fsbench_web.core.formats.tables.grid import DELIMITERS, SPACES, Grid, Row
+from fsbench_web.core.formats.tables.grid import DELIMITERS, GAPS, SPACES, Grid, Row
 from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.text import quoted
 
@@ -127,7 +127,7 @@ class Mapping:
         problems = [problem("field_missing", field=name) for name in self.missing()]
         if self.shape not in SHAPES or self.rows_are not in ("file", "record"):
             problems.append(problem("no_shape"))
-        if self.delimiter not in ("", SPACES, *DELIMITERS) and not _SEPARATOR.fullmatch(
+        if self.delimiter not in ("", SPACES, GAPS, *DELIMITERS) and not _SEPARATOR.fullmatch(
             self.delimiter
         ):
             problems.append(problem("no_separator"))

@@ -15,13 +15,11 @@ from typing import IO, Any
 from xml.parsers import expat
 
 from fsbench_web.core.formats.archive import directory_bytes, is_spreadsheet
-from fsbench_web.core.formats.numbers import ParsedTable, joined
-from fsbench_web.core.formats.result import Problem, UnreadableFile, own_key
+from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile
 from fsbench_web.core.formats.tables.grid import MAX_CELL, Grid, Row, grid_of
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.problems import problem
-from fsbench_web.core.formats.tables.reading import read_mapped
-from fsbench_web.core.formats.tables.table import merge_header, parse_grid
+from fsbench_web.core.formats.tables.table import merge_header
 from fsbench_web.core.formats.text import lines_of, quoted
 
 MAX_UNPACKED_BYTES = 128 * 1024 * 1024
@@ -38,54 +36,12 @@ _CHUNK = 64 * 1024
 recognises = is_spreadsheet
 
 
-def parse(data: bytes) -> ParsedTable:
+def parse(data: bytes) -> ParsedResult:
     """All numbers of all sheets that are tables. Raises UnreadableFile (or NeedsMapping)."""
-    return parse_sheets(grids_of(data))
+    # Not above: numpy would be loaded by every start.
+    from fsbench_web.core.formats.tables.reading import read_sheets
 
-
-def parse_sheets(grids: list[Grid]) -> ParsedTable:
-    """The same of sheets. A sheet that is no table is named, where another one is."""
-    refusals: list[UnreadableFile] = []
-    tables: list[ParsedTable] = []
-    warnings: list[Problem] = []
-    for grid in grids:
-        try:
-            table = parse_grid(grid)
-        except UnreadableFile as error:
-            refusals.append(error)
-            if type(error) is UnreadableFile:
-                raise
-            # A sheet above the first table is named by nothing.
-            warnings += [problem("sheet_unread", found=quoted(grid.name, 100))] if tables else []
-        else:
-            tables.append(table)
-            warnings += table.warnings
-    if not tables:
-        raise refusals[0]
-    return _merged(tables, warnings)
-
-
-def _merged(tables: Sequence[ParsedTable], warnings: list[Problem]) -> ParsedTable:
-    """The tables of all sheets as one. Raises UnreadableFile for a cell that two of them have."""
-    first, *others = tables
-    first.warnings = warnings
-    if not others:
-        return first
-    first.numbers = joined([table.numbers for table in tables])
-    for table in others:
-        first.dates |= table.dates
-        first.unread_columns += table.unread_columns
-        first.kernel_columns += table.kernel_columns
-    seen: dict[tuple[object, ...], int] = {}
-    problems = []
-    for value in first.numbers.values():
-        sizes = value.record_size_kb, value.file_size_kb
-        line = seen.setdefault((*own_key(value), value.test, value.load, *sizes), value.line)
-        if line != value.line:
-            problems.append(problem("cell_twice_in_sheets", value.line, first=line))
-    if problems:
-        raise UnreadableFile(problems[:100])
-    return first
+    return read_sheets(grids_of(data))
 
 
 def tables_of(data: bytes, delimiter: str = "") -> list[Grid]:
@@ -96,8 +52,10 @@ def tables_of(data: bytes, delimiter: str = "") -> list[Grid]:
     return grids
 
 
-def parse_mapped(data: bytes, mapping: Mapping) -> ParsedTable:
+def parse_mapped(data: bytes, mapping: Mapping) -> ParsedResult:
     """All numbers of a table of which somebody said which column is what."""
+    from fsbench_web.core.formats.tables.reading import read_mapped
+
     mapping.check()
     tables = tables_of(data, mapping.delimiter)
     chosen = next((grid for grid in tables if grid.name == mapping.sheet), tables[0])

@@ -15,8 +15,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from itertools import islice, pairwise, zip_longest
 
-from fsbench_web.core.formats.numbers import ParsedTable
-from fsbench_web.core.formats.result import Problem, UnreadableFile
+from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile
 from fsbench_web.core.formats.tables.cells import (
     MISSING,
     known_test,
@@ -56,7 +55,6 @@ from fsbench_web.core.formats.tables.mapping import (
     title_of,
 )
 from fsbench_web.core.formats.tables.problems import problem
-from fsbench_web.core.formats.tables.reading import read_mapped
 from fsbench_web.core.formats.text import MAX_LINE_LENGTH, quoted
 
 __all__ = [
@@ -103,13 +101,21 @@ def recognises_wide(lines: list[str]) -> bool:
     return mapping.header_line < last or grid.rows[0].line == last
 
 
-def parse(lines: list[str]) -> ParsedTable:
+def parse(lines: list[str]) -> ParsedResult:
     """All numbers of the table. Raises UnreadableFile with the place of everything wrong."""
     return parse_grid(grid_of(lines))
 
 
-def parse_grid(grid: Grid) -> ParsedTable:
-    """The same of rows. Raises NeedsMapping where they do not say what is what."""
+def parse_grid(grid: Grid) -> ParsedResult:
+    """The same of rows."""
+    # Not above: numpy would be loaded by every start.
+    from fsbench_web.core.formats.tables.reading import read_mapped
+
+    return read_mapped(grid, mapping_of(grid))
+
+
+def mapping_of(grid: Grid) -> Mapping:
+    """What the header says of a whole table. Raises NeedsMapping where it does not say enough."""
     if _is_too_wide(grid):
         raise UnreadableFile([problem("no_column", most=f"{MAX_COLUMNS:,}")])
     mapping = proposal(grid)
@@ -119,7 +125,7 @@ def parse_grid(grid: Grid) -> ParsedTable:
         check_header(grid, mapping)
     elif not _is_complete(grid, mapping):
         raise NeedsMapping([_mapping_problem(grid, mapping)])
-    return read_mapped(grid, mapping)
+    return mapping
 
 
 def unmapped(lines: list[str]) -> NeedsMapping | None:

@@ -10,6 +10,7 @@ from django.db import DatabaseError, close_old_connections
 
 from fsbench_web.imports import queue
 from fsbench_web.platform.commands import SiteCommand
+from fsbench_web.renderings import reading
 
 logger = logging.getLogger("fsbench.importer")
 
@@ -30,6 +31,13 @@ class Command(SiteCommand):
         stopping = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopping.set())
+        reading.start()
+        try:
+            self._work(stopping, once=once)
+        finally:
+            reading.end()
+
+    def _work(self, stopping: threading.Event, *, once: bool) -> None:
         while not stopping.is_set():
             row = None
             try:
