@@ -7,7 +7,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from fsbench_web.core.formats.result import OwnKey, ParsedResult, ParsedValue, own_key
+from fsbench_web.core.formats.result import (
+    OwnKey,
+    ParsedResult,
+    ParsedValue,
+    Problem,
+    UnreadableFile,
+    own_key,
+)
+from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.measurement_columns import (
     NONE,
     Column,
@@ -167,3 +175,26 @@ def numbers_of(parsed: ParsedResult) -> FileNumbers:
     )
     samples = {place: list(value.samples) for place, value in enumerate(values) if value.samples}
     return in_runs(columns, list(map(own_key, values)), np.arange(len(values)), samples)
+
+
+def merged_sheets(tables: Sequence[ParsedTable], warnings: list[Problem]) -> ParsedTable:
+    """The tables of all sheets as one. Raises UnreadableFile for a cell that two sheets have."""
+    first, *others = tables
+    first.warnings = warnings
+    if not others:
+        return first
+    first.numbers = joined([table.numbers for table in tables])
+    for table in others:
+        first.dates |= table.dates
+        first.unread_columns += table.unread_columns
+        first.kernel_columns += table.kernel_columns
+    seen: dict[tuple[object, ...], int] = {}
+    problems = []
+    for value in first.numbers.values():
+        sizes = value.record_size_kb, value.file_size_kb
+        line = seen.setdefault((*own_key(value), value.test, value.load, *sizes), value.line)
+        if line != value.line:
+            problems.append(problem("cell_twice_in_sheets", value.line, first=line))
+    if problems:
+        raise UnreadableFile(problems[:100])
+    return first

@@ -19,7 +19,6 @@ from fsbench_web.core.formats.result import (
     PrintedDate,
     Problem,
     UnreadableFile,
-    own_key,
 )
 from fsbench_web.core.formats.tables import mapping as table_mapping
 from fsbench_web.core.formats.tables.cells import (
@@ -35,7 +34,7 @@ from fsbench_web.core.formats.tables.cells import (
     size_of,
     test_of,
 )
-from fsbench_web.core.formats.tables.file_numbers import ParsedTable, in_runs, joined
+from fsbench_web.core.formats.tables.file_numbers import ParsedTable, in_runs
 from fsbench_web.core.formats.tables.grid import DELIMITERS, Grid, Row
 from fsbench_web.core.formats.tables.mapping import (
     FORMAT,
@@ -51,7 +50,6 @@ from fsbench_web.core.formats.tables.mapping import (
 )
 from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.tables.repeats import FirstDate, moments_of, numbered, sortable
-from fsbench_web.core.formats.tables.table import mapping_of
 from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, quoted, underflows
 from fsbench_web.core.measurement_columns import (
     NONE,
@@ -101,49 +99,6 @@ def read_mapped(grid: Grid, mapping: table_mapping.Mapping) -> ParsedTable:
     table.unread_columns = table_mapping.unread_columns(grid, mapping)
     table.kernel_columns = table_mapping.kernel_columns(grid, mapping)
     return table
-
-
-def read_sheets(grids: Sequence[Grid]) -> ParsedTable:
-    """All numbers of sheets. A sheet that is no table is named, where another one is.
-
-    Raises UnreadableFile, also for a cell that two sheets have.
-    """
-    refusals: list[UnreadableFile] = []
-    tables: list[ParsedTable] = []
-    warnings: list[Problem] = []
-    for grid in grids:
-        try:
-            table = read_mapped(grid, mapping_of(grid))
-        except UnreadableFile as error:
-            refusals.append(error)
-            if type(error) is UnreadableFile:
-                raise
-            # A sheet above the first table is named by nothing.
-            warnings += [problem("sheet_unread", found=quoted(grid.name, 100))] if tables else []
-        else:
-            tables.append(table)
-            warnings += table.warnings
-    if not tables:
-        raise refusals[0]
-    first, *others = tables
-    first.warnings = warnings
-    if not others:
-        return first
-    first.numbers = joined([table.numbers for table in tables])
-    for table in others:
-        first.dates |= table.dates
-        first.unread_columns += table.unread_columns
-        first.kernel_columns += table.kernel_columns
-    seen: dict[tuple[object, ...], int] = {}
-    problems = []
-    for value in first.numbers.values():
-        sizes = value.record_size_kb, value.file_size_kb
-        line = seen.setdefault((*own_key(value), value.test, value.load, *sizes), value.line)
-        if line != value.line:
-            problems.append(problem("cell_twice_in_sheets", value.line, first=line))
-    if problems:
-        raise UnreadableFile(problems[:100])
-    return first
 
 
 def _words_in(columns: Sequence[int]) -> Callable[[Sequence[str]], object]:

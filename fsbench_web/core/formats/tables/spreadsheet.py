@@ -19,7 +19,7 @@ from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFil
 from fsbench_web.core.formats.tables.grid import MAX_CELL, Grid, Row, grid_of
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.problems import problem
-from fsbench_web.core.formats.tables.table import merge_header
+from fsbench_web.core.formats.tables.table import merge_header, parse_grid
 from fsbench_web.core.formats.text import lines_of, quoted
 
 MAX_UNPACKED_BYTES = 128 * 1024 * 1024
@@ -37,11 +37,32 @@ recognises = is_spreadsheet
 
 
 def parse(data: bytes) -> ParsedResult:
-    """All numbers of all sheets that are tables. Raises UnreadableFile (or NeedsMapping)."""
-    # Not above: numpy would be loaded by every start.
-    from fsbench_web.core.formats.tables.reading import read_sheets
+    """All numbers of all sheets that are tables. Raises UnreadableFile (or NeedsMapping).
 
-    return read_sheets(grids_of(data))
+    A sheet that is no table is named, where another one is.
+    """
+    # Not above: numpy would be loaded by every start.
+    from fsbench_web.core.formats.tables.file_numbers import ParsedTable, merged_sheets
+
+    refusals: list[UnreadableFile] = []
+    tables: list[ParsedTable] = []
+    warnings: list[Problem] = []
+    for grid in grids_of(data):
+        try:
+            table = parse_grid(grid)
+        except UnreadableFile as error:
+            refusals.append(error)
+            if type(error) is UnreadableFile:
+                raise
+            # A sheet above the first table is named by nothing.
+            warnings += [problem("sheet_unread", found=quoted(grid.name, 100))] if tables else []
+        else:
+            assert isinstance(table, ParsedTable)
+            tables.append(table)
+            warnings += table.warnings
+    if not tables:
+        raise refusals[0]
+    return merged_sheets(tables, warnings)
 
 
 def tables_of(data: bytes, delimiter: str = "") -> list[Grid]:
