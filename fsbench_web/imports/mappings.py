@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ _HEAD_BYTES = 64 * 1024
 _MOST_DIGITS = 7
 """Of a column or a line: no table has more of either."""
 _MOST_LOOKED_AT, _MOST_OFFERED = 50, 5
+_MOST_OF_REST = 1024 * 1024
 _MOST_OF_WORD, _MOST_OF_FORM = 60, 2000
 """Characters of a word for not measured, and of all of them."""
 
@@ -67,6 +69,8 @@ class FieldPreview:
     column: int | None
     constant: str
     takes_constant: bool
+    elsewhere: bool
+    """Whether its column is one that is not shown."""
 
 
 @dataclass(frozen=True)
@@ -77,36 +81,53 @@ class TablePreview:
     sheets: list[str]
     rows: list[Row]
     row_count: int
+    width: int
     columns: list[ColumnPreview]
+    """The COLUMNS_SHOWN from ``first`` on."""
+    rest: str
+    """What is said of the other columns, as JSON, for the form to send again."""
     fields: list[FieldPreview]
     names: dict[str, str]
     """Words in the column of tests: what each is said to mean, or is proposed to."""
     reason: str
     """Why it is proposed to be of this shape; "" where somebody said it."""
+    first: int = 0
+
+    @property
+    def pages(self) -> list[tuple[int, int, int]]:
+        """Place of the first column of each page, and the numbers of its first and last one."""
+        starts = range(0, self.width, COLUMNS_SHOWN) if self.width > COLUMNS_SHOWN else ()
+        return [(start, start + 1, min(start + COLUMNS_SHOWN, self.width)) for start in starts]
 
 
-def table_preview(data: bytes, mapping: Mapping | None) -> TablePreview:
-    """The table with ``mapping``, or with what its header says. Raises UnreadableFile."""
-    table = _called(_table_or_problems, data, mapping)
+def table_preview(data: bytes, mapping: Mapping | None, first: int = 0) -> TablePreview:
+    """The table with ``mapping``, or with what its header says, from its column ``first`` on.
+    Raises UnreadableFile.
+    """
+    table = _called(_table_or_problems, data, mapping, first)
     if isinstance(table, list):
         raise UnreadableFile(table)
     return table
 
 
-def _table_or_problems(data: bytes, mapping: Mapping | None) -> TablePreview | list[Problem]:
+def _table_or_problems(
+    data: bytes, mapping: Mapping | None, first: int
+) -> TablePreview | list[Problem]:
     try:
-        return _table(data, mapping)
+        return _table(data, mapping, first)
     except UnreadableFile as error:
         return error.problems
 
 
-def _table(data: bytes, mapping: Mapping | None) -> TablePreview:
+def _table(data: bytes, mapping: Mapping | None, first: int) -> TablePreview:
     tables = tables_of(data, mapping.delimiter if mapping else "")
     grid = next((table for table in tables if mapping and table.name == mapping.sheet), tables[0])
     shown_mapping = mapping or proposal(grid) or Mapping(delimiter=grid.delimiter, sheet=grid.name)
     rows = [row for row in grid.rows if not row.problem]
     header = _header(grid, shown_mapping)
     width = max([len(row.words) for row in rows[:ROWS_SHOWN]] + [len(header)])
+    first = first if first < width else 0
+    window = range(first, min(width, first + COLUMNS_SHOWN))
     columns = [
         ColumnPreview(
             number,
@@ -115,7 +136,7 @@ def _table(data: bytes, mapping: Mapping | None) -> TablePreview:
             shown_mapping.column_constants.get(number, {}),
             number in shown_mapping.ignored,
         )
-        for number in range(min(width, COLUMNS_SHOWN))
+        for number in window
     ]
     fields = [
         FieldPreview(
@@ -124,19 +145,59 @@ def _table(data: bytes, mapping: Mapping | None) -> TablePreview:
             shown_mapping.columns.get(name),
             shown_mapping.constants.get(name, ""),
             name != "value",
+            name in shown_mapping.columns and shown_mapping.columns[name] not in window,
         )
         for name in FIELDS
     ]
     return TablePreview(
         shown_mapping,
         [table.name for table in tables],
-        rows[:ROWS_SHOWN],
+        [Row(row.line, row.words[window.start : window.stop]) for row in rows[:ROWS_SHOWN]],
         len(rows) + max(0, len(grid.lines) - MOST_LOOKED_AT),
+        width,
         columns,
+        _rest_of(shown_mapping, window),
         fields,
         _names(rows, shown_mapping),
         "" if mapping else shape_reason(grid, shown_mapping),
+        first,
     )
+
+
+def _rest_of(mapping: Mapping, window: range) -> str:
+    """What is said of columns that are not shown."""
+    kept = mapping.to_json()
+    return json.dumps(
+        {
+            "tests": [entry for entry in kept["tests"] if entry[0] not in window],
+            "column_constants": [
+                entry for entry in kept["column_constants"] if entry[0] not in window
+            ],
+            "ignored": [number for number in mapping.ignored if number not in window],
+        }
+    )
+
+
+def _said_of_rest(text: str) -> Mapping:
+    """What the form repeats of columns that it does not show; nothing of what it cannot have."""
+    try:
+        said = Mapping.from_json(json.loads(text[:_MOST_OF_REST]))
+        texts = [
+            *said.tests.values(),
+            *(tuple(pairs.values()) for pairs in said.column_constants.values()),
+        ]
+        if all(isinstance(word, str) for words in texts for word in words) and all(
+            isinstance(number, int) for number in said.ignored
+        ):
+            return said
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        pass
+    return Mapping()
+
+
+def first_of(text: str) -> int:
+    """The first column that a form or an address asks for."""
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else 0
 
 
 def proposed_names(tests: Iterable[str], mapping: Mapping | None) -> dict[str, str]:
@@ -167,6 +228,9 @@ def _header(grid: Grid, mapping: Mapping) -> list[str]:
 def mapping_of(form: AnyMapping[str, str]) -> Mapping:
     """What the mapping page's form says; what cannot be is refused by Mapping.check."""
     shape = form.get("shape", LONG)
+    first = first_of(form.get("first", ""))
+    window = range(first, first + COLUMNS_SHOWN)
+    rest = _said_of_rest(form.get("rest", ""))
     columns = {
         name: int(text[:_MOST_DIGITS])
         for name in FIELDS
@@ -179,15 +243,18 @@ def mapping_of(form: AnyMapping[str, str]) -> Mapping:
         for name in FIELDS
         if name not in columns and (text := form.get(f"constant-{name}", "").strip()[:200])
     }
-    tests = {
+    tests = rest.tests if shape == TESTS else {}
+    tests |= {
         number: (test, unit_of(form.get(f"unit-{number}", "")))
-        for number in range(COLUMNS_SHOWN)
+        for number in window
         if shape == TESTS and (test := form.get(f"test-{number}", "").strip())
     }
-    column_constants = {
+    column_constants = {n: said for n, said in rest.column_constants.items() if n in tests}
+    column_constants |= {
         number: said
-        for number in tests
-        if (
+        for number in window
+        if number in tests
+        and (
             said := {
                 name: text
                 for name in SAID_OF_COLUMNS
@@ -222,7 +289,7 @@ def mapping_of(form: AnyMapping[str, str]) -> Mapping:
             if word.strip()
         ],
         column_constants=column_constants,
-        ignored=[number for number in range(COLUMNS_SHOWN) if f"ignored-{number}" in form],
+        ignored=[*rest.ignored, *(number for number in window if f"ignored-{number}" in form)],
         repeats=form.get("repeats", ""),
         has_cell_units="has_cell_units" in form,
     )

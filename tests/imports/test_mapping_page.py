@@ -1,5 +1,8 @@
 """Tables of any kind: the mapping page, and mappings kept for the next file."""
 
+import json
+import re
+from html import unescape
 from operator import attrgetter
 
 import pytest
@@ -338,3 +341,31 @@ def test_a_date_of_a_table_is_kept_as_when_the_run_was_measured(signed_in: Clien
     assert signed_in.post(f"{where}commit/").status_code == 302
     runs = Run.objects.order_by("repeat")
     assert [run.measured_source["text"] for run in runs] == ["2024-03-01", "2024-03-02"]
+
+
+def test_all_columns_of_a_wide_table_are_seen_and_changed(signed_in: Client) -> None:
+    names = [f"c{n}" for n in range(130)]
+    numbers = [str(n + 1) for n in range(130)]
+    data = f"{','.join(['fs', *names])}\n{','.join(['ext4', *numbers])}\n".encode()
+    columns = page_of(upload(signed_in, data))
+    text = signed_in.get(columns).content.decode()
+    assert 'name="test-59"' in text
+    assert 'name="test-60"' not in text
+    form = {"shape": "tests", "header_line": "1", "delimiter": ",", "column-filesystem": "0"}
+    form |= {"constant-unit": "MB/s", "test-3": "third", "first": "0", "rest": "{}"}
+    page = signed_in.post(columns, {**form, "go": "120"}).content.decode()
+    assert 'name="test-130"' in page
+    assert 'name="test-3"' not in page
+    rest = re.search('name="rest" value="([^"]*)"', page)
+    assert rest is not None
+    said = unescape(rest[1])
+    assert json.loads(said)["tests"] == [[3, "third", ""]]
+    form |= {"first": "120", "rest": said, "test-130": "last", "ignored-125": "1"}
+    del form["test-3"]
+    assert signed_in.post(columns, form).status_code == 302
+    mapping = ImportFile.objects.latest("id").mapping
+    assert mapping is not None
+    assert mapping["tests"] == [[3, "third", ""], [130, "last", ""]]
+    assert mapping["ignored"] == [125]
+    odd = signed_in.post(columns, {**form, "rest": '{"tests": [[1, 2, 3]], "ignored": ["x"]}'})
+    assert odd.status_code in (302, 422)

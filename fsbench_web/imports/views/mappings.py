@@ -32,7 +32,9 @@ DELIMITERS = ((",", "comma"), (";", "semicolon"), ("tab", "tab"), ("|", "vertica
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.IMPORT)
 def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
-    """Say which column is what; ``look`` shows the table anew without keeping anything."""
+    """Say which column is what. ``look`` shows the table as it is said and keeps nothing; ``go``
+    shows other columns.
+    """
     file = (
         ImportFile.objects.select_related("import_of")
         .filter(
@@ -64,7 +66,7 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
     if request.method == "POST":
         result, name = mappings.mapping_of(request.POST), request.POST.get("name", "").strip()
         team = teams.filter(name=request.POST.get("team", "")).first()
-        if "look" not in request.POST:
+        if not {"look", "go"} & {*request.POST}:
             problems = mappings.check(file, data, result)
             if len(name) > 100:
                 problems.append(ImportProblem("The name of the mapping is too long."))
@@ -79,7 +81,8 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
                     raise Http404(not_found_sentence(import_id)) from None
                 return redirect("imports:show", import_id=import_id)
     try:
-        table = mappings.table_preview(data, result)
+        first = request.POST.get("go", request.POST.get("first", request.GET.get("first", "")))
+        table = mappings.table_preview(data, result, mappings.first_of(first))
     except UnreadableFile as error:
         problems += [ImportProblem.of(problem, file.path) for problem in error.problems]
         table = None
