@@ -8,11 +8,11 @@ mirror through a source list and lists that live only as long as this program: a
 its lists and its cache stay as they are. No daemon is started. Python's standard library alone,
 because it runs before there is a virtual environment.
 
-    install_tools.py [--every-filesystem] [--only] [--stages] [PACKAGE...] [--if-known PACKAGE...]
+    install_tools.py [--every-filesystem] [--only] [PACKAGE...] [--if-known PACKAGE...]
 
-PACKAGEs are installed too; with ``--only`` nothing else is. ``--stages`` prints lines for programs
-(``fsbench-stage: NAME SHARE``). Exit status 0 when all is there, else 1, and the last line on
-standard error says why and what to do. SIGTERM ends it; dpkg, once it began, is let finish.
+PACKAGEs are installed too; with ``--only`` nothing else is. Exit status 0 when all is there, else
+1, and the last line on standard error says why and what to do. SIGTERM ends it, but lets dpkg
+finish.
 """
 
 import argparse
@@ -56,11 +56,9 @@ class InstallStopped(Exception):
 class Apt:
     """apt with a source list, lists and a cache of its own below ``folder``."""
 
-    def __init__(self, folder: Path, says_stages: bool) -> None:
-        self.says_stages = says_stages
-        self.is_stopping = False
+    def __init__(self, folder: Path) -> None:
+        self.is_stopping = self._is_dpkg_at_work = False
         self._child: subprocess.Popen[str] | None = None
-        self._stage, self._told = "", -1.0
         self.unreached = ""
         for name in ("lists/partial", "archives/partial", "parts"):
             (folder / name).mkdir(parents=True)
@@ -87,13 +85,13 @@ class Apt:
     def update(self) -> None:
         # With mirrors that cannot be reached it warns and succeeds: what was not got is told later,
         # if something of it is wanted.
-        output = self._run("lists", "apt-get", "update")
+        output = self._run("apt-get", "update")
         failed = re.search(r"^W: (Failed to fetch .*)", output, re.M)
         self.unreached = failed[1].strip(" .")[:300] if failed else ""
 
     def installable(self, packages: Sequence[str]) -> set[str]:
         """Those of ``packages`` that can be installed from here."""
-        output = self._run("", "apt-cache", "policy", *packages)
+        output = self._run("apt-cache", "policy", *packages)
         names = re.findall(r"^(\S+):\n  Installed: .*\n  Candidate: (?!\(none\))", output, re.M)
         return {name.partition(":")[0] for name in names}
 
@@ -101,29 +99,25 @@ class Apt:
         if any(Path("/var/lib/dpkg/updates").iterdir()):
             # Somebody, or an earlier try, was killed in the middle: apt refuses until this is done.
             self._call(["dpkg", "--configure", "-a", "--force-confold"])
-        self._run("download", "apt-get", "install", "-y", "--no-install-recommends", *packages)
+        apt = ("apt-get", "install", "-y", "--no-install-recommends")
+        self._run(*apt, "--download-only", *packages)
+        self._is_dpkg_at_work = True
+        self._run(*apt, *packages)
 
     def stop(self, number: int, frame: FrameType | None) -> None:
         """dpkg is let finish: a machine with half of a package is worse than a few seconds more."""
         self.is_stopping = True
-        if self._child is not None and self._stage != "install":
+        self._end_child()
+
+    def _end_child(self) -> None:
+        if self._child is not None and not self._is_dpkg_at_work:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._child.pid, signal.SIGTERM)
 
-    def _run(self, stage: str, program: str, *arguments: str) -> str:
-        self._report_stage(stage, 0.0)
-        reading, writing = os.pipe()
-        options = [*self._options, "-o", f"APT::Status-Fd={writing}"]
-        with os.fdopen(reading, encoding="utf-8", errors="replace") as status:
-            try:
-                return self._call([program, *options, *arguments], status, writing)
-            finally:
-                with contextlib.suppress(OSError):
-                    os.close(writing)
+    def _run(self, program: str, *arguments: str) -> str:
+        return self._call([program, *self._options, *arguments])
 
-    def _call(
-        self, argv: Sequence[str], status: "Iterator[str] | None" = None, passed: int = -1
-    ) -> str:
+    def _call(self, argv: Sequence[str]) -> str:
         if self.is_stopping:
             raise InstallStopped
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
@@ -134,15 +128,12 @@ class Apt:
                 stderr=subprocess.STDOUT,
                 text=True,
                 env={**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"},
-                pass_fds=[passed] if passed >= 0 else [],
                 # Ctrl-C is for this program, which decides what becomes of dpkg.
                 start_new_session=True,
                 preexec_fn=_end_with_parent,
             )
-            if passed >= 0:
-                os.close(passed)
-            for line in status or ():
-                self._read_status(line)
+            if self.is_stopping:  # since the child began, before it had this name
+                self._end_child()
             code = child.wait()
             self._child = None
             if self.is_stopping and code:
@@ -152,23 +143,6 @@ class Apt:
         if code:
             raise InstallError(_reason_in(data) or f"{argv[0]} ended with exit status {code}.")
         return data
-
-    def _read_status(self, line: str) -> None:
-        """dlstatus:1:20.5:Retrieving ..., pmstatus:fio:40.0:Unpacking ... (of APT::Status-Fd)."""
-        kind, _, rest = line.partition(":")
-        match = re.match(r"[^:]*:([0-9.]+):", rest)
-        if match is None or kind not in ("dlstatus", "pmstatus"):
-            return
-        if kind == "pmstatus":
-            self._stage = "install"
-        self._report_stage(self._stage, min(1.0, float(match[1]) / 100))
-
-    def _report_stage(self, stage: str, share: float) -> None:
-        is_news = stage != self._stage or not self._told <= share < self._told + 0.01
-        self._stage = stage
-        if stage and self.says_stages and is_news:
-            self._told = share
-            print(f"fsbench-stage: {stage} {share:.3f}", flush=True)
 
 
 def _end_with_parent() -> None:
@@ -309,11 +283,11 @@ def missing_packages(every_filesystem: bool) -> list[str]:
     )
 
 
-def install(wanted: list[str], if_known: list[str], says_stages: bool) -> None:
+def install(wanted: list[str], if_known: list[str]) -> None:
     """Install what is not there. Raises InstallError, InstallStopped."""
     with tempfile.TemporaryDirectory(prefix="fsbench-tools-") as name, no_daemon_starts():
         folder = Path(name)
-        apt = Apt(folder, says_stages)
+        apt = Apt(folder)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, apt.stop)
         (folder / "sources.list").write_text(source_list(folder), encoding="utf-8")
@@ -346,7 +320,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--if-known", nargs="*", default=[], metavar="PACKAGE")
     parser.add_argument("--every-filesystem", action="store_true")
     parser.add_argument("--only", action="store_true")
-    parser.add_argument("--stages", action="store_true")
     parser.add_argument("--lock-held", action="store_true", help="by whoever started this")
     options = parser.parse_args(arguments)
     wanted = [
@@ -361,7 +334,7 @@ def main(arguments: list[str]) -> int:
         if os.geteuid() != 0:
             raise InstallError(f"Installing {' '.join(wanted)} needs root: sudo make tools")
         with contextlib.nullcontext() if options.lock_held else install_lock():
-            install(wanted, options.if_known, options.stages)
+            install(wanted, options.if_known)
     except InstallError as error:
         print(error, file=sys.stderr)
         return 1

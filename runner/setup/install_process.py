@@ -12,8 +12,6 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO
 
-from runner.setup.progress import LINE, Progress, Stage
-
 # dpkg is let finish what it began: a machine with half a package is worse than waiting.
 END_S = 30.0
 _KEPT_LINES = 60
@@ -36,16 +34,13 @@ class InstallProcess:
         self,
         argv: Sequence[str],
         environment: Mapping[str, str],
-        stages: Sequence[Stage],
         lock: int,
         *,
         ends_as_group: bool,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._clock = clock
         self._ends_as_group = ends_as_group
         self.started = clock()
-        self.progress = Progress(stages, self.started)
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self._lines_lock = threading.Lock()
         self._process = subprocess.Popen(
@@ -71,7 +66,7 @@ class InstallProcess:
     def _read(self, output: IO[str]) -> None:
         for line in output:
             with self._lines_lock:
-                if not self.progress.read_line(line, self._clock()) and line.strip():
+                if line.strip():
                     self._lines.append(line.strip())
 
     def exit_code(self) -> int | None:
@@ -81,14 +76,6 @@ class InstallProcess:
             # A grandchild that was left behind may hold the pipe: that is waited for no longer.
             self._reader.join(2)
         return code
-
-    def share(self) -> float | None:
-        with self._lines_lock:
-            return self.progress.share(self._clock())
-
-    def remaining_s(self) -> float | None:
-        with self._lines_lock:
-            return self.progress.remaining_s(self._clock())
 
     def reason(self) -> str:
         """Why it failed, in the words of whatever failed."""
@@ -117,7 +104,7 @@ class InstallProcess:
 
 def reason_in(lines: Sequence[str]) -> str:
     """apt's and debootstrap's own errors, which stand anywhere, else the last line."""
-    lines = [re.sub(r"^#\d+ [\d.]+ ", "", line) for line in lines if not LINE.search(line)]
+    lines = [re.sub(r"^#\d+ [\d.]+ ", "", line) for line in lines]
     errors = [line[2:].strip() for line in lines if re.match(r"E: ", line)]
     reason = " ".join(dict.fromkeys(errors[-2:])) or (lines[-1] if lines else "It said nothing.")
     return reason[:_REASON_CHARACTERS].strip()

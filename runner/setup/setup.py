@@ -25,7 +25,6 @@ from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor, FoundImage
 from runner.image import inputs
 from runner.safety import locks
-from runner.setup import progress
 from runner.setup.install_process import InstallProcess
 from runner.setup.setup_needs import IMAGE, PACKAGES, SetupNeed, facts_of, image_need, packages_need
 from runner.worker import Host
@@ -94,7 +93,7 @@ class Setup:
         self._one_at_a_time = threading.Lock()
 
     def look(self) -> None:
-        """Notice what has changed, begin what is to be done, tell how far it is."""
+        """Notice what has changed, and begin what is to be done."""
         with self._one_at_a_time:
             if not self.host.stopping.is_set():
                 self._look()
@@ -251,10 +250,8 @@ class Setup:
 
     def _start(self, need: SetupNeed, lock: int) -> InstallProcess:
         if need.kind == PACKAGES:
-            argv = [sys.executable, "-B", str(self._installer), "--stages", "--lock-held"]
-            return InstallProcess(
-                argv, {}, progress.PACKAGES, lock, ends_as_group=False, clock=self._clock
-            )
+            argv = [sys.executable, "-B", str(self._installer), "--lock-held"]
+            return InstallProcess(argv, {}, lock, ends_as_group=False, clock=self._clock)
         image, _ = self._image()
         labels = image.labels if image else {}
         environment = {
@@ -271,19 +268,13 @@ class Setup:
             if label in labels and not os.environ.get(variable):
                 environment[variable] = labels[label]
         argv = ["sh", str(self._builder), self.config.image]
-        return InstallProcess(
-            argv, environment, progress.IMAGE, lock, ends_as_group=True, clock=self._clock
-        )
+        return InstallProcess(argv, environment, lock, ends_as_group=True, clock=self._clock)
 
     def _follow(self, need: SetupNeed, process: InstallProcess) -> None:
         code = process.exit_code()
         if code is None:
             if self._clock() >= self._next_announcement:
-                self._announce(
-                    _setup_report(
-                        need, "running", share=process.share(), remaining_s=process.remaining_s()
-                    )
-                )
+                self._announce(_setup_report(need, "running"))
             return
         self._process = None
         took = self._clock() - process.started
@@ -373,8 +364,6 @@ def _setup_report(
     need: SetupNeed,
     state: str,
     *,
-    share: float | None = None,
-    remaining_s: float | None = None,
     problem: str = "",
 ) -> dict[str, Any]:
     """As ``catalog.workers.announce`` describes it."""
@@ -383,8 +372,6 @@ def _setup_report(
         "state": state,
         "title": _TITLES[need.kind, state],
         "reason": need.reason,
-        "share": share,
-        "remaining_s": remaining_s,
         "problem": problem.strip(),
         "command": need.command,
     }

@@ -165,8 +165,6 @@ async function showWhatIsPossible() {
 }
 
 document.addEventListener("live:put", (event) => {
-  const left = find("[data-setup-left]")?.dataset.setupLeft;
-  for (const when of findAll("[data-setup-when]")) when.textContent = left || "soon";
   if (event.detail.some((part) => part.id === "form-possible" && part.isOtherState)) showWhatIsPossible();
 });
 

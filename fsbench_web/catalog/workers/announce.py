@@ -66,8 +66,8 @@ class WorkerAnnouncement:
          "host_mark": "what tells this host from another one of the same name",
          "guest": {"usable": true, "accelerator": "kvm", "kernels": [{"name": "debian-6.1", ...}]},
          "setup": {"kind": "image" | "packages", "state": "running" | "failed" | "missing",
-                   "title": "...", "reason": "why it is done", "share": 0.4 or null,
-                   "remaining_s": 30.0 or null, "problem": "what happened and what to do, or empty",
+                   "title": "...", "reason": "why it is done",
+                   "problem": "what happened and what to do, or empty",
                    "command": "sudo make tools, or empty"},
          "is_usable": true, "reason": "why no run can start, when it is not usable"}
 

@@ -1,17 +1,16 @@
 """What a worker says of its own setting up: its benchmark image, its tools. Pure: no Django.
 
 A worker that lacks what the built-in workloads need gets it by itself, beside everything else, and
-announces how far it is (catalog.workers.announce)::
+announces it (catalog.workers.announce)::
 
     {"kind": "image" or "packages", "state": "running", "failed" or "missing",
-     "title": "Building the benchmark image", "reason": "why it is done", "share": 0.4,
-     "remaining_s": 40.0, "problem": "what went wrong", "command": "sudo make tools"}
+     "title": "Building the benchmark image", "reason": "why it is done",
+     "problem": "what went wrong", "command": "sudo make tools"}
 
 ``missing``: it may not do that itself, and ``command`` is the one a person can run. It is the word
 of another process, perhaps of another version: what cannot be read is not shown.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,22 +22,16 @@ KINDS = {
 RUNNING, FAILED, MISSING = "running", "failed", "missing"
 _STATES = (RUNNING, FAILED, MISSING)
 _TITLE_LENGTH, _TEXT_LENGTH, _COMMAND_LENGTH = 120, 600, 300
-_MOST_S = 24 * 3600.0
 
 
 @dataclass(frozen=True)
 class WorkerSetup:
-    """``share`` is 0 to 1, ``remaining_s`` seconds; None where the worker does not know.
-
-    The texts are one line each, bounded, and as the worker wrote them: pages escape them.
-    """
+    """Texts of one bounded line each, as the worker wrote them: pages escape them."""
 
     kind: str
     state: str
     title: str
     reason: str = ""
-    share: float | None = None
-    remaining_s: float | None = None
     problem: str = ""
     command: str = ""
 
@@ -61,8 +54,6 @@ def worker_setup(capabilities: Mapping[str, Any]) -> WorkerSetup | None:
         str(state),
         _line(value.get("title"), _TITLE_LENGTH) or KINDS[kind],
         _line(value.get("reason"), _TEXT_LENGTH),
-        _number(value.get("share"), 1.0) if is_running else None,
-        _number(value.get("remaining_s"), _MOST_S) if is_running else None,
         "" if is_running else _line(value.get("problem"), _TEXT_LENGTH),
         "" if is_running else _line(value.get("command"), _COMMAND_LENGTH),
     )
@@ -76,11 +67,3 @@ def _line(value: object, limit: int) -> str:
     printable = "".join(sign if sign.isprintable() else " " for sign in value[: 10 * limit])
     line = " ".join(printable.split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
-
-
-def _number(value: object, maximum: float) -> float | None:
-    """The number if it is one from 0 to ``maximum``."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    # Compared before it is made a float: a whole number may be larger than any float.
-    return float(value) if 0 <= value <= maximum and math.isfinite(value) else None

@@ -9,7 +9,6 @@ and one sentence says what is missing and what to do.
 from collections.abc import Mapping, Sequence
 
 from fsbench_web.catalog.workers.setup import WorkerSetup
-from fsbench_web.core.numbers import duration
 
 # Two, because a comparison is what it is for; those that most people ask about first.
 MOST_FILESYSTEMS = 2
@@ -66,7 +65,7 @@ def why_nothing_runs(
         return (
             f"Nothing can be run on {place} yet: {worker} sets itself up "
             f"({setup.title[:1].lower()}{setup.title[1:]}), and this form shows what can be run "
-            f"{_start_in_words(setup)}."
+            "as soon as that has ended."
         )
     if setup is not None and setup.command:
         return (
@@ -79,9 +78,3 @@ def why_nothing_runs(
         f"Nothing can be run on {place} now, and {worker} does not say why: look at its page "
         f"(/workers/{worker}/), or choose another LUN."
     )
-
-
-def _start_in_words(setup: WorkerSetup) -> str:
-    if setup.remaining_s is None:
-        return "as soon as that has ended"
-    return f"when that has ended, in about {duration(setup.remaining_s)}"

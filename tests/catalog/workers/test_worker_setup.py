@@ -13,8 +13,6 @@ SAID: dict[str, Any] = {
     "state": "running",
     "title": "Building the benchmark image",
     "reason": "A Docker daemon answers, and has no image of these files.",
-    "share": 0.25,
-    "remaining_s": 40,
     "problem": "",
     "command": "",
 }
@@ -30,14 +28,13 @@ def test_it_is_read_as_announced() -> None:
         "running",
         "Building the benchmark image",
         "A Docker daemon answers, and has no image of these files.",
-        0.25,
-        40.0,
     )
     failed = read(state="failed", problem="apt ended with 100", command="sudo make tools")
     assert failed is not None
     assert (failed.problem, failed.command) == ("apt ended with 100", "sudo make tools")
-    # What has ended has no share and no time left.
-    assert (failed.share, failed.remaining_s, failed.is_running) == (None, None, False)
+    assert not failed.is_running
+    # Older workers also announce how far they are.
+    assert read(share=0.5, remaining_s=30) == read()
 
 
 @pytest.mark.parametrize(
@@ -57,22 +54,6 @@ def test_it_is_read_as_announced() -> None:
 def test_what_makes_no_sense_is_ignored(setup: object) -> None:
     assert worker_setup({"setup": setup}) is None
     assert worker_setup({}) is None
-
-
-@pytest.mark.parametrize(
-    "value", [-0.1, 1.5, True, "0.5", None, float("nan"), float("inf"), 10**400, [0.5]]
-)
-def test_a_share_that_is_none_is_not_known(value: object) -> None:
-    setup = read(share=value)
-    assert setup is not None
-    assert setup.share is None
-
-
-@pytest.mark.parametrize("value", [-1, float("inf"), float("nan"), 10**400, "40", True, 9e9])
-def test_a_time_that_is_none_is_not_known(value: object) -> None:
-    setup = read(remaining_s=value)
-    assert setup is not None
-    assert setup.remaining_s is None
 
 
 def test_texts_are_one_bounded_line_of_signs_that_are_seen() -> None:

@@ -30,7 +30,6 @@ from runner.safety import locks
 from runner.setup import setup as runner_setup
 from runner.setup import setup_needs
 from runner.setup.install_process import reason_in
-from runner.setup.progress import PACKAGES, Progress
 from runner.setup.setup import RETRY_AFTER_S, Setup
 from runner.worker import Host
 from tests.runner.fake import FakeExecutor, all_capabilities
@@ -46,7 +45,6 @@ here = Path(__file__).resolve().parent.parent
 signal.signal(signal.SIGTERM, lambda *_: (here / "stopped").touch() or sys.exit(1))
 with (here / "started").open("a") as log:
     print(os.getpid(), *sys.argv[1:], file=log)
-print("fsbench-stage: lists 0.500", flush=True)
 said = (here / "go_on").open().read().strip()
 if said == "fail":
     print("E: The mirror is away.")
@@ -160,7 +158,7 @@ def test_what_is_missing_is_installed_and_found_without_a_restart(lab: Lab) -> N
     assert not lab.host.capabilities.tools["postmark"]["usable"]
     lab.let("on")
     assert lab.look_until(None) is None
-    assert [words[1:] for words in lab.starts] == [["--stages", "--lock-held"]]
+    assert [words[1:] for words in lab.starts] == [["--lock-held"]]
     tools = Worker.objects.get(name=lab.host.name).capabilities["tools"]
     assert tools["postmark"]["usable"]
     begun, ended = lab.said
@@ -197,13 +195,11 @@ def test_the_first_word_of_a_worker_says_what_it_is_about_to_do(lab: Lab) -> Non
     assert "setup" not in lab.host.announcement().capabilities
 
 
-def test_its_share_is_announced_while_it_goes_on(lab: Lab) -> None:
+def test_it_announces_itself_while_it_installs(lab: Lab) -> None:
     lab.look()
-    deadline = time.monotonic() + SOON_S
-    while (setup := lab.look()) is None or setup["share"] is None:
-        assert time.monotonic() < deadline
-    assert 0 < setup["share"] < 1
-    assert setup["remaining_s"] is None or setup["remaining_s"] >= 0
+    setup = lab.look()
+    assert setup is not None
+    assert setup["state"] == "running"
     seen_at = Worker.objects.get(name=lab.host.name).seen_at
     lab.now += 1  # of the worker's clock: no look comes sooner
     lab.setup.look()
@@ -340,9 +336,8 @@ def test_it_ends_with_the_worker_and_leaves_the_next_one_free(lab: Lab) -> None:
 def test_it_ends_with_a_worker_that_is_killed(folder: Path, tmp_path: Path) -> None:
     script = (
         "import os, time\nfrom runner.setup.install_process import InstallProcess\n"
-        "from runner.setup.progress import PACKAGES\n"
         f"InstallProcess(['{shutil.which('python3')}', '{folder}/deploy/install_tools.py'], {{}}, "
-        f"PACKAGES, os.open('{tmp_path}/lock', os.O_CREAT), ends_as_group=False)\ntime.sleep(600)"
+        f"os.open('{tmp_path}/lock', os.O_CREAT), ends_as_group=False)\ntime.sleep(600)"
     )
     worker = subprocess.Popen([ROOT / ".venv/bin/python", "-c", script], cwd=ROOT)
     deadline = time.monotonic() + SOON_S
@@ -389,10 +384,7 @@ def daemon(
     """The tests' daemon without an image of the worker's own name; the builder gives it one."""
     monkeypatch.setenv("DOCKER_HOST", docker_host)
     builder = folder / "runner/image/build"
-    builder.write_text(
-        'echo "$@" >>"$(dirname "$0")/built"\necho "fsbench-stage: tools"\n'
-        f'docker tag {runner_image} "$1"\n'
-    )
+    builder.write_text(f'echo "$@" >>"$(dirname "$0")/built"\ndocker tag {runner_image} "$1"\n')
     client = docker.from_env()
     yield client
     with contextlib.suppress(docker.errors.ImageNotFound):
@@ -504,45 +496,12 @@ def test_a_daemon_that_comes_later_is_found(
 # Pure
 
 
-def test_progress_only_grows_and_never_promises_less_than_nothing() -> None:
-    progress = Progress(PACKAGES, 0.0)
-    assert progress.share(1.0) is None
-    assert progress.remaining_s(1.0) is None
-    shares, now = [], 0.0
-    for line, seconds in (
-        ("fsbench-stage: lists 0.000", 4),
-        ("fsbench-stage: lists 0.500", 30),
-        ("fsbench-stage: lists 0.200", 100),
-        ("#9 1.23 fsbench-stage: download", 300),
-        ("fsbench-stage: nosuch 0.9", 1),
-        ("fsbench-stage: lists 0.9", 1),
-        ("fsbench-stage: install 0.500", 10),
-        ("fsbench-stage: install 1.000", 10),
-    ):
-        assert progress.read_line(line, now)
-        for _ in range(seconds):
-            now += 1
-            shares.append(progress.share(now))
-            remaining = progress.remaining_s(now)
-            assert remaining is None or remaining >= 0
-    assert shares == sorted(shares)
-    assert 0.9 < shares[-1] < 1
-    assert not progress.read_line("Get:1 http://deb.debian.org/debian bookworm InRelease", now)
-
-
-def test_a_stage_that_takes_longer_than_ever_has_no_remaining_time() -> None:
-    progress = Progress(PACKAGES, 0.0)
-    progress.read_line("fsbench-stage: download", 0.0)
-    assert progress.remaining_s(5.0) == pytest.approx(10 + 40)
-    assert progress.remaining_s(16.0) is None
-
-
 def test_a_reason_is_found_in_what_was_printed() -> None:
     assert reason_in(["E: Unable to locate package x", "The command '/bin/sh -c set' returned 100"])
     assert reason_in(["#8 0.5 E: No space left.", "ERROR: process did not complete"]) == (
         "No space left."
     )
-    assert reason_in(["+ echo fsbench-stage: tools", "build: no Docker daemon answers."]) == (
+    assert reason_in(["+ echo tools", "build: no Docker daemon answers."]) == (
         "build: no Docker daemon answers."
     )
     assert reason_in([]) == "It said nothing."

@@ -23,8 +23,6 @@ SETUP = {
     "kind": "image",
     "state": "running",
     "title": "Building the <b>benchmark</b> image",
-    "share": 0.3,
-    "remaining_s": 40,
 }
 
 
@@ -130,11 +128,6 @@ def test_workloads(possible, before, expected):
 @pytest.mark.parametrize(
     ("setup", "expected"),
     [
-        (
-            WorkerSetup("image", "running", "Building the image", remaining_s=40),
-            "Nothing can be run on disk1 yet: lab1 sets itself up (building the image), and this "
-            "form shows what can be run when that has ended, in about 40 s.",
-        ),
         (
             WorkerSetup("image", "running", "Building the image"),
             "Nothing can be run on disk1 yet: lab1 sets itself up (building the image), and this "
@@ -247,10 +240,10 @@ def test_a_form_that_nobody_touched_follows_its_worker_to_the_end_of_its_setting
     lun = announced(**little, setup=SETUP)
     page = signed_in.get(f"/runs/new/?lun={lun.pk}")
     assert ticked(page, "fs") == ["ext3.1", "ext4.1"]
-    announced(**little, setup=SETUP | {"share": 1.0, "remaining_s": 0})
+    announced(**little, setup=SETUP)
     page = shown_again(signed_in, page)
     assert ticked(page, "fs") == ["ext3.1", "ext4.1"]
-    announced(setup=SETUP | {"share": 1.0, "remaining_s": 0})
+    announced(setup=SETUP)
     page = shown_again(signed_in, page)
     assert ticked(page, "fs") == ["ext4.1", "xfs.1"]
     announce(worker_announcement(capabilities=capabilities))
@@ -275,9 +268,9 @@ def test_what_comes_later_says_when(signed_in):
     lun = announced(tools=tools, filesystems={}, setup=SETUP)
     page = text(signed_in.get(f"/runs/new/?lun={lun.pk}"))
     assert "lab1 sets itself up (building the &lt;b&gt;benchmark&lt;/b&gt; image)" in page
-    assert "when that has ended, in about 40 s." in page
-    assert "Looked at again <span data-setup-when>in about 40 s</span>" in page
-    assert 'value="0.300" aria-label="Building the &lt;b&gt;benchmark&lt;/b&gt; image"' in page
+    assert "as soon as that has ended." in page
+    assert "Looked at again when what lab1 sets up is there." in page
+    assert 'aria-label="Building the &lt;b&gt;benchmark&lt;/b&gt; image"' in page
     assert 'data-live-every="2"' in page
     # Nothing of that is left when it has ended.
     announce(worker_announcement(capabilities=announcement.capabilities))
@@ -356,7 +349,7 @@ def test_a_setup_that_failed_shows_problem_and_command(signed_in):
         assert "Installing the benchmark tools" in page
         assert "apt: &lt;i&gt;no space&lt;/i&gt;" in page
         assert "<code>sudo make tools</code>" in page
-        assert "data-setup-left" not in page
+        assert "<progress" not in page
 
 
 def test_a_silent_worker_sets_nothing_up(signed_in):
