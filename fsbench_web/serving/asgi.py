@@ -21,7 +21,10 @@ from fsbench_web.imports.upload_limit import BodyLimit  # noqa: E402
 from fsbench_web.renderings import answers, reading  # noqa: E402
 from fsbench_web.serving.turns import Handler  # noqa: E402
 
-application = ProxyHeadersMiddleware(BodyLimit(Handler()), settings.TRUSTED_PROXIES)
+application = ProxyHeadersMiddleware(
+    BodyLimit(Handler()),  # type: ignore[arg-type]
+    settings.TRUSTED_PROXIES,
+)
 answers.start_renderer()
 reading.start()
 assert get_resolver().url_patterns  # loads the views

@@ -41,9 +41,15 @@ def start() -> None:
     """
     end_lost_runs = partial(lifecycle.reap_lost, lifecycle.LeaseWatch())
     heartbeat_s = min(settings.WORKER_HEARTBEAT_S, 5)
-    runs = [("lost runs", end_lost_runs), ("expired runs", lifecycle.end_expired_runs)]
+    runs: list[tuple[str, Work]] = [
+        ("lost runs", end_lost_runs),
+        ("expired runs", lifecycle.end_expired_runs),
+    ]
     _start_thread(heartbeat_s, 0, runs)
-    results = [("watches", watching.run_maintenance), ("quality flags", _judge)]
+    results: list[tuple[str, Work]] = [
+        ("watches", watching.run_maintenance),
+        ("quality flags", _judge),
+    ]
     _start_thread(60, 0, results)
     _start_thread(600, 600, [("chores", do_chores)])
 
