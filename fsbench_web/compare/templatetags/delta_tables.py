@@ -68,6 +68,7 @@ def delta_table(context: Context, table: DeltaTable) -> dict[str, Any]:
     section, spec, view = context.get("section"), context.get("spec"), _view(context)
     columns = page_columns(table, view)
     spec = spec if isinstance(spec, ComparisonSpec) else None
+    form = context.get("table_form") or ""
     return {
         "table": table,
         "label": section.label if section else "",
@@ -76,10 +77,25 @@ def delta_table(context: Context, table: DeltaTable) -> dict[str, Any]:
         "is_hidden": _is_hidden(table, view),
         "export": export_address(context, table),
         "why": why_address(table),
-        "form": context.get("table_form") or "",
-        "columns": [contender_column(view), *columns],
+        "head": SafeString("".join(_head([contender_column(view), *columns], form))),
         "rows": SafeString("".join(_rows(table, spec, view, columns))),  # escaped there
     }
+
+
+def _head(columns: Sequence[Column], form: str) -> Iterable[str]:
+    """The headings as HTML; where there is a ``form``, buttons that ask for another order."""
+    for column in columns:
+        heading, order = escape(column.heading), ""
+        if column.sort and form:
+            now = f'aria-sort="{column.order_now}"' if column.order_now else ""
+            order = f' data-sort="{column.sort}"\n{now}'
+            heading = (
+                f'<button type="submit" class="sorter" form="{escape(form)}" name="sort" '
+                f'value="{column.order_next}">{heading}</button>'
+            )
+        classes = f' class="{column.classes}"' if column.classes else ""
+        title = f' title="{escape(column.title)}"' if column.title else ""
+        yield f'<th scope="col"{classes}{title}{order}>{heading}</th>\n'
 
 
 def _rows(
