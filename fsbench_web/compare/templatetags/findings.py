@@ -1,12 +1,12 @@
 """Findings, intervals and verdicts on pages."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Any
 from urllib.parse import urlencode
 
 from django import template
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from fsbench_web.compare.pictures.sections import Section
@@ -21,13 +21,14 @@ register = template.Library()
 @register.filter
 def sentence(finding: Finding | CheckedStatement) -> SafeString:
     """The parts of a sentence, with their links."""
-    return format_html_join("", "{}", ((_part(part),) for part in finding.parts))
+    return SafeString("".join(map(_part, finding.parts)))
 
 
-def _part(part: Part) -> SafeString | str:
+def _part(part: Part) -> str:
+    text = escape(part.text)
     if part.href:
-        return format_html('<a href="{}">{}</a>', part.href, part.text)
-    return format_html("<strong>{}</strong>", part.text) if part.is_name else part.text
+        return f'<a href="{escape(part.href)}">{text}</a>'
+    return f"<strong>{text}</strong>" if part.is_name else text
 
 
 @register.filter
