@@ -155,18 +155,17 @@ def _result(changes: list[dict[str, Any]]) -> str:
 def with_correction(
     rows: list[dict[str, Any]], level: float = terminal.LIMIT
 ) -> list[dict[str, Any]]:
-    """The rows with Holm's correction over all that could be judged, in ``p_holm`` and ``tested``.
+    """The rows with ``q_value``, the false discovery rate among all ``tested`` rows.
 
-    A change is sure whose corrected p-value is below ``level``. What is tested of a row is its last
-    change; one without a change has no p-value below the limit, and counts. A change that is not
-    sure among all is left out, the least sure of them first, and the one before it is the last
-    then: a recovery that may be chance hides no fall that is none.
+    A change is sure if its rate is below ``level``. Each row is tested by its last change; a row
+    without a change counts with a p-value of 1. Unsure changes are left out, the least sure first,
+    and the change before becomes the last: a recovery by chance hides no fall.
     """
     judged = [row for row in rows if row["result"] != "not known"]
     dropped: dict[int, tuple[dict[str, Any], float]] = {}
     while True:
         last = [row["changes"][-1]["p_value"] if row["changes"] else 1.0 for row in judged]
-        adjusted = holm(last)
+        adjusted = false_discovery_rates(last)
         unsure = [
             place for place, row in enumerate(judged) if row["changes"] and adjusted[place] >= level
         ]
@@ -175,25 +174,26 @@ def with_correction(
         place = max(unsure, key=lambda place: last[place])
         dropped.setdefault(place, (judged[place]["changes"].pop(), adjusted[place]))
     by_id = {
-        id(row): _corrected_row(row, p_holm, len(judged), dropped.get(place))
-        for place, (row, p_holm) in enumerate(zip(judged, adjusted, strict=True))
+        id(row): _corrected_row(row, q_value, len(judged), dropped.get(place))
+        for place, (row, q_value) in enumerate(zip(judged, adjusted, strict=True))
     }
-    return [by_id.get(id(row), {**row, "p_holm": None, "tested": None}) for row in rows]
+    return [by_id.get(id(row), {**row, "q_value": None, "tested": None}) for row in rows]
 
 
 def _corrected_row(
-    row: dict[str, Any], p_holm: float, tested: int, dropped: tuple[dict[str, Any], float] | None
+    row: dict[str, Any], q_value: float, tested: int, dropped: tuple[dict[str, Any], float] | None
 ) -> dict[str, Any]:
-    """``dropped``: the last change that is not sure, and its corrected p-value."""
+    """``dropped``: the last change that is not sure, and its false discovery rate."""
     reason, changes = row["reason"], row["changes"]
-    corrected: float | None = p_holm if changes else None
+    rate: float | None = q_value if changes else None
     if dropped is not None:
-        change, p_of_dropped = dropped
-        corrected = p_holm if changes else p_of_dropped
+        change, rate_of_dropped = dropped
+        rate = q_value if changes else rate_of_dropped
         words = (
             f"a change to {'slower' if change['is_slower'] else 'faster'} at {change['to']} is "
-            f"not sure among {tested}: p is {terminal.probability(p_of_dropped)} by Holm's "
-            f"correction, {terminal.probability(change['p_value'])} by itself"
+            f"not sure among {tested}: the false discovery rate is "
+            f"{terminal.probability(rate_of_dropped)}, and p is "
+            f"{terminal.probability(change['p_value'])}"
         )
         reason = f"{reason} {words}" if reason else words
     return {
@@ -201,7 +201,7 @@ def _corrected_row(
         "result": _result(changes),
         "reason": reason,
         "change": changes[-1] if changes else None,
-        "p_holm": corrected,
+        "q_value": rate,
         "tested": tested,
     }
 
@@ -234,7 +234,7 @@ _COLUMNS = (
         "change", lambda row: row["change"] and terminal.percent(row["change"]["change_percent"])
     ),
     Column("since", lambda row: row["change"] and row["change"]["to"]),
-    Column.number("p (Holm)", lambda row: terminal.probability(row["p_holm"])),
+    Column.number("q", lambda row: terminal.probability(row["q_value"])),
     Column("result", _result_cell),
 )
 
@@ -248,8 +248,8 @@ def _of_all(rows: list[dict[str, Any]], level: float) -> Iterator[str]:
     tested = max((row["tested"] or 0 for row in rows), default=0)
     if tested > 1:
         yield (
-            f"{tested} lines and tests were looked at at once: a change counts if its p-value, by "
-            f"Holm's correction over all of them, is below {level:g}."
+            f"{tested} lines and tests were checked at once. A change counts if its false "
+            f"discovery rate among them (q) is below {level:g}."
         )
 
 
@@ -268,15 +268,15 @@ def _conclusion(code: int, fell: list[Any], unknown: list[Any], along: str) -> s
     return terminal.coloured("Nothing got slower.", "green")
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Corrected p-values, in the order given: S. Holm, Scand. J. Statist. 6 (1979).
+def false_discovery_rates(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p-values, in the order given: Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57.
 
-    The smallest of m is multiplied by m, the next by m - 1 and so on; none is below the one before
-    it, nor above 1.
+    The n-th smallest of m is multiplied by m / n; none is above the one after it, nor above 1.
     """
     adjusted = [0.0] * len(p_values)
-    least = 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        least = max(least, min(1.0, p_values[place] * (len(p_values) - rank)))
+    least = 1.0
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    for rank, place in reversed(list(enumerate(order, 1))):
+        least = min(least, p_values[place] * (len(p_values) / rank))
         adjusted[place] = least
     return adjusted

@@ -34,11 +34,12 @@ def test_a_p_value_that_is_not_known_is_a_dash(module) -> None:  # type: ignore[
     assert module("terminal").probability(None) == "–"
 
 
-def test_holms_correction_is_that_of_the_site(module) -> None:  # type: ignore[no-untyped-def]
+def test_the_false_discovery_rate_is_that_of_the_site(module) -> None:  # type: ignore[no-untyped-def]
     chance = random.Random(5)
     for count in (0, 1, 2, 3, 7, 30):
         values = [round(chance.random() ** 3, 4) for _ in range(count)]  # with ties
-        assert module("over_time").holm(values) == verdicts.holm(values)
+        rates = module("over_time").false_discovery_rates(values)
+        assert rates == pytest.approx([verdicts.Family(values).q_value(p) for p in values])
     assert changes.LEVEL == verdicts.FALSE_ALARM == module("terminal").LIMIT
 
 
