@@ -33,7 +33,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.bounds import bounded_answer
-from fsbench_web.compare.tables.confounding import in_turn
+from fsbench_web.compare.tables.confounding import order_over_time
 from fsbench_web.compare.tables.delta_tables import (
     Comparison,
     comparison,
@@ -299,7 +299,7 @@ def get_comparison(
         "answer": _answer(answer),
         "tables": [table_of(table) for table in answer.tables],
         "work": [work_answer.as_dict() for work_answer in answer.work],
-        "measured_in_turn": [vars(turn) for turn in in_turn(answer.tables, spans_of)],
+        "measured_in_turn": [vars(turn) for turn in order_over_time(answer.tables, spans_of).turns],
         "emulated_left_out": answer.emulated.left_out if answer.emulated else 0,
         "links": {
             "page": f"/compare/?{spec.on_page.to_query()}",

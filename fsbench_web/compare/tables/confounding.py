@@ -54,13 +54,6 @@ class OrderOverTime:
         )
 
 
-def in_turn(
-    tables: Sequence[DeltaTable], spans_of: Callable[[Collection[int]], Mapping[int, Span]]
-) -> tuple[MeasuredPeriod, ...]:
-    """The turns of ``order_over_time``."""
-    return order_over_time(tables, spans_of).turns
-
-
 def order_over_time(
     tables: Sequence[DeltaTable], spans_of: Callable[[Collection[int]], Mapping[int, Span]]
 ) -> OrderOverTime:

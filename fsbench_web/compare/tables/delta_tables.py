@@ -137,15 +137,10 @@ def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
 
 
 def tables_and_notice(
-    spec: ComparisonSpec, known_facts: Facts | None = None, *, headlines_only: bool = False
+    spec: ComparisonSpec,
 ) -> tuple[list[DeltaTable], emulation.Notice | None]:
-    """The same tables, and what to say of emulated results. As many queries, one less with
-    ``known_facts`` of contenders (``field_of``). Raises SpecError.
-
-    ``headlines_only`` is for who keeps nothing but ``answer.headline_tables`` of them: others may
-    be missing.
-    """
-    found = comparison(spec, known_facts, headlines_only=headlines_only)
+    """The same tables, and what to say of emulated results. Raises SpecError."""
+    found = comparison(spec)
     return found.tables, found.emulated
 
 
@@ -153,9 +148,7 @@ def _studies_exist(studies: Collection[str]) -> bool:
     return not studies or Study.objects.filter(slug__in=studies).count() == len(studies)
 
 
-def comparison(
-    spec: ComparisonSpec, known_facts: Facts | None = None, *, headlines_only: bool = False
-) -> Comparison:
+def comparison(spec: ComparisonSpec, known_facts: Facts | None = None) -> Comparison:
     """The same with what the page needs around the tables. Raises SpecError.
 
     Where only studies are named nothing else that there is must be known.
@@ -163,7 +156,7 @@ def comparison(
     choices = None if spec.names_only_studies else _choices_that_hold(spec)
     if spec.matched and spec.cells:
         raise SpecError(["cells and matched cannot be combined: leave one of them out."])
-    chosen = _chosen(spec, known_facts, headlines_only=headlines_only)
+    chosen = rank(spec) if spec.is_of_work else choose(spec, known_facts)
     tables, contenders = _tables(spec, chosen)
     if choices is None:
         is_known = (tables and len(spec.studies) == 1) or _studies_exist(spec.studies)
@@ -183,14 +176,6 @@ def _choices_that_hold(spec: ComparisonSpec) -> ScoreChoices:
     if problems := spec.unknown_values(choices) and spec.unknown_values(score_choices()):
         raise SpecError(problems)
     return choices
-
-
-def _chosen(
-    spec: ComparisonSpec, known_facts: Facts | None, *, headlines_only: bool = False
-) -> TableContenders:
-    if spec.is_of_work:
-        return rank(spec)
-    return choose(spec, known_facts, headlines_only=headlines_only)
 
 
 def _tables(

@@ -20,7 +20,6 @@ from fsbench_web.compare.tables.contenders import (
     direction,
     tool_of,
 )
-from fsbench_web.compare.tables.headlines import headlines
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.deltas import Delta, Published, delta_rows, published_differs
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
@@ -213,17 +212,12 @@ class TableContenders:
 
 
 def choose(
-    spec: ComparisonSpec,
-    known_facts: Facts | None = None,
-    *,
-    headlines_only: bool = False,
-    is_again: bool = False,
+    spec: ComparisonSpec, known_facts: Facts | None = None, *, is_again: bool = False
 ) -> TableContenders:
     """The best score of each contender in each table that ``spec`` shows.
 
     Four queries, one less with ``known_facts``; one more by configuration, and of printed scores.
-    With ``headlines_only`` other categories of a matrix are not read. ``is_again``: some that were
-    chosen had been replaced before they were read.
+    ``is_again``: some that were chosen had been replaced before they were read.
     """
     field = field_of(spec, known_facts)
     if spec.by == "configuration":
@@ -237,15 +231,12 @@ def choose(
     ranked = _best_by_table(shown, candidates, series, spec.units)
     if spec.by not in ("workload", "configuration"):
         ranked, series = _of_one_workload(shown, ranked, series, spec)
-    if headlines_only:
-        kept = headlines(key[:2] for key, _ in ranked)
-        ranked = [(key, winners) for key, winners in ranked if key[:2] in kept]
     scores = [winner.score for _, winners in ranked for winner in winners]
     checked = _printed_tables(scores, printed, series)
     wanted = {score.score_id for score in scores} | checked
     rows = rows_of(series, wanted)
     if not is_again and len(rows) < len(wanted):
-        return choose(spec, headlines_only=headlines_only, is_again=True)
+        return choose(spec, is_again=True)
     counts = _configurations(shown, ranked)
     groups = [
         (

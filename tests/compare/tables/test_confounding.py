@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.test import Client
 
-from fsbench_web.compare.tables.confounding import Span, in_turn, order_over_time
+from fsbench_web.compare.tables.confounding import Span, order_over_time
 from fsbench_web.studies.models import Run
 from tests.compare.tables.verdicts.test_ratio_verdicts import in_blocks
 from tests.compare.tables.verdicts.test_significance import row, table
@@ -30,7 +30,9 @@ def days(first: float, last: float) -> Span:
 )
 def test_days_of_its_own(spans: dict[int, Span], order: list[str]) -> None:
     delta_table = table(row("ext4", 100, series_id=1), row("xfs", 50, series_id=2))
-    assert [turn.contender for turn in in_turn([delta_table], lambda _: spans)] == order
+    assert [
+        turn.contender for turn in order_over_time([delta_table], lambda _: spans).turns
+    ] == order
 
 
 def test_whether_it_is_known_is_told_apart_from_nothing_to_say() -> None:
@@ -49,10 +51,10 @@ def test_what_shares_a_block_was_measured_beside_each_other() -> None:
         return {1: days(0, 1), 2: days(2, 3)}
 
     pair = (in_blocks("ext4", [1.0, 2.0], series_id=1), in_blocks("xfs", [1.0, 2.0], series_id=2))
-    assert in_turn([table(*pair)], spans_of) == ()
+    assert order_over_time([table(*pair)], spans_of).turns == ()
     assert not calls
     apart = (pair[0], in_blocks("xfs", [1.0, 2.0], first=3, series_id=2))
-    assert len(in_turn([table(*apart)], spans_of)) == 2
+    assert len(order_over_time([table(*apart)], spans_of).turns) == 2
     assert calls == [{1, 2}]
 
 

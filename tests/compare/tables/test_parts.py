@@ -7,8 +7,7 @@ import pytest
 
 from fsbench_web.catalog.workers.machines import EMULATED, Machine
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, tables_and_notice
-from fsbench_web.compare.tables.headlines import headline_tables
+from fsbench_web.compare.tables.delta_tables import comparison, delta_tables
 from fsbench_web.studies.models import Score, Series
 from tests.compare.conftest import make_run, make_score, printed
 
@@ -123,24 +122,6 @@ def test_a_matched_part_is_that_of_the_matched_whole(lab):
     part = replace(spec, part_tests=("read",))
     whole = [table for table in delta_tables(spec) if table.test == "read"]
     assert unjudged(delta_tables(part)) == unjudged(whole)
-
-
-@pytest.mark.parametrize("part", [(), ("write",), ("read", "mkfs")])
-@pytest.mark.parametrize("by", ["filesystem", "configuration", "kernel"])
-def test_headlines_are_the_same_where_they_alone_are_read(lab, by, part):
-    for label, test, category in (
-        *(("ext4_3", "write", "mean"), ("xfs_4", "write", "total_average")),
-        *(("ext4_3", "read", "minimum"), ("xfs_4", "mkfs", "worst")),
-    ):
-        make_score(label, 99.0, test=test, category=category, kernel="6.1")
-        make_score(label, 1.0, test=test, category=category, unit="MB/s", kernel="6.0")
-    spec = ComparisonSpec(studies=("lab",), by=by, part_tests=part)
-    whole, notice = tables_and_notice(spec)
-    tables, same_notice = tables_and_notice(spec, headlines_only=True)
-    assert headline_tables(tables) == headline_tables(whole)
-    assert same_notice == notice
-    if part or by != "configuration":
-        assert 0 < len(tables) < len(whole)
 
 
 def test_its_runs_are_those_of_its_rows(lab):
