@@ -12,7 +12,7 @@ from fsbench_web.compare.report import recorded_series
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.delta_tables import delta_tables
-from fsbench_web.compare.views import shown_series
+from fsbench_web.compare.views import study_page
 from fsbench_web.imports import queue
 from fsbench_web.imports.models import Import
 from fsbench_web.platform import limits
@@ -46,7 +46,7 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MOST_COMPARED", 15)
     monkeypatch.setattr("fsbench_web.imports.views.uploads.RUNS_SHOWN", 6)
     monkeypatch.setattr(recorded_series, "MOST_SERIES", 6)
-    monkeypatch.setattr(shown_series, "SERIES_SHOWN", 6)
+    monkeypatch.setattr(study_page, "SERIES_SHOWN", 6)
 
 
 @pytest.fixture

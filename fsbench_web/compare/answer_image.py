@@ -14,8 +14,15 @@ from typing import Any
 from django.conf import settings
 
 from fsbench_web.compare.answer import ComparisonAnswer
-from fsbench_web.compare.answer_chart import AnswerChart, shortened
-from fsbench_web.compare.answer_shown import CAVEATS, basis, charts, details, headline
+from fsbench_web.compare.answer_shown import (
+    CAVEATS,
+    AnswerChart,
+    basis,
+    charts,
+    details,
+    headline,
+    shortened,
+)
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core import numbers
 

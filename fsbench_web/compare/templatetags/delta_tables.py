@@ -33,7 +33,6 @@ from fsbench_web.compare.selection.table_view import (
 )
 from fsbench_web.compare.tables.headlines import TestLine, headline_tables, line_against
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.shown_rows import hidden_places, in_order, verdict_of
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.templatetags.compare import unit_words
 from fsbench_web.compare.views.rows_of_tests import TestRow
@@ -42,7 +41,10 @@ from fsbench_web.compare.views.table_cells import (
     Column,
     Printed,
     contender_column,
+    hidden_places,
+    in_order,
     page_columns,
+    verdict_of,
 )
 from fsbench_web.core import numbers
 from fsbench_web.core.units import SUM

@@ -1,22 +1,28 @@
 """The page of one study: its comparison, with a head that says what study it is."""
 
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
+from django.core.paginator import Page, Paginator
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.catalog.configurations import preparation
+from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.compare.choices import work_choice
 from fsbench_web.compare.papers import comparison
 from fsbench_web.compare.papers.printed import paper_context
-from fsbench_web.compare.views import shown_series
 from fsbench_web.compare.views.compare import share_context
 from fsbench_web.compare.views.shown import RUNS, ShownComparison, page_context, read
 from fsbench_web.studies.jobs import reproductions
-from fsbench_web.studies.models import Study
+from fsbench_web.studies.models import END_STATES, UNTRACED, Run, RunState, Study
+from fsbench_web.studies.runs import repeats
+from fsbench_web.studies.scores.queries import on_worker
 from fsbench_web.studies.views.study import study_or_404
 from fsbench_web.studies.views.study_progress import progress_of
 
@@ -63,10 +69,86 @@ def _head_context(request: HttpRequest, study: Study, shown: ShownComparison) ->
 
 def _series_context(request: HttpRequest, study: Study) -> dict[str, Any]:
     """The configurations and imports of a measured study: read where they are shown alone."""
-    page = shown_series.page_of(study, request.GET)
+    page = page_of(study, request.GET)
     imports = study.imports.filter(state="done").select_related("created_by")
     return {
-        "series": shown_series.shown_rows(page),
+        "series": shown_rows(page),
         "series_page": page,
         "imports": imports.annotate(run_count=Count("runs"))[:IMPORTS_SHOWN],
     }
+
+
+SERIES_SHOWN = 50
+
+
+class ShownSeries(NamedTuple):
+    """A series in words, how its rules of repetition stand, and its runs.
+
+    What nobody stated is empty.
+    """
+
+    configuration: str
+    is_known: bool
+    preparation: str
+    machine: Machine
+    repeats: list[str]
+    workload: str
+    lun: str
+    hardware: str
+    hardware_name: str
+    kernel: str
+    done_count: int
+    failed_count: int
+    run_count: int
+
+
+_OF_SERIES = (
+    *("pk", "configuration__label", "configuration__is_known", "preparation", "machine"),
+    *("workload__title", "lun__name", "lun__worker__name"),
+    *("hardware__slug", "hardware__name", "kernel"),
+)
+SeriesColumns = tuple[Any, ...]
+"""The columns ``_OF_SERIES`` of one series."""
+
+
+def page_of(study: Study, query: QueryDict) -> Page[SeriesColumns]:
+    """A page of the study's series (``?configurations=``). One query, and one when it is read."""
+    series = study.series.order_by("configuration__filesystem", "configuration__label", "id")
+    return Paginator(series.values_list(*_OF_SERIES), SERIES_SHOWN).get_page(
+        query.get("configurations")
+    )
+
+
+def shown_rows(rows: Iterable[SeriesColumns]) -> list[ShownSeries]:
+    """The rows with what is said of them. Two queries."""
+    page = list(rows)
+    keys = [key for key, *_ in page]
+    rules = repeats.rules_of(keys)
+    counts: dict[int, dict[str, int]] = defaultdict(dict)
+    counted = Run.objects.filter(series__in=keys, tracing=UNTRACED).order_by()
+    states = counted.values_list("series_id", "state")
+    for series_id, state, count in states.annotate(Count("pk")):
+        counts[series_id][state] = count
+    listed = []
+    for key, label, is_known, prepared, machine, workload, lun, worker, slug, name, kernel in page:
+        of_series = counts[key]
+        ended = sum(count for state, count in of_series.items() if state in END_STATES)
+        done = of_series.get(RunState.DONE, 0)
+        listed.append(
+            ShownSeries(
+                configuration=label,
+                is_known=is_known,
+                preparation=preparation.in_words(prepared) if prepared else "",
+                machine=Machine.of(machine),
+                repeats=[repeats.in_words(rule) for rule in rules.get(key, ())],
+                workload=workload or "",
+                lun=on_worker(lun, worker) or "",
+                hardware=slug or "",
+                hardware_name=name or "",
+                kernel=kernel,
+                done_count=done,
+                failed_count=ended - done,
+                run_count=sum(of_series.values()),
+            )
+        )
+    return listed

@@ -1,20 +1,31 @@
-"""What a page says in each cell of a delta table: columns with their headings and cells.
+"""What a page shows of a delta table: its rows and their order, its columns and cells.
 
 The texts are those of ``compare.tables.columns``; ``templatetags.delta_tables`` writes them.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from fsbench_web.compare.selection.table_view import AGAINST_BEST, COLUMNS, PAIR, TableView
+from fsbench_web.compare.selection.table_view import (
+    AGAINST_BEST,
+    COLUMNS,
+    DIFFERENT,
+    EQUIVALENT,
+    INCONCLUSIVE,
+    NOT_KNOWN,
+    PAIR,
+    TableView,
+)
 from fsbench_web.compare.selection.wording import change_words
-from fsbench_web.compare.tables.columns import columns_of, half_width_of
+from fsbench_web.compare.tables.columns import Value, columns_of, half_width_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.verdicts import intervals, reasons, uncertainty
+from fsbench_web.compare.tables.verdicts import reasons, uncertainty
 from fsbench_web.core import numbers
-from fsbench_web.core.stats.intervals import REPEATS
-from fsbench_web.core.stats.verdicts import Verdict
+from fsbench_web.core.stats import verdicts
+from fsbench_web.core.stats.intervals import REPEATS, SAMPLES, Interval, MedianInterval
+from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT, Verdict
 
 _ALWAYS = ("score", "behind", "change", "cells", "runs")
 """Those that a table has unless others are chosen, where they say anything."""
@@ -187,15 +198,15 @@ def _interval(table: DeltaTable, row: DeltaRow, view: TableView) -> tuple[Opened
     """The interval of a score: around what and of what on demand, exact where that is asked."""
     if row.interval is None:
         return ()
-    short = intervals.half_width(row.interval, table.unit)
+    short = half_width(row.interval, table.unit)
     of = "" if row.interval.of == REPEATS else f" of {row.interval.of}"
-    sentence = intervals.interval_sentence(row.interval, table.unit, table.harmonic_mean_of(row))
+    sentence = interval_sentence(row.interval, table.unit, table.harmonic_mean_of(row))
     if view.is_exact:
         interval, unit = row.interval, "" if table.unit == "score" else f" {table.unit}"
         short = f"{interval.low!r} to {interval.high!r}"
         sentence += f" Exactly {short}{unit}, around {interval.mean!r}{unit}."
     if median := row.median:
-        sentence += f" {intervals.median_sentence(median, row.interval, table.unit)}"
+        sentence += f" {median_sentence(median, row.interval, table.unit)}"
     return ((f"{short}{of}", sentence),)
 
 
@@ -280,3 +291,159 @@ def _share(view: TableView) -> Callable[[DeltaRow], Cell]:
         return Cell(text, opens=((word, share.sentence()),))
 
     return cell
+
+
+REFERENCE = "reference"
+_STATUS = {
+    verdicts.SIGNIFICANT: DIFFERENT,
+    verdicts.EQUAL: EQUIVALENT,
+    verdicts.TIE: INCONCLUSIVE,
+    verdicts.UNKNOWN: NOT_KNOWN,
+}
+
+
+_SORTED_BY = {
+    "change": "change_percent",
+    "share": "share_percent",
+    "runs": "n",
+    "interval": "interval_percent",
+    "study": "study_title",
+}
+"""The column that an order of rows is by, where it has another name."""
+
+
+def in_order(table: DeltaTable, sort: str) -> DeltaTable:
+    """The table with its rows in the order ``sort`` (``settings.SORTS``), worst first without one.
+
+    What is missing stands last, whatever the direction; equal rows stay as they were.
+    """
+    if not sort:
+        return table
+    if sort == "best":
+        return replace(table, rows=table.rows[::-1])
+    name = sort.removeprefix("-")
+    value_of = columns_of(table)[_SORTED_BY.get(name, name)].value_of
+    known = [(_natural(value), row) for row in table.rows if (value := value_of(row)) is not None]
+    known.sort(key=lambda pair: pair[0], reverse=sort.startswith("-"))
+    missing = (row for row in table.rows if value_of(row) is None)
+    return replace(table, rows=(*(row for _, row in known), *missing))
+
+
+def _natural(value: Value) -> Any:
+    """A sort key: numbers in text count as numbers, so that 6.9 is before 6.10."""
+    if not isinstance(value, str):
+        return value
+    parts = re.findall("[0-9]+|[^0-9]+", value.lower())
+    return [(int(part), "") if part.isascii() and part.isdigit() else (-1, part) for part in parts]
+
+
+def verdict_of(row: DeltaRow, has_baseline: bool) -> str:
+    """What is known of a row against the one that its table is read by: a key of ``VERDICTS``.
+
+    That is the baseline where there is one, else the best; it is REFERENCE itself.
+    """
+    if row.is_baseline if has_baseline else row.best:
+        return REFERENCE
+    verdict = row.change_verdict if has_baseline else row.verdict
+    return NOT_KNOWN if verdict is None else _STATUS[verdict.status]
+
+
+def distance_percent(row: DeltaRow, has_baseline: bool) -> float | None:
+    """How far it is from that one, in percent of its speed; None where that is not defined."""
+    value = row.change_percent if has_baseline else row.delta1_percent
+    return None if value is None else abs(value)
+
+
+def worth_percent(row: DeltaRow, has_baseline: bool) -> float:
+    """What is worth a decision: the margin of equivalence that the row was judged by."""
+    verdict = row.change_verdict if has_baseline else row.verdict
+    margin = verdict.equivalence_percent if verdict else None
+    return EQUIVALENCE_PERCENT if margin is None else margin
+
+
+def hidden_places(table: DeltaTable, view: TableView) -> frozenset[int]:
+    """The places of the rows that the view does not show.
+
+    What the others are read by is shown as long as any of them is; a table of which nothing else is
+    left is hidden whole.
+    """
+    if not view.is_filtered:
+        return frozenset()
+    has_baseline = bool(table.baseline)
+    others = {
+        place for place, row in enumerate(table.rows) if verdict_of(row, has_baseline) != REFERENCE
+    }
+    shown_places = {place for place in others if _is_shown(table.rows[place], has_baseline, view)}
+    return frozenset(others - shown_places) if shown_places else frozenset(range(len(table.rows)))
+
+
+def _is_shown(row: DeltaRow, has_baseline: bool, view: TableView) -> bool:
+    verdict, distance = verdict_of(row, has_baseline), distance_percent(row, has_baseline)
+    if view.verdicts and verdict not in view.verdicts:
+        return False
+    if view.least_percent and (distance is None or distance < view.least_percent):
+        return False
+    return not view.important or (
+        verdict == DIFFERENT
+        and distance is not None
+        and distance >= (view.least_percent or worth_percent(row, has_baseline))
+    )
+
+
+BELOW_ZERO = "It reaches below zero: with this scatter the value may be close to nothing."
+
+
+def half_width(interval: Interval, unit: str) -> str:
+    """``± 2.48%``, or in the unit where the mean is zero."""
+    relative = interval.relative_percent
+    if relative is None:
+        return f"± {numbers.with_unit(interval.half_width, unit)}"
+    return numbers.half_width(relative)
+
+
+def interval_sentence(interval: Interval, unit: str, harmonic: float | None = None) -> str:
+    """What the interval is, and of what; ``harmonic`` is the harmonic mean of the same repeats.
+
+    A rate measured over the same time in each repeat has the arithmetic mean, and over the same
+    work the harmonic one (Hoefler and Belli, rule 3).
+    """
+    ends = numbers.with_minus(numbers.span(interval.low, interval.high, unit))
+    centre = numbers.with_unit(interval.mean, unit)
+    count = f"{interval.count} {interval.of}"
+    if interval.of == REPEATS:
+        sentences = [f"95% interval {ends} around {centre}, the mean of {count}."]
+        if harmonic is not None:
+            other = numbers.with_unit(harmonic, unit)
+            sentences.append(f"If each did the same work, the harmonic mean counts: {other}.")
+    else:
+        sentences = [f"95% interval {ends} around {centre}, the mean of {count} of one run."]
+        sentences += _dependence(interval)
+    if interval.low < 0 < interval.mean:
+        sentences.append(BELOW_ZERO)
+    return " ".join(sentences)
+
+
+def _dependence(interval: Interval) -> list[str]:
+    """How much neighbouring values of one run are alike."""
+    if interval.autocorrelation is None:
+        return ["They are all the same."]
+    correlation = numbers.with_minus(numbers.number(interval.autocorrelation))
+    values = "samples" if interval.of == SAMPLES else "trials"
+    sentence = f"Neighbouring {values} correlate by {correlation} (lag 1)."
+    return [sentence, *["So the interval is too narrow."] * interval.follows]
+
+
+def median_sentence(median: MedianInterval, mean: Interval, unit: str) -> str:
+    """The median with its interval, and whether the mean says another thing; ``mean`` is of the
+    same repeats, in ``unit``.
+    """
+    text = (
+        f"Median {numbers.with_unit(median.median, unit)}, 95% interval "
+        f"{numbers.span(median.low, median.high, unit)} (order statistics)."
+    )
+    if not median.low <= mean.mean <= median.high:
+        few = "large" if mean.mean > median.median else "small"
+        text += f" The mean lies outside of it: a few repeats are very {few}."
+    elif not mean.low <= median.median <= mean.high:
+        text += " It lies outside of the interval of the mean: the repeats are skewed."
+    return text

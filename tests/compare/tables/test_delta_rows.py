@@ -11,7 +11,7 @@ from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.templatetags.delta_tables import export_address
-from fsbench_web.compare.views.shown_series import ShownSeries
+from fsbench_web.compare.views.study_page import ShownSeries
 from fsbench_web.core.stats.intervals import Interval
 from fsbench_web.core.stats.verdicts import Verdict
 from tests.compare.written import html_of

@@ -51,7 +51,7 @@ def test_the_picker_hides_what_one_must_not_see(client: Client) -> None:
 
 
 def test_of_many_studies_the_newest_are_listed(client: Client, monkeypatch: Any) -> None:
-    monkeypatch.setattr("fsbench_web.compare.views.picker.MOST_STUDIES", 2)
+    monkeypatch.setattr("fsbench_web.compare.views.compare.MOST_STUDIES", 2)
     for number in range(5):
         make_score("xfs", study=f"lab-{number}")
     page = client.get("/compare/").content.decode()

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from fsbench_web.catalog.configurations.records import configuration_for, unknown_configuration
 from fsbench_web.compare.permalinks.records import pin
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.views import shown, shown_series
+from fsbench_web.compare.views import shown, study_page
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.studies.models import Run, RunState, Score, Series, Study
 from fsbench_web.studies.scores import ingest
@@ -222,7 +222,7 @@ def test_heat_maps_show_the_mean_of_the_repeats_on_one_scale(
 def test_configurations_come_a_page_at_a_time(
     client: Client, measured: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shown_series, "SERIES_SHOWN", 1)
+    monkeypatch.setattr(study_page, "SERIES_SHOWN", 1)
     html = client.get("/studies/mine/?tab=runs&by=configuration").content.decode()
     listed = text_of(html[html.index('id="configurations"') :])
     assert "1 to 1 of 2, by file system and name." in listed

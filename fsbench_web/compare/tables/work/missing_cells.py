@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from fsbench_web.catalog.workers import availability
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.tables.work.coverage import fullest_of
 from fsbench_web.compare.tables.work.entries import Entry
-from fsbench_web.compare.tables.work.ranking import ranking_data
+from fsbench_web.compare.tables.work.ranking import fullest_of, ranking_data
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.workloads import presets
 from fsbench_web.core.workloads.measuring import measuring_plan

@@ -1,8 +1,9 @@
-"""Work profiles as delta tables: the contenders' scores, and what was not measured."""
+"""Work profiles as delta tables: scores, how much was measured, and the nearest cells."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import log2
 
 from fsbench_web.compare.selection.profiles import RequestedProfile, requested_profiles
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
@@ -14,18 +15,33 @@ from fsbench_web.compare.tables.contenders import (
     tool_of,
 )
 from fsbench_web.compare.tables.query import Field, TableContenders, field_of, to_announce
-from fsbench_web.compare.tables.work.coverage import why_incomplete, work_answer
 from fsbench_web.compare.tables.work.entries import Entry, entries_of
-from fsbench_web.compare.tables.work.nearest_cells import nearest_of
 from fsbench_web.compare.tables.work.shares import Ceilings, share_of_work, without_ceiling
 from fsbench_web.core import units
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.categories import Cell
 from fsbench_web.core.scoring.profiles.combining import Combined, ScoreUnavailable, combined
-from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
-from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
+from fsbench_web.core.scoring.profiles.coverage import (
+    MOST_NAMED,
+    SMALLER_DATA_SET,
+    Coverage,
+    NearestCell,
+    NearestValue,
+    PartWords,
+    WorkAnswer,
+    cells_were,
+)
+from fsbench_web.core.scoring.profiles.definition import (
+    RATIO,
+    Profile,
+    RequiredCell,
+    circumstances,
+    size_words,
+)
+from fsbench_web.core.stats.intervals import mean
 from fsbench_web.studies.models import COMPUTED, Selection
 from fsbench_web.studies.scores.cells import TooManyValues
-from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, profile_values
+from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, kind_of, profile_values
 from fsbench_web.studies.scores.queries import ScoreRow, SeriesFacts, series_facts
 from fsbench_web.studies.scores.shares import of_many
 
@@ -315,3 +331,207 @@ def _left_out(entry: Entry) -> dict[str, object] | None:
     used = sum(len(entry.numbers(demand)) for demand in entry.demands)
     numbers = sum(source.left_out_numbers for source in entry.series)
     return {"cells": 0, "numbers": numbers, "of": used + numbers, "why": dict(why)}
+
+
+def why_incomplete(entry: Entry) -> str:
+    """Why an entry that lacks cells has no score, without the end of the sentence; "" of others."""
+    total, apart = len(entry.demands), len(entry.other_workloads)
+    gone = len(entry.missing) - apart
+    titles = list(
+        dict.fromkeys(title for workloads in entry.other_workloads.values() for title in workloads)
+    )
+    more = len(titles) - MOST_NAMED
+    named = "; ".join(titles[:MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
+    parts = [f"{gone} of {total} {cells_were(total)} not measured"] if gone else []
+    if apart:
+        parts.append(
+            f"{apart} of {total} {cells_were(total)} measured by another workload alone ({named}), "
+            "which measures in another way or does not say how"
+        )
+    return ", and ".join(parts)
+
+
+def _missing_cells(entry: Entry, others: Collection[RequiredCell]) -> list[str]:
+    """The cells without a number in words; ``others`` were measured of the contender elsewhere."""
+    parts = []
+    for demand in entry.missing[:MOST_NAMED]:
+        if demand in entry.other_workloads:
+            parts.append(
+                f"{demand.words}, measured by {' and '.join(entry.other_workloads[demand][:2])}"
+            )
+        elif demand in others:
+            parts.append(f"{demand.words}, measured under other circumstances")
+        else:
+            parts.append(demand.words)
+    return parts
+
+
+def work_answer(
+    requested: RequestedProfile,
+    entries: Sequence[Entry],
+    why: Mapping[int, str],
+    scored: Collection[str],
+    baseline: str,
+    spec: ComparisonSpec,
+) -> WorkAnswer:
+    """What is said of everything that was asked; ``why`` an entry has no score, by its id."""
+    profile, fullest = requested.profile, fullest_of(entries)
+    total = len(profile.demands)
+    by_any = {demand for entry in entries for demand in (*entry.measured, *entry.other_workloads)}
+    by_all = set(profile.demands).intersection(
+        *(set(_measured_cells(entries, name)) for name in fullest)
+    )
+    coverage = [
+        Coverage(
+            name,
+            entry.value.label,
+            entry.lead.configuration,
+            len(entry.measured),
+            total,
+            tuple(_missing_cells(entry, _measured_cells(entries, name))),
+            "" if name in scored else why.get(id(entry), "it has no score"),
+        )
+        for name, entry in fullest.items()
+    ]
+    return WorkAnswer(
+        title=profile.title,
+        name=profile.name,
+        together=profile.together,
+        test=requested.test,
+        category=requested.category,
+        parts=tuple(
+            PartWords(
+                part.words,
+                profile.percent_of(part),
+                sum(demand in by_any for demand in part.demands),
+                len(part.demands),
+            )
+            for part in profile.parts
+        ),
+        measured=len(by_any),
+        of=total,
+        by_all=len(by_all) if fullest else 0,
+        scored=len(scored),
+        contenders=len(fullest),
+        coverage=tuple(sorted(coverage, key=lambda row: (row.measured, row.contender))),
+        baseline=baseline,
+        is_baseline_chosen=bool(baseline) and baseline == spec.baseline,
+        baseline_missing=bool(spec.baseline) and spec.baseline not in scored,
+        source=profile.source,
+        notes=(SMALLER_DATA_SET,) if any(entry.has_smaller_data for entry in entries) else (),
+        apart=sum(bool(entry.other_workloads) for entry in fullest.values()),
+    )
+
+
+def fullest_of(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """Of each contender the entry with most cells; of equal ones the newest."""
+    fullest: dict[str, Entry] = {}
+    for entry in entries:
+        previous = fullest.get(entry.value.slug)
+        if previous is None or len(entry.measured) >= len(previous.measured):
+            fullest[entry.value.slug] = entry
+    return fullest
+
+
+def _measured_cells(entries: Iterable[Entry], name: str) -> list[RequiredCell]:
+    return [demand for entry in entries if entry.value.slug == name for demand in entry.measured]
+
+
+MOST_OPERATIONS = 6
+
+
+def nearest_of(
+    profile: Profile,
+    entries: Sequence[Entry],
+    tools: Mapping[int, str],
+    selection: str,
+) -> tuple[NearestCell, ...]:
+    """For each operation of which cells are missing that nobody measured. Three queries more."""
+    measured = {demand for entry in entries for demand in (*entry.measured, *entry.other_workloads)}
+    missing: dict[RequiredCell, list[RequiredCell]] = defaultdict(list)
+    for demand in profile.demands:
+        if demand not in measured:
+            missing[kind_of(demand)].append(demand)
+    cells: dict[RequiredCell, set[Cell]] = defaultdict(set)
+    for entry in entries:
+        for source in entry.series:
+            for kind in missing:
+                cells[kind] |= source.cells.get(kind, set())
+    wanted: dict[RequiredCell, RequiredCell] = {}
+    for kind, of_kind in list(missing.items())[:MOST_OPERATIONS]:
+        cell = _nearest_cell(cells[kind], of_kind)
+        if cell is not None:
+            wanted[kind] = replace(kind, record_kb=cell[0], file_kb=cell[1])
+    series = {source.series_id for entry in entries for source in entry.series}
+    series_values = profile_values(series, wanted.values(), tools, selection) if wanted else {}
+    return tuple(
+        _cell_with_values(kind, wanted.get(kind), entries, series_values)
+        for kind in list(missing)[:MOST_OPERATIONS]
+    )
+
+
+def _nearest_cell(cells: Collection[Cell], missing: Iterable[RequiredCell]) -> Cell | None:
+    """The cell fewest doublings away from any that is missing; of equal ones the larger file."""
+    wanted = {(demand.record_kb, demand.file_kb) for demand in missing}
+    sized = [(cell, (r, f)) for cell in cells for r, f in wanted if cell[0] > 0 and r and f]
+    if not sized:
+        return None
+
+    def distance(pair: tuple[Cell, Cell]) -> tuple[float, int, int]:
+        (record, file), (goal_record, goal_file) = pair
+        apart = abs(log2(record / goal_record)) + abs(log2(file / goal_file))
+        return apart, -file, record
+
+    return min(sized, key=distance)[0]
+
+
+def _cell_with_values(
+    kind: RequiredCell,
+    wanted: RequiredCell | None,
+    entries: Iterable[Entry],
+    series_values: Mapping[int, SeriesValues],
+) -> NearestCell:
+    text = ", ".join([testnames.label(kind.test), *circumstances(kind.cached, kind.flushed)])
+    if wanted is None or wanted.record_kb is None or wanted.file_kb is None:
+        return NearestCell(text, "", ())
+    best: dict[str, tuple[float, NearestValue]] = {}
+    dimensions: dict[str, str] = {}
+    for entry in entries:
+        for source in entry.series:
+            series = series_values.get(source.series_id)
+            numbers = series.values.get(wanted) if series else None
+            if not series or not numbers:
+                continue
+            measure = series.measures[wanted.test]
+            value = mean(list(numbers.values()))
+            rank = -value if measure.lower_is_better else value
+            previous = best.get(entry.value.slug)
+            if previous is None or rank > previous[0]:
+                best[entry.value.slug] = rank, _value(entry, value, measure, numbers)
+                dimensions[entry.value.slug] = measure.dimension
+    # Between dimensions (KB that nobody explained, KiB) nobody knows who leads: each by itself,
+    # first that of most.
+    counts = Counter(dimensions.values())
+
+    def place(pair: tuple[float, NearestValue]) -> tuple[int, str, float, str]:
+        dimension = dimensions[pair[1].contender]
+        return -counts[dimension], dimension, -pair[0], pair[1].contender
+
+    ranked = sorted(best.values(), key=place)
+    cell = f"{size_words(wanted.record_kb)} in files of {size_words(wanted.file_kb)}"
+    return NearestCell(
+        text, cell, tuple(value for _, value in ranked), wanted.record_kb, wanted.file_kb
+    )
+
+
+def _value(
+    entry: Entry, value: float, measure: Measure, numbers: Mapping[int, float]
+) -> NearestValue:
+    return NearestValue(
+        entry.value.slug,
+        entry.value.label,
+        value / measure.factor,
+        measure.unit,
+        tuple(sorted(numbers)),
+        measure.base,
+    )

@@ -16,9 +16,10 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.verdicts import intervals, reasons, uncertainty
+from fsbench_web.compare.tables.verdicts import reasons, uncertainty
 from fsbench_web.compare.tables.verdicts import significance as subject
 from fsbench_web.compare.tables.verdicts.significance import Rule
+from fsbench_web.compare.views import table_cells
 from fsbench_web.core.scoring.deltas import delta_rows
 from fsbench_web.core.stats.intervals import TRIALS, Interval, interval, sample_interval
 from fsbench_web.core.stats.verdicts import FREENIX
@@ -354,24 +355,24 @@ def test_a_row_kept_before_there_were_verdicts_has_none() -> None:
 
 
 def test_an_interval_says_around_what_it_is_and_of_what() -> None:
-    assert intervals.interval_sentence(interval_around(50, 2.5, 3), "KB/s") == (
+    assert table_cells.interval_sentence(interval_around(50, 2.5, 3), "KB/s") == (
         "95% interval 47.50 to 52.50 KB/s around 50.00 KB/s, the mean of 3 repeats."
     )
     samples = sample_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0])
     assert samples is not None
     wide = interval_around(50, 60, 3)
-    sentence = intervals.interval_sentence(wide, "KB/s")
+    sentence = table_cells.interval_sentence(wide, "KB/s")
     assert "95% interval \N{MINUS SIGN}10.00 to 110.00 KB/s around 50.00 KB/s" in sentence
-    assert sentence.endswith(intervals.BELOW_ZERO)
-    assert intervals.BELOW_ZERO not in intervals.interval_sentence(
+    assert sentence.endswith(table_cells.BELOW_ZERO)
+    assert table_cells.BELOW_ZERO not in table_cells.interval_sentence(
         interval_around(50, 50, 3), "KB/s"
     )
-    sentence = intervals.interval_sentence(samples, "KB/s")
+    sentence = table_cells.interval_sentence(samples, "KB/s")
     assert "12 samples of one run" in sentence
     assert "correlate by 0.75 (lag 1). So the interval is too narrow." in sentence
     trials = sample_interval([1.0, 3.0, 2.0], TRIALS)
     assert trials is not None
-    sentence = intervals.interval_sentence(trials, "KB/s")
+    sentence = table_cells.interval_sentence(trials, "KB/s")
     assert "the mean of 3 trials of one run" in sentence
     assert "Neighbouring trials correlate" in sentence
 
@@ -386,7 +387,7 @@ def test_an_interval_says_around_what_it_is_and_of_what() -> None:
     ],
 )
 def test_a_half_width_is_short_and_never_hidden(interval: Interval, words: str) -> None:
-    assert intervals.half_width(interval, "KB/s") == words
+    assert table_cells.half_width(interval, "KB/s") == words
 
 
 def measured(label: str, value: float, interval: Interval, **more: Any) -> None:
