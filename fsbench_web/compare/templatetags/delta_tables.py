@@ -71,17 +71,30 @@ def delta_table(context: Context, table: DeltaTable) -> dict[str, Any]:
     columns = page_columns(table, view)
     spec = spec if isinstance(spec, ComparisonSpec) else None
     form = context.get("table_form") or ""
+    label = section.label if section else ""
+    name = f"{label}, {table.category_label}"
     return {
         "table": table,
-        "label": section.label if section else "",
+        "label": label,
         "anchor": section.anchor_of(table) if section else "",
         "unit": _unit(table, view),
         "is_hidden": _is_hidden(table, view),
-        "export": export_address(context, table),
-        "why": why_address(table),
+        "flags": SafeString("".join(map(_flag, table.common_flags))),
+        "export": _caption_link("Export", f"Export {name}", export_address(context, table)),
+        "why": _caption_link("Why?", f"Why: {name}", why_address(table)),
         "head": SafeString("".join(_head([contender_column(view), *columns], form))),
         "rows": SafeString("".join(_rows(table, spec, view, columns))),  # escaped there
     }
+
+
+def _caption_link(word: str, label: str, address: str) -> SafeString:
+    """A link in a table's caption; "" without an address."""
+    if not address:
+        return SafeString()
+    return SafeString(
+        f'<a class="small no-print" href="{escape(address)}" '
+        f'aria-label="{escape(label)}">{word}</a>'
+    )
 
 
 def _head(columns: Sequence[Column], form: str) -> Iterable[str]:
@@ -121,7 +134,7 @@ def _rows(
             f'<th scope="row"><span>{_name(row, spec, addresses)}{_BADGES[mark]}</span>',
             _below(row, table.has_several_studies, addresses),
             f'<span class="sub folded">{", ".join(folded)}</span>' if folded else "",
-            *(_flag(flag) for flag in row.flags if flag not in table.common_flags),
+            *(f" {_flag(flag)}" for flag in row.flags if flag not in table.common_flags),
             f'<span class="sub">{escape(row.left_out_words)}</span>' if row.left_out_words else "",
             "</th>",
             *(_cell(column.classes, column.cell(row)) for column in columns),
@@ -180,7 +193,7 @@ def _link(text: str, address: str, title: str) -> str:
 @lru_cache(maxsize=256)
 def _flag(flag: str) -> str:
     meaning, label = wording.flag_meaning(flag), wording.flag_label(flag)
-    return f' <span class="flag" title="{escape(meaning)}">{escape(label)}</span>'
+    return f'<span class="flag" title="{escape(meaning)}">{escape(label)}</span>'
 
 
 def _cell(kind: str, cell: Cell) -> str:
