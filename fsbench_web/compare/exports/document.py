@@ -13,7 +13,6 @@ from fsbench_web.compare.selection.wording import flag_label, flag_meaning
 from fsbench_web.compare.tables.columns import Column, columns_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
-from fsbench_web.compare.tables.verdicts.significance import is_ranked
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.units import SUM
 
@@ -141,7 +140,7 @@ def unit_line(table: DeltaTable, *, is_stored: bool = False) -> str:
     unit = table.unit if is_stored else table.scale.unit
     unit = "sum of the six categories" if unit == SUM else unit or "no unit"
     unit += table.unit_remark
-    if table.rows and not is_ranked(table):
+    if table.rows and not table.is_ranked:
         return f"{unit}, not ranked"
     return f"{unit}, {'less' if table.lower_is_better else 'more'} is better"
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.verdicts.significance import is_ranked
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.deltas import is_same
 from fsbench_web.studies.jobs import reproductions
@@ -96,7 +95,7 @@ def _table(paper: DeltaTable, study_table: DeltaTable | None) -> PaperTable:
     common = [name for name in there if name in here]
     pairs = same = 0
     best: bool | None = None
-    if study_table is not None and is_ranked(study_table) and is_ranked(paper):
+    if study_table is not None and study_table.is_ranked and paper.is_ranked:
         for first, second in combinations(common, 2):
             pairs += 1
             same += _order(there[first], there[second]) == _order(here[first], here[second])

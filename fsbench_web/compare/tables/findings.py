@@ -14,7 +14,6 @@ from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.headlines import counted_tables, headline_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.reasons import missing_words, rule
-from fsbench_web.compare.tables.verdicts.significance import is_ranked, nearest_first
 from fsbench_web.compare.tables.verdicts.uncertainty import (
     NOT_KNOWN,
     effect,
@@ -97,7 +96,7 @@ def summary(tables: Iterable[DeltaTable], places: Places = section_place) -> lis
     ranked = [
         table
         for table in tables
-        if is_ranked(table) and len(table.rows) > 1 and not testnames.is_cost(table.test)
+        if table.is_ranked and len(table.rows) > 1 and not testnames.is_cost(table.test)
     ]
     spreads = [(spread, table) for table in ranked if (spread := _spread(table)) is not None]
     if len({percents(spread) for spread, _ in spreads}) < 2:
@@ -218,7 +217,7 @@ def _of_emulated(tables: Sequence[DeltaTable]) -> list[Finding]:
 
 def _finding(table: DeltaTable, place: str, is_headline: bool) -> Finding:
     opening = (Part(_title(table), place), Part(": "))
-    order = [table.rows[number] for number in nearest_first(table)]
+    order = table.best_first
     status, parts = _sentence(table, order)
     decided_by = _decided_by(order)
     return Finding(table.test, table.category, status, (*opening, *parts), is_headline, decided_by)
@@ -236,7 +235,7 @@ def _decided_by(order: Sequence[DeltaRow]) -> tuple[tuple[int, ...], int] | None
 
 
 def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[Part]]:
-    if not is_ranked(table):
+    if not table.is_ranked:
         return NOT_RANKED, [Part("not ranked: the unit does not say whether more is better.")]
     best = [row for row in order if row.best]
     others = [row for row in order if not row.best]
@@ -365,4 +364,4 @@ def _title(table: DeltaTable) -> str:
 
 def _spread(table: DeltaTable) -> float | None:
     """Delta 1 of the last row."""
-    return table.rows[nearest_first(table)[-1]].delta1_percent
+    return table.best_first[-1].delta1_percent

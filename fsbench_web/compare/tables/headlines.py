@@ -107,7 +107,7 @@ def work_tables(tables: Sequence[DeltaTable]) -> tuple[str, Sequence[DeltaTable]
 def _is_of_speed(table: DeltaTable) -> bool:
     """Whether a table is of how fast the work was, and everything in it can be ranked."""
     return (
-        any(row.best for row in table.rows)
+        table.is_ranked
         and table.test not in testnames.CREATION_TESTS
         and not testnames.is_cost(table.test)
     )
@@ -158,8 +158,7 @@ class TestLine:
     @property
     def best_names(self) -> list[str]:
         """The best, and whoever has just its score, in the order of names."""
-        order = [self.table.rows[place] for place in self.table.nearest_first]
-        return [row.contender for row in order if row.best]
+        return [row.contender for row in self.table.best_first if row.best]
 
     @property
     def ratio(self) -> float | None:
@@ -187,7 +186,7 @@ class TestLine:
 
 def line_against(table: DeltaTable, baseline: str) -> TestLine:
     """The line of a test's headline table."""
-    order = [table.rows[place] for place in table.nearest_first]
+    order = table.best_first
     base = next((row for row in order if row.contender == baseline), None)
     best = (
         base if base is not None and base.best else next((row for row in order if row.best), None)

@@ -233,6 +233,16 @@ class DeltaTable:
             )
         )
 
+    @property
+    def best_first(self) -> list[DeltaRow]:
+        """The rows from the best to the worst."""
+        return [self.rows[place] for place in self.nearest_first]
+
+    @cached_property
+    def is_ranked(self) -> bool:
+        """Whether the direction of its unit is known, so that a row is the best."""
+        return any(row.best for row in self.rows)
+
     def mark_of(self, row: DeltaRow) -> str:
         """*best*; where no verdict says so yet *top score*, or *tied* where others have it too; ""
         of any other row, and of one alone, which is the best of nothing.

@@ -11,7 +11,6 @@ from typing import Any
 
 from fsbench_web.compare.tables.findings import Part, Places, section_place
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.verdicts.significance import nearest_first
 from fsbench_web.compare.tables.verdicts.uncertainty import percents
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
@@ -75,7 +74,7 @@ def _score(
             *parts,
             Part(f" gives {row.contender} {_amount(row, table)}."),
         ]
-    order = [table.rows[place] for place in nearest_first(table)]
+    order = table.best_first
     rank = next(place for place, other in enumerate(order) if other is row)
     text = f" gives {row.contender} the same score, "
     if row.best:

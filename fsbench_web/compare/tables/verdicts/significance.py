@@ -156,16 +156,6 @@ def _rounding(row: DeltaRow) -> float:
     return rounding_of([float(f"{value * times:.12g}") for value in row.repeats])
 
 
-def nearest_first(table: DeltaTable) -> list[int]:
-    """The places of the rows from the best to the worst, however they are sorted for the page."""
-    return list(table.nearest_first)
-
-
-def is_ranked(table: DeltaTable) -> bool:
-    """Whether anybody said which direction of the unit is better."""
-    return any(row.best for row in table.rows)
-
-
 def _families(asked: Sequence[_Asked]) -> list[Family]:
     """The family of each table: of the tests that count, of other tests, of further categories."""
     tables = [one.table for one in asked]
@@ -254,10 +244,10 @@ def _is_tested(table: DeltaTable, pair: _Pair) -> bool:
 
 
 def _pairs(table: DeltaTable, rule: Rule) -> Iterator[_Pair]:
-    if not is_ranked(table) or len(table.rows) < 2:
+    if not table.is_ranked or len(table.rows) < 2:
         return
     repeats = [repeats_of(row) for row in table.rows]
-    order = nearest_first(table)
+    order = table.nearest_first
     for behind in order[1:]:
         verdict = _verdict(table, repeats, order[0], behind, rule)
         yield _Pair(order[0], behind, behind, False, _said(table, verdict, order[0]))
@@ -340,7 +330,7 @@ def _verdict_of_best(
     """Of a best row against all others; of several best rows each ties with the others."""
     others = [
         (table.rows[place].contender, verdict)
-        for place in nearest_first(table)
+        for place in table.nearest_first
         if place != best
         for verdict in [_verdict_against(place, best, against_best)]
         if verdict is not None
