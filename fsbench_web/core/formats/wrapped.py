@@ -34,8 +34,6 @@ _NUMBER = re.compile(r"[ \t]{0,12}([0-9]{1,7})(?: ?[:|.)]|(?=[ \t]|$))")
 _ESCAPE = re.compile(r"=(?:[0-9A-F]{2}|$)")
 # No line is longer there than 76 characters; one that goes on nearly fills them.
 _GOES_ON = re.compile(r".{60,75}=$")
-# No line is longer there than 76 characters; one that goes on nearly fills them.
-_GOES_ON = re.compile(r".{60,75}=$")
 _BLANKS = str.maketrans(
     dict.fromkeys("\u00a0\u2007\u202f", " ") | dict.fromkeys("\ufeff\u200b", "")
 )
