@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from fsbench_web.core import formats, requirements
 from fsbench_web.core.formats.fio import over_time
 from fsbench_web.core.formats.result import ParsedResult
-from fsbench_web.core.identity import Identity, of_fio
+from fsbench_web.core.identity import ONE_AT_A_TIME, USUAL_ENGINE, Identity, of_fio
 from fsbench_web.core.latency_over_time import MOST_INTERVALS
 from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.core.scoring.ceilings import RANDOM, READ, SEQUENTIAL, WRITE, Request
@@ -45,6 +45,7 @@ from fsbench_web.core.workloads.fio.steady import (
 )
 
 MIB = 1024 * KB
+ENGINES = (USUAL_ENGINE, "io_uring", "posixaio", "psync", "sync", "pvsync2", "mmap")
 FILE = "fio-depths"
 # Each is a test of its own: fio's own list would make 17 of each latency. The rest is in its bins.
 PERCENTILES = ("50", "90", "95", "99", "99.9", "99.99")
@@ -137,6 +138,49 @@ class FioDepths(Workload):
         seed("the random places: the same seed is the same sequence.", 1, minimum=1),
         *FIO_DATA,
         PREALLOCATE,
+        Parameter(
+            "directions",
+            "Read or write",
+            Kind.CHOICE,
+            default="both",
+            choices=(("both", "read, then write"), ("read", "read"), ("write", "write")),
+            is_late=True,
+        ),
+        Parameter(
+            "jobs",
+            "Jobs",
+            default=1,
+            minimum=1,
+            maximum=256,
+            is_late=True,
+            help="fio's numjobs: so many processes work on the file at once.",
+        ),
+        Parameter(
+            "engine",
+            "Engine",
+            Kind.CHOICE,
+            default=USUAL_ENGINE,
+            choices=tuple((name, name) for name in ENGINES),
+            is_late=True,
+            help="Those named sync wait for each request: their queue depth is 1.",
+        ),
+        Parameter(
+            "direct",
+            "Direct I/O",
+            Kind.FLAG,
+            default=True,
+            is_late=True,
+            help="O_DIRECT: no page cache.",
+        ),
+        Parameter(
+            "fsync_every",
+            "fsync after every",
+            unit="writes",
+            default=0,
+            maximum=10**9,
+            is_late=True,
+            help="0: never.",
+        ),
         *STEADY,
         time_limit(12 * 3600),
     )
@@ -194,16 +238,27 @@ class FioDepths(Workload):
 
     def title(self) -> str:
         depths = ", ".join(map(str, self.depths))
+        way = "direct" if self.direct else "buffered"
         return (
-            f"fio, {self.access} {self.block_kb:,} KB, direct I/O, a file of {self.file_mb:,} MB, "
-            f"queue depths {depths}, {self.runtime_s} s"
-            f"{steady_title(self)}{fio_data_title(self)}"
+            f"fio, {self.access} {self.block_kb:,} KB, {way} I/O, "
+            f"a file of {self.file_mb:,} MB, queue depths {depths}, {self.runtime_s} s"
+            f"{''.join(self._unusual)}{steady_title(self)}{fio_data_title(self)}"
         )[:200]
+
+    @property
+    def _unusual(self) -> list[str]:
+        """In words what is other than one job by libaio that reads and writes."""
+        return [
+            *([f", {self.directions} only"] if self.directions != "both" else []),
+            *([f", {self.jobs} jobs"] if self.jobs > 1 else []),
+            *([f", {self.engine}"] if self.engine != USUAL_ENGINE else []),
+            *([f", fsync after {self.fsync_every} writes"] if self.fsync_every else []),
+        ]
 
     @property
     def takes_device(self) -> bool:
         """Direct I/O in one place: a part of the device is as good as a file."""
-        return True
+        return bool(self.direct)
 
     def space_needed_bytes(self) -> int:
         logs = len(self._points()) * MOST_INTERVALS * _MOST_LINE_BYTES
@@ -216,7 +271,8 @@ class FioDepths(Workload):
         return float(len(self._points()) * least_measured_s(self))
 
     def _points(self) -> list[tuple[str, int]]:
-        return [(direction, depth) for direction in _DIRECTIONS for depth in self.depths]
+        chosen = _DIRECTIONS if self.directions == "both" else (self.directions,)
+        return [(direction, depth) for direction in chosen for depth in self.depths]
 
     def identity(self, direction: str, depth: int) -> Identity:
         """What one command does, by its own options."""
@@ -231,7 +287,10 @@ class FioDepths(Workload):
         """fio's options that say what is done."""
         return (
             f"--rw={'rand' if self.access == 'random' else ''}{direction}",
-            *(f"--bs={self.block_kb}k", "--ioengine=libaio", "--direct=1", f"--iodepth={depth}"),
+            *(f"--bs={self.block_kb}k", f"--ioengine={self.engine}"),
+            *(f"--direct={int(self.direct)}", f"--iodepth={depth}"),
+            *((f"--numjobs={self.jobs}", "--group_reporting") if self.jobs > 1 else ()),
+            *((f"--fsync={self.fsync_every}",) if self.fsync_every else ()),
             *fio_data(self),
         )
 
@@ -274,14 +333,17 @@ class FioDepths(Workload):
                     ),
                     output=_over_time(direction, depth),
                 )
-                # A device has no folder for it.
-                for direction, depth in ([] if place.device else self._points())
+                for direction, depth in (self._points() if self._is_logged(place) else [])
             ),
         ]
 
+    def _is_logged(self, place: Place) -> bool:
+        """A device has no folder for a log, and each of several jobs writes its own."""
+        return not place.device and self.jobs == 1
+
     def _over_time_words(self, place: Place, direction: str, depth: int) -> tuple[str, ...]:
         """Written when it has ended, and not while it is measured."""
-        if place.device:
+        if not self._is_logged(place):
             return ()
         log = f"--write_hist_log={place.work}/{direction}-{depth}"
         return (log, f"--log_hist_msec={self._interval_ms}")
@@ -313,7 +375,11 @@ class FioDepths(Workload):
 
     @property
     def is_direct(self) -> bool:
-        return True
+        return bool(self.direct)
+
+    def measures_memory(self, memory_bytes: int) -> bool:
+        is_buffered = not self.direct and not self.fsync_every
+        return is_buffered and self.file_mb * MIB <= memory_bytes
 
     @property
     def is_preallocated(self) -> bool:
@@ -321,7 +387,9 @@ class FioDepths(Workload):
 
     def data_warning(self) -> str:
         """Random direct writes are extents of their own."""
-        at_once = None if self.access == "random" else min(self.depths) * self.block_kb * KB
+        if self.directions == "read" or (self.access == "random" and self.direct):
+            return fio_data_warning(self, None)
+        at_once = (min(self.depths) if self.direct else 1) * self.block_kb * KB
         return fio_data_warning(self, at_once)
 
     def _read_log(self, data: bytes, direction: str, load: str) -> ParsedResult:
@@ -332,6 +400,8 @@ class FioDepths(Workload):
 
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """The same requests to the raw device."""
+        if self.jobs > 1 or self.fsync_every or not self.direct or self.engine in ONE_AT_A_TIME:
+            return None
         name, load = testnames.parts(test)
         direction = next(
             (
