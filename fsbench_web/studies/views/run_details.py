@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import plotly.graph_objects as go
+from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q, QuerySet
 
 from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
@@ -21,7 +22,7 @@ from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, presets, workload_of
 from fsbench_web.figures import heatmap
 from fsbench_web.platform import limits
-from fsbench_web.studies.jobs import planned_runs
+from fsbench_web.studies.jobs import imported_fio, planned_runs, possible_runs
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms import workload as workload_form
 from fsbench_web.studies.jobs.spec import (
@@ -221,6 +222,25 @@ def named_parameters(run: Run) -> list[tuple[str, str]]:
 def submit_again(run: Run) -> str:
     """Query string of the form that submits this run once more, or "" where that cannot be."""
     return "" if run.origin != Run.Origin.MEASURED else submit_together([run.series], 1)
+
+
+def repeat_import(run: Run, user: User | AnonymousUser) -> tuple[str, str]:
+    """Query string of the form that does what an imported fio job did, and why it is not all or
+    not at all. Its file fits on the LUN that the form chooses.
+    """
+    workload = run.series.workload
+    if run.origin != Run.Origin.IMPORTED or workload is None or workload.tool != "fio":
+        return "", ""
+    specs, problems = imported_fio.workloads_of(workload, imported_fio.stored_names([run.series]))
+    if not specs:
+        return "", "; ".join(problems)
+    lun = None
+    if isinstance(user, User):
+        lun = possible_runs.usual_lun(possible_runs.lun_cards(user))
+    configurations = list(configurations_of(run.series))
+    specs = [imported_fio.bounded(spec, lun, configurations) for spec in specs]
+    query = measure_together([run.series], specs, lun.pk if lun else None)
+    return query, "; ".join(problems)
 
 
 def submit_together(serieses: Sequence[Series], repeats: int, probe_s: int = 0) -> str:

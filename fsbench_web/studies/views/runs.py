@@ -78,8 +78,11 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         .values_list("id", "repeat", "state")
     )
     done = [pk for pk, _, state in runs_of_series if state == RunState.DONE]
+    repeat, not_repeated = run_details.repeat_import(shown_run, request.user)
     context = {
         "run": shown_run,
+        "repeat": repeat,
+        "not_repeated": not_repeated,
         "steering": rights.decide(request.user, rights.Action.STEER, shown_run),
         "series": series,
         "steps": run_details.steps(shown_run),

@@ -11,7 +11,7 @@ from fsbench_web.catalog.configurations.stacks import PLAIN_STACK
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.models import Workload as WorkloadRow
 from fsbench_web.catalog.workloads.own_workloads import offered_presets
-from fsbench_web.studies.jobs import possible_runs
+from fsbench_web.studies.jobs import imported_fio, possible_runs
 from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.spec import FORM_REPEATS, ConfigurationSpec, JobSpec, WorkloadSpec
@@ -51,7 +51,7 @@ def continued_form(study: Study, cards: Sequence[possible_runs.LunCard]) -> Cont
     lun = _lun(serieses, cards, continued)
     configurations = _configurations(serieses, lun, continued)
     repeats = _repeats(serieses, continued)
-    workloads = _workloads(serieses, continued)
+    workloads = _workloads(serieses, lun, configurations, continued)
     if any(series.runs_on.is_guest for series in serieses):
         continued.left_out.append("its virtual machine")
     if any(series.preparation for series in serieses):
@@ -61,14 +61,15 @@ def continued_form(study: Study, cards: Sequence[possible_runs.LunCard]) -> Cont
         lun_id=lun.pk if lun else None,
         configurations=tuple(configurations),
         workload=first.name,
+        parameters=first.parameters,
         more_workloads=tuple(more),
         repeats=repeats,
         order=RANDOM,
         study=study.slug,
     )
     form = job_form.prefilled(spec)
-    # Where none is named the form suggests one.
-    form.workloads = [workload.name for workload in workloads]
+    # An empty name: nothing else is suggested where no workload can be repeated.
+    form.workloads = [workload.name for workload in workloads] or [""]
     continued.query = form.to_query()
     return continued
 
@@ -168,23 +169,38 @@ def _repeats(serieses: Sequence[Series], continued: ContinuedForm) -> int:
     return bounded
 
 
-def _workloads(serieses: Sequence[Series], continued: ContinuedForm) -> list[WorkloadSpec]:
+def _workloads(
+    serieses: Sequence[Series],
+    lun: Lun | None,
+    configurations: Sequence[ConfigurationSpec],
+    continued: ContinuedForm,
+) -> list[WorkloadSpec]:
     rows = {series.workload.pk: series.workload for series in serieses if series.workload}
     presets = {preset.slug: preset for preset in offered_presets()}
     workloads: list[WorkloadSpec] = []
-    titles, unknown = list[str](), list[str]()
+    titles = list[str]()
+    unknown: dict[str, list[str]] = {}
     for row in rows.values():
         preset = presets.get(row.slug)
         if preset is not None and _is_same(row, preset.tool, preset.workload().values):
             workloads.append(WorkloadSpec(row.slug))
             titles.append(preset.title)
-        else:
-            unknown.append(row.title)
+            continue
+        problems = ["no preset of this site"]
+        if row.tool == "fio":
+            of_row = [series for series in serieses if series.workload_id == row.pk]
+            taken = [workload.name for workload in workloads]
+            names = imported_fio.stored_names(of_row)
+            specs, problems = imported_fio.workloads_of(row, names, taken)
+            workloads += [imported_fio.bounded(spec, lun, configurations) for spec in specs]
+            titles += [row.title] if specs else []
+        for problem in problems:
+            unknown.setdefault(problem, []).append(row.title)
     if titles:
         continued.included.append(f"workload {_named(titles)}")
-    if unknown:
-        continued.left_out.append(f"workload {_named(unknown)} (no preset of this site)")
-    elif not rows:
+    for problem, of_problem in unknown.items():
+        continued.left_out.append(f"workload {_named(of_problem)} ({problem})")
+    if not rows:
         continued.left_out.append("workload (it names none)")
     return workloads
 

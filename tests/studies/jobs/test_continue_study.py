@@ -1,5 +1,6 @@
 """A study is continued: the form as its last job had it, and how long that takes as a product."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -124,8 +125,8 @@ def test_of_a_study_without_a_job_what_is_known_is_taken(client: Client, ann: Us
         ConfigurationSpec("ext4", {"journal_mode": "writeback"}, "mq-deadline"),
         ConfigurationSpec("xfs", {}, "mq-deadline"),
     )
-    assert "workload" not in query
-    assert 'value="iozone-small" checked' in words  # as without any study
+    assert query.getlist("workload") == [""]
+    assert not re.search('name="workload" value="[^"]+" checked', words)
     notice = words.partition("data-taken>")[2].partition("</p>")[0]
     assert "file systems ext4_wb, xfs_dl; I/O scheduler mq-deadline for each; 5 repeats." in notice
     assert "LUN (none of its LUNs can be used here: disk1 is the only one that can)" in notice
