@@ -9,8 +9,12 @@ from pydantic import Field
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import LARGEST_ID
-from fsbench_web.compare.explanations import words
-from fsbench_web.compare.explanations.contenders import MOST_SERIES, Contender, explanations
+from fsbench_web.compare.explanations.contenders import (
+    CAUTION,
+    MOST_SERIES,
+    Contender,
+    explanations,
+)
 from fsbench_web.compare.explanations.setups import SetupDifference
 from fsbench_web.core.explanation import Difference
 
@@ -112,7 +116,7 @@ def get_explanations(request: HttpRequest, filters: Query[ExplanationFilters]) -
         "test": explained.test,
         "category": explained.category,
         "reference": _contender(explained.reference),
-        "caution": words.CAUTION,
+        "caution": CAUTION,
         "explanations": [
             {
                 "contender": _contender(other.slower),

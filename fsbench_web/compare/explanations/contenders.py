@@ -2,16 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.urls import reverse
 
 from fsbench_web.compare.explanations.setups import SetupDifference, setups
+from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core import units
 from fsbench_web.core.explanation import Explanation, RunCosts, explained
+from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.deltas import delta_rows
 from fsbench_web.studies.models import UNTRACED, RunActivity, RunState, Score, Series
 
 MOST_SERIES = 12
 MOST_RUNS = 200
 """Of each contender, the latest."""
+CAUTION = (
+    "These are associations: what differs together with the speed. A cause may be among them, or "
+    "be something that was not counted; only a run in which nothing else is changed can tell."
+)
 
 
 @dataclass(frozen=True)
@@ -143,3 +152,27 @@ def _best_and_deltas(contenders: Sequence[Contender]) -> tuple[Contender, dict[i
         for contender, delta in zip(scored, deltas, strict=True)
         if delta.delta1_percent is not None
     }
+
+
+def why_address(table: DeltaTable) -> str:
+    """The address of the page that explains the table's rows; "" without two sampled series.
+
+    fsbench samples only runs on a LUN, and no costs. Of more rows than MOST_SERIES the page has the
+    fastest and the slowest.
+    """
+    if testnames.is_cost(table.test) or table.test in testnames.CREATION_TESTS:
+        return ""
+    series = [
+        row.series_id
+        for row in reversed(table.rows)
+        if row.series_id is not None and row.lun is not None and row.run_ids
+    ]
+    if len(series) < 2:
+        return ""
+    chosen = series if len(series) <= MOST_SERIES else [*series[: MOST_SERIES - 1], series[-1]]
+    query = [
+        ("test", table.test),
+        ("category", table.category),
+        *(("series", series_id) for series_id in chosen),
+    ]
+    return f"{reverse('compare:why')}?{urlencode(query)}"

@@ -5,8 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.explanations import words
-from fsbench_web.compare.explanations.contenders import explanations
+from fsbench_web.compare.explanations.contenders import CAUTION, explanations
 from fsbench_web.core.explanation import ALIKE_PERCENT
 
 _LONGEST = 200
@@ -28,5 +27,5 @@ def page(request: HttpRequest) -> HttpResponse:
         raise Http404(
             "An explanation needs two configurations that can be seen here: come from a table."
         )
-    context = {"found": explained, "caution": words.CAUTION, "alike_percent": ALIKE_PERCENT}
+    context = {"found": explained, "caution": CAUTION, "alike_percent": ALIKE_PERCENT}
     return render(request, "compare/explanations.html", context)

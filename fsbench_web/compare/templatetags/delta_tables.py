@@ -13,7 +13,7 @@ from django.template import Context
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from fsbench_web.compare.explanations.address import why_address
+from fsbench_web.compare.explanations.contenders import why_address
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.selection import wording
