@@ -9,7 +9,7 @@ from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import (
     ChartColumn,
     PictureTable,
-    bars_of,
+    bar_chart,
     count,
     interval,
     links_of,
@@ -25,7 +25,6 @@ from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.categories import RANGE
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.stats.intervals import mean
-from fsbench_web.figures import bars
 
 
 class BestCases(CategoryPicture):
@@ -105,7 +104,6 @@ def _work_of(spec: PictureSpec) -> ComparisonSpec | None:
 
 def _picture(table: DeltaTable) -> Picture:
     rows = table.rows[::-1]  # best first
-    title = f"{testnames.label(table.test)}: {table.category_in_sentence}"
     columns: list[ChartColumn[DeltaRow]] = [
         text("Contender", lambda row: row.contender),
         text("Configuration", lambda row: row.configuration or ""),
@@ -118,7 +116,7 @@ def _picture(table: DeltaTable) -> Picture:
     ]
     flags = wording.flags_in_words({row.contender: row.flags for row in rows})
     return Picture(
-        bars.best_case(title=title, **bars_of(table)),
+        bar_chart(table),
         PictureTable(columns, rows, links_of),
         [f"Flags: {flags}."] if flags else [],
     )

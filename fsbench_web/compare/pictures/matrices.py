@@ -1,7 +1,6 @@
 """Blocks by file sizes: the heat map of one contender, and the speed of one over another."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import plotly.graph_objects as go
 
@@ -53,26 +52,18 @@ class HeatMap(SingleContenderPicture):
     def figure(self, contender: Contender, matrix: Matrix) -> go.Figure:
         """Flagged cells are hatched, and the cache boundary is a line."""
         quality = Series.objects.values_list("quality", flat=True).get(pk=contender.key)
+        remark = _runs_remark(matrix.cells.values())
         return heatmap.matrix(
-            **self.figure_arguments(contender, matrix),
+            {cell: repeats.mean for cell, repeats in matrix.cells.items()},
+            matrix.unit,
+            f"{testnames.label(self.test)}: {contender.name}{remark}",
+            is_lower(matrix.unit),
+            links={cell: address_of(repeats.run_ids) for cell, repeats in matrix.cells.items()},
+            notes={cell: note(repeats) for cell, repeats in matrix.cells.items()},
             flagged=_cells_by_flag(matrix.cells),
             edges=run_quality.edges(quality, self.test),
+            block=testnames.block_word(self.test),
         )
-
-    def figure_arguments(self, contender: Contender, matrix: Matrix) -> dict[str, Any]:
-        """What every figure of a matrix takes: the means, where each leads, and words."""
-        title = (
-            f"{testnames.label(self.test)}: {contender.name}{_runs_remark(matrix.cells.values())}"
-        )
-        return {
-            "cells": {cell: repeats.mean for cell, repeats in matrix.cells.items()},
-            "unit": matrix.unit,
-            "title": title,
-            "lower_is_better": is_lower(matrix.unit),
-            "links": {cell: address_of(repeats.run_ids) for cell, repeats in matrix.cells.items()},
-            "notes": {cell: note(repeats) for cell, repeats in matrix.cells.items()},
-            "block": testnames.block_word(self.test),
-        }
 
 
 def _table(test: str, matrix: Matrix) -> PictureTable[Drawn]:

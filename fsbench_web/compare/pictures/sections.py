@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import plotly.graph_objects as go
 
-from fsbench_web.compare.pictures.table import bars_of
+from fsbench_web.compare.pictures.table import bar_chart
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
@@ -122,11 +122,6 @@ def charts(
     units = {table.unit for table in chosen if table.category == chosen[0].category}
     return {
         table.category_label
-        + (f", {numbers.unit_name(table.unit)}" if len(units) > 1 else ""): _chart(table, among)
+        + (f", {numbers.unit_name(table.unit)}" if len(units) > 1 else ""): bar_chart(table, among)
         for table in chosen
     }
-
-
-def _chart(table: DeltaTable, among: Collection[str]) -> go.Figure:
-    title = f"{testnames.label(table.test)}: {table.category_in_sentence}"
-    return bars.best_case(title=title, among=among, **bars_of(table))

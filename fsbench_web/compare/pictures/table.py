@@ -2,10 +2,11 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import plotly.graph_objects as go
 from django.urls import reverse
 
 from fsbench_web.compare.selection.wording import flag_label
@@ -17,6 +18,7 @@ from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.core.stats.intervals import SAMPLES, Interval
 from fsbench_web.core.units import is_known, lower_is_better
+from fsbench_web.figures import bars
 from fsbench_web.figures.bars import Bar
 from fsbench_web.figures.ceilings import Ceilings
 from fsbench_web.figures.lines import Line, Point
@@ -251,8 +253,8 @@ def unknown_unit(unit: str) -> list[str]:
     return [] if is_known(unit) else [f'Nobody said whether more or less of "{unit}" is better.']
 
 
-def bars_of(table: DeltaTable) -> Mapping[str, Any]:
-    """Arguments of ``figures.bars.best_case`` for the rows, best first, without the title."""
+def bar_chart(table: DeltaTable, among: Collection[str] = ()) -> go.Figure:
+    """The rows as bars, best first. ``among`` are all contenders of the page."""
     rows, scale = table.rows[::-1], table.scale
     times = scale.divisor
 
@@ -269,12 +271,14 @@ def bars_of(table: DeltaTable) -> Mapping[str, Any]:
             runs=row.runs,
         )
 
-    return {
-        "bars": [bar(row) for row in rows],
-        "unit": scale.unit,
-        "lower_is_better": table.lower_is_better,
-        "ceilings": _ceilings_of(rows, times),
-    }
+    return bars.best_case(
+        [bar(row) for row in rows],
+        scale.unit,
+        f"{testnames.label(table.test)}: {table.category_in_sentence}",
+        table.lower_is_better,
+        among,
+        _ceilings_of(rows, times),
+    )
 
 
 def _ceilings_of(rows: Sequence[DeltaRow], divisor: float) -> Ceilings:
