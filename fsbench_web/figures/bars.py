@@ -15,7 +15,6 @@ from fsbench_web.figures.frame import (
     bar_chart_px,
     bar_layout,
     direction,
-    figure,
     plain_text,
     summary,
 )
@@ -141,7 +140,7 @@ def best_case(
         _cut_at_zero(layout, bars)
     put(traces, layout, lun_ceilings, labels, unit)
     layout["height"] = height_px(labels, has_ceilings=lun_ceilings.is_known)
-    return figure(traces, layout)
+    return go.Figure(traces, layout)
 
 
 def height_px(labels: Sequence[str], *, has_ceilings: bool) -> int:
@@ -306,7 +305,7 @@ def stated_values(
             for label, text in zip(labels, texts, strict=True)
         ],
     )
-    chart = figure(
+    chart = go.Figure(
         [bar],
         bar_layout(
             title=title,
@@ -366,7 +365,7 @@ def read_write(
             meta={"series": series} | ({"links": [row[4][place] for row in rows]} if links else {}),
         )
 
-    return figure(
+    return go.Figure(
         [
             half_bars(0, WRITE_SERIES),
             half_bars(1, READ_SERIES),

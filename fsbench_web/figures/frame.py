@@ -75,14 +75,6 @@ def bar_chart_px(rows: int, row_px: int = ROW_PX) -> int:
     return max(220, 112 + row_px * rows)
 
 
-def figure(traces: Sequence[Any], layout: Mapping[str, Any]) -> go.Figure:
-    """A figure of these traces; Plotly checks every property.
-
-    The layout comes at once: each later update of a figure costs milliseconds.
-    """
-    return go.Figure(data=list(traces), layout=layout)
-
-
 def line_layout(
     title: str,
     x_axis: Mapping[str, Any],

@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.quality import FLAGS, OF_RUNS
 from fsbench_web.figures import colourscale
-from fsbench_web.figures.frame import figure, heading, log_ticks, plain_text, summary
+from fsbench_web.figures.frame import heading, log_ticks, plain_text, summary
 from fsbench_web.figures.sizes import SizeAxis, size_axis, size_name
 
 Cell = tuple[int, int]
@@ -252,7 +252,7 @@ def _map(
         traces.append(_labels(cell_values, scale, label, hatched))
     traces += boundary(edges, records, files)
     is_marked = any(trace.get("name") for trace in traces)
-    return figure(
+    return go.Figure(
         traces,
         {
             "title": heading(title),

@@ -19,7 +19,6 @@ from fsbench_web.figures.frame import (
     axis,
     direction,
     extent,
-    figure,
     line_layout,
     log_ticks,
     plain_text,
@@ -91,7 +90,7 @@ def curves(
     names = x_names or {x: f"{x:g}" for x in places}
     styles = palette.styles([line.name for line in lines], among)
     all_xs = _shifted_places(lines, places)
-    return figure(
+    return go.Figure(
         [
             trace(line, places, names, unit, style, xs)
             for line, style, xs in zip(lines, styles, all_xs, strict=True)
@@ -133,7 +132,7 @@ def phases(
         )
         marks["marker"]["size"] = 10
         traces.append(marks | {"mode": "markers"})
-    return figure(
+    return go.Figure(
         traces,
         line_layout(
             title,
@@ -236,7 +235,7 @@ def _distributions(
     unit = numbers.unit_name(unit)
     styles = palette.styles([line.name for line in lines], among)
     kind = "cumulative distribution" if is_cdf else "percentiles"
-    return figure(
+    return go.Figure(
         [
             _distribution_trace(line, style, unit, is_cdf=is_cdf, is_alone=len(lines) == 1)
             for line, style in zip(lines, styles, strict=True)

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
 from fsbench_web.figures.ceilings import COLOUR
-from fsbench_web.figures.frame import axis, extent, figure, line_layout, plain_text, summary
+from fsbench_web.figures.frame import axis, extent, line_layout, plain_text, summary
 from fsbench_web.figures.lines import MOST_LINES, line_trace, log_axis
 from fsbench_web.figures.palette import Style
 
@@ -59,7 +59,7 @@ def latencies(
         )
     unit_name = numbers.unit_name(unit)
     every_value = [value for values in shown.values() for value in values]
-    return figure(
+    return go.Figure(
         traces,
         line_layout(
             title,
@@ -116,7 +116,7 @@ def timeline(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) ->
         )
         traces.append(trace)
     during = ", ".join(phase.name for phase in phases)
-    return figure(
+    return go.Figure(
         traces,
         line_layout(
             panel.name,
@@ -175,7 +175,7 @@ def reference_drift(
         trace = line_trace(test, xs, values, list(map(_change_words, values)), Style(number))
         trace["hovertemplate"] = f"%{{x}}<br>%{{customdata}}<extra>{plain_text(test)}</extra>"
         traces.append(trace | {"connectgaps": False})
-    return figure(
+    return go.Figure(
         traces,
         line_layout(
             title,

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from fsbench_web.core import numbers
 from fsbench_web.figures import lines as curves
 from fsbench_web.figures import palette
-from fsbench_web.figures.frame import direction, extent, figure, line_layout, plain_text, summary
+from fsbench_web.figures.frame import direction, extent, line_layout, plain_text, summary
 from fsbench_web.figures.lines import Line, Point
 
 ROW_PX = 18
@@ -86,7 +86,7 @@ def stacked(
             trace["showlegend"] = line.name not in named
             named.add(line.name)
             traces.append(trace)
-    return figure(traces, layout)
+    return go.Figure(traces, layout)
 
 
 def _extent(panel: Panel, line: Line) -> str:
@@ -170,7 +170,7 @@ def multiples(panels: Sequence[SmallMultiple], title: str, among: Iterable[str] 
         traces.append(_small_trace(panel, number, looks))
     for trace in traces[:1]:
         trace.meta["panel_px"] = height
-    return figure(traces, layout)
+    return go.Figure(traces, layout)
 
 
 def _small_trace(

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import colourscale
-from fsbench_web.figures.frame import axis, figure, heading, line_layout, plain_text, summary
+from fsbench_web.figures.frame import axis, heading, line_layout, plain_text, summary
 
 Bins = Sequence[tuple[int, int, int]]
 """(from ns, below ns, how many), rising; each from a power of two of ``smallest_ns`` on."""
@@ -51,7 +51,7 @@ def latencies(
                 "meta": {"series": number % 7 + 1},
             }
         )
-    return figure(
+    return go.Figure(
         traces,
         line_layout(
             title,
@@ -121,7 +121,7 @@ def over_device(
         for name, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
         if size >= factor or name == "KiB"
     )
-    return figure(
+    return go.Figure(
         [
             {
                 "type": "heatmap",

@@ -13,7 +13,6 @@ from fsbench_web.figures.frame import (
     bar_layout,
     direction,
     extent,
-    figure,
     plain_text,
     summary,
 )
@@ -54,7 +53,7 @@ def repeats(
     strips = [_in_shown_unit(strip, unit) for strip in strips]
     unit = numbers.unit_name(unit)
     pairs = [(strip, strip.interval) for strip in strips if strip.interval is not None]
-    chart = figure(
+    chart = go.Figure(
         [
             *(_box(strip, unit) for strip in strips if len(strip.values) >= LEAST_FOR_A_BOX),
             _points(strips, unit),
