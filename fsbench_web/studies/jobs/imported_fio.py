@@ -8,8 +8,7 @@ from typing import Any
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.models import Workload as WorkloadRow
-from fsbench_web.core.identity import READ, WRITE, Identity, of_fio_name
-from fsbench_web.core.scoring.profiles.identities import data_kb, settings_of
+from fsbench_web.core.identity import READ, WRITE, Identity, data_kb, of_fio_name, settings_of
 from fsbench_web.core.workloads import ParameterError, presets
 from fsbench_web.core.workloads.fio_depths import FioDepths
 from fsbench_web.studies.jobs.checks import space
