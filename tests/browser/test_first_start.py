@@ -54,6 +54,7 @@ def test_the_form_becomes_usable_under_the_eyes_of_whoever_has_it_open(operator:
     title = page.get_by_label("Title of the new study")
     title.fill("Mine")
     page.get_by_role("spinbutton", name="Repeats", exact=True).fill("3")
+    page.locator("#form-advanced > summary").click()
     page.locator("#form-steered > summary").click()
     page.locator("#id-seed").fill("1")
 

@@ -63,6 +63,7 @@ def test_only_chosen_workloads_are_sent(watcher: Page, complaints: list[str]) ->
     expect(page.locator("#parameters-iozone-direct")).to_be_visible()
     page.locator("input[name=workload][value=iozone-small]").uncheck()
     expect(page.locator("#parameters-iozone-small")).to_be_hidden()
+    page.locator("#form-advanced > summary").click()
     page.locator("#form-steered > summary").click()
     page.locator("#id-reference").select_option("xfs.1")
     page.get_by_label("Title of the new study").fill("Direct")

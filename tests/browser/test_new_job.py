@@ -203,6 +203,7 @@ def test_what_was_said_in_a_fold_stands_open(watcher: Page, complaints: list[str
     tuned = page.locator("#tuning-ext4\\.1 > summary")
     tuned.click()
     expect(tuned).to_have_text("Options now Journal mode mount: writeback")
+    page.locator("#form-advanced > summary").click()
     page.locator("#form-steered > summary").click()
     page.get_by_label("Stop before").fill("2026-01-01T06:00")
     page.get_by_label("Stop before").press("Tab")

@@ -19,6 +19,7 @@ def test_the_form_follows_executor_and_kernels(
     page.get_by_role("radio", name=re.compile("disk1")).check()
     jfs = page.locator("input[name=fs][value='jfs.1']")
     expect(jfs).to_be_disabled()
+    page.locator("#form-advanced > summary").click()
     page.get_by_role("radio", name=re.compile("A guest kernel")).check()
     expect(page.get_by_text("Guests are emulated here")).to_be_visible()
     expect(jfs).to_be_enabled()

@@ -144,6 +144,12 @@ def _form_page(
         "marked": form.wrong_fields([*refused.places, *refused.by_part]) if refused else set(),
         **_possible_context(cards),
     }
+    is_other = is_new and len(form.schedulers) > 1
+    context["advanced_count"] = form.changed_count + is_other
+    wrong = set(context["refused"].by_part) if refused else set()
+    context["is_advanced_open"] = bool(
+        wrong - _ALWAYS_SHOWN or request.headers.get("HX-Trigger-Name") in ("executor", "kernel")
+    )
     return render(request, "studies/job_form.html", context, status=200 if is_new else 422)
 
 
@@ -175,6 +181,12 @@ _LIMITS = {
     "most_run_again": MOST_RUN_AGAIN,
     "most_probe_s": MOST_PROBE_S,
 }
+
+
+_ALWAYS_SHOWN = {
+    *("lun", "configurations", "journals", "stacks", "workload", "repeats", "race", "study"),
+}
+"""The parts of the form that are not folded under Advanced."""
 
 
 def _choose_only_lun(form: job_form.JobForm, cards: list[possible_runs.LunCard]) -> None:

@@ -169,6 +169,17 @@ class OptionsForm:
         return bool(self.race_runs) and self.race_hours in ("", _USUAL["race_hours"])
 
     @property
+    def changed_count(self) -> int:
+        """How many fields of the executor, the preparation, the order, times and limits are others
+        than the default.
+        """
+        changed = sum(
+            getattr(self, name) not in (_USUAL[name], *_NOTHING.get(name, ()))
+            for name in _SHOWN_WHERE_CHANGED
+        )
+        return changed + self.is_guest
+
+    @property
     def prepared(self) -> str:
         """What is to be done to the LUN before a run, in words; "" for nothing but the usual."""
         return self._changed(PREPARED)
