@@ -65,8 +65,8 @@ def bounded(
     """The same with its file halved until it fits on the LUN."""
     if lun is None:
         return wanted
-    parameters = {**presets()[wanted.name].workload().values, **wanted.parameters}
-    file_mb = parameters["file_mb"]
+    parameters: dict[str, Any] = {**presets()[wanted.name].workload().values, **wanted.parameters}
+    file_mb: int = parameters["file_mb"]
     while file_mb > 1 and space.problem(
         FioDepths(**parameters | {"file_mb": file_mb}), lun, configurations
     ):

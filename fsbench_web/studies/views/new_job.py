@@ -146,7 +146,7 @@ def _form_page(
     }
     is_other = is_new and len(form.schedulers) > 1
     context["advanced_count"] = form.changed_count + is_other
-    wrong = set(context["refused"].by_part) if refused else set()
+    wrong = set(by_field(refused.by_part)) if refused else set()
     context["is_advanced_open"] = bool(
         wrong - _ALWAYS_SHOWN or request.headers.get("HX-Trigger-Name") in ("executor", "kernel")
     )
