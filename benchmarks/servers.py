@@ -32,9 +32,7 @@ from contextlib import contextmanager, suppress
 from io import StringIO
 from pathlib import Path
 
-from benchmarks.load.clients import UPLOAD, Client, RequestLog, send_table
-from benchmarks.load.report import share
-from benchmarks.load.runs import tokens_of
+from benchmarks.load.clients import UPLOAD, Client, RequestLog, send_table, share, tokens_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PROCESSES, UPLOADS, BROWSERS = 2, 20, 4
@@ -275,8 +273,8 @@ def report(seen: dict[str, RequestLog]) -> None:
     for server, answers in seen.items():
         line = f"{server:11}"
         for kind in KINDS:
-            took = [ms for _, ms in answers.requests.get(kind, [])] or [float("nan")]
-            ours = [ms for _, ms in first.requests.get(kind, [])] or [float("nan")]
+            took = answers.requests.get(kind) or [float("nan")]
+            ours = first.requests.get(kind) or [float("nan")]
             p50, p95 = statistics.median(took), share(took, 0.95)
             ratios = f"{p50 / statistics.median(ours):.2f} · {p95 / share(ours, 0.95):.2f}"
             line += f"{f'{p50:.0f} · {p95:.0f} ({ratios})':>32}"

@@ -1,6 +1,6 @@
 """A site under load: browsers on compare pages and uploads at once, beside workers that run.
 
-    .venv/bin/python -m tests.services .venv/bin/python -m benchmarks.load [--minutes 10] [--mixed]
+    .venv/bin/python -m tests.services .venv/bin/python -m benchmarks.load [--minutes 10]
 
 As root (the workers attach loop devices). On a PostgreSQL and a Redis of its own: two web processes
 on one port (``--processes``), an importer, and eight worker processes with a LUN each. ``--minutes
@@ -12,9 +12,6 @@ to 10 s of reading, then the next. It asks for no style sheets and scripts: thes
 hash, and a browser has them from its first page. 50 of them start within the first ten seconds,
 not in step.
 
-With ``--mixed`` it looks at another page of the site after each comparison: studies, runs, search,
-history, CSV and API.
-
 *The uploads* start together, all 20 at the same moment, and again every 15 s (``--every``): each a
 table of 20 numbers that no other has, to a study of its own with five configurations.
 
@@ -24,10 +21,8 @@ and leaves 120 numbers; real runs take minutes. A series gets five repeats.
 
 In the end every upload that was answered with 201 and every run that ended is looked up: each
 number must be there once and be the one that was sent. Prints latencies as the clients saw them,
-those of requests beside uploads and between them too, and what each part of the site took of the
-processors and the web processes held in memory (``benchmarks.load.memory``); ends with 1 where
-something failed, was lost, a 95th percentile of all requests of a kind is not under 500 ms, or a
-web process held 400 MB or grew.
+and what web processes held in memory at most. Ends with 1 where something failed, was lost,
+a 95th percentile of a kind of request is not under 500 ms, or a web process held 400 MB.
 """
 
 import argparse
@@ -36,13 +31,13 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import chain
 
-from benchmarks.load.clients import COMPARE, Client, RequestLog, Shelf, browse, upload
-from benchmarks.load.memory import MemoryWatch, report_memory
-from benchmarks.load.report import report, report_use
-from benchmarks.load.runs import STUDY, lost_writes, submit_runs, tokens_of, wait_for_workers
-from benchmarks.load.site import WEB, WORKER, site
+from benchmarks.load.clients import COMPARE, Client, RequestLog, browse, share, tokens_of, upload
+from benchmarks.load.site import STUDY, WORKER, lost_writes, site, submit_runs, wait_for_workers
 
+LIMIT_MS = 500
+LIMIT_MB = 400
 SETTLE_S = 8.0
 
 
@@ -56,31 +51,23 @@ def main(options: argparse.Namespace) -> int:
     from fsbench_web.studies.models import Run, RunState, Study
 
     seconds, seen, end = options.minutes * 60, RequestLog(), threading.Event()
-    shelf = Shelf(
-        list(Study.objects.order_by("slug").values_list("slug", flat=True)),
-        list(Study.objects.filter(is_published=False).values_list("slug", flat=True)),
-        list(Run.objects.filter(state=RunState.DONE).values_list("pk", flat=True)),
-    )
+    studies = list(Study.objects.order_by("slug").values_list("slug", flat=True))
     tokens = tokens_of(options.uploads)
     with site(options) as (running_site, port):
         wait_for_workers(options.workers)
         time.sleep(SETTLE_S)  # workers and web are still loading programs
-        for study in (
-            shelf.studies * options.processes
-        ):  # nobody waits for a process that has just begun
+        # Nobody waits for a process that has just begun.
+        for study in studies * options.processes:
             Client(port, RequestLog()).ask(COMPARE, f"/compare/?study={study}")
         submit_runs(options.workers, int(seconds / options.run_takes) + 20)
         barrier = threading.Barrier(options.uploads + 1)
         clients = [
-            threading.Thread(target=browse, args=(port, shelf, options.mixed, seen, end))
+            threading.Thread(target=browse, args=(port, studies, seen, end))
             for _ in range(options.browsers)
         ] + [
             threading.Thread(target=upload, args=(port, token, number, barrier, seen, end))
             for number, token in enumerate(tokens)
         ]
-        memory = MemoryWatch(running_site.of_kind(WEB), end)
-        before = running_site.used_s()
-        memory.start()
         for client in clients:
             client.start()
         began, load = time.monotonic(), []
@@ -92,14 +79,14 @@ def main(options: argparse.Namespace) -> int:
         barrier.abort()
         for client in clients:
             client.join(60)
-        after, took_s = running_site.used_s(), time.monotonic() - began
+        took_s, most_mb = time.monotonic() - began, running_site.most_mb()
         errors = list(running_site.errors())
         running_site.stop(list(running_site.of_kind(WORKER)))
         lost = list(lost_writes(seen))
     done = Run.objects.filter(series__study__slug=STUDY, state=RunState.DONE).count()
     is_fast = report(seen, took_s)
-    report_use(before, after, took_s)
-    is_small = report_memory(memory.samples)
+    is_small = max(most_mb.values()) < LIMIT_MB
+    print("memory at most: " + ", ".join(f"{name} {mb:.0f} MB" for name, mb in most_mb.items()))
     print(
         f"{options.browsers} browsers, {options.uploads} uploads at once every "
         f"{options.every:g} s, {options.workers} workers with runs of {options.run_takes:g} s, "
@@ -118,6 +105,20 @@ def main(options: argparse.Namespace) -> int:
     return 0 if is_fast and is_small and not (seen.failures or errors or lost) else 1
 
 
+def report(seen: RequestLog, seconds: float) -> bool:
+    """Print latencies; whether all are within the limit."""
+    head = f"{'requests':>9}{'a second':>9}{'p50':>7}{'p95':>7}{'p99':>7}{'worst':>7}"
+    print(f"{'':18}{head}  ms   p95 under {LIMIT_MS} ms")
+    by_kind = {**dict(sorted(seen.requests.items())), "all": [*chain(*seen.requests.values())]}
+    is_fast = True
+    for kind, took in by_kind.items():
+        percentiles = "".join(f"{share(took, part):7.0f}" for part in (0.5, 0.95, 0.99, 1))
+        verdict = "yes" if share(took, 0.95) < LIMIT_MS else "NO"
+        is_fast &= verdict == "yes"
+        print(f"{kind:18}{len(took):9}{len(took) / seconds:9.1f}{percentiles}       {verdict}")
+    return is_fast
+
+
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     parser = argparse.ArgumentParser(description="A site under load; see this file's top.")
@@ -129,7 +130,6 @@ if __name__ == "__main__":
     parser.add_argument("--run-takes", type=float, default=10, help="seconds of a worker's run")
     parser.add_argument("--processes", type=int, default=2, help="web processes")
     parser.add_argument("--runs", type=int, default=1000, help="runs that are there before")
-    parser.add_argument("--mixed", action="store_true", help="other pages than comparisons too")
     chosen = parser.parse_args()
     if not os.environ.get("DATABASE_URL", "").startswith("postgresql"):
         sys.exit("DATABASE_URL must name an empty PostgreSQL database: see this file's top.")

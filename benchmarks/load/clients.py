@@ -8,56 +8,32 @@ import random
 import re
 import threading
 import time
-from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from io import StringIO
 
 READS_S = (5.0, 10.0)
 # A server closes a connection after 5 s without a request, and a browser then opens another.
 KEEPS_CONNECTION_S = 4.0
-COMPARE, CHART, OTHER, UPLOAD = "compare page", "charts of a test", "other page", "upload"
+COMPARE, CHART, UPLOAD = "compare page", "charts of a test", "upload"
 CHARTS = re.compile(
     rb'(?:hx-get="|data-fetch="tables"><a href=")(/compare/(?:charts|tests)/[^"]+)"'
 )
 """What comes when somebody opens the row of a test."""
 CELLS = [(record, size) for size in (64, 128, 256, 512) for record in (4, 8, 16, 32, 64)]
-OTHER_PAGES = (
-    *("/", "/studies/", "/studies/{studies}/", "/studies/{own}/matrix/?test=write", "/runs/"),
-    *("/runs/?study={studies}", "/runs/{runs}/", "/search/?q=ext4", "/history/?study={studies}"),
-    *("/compare/", "/compare/deltas.csv?study={studies}", "/api/v1/deltas?study={studies}"),
-)
-"""What people look at besides comparisons, each as often as any other."""
 
 
 @dataclass
 class RequestLog:
-    """What the clients saw. Requests, (began at s, took ms), by kind; a sentence a failure."""
+    """What the clients saw: the ms that requests took, by kind; a sentence for each failure."""
 
-    requests: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    requests: dict[str, list[float]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
     uploaded: dict[int, float] = field(default_factory=dict)  # run -> its first value
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def note(self, kind: str, began: float, took_s: float) -> None:
+    def note(self, kind: str, took_s: float) -> None:
         with self.lock:
-            self.requests.setdefault(kind, []).append((began, took_s * 1000))
-
-    def is_beside_uploads(self) -> Callable[[tuple[float, float]], bool]:
-        """Which requests were under way at the same time as an upload."""
-        spans: list[list[float]] = []
-        for began, took_ms in sorted(self.requests.get(UPLOAD, [])):
-            if spans and began <= spans[-1][1]:
-                spans[-1][1] = max(spans[-1][1], began + took_ms / 1000)
-            else:
-                spans.append([began, began + took_ms / 1000])
-        starts = [start for start, _ in spans]
-
-        def is_beside(request: tuple[float, float]) -> bool:
-            began, took_ms = request
-            place = bisect_right(starts, began + took_ms / 1000) - 1
-            return place >= 0 and spans[place][1] >= began
-
-        return is_beside
+            self.requests.setdefault(kind, []).append(took_s * 1000)
 
     def fail(self, sentence: str) -> None:
         with self.lock:
@@ -93,7 +69,7 @@ class Client:
             self._connection.close()
             self._seen.fail(f"{kind} {path}: {type(error).__name__} {error}")
             return None
-        self._seen.note(kind, began, time.perf_counter() - began)
+        self._seen.note(kind, time.perf_counter() - began)
         self._used = time.monotonic()
         if answer.headers.get("Content-Encoding") == "gzip":
             content = gzip.decompress(content)
@@ -103,32 +79,16 @@ class Client:
         return content
 
 
-@dataclass(frozen=True)
-class Shelf:
-    """What there is to look at: slugs of studies, of those with runs, and keys of finished runs."""
-
-    studies: list[str]
-    own: list[str]
-    runs: list[int]
-
-
-def browse(port: int, shelf: Shelf, is_mixed: bool, seen: RequestLog, end: threading.Event) -> None:
-    """Look at comparisons until the ``end``; at another page after each where ``is_mixed``."""
+def browse(port: int, studies: list[str], seen: RequestLog, end: threading.Event) -> None:
+    """Look at comparisons until the ``end``."""
     client, chance = Client(port, seen), random.Random(threading.get_ident())
     end.wait(chance.uniform(0, READS_S[1]))
     while not end.is_set():
-        page = client.ask(COMPARE, f"/compare/?study={chance.choice(shelf.studies)}")
+        page = client.ask(COMPARE, f"/compare/?study={chance.choice(studies)}")
         offered = CHARTS.findall(page or b"")
         if offered:
             client.ask(CHART, html.unescape(chance.choice(offered).decode()))
         end.wait(chance.uniform(*READS_S))
-        if is_mixed and not end.is_set():
-            address = chance.choice(OTHER_PAGES)
-            values = {
-                name: chance.choice(getattr(shelf, name)) for name in ("own", "studies", "runs")
-            }
-            client.ask(OTHER, address.format(**values))
-            end.wait(chance.uniform(*READS_S))
 
 
 def upload(
@@ -186,3 +146,22 @@ def _multipart(fields: dict[str, str], name: str, data: bytes) -> tuple[bytes, s
     )
     parts += [head.encode(), data, f"\r\n--{edge}--\r\n".encode()]
     return b"".join(parts), f"multipart/form-data; boundary={edge}"
+
+
+def tokens_of(count: int) -> list[str]:
+    """A token of an account of its own for each client that uploads."""
+    from django.contrib.auth.models import User
+    from django.core.management import call_command
+
+    tokens = []
+    for number in range(count):
+        User.objects.create_superuser(f"load-{number}")
+        printed = StringIO()
+        call_command("create_token", f"load-{number}", stdout=printed)
+        tokens.append(printed.getvalue().strip())
+    return tokens
+
+
+def share(values: list[float], part: float) -> float:
+    """The percentile ``part`` (0 to 1) of the values."""
+    return sorted(values)[min(len(values) - 1, int(part * len(values)))]
