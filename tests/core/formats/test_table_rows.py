@@ -113,6 +113,17 @@ def test_a_million_numbers_take_little_memory() -> None:
         tracemalloc.stop()
 
 
+def test_a_line_without_end_is_refused_within_a_few_times_its_size() -> None:
+    data = HEADER.encode() + b"x" * (16 * 1024 * 1024)
+    tracemalloc.start()
+    try:
+        with pytest.raises(UnreadableFile):
+            parse("t.csv", data)
+        assert tracemalloc.get_traced_memory()[1] < 5 * len(data)
+    finally:
+        tracemalloc.stop()
+
+
 def test_a_mapping_says_what_the_header_does_not() -> None:
     mapping = Mapping(delimiter=";", columns={"test": 1, "value": 0}, constants={"unit": "s"})
     expected = [(2, "untar", "", "s", 5.0), (3, "make", "", "s", 6.0)]
