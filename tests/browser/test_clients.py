@@ -23,6 +23,7 @@ def nas() -> Lun:
 def test_two_clients_are_ordered_by_form(page: Page, sign_in, nas: Lun) -> None:
     sign_in(page, User.objects.create_user("ann", password="correct horse"))
     page.goto(f"/runs/new/?lun={nas.pk}&fs=nfs.1")
+    page.locator("#form-advanced > summary").click()
     page.locator("#form-clients > summary").click()
     page.get_by_role("checkbox", name="lab2").check()
     page.get_by_label("Title of the new study").fill("Two clients")

@@ -116,7 +116,7 @@ def test_a_reloaded_web_refuses_nobody(host: Machine) -> None:
     before = host.property("fsbench-web", "MainPID")
     with Readers(host.port, limit_s=600) as readers:
         host.run("systemctl", "reload", "fsbench-web")
-        host.wait_until(lambda: "started anew" in host.journal("--unit", "fsbench-web"))
+        host.wait_until(lambda: "were restarted" in host.journal("--unit", "fsbench-web"))
         so_far = readers.answers
         host.wait_until(lambda: readers.answers > so_far + 20)
     assert readers.failures == [], readers.failures

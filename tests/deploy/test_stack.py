@@ -155,7 +155,7 @@ def test_new_web_processes_lose_no_request(the_stack: Stack) -> None:
     with Readers(the_stack.port) as readers:
         time.sleep(1)
         the_stack.compose("kill", "-s", "HUP", "web")
-        the_stack.wait_until(lambda: "started anew" in the_stack.logged("web"), every_s=1)
+        the_stack.wait_until(lambda: "were restarted" in the_stack.logged("web"), every_s=1)
         so_far = readers.answers
         the_stack.wait_until(lambda: readers.answers > so_far + 20)
     assert readers.failures == []

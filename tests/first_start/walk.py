@@ -93,7 +93,7 @@ class Walk:
         heading = self.page.get_by_role("heading", name=step.word(), exact=True)
         expect(heading).to_be_visible()
         cards = heading.locator("xpath=following-sibling::*[1]").get_by_role("link")
-        expect(cards).to_have_count(step.number(r"(\w+) \*\*Published\*\* studies"))
+        expect(cards).to_have_count(step.number(r"(\w+) \*\*Published papers\*\*"))
         study = step.word()
         cards.filter(has_text=study).click()
         expect(self.page.get_by_role("heading", name=study, level=1)).to_be_visible()

@@ -18,8 +18,8 @@ _CODE = (
     *(f"{_CONFIGURATIONS}/{name}.py" for name in ("__init__", "as_mounted", "options")),
     "runner/__init__.py",
     *(
-        f"runner/host/{name}.py"
-        for name in ("__init__", "blockdev", "luns", "mounts", "mount_folder")
+        f"runner/safety/{name}.py"
+        for name in ("__init__", "blockdev", "luns", "marks", "mounts", "mount_folder")
     ),
 )
 # Until its server answers again a client that was mounted "hard" waits.
@@ -48,6 +48,7 @@ from pathlib import Path
 code = base64.b64decode(sys.stdin.read())
 tarfile.open(fileobj=io.BytesIO(code)).extractall("/run/code")
 sys.path.insert(0, "/run/code")
+from fsbench_web.catalog.configurations import as_mounted
 from runner.safety import mounts
 from runner.safety.luns import LunEntry
 
@@ -62,7 +63,8 @@ def asked(is_asked_again=False):
 mounts.ANSWER_S = 60.0
 folder = mounts.make_folder(entry, notes)
 mark = mounts.own_mark(entry, notes)
-found = mounts.contender(entry)
+mount = mounts.find_mount(entry)
+found = as_mounted.contender(mount.filesystem, mount.options)
 said = {
     "folder": folder,
     "identity": mounts.identity(entry),
