@@ -25,8 +25,8 @@ from fsbench_web.studies.runs.listing import listed_runs
 
 NEWS_DAYS = 7
 MOST_RUNS, MOST_SLOWER, MOST_ANSWERS = 8, 3, 5
-# How long a stored answer of a study without new runs is shown: a new rating comes later at most.
-ANSWER_S = 60
+# Without new runs an answer changes only if scores are judged again: so late this page says it.
+ANSWER_S = 10
 _UNFINISHED = (RunState.QUEUED, *ACTIVE_STATES)
 
 

@@ -28,10 +28,19 @@ def watcher(page: Page, sign_in) -> Page:
     return page
 
 
+def see_schedulers(page: Page) -> None:
+    """The schedulers of the chosen LUN, which stand under Advanced; it is closed again."""
+    advanced = page.locator("#form-advanced")
+    expect(page.get_by_label("mq-deadline")).to_be_attached()
+    advanced.evaluate("fold => { fold.open = true; }")
+    expect(page.get_by_label("mq-deadline")).to_be_visible()
+    advanced.evaluate("fold => { fold.open = false; }")
+
+
 def choose_ext4_and_xfs(page: Page) -> None:
     page.goto("/runs/new/")
     page.get_by_role("radio", name=re.compile("disk1")).check()
-    expect(page.get_by_label("mq-deadline")).to_be_attached()
+    see_schedulers(page)
     page.locator("input[name=fs][value='ext4.1']").check()
     page.locator("input[name=fs][value='xfs.1']").check()
     page.locator("#tuning-ext4\\.1 > summary").click()
@@ -185,7 +194,7 @@ def test_the_form_has_few_screens(watcher: Page, width: int, most: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.goto("/runs/new/")
     page.get_by_role("radio", name=re.compile("disk1")).check()
-    expect(page.get_by_label("mq-deadline")).to_be_attached()
+    see_schedulers(page)
     expect(page.locator("input[name=fs]:checked")).to_have_count(2)
     at_rest(page)
     height, over = page.evaluate(
@@ -253,7 +262,7 @@ def test_the_keyboard_stays_where_it_was_when_the_form_is_fetched_anew(watcher: 
     lun = page.get_by_role("radio", name=re.compile("disk1"))
     lun.focus()
     page.keyboard.press("Space")
-    expect(page.get_by_label("mq-deadline")).to_be_attached()
+    see_schedulers(page)
     expect(lun).to_be_focused()
     add = page.get_by_role("button", name="Add another ext4 configuration")
     add.focus()

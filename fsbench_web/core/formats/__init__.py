@@ -46,6 +46,7 @@ from fsbench_web.core.formats.sysbench import fileio, others
 from fsbench_web.core.formats.tables import spreadsheet, table
 from fsbench_web.core.formats.tables.mapping import NeedsMapping
 from fsbench_web.core.formats.text import (
+    MAX_LINE_LENGTH,
     MAX_LINES,
     MAX_LINES_OF_DOCUMENTS,
     MAX_LINES_OF_TABLES,
@@ -103,6 +104,9 @@ def _formats(*readers: Reader, has_long_lines: bool = False, long_line: str = ""
 
 
 _HEAD_BYTES = 256 * 1024
+_LARGE_BYTES = 4 * 1024 * 1024
+# Four bytes a character are the most of UTF-8 and UTF-16.
+_MOST_LINE_BYTES = 4 * MAX_LINE_LENGTH
 # In the order in which they are tried. fio can print several formats into one file: JSON says most.
 _TEXT = (
     *_formats(table, agent_lines, csv_file),
@@ -188,16 +192,36 @@ def _rates(result: ParsedResult) -> dict[str, list[float]]:
 
 
 def _most_lines(data: bytes) -> int:
-    """How many lines a text may have: one that begins as JSON, XML or a table may have more."""
-    if data.count(b"\n") <= MAX_LINES:
+    """How many lines a text may have: one that begins as JSON, XML or a table may have more.
+
+    Raises UnreadableFile for a large table with a line that no table has: it is never decoded.
+    """
+    if len(data) <= _LARGE_BYTES and data.count(b"\n") <= MAX_LINES:
         return MAX_LINES
     head = data[:_HEAD_BYTES]
-    text_format = _format_of(head[: head.rfind(b"\n") + 1].decode("utf-8", "replace").split("\n"))
+    text = head[: head.rfind(b"\n") + 1].decode("utf-8", "replace")
+    text_format = _format_of(lines_to_look_at(text.split("\n")))
     if text_format is None:
         return MAX_LINES
     if text_format.name in _TABLES:
+        if (begin := _endless_line(data)) is not None:
+            line = data.count(b"\n", 0, begin) + 1
+            message = f"The line is longer than {MAX_LINE_LENGTH} characters."
+            raise UnreadableFile([Problem(line, MAX_LINE_LENGTH + 1, message)])
         return MAX_LINES_OF_TABLES
     return MAX_LINES_OF_DOCUMENTS if text_format.has_long_lines else MAX_LINES
+
+
+def _endless_line(data: bytes) -> int | None:
+    """Where the first line of more than _MOST_LINE_BYTES begins. Looks at a byte twice at most."""
+    begin = 0
+    while begin + _MOST_LINE_BYTES < len(data):
+        most = begin + _MOST_LINE_BYTES + 1
+        end = max(data.rfind(b"\n", begin, most), data.rfind(b"\r", begin, most))
+        if end < 0:
+            return begin
+        begin = end + 1
+    return None
 
 
 def _with_losses(read: Callable[[list[str]], ParsedResult], lines: list[str]) -> ParsedResult:

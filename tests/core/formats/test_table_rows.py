@@ -113,13 +113,13 @@ def test_a_million_numbers_take_little_memory() -> None:
         tracemalloc.stop()
 
 
-def test_a_line_without_end_is_refused_within_a_few_times_its_size() -> None:
-    data = HEADER.encode() + b"x" * (16 * 1024 * 1024)
+def test_a_line_without_end_costs_no_memory() -> None:
+    data = HEADER.encode() + b"x" * (64 * 1024 * 1024)
     tracemalloc.start()
     try:
-        with pytest.raises(UnreadableFile):
+        with pytest.raises(UnreadableFile, match="longer than"):
             parse("t.csv", data)
-        assert tracemalloc.get_traced_memory()[1] < 5 * len(data)
+        assert tracemalloc.get_traced_memory()[1] < 8 * 1024 * 1024
     finally:
         tracemalloc.stop()
 
