@@ -72,7 +72,7 @@ def first_alarm(values: list[list[float]], margin: float) -> tuple[int | None, i
         ]
         if of_page is None and falls:
             of_page = run
-        if reportable.significant_changes(falls, len(points)):
+        if reportable.significant_changes(falls, points, of_kernels=False):
             return run, of_page
     return None, of_page
 

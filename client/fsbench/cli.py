@@ -523,7 +523,7 @@ def _add_watches() -> None:
         _option("--test", default=..., help="what is measured"),
         _option("--category", default="total_average", help="(total_average)"),
         _option("--along", kind=Along, default="date", help="(date)"),
-        _option("--margin", kind=int, default=10, help="slower by so many percent (10)"),
+        _option("--margin", kind=int, default=5, help="slower by so many percent (5)"),
         _option("--email", help="your account's own confirmed address"),
         _option("--webhook", metavar="URL", help="https address for messages"),
     )

@@ -105,7 +105,7 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """One for each test and category of a line. ``problems`` takes why there may be more."""
     query = _studies(options)
-    values = {"series": line["series"], "along": options.along, "margin": options.margin or 10}
+    values = {"series": line["series"], "along": options.along, "margin": options.margin or 5}
     first = client.get("/history", query, **values)
     if not options.test and len(first["tests"]) >= MOST_TESTS:
         problems.append(
@@ -141,6 +141,7 @@ def _judged_row(line: dict[str, Any], history: dict[str, Any], since: str) -> di
         "points": len(names),
         "runs": runs,
         "latest": names[-1] if names else None,
+        "newest": history["latest"],
         "result": result,
         "reason": reason,
         "change": changes[-1] if changes else None,
@@ -230,6 +231,7 @@ _COLUMNS = (
     Column("category", "category"),
     Column.number("points", "points"),
     Column.number("runs", "runs"),
+    Column("newest against the one before", lambda row: _newest(row["newest"])),
     Column.number(
         "change", lambda row: row["change"] and terminal.percent(row["change"]["change_percent"])
     ),
@@ -237,6 +239,15 @@ _COLUMNS = (
     Column.number("q", lambda row: terminal.probability(row["q_value"])),
     Column("result", _result_cell),
 )
+
+
+def _newest(latest: dict[str, Any] | None) -> str:
+    """The newest point against the one before; "" where it has no repeats."""
+    if latest is None:
+        return ""
+    ratios = (latest["ratio"], latest["ratio_low"], latest["ratio_high"])
+    ratio, low, high = (terminal.percent(100 * (value - 1)) for value in ratios)
+    return f"{latest['verdict']}: {ratio} ({low} to {high})"
 
 
 def _sentence(row: dict[str, Any]) -> str:

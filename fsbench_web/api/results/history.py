@@ -1,5 +1,6 @@
 """Lines over time: one configuration over kernels or days, and where its level changes."""
 
+from dataclasses import asdict
 from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse
@@ -32,7 +33,7 @@ class HistoryFilters(Schema):
     test: str = Field("", description="none: its first")
     category: str = Field("", description="none: total_average, or its first")
     along: Literal["kernel", "date"] = "kernel"
-    margin: int = Field(10, ge=0, le=100, description="percent by which levels must differ")
+    margin: int = Field(5, ge=0, le=100, description="percent by which levels must differ")
     units: Literal["", "printed", "binary", "decimal"] = Field(
         "", description="none: as printed where all agree, else binary"
     )
@@ -74,19 +75,41 @@ class ChangeOut(Schema):
     after: float
     change_percent: float
     p_value: float
+    is_confirmed: bool = Field(description="false: the new level is one point")
+    events: list[str] = Field([], description="recorded facts that changed at the same point")
 
 
-class LatestOut(Schema):
-    """The newest point against the one before: ``ratio`` of their speeds, between ``ratio_low`` and
-    ``ratio_high`` at 95%. A difference below 2% for sure is equivalent.
+class RatioOut(Schema):
+    """``ratio`` of speeds, between ``ratio_low`` and ``ratio_high`` at 95%.
+
+    A difference below 2% for sure is equivalent.
     """
 
-    previous: str
-    current: str
     verdict: Literal["faster", "slower", "equivalent", "inconclusive"]
     ratio: float
     ratio_low: float
     ratio_high: float
+
+
+class LevelOut(RatioOut):
+    """The newest point against the level before it, of so many points."""
+
+    points: int
+
+
+class LatestOut(RatioOut):
+    """The newest point against the one before."""
+
+    previous: str
+    current: str
+
+
+class ModesOut(Schema):
+    """The two levels between which a bimodal line switches."""
+
+    low: float
+    high: float
+    switches: int
 
 
 class HistoryOut(Schema):
@@ -111,7 +134,11 @@ class HistoryOut(Schema):
     tests: dict[str, list[str]]
     points: list[PointOut]
     changes: list[ChangeOut]
+    small_changes: list[ChangeOut] = Field([], description="significant, below the margin")
+    spikes: list[str] = Field([], description="lone points, which are no changes")
+    modes: ModesOut | None = Field(None, description="of a bimodal line, else null")
     latest: LatestOut | None = Field(description="null where either point has no repeats")
+    latest_level: LevelOut | None = Field(None, description="null where the level has one point")
     left_out: int
     dates_of_import: int
     problem: str
@@ -167,6 +194,7 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
         if test
         else history.History()
     )
+    latest = line_history.latest
     return {
         "series": series.pk,
         "configuration": series.configuration.label,
@@ -190,26 +218,34 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
             }
             for point, lun, share in line_history.rows
         ],
-        "changes": [
-            {
-                "to": line_history.points[entry.change.place].name,
-                "sentence": entry.sentence,
-                "is_slower": entry.is_slower,
-                "disk": entry.disk,
-                "before": entry.change.before,
-                "after": entry.change.after,
-                "change_percent": entry.change.change_percent,
-                "p_value": entry.change.p_value,
-            }
-            for entry in line_history.changes
-        ],
-        "latest": line_history.latest.as_dict() if line_history.latest else None,
+        "changes": [_change(line_history, entry) for entry in line_history.changes],
+        "small_changes": [_change(line_history, entry) for entry in line_history.small_changes],
+        "spikes": line_history.spikes,
+        "modes": line_history.levels.modes and asdict(line_history.levels.modes),
+        "latest": latest.as_dict() if latest else None,
+        "latest_level": latest.level_as_dict() if latest else None,
         "left_out": line_history.left_out,
         "dates_of_import": len(line_history.undated),
         "problem": line_history.problem,
         "workloads": list(line_history.workloads),
         "lun_problem": line_history.lun_line.why,
         "is_emulated": line_history.is_emulated,
+    }
+
+
+def _change(line_history: history.History, entry: history.ShownChange) -> dict[str, Any]:
+    change = entry.change
+    return {
+        "to": line_history.points[change.place].name,
+        "sentence": entry.sentence,
+        "is_slower": entry.is_slower,
+        "disk": entry.disk,
+        "before": change.before,
+        "after": change.after,
+        "change_percent": change.change_percent,
+        "p_value": change.p_value,
+        "is_confirmed": change.is_confirmed,
+        "events": list(entry.events),
     }
 
 

@@ -17,6 +17,7 @@ from django.db.models.functions import Coalesce, TruncDate
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.compare.history import profile_line
 from fsbench_web.compare.history.choices import profile_of
+from fsbench_web.compare.history.events import events_at
 from fsbench_web.compare.history.line_series import same_line
 from fsbench_web.compare.history.lun_line import LunLine, lun_line_of_runs, lun_line_of_work
 from fsbench_web.compare.models import Watch
@@ -27,7 +28,7 @@ from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
 from fsbench_web.core.scoring.scores import score_mean, score_repeats
-from fsbench_web.core.stats.changes import Change, changes
+from fsbench_web.core.stats.changes import Change, Levels, levels, newest_against_level
 from fsbench_web.core.stats.intervals import Interval, interval, mean
 from fsbench_web.core.stats.verdicts import Repeats, Verdict, compared, rounding_of
 from fsbench_web.core.units import (
@@ -49,6 +50,7 @@ MOST_RUNS = 150
 LUN_ITSELF = "The LUN itself"
 ALONG = {"kernel": "Kernels", "date": "Dates"}
 _EMULATED_LINE = "This line was emulated: for function, not for speed."
+_ONE_POINT = "One point, not confirmed."
 _OF_TWO = (
     "Of two points the noise is that of their repeats alone: how much one evening differs from the "
     "next is not in it."
@@ -59,6 +61,7 @@ _OF_TWO = (
 class Point:
     """The runs of one kernel or day: ``values`` are the scores of its repeats, ``runs`` the
     numbers of its runs. ``score`` is that of all of them together, where this is not their mean.
+    ``blocks`` are those of the values, where each is a run.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Point:
     values: tuple[float, ...]
     interval: Interval | None
     score: float | None = None
+    blocks: tuple[str, ...] = ()
 
     @property
     def mean(self) -> float:
@@ -73,44 +77,66 @@ class Point:
 
     @property
     def repeats(self) -> Repeats:
-        """As the statistics take it: points share no blocks."""
-        values = tuple(("", value) for value in self.values)
+        """As the statistics take it."""
+        blocks = self.blocks or ("",) * len(self.values)
+        values = tuple(zip(blocks, self.values, strict=True))
         return Repeats(self.mean, values, rounding=rounding_of(self.values), interval=self.interval)
 
 
 @dataclass(frozen=True)
 class ShownChange:
-    """A change of level in words; ``is_slower`` says which way, ``disk`` whether it is the disk."""
+    """A change of level in words; ``is_slower`` says which way, ``disk`` whether it is the disk.
+
+    ``events`` are recorded facts that changed at the same point.
+    """
 
     change: Change
     sentence: str
     is_slower: bool
     disk: str = ""
+    events: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class LatestStep:
-    """The speed of the newest point against that of the one before, by name."""
+    """The speed of the newest point against that of the one before, by name.
+
+    ``level``: against the ``level_points`` points of the level before it; None where these are
+    fewer than two.
+    """
 
     previous: str
     current: str
     verdict: Verdict
+    level: Verdict | None = None
+    level_points: int = 0
 
     @property
     def size(self) -> str:
         """By how much, between what at 95%: ``10.9% slower, 10.0 to 11.8%``."""
         return size_words(self.verdict)
 
+    @property
+    def level_size(self) -> str:
+        """The same against the level before it."""
+        return size_words(self.level) if self.level else ""
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "previous": self.previous,
-            "current": self.current,
-            "verdict": self.verdict.direction,
-            "ratio": self.verdict.ratio,
-            "ratio_low": self.verdict.ratio_low,
-            "ratio_high": self.verdict.ratio_high,
-        }
+        return {"previous": self.previous, "current": self.current, **_ratio_dict(self.verdict)}
+
+    def level_as_dict(self) -> dict[str, Any] | None:
+        """The comparison with the level before it, for JSON."""
+        return self.level and {"points": self.level_points, **_ratio_dict(self.level)}
+
+
+def _ratio_dict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "verdict": verdict.direction,
+        "ratio": verdict.ratio,
+        "ratio_low": verdict.ratio_low,
+        "ratio_high": verdict.ratio_high,
+    }
 
 
 @dataclass(frozen=True)
@@ -124,11 +150,14 @@ class History:
     ``reference`` is the speed of the first point, which is 1.00 of a work profile in multiples;
     whatever point is the first of a later look, levels times theirs can be compared. ``workloads``
     are the titles of those that a work profile is of, where they are several. ``flags`` are those
-    of runs that have any; ``is_emulated``: no speed of anything.
+    of runs that have any; ``is_emulated``: no speed of anything. ``small_changes`` are those below
+    the margin; ``levels`` has spikes and modes.
     """
 
     points: list[Point] = field(default_factory=list)
     changes: list[ShownChange] = field(default_factory=list)
+    small_changes: list[ShownChange] = field(default_factory=list)
+    levels: Levels = field(default_factory=Levels)
     unit: str = ""
     lower_is_better: bool = False
     left_out: int = 0
@@ -149,7 +178,26 @@ class History:
             return None
         previous, current = self.points[-2:]
         verdict = compared(current.repeats, previous.repeats, lower_is_better=self.lower_is_better)
-        return verdict and LatestStep(previous.name, current.name, verdict)
+        if verdict is None:
+            return None
+        values = [point.values for point in self.points]
+        level = newest_against_level(values, self.levels, lower_is_better=self.lower_is_better)
+        count, against_level = level or (0, None)
+        return LatestStep(previous.name, current.name, verdict, against_level, count)
+
+    @property
+    def spikes(self) -> list[str]:
+        """The names of lone points far from their neighbours."""
+        return [self.points[place].name for place in self.levels.spikes]
+
+    @property
+    def modes(self) -> str:
+        """Between which levels a bimodal line switches, in words; "" of any other."""
+        modes = self.levels.modes
+        if modes is None:
+            return ""
+        low, high = (numbers.with_unit(value, self.unit) for value in (modes.low, modes.high))
+        return f"{low} and {high}, {modes.switches} switches"
 
     @property
     def lun_changes(self) -> list[str]:
@@ -192,6 +240,9 @@ class _RunOfLine(NamedTuple):
     is_undated: bool
     tool: str | None
     probe: int | None
+    environment: int | None
+    block: str
+    study: int
     is_contended: bool
     drift_percent: float | None
     busy: Any
@@ -230,11 +281,26 @@ def history(
         lower_is_better=is_known(unit) and lower_is_better(unit),
         left_out=count - len(latest),
         undated=frozenset(run.pk for run in latest if run.is_undated and run.pk in drawn_runs),
-        flags={run.pk: flags_of_run(*run[6:]) for run in latest if run.pk in drawn_runs},
+        flags={run.pk: flags_of_run(*run[9:]) for run in latest if run.pk in drawn_runs},
         is_emulated=Machine.of(line.machine).is_emulated,
     )
-    steps = changes([point.values for point in shown.points], margin) if shown.points else []
-    return replace(shown, changes=[_shown_change(step, shown) for step in steps])
+    shown = replace(shown, levels=levels([point.values for point in shown.points]))
+    found = shown.levels.changes(margin)
+    environments = {run.pk: run.environment for run in latest if run.environment is not None}
+    events = events_at(
+        [step.place for step in found],
+        [
+            [environments[run] for run in point.runs if run in environments]
+            for point in shown.points
+        ],
+    )
+    return replace(
+        shown,
+        changes=[replace(_shown_change(step, shown), events=events[step.place]) for step in found],
+        small_changes=[
+            _shown_change(step, shown) for step in shown.levels.steps if step not in found
+        ],
+    )
 
 
 def _latest_runs(
@@ -265,6 +331,7 @@ def _latest_runs(
     )
     columns = (
         *("pk", "kernel", "day", "is_undated", "tool", "probe"),
+        *("environment", "block", "series__study"),
         *("is_contended", "drift_percent", "conditions__busy", "conditions__swap"),
     )
     rows = runs.values_list(*columns)[:MOST_RUNS]
@@ -287,10 +354,13 @@ def _by_category(
             scores[pk] = _in_unit(scores[pk], display_units[printed_unit])
     groups = _groups([run for run in latest if run.pk in scores], along)
     unknown = len(groups.pop("", []))
+    blocks = {run.pk: run.block and f"{run.study} {run.block}" for run in latest}
     points = []
     for name in _sort_names(groups, along):
         values = tuple(scores[run] for run in groups[name])
-        points.append(Point(str(name), tuple(groups[name]), values, interval(values)))
+        runs = tuple(groups[name])
+        of_runs = tuple(blocks[run] for run in runs)
+        points.append(Point(str(name), runs, values, interval(values), blocks=of_runs))
     unit = next((display.unit for display in display_units.values()), "")
     unit = overall_unit(unit) if unit and category == "overall" else unit
     probes = {pk: probe for pk, probe in _probes(latest).items() if pk in scores}
@@ -437,6 +507,7 @@ def _shown_change(change: Change, history: History) -> ShownChange:
     is_slower = (change.change_percent > 0) == history.lower_is_better
     # Zero is also what vanishes: of very many points that scatter by very little.
     is_still = change.p_value == 0 and len(set(old.values)) == len(set(new.values)) == 1
+    is_alone = not change.is_confirmed
     size = f"{numbers.signed_percent(change.change_percent)}%"
     return ShownChange(
         change,
@@ -444,7 +515,7 @@ def _shown_change(change: Change, history: History) -> ShownChange:
         f"{numbers.with_unit(change.after, unit)}: {'slower' if is_slower else 'faster'}, "
         f"significant (p is {probability(change.p_value)})."
         f"{f' {NO_SCATTER}' if is_still else ''}"
-        f"{f' {_OF_TWO}' if len(points) == 2 else ''}"
+        f"{' ' + (_OF_TWO if len(points) == 2 else _ONE_POINT) if is_alone else ''}"
         f"{f' 1.00 is {points[0].name}.' if history.reference is not None else ''}"
         f"{_flags_in_words(new.name, flags)}"
         f"{f' {_EMULATED_LINE}' if history.is_emulated else ''}",

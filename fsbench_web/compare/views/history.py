@@ -14,7 +14,7 @@ from fsbench_web.compare.history.line_series import owner_of
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.fields import UNITS
 from fsbench_web.compare.selection.spec import LONGEST_VALUE, units_of
-from fsbench_web.compare.watches.form import MARGINS, WatchForm
+from fsbench_web.compare.watches.form import DEFAULT_MARGIN, MARGINS, WatchForm
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.figures import lines as figures
 from fsbench_web.figures.ceilings import COLOUR
@@ -149,7 +149,7 @@ def _margin(text: str) -> int:
     return (
         int(text)
         if text.isascii() and text.isdigit() and len(text) < 4 and int(text) <= 100
-        else 10
+        else DEFAULT_MARGIN
     )
 
 

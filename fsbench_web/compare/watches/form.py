@@ -10,7 +10,8 @@ from fsbench_web.accounts import rights
 from fsbench_web.compare.history import lines
 from fsbench_web.compare.watches import webhook
 
-MARGINS = (5, 10, 20)
+MARGINS = (2, 5, 10, 20)
+DEFAULT_MARGIN = 5
 MOST_MARGIN = 100
 
 

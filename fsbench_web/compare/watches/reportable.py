@@ -4,14 +4,11 @@ A change is known by the point where its new level begins. That point moves: wit
 likely place of one and the same step may turn out to be a kernel earlier or later. So a change is
 also old news when a step that was told lies between its neighbours: there is but one step there.
 
-A line is looked at after each further point, and whoever looks at noise often enough sees a fall in
-it: what is told has to be surer than what a page shows (P. Armitage, C. K. McPherson and B. C.
-Rowe, *Repeated significance tests on accumulating data*, JRSS A 132, 1969; one smaller level for
-all looks: S. J. Pocock, Biometrika 64, 1977). Of two points nothing is told, because there the
-repeats alone say how large the noise is, and not what one evening differs from the next by.
-``benchmarks/simulations/trends.py`` shows what LEVEL is worth: in 60 evenings a level that never
-changed is told to have fallen in 2 to 9 of 100 watches (4 to 40 at the level of a page), and half
-of true falls are told at most one run later.
+A line is looked at after each further point, and who looks often enough sees a fall in noise: what
+is told has to be more significant than what a page shows (P. Armitage, C. K. McPherson and B. C.
+Rowe, JRSS A 132, 1969; one smaller level for all looks: S. J. Pocock, Biometrika 64, 1977). Two
+points tell nothing: how much one evening differs from the next is not in their repeats.
+``benchmarks/detection`` shows what LEVEL_OF_DAYS is worth.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,8 +16,12 @@ from collections.abc import Mapping, Sequence
 from fsbench_web.core.stats.changes import Change
 
 LEVEL = 0.01
-"""Of what is told; a page shows changes from ``core.stats.changes.LEVEL``."""
+"""Of what is told of kernels; a page shows changes from ``core.stats.changes.LEVEL``."""
+LEVEL_OF_DAYS = 0.0001
+"""A year has 365 looks at days, and a few at kernels."""
 LEAST_POINTS = 3
+LEAST_REPEATS = 2
+"""Of a single kernel that is told of."""
 
 
 def slowdowns(
@@ -79,8 +80,19 @@ def _is_worse(after: float, level: float, margin_percent: float, lower_is_better
     return difference > 0 and 100 * difference >= margin_percent * abs(level)
 
 
-def significant_changes(changes: Sequence[Change], points: int) -> list[Change]:
-    """Of the changes of a line of so many points, those that may be told."""
-    if points < LEAST_POINTS:
+def significant_changes(
+    changes: Sequence[Change], points: Sequence[Sequence[float]], *, of_kernels: bool
+) -> list[Change]:
+    """Of the changes of a line, those that may be told; ``points`` are the repeats of each.
+
+    A second day has to confirm a change. A kernel may have no second point: its repeats do.
+    """
+    if len(points) < LEAST_POINTS:
         return []
-    return [change for change in changes if change.p_value < LEVEL]
+    level = LEVEL if of_kernels else LEVEL_OF_DAYS
+    return [
+        change
+        for change in changes
+        if change.p_value < level
+        and (change.is_confirmed or (of_kernels and len(points[change.place]) >= LEAST_REPEATS))
+    ]

@@ -206,7 +206,8 @@ def _check(watch: Watch, now: datetime) -> list[WatchMessage]:
         )
         fresh = reportable.significant_changes(
             _unreported_slowdowns(locked, line_history, _reported_levels(locked, line_history)),
-            len(line_history.points),
+            [point.values for point in line_history.points],
+            of_kernels=locked.along == "kernel",
         )
         messages = [
             _write(locked, line_history, change, WatchMessage.Kind.SLOWER) for change in fresh

@@ -231,7 +231,7 @@ def compared_over_tests(
         share = first / (first + second) if error else 0.5
         freedom = 1 / (share * share / (count - 1) + (1 - share) ** 2 / (other_count - 1))
         deviation = sqrt(first * count + second * other_count)
-    verdict = _estimate(centre, error, freedom, margin_percent)
+    verdict = estimated(centre, error, freedom, margin_percent)
     sides = (*ours, *theirs)
     is_within = any(side.interval is not None and side.interval.of == TRIALS for side in sides)
     remarks = (TRIALS,) * (is_within and blocks < LEAST_BLOCKS)
@@ -414,8 +414,8 @@ def ratio_of(value: float) -> float:
     return exp(value if -700.0 <= value <= 700.0 else max(-700.0, min(value, 700.0)))
 
 
-def _estimate(centre: float, error: float, freedom: float, margin_percent: float) -> Verdict:
-    """Of the logarithm of a ratio, with its standard error."""
+def estimated(centre: float, error: float, freedom: float, margin_percent: float) -> Verdict:
+    """The open verdict of a logarithm of a ratio with its standard error."""
     half_width = quantile(freedom) * error
     p_equivalence = _tail(abs(centre) - log(1 + margin_percent / 100), error, freedom)
     return Verdict(

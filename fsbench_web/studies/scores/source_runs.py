@@ -87,23 +87,33 @@ def environments_of(
         .values_list("series_id", "environment_id")
         .distinct()
     )
+    return facts_by_group(pairs)
+
+
+def facts_by_group(
+    pairs: Collection[tuple[int, int]],
+) -> dict[int, dict[str, dict[str, frozenset[str]]]]:
+    """The facts of environments, by (group, environment): {group: {section: {label: values}}}.
+
+    One query; none without pairs.
+    """
     if not pairs:
         return {}
     facts = dict(
         Environment.objects.filter(pk__in={pk for _, pk in pairs}).values_list("pk", "facts")
     )
-    by_series: dict[int, dict[str, dict[str, set[str]]]] = {}
-    for series_id, environment_id in sorted(pairs):
-        of_series = by_series.setdefault(series_id, {})
+    by_group: dict[int, dict[str, dict[str, set[str]]]] = {}
+    for group, environment_id in sorted(pairs):
+        of_group = by_group.setdefault(group, {})
         for section, rows in without_paths(facts[environment_id]).items():
             for label, value in rows:
-                of_series.setdefault(section, {}).setdefault(label, set()).add(value)
+                of_group.setdefault(section, {}).setdefault(label, set()).add(value)
     return {
-        series_id: {
+        group: {
             section: {label: frozenset(values) for label, values in rows.items()}
-            for section, rows in of_series.items()
+            for section, rows in of_group.items()
         }
-        for series_id, of_series in by_series.items()
+        for group, of_group in by_group.items()
     }
 
 

@@ -16,6 +16,7 @@ from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.versions import version_key
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, RunState, Series, Study
+from fsbench_web.studies.runs.environments import environment_for
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
 
@@ -86,7 +87,7 @@ def test_a_change_is_said_in_words(line):
     (change,) = line_history.changes
     assert change.sentence == (
         "From 6.9.0 to 6.10.0: \u221220.0%, from 100.00 KB/s to 80.00 KB/s: slower, "
-        "significant (p is below 0.0001)."
+        "significant (p is below 0.0001). One point, not confirmed."
     )
     assert "evening" not in change.sentence
     assert change.is_slower
@@ -270,7 +271,7 @@ def test_odd_choices_fall_back(client, line):
     assert client.get(f"/history/?series={line.pk}&{odd}").status_code == 200
     assert client.get("/history/?study=%00<b>").status_code == 200
     odd = client.get(f"/history/?series={line.pk}&margin=7.5&units=furlongs").content.decode()
-    assert "from 0 to 100, not &quot;7.5&quot;: changes of 10% or more are shown." in odd
+    assert "from 0 to 100, not &quot;7.5&quot;: changes of 5% or more are shown." in odd
     assert "There are no units &quot;furlongs&quot;" in odd
     page = client.get(f"/history/?series={line.pk}&margin=5&units=decimal").content.decode()
     assert "Not all of this address was understood" not in page
@@ -326,12 +327,16 @@ def test_the_newest_point_is_set_against_the_one_before(client):
     assert latest.verdict.ratio == pytest.approx(1090 / 1223)
     assert latest.verdict.ratio_low < 1090 / 1223 < latest.verdict.ratio_high < 0.92
     query = f"series={series.pk}&test=write&category=total_average&along=date"
-    answer = client.get(f"/api/v1/history?{query}").json()["latest"]
-    assert answer == latest.as_dict()
-    assert set(answer) == {
+    answer = client.get(f"/api/v1/history?{query}").json()
+    assert answer["latest"] == latest.as_dict()
+    assert set(answer["latest"]) == {
         *("previous", "current", "verdict"),
         *("ratio", "ratio_low", "ratio_high"),
     }
+    # Two days before it: the newest against their level too.
+    level = answer["latest_level"]
+    assert (level["points"], level["verdict"]) == (2, "slower")
+    assert level["ratio"] == pytest.approx(1090 / (1213 * 1223) ** 0.5, rel=0.001)
     assert 'data-verdict="slower"' in client.get(f"/history/?{query}").content.decode()
 
 
@@ -356,3 +361,62 @@ def test_without_repeats_on_both_sides_nothing_is_said_of_the_newest(client):
         "data-verdict"
         not in client.get(f"/history/?series={series.pk}&along=date").content.decode()
     )
+
+
+def test_points_that_share_rounds_are_paired(db):
+    """Rounds that scatter by 10% for both kernels hide a difference of 5% from unpaired repeats."""
+    for number, round_level in enumerate((100.0, 110.0, 92.0, 104.0, 97.0)):
+        for kernel, factor in (("6.1", 1.0), ("6.2", 0.95)):
+            run = measured(kernel, round_level * factor * (1 + number * 0.0001))
+            Run.objects.filter(pk=run.pk).update(block=f"round {number}")
+    latest = history(run.series, "write", "total_average", "kernel", 5).latest
+    assert latest is not None
+    assert (latest.verdict.direction, latest.verdict.blocks) == ("slower", 5)
+    Run.objects.update(block="")
+    latest = history(run.series, "write", "total_average", "kernel", 5).latest
+    assert latest is not None
+    assert (latest.verdict.direction, latest.verdict.blocks) == ("inconclusive", 0)
+
+
+def test_changes_below_the_limit_are_said(client):
+    series = days(*(1213, 1223, 1219, 1210, 1217, 1221), *(1100, 1103, 1099, 1101))
+    query = f"series={series.pk}&test=write&category=total_average&along=date&margin=10"
+    answer = client.get(f"/api/v1/history?{query}").json()
+    assert answer["changes"] == []
+    (small,) = answer["small_changes"]
+    assert (small["to"], small["is_confirmed"]) == ("2026-03-07", True)
+    assert small["change_percent"] == pytest.approx(-9.4, abs=0.2)
+    assert 'id="small-changes"' in client.get(f"/history/?{query}").content.decode()
+
+
+def test_spikes_and_modes_are_named(client):
+    series = days(100, 101, 99, 100, 70, 100.5, 99.5, 100, 101)
+    query = f"series={series.pk}&test=write&category=total_average&along=date"
+    answer = client.get(f"/api/v1/history?{query}").json()
+    assert (answer["changes"], answer["spikes"]) == ([], ["2026-03-05"])
+    page = client.get(f"/history/?{query}").content.decode()
+    assert 'id="spikes"' in page
+    assert 'id="modes"' not in page
+    Run.objects.all().delete()
+    series = days(*(100, 120, 100, 120, 120, 100, 120, 100, 100, 120))
+    query = f"series={series.pk}&test=write&category=total_average&along=date"
+    answer = client.get(f"/api/v1/history?{query}").json()
+    assert (answer["changes"], answer["modes"]["switches"]) == ([], 7)
+    assert 'id="modes"' in client.get(f"/history/?{query}").content.decode()
+
+
+def test_a_change_names_what_else_changed(client):
+    for day, level in enumerate((100, 101, 99, 80, 81, 79)):
+        microcode = "0x10" if day < 3 else "0x11"
+        facts = {"Processor": [["Model", "X"], ["Microcode", microcode]], "Day": [["n", str(day)]]}
+        for part in (0, 0.2):
+            run = measured("6.1", level + part, day=day)
+            Run.objects.filter(pk=run.pk).update(environment=environment_for(facts))
+    query = f"series={run.series.pk}&test=write&category=total_average&along=date"
+    (change,) = client.get(f"/api/v1/history?{query}").json()["changes"]
+    assert change["events"] == ["Processor, Microcode: 0x10 to 0x11", "Day, n: 2 to 3"]
+    assert "0x10 to 0x11" in client.get(f"/history/?{query}").content.decode()
+    # What is known of one side alone says nothing.
+    Run.objects.filter(ended_at__lt=DAY + timedelta(days=3)).update(environment=None)
+    (change,) = client.get(f"/api/v1/history?{query}").json()["changes"]
+    assert change["events"] == []

@@ -91,7 +91,22 @@ def test_noise_is_no_news():
 )
 def test_what_is_told_is_surer_than_what_a_page_shows(p_value, points, is_told):
     drop = Change(1, 100.0, 80.0, -20.0, p_value)
-    assert significant_changes([drop], points) == [drop] * is_told
+    assert significant_changes([drop], [[1.0]] * points, of_kernels=True) == [drop] * is_told
+
+
+@pytest.mark.parametrize(("p_value", "is_told"), [(0.00011, False), (0.00009, True)])
+def test_days_are_looked_at_more_often_and_have_to_be_surer(p_value, is_told):
+    drop = Change(1, 100.0, 80.0, -20.0, p_value)
+    assert significant_changes([drop], [[1.0]] * 9, of_kernels=False) == [drop] * is_told
+
+
+@pytest.mark.parametrize(
+    ("repeats", "of_kernels", "is_told"), [(1, True, False), (2, True, True), (5, False, False)]
+)
+def test_a_single_point_is_told_of_a_kernel_with_repeats_alone(repeats, of_kernels, is_told):
+    drop = Change(8, 100.0, 80.0, -20.0, 0.0, points=1)
+    points = [[1.0]] * 8 + [[1.0] * repeats]
+    assert significant_changes([drop], points, of_kernels=of_kernels) == [drop] * is_told
 
 
 def test_it_waits_longer_and_longer_and_gives_up():

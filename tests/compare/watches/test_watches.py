@@ -93,7 +93,9 @@ class TestWhatIsTold:
         kernel("6.3", 80, study="weekly")
         (message,) = watching.run_maintenance()
         assert message.sentence.startswith("From 6.2 to 6.3: \u221220.3%, from 100.33 KB/s to")
-        assert message.sentence.endswith("slower, significant (p is 0.0032).")
+        assert message.sentence.endswith(
+            "slower, significant (p is 0.0032). One point, not confirmed."
+        )
         (letter,) = mail.outbox
         assert letter.to == ["ada@example.org"]
         assert letter.subject == "fsbench: slower: ext4: Write, total average"
@@ -156,7 +158,10 @@ class TestWhatIsTold:
         assert [0.01 < entry.change.p_value < 0.05 for entry in entries] == [True]
         Watch.objects.update(margin_percent=3)
         assert watching.run_maintenance() == []
-        measured("6.1", 92.5, 5)
+        for day, value in enumerate((92.5, 93.2), 5):
+            measured("6.1", value, day)
+            assert watching.run_maintenance() == []
+        measured("6.1", 92.8, 7)
         (message,) = watching.run_maintenance()
         assert message.point == "2026-03-05"
 

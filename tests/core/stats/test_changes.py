@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy
 
-from fsbench_web.core.stats.changes import changes
+from benchmarks.detection.__main__ import labelled_series
+from fsbench_web.core.stats.changes import Modes, changes, levels, newest_against_level
 
 
 def line(levels: list[float], repeats: int, noise: float, seed: int) -> list[list[float]]:
@@ -124,6 +125,110 @@ def test_behind_a_change_two_points_are_not_yet_told_apart() -> None:
     assert [change.place for change in changes([*before, *after])] == [3]
     assert [change.place for change in changes([*before, *before, *after])] == [6]
     # A third evening may tell, and a line of two points is told as before: it has nothing else.
+    # The first evening at 700 is then a lone one, not a level.
     third = [[781.0, 782.0, 780.0], [779.0, 780.0, 778.0]]
-    assert [change.place for change in changes([*before, *after, *third])] == [3, 4]
+    found = levels([*before, *after, *third])
+    assert ([step.place for step in found.steps], found.spikes) == ([4], (3,))
     assert [change.place for change in changes(after)] == [1]
+
+
+def test_a_single_point_is_not_confirmed() -> None:
+    points = [*line([100] * 9, 3, 0.01, seed=5), [70, 71, 69]]
+    (change,) = changes(points)
+    assert (change.points, change.is_confirmed) == (1, False)
+    (change,) = changes([*points, [70, 69, 71]])
+    assert (change.place, change.points, change.is_confirmed) == (9, 2, True)
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_a_lone_spike_is_no_change(repeats: int) -> None:
+    points = line([100] * 10 + [70] + [100] * 10, repeats, 0.01, seed=6)
+    found = levels(points)
+    assert (found.steps, found.spikes) == ((), (10,))
+
+
+def test_a_spike_beside_a_step_hides_no_step() -> None:
+    found = levels(line([100] * 10 + [60] + [100] * 6 + [85] * 8, 1, 0.01, seed=8))
+    assert [step.place for step in found.steps] == [17]
+    assert found.spikes == (10,)
+
+
+def test_a_step_is_no_spike_and_steps_down_the_stairs_are_steps() -> None:
+    assert levels(line([100] * 8 + [80] * 8, 1, 0.01, seed=9)).spikes == ()
+    found = levels(line([100] * 5 + [80] + [60] * 5, 3, 0.005, seed=9))
+    assert [step.place for step in found.steps] == [5, 6]
+
+
+def test_a_bimodal_line_switches_and_does_not_change() -> None:
+    chance = random.Random(10)
+    fast = [chance.random() < 0.5 for _ in range(60)]
+    found = levels([[(1010 if mode else 925) * chance.gauss(1, 0.004)] for mode in fast])
+    assert found.steps == ()
+    assert isinstance(found.modes, Modes)
+    assert (found.modes.low, found.modes.high) == pytest.approx((925, 1010), rel=0.01)
+    # Both modes slower is a change.
+    both = [
+        [(1010 if mode else 925) * (1 if place < 30 else 0.97) * chance.gauss(1, 0.002)]
+        for place, mode in enumerate(fast)
+    ]
+    assert [step.place for step in levels(both).changes(2.0)] == [30]
+
+
+def test_labelled_series_score_as_promised() -> None:
+    """All regressions of SAP's set and both changes of the other; two false alarms at most."""
+    found, false = 0, 0
+    for series in labelled_series():
+        alarms = [series.starts[change.place] for change in changes(series.points, 5.0)]
+        near = [[alarm for alarm in alarms if abs(alarm - label) <= 5] for label in series.labels]
+        found += sum(map(bool, near))
+        false += len(alarms) - sum(map(len, near))
+    assert (found, false <= 2) == (7, True)
+
+
+def kernels(*levels_of_kernels: float) -> list[list[float]]:
+    """Five repeats each, within 1%."""
+    return line(list(levels_of_kernels), 5, 0.004, seed=11)
+
+
+@pytest.mark.parametrize(
+    ("levels_of_kernels", "percent"),
+    [
+        ((1213, 1223, 1090), -10.5),
+        ((1213, 1223, 1219, 1094), -10.2),
+        ((1213, 1223, 1219, 1210, 1217, 1221, 1215, 1218, 1103), -9.4),
+    ],
+)
+def test_the_newest_kernel_is_set_against_the_level_before_it(
+    levels_of_kernels: tuple[float, ...], percent: float
+) -> None:
+    points = kernels(*levels_of_kernels)
+    compared = newest_against_level(points, levels(points), lower_is_better=False)
+    assert compared is not None
+    count, verdict = compared
+    assert count == len(points) - 1
+    assert verdict.direction == "slower"
+    assert verdict.ratio == pytest.approx(1 + percent / 100, abs=0.006)
+    assert verdict.ratio_low is not None
+    assert verdict.ratio_high is not None
+    assert verdict.ratio_low < verdict.ratio < verdict.ratio_high < 1
+
+
+def test_the_newest_against_the_level_covers_what_it_says() -> None:
+    """The ratio of a further point of one level is 1: in 95 of 100 lines the interval has it."""
+    draw = np.random.default_rng(20_261_129)
+    outside = 0
+    for _ in range(600):
+        points = (1000 * (1 + 0.02 * draw.normal(size=(6, 1)))).tolist()
+        compared = newest_against_level(points, levels([[1.0]]), lower_is_better=False)
+        assert compared is not None
+        low, high = compared[1].ratio_low, compared[1].ratio_high
+        assert low is not None
+        assert high is not None
+        outside += not low <= 1 <= high
+    assert 12 <= outside <= 48, "5% of 600 are 30; the bounds are three deviations away"
+
+
+def test_of_a_level_of_one_point_nothing_is_said() -> None:
+    assert newest_against_level([[100], [80]], levels([[1.0]]), lower_is_better=False) is None
+    points = [[100.0], [0.0], [80.0]]
+    assert newest_against_level(points, levels(points), lower_is_better=False) is None

@@ -1,0 +1,213 @@
+"""How many labelled changes of level a rule finds, and how many alarms are false.
+
+    .venv/bin/python -m benchmarks.detection [LINES]
+
+Rules: fsbench at two margins, Apache Otava 0.8 where it is installed (it is no dependency:
+``.venv/bin/pip install --no-deps apache-otava==0.8.0``), a Perfherder-like t above 7, and never.
+An alarm within NEAR values of a label is a hit. Exits with 1 where a promise of docs/method.md is
+not kept.
+"""
+
+import csv
+import importlib.util
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from math import inf, sqrt
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsbench_web.compare.watches import reportable
+from fsbench_web.core.stats.changes import changes, levels
+
+DATA = Path(__file__).parent / "data"
+NEAR = 5
+SEED = 20_261_129
+DAYS, LONG = 365, 100
+STEPS, QUIET_DAYS = 400, 100
+MOST_FALSE, LEAST_FOUND = 0.01, 0.95
+Values = NDArray[np.float64]
+Points = list[list[float]]
+Rule = Callable[[Points], Sequence[int]]
+
+
+class Labelled(NamedTuple):
+    """A series: ``labels`` are places of values; ``starts`` the first value of each point."""
+
+    name: str
+    points: Points
+    starts: list[int]
+    labels: tuple[int, ...]
+
+
+def labelled_series() -> Iterator[Labelled]:
+    folder = DATA / "sap-hana-small-2021"
+    with (folder / "dataset_details.csv").open() as details:
+        for row in csv.DictReader(details, delimiter=";"):
+            points: Points = []
+            starts, last = [], None
+            with (folder / row["Dataset"]).open() as series:
+                for place, value in enumerate(csv.DictReader(series)):
+                    if value["GHC"] != last:
+                        points.append([])
+                        starts.append(place)
+                    points[-1].append(float(value["Measurement"]))
+                    last = value["GHC"]
+            change = int(row["Change Point"])
+            yield Labelled(row["Dataset"], points, starts, (change - 1,) if change else ())
+    with (DATA / "otava-tigerbeetle/series.csv").open() as series:
+        values = [float(row["value"]) for row in csv.DictReader(series)]
+    points = [[value] for value in values]
+    yield Labelled("tigerbeetle", points, list(range(len(values))), (15, 71))
+
+
+def fsbench(margin_percent: float) -> Rule:
+    return lambda points: [change.place for change in changes(points, margin_percent)]
+
+
+def otava(max_p_value: float, magnitude: float) -> Rule:
+    from otava.analysis import compute_change_points  # type: ignore[import-not-found]
+
+    def places(points: Points) -> list[int]:
+        means = [float(np.mean(point)) for point in points]
+        found, _ = compute_change_points(means, max_pvalue=max_p_value, min_magnitude=magnitude)
+        return [change.index for change in found]
+
+    return places
+
+
+def t_above_seven(points: Points) -> list[int]:
+    """With twelve points on each side, once for each run of places above 7."""
+    means = [float(np.mean(point)) for point in points]
+    found: list[tuple[int, float]] = []
+    for place in range(12, len(means) - 11):
+        left, right = means[place - 12 : place], means[place : place + 12]
+        error = sqrt((np.var(left, ddof=1) + np.var(right, ddof=1)) / 12)
+        difference = abs(np.mean(right) - np.mean(left))
+        t = float(difference / error) if error else (inf if difference else 0.0)
+        if t > 7:
+            if found and place - found[-1][0] < 12:
+                found[-1] = max(found[-1], (place, t), key=lambda pair: pair[1])
+            else:
+                found.append((place, t))
+    return [place for place, _ in found]
+
+
+def score(rule: Rule, series: Sequence[Labelled]) -> tuple[int, int, int]:
+    """Labels found, series without a label that have an alarm, further alarms beside labels."""
+    hits = alarmed = further = 0
+    for one in series:
+        alarms = [one.starts[place] for place in rule(one.points)]
+        found = [any(abs(alarm - label) <= NEAR for alarm in alarms) for label in one.labels]
+        far = [all(abs(alarm - label) > NEAR for label in one.labels) for alarm in alarms]
+        hits += sum(found)
+        alarmed += bool(alarms) and not one.labels
+        further += sum(far) if one.labels else 0
+    return hits, alarmed, further
+
+
+def scorecard() -> bool:
+    series = list(labelled_series())
+    rules: dict[str, Rule] = {
+        "fsbench, 5%": fsbench(5),
+        "fsbench, 10%": fsbench(10),
+        "t above 7": t_above_seven,
+        "never": lambda points: [],
+    }
+    if importlib.util.find_spec("otava"):
+        rules["Otava 0.8, defaults"] = otava(0.001, 0.0)
+        rules["Otava 0.8, 5%"] = otava(0.001, 0.05)
+    labels = sum(len(one.labels) for one in series)
+    quiet = sum(not one.labels for one in series)
+    print(f"Found of {labels}; alarmed of {quiet} series without a change; further alarms; seconds")
+    scores = {}
+    for name, rule in rules.items():
+        began = time.perf_counter()
+        scores[name] = score(rule, series)
+        taken = time.perf_counter() - began
+        print(
+            f"  {name:20} {scores[name][0]:3} {scores[name][1]:3} {scores[name][2]:3} {taken:7.2f}"
+        )
+    ours = scores["fsbench, 5%"]
+    return ours[0] == labels and ours[1] + ours[2] <= 2
+
+
+def first_told(values: Values, since: int, margin: float) -> int | None:
+    """After how many days a watch first tells of a change, of one value a day."""
+    points = [[float(value)] for value in values]
+    for day in range(since, len(points) + 1):
+        found = levels(points[:day]).changes(margin)
+        if reportable.significant_changes(found, points[:day], of_kernels=False):
+            return day
+    return None
+
+
+def measured_noise() -> list[Values]:
+    """What each long quiet series of the labelled set scatters by, as shares of its median."""
+    found = []
+    for series in labelled_series():
+        means = np.array([float(np.mean(point)) for point in series.points])
+        if not series.labels and len(means) >= LONG:
+            found.append(means / np.median(means) - 1)
+    return found
+
+
+def simulations(lines: int) -> bool:
+    """Whether a watch keeps its promises on simulated lines of one value a day."""
+    draw = np.random.default_rng(SEED)
+    is_kept = True
+    print(f"Told in a year of daily looks, of {lines} lines without a change")
+    shares = measured_noise()
+    noises: dict[str, tuple[float, Callable[[int], Values]]] = {
+        "normal, 1%, no margin": (0.0, lambda days: 0.01 * draw.normal(size=days)),
+        "normal, 3%, margin 5%": (5.0, lambda days: 0.03 * draw.normal(size=days)),
+        "measured, not promised": (
+            5.0,
+            lambda days: draw.choice(shares[int(draw.integers(len(shares)))], days),
+        ),
+    }
+    for name, (margin, noise) in noises.items():
+        told = sum(
+            first_told(1000 * (1 + noise(DAYS)), 3, margin) is not None for _ in range(lines)
+        )
+        is_kept &= told <= lines * MOST_FALSE or "not promised" in name
+        print(f"  {name:24} {100 * told / lines:5.2f}%")
+    found = 0
+    for _ in range(STEPS):
+        values = 1000 * (1 + 0.01 * draw.normal(size=QUIET_DAYS + 2))
+        values[QUIET_DAYS:] *= 0.95
+        found += first_told(values, QUIET_DAYS + 2, 0.0) is not None
+    is_kept &= found >= STEPS * LEAST_FOUND
+    print(f"A step of 5%, noise of 1%, told within two days: {100 * found / STEPS:.1f}%")
+    for name, shape in shapes(draw).items():
+        found = sum(len(levels([[float(v)] for v in shape()]).changes(5.0)) for _ in range(STEPS))
+        print(f"{name}: {found / STEPS:.2f} changes a line")
+    return is_kept
+
+
+def shapes(draw: np.random.Generator) -> dict[str, Callable[[], Values]]:
+    """Lines of 150 days without a step, that are not flat."""
+
+    def flat() -> Values:
+        return 1000 * (1 + 0.01 * draw.normal(size=150))
+
+    def spikes() -> Values:
+        values = flat()
+        values[draw.choice(150, 5, replace=False)] *= 0.8
+        return values
+
+    def bimodal() -> Values:
+        stays = draw.random(150) < 0.8
+        mode = np.cumsum(~stays) % 2
+        return flat() * np.where(mode, 1.0, 0.85)
+
+    return {"Five lone spikes of 20%": spikes, "Two sticky modes, 15% apart": bimodal}
+
+
+if __name__ == "__main__":
+    LINES = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    is_kept = scorecard()
+    sys.exit(0 if simulations(LINES) and is_kept else 1)
