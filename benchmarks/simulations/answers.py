@@ -21,7 +21,7 @@ from fsbench_web.core.stats.answers import (
     answer,
     ratio_over_tests,
 )
-from fsbench_web.core.stats.verdicts import Family, decided, pairs_of
+from fsbench_web.core.stats.verdicts import TIED, Family, decided, pairs_of
 
 SEED = 20_261_128
 TRIALS = 2000
@@ -129,6 +129,11 @@ def leaders(answers: list[Answer]) -> float:
     return 100 * sum(found.leader is not None for found in answers) / len(answers)
 
 
+def tied(answers: list[Answer]) -> float:
+    """In what percent of the answers the first two are called effectively tied."""
+    return 100 * sum(found.outlook == TIED for found in answers) / len(answers)
+
+
 def main() -> int:
     failed = False
 
@@ -165,6 +170,13 @@ def main() -> int:
     truth = {"a": [1.05] * 6, "b": [1.0] * 6}
     found = answers_of(truth, 5, TRIALS, noise=0.01)
     check("a real 5% with noise of 1% in 5 blocks is named", leaders(found), 90.0, 100.0)
+    for noise in (0.02, 0.05, 0.1, 0.4):
+        for blocks in (3, 10, 40):
+            found = answers_of({"a": [1.11], "b": [1.0]}, blocks, TRIALS, noise=noise)
+            name = f"a real 11% is called a tie, {blocks} blocks, noise {noise:.0%}"
+            check(name, tied(found), 0.0, 2.5)
+    found = answers_of({"a": [1.0], "b": [1.0]}, 3, TRIALS, noise=0.4)
+    check("three blocks with noise of 40% are called a tie", tied(found), 0.0, 1.0)
     mixed = {"a": [1.3, 1.3, 1.3, 0.8, 0.8], "b": [1.0] * 5}
     found = answers_of(mixed, 5, TRIALS, noise=0.02)
     wrong = 100 * sum(one.status == FASTER for one in found) / len(found)

@@ -130,6 +130,7 @@ class ComparisonAnswer:
                     "significant": len(work.answer.significant),
                     "slower": len(work.answer.slower),
                     "more_repeats": work.answer.more_blocks,
+                    "outlook": work.answer.outlook,
                 }
                 for work in self.workloads
             ],

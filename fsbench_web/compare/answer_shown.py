@@ -30,7 +30,7 @@ from fsbench_web.core.stats.answers import (
     Answer,
     Standing,
 )
-from fsbench_web.core.stats.verdicts import EFFECTIVELY_TIED
+from fsbench_web.core.stats.verdicts import outlook_words
 
 MOST_ROWS = 12
 LOWEST, HIGHEST = 0.001, 1000.0
@@ -242,7 +242,7 @@ def details(found: ComparisonAnswer) -> list[str]:
         if one.verdict is not None and one.status != MIXED:
             sentences.append(_tests(one))
         sentences += _others(one)
-        if advice := _advice(one):
+        if advice := outlook_words(one.outlook, one.more_blocks):
             sentences.append(advice)
     return sentences
 
@@ -394,15 +394,6 @@ def _others(one: Answer) -> list[str]:
         elif standing.ratio_low is not None and standing.ratio_low > 1:
             words.append(f"{standing.entry} is {faster_words(standing.ratio)} {base}")
     return [f"{'; '.join(words[:NAMED])}."] if words else []
-
-
-def _advice(one: Answer) -> str:
-    if one.is_effectively_tied:
-        return EFFECTIVELY_TIED
-    if not one.more_blocks:
-        return ""
-    plural = "" if one.more_blocks == 1 else "s"
-    return f"About {one.more_blocks} more repeat{plural} would decide."
 
 
 def _count(items: Sequence[str], noun: str) -> str:

@@ -55,7 +55,8 @@ class VerdictOut(Schema):
     ``p_holm`` is Holm's over the ``tested`` pairs that the table's contenders make. ``ratio`` is
     the speed of the row over that of the one that it is judged against, between ``ratio_low`` and
     ``ratio_high`` at 95%; ``blocks`` are those that both were measured in, and ``deviation`` is
-    that of its logarithm between them. ``more_blocks`` would decide a tie.
+    that of its logarithm between them. ``more_blocks`` would decide a tie; ``outlook`` is
+    more_repeats, tied (too many are needed, and the difference is below 10%) or too_noisy.
     ``p_equivalence`` is of a difference of ``equivalence_percent`` or more, and
     ``p_equivalence_corrected`` the same for all pairs of the table.
     """
@@ -79,6 +80,7 @@ class VerdictOut(Schema):
     equivalence_percent: float | None
     p_equivalence: float | None
     p_equivalence_corrected: float | None
+    outlook: str | None = None
 
 
 class MedianOut(Schema):
@@ -166,11 +168,14 @@ class StatusOut(Schema):
 
 
 class WorkloadAnswerOut(StatusOut):
-    """The answer of one workload; ``more_repeats`` would decide an inconclusive one."""
+    """The answer of one workload; ``more_repeats`` would decide an inconclusive one, or
+    ``outlook`` says why none would: tied or too_noisy.
+    """
 
     workload: str
     entries: list[str] = Field(description="fastest first, whether proven or not")
     more_repeats: int | None
+    outlook: str | None
 
 
 class AnswerOut(StatusOut):

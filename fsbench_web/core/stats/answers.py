@@ -18,6 +18,7 @@ from fsbench_web.core.stats.verdicts import (
     Verdict,
     blocks_to_decide,
     compared_over_tests,
+    outlook,
     ratio_of,
 )
 
@@ -52,8 +53,8 @@ class Answer:
 
     ``entries``: fastest first. ``standings``: relative to ``baseline``. ``verdict``: of the first
     two; None without repeats. ``wins``: tests in which an entry is significantly the fastest: the
-    first, or one that beats it. ``lost_to``: the better entry of a test. ``repeats``: fewest and
-    most.
+    first, or one that beats it. ``lost_to``: the better entry of a test. ``more_blocks`` and
+    ``outlook``: what would decide an inconclusive one. ``repeats``: fewest and most.
     """
 
     status: str
@@ -67,6 +68,7 @@ class Answer:
     ratio: float
     more_blocks: int | None
     repeats: tuple[int, int]
+    outlook: str | None = None
 
     @property
     def first(self) -> str:
@@ -107,11 +109,6 @@ class Answer:
             test for entry, tests in self.wins.items() if entry != self.first for test in tests
         )
 
-    @property
-    def is_effectively_tied(self) -> bool:
-        """Whether no reasonable number of further repeats would decide it."""
-        return self.status == INCONCLUSIVE and self.verdict is not None and not self.more_blocks
-
 
 def answer(
     results: Sequence[ComparedTest],
@@ -132,10 +129,11 @@ def answer(
     base = baseline if baseline in entries else entries[1]
     counts = [result.entries[name].repeat_count for result in shared for name in names]
     status = _status(first, wins, verdicts, verdict, margin_percent)
-    more = None
+    more = found = None
     if status == INCONCLUSIVE and verdict is not None:
         have = verdict.blocks or shared[0].entries[first].repeat_count
         more = blocks_to_decide(verdict, have=have, beyond_margin=True)
+        found = outlook(verdict.ratio_low, verdict.ratio_high, more)
     return Answer(
         status=status,
         entries=tuple(entries),
@@ -147,6 +145,7 @@ def answer(
         lost_to={result.test: result.best for result in shared if result.best not in ("", first)},
         ratio=_ratio(shared, first, entries[1]),
         more_blocks=more,
+        outlook=found,
         repeats=(min(counts), max(counts)),
     )
 

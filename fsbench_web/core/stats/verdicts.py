@@ -23,8 +23,9 @@ EQUIVALENCE_PERCENT = 2.0
 """What is not worth a decision, unless a reader chooses another margin."""
 POWER = 0.8
 MOST_ADVISED = 100
-"""More further blocks than this are no advice: the two are effectively tied."""
-EFFECTIVELY_TIED = f"Effectively a tie: more than {MOST_ADVISED} repeats would be needed."
+"""More further blocks than this are no advice."""
+TIE_PERCENT = 10.0
+"""An effective tie excludes larger differences. FREENIX 2002 asks for as much to tell two apart."""
 _BLOCKS_AMONG = ((3, 3), (12, 5))
 _BLOCKS_OF_MORE = 8
 
@@ -52,6 +53,10 @@ MANY = "many"  # significant alone, but not among all pairs shown
 TICKS = "clock"  # few ticks of the tool's timer, the same every time
 ROUNDED = "rounded"  # nothing scattered, and rounding alone may make the difference
 SCATTER = "scatter"  # the interval of the ratio holds 1, and more than the margin
+# ``Verdict.outlook``: what further repeats would do for a tie.
+MORE_REPEATS = "more_repeats"  # ``more_blocks`` decide it
+TIED = "tied"  # more than MOST_ADVISED are needed, and the difference is small for sure
+TOO_NOISY = "too_noisy"  # more than MOST_ADVISED are needed, and it may be large
 # Of what is not known.
 ONE_RUN = "one_run"
 PUBLISHED = "published"  # a paper printed one figure and no repeats
@@ -108,7 +113,8 @@ class Verdict(NamedTuple):
     ``ratio`` of the means of their repeats, with its 95% interval. ``blocks``: shared ones, with
     the ``deviation`` of its logarithm. ``p_value``: of no difference; ``q_value``: false discovery
     rate among the pairs shown; ``p_holm``: Holm's over ``tested`` pairs. ``p_equivalence``: of a
-    difference of ``equivalence_percent`` or more. ``more_blocks`` would decide a tie.
+    difference of ``equivalence_percent`` or more. ``more_blocks`` would decide a tie, and
+    ``outlook`` says whether any reasonable number would.
     ``difference_percent`` and ``margin_percent``: of the rule of FREENIX 2002, which has no ratio.
     """
 
@@ -131,6 +137,7 @@ class Verdict(NamedTuple):
     equivalence_percent: float | None = None
     p_equivalence: float | None = None
     p_equivalence_corrected: float | None = None
+    outlook: str | None = None
 
     @property
     def direction(self) -> str:
@@ -172,9 +179,17 @@ class Verdict(NamedTuple):
     def from_dict(cls, data: Mapping[str, Any]) -> "Verdict":
         """The inverse of ``as_dict``; what another version wrote besides is left out."""
         values = {name: data[name] for name in cls._fields if name in data}
-        return cls(
+        verdict = cls(
             **values
             | {"reasons": tuple(data.get("reasons", ())), "against": tuple(data.get("against", ()))}
+        )
+        is_known = verdict.more_blocks or verdict.ratio_low is not None
+        if "outlook" in data or verdict.status != TIE or not is_known:
+            return verdict
+        return verdict._replace(
+            outlook=None
+            if _UNDECIDABLE & set(verdict.reasons)
+            else outlook(verdict.ratio_low, verdict.ratio_high, verdict.more_blocks)
         )
 
 
@@ -254,25 +269,59 @@ def decided(
     """A verdict with its status among the pairs shown; alone without a ``q_value``."""
     q = verdict.p_value if q_value is None else q_value
     remarks = tuple(why for why in verdict.reasons if why not in (MANY, ROUNDED, SCATTER))
-    verdict = verdict._replace(q_value=q_value, p_holm=p_holm, tested=tested)
+    verdict = verdict._replace(
+        q_value=q_value, p_holm=p_holm, tested=tested, more_blocks=None, outlook=None
+    )
     if verdict.p_value is None or q is None:
         return verdict
     if verdict.method == FREENIX:
         is_lost = verdict.status == SIGNIFICANT and q > FALSE_ALARM
         return verdict._replace(status=TIE, reasons=(MANY, *remarks)) if is_lost else verdict
     if _UNDECIDABLE & set(remarks):
-        return verdict._replace(status=TIE, reasons=remarks, more_blocks=None)
+        return verdict._replace(status=TIE, reasons=remarks)
     if verdict.is_equivalent:
-        return verdict._replace(status=EQUAL, reasons=remarks, more_blocks=None)
+        return verdict._replace(status=EQUAL, reasons=remarks)
     if q <= FALSE_ALARM:
-        return verdict._replace(status=SIGNIFICANT, reasons=remarks, more_blocks=None)
+        return verdict._replace(status=SIGNIFICANT, reasons=remarks)
     why = MANY if verdict.p_value <= FALSE_ALARM else SCATTER
     why = ROUNDED if why == SCATTER and NO_SCATTER in remarks else why
     # The level that is left for this pair among all of its family.
     level = FALSE_ALARM * verdict.p_value / q if q < 1 else FALSE_ALARM / (tested or 1)
+    more = blocks_to_decide(verdict, level=level)
     return verdict._replace(
-        status=TIE, reasons=(why, *remarks), more_blocks=blocks_to_decide(verdict, level=level)
+        status=TIE,
+        reasons=(why, *remarks),
+        more_blocks=more,
+        outlook=outlook(verdict.ratio_low, verdict.ratio_high, more),
     )
+
+
+def outlook(ratio_low: float | None, ratio_high: float | None, more_blocks: int | None) -> str:
+    """MORE_REPEATS, TIED or TOO_NOISY: what further repeats would do for an inconclusive ratio.
+
+    That repeats cannot decide shows no tie: a wide interval leaves room for a large difference.
+    """
+    if more_blocks:
+        return MORE_REPEATS
+    if ratio_low is None or ratio_high is None:
+        return TOO_NOISY
+    limit = 1 + TIE_PERCENT / 100
+    return TIED if 1 / limit <= ratio_low and ratio_high <= limit else TOO_NOISY
+
+
+_OUTLOOKS = {
+    TIED: f"Effectively a tie: less than {TIE_PERCENT:g}% apart, "
+    f"and more than {MOST_ADVISED} repeats would be needed.",
+    TOO_NOISY: f"Too noisy to tell: more than {MOST_ADVISED} repeats would be needed. "
+    "Quiet the machine or run longer, then measure more rounds.",
+}
+
+
+def outlook_words(outlook: str | None, more_blocks: int | None, noun: str = "more repeat") -> str:
+    """What would decide it, as pages, files and API say it; "" where nothing is known of it."""
+    if outlook == MORE_REPEATS:
+        return f"About {more_blocks} {noun}{'' if more_blocks == 1 else 's'} would decide."
+    return _OUTLOOKS.get(outlook or "", "")
 
 
 class Family:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.core.stats.verdicts import EFFECTIVELY_TIED, LEAST_BLOCKS, MOST_ADVISED
+from fsbench_web.core.stats.verdicts import LEAST_BLOCKS
 from fsbench_web.studies.jobs import lookup, possible_runs
 from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.forms import job_form
@@ -45,11 +45,11 @@ def more_blocks(request: HttpRequest) -> HttpResponse:
     probe_s = jobs.values_list("probe_s", flat=True).first() or 0
     query = run_details.submit_together(serieses, max(repeats, 1), probe_s) if serieses else ""
     if query and _is_key(blocks) and int(blocks) > repeats:
-        sentence = (
-            f"About {int(blocks)} more blocks would decide. A job has at most {MAXIMUM_REPEATS}: "
-            "these are the first. Less noise (an idle machine, longer runs) may help more."
+        messages.info(
+            request,
+            f"A job has at most {MAXIMUM_REPEATS} blocks: these are the first of {int(blocks)}. "
+            "Less noise (an idle machine, longer runs) may help more.",
         )
-        messages.info(request, EFFECTIVELY_TIED if int(blocks) > MOST_ADVISED else sentence)
     if not query:
         messages.error(
             request,

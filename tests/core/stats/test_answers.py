@@ -19,6 +19,13 @@ from fsbench_web.core.stats.answers import (
     together,
 )
 from fsbench_web.core.stats.intervals import Interval
+from fsbench_web.core.stats.verdicts import (
+    MORE_REPEATS,
+    TIED,
+    TOO_NOISY,
+    outlook,
+    outlook_words,
+)
 
 
 def result_of(test: str, *, lower: bool = False, **values: list[float]) -> ComparedTest:
@@ -66,7 +73,7 @@ def test_one_run_each_has_a_ratio_and_no_interval() -> None:
     assert (one.status, one.leader, one.ratio) == (INCONCLUSIVE, None, pytest.approx(2.0))
     assert one.ratio_low is one.ratio_high is None
     assert one.repeats == (1, 1)
-    assert not one.is_effectively_tied
+    assert one.outlook is None
 
 
 def test_tests_that_differ_in_both_directions_name_no_leader() -> None:
@@ -150,14 +157,50 @@ def test_repeats_of_another_study_are_not_paired() -> None:
     assert found(results[0]._replace(entries=elsewhere)).blocks == 0
 
 
+def test_a_wide_interval_of_three_rounds_is_noise_and_no_tie() -> None:
+    noisy = found(result_of("w", xfs=[112, 65, 140], ext4=[98, 103, 101]))
+    assert (noisy.status, noisy.more_blocks, noisy.outlook) == (INCONCLUSIVE, None, TOO_NOISY)
+    assert noisy.ratio_low is not None
+    assert noisy.ratio_high is not None
+    assert noisy.ratio_low < 0.6
+    assert noisy.ratio_high > 1.8
+
+
+def test_a_narrow_interval_that_repeats_cannot_decide_is_a_tie() -> None:
+    """2.0% apart by the estimate, where 2% is what matters: repeats stay at the margin."""
+    pattern = [-3, 4, 1, -2, 3, -4, 2, -1, 0, 1, -1, 0, 2, -2, 3, -3]
+    ext4 = [100.0 + value for value in pattern]
+    one = found(result_of("w", xfs=[102.0 + value for value in reversed(pattern)], ext4=ext4))
+    assert (one.status, one.more_blocks, one.outlook) == (INCONCLUSIVE, None, TIED)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "more", "expected"),
+    [
+        (0.95, 1.05, None, TIED),
+        (1 / 1.1, 1.1, None, TIED),
+        (0.9, 1.05, None, TOO_NOISY),
+        (0.95, 1.11, None, TOO_NOISY),
+        (0.5, 2.17, None, TOO_NOISY),
+        (0.5, 2.17, 40, MORE_REPEATS),
+        (None, None, None, TOO_NOISY),
+    ],
+)
+def test_the_outlook_asks_for_the_interval(
+    low: float | None, high: float | None, more: int | None, expected: str
+) -> None:
+    assert outlook(low, high, more) == expected
+    assert outlook_words(expected, more)
+
+
 def test_more_blocks_are_advised_up_to_a_hundred() -> None:
     advised = found(result_of("w", xfs=[105, 112, 100, 108, 106], ext4=[100, 101, 99, 100, 100.5]))
     assert advised.status == INCONCLUSIVE
     assert advised.more_blocks is not None
     assert 1 <= advised.more_blocks <= 100
-    tied = found(result_of("w", xfs=[140, 60, 100, 150, 52], ext4=[60, 140, 101, 70, 130]))
-    assert tied.more_blocks is None
-    assert tied.is_effectively_tied
+    assert advised.outlook == MORE_REPEATS
+    noisy = found(result_of("w", xfs=[140, 60, 100, 150, 52], ext4=[60, 140, 101, 70, 130]))
+    assert (noisy.more_blocks, noisy.outlook) == (None, TOO_NOISY)
 
 
 def test_what_rounding_can_make_is_no_difference() -> None:

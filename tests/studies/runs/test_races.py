@@ -497,8 +497,8 @@ def test_an_inconclusive_end_says_how_many_more_blocks_would_decide(
     assert conclusion == race().conclusion
     more = stands.of_race.more_blocks
     assert more is not None
-    assert f"About {more} more block" in conclusion
-    assert " of the two would decide. It took 8 runs of 8" in conclusion
+    blocks = f"{more} more block{'' if more == 1 else 's'}"
+    assert f"About {blocks} would decide. It took 8 runs of 8" in conclusion
     address = f"/jobs/{race().job_id}/"
     assert "Measure more" not in client.get(address).content.decode()
     client.force_login(ann)

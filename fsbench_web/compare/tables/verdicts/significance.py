@@ -23,6 +23,7 @@ from fsbench_web.core.stats.verdicts import (
     EQUAL,
     EQUIVALENCE_PERCENT,
     FREENIX,
+    MORE_REPEATS,
     NO_INTERVAL,
     NO_SCATTER,
     ONE_RUN,
@@ -31,6 +32,8 @@ from fsbench_web.core.stats.verdicts import (
     SAME_SCORE,
     TICKS,
     TIE,
+    TIED,
+    TOO_NOISY,
     UNKNOWN,
     UNPAIRED,
     Family,
@@ -354,6 +357,7 @@ def _combined_verdict(status: str, others: Sequence[tuple[str, Verdict]], rule: 
     verdicts = [verdict for _, verdict in others]
     methods = {verdict.method for verdict in verdicts}
     more_blocks = [verdict.more_blocks for verdict in verdicts]
+    outlooks = {verdict.outlook for verdict in verdicts}
     return Verdict(
         status,
         _reasons(others),
@@ -365,6 +369,9 @@ def _combined_verdict(status: str, others: Sequence[tuple[str, Verdict]], rule: 
         more_blocks=None
         if None in more_blocks
         else max(count for count in more_blocks if count is not None),
+        outlook=next(
+            (worst for worst in (TOO_NOISY, TIED, MORE_REPEATS) if worst in outlooks), None
+        ),
     )
 
 

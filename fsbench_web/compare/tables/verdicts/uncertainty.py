@@ -7,7 +7,6 @@ from fsbench_web.core import numbers
 from fsbench_web.core.stats import verdicts
 from fsbench_web.core.stats.intervals import SAMPLES, TRIALS
 from fsbench_web.core.stats.verdicts import (
-    EFFECTIVELY_TIED,
     EQUAL,
     FALSE_ALARM,
     FREENIX,
@@ -20,6 +19,7 @@ from fsbench_web.core.stats.verdicts import (
     Verdict,
     contenders_of,
     least_blocks,
+    outlook_words,
 )
 
 NAMED_AT_MOST = 3
@@ -158,11 +158,8 @@ def what_would_decide(verdict: Verdict) -> str:
         if {verdicts.EMULATED, verdicts.PUBLISHED} & set(verdict.reasons):
             return ""
         return f"Measure both in at least {LEAST_BLOCKS} shared blocks."
-    if verdict.more_blocks is None:
-        return EFFECTIVELY_TIED
-    shared = "more" if verdict.method == PAIRED else "shared"
-    plural = "" if verdict.more_blocks == 1 else "s"
-    return f"About {verdict.more_blocks} {shared} block{plural} would decide."
+    noun = "more block" if verdict.method == PAIRED else "shared block"
+    return outlook_words(verdict.outlook, verdict.more_blocks, noun)
 
 
 def tenths(percent: float) -> str:

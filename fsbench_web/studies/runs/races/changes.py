@@ -102,7 +102,7 @@ def _result(standing: Standing) -> str:
             f"Inconclusive: {after} is {words.beside(bisection.ratio, before)} with "
             f"{subject} in each of {seen}. {words.OF_TICKS}"
         )
-    needed = words.blocks_needed(bisection.more_blocks)
+    needed = words.blocks_needed(bisection)
     if bisection.fresh < racing.LEAST_LOOK:
         needed = "To tell, give the search a larger budget."
     return (

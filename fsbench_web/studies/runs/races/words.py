@@ -9,8 +9,9 @@ from fsbench_web.core.numbers import duration
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.core.stats import racing
+from fsbench_web.core.stats.bisecting import Bisection
 from fsbench_web.core.stats.racing import FAILED, FINALISTS, Elimination
-from fsbench_web.core.stats.verdicts import EFFECTIVELY_TIED, EQUIVALENT, FASTER
+from fsbench_web.core.stats.verdicts import EQUIVALENT, FASTER, outlook, outlook_words
 from fsbench_web.studies.models import Race, Series
 from fsbench_web.studies.runs.races.standing import Standing, labels_of
 
@@ -154,7 +155,7 @@ def _result(standing: Standing) -> str:
     if standing.is_of_ticks:
         ahead = f"{ahead}, in each of {seen}"
         return f"No clear winner among {subject}: {leader} is {ahead}. {OF_TICKS}"
-    needed = blocks_needed(of_race.more_blocks)
+    needed = blocks_needed(of_race)
     if of_race.fresh < racing.LEAST_LOOK:
         blocks = counted(racing.least_for_interval(), "more block")
         needed = f"To decide, measure the two in {blocks}, or give the race a larger budget."
@@ -166,11 +167,10 @@ def no_interval(seen: str) -> str:
     return f"in {seen}; an interval takes {racing.least_for_interval()}"
 
 
-def blocks_needed(more_blocks: int | None) -> str:
-    """How many more blocks would decide between two."""
-    if more_blocks is None:
-        return EFFECTIVELY_TIED
-    return f"About {counted(more_blocks, 'more block')} of the two would decide."
+def blocks_needed(ended: racing.Race | Bisection) -> str:
+    """What would decide between the last two."""
+    found = outlook(ended.low, ended.high, ended.more_blocks)
+    return outlook_words(found, ended.more_blocks, "more block")
 
 
 def cost_sentence(standing: Standing) -> str:
