@@ -7,7 +7,7 @@ matplotlib, which takes half a second and 40 MB.
 import io
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from textwrap import shorten, wrap
 from typing import Any
 
@@ -16,15 +16,18 @@ from django.conf import settings
 from fsbench_web.compare.answer import ComparisonAnswer
 from fsbench_web.compare.answer_shown import (
     CAVEATS,
+    FONT_SIZE,
     AnswerChart,
+    answer_chart,
     basis,
-    charts,
     details,
+    drawn,
     headline,
     shortened,
 )
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core import numbers
+from fsbench_web.core.stats.answers import Answer
 
 SIZE_PX = (1200, 630)
 """What chats show whole (OpenGraph)."""
@@ -33,8 +36,10 @@ _LEFT, _RIGHT = 0.04, 0.96
 _TEXT, _MUTED, _GRID, _ACCENT = "#17202b", "#55616f", "#d5dbe3", "#0b5cad"
 _TONES = {"faster": "#12693a", "slower": "#a51b1b", "even": _MUTED}
 _RC: Any = {"svg.fonttype": "none", "svg.hashsalt": "fsbench", "text.parse_math": False}
-_LINE, _LEAST_ROW, _MOST_ROW = 0.052, 0.036, 0.085
-"""Heights of a line of the headline and of a row of a chart, as shares of the image."""
+_LINE = 0.052
+"""The height of a line of the headline, as a share of the image."""
+_SMALLEST, _LARGEST = 1.4, 2.2
+"""Pixels of a unit of a chart."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class AnswerImage:
 
     headline: str
     details: str
-    charts: tuple[tuple[str, AnswerChart], ...]
+    charts: tuple[tuple[str, Answer], ...]
     foot: str
     address: str
 
@@ -65,7 +70,7 @@ def answer_image(
     return AnswerImage(
         headline(found),
         " ".join(sentences),
-        tuple(charts(found)),
+        tuple(drawn(found)),
         " · ".join(part for part in parts if part),
         address,
     )
@@ -119,69 +124,37 @@ def _draw(figure: Any, image: AnswerImage) -> None:
     figure.text(_RIGHT, 0.045, "fsbench", fontsize=15, fontweight="bold", color=_ACCENT, ha="right")
 
 
-def _draw_charts(figure: Any, panels: Sequence[tuple[str, AnswerChart]], top: float) -> None:
+def _draw_charts(figure: Any, panels: Sequence[tuple[str, Answer]], top: float) -> None:
     """One chart over the whole width, or up to four, two beside each other."""
-    columns = min(len(panels), 2)
-    lines = -(-len(panels) // 2) if panels else 0
-    for number, (workload, chart) in enumerate(panels):
+    columns, lines = min(len(panels), 2), -(-len(panels) // 2)
+    for number, (workload, answer) in enumerate(panels):
         width, height = (_RIGHT - _LEFT) / columns, (top - 0.14) / lines
-        left = _LEFT + (number % 2) * width
-        bottom = 0.14 + (lines - 1 - number // 2) * height
-        names, values, head = (0.2 if columns == 1 else 0.13), 0.06, 0.09
-        room = height - head - 0.02
-        rows = chart.rows[: int(room / _LEAST_ROW)]
-        hidden = chart.hidden + len(chart.rows) - len(rows)
-        plot_height = min(room, _MOST_ROW * len(rows))
-        axes = figure.add_axes(
-            (
-                left + names,
-                bottom + height - head - plot_height,
-                width - names - values - 0.02 * (columns - 1),
-                plot_height,
-            )
-        )
-        title = f"Speed relative to {shortened(chart.baseline, 30)}{chart.intervals_words}"
-        title = title if columns == 1 else shortened(workload, 34)
-        _draw_chart(axes, replace(chart, rows=rows), 22 if columns == 1 else 13)
-        figure.text(
-            left,
-            bottom + height - 0.005,
-            f"{title} ({hidden} more)" if hidden else title,
-            fontsize=11,
-            color=_MUTED,
-            va="top",
-        )
+        width_px, height_px = SIZE_PX[0] * (width - 0.02 * (columns - 1)), SIZE_PX[1] * height
+        scale = min(_LARGEST, max(_SMALLEST, height_px / answer_chart(answer).height))
+        chart = answer_chart(answer, width_px / scale, height_px / scale)
+        left, bottom = _LEFT + (number % 2) * width, top - height * (number // 2)
+        size = (width_px / SIZE_PX[0], chart.height * scale / SIZE_PX[1])
+        axes = figure.add_axes((left, bottom - size[1], *size))
+        head = chart.head if columns == 1 else shortened(workload, 34)
+        more = f" ({chart.hidden} more)" if chart.hidden else ""
+        _draw_chart(axes, chart, head + more, scale * 72 / _DPI)
 
 
-def _draw_chart(axes: Any, chart: AnswerChart, name_characters: int) -> None:
-    axes.set_xscale("log")
-    axes.set_xlim(chart.low, chart.high)
-    axes.set_ylim(len(chart.rows) - 0.5, -0.5)
-    ticks = [tick.ratio for tick in chart.ticks]
-    axes.set_xticks(ticks, [tick.label for tick in chart.ticks], fontsize=10, color=_MUTED)
-    axes.set_xticks([], minor=True)
-    axes.xaxis.tick_top()
-    axes.tick_params(length=0)
-    axes.set_frame_on(False)
-    for tick in ticks:
-        axes.axvline(tick, color=_MUTED if tick == 1 else _GRID, linewidth=1, zorder=0)
-    names = [shortened(row.entry, name_characters) for row in chart.rows]
-    labels = axes.set_yticks(range(len(names)), names, fontsize=12, color=_TEXT)
-    for place, (row, label) in enumerate(zip(chart.rows, labels, strict=True)):
-        weight = "bold" if row.is_leader else "normal"
-        label.label1.set_fontweight(weight)
-        colour = _TONES[row.tone]
-        if row.low is not None and row.high is not None:
-            axes.plot([row.low, row.high], [place, place], color=colour, linewidth=3)
-        axes.plot([row.ratio], [place], marker="o", markersize=9, color=colour, clip_on=False)
-        axes.annotate(
-            row.value,
-            (1, place),
-            (12, 0),
-            xycoords=axes.get_yaxis_transform(),
-            textcoords="offset points",
-            fontsize=12,
-            fontweight=weight,
-            color=_TEXT,
-            va="center_baseline",
-        )
+def _draw_chart(axes: Any, chart: AnswerChart, head: str, points: float) -> None:
+    """``points``: those of a unit of the chart."""
+    axes.set_axis_off()
+    axes.set_xlim(0, chart.width)
+    axes.set_ylim(chart.height, 0)
+    text = {"fontsize": FONT_SIZE * points, "color": _TEXT, "va": "baseline"}
+    axes.text(0, 13, head, **text | {"color": _MUTED})
+    for tick in chart.ticks:
+        colour = _MUTED if tick.ratio == 1 else _GRID
+        axes.plot([tick.x] * 2, [40, chart.height], color=colour, linewidth=1, zorder=0)
+        axes.text(tick.x, 33, tick.label, **text | {"color": _MUTED}, ha="center")
+    for row in chart.rows:
+        colour, weight = _TONES[row.tone], "bold" if row.is_leader else "normal"
+        axes.text(chart.names_x, row.y + 4, row.name, **text, ha="right", fontweight=weight)
+        axes.text(chart.width, row.y + 4, row.value, **text, ha="right", fontweight=weight)
+        if row.low_x is not None and row.high_x is not None:
+            axes.plot([row.low_x, row.high_x], [row.y] * 2, color=colour, linewidth=3 * points)
+        axes.plot([row.x], [row.y], marker="o", markersize=10 * points, color=colour)

@@ -5,7 +5,7 @@ The status decides the sentence: none names a leader unless the status is "faste
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import floor, log
+from math import floor, inf, log
 from typing import Any
 
 from fsbench_web.compare.answer import (
@@ -36,19 +36,21 @@ MOST_ROWS = 12
 LOWEST, HIGHEST = 0.001, 1000.0
 _STEPS = (1.05, 1.1, 1.2, 1.5, 2, 4, 10, 100)
 _MOST_TICKS = 4
-_NAME_CHARACTERS = 13
-_TOP, _ROW_HEIGHT, _LEFT, _RIGHT = 46.0, 24.0, 112.0, 282.0
+_WIDTH, _NAMES_WIDTH, FONT_SIZE = 340.0, 104.0, 11.0
+_CHARACTER, _VALUES_WIDTH, _NAMES_SHARE = 8.0, 58.0, 0.24
+_TOP, _FOOT, _ROW_HEIGHT, _LEAST_ROW_HEIGHT = 46.0, 6.0, 24.0, 15.0
 
 
 @dataclass(frozen=True)
 class Row:
     """One entry. ``tone``: "faster" or "slower" where the answer has a leader and the interval
-    excludes 1, else "even".
+    excludes 1, else "even". ``name``: short enough for the drawing.
 
-    ``x``, ``low_x``, ``high_x`` and ``y`` are units of the inline SVG, which is 340 wide.
+    ``x``, ``low_x``, ``high_x`` and ``y`` are units of the drawing.
     """
 
     entry: str
+    name: str
     ratio: float
     low: float | None
     high: float | None
@@ -58,10 +60,6 @@ class Row:
     low_x: float | None
     high_x: float | None
     y: float
-
-    @property
-    def name(self) -> str:
-        return shortened(self.entry, _NAME_CHARACTERS)
 
     @property
     def value(self) -> str:
@@ -91,11 +89,16 @@ class Tick:
 
 @dataclass(frozen=True)
 class AnswerChart:
-    """The scale is logarithmic and goes from ``low`` to ``high``, ratios to the baseline."""
+    """The drawing that pages (compare/answer_chart.html) and images (compare.answer_image) show.
+
+    Units of an SVG of ``width`` by ``height``; text is FONT_SIZE high. Names end at ``names_x``.
+    ``hidden``: entries without a row. The scale is logarithmic, of ratios to the ``baseline``.
+    """
 
     baseline: str
-    low: float
-    high: float
+    width: float
+    height: float
+    names_x: float
     rows: tuple[Row, ...]
     ticks: tuple[Tick, ...]
     hidden: int
@@ -104,47 +107,57 @@ class AnswerChart:
     def title(self) -> str:
         """The chart in words, for readers who cannot see it."""
         entries = "; ".join(row.words for row in self.rows)
-        return f"Speed relative to {self.baseline}{self.intervals_words}: {entries}."
+        return f"Speed relative to {self.baseline}{self._intervals_words}: {entries}."
 
     @property
-    def intervals_words(self) -> str:
-        """What stands behind the title; "" where no entry has an interval."""
+    def head(self) -> str:
+        """The line above the scale."""
+        return f"Speed relative to {shortened(self.baseline, 20)}{self._intervals_words}"
+
+    @property
+    def _intervals_words(self) -> str:
         return ", 95% intervals" if any(row.low is not None for row in self.rows) else ""
 
-    @property
-    def height(self) -> float:
-        return _TOP + _ROW_HEIGHT * len(self.rows) + 6
 
-
-def answer_chart(answer: Answer, most_rows: int = MOST_ROWS) -> AnswerChart:
-    """The first ``most_rows`` entries, fastest first; 1 is the baseline."""
-    standings = answer.standings[:most_rows]
+def answer_chart(answer: Answer, width: float = _WIDTH, most_height: float = inf) -> AnswerChart:
+    """The first MOST_ROWS entries that fit, fastest first; 1 is the baseline."""
+    room = most_height - _TOP - _FOOT
+    standings = answer.standings[: max(1, int(min(MOST_ROWS, room / _LEAST_ROW_HEIGHT)))]
+    row_height = min(_ROW_HEIGHT, room / len(standings))
+    names_x = max(_NAMES_WIDTH, _NAMES_SHARE * width)
+    left, right = names_x + _CHARACTER, width - _VALUES_WIDTH
     ends = [end for one in standings for end in (one.ratio_low, one.ratio_high, one.ratio) if end]
     low, high = max(min(0.8, *ends), LOWEST), min(max(1.25, *ends), HIGHEST)
 
     def place(ratio: float) -> float:
         position = log(min(max(ratio, low), high) / low) / log(high / low)
-        return round(_LEFT + position * (_RIGHT - _LEFT), 1)
+        return round(left + position * (right - left), 1)
 
     rows = tuple(
         Row(
             one.entry,
-            *(
-                one.ratio,
-                one.ratio_low,
-                one.ratio_high,
-                _tone(one, answer),
-                one.entry == answer.leader,
-            ),
+            shortened(one.entry, int(names_x / _CHARACTER)),
+            one.ratio,
+            one.ratio_low,
+            one.ratio_high,
+            _tone(one, answer),
+            one.entry == answer.leader,
             x=place(one.ratio),
             low_x=None if one.ratio_low is None else place(one.ratio_low),
             high_x=None if one.ratio_high is None else place(one.ratio_high),
-            y=_TOP + _ROW_HEIGHT * (number + 0.5),
+            y=round(_TOP + row_height * (number + 0.5), 1),
         )
         for number, one in enumerate(standings)
     )
-    ticks = tuple(Tick(ratio, place(ratio)) for ratio in _tick_ratios(low, high))
-    return AnswerChart(answer.baseline, low, high, rows, ticks, len(answer.standings) - len(rows))
+    return AnswerChart(
+        answer.baseline,
+        width,
+        _TOP + row_height * len(rows) + _FOOT,
+        names_x,
+        rows,
+        tuple(Tick(ratio, place(ratio)) for ratio in _tick_ratios(low, high)),
+        len(answer.standings) - len(rows),
+    )
 
 
 def shortened(text: str, max_length: int) -> str:
@@ -206,15 +219,14 @@ def answer_context(answer: ComparisonAnswer) -> dict[str, Any]:
         "details": details(answer),
         "basis": basis(answer),
         "caveats": [(code, CAVEATS[code]) for code in answer.caveats],
-        "charts": charts(answer),
+        "charts": [(name, answer_chart(one)) for name, one in drawn(answer)],
     }
 
 
-def charts(found: ComparisonAnswer) -> list[tuple[str, AnswerChart]]:
-    """(workload, chart) of the first WORKLOADS_DRAWN workloads."""
+def drawn(found: ComparisonAnswer) -> list[tuple[str, Answer]]:
+    """(title, answer) of the workloads that have a chart: the first WORKLOADS_DRAWN."""
     return [
-        (work.workload or "Other tests", answer_chart(work.answer))
-        for work in found.workloads[:WORKLOADS_DRAWN]
+        (work.workload or "Other tests", work.answer) for work in found.workloads[:WORKLOADS_DRAWN]
     ]
 
 

@@ -1,7 +1,9 @@
 """The answer as an image, and the addresses of slides that lead to it."""
 
 import io
+import re
 from html import unescape
+from itertools import pairwise
 
 import pytest
 from django.contrib.auth.models import User
@@ -11,8 +13,10 @@ from PIL import Image
 from fsbench_web.compare import answer_shown
 from fsbench_web.compare.answer import answer_of
 from fsbench_web.compare.answer_image import SIZE_PX, answer_image, svg
+from fsbench_web.compare.answer_shown import MOST_ROWS, answer_chart
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.core.stats.answers import INCONCLUSIVE, Answer, Standing
 from tests.compare.conftest import make_run, make_score
 
 pytestmark = pytest.mark.django_db
@@ -55,6 +59,31 @@ def test_the_embedded_view_has_the_answer_and_its_chart(client: Client, jo: User
     assert text.count('<svg class="answer-chart"') == 1
     assert text.count('data-entry="') == 2
     assert answer_shown.headline(answer_of(records.read(link).tables)) in unescape(text)
+
+
+def test_page_and_image_are_one_drawing(client: Client) -> None:
+    measure()
+    page = client.get("/compare/?study=lab").content.decode()
+    image = client.get("/compare/image.svg?study=lab").content.decode()
+    [chart] = re.findall(r'<svg class="answer-chart".*?</svg>', page, re.DOTALL)
+    texts = re.findall(r"<text[^>]*>([^<]+)</text>", chart)
+    assert {"xfs", "ext4", "1.50×"} <= set(texts)
+    assert [text for text in texts if f">{text}</text>" not in image] == []
+
+
+def test_no_row_of_an_image_is_lost_or_outside() -> None:
+    names = [f"entry_{number:02}" for number in range(MOST_ROWS + 2)]
+    standings = tuple(Standing(name, 2.0 - number / 10) for number, name in enumerate(names))
+    answer = Answer(
+        *(INCONCLUSIVE, tuple(names), names[-1], standings, ("read",), None, {}, {}, 1.0, None),
+        repeats=(3, 3),
+    )
+    for height in (120.0, 200.0, 260.0):
+        chart = answer_chart(answer, 500.0, height)
+        assert chart.height <= height
+        assert len(chart.rows) + chart.hidden == len(names)
+        assert all(right.y - left.y >= 15 for left, right in pairwise(chart.rows))
+    assert answer_chart(answer, 500.0, 50.0).rows
 
 
 def test_names_are_neither_markup_nor_formulas() -> None:
