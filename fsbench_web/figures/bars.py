@@ -229,10 +229,10 @@ def _dots(bars: Sequence[Bar], unit: str) -> dict[str, Any]:
     }
 
 
-def row_height_px(labels: Sequence[str], least_px: int = ROW_PX) -> int:
+def row_height_px(labels: Sequence[str]) -> int:
     """How high the rows of a figure are, so that labels of several lines do not touch."""
     lines = max((in_lines(label).count("\n") + 1 for label in labels), default=1)
-    return max(least_px, 16 * lines + 6)
+    return max(ROW_PX, 16 * lines + 6)
 
 
 @lru_cache(maxsize=4096)

@@ -111,9 +111,9 @@ class BoundedComparison:
         return None
 
 
-def bounded_page(spec: ComparisonSpec, room: RowLimits | None = None) -> BoundedComparison:
+def bounded_page(spec: ComparisonSpec) -> BoundedComparison:
     """What of ``spec`` a page shows: so many studies, and of these so many rows."""
-    return by_rows(_latest_studies(spec), room=room)
+    return by_rows(_latest_studies(spec))
 
 
 def bounded_answer(spec: ComparisonSpec, room: RowLimits | None = None) -> BoundedComparison:
@@ -151,17 +151,13 @@ def too_many(part: Part, room: RowLimits) -> str:
     )
 
 
-def by_rows(
-    limited: BoundedComparison,
-    filesystems: Sequence[str] = (),
-    room: RowLimits | None = None,
-) -> BoundedComparison:
+def by_rows(limited: BoundedComparison, room: RowLimits | None = None) -> BoundedComparison:
     """The first tests of ``limited`` that have room, or those from ``from_test`` on.
 
     A single test may have more, and is then cut to some of its categories, that of its headline
     before all others; a single table to some file systems, and where these are too many too, to
     the scores from ``from_row`` on, best first. Where there is more than fits, what ``limited`` is
-    a part of, and what ``filesystems`` names, goes before. Where all fits, all is shown. Three
+    a part of goes before. Where all fits, all is shown. Three
     queries; fewer where there are so few tables and contenders that all must fit.
     """
     room = limits.PAGE if room is None else room
@@ -190,7 +186,7 @@ def by_rows(
         slugs, part = _of_categories(part, counts[taken[0]], requested_spec, max_rows, room.tables)
     if part.shown_rows > max_rows:
         of_table = scores.filter(test=taken[0], category=slugs[0])
-        shown_filesystems, part = _cut_table(part, of_table, requested_spec, filesystems, max_rows)
+        shown_filesystems, part = _cut_table(part, of_table, requested_spec, max_rows)
     return replace(limited, spec=_narrowed_spec(part, taken, slugs, shown_filesystems), part=part)
 
 
@@ -261,7 +257,6 @@ def _cut_table(
     part: Part,
     of_table: QuerySet[Score],
     requested_spec: ComparisonSpec,
-    filesystems: Sequence[str],
     max_rows: int,
 ) -> tuple[list[str], Part]:
     """A table that is more than a page: some of its file systems, or some of its scores."""
@@ -273,7 +268,7 @@ def _cut_table(
     if len(by_name) <= limits.MOST_LINKS and not requested_spec.from_test:
         names = tuple(sorted(by_name))
         sizes = {name: (by_name[name], 0, 0) for name in by_name}
-        taken, count = _first_fitting(names, sizes, filesystems, max_rows, max_rows)
+        taken, count = _first_fitting(names, sizes, (), max_rows, max_rows)
     else:
         count = of_table.count()
     part = replace(part, shown_rows=count, filesystems=names, is_apart=True)

@@ -35,7 +35,6 @@ def compare(
     *,
     margin_percent: float,
     lower_is_better: bool,
-    against: tuple[str, ...] = (),
 ) -> Verdict:
     """The verdict of one pair, from 95% intervals: whether ``ahead`` is significantly better."""
     reasons = []
@@ -58,7 +57,6 @@ def compare(
         difference_percent=difference,
         p_value=welch_p(ahead, behind),
         margin_percent=margin_percent,
-        against=against,
     )
 
 

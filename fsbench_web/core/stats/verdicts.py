@@ -442,14 +442,13 @@ def blocks_to_decide(
     return high - shared
 
 
-def rounding_of(values: Sequence[float], step: float | None = None) -> float:
+def rounding_of(values: Sequence[float]) -> float:
     """The deviation that rounding makes, as a share of the mean; 0 of none, and around 0.
 
-    A twelfth of the squared ``step`` (W. F. Sheppard, Proc. London Math. Soc. 29, 1898).
+    A twelfth of the squared ``last_digit`` (W. F. Sheppard, Proc. London Math. Soc. 29, 1898).
     """
     centre = fsum(values) / len(values) if values else 0.0
-    step = last_digit(values) if step is None else step
-    return step / sqrt(12) / abs(centre) if centre else 0.0
+    return last_digit(values) / sqrt(12) / abs(centre) if centre else 0.0
 
 
 def last_digit(values: Iterable[float]) -> float:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from django.db import IntegrityError
-from django.db.models import Case, Q, QuerySet, Sum, When
+from django.db.models import Case, QuerySet, Sum, When
 
 from fsbench_web.core import measurement_columns as columns_of
 from fsbench_web.core.formats.result import ParsedValue
@@ -161,17 +161,9 @@ def of_run(run_id: int) -> QuerySet[MeasurementBlock]:
 
 def of_finished(series_ids: Iterable[int]) -> QuerySet[MeasurementBlock]:
     """Those of the finished runs of some series, which scores are made of."""
-    return MeasurementBlock.objects.filter(_is_finished(series_ids))
-
-
-def _is_finished(series_ids: Iterable[int]) -> Q:
-    return Q(run__series__in=list(series_ids), run__state=RunState.DONE, run__tracing=UNTRACED)
-
-
-def listed_of_finished(series_ids: Iterable[int]) -> list[StoredBlock]:
-    """``listed`` of ``of_finished``, without samples, for a writer of scores."""
-    blocks = MeasurementBlock._base_manager.filter(_is_finished(series_ids))
-    return listed(blocks, samples=False)
+    return MeasurementBlock.objects.filter(
+        run__series__in=list(series_ids), run__state=RunState.DONE, run__tracing=UNTRACED
+    )
 
 
 def listed(blocks: QuerySet[MeasurementBlock], *, samples: bool = True) -> list[StoredBlock]:

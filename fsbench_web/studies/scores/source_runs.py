@@ -1,6 +1,5 @@
 """The runs behind scores, and what their environments say, by series."""
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
@@ -13,19 +12,6 @@ from fsbench_web.studies.models import UNTRACED, Run, RunState, Score
 
 MOST_LISTED = 900
 """Above this many series, runs are read by study and not by a list of series."""
-
-
-def finished_runs(
-    study_slugs: Collection[str] = (), series_ids: Collection[int] | None = None
-) -> dict[int, tuple[int, ...]]:
-    """The finished runs by series, oldest first; above MOST_LISTED of all series. One query."""
-    runs = _finished(study_slugs)
-    if series_ids is not None and len(series_ids) <= MOST_LISTED:
-        runs = runs.filter(series__in=series_ids)
-    by_series: dict[int, list[int]] = defaultdict(list)
-    for series_id, run_id in runs.order_by("id").values_list("series_id", "id"):
-        by_series[series_id].append(run_id)
-    return {series_id: tuple(ids) for series_id, ids in by_series.items()}
 
 
 def spans_of(series_ids: Collection[int]) -> dict[int, tuple[datetime, datetime]]:
