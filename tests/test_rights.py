@@ -421,7 +421,6 @@ POST_NEEDS = {
 }
 OTHER = {
     "imports/<int:import_id>/",  # a preview: of who uploaded; a result: everybody's. See below.
-    "imports/<int:import_id>/progress/",  # the same
     "runs/<int:run_id>/events/",  # open; it reads on other threads (tests/studies)
     "account/sign-out/",  # ends the caller's own session, if there is one
     "api/v1/",  # leads to the documentation
@@ -654,12 +653,10 @@ def test_uploads_and_tokens_of_others_are_not_there(ids: dict[str, object]) -> N
     assert client.get("/imports/{upload}/files/{file}/columns/".format(**ids)).status_code == 404
     assert client.post("/account/tokens/{token}/revoke/".format(**ids)).status_code == 404
     assert counts() == before
-    for address in ("/imports/{upload}/", "/imports/{upload}/progress/"):
-        assert client.get(address.format(**ids)).status_code == 404, address
-        assert Client().get(address.format(**ids)).status_code == 404, address
+    for one in (client, Client()):
+        assert one.get("/imports/{upload}/".format(**ids)).status_code == 404
     # What is imported is everybody's to read.
-    for address in ("/imports/{result}/", "/imports/{result}/progress/"):
-        assert Client().get(address.format(**ids)).status_code == 200, address
+    assert Client().get("/imports/{result}/".format(**ids)).status_code == 200
 
 
 def test_watches_of_others_are_not_there(ids: dict[str, object]) -> None:
@@ -968,7 +965,7 @@ def readable(ids: dict[str, object], secret: dict[str, object]) -> Iterator[str]
         yield "/" + of_secret.replace("study=lab", "study=secret-zebra").format(**secret)
         if "study=lab" in address:
             yield "/" + address.replace("study=lab", "").format(**ids)
-    for route in ("imports/{result}/", "imports/{result}/progress/", "p/{wide}/", "runs/{queued}/"):
+    for route in ("imports/{result}/", "p/{wide}/", "runs/{queued}/"):
         yield "/" + route.format(**secret)
     yield from ("/search/?q=zebra", "/api/v1/search?q=zebra", "/api/v1/sweeps", "/api/v1/runs")
     yield from ("/runs/new/", "/imports/new/", "/runs/new/document/", "/p/", "/hardware/", "/luns/")

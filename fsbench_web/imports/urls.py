@@ -9,7 +9,6 @@ urlpatterns = [
     path("reread/<int:artefact_id>/", rereads.reread, name="reread"),
     path("new/", uploads.new, name="new"),
     path("<int:import_id>/", uploads.show, name="show"),
-    path("<int:import_id>/progress/", uploads.progress, name="progress"),
     path("<int:import_id>/check/", uploads.check, name="check"),
     path("<int:import_id>/files/<int:file_id>/columns/", mappings.mapping, name="mapping"),
     path("<int:import_id>/commit/", uploads.commit, name="commit"),

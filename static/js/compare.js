@@ -12,9 +12,21 @@
   }
 
   function failed(event) {
+    const part = event.target.closest?.("[data-fetch]");
+    if (part) return refused(part, event.detail.xhr.status);
     const waits = event.target.querySelector?.("[data-chart-waits]");
     if (waits) waits.textContent = "The chart could not be fetched. Reload the page to try again; all its numbers are in the tables.";
     else if (event.target.id === "filters") event.target.submit(); // the browser shows what the server says
+  }
+  // The tables of a test are fetched when its row is open, and again when somebody wants it.
+  const fill = (part) => window.htmx.ajax("GET", part.getAttribute("hx-get"), { source: part, target: part, swap: "outerHTML" }).catch(() => {});
+  function refused(part, status) {
+    const again = Object.assign(document.createElement("button"), { type: "button", className: "btn is-small", textContent: "Try again" });
+    again.addEventListener("click", () => fill(part));
+    const words = document.createElement("span");
+    words.setAttribute("role", "alert");
+    words.textContent = status ? "The server answered " + status + ". " : "The server could not be reached. ";
+    part.replaceChildren(words, again, " ", part.querySelector("a"));
   }
   document.addEventListener("htmx:responseError", failed);
   document.addEventListener("htmx:sendError", failed);
@@ -34,40 +46,6 @@
     if (!matrix) return;
     for (const row of all("tr:not(.is-group)", matrix)) row.children[Number(column)].hidden = !event.target.checked;
   });
-
-  // ---- tests whose tables are fetched, from the address of the link in them
-  const asked = new WeakSet();
-
-  async function fill(part) {
-    if (asked.has(part)) return;
-    asked.add(part);
-    const link = part.querySelector("a");
-    try {
-      const answer = await fetch(link.href, { headers: { "HX-Request": "true" } });
-      if (!answer.ok) throw new Error(answer.status);
-      const place = document.createElement("div");
-      place.innerHTML = await answer.text();
-      if (!part.isConnected) return;
-      part.replaceWith(place);
-      window.htmx?.process(place);
-      document.dispatchEvent(new Event("live:put"));
-    } catch (error) {
-      asked.delete(part);
-      seer.unobserve(part); // it is tried again when somebody wants it
-      const again = Object.assign(document.createElement("button"), { type: "button", className: "btn is-small", textContent: "Try again" });
-      again.addEventListener("click", () => fill(part));
-      const words = document.createElement("span");
-      words.setAttribute("role", "alert");
-      words.textContent = Number(error.message) ? "The server answered " + error.message + ". " : "The server could not be reached. ";
-      part.replaceChildren(words, again, " ", link);
-    }
-  }
-
-  // What is in a closed row is not seen.
-  const seer = new IntersectionObserver(
-    (entries) => { for (const entry of entries) if (entry.isIntersecting) fill(entry.target); },
-    { rootMargin: "300px" }
-  );
 
   // What is open stays open when other rows or columns of tables are asked for.
   let before = [];
@@ -151,7 +129,6 @@
   }
 
   function ready() {
-    for (const part of all("[data-fetch]")) seer.observe(part);
     all("table.deltas").forEach(pin);
     document.querySelector("[data-narrow-tests]")?.closest("[hidden]")?.removeAttribute("hidden");
     for (const button of all("[data-table-apply]")) button.hidden = Boolean(window.htmx);

@@ -99,10 +99,6 @@ document.addEventListener("htmx:afterSettle", () => {
   to?.focus({ preventScroll: true });
   used = null;
 });
-// The form is fetched anew for another LUN: what is ticked on the old one meanwhile would be lost.
-const waits = (isLoading) => () => document.getElementById("job-form")?.classList.toggle("is-loading", isLoading);
-document.addEventListener("htmx:beforeRequest", waits(true));
-document.addEventListener("htmx:afterRequest", waits(false));
 // Empty fields say nothing: without them the address stays short enough to read.
 let isReview = false;
 document.addEventListener("submit", (event) => {

@@ -227,11 +227,12 @@ def test_it_is_previewed_and_stored_by_the_importer(importing: Client) -> None:
     assert "ACME" in text
     assert not Run.objects.exists()
     importing.post(f"{where}commit/")
-    assert importing.get(f"{where}progress/").json()["state"] == "accepted"
+    followed = {"HTTP_HX_REQUEST": "true"}
+    assert 'id="import-progress"' in importing.get(where, **followed).content.decode()
     assert "Storing many runs or scores" in importing.get(where).content.decode()
     work()
     assert "6 runs stored" in importing.get(where).content.decode()
-    assert importing.get(f"{where}progress/").json()["state"] == "done"
+    assert importing.get(where, **followed)["HX-Refresh"] == "true"
     assert (len(measured()), ImportFile.objects.count()) == (75, 0)
     assert Import.objects.get().runs.count() == 6
     assert ImportedFile.objects.count() == 1
@@ -375,8 +376,7 @@ def test_an_unexpected_failure_is_told_and_stores_nothing(
 def test_nobody_else_sees_an_import_on_its_way(importing: Client, client: Client) -> None:
     where = upload(importing, table())
     client.force_login(User.objects.create_user("eve"))
-    for path in ("", "progress/"):
-        assert client.get(f"{where}{path}").status_code == 404
+    assert client.get(where).status_code == 404
     for path in ("commit/", "discard/", "check/"):
         assert client.post(f"{where}{path}").status_code == 404
 

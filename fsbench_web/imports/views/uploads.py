@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from datetime import timedelta
 from typing import BinaryIO, cast
 from urllib.parse import urlencode
 
@@ -10,10 +11,10 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Sum
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
+from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from fsbench_web.accounts import rights
@@ -42,6 +43,7 @@ FIELDS = (
     "repeats_differ",
 )
 RUNS_SHOWN = 500
+UNTAKEN_AFTER = timedelta(seconds=15)
 
 
 def user_of(request: HttpRequest) -> User:
@@ -116,6 +118,9 @@ def _filesystems() -> list[str]:
 def show(request: HttpRequest, import_id: int) -> HttpResponse:
     """The preview, for who uploaded the files; the result, for everybody."""
     row = Import.objects.select_related("study", "created_by").filter(pk=import_id).first()
+    is_followed = "HX-Request" in request.headers
+    if is_followed and (row is None or row.state != ImportState.ACCEPTED):
+        return HttpResponse(headers={"HX-Refresh": "true"})  # another page is there now
     if row is None:
         raise Http404(not_found_sentence(import_id))
     if row.state == ImportState.DONE:
@@ -130,19 +135,14 @@ def show(request: HttpRequest, import_id: int) -> HttpResponse:
 def _waiting_page(request: HttpRequest, row: Import) -> HttpResponse:
     """How far the importer is, or why it gave up."""
     file = row.files.defer("content_gzip").first()
-    return render(request, "imports/waiting.html", {"import": row, "file": file})
-
-
-@require_GET
-@never_cache
-@requires(Action.READ)
-def progress(request: HttpRequest, import_id: int) -> HttpResponse:
-    """State, phase and share done, for the bar of the page that waits."""
-    row = Import.objects.filter(pk=import_id).first()
-    if row is None or (row.state != ImportState.DONE and row.created_by != request.user):
-        raise Http404(not_found_sentence(import_id))
-    values = {"state": row.state, "phase": row.phase, "progress": row.progress}
-    return JsonResponse(values | {"claimed": bool(row.claimed_by)})
+    is_old = timezone.now() - row.created_at > UNTAKEN_AFTER
+    context = {
+        "import": row,
+        "file": file,
+        "is_known": row.phase != "Storing" or row.progress > 0,
+        "is_untaken": is_old and not row.claimed_by,
+    }
+    return render(request, "imports/waiting.html", context)
 
 
 def not_found_sentence(import_id: int) -> str:
