@@ -203,7 +203,19 @@ def test_what_is_not_known_says_how_many_blocks_would_decide() -> None:
 
 def test_a_difference_on_the_edge_of_the_margin_is_decided_by_no_number_of_blocks() -> None:
     """Neither another than none, nor surely below the margin: scatter far above both."""
-    assert apart(90, -60, 91, -60, 0).more_blocks is None
+    wide = apart(90, -60, 91, -60, 0)
+    assert (wide.more_blocks, wide.outlook) == (None, subject.TOO_NOISY)
+
+
+def test_a_verdict_of_before_there_were_outlooks_has_that_of_its_numbers() -> None:
+    for values in ((90, -60, 91, -60, 0), (8, -5, 9, -2), (5, 5, 5)):
+        now = apart(*values)
+        before = {name: value for name, value in now.as_dict().items() if name != "outlook"}
+        assert subject.Verdict.from_dict(before) == now
+        assert subject.Verdict.from_dict(now.as_dict()) == now
+    undecidable = apart(90, -60, 91, -60, 0)._replace(reasons=(subject.TICKS,), outlook=None)
+    before = {name: value for name, value in undecidable.as_dict().items() if name != "outlook"}
+    assert subject.Verdict.from_dict(before).outlook is None
 
 
 def test_without_scatter() -> None:

@@ -26,7 +26,7 @@ from fsbench_web.compare.tables.verdicts.significance import (
     with_verdicts,
 )
 from fsbench_web.core.stats.intervals import SAMPLES, TRIALS, interval, sample_interval
-from fsbench_web.core.stats.verdicts import FREENIX, OF_MEANS, Verdict
+from fsbench_web.core.stats.verdicts import FREENIX, OF_MEANS, TOO_NOISY, Verdict, outlook_words
 from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Job, Run
@@ -240,6 +240,20 @@ def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -
     assert "xfs has the best score, " in finding.text
     assert "faster" not in finding.text, "what is not known is no difference"
     assert f"About {lead.more_blocks} more blocks would decide." in finding.text
+
+
+def test_against_several_the_worst_outlook_counts() -> None:
+    """One of the others is too noisy to tell: more blocks would not decide them all."""
+    noisy = [value * own for value, own in zip(EXT4, (2.6, 0.4, 0.4, 2.7, 0.41), strict=True)]
+    near = [value * own for value, own in zip(EXT4, (1.15, 0.95, 1.1, 1.02, 1.13), strict=True)]
+    rows = [in_blocks("ext4", EXT4), in_blocks("near", near), in_blocks("noisy", noisy)]
+    [judged_table] = with_verdicts([table(*rows)])
+    lead = next(row.verdict for row in judged_table.rows if row.best)
+    assert lead is not None
+    assert len(lead.against) == 2
+    assert (lead.status, lead.more_blocks, lead.outlook) == ("tie", None, TOO_NOISY)
+    said = uncertainty.what_would_decide(lead)
+    assert said == outlook_words(TOO_NOISY, None)
 
 
 def test_a_repeat_outside_of_the_shared_blocks_counts_like_the_others() -> None:
