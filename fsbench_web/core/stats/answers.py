@@ -54,7 +54,8 @@ class Answer:
     ``entries``: fastest first. ``standings``: relative to ``baseline``. ``verdict``: of the first
     two; None without repeats. ``wins``: tests in which an entry is significantly the fastest: the
     first, or one that beats it. ``lost_to``: the better entry of a test. ``more_blocks`` and
-    ``outlook``: what would decide an inconclusive one. ``repeats``: fewest and most.
+    ``outlook``: what would decide the first and whom it does not surely beat. ``repeats``: fewest
+    and most.
     """
 
     status: str
@@ -130,10 +131,12 @@ def answer(
     counts = [result.entries[name].repeat_count for result in shared for name in names]
     status = _status(first, wins, verdicts, verdict, margin_percent)
     more = found = None
-    if status == INCONCLUSIVE and verdict is not None:
-        have = verdict.blocks or shared[0].entries[first].repeat_count
-        more = blocks_to_decide(verdict, have=have, beyond_margin=True)
-        found = outlook(verdict.ratio_low, verdict.ratio_high, more)
+    limit = 1 + margin_percent / 100
+    undecided = [one for one in verdicts.values() if one and (one.ratio_low or 0.0) <= limit]
+    if status == INCONCLUSIVE and undecided:
+        have = undecided[0].blocks or shared[0].entries[first].repeat_count
+        more = blocks_to_decide(undecided[0], have=have, beyond_margin=True)
+        found = outlook(undecided[0].ratio_low, undecided[0].ratio_high, more)
     return Answer(
         status=status,
         entries=tuple(entries),

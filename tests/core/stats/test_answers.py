@@ -166,6 +166,18 @@ def test_a_wide_interval_of_three_rounds_is_noise_and_no_tie() -> None:
     assert noisy.ratio_high > 1.8
 
 
+def test_advice_is_of_the_pair_that_is_not_decided() -> None:
+    """The runner-up is surely slower; only the third is too noisy."""
+    steady = [100.0, 100.5, 99.5, 100.2, 99.8]
+    noisy = [150.0, 45.0, 160.0, 40.0, 99.0]
+    one = found(result_of("w", xfs=[v * 1.2 for v in steady], ext4=steady, jfs=noisy))
+    assert (one.entries, one.status) == (("xfs", "ext4", "jfs"), INCONCLUSIVE)
+    assert one.ratio_low is not None
+    assert one.ratio_low > 1.1
+    assert one.more_blocks is None or one.more_blocks > 5
+    assert one.outlook in (TOO_NOISY, MORE_REPEATS)
+
+
 def test_a_narrow_interval_that_repeats_cannot_decide_is_a_tie() -> None:
     """2.0% apart by the estimate, where 2% is what matters: repeats stay at the margin."""
     pattern = [-3, 4, 1, -2, 3, -4, 2, -1, 0, 1, -1, 0, 2, -2, 3, -3]
