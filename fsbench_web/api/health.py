@@ -12,10 +12,11 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from django.http import HttpRequest
 from kombu.pidbox import Mailbox
-from ninja import Router, Schema, Status
+from ninja import Schema, Status
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Problem
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.catalog.models import Worker
 from fsbench_web.celery import app
 from fsbench_web.platform import clock, log_lines, table_version
@@ -158,9 +159,7 @@ def _migrations() -> str:
     return "ok"
 
 
-@router.get(
-    "/health/live", response=Live, summary="Does the web process answer?", url_name="health_live"
-)
+@router.get("/health/live", response=Live, summary="Does the web process answer?")
 @requires(Action.OPEN)
 def health_live(request: HttpRequest) -> dict[str, str]:
     """200 as long as the process answers at all; it asks nothing of any other part. Whoever gets
@@ -173,7 +172,6 @@ def health_live(request: HttpRequest) -> dict[str, str]:
     "/health/ready",
     response={200: Ready, 503: NotReady},
     summary="Can the web process serve people?",
-    url_name="health_ready",
 )
 @requires(Action.OPEN)
 def health_ready(request: HttpRequest) -> Status[dict[str, Any]]:
@@ -202,12 +200,7 @@ def _ping_database() -> None:
         cursor.execute("SELECT 1")
 
 
-@router.get(
-    "/health",
-    response={200: Health, 503: Unhealthy},
-    summary="Does every part answer?",
-    url_name="health",
-)
+@router.get("/health", response={200: Health, 503: Unhealthy}, summary="Does every part answer?")
 @requires(Action.OPEN)
 def health(request: HttpRequest) -> Status[dict[str, Any]]:
     """200 once web, database, broker and at least one worker answer; else 503 that says which

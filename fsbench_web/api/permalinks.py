@@ -6,18 +6,19 @@ from typing import Any, Literal
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from ninja import Query, Router, Schema, Status
+from ninja import Query, Schema, Status
 from pydantic import Field
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.accounts.rights import require
 from fsbench_web.api.protocol.answers import IfMatch, require_match
-from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned, given_fields
 from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import Page, PageOut, page
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.results.comparison import ComparedTable, refused_as_json, table_of
 from fsbench_web.compare.exports import views
 from fsbench_web.compare.exports.formats import FORMATS
@@ -34,7 +35,6 @@ from fsbench_web.platform import limits
 
 router = Router()
 _FIELDS = ("title", "note", "visibility", "expires_on")
-_WRITES = {401: Error, 403: Error, 404: Error, 412: Error, 422: Error}
 
 
 class PermalinkSummary(Schema):
@@ -109,13 +109,7 @@ class PermalinkChange(_Sharing):
     """What is left out stays as it is. The numbers are never changed."""
 
 
-@router.get(
-    "/permalinks",
-    response={200: PermalinksOut, 401: Error, 403: Error, 422: Error},
-    auth=WRITER,
-    summary="Your permalinks",
-    url_name="permalinks",
-)
+@router.get("/permalinks", response=PermalinksOut, summary="Your permalinks")
 @requires(Action.ACCOUNT)
 def list_permalinks(
     request: HttpRequest, response: HttpResponse, filters: Query[PermalinkFilters]
@@ -136,13 +130,7 @@ def list_permalinks(
     return {**paging, "permalinks": [_summary(row) for row in rows]}
 
 
-@router.post(
-    "/permalinks",
-    response={201: PermalinkSummary, **_WRITES},
-    auth=WRITER,
-    summary="Keep a comparison",
-    url_name="make_permalink",
-)
+@router.post("/permalinks", response={201: PermalinkSummary}, summary="Keep a comparison")
 @requires(Action.SHARE)
 def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dict[str, Any]]:
     """Keeps the numbers as they are now. Sharing the very same once more gives the same key."""
@@ -165,10 +153,7 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
 
 
 @router.get(
-    "/permalinks/{slug:key}",
-    response={200: PermalinkOut, 404: Error, 410: Error},
-    summary="One permalink",
-    url_name="permalink",
+    "/permalinks/{slug:key}", response={200: PermalinkOut, 410: Error}, summary="One permalink"
 )
 @requires(Action.READ)
 def get_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
@@ -188,9 +173,8 @@ def get_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
 
 @router.get(
     "/permalinks/{slug:key}/snapshot",
-    response={404: Error, 410: Error},
+    response={410: Error},
     summary="The kept bytes of a permalink",
-    url_name="permalink_snapshot",
     openapi_extra=binary("application/json", description="The bytes that its sha256 is of"),
 )
 @requires(Action.READ)
@@ -202,9 +186,8 @@ def get_permalink_snapshot(request: HttpRequest, key: str) -> HttpResponse:
 
 @router.get(
     "/permalinks/{slug:key}/deltas.{str:suffix}",
-    response={404: Error, 409: Error, 410: Error},
+    response={409: Error, 410: Error},
     summary="A permalink as a file",
-    url_name="permalink_file",
     openapi_extra=binary(*[file_format.media_type for file_format in FORMATS.values()]),
 )
 @requires(Action.READ)
@@ -221,11 +204,7 @@ def export_permalink(
 
 
 @router.patch(
-    "/permalinks/{slug:key}",
-    response={200: PermalinkSummary, **_WRITES},
-    auth=WRITER,
-    summary="Change who sees a permalink",
-    url_name="change_permalink",
+    "/permalinks/{slug:key}", response=PermalinkSummary, summary="Change who sees a permalink"
 )
 @requires(Action.SHARE)
 def change_permalink(
@@ -247,13 +226,7 @@ def change_permalink(
     return _summary(link)
 
 
-@router.delete(
-    "/permalinks/{slug:key}",
-    response={204: None, **_WRITES},
-    auth=WRITER,
-    summary="Delete a permalink",
-    url_name="delete_permalink",
-)
+@router.delete("/permalinks/{slug:key}", response={204: None}, summary="Delete a permalink")
 @requires(Action.WITHDRAW)
 def delete_permalink(request: HttpRequest, key: str, if_match: IfMatch = "") -> Status[None]:
     """For good: its address opens nothing any more. Its author, also as a viewer, and
@@ -267,11 +240,7 @@ def delete_permalink(request: HttpRequest, key: str, if_match: IfMatch = "") -> 
 
 
 @router.post(
-    "/permalinks/{slug:key}/withdraw",
-    response={200: PermalinkSummary, **_WRITES},
-    auth=WRITER,
-    summary="Withdraw a permalink",
-    url_name="withdraw_permalink",
+    "/permalinks/{slug:key}/withdraw", response=PermalinkSummary, summary="Withdraw a permalink"
 )
 @requires(Action.WITHDRAW)
 def withdraw_permalink(request: HttpRequest, key: str) -> dict[str, Any]:

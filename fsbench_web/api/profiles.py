@@ -4,16 +4,17 @@ from datetime import datetime
 from typing import Any, Literal
 
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Query, Router, Status
+from ninja import Query, Status
 from pydantic import Field
 
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import Strict
-from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.api.protocol.pages import Page, PageOut, page
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.compare.models import WorkProfile, WorkProfileVersion
 from fsbench_web.compare.profiles import records
 from fsbench_web.compare.profiles.form import teams_of
@@ -23,7 +24,6 @@ from fsbench_web.core.scoring.profiles.presets import LATEST, VERSIONS
 from fsbench_web.core.workloads.measurable import score_problems
 
 router = Router()
-_WRITES = {401: Error, 403: Error, 404: Error, 422: Error}
 
 
 class ProfilePart(Strict):
@@ -83,12 +83,7 @@ class ProfilesOut(PageOut):
     profiles: list[ProfileOut]
 
 
-@router.get(
-    "/profiles",
-    response={200: ProfilesOut, 422: Error},
-    summary="Work profiles",
-    url_name="work_profiles",
-)
+@router.get("/profiles", response=ProfilesOut, summary="Work profiles")
 @requires(Action.READ)
 def list_profiles(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
@@ -110,12 +105,7 @@ def list_profiles(
     return {**paging, "presets": presets, "profiles": profiles}
 
 
-@router.get(
-    "/profiles/{str:name}",
-    response={200: ProfileOut, 404: Error},
-    summary="One work profile",
-    url_name="work_profile",
-)
+@router.get("/profiles/{str:name}", response=ProfileOut, summary="One work profile")
 @requires(Action.READ)
 def get_profile(request: HttpRequest, name: str) -> dict[str, Any]:
     """The latest version, or the one that is named: `oltp@1`. It is what a `POST` takes."""
@@ -129,13 +119,7 @@ def get_profile(request: HttpRequest, name: str) -> dict[str, Any]:
     return _version_answer(profile, list(row.versions.all())) | warned
 
 
-@router.post(
-    "/profiles",
-    response={201: ProfileOut, **_WRITES},
-    auth=WRITER,
-    summary="Make a work profile",
-    url_name="make_work_profile",
-)
+@router.post("/profiles", response={201: ProfileOut}, summary="Make a work profile")
 @requires(Action.DEFINE)
 def create_profile(request: HttpRequest, profile: ProfileIn) -> Status[dict[str, Any]]:
     """Its first version, under an address made of its title."""
@@ -150,10 +134,8 @@ def create_profile(request: HttpRequest, profile: ProfileIn) -> Status[dict[str,
 
 @router.post(
     "/profiles/{slug:name}/versions",
-    response={201: ProfileOut, **_WRITES},
-    auth=WRITER,
+    response={201: ProfileOut},
     summary="A further version of a work profile",
-    url_name="change_work_profile",
 )
 @requires(Action.DEFINE)
 def create_profile_version(

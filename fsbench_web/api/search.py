@@ -3,9 +3,10 @@
 from typing import Any
 
 from django.http import HttpRequest
-from ninja import Query, Router, Schema
+from ninja import Query, Schema
 
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.studies.views import search_query
 
 router = Router()

@@ -5,11 +5,8 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from fsbench_web.accounts.models import Team
-from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.catalog.models import Lun
-
-READS = {401: Error, 403: Error, 404: Error, 422: Error}
-WRITES = {**READS, 412: Error}
 
 
 def granted_luns(row: Any) -> list[str]:

@@ -6,16 +6,17 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest
-from ninja import Router, Schema, Status
+from ninja import Schema, Status
 from pydantic import Field, StrictBool
 
 from fsbench_web.accounts import rights, tokens
 from fsbench_web.accounts.models import ApiToken
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.accounts.sign_in.forms import TokenForm
-from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned
-from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.errors import Refused
+from fsbench_web.api.protocol.router import Router
 
 router = Router()
 
@@ -64,9 +65,7 @@ class TokenMade(TokenOut):
     token: str
 
 
-@router.get(
-    "/me", response={200: MeOut, 401: Error}, auth=WRITER, summary="Who am I?", url_name="me"
-)
+@router.get("/me", response=MeOut, summary="Who am I?")
 @requires(Action.ACCOUNT)
 def get_me(request: HttpRequest) -> dict[str, Any]:
     """The account of the token or session, and what it may."""
@@ -83,13 +82,7 @@ def get_me(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-@router.get(
-    "/me/tokens",
-    response={200: TokensOut, 401: Error},
-    auth=WRITER,
-    summary="Your tokens",
-    url_name="tokens",
-)
+@router.get("/me/tokens", response=TokensOut, summary="Your tokens")
 @requires(Action.ACCOUNT)
 def list_tokens(request: HttpRequest) -> dict[str, Any]:
     """Without the tokens themselves, of which fsbench has no copy."""
@@ -97,13 +90,7 @@ def list_tokens(request: HttpRequest) -> dict[str, Any]:
     return {"tokens": [_token(request, row) for row in rows]}
 
 
-@router.post(
-    "/me/tokens",
-    response={201: TokenMade, 401: Error, 403: Error, 422: Error},
-    auth=WRITER,
-    summary="Make a token",
-    url_name="make_token",
-)
+@router.post("/me/tokens", response={201: TokenMade}, summary="Make a token")
 @requires(Action.ACCOUNT)
 def create_token(request: HttpRequest, token: TokenIn) -> Status[dict[str, Any]]:
     """With a browser's session alone: a token that made others would outlive its own end."""
@@ -125,13 +112,7 @@ def create_token(request: HttpRequest, token: TokenIn) -> Status[dict[str, Any]]
     return Status(201, {**_token(request, row), "token": text})
 
 
-@router.delete(
-    "/me/tokens/{int:token_id}",
-    response={204: None, 401: Error, 403: Error, 404: Error},
-    auth=WRITER,
-    summary="Revoke a token",
-    url_name="revoke_token",
-)
+@router.delete("/me/tokens/{int:token_id}", response={204: None}, summary="Revoke a token")
 @requires(Action.ACCOUNT)
 def revoke_token(request: HttpRequest, token_id: int) -> Status[None]:
     """From now on it opens nothing. A token revokes itself alone; a session any of yours."""

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Query, Router, Schema, Status
+from ninja import Query, Schema, Status
 from pydantic import Field, StrictBool
 
 from fsbench_web.accounts import rights
@@ -19,10 +19,11 @@ from fsbench_web.accounts.people.forms import AccountForm, PersonForm
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.accounts import lookup
 from fsbench_web.api.protocol.answers import IfMatch, require_match
-from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned, given_fields
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import Page, PageOut, page
+from fsbench_web.api.protocol.router import Router
 
 router = Router()
 RoleName = Literal["viewer", "contributor", "operator", "administrator"]
@@ -77,13 +78,7 @@ class PasswordOut(Schema):
     password: str
 
 
-@router.get(
-    "/people",
-    response={200: PeopleOut, **lookup.READS},
-    auth=WRITER,
-    summary="All accounts",
-    url_name="people",
-)
+@router.get("/people", response=PeopleOut, summary="All accounts")
 @requires(Action.ADMINISTER)
 def list_people(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
@@ -93,13 +88,7 @@ def list_people(
     return {**paging, "people": [_person(row) for row in rows]}
 
 
-@router.post(
-    "/people",
-    response={201: PersonOut, **lookup.READS},
-    auth=WRITER,
-    summary="Make an account",
-    url_name="make_person",
-)
+@router.post("/people", response={201: PersonOut}, summary="Make an account")
 @requires(Action.ADMINISTER)
 def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, Any]]:
     """With a password to be handed over safely: its first sign-in leads to choosing another.
@@ -118,13 +107,7 @@ def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, 
     return Status(201, _person(_person_or_404(user.pk)))
 
 
-@router.get(
-    "/people/{int:user_id}",
-    response={200: PersonOut, **lookup.READS},
-    auth=WRITER,
-    summary="One account",
-    url_name="person",
-)
+@router.get("/people/{int:user_id}", response=PersonOut, summary="One account")
 @requires(Action.ADMINISTER)
 def get_person(request: HttpRequest, user_id: int) -> dict[str, Any]:
     """Its role, teams and LUNs, and whether it is open."""
@@ -132,11 +115,7 @@ def get_person(request: HttpRequest, user_id: int) -> dict[str, Any]:
 
 
 @router.patch(
-    "/people/{int:user_id}",
-    response={200: PersonOut, 409: Error, **lookup.WRITES},
-    auth=WRITER,
-    summary="Change an account",
-    url_name="change_person",
+    "/people/{int:user_id}", response={200: PersonOut, 409: Error}, summary="Change an account"
 )
 @requires(Action.ADMINISTER)
 def change_person(
@@ -176,10 +155,8 @@ def change_person(
 
 @router.post(
     "/people/{int:user_id}/password",
-    response={201: PasswordOut, 409: Error, **lookup.READS},
-    auth=WRITER,
+    response={201: PasswordOut, 409: Error},
     summary="Set a new password",
-    url_name="set_password",
 )
 @requires(Action.ADMINISTER)
 def set_password(

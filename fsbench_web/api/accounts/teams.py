@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Query, Router, Schema, Status
+from ninja import Query, Schema, Status
 from pydantic import Field
 
 from fsbench_web.accounts.models import Team
@@ -13,10 +13,11 @@ from fsbench_web.accounts.people.forms import TeamForm, TeamNameForm
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.accounts import lookup
 from fsbench_web.api.protocol.answers import IfMatch, require_match
-from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned, given_fields
 from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.api.protocol.pages import Page, PageOut, page
+from fsbench_web.api.protocol.router import Router
 
 router = Router()
 
@@ -44,13 +45,7 @@ class TeamChange(Strict):
     luns: list[str] | None = Field(None, max_length=1000, description="as worker/LUN")
 
 
-@router.get(
-    "/teams",
-    response={200: TeamsOut, **lookup.READS},
-    auth=WRITER,
-    summary="All teams",
-    url_name="teams",
-)
+@router.get("/teams", response=TeamsOut, summary="All teams")
 @requires(Action.ADMINISTER)
 def list_teams(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
@@ -60,13 +55,7 @@ def list_teams(
     return {**paging, "teams": [_team(row) for row in rows]}
 
 
-@router.post(
-    "/teams",
-    response={201: TeamOut, **lookup.READS},
-    auth=WRITER,
-    summary="Make a team",
-    url_name="make_team",
-)
+@router.post("/teams", response={201: TeamOut}, summary="Make a team")
 @requires(Action.ADMINISTER)
 def create_team(request: HttpRequest, team: TeamIn) -> Status[dict[str, Any]]:
     """Without members and LUNs at first."""
@@ -78,26 +67,14 @@ def create_team(request: HttpRequest, team: TeamIn) -> Status[dict[str, Any]]:
     return Status(201, _team(_team_or_404(row.pk)))
 
 
-@router.get(
-    "/teams/{int:team_id}",
-    response={200: TeamOut, **lookup.READS},
-    auth=WRITER,
-    summary="One team",
-    url_name="team",
-)
+@router.get("/teams/{int:team_id}", response=TeamOut, summary="One team")
 @requires(Action.ADMINISTER)
 def get_team(request: HttpRequest, team_id: int) -> dict[str, Any]:
     """Its members and the LUNs granted to it."""
     return _team(_team_or_404(team_id))
 
 
-@router.patch(
-    "/teams/{int:team_id}",
-    response={200: TeamOut, **lookup.WRITES},
-    auth=WRITER,
-    summary="Change a team",
-    url_name="change_team",
-)
+@router.patch("/teams/{int:team_id}", response=TeamOut, summary="Change a team")
 @requires(Action.ADMINISTER)
 def change_team(
     request: HttpRequest, team_id: int, team: TeamChange, if_match: IfMatch = ""

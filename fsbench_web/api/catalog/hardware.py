@@ -5,16 +5,16 @@ from typing import Any, Literal
 from django.db import transaction
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Query, Router, Schema
+from ninja import Query, Schema
 from pydantic import Field
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.catalog.workers import WorkerLun, lun_row
-from fsbench_web.api.protocol.auth import WRITER
 from fsbench_web.api.protocol.bodies import Strict
-from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.api.protocol.pages import Page, PageOut, page
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.results.studies import ConfigurationOut, HardwareOut
 from fsbench_web.catalog.configurations.filesystems import ON_LUNS, Filesystem
 from fsbench_web.catalog.hardware import device_rate, use
@@ -126,7 +126,7 @@ class ConfigurationsOut(PageOut):
     configurations: list[ConfigurationOut]
 
 
-@router.get("/luns", response=LunsOut, summary="All LUNs", url_name="luns")
+@router.get("/luns", response=LunsOut, summary="All LUNs")
 @requires(Action.READ)
 def list_luns(request: HttpRequest) -> dict[str, Any]:
     """What workers' own files list as free to erase, with what uses it now."""
@@ -146,7 +146,7 @@ def list_luns(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-@router.get("/hardware", response=HardwareList, summary="Hardware", url_name="hardware_list")
+@router.get("/hardware", response=HardwareList, summary="Hardware")
 @requires(Action.READ)
 def list_hardware(request: HttpRequest) -> dict[str, Any]:
     """All profiles, with how many studies are of each."""
@@ -159,12 +159,7 @@ def list_hardware(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-@router.get(
-    "/hardware/{slug:slug}",
-    response={200: HardwareDetail, 404: Error},
-    summary="One hardware profile",
-    url_name="hardware",
-)
+@router.get("/hardware/{slug:slug}", response=HardwareDetail, summary="One hardware profile")
 @requires(Action.READ)
 def get_hardware(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Its facts, the studies on it, the workers that are it."""
@@ -173,10 +168,8 @@ def get_hardware(request: HttpRequest, slug: str) -> dict[str, Any]:
 
 @router.put(
     "/hardware/{slug:slug}/device-rate",
-    response={200: HardwareDetail, 401: Error, 403: Error, 404: Error, 422: Error},
-    auth=WRITER,
+    response=HardwareDetail,
     summary="State what its storage can deliver",
-    url_name="device_rate",
 )
 @requires(Action.PROVIDE)
 def state_device_rate(request: HttpRequest, slug: str, stated: DeviceRateIn) -> dict[str, Any]:
@@ -192,13 +185,7 @@ def state_device_rate(request: HttpRequest, slug: str, stated: DeviceRateIn) -> 
     return _detail(_profile_or_404(slug))
 
 
-@router.put(
-    "/hardware/{slug:slug}/price",
-    response={200: HardwareDetail, 401: Error, 403: Error, 404: Error, 422: Error},
-    auth=WRITER,
-    summary="State what it cost",
-    url_name="hardware_price",
-)
+@router.put("/hardware/{slug:slug}/price", response=HardwareDetail, summary="State what it cost")
 @requires(Action.PROVIDE)
 def state_price(request: HttpRequest, slug: str, stated: PriceIn) -> dict[str, Any]:
     """All finished runs on it are priced anew: `price_eur_per_million_operations` and the like.
@@ -218,21 +205,14 @@ def state_price(request: HttpRequest, slug: str, stated: PriceIn) -> dict[str, A
     return _detail(_profile_or_404(slug))
 
 
-@router.get(
-    "/filesystems", response=FilesystemsOut, summary="File systems and options", url_name="fs"
-)
+@router.get("/filesystems", response=FilesystemsOut, summary="File systems and options")
 @requires(Action.READ)
 def list_filesystems(request: HttpRequest) -> dict[str, Any]:
     """The closed lists that jobs choose from."""
     return {"filesystems": [_filesystem(spec) for spec in ON_LUNS.values()]}
 
 
-@router.get(
-    "/configurations",
-    response={200: ConfigurationsOut, 422: Error},
-    summary="Configurations",
-    url_name="configurations",
-)
+@router.get("/configurations", response=ConfigurationsOut, summary="Configurations")
 @requires(Action.READ)
 def list_configurations(
     request: HttpRequest, response: HttpResponse, filters: Query[ConfigurationFilters]

@@ -5,14 +5,15 @@ from typing import Any, Literal
 
 from django.db import transaction
 from django.http import HttpRequest
-from ninja import Router, Schema, Status
+from ninja import Schema, Status
 from pydantic import Field, StrictInt
 
 from fsbench_web.accounts import audit
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import Strict
-from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.errors import Refused
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.catalog.models import OwnWorkload
 from fsbench_web.catalog.workloads.own_workloads import add_version, callable_programs, warning
 from fsbench_web.catalog.workloads.views import own_workload_or_404
@@ -57,9 +58,7 @@ class OwnWorkloadIn(Strict):
     space_mb: StrictInt = Field(1024, ge=1, le=2**30)
 
 
-@router.get(
-    "/own-workloads", response=OwnWorkloadsOut, summary="Uploaded workloads", url_name="own_list"
-)
+@router.get("/own-workloads", response=OwnWorkloadsOut, summary="Uploaded workloads")
 @requires(Action.READ)
 def list_own_workloads(request: HttpRequest) -> dict[str, Any]:
     """Every version that was uploaded, withdrawn ones too."""
@@ -68,13 +67,7 @@ def list_own_workloads(request: HttpRequest) -> dict[str, Any]:
     return {"workloads": [_row(row, programs) for row in rows]}
 
 
-@router.post(
-    "/own-workloads",
-    response={201: OwnWorkloadOut, 401: Error, 403: Error, 422: Error},
-    auth=WRITER,
-    summary="Upload a workload",
-    url_name="upload_own",
-)
+@router.post("/own-workloads", response={201: OwnWorkloadOut}, summary="Upload a workload")
 @requires(Action.UPLOAD)
 def upload_own_workload(request: HttpRequest, workload: OwnWorkloadIn) -> Status[dict[str, Any]]:
     """A new title, or a new version of one. What it may say is checked before it is kept."""
@@ -98,10 +91,7 @@ def upload_own_workload(request: HttpRequest, workload: OwnWorkloadIn) -> Status
 
 
 @router.get(
-    "/own-workloads/{int:workload_id}",
-    response={200: OwnWorkloadOut, 404: Error},
-    summary="One uploaded workload",
-    url_name="own",
+    "/own-workloads/{int:workload_id}", response=OwnWorkloadOut, summary="One uploaded workload"
 )
 @requires(Action.READ)
 def get_own_workload(request: HttpRequest, workload_id: int) -> dict[str, Any]:
@@ -111,10 +101,8 @@ def get_own_workload(request: HttpRequest, workload_id: int) -> dict[str, Any]:
 
 @router.post(
     "/own-workloads/{int:workload_id}/withdraw",
-    response={200: OwnWorkloadOut, 401: Error, 403: Error, 404: Error},
-    auth=WRITER,
+    response=OwnWorkloadOut,
     summary="Offer an uploaded workload no more",
-    url_name="withdraw_own",
 )
 @requires(Action.PROVIDE)
 def withdraw_own_workload(request: HttpRequest, workload_id: int) -> dict[str, Any]:

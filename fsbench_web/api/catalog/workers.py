@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import Any
 
 from django.http import Http404, HttpRequest
-from ninja import Router, Schema
+from ninja import Schema
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.auth import WRITER, user_of
-from fsbench_web.api.protocol.errors import Error
+from fsbench_web.api.protocol.auth import user_of
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import maintenance
 from fsbench_web.catalog.workers.machines import GuestAbility
@@ -122,19 +122,14 @@ class WorkersOut(Schema):
     workers: list[WorkerOut]
 
 
-@router.get("/workers", response=WorkersOut, summary="All workers", url_name="workers")
+@router.get("/workers", response=WorkersOut, summary="All workers")
 @requires(Action.READ)
 def list_workers(request: HttpRequest) -> dict[str, Any]:
     """Whether each worker lives, what it has and can do, what it runs and how many runs wait."""
     return {"workers": [_worker(state) for state in worker_states(luns_with_use())]}
 
 
-@router.get(
-    "/workers/{slug:name}",
-    response={200: WorkerOut, 404: Error},
-    summary="One worker",
-    url_name="worker",
-)
+@router.get("/workers/{slug:name}", response=WorkerOut, summary="One worker")
 @requires(Action.READ)
 def get_worker(request: HttpRequest, name: str) -> dict[str, Any]:
     """As in the list of all."""
@@ -144,13 +139,7 @@ def get_worker(request: HttpRequest, name: str) -> dict[str, Any]:
     return _worker(state)
 
 
-@router.post(
-    "/workers/{name}/drain",
-    response={200: WorkerOut, 401: Error, 403: Error, 404: Error},
-    auth=WRITER,
-    summary="Drain a worker for maintenance",
-    url_name="drain_worker",
-)
+@router.post("/workers/{name}/drain", response=WorkerOut, summary="Drain a worker for maintenance")
 @requires(Action.MAINTAIN)
 def drain_worker(request: HttpRequest, name: str) -> dict[str, Any]:
     """It finishes what it runs and claims nothing new; its queued runs wait. Asking twice is fine:
@@ -162,11 +151,7 @@ def drain_worker(request: HttpRequest, name: str) -> dict[str, Any]:
 
 
 @router.post(
-    "/workers/{name}/resume",
-    response={200: WorkerOut, 401: Error, 403: Error, 404: Error},
-    auth=WRITER,
-    summary="Let a drained worker take runs again",
-    url_name="resume_worker",
+    "/workers/{name}/resume", response=WorkerOut, summary="Let a drained worker take runs again"
 )
 @requires(Action.MAINTAIN)
 def resume_worker(request: HttpRequest, name: str) -> dict[str, Any]:

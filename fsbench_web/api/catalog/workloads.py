@@ -3,9 +3,10 @@
 from typing import Any
 
 from django.http import HttpRequest
-from ninja import Router, Schema
+from ninja import Schema
 
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.core.workloads import Parameter, workload_types
 from fsbench_web.core.workloads.parameters import Kind, Value
 from fsbench_web.studies.jobs.forms.workload import PresetFields, by_workload, shown_presets
@@ -64,7 +65,7 @@ class WorkloadsOut(Schema):
     workloads: list[WorkloadOut]
 
 
-@router.get("/workloads", response=WorkloadsOut, summary="All workloads", url_name="workloads")
+@router.get("/workloads", response=WorkloadsOut, summary="All workloads")
 @requires(Action.READ)
 def list_workloads(request: HttpRequest) -> dict[str, Any]:
     """What can be run. A preset's ``name`` is what a job calls ``workload``."""

@@ -3,20 +3,20 @@
 from typing import Any
 
 from django.http import Http404, HttpRequest
-from ninja import Router, Schema
+from ninja import Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.imports.routes import ImportRefusal, WarningOut, refusal
-from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.imports.routes import REFUSALS, ImportRefusal, WarningOut, refusal
+from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.errors import Error
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.rereads import reading as rereading
 from fsbench_web.studies.models import Artefact
 
 router = Router()
-_WRITES = {401: Error, 403: ImportRefusal | Error, 404: Error, 422: ImportRefusal | Error}
 MOST_LISTED = 500
 
 
@@ -44,10 +44,8 @@ class RereadIn(Strict):
 
 @router.get(
     "/artefacts/{int:artefact_id}/reread",
-    response={200: RereadOut, 401: Error, 403: Error, 404: Error, 422: ImportRefusal | Error},
-    auth=WRITER,
+    response={200: RereadOut, 422: ImportRefusal | Error},
     summary="What reading raw output again would change",
-    url_name="reread",
 )
 @requires(Action.IMPORT)
 def preview_reread(request: HttpRequest, artefact_id: int) -> dict[str, Any]:
@@ -62,10 +60,8 @@ def preview_reread(request: HttpRequest, artefact_id: int) -> dict[str, Any]:
 
 @router.post(
     "/artefacts/{int:artefact_id}/reread",
-    response={200: RereadOut, **_WRITES},
-    auth=WRITER,
+    response={200: RereadOut, **REFUSALS},
     summary="Read raw output again",
-    url_name="apply_reread",
 )
 @requires(Action.IMPORT)
 def apply_reread(request: HttpRequest, artefact_id: int, wanted: RereadIn) -> dict[str, Any]:

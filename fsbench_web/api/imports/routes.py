@@ -7,13 +7,14 @@ from django.contrib.auth.models import User
 from django.core.exceptions import TooManyFilesSent
 from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
-from ninja import Router, Schema, Status
+from ninja import Schema, Status
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.imports.columns import columns_of
 from fsbench_web.api.protocol import text
-from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.errors import Error, ProblemDocument, Refused, RefusedAt
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.imports import queue
 from fsbench_web.imports.plan import TooLargeForRequest
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, ProblemGroup, grouped
@@ -208,20 +209,13 @@ class ImportRefusal(ProblemDocument):
     errors: list[FileProblem]
 
 
+REFUSALS = dict.fromkeys((403, 422), ImportRefusal | Error)
+
+
 @router.post(
     "/imports",
-    response={
-        201: ImportOut,
-        202: ImportOut,
-        200: NothingNew,
-        401: Error,
-        403: ImportRefusal | Error,
-        413: Error,
-        422: ImportRefusal | Error,
-    },
-    auth=WRITER,
+    response={201: ImportOut, 202: ImportOut, 200: NothingNew, 413: Error, **REFUSALS},
     summary="Import result files",
-    url_name="import_files",
     openapi_extra=MULTIPART,
 )
 @requires(Action.IMPORT)

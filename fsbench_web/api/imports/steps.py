@@ -13,7 +13,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.imports.answers import detail, summary
 from fsbench_web.api.imports.routes import (
     MULTIPART,
-    ImportRefusal,
+    REFUSALS,
     options_of,
     refusal,
     refuse_too_large,
@@ -26,7 +26,7 @@ from fsbench_web.api.imports.schemas import (
     ImportDetail,
     ImportsOut,
 )
-from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import given_fields
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import Page, page
@@ -42,16 +42,9 @@ from fsbench_web.imports.views.uploads import not_found_sentence, uploaded
 from fsbench_web.platform import plain_text
 
 # One address answers all of its methods from one router.
-_WRITES = {401: Error, 403: ImportRefusal | Error, 404: Error, 422: ImportRefusal | Error}
 
 
-@router.get(
-    "/imports",
-    response={200: ImportsOut, 401: Error, 422: Error},
-    auth=WRITER,
-    summary="Your imports",
-    url_name="imports",
-)
+@router.get("/imports", response=ImportsOut, summary="Your imports")
 @requires(Action.ACCOUNT)
 def list_imports(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
@@ -66,10 +59,8 @@ def list_imports(
 
 @router.post(
     "/imports/previews",
-    response={201: ImportDetail, 413: Error, **_WRITES},
-    auth=WRITER,
+    response={201: ImportDetail, 413: Error, **REFUSALS},
     summary="Upload files and look before they are stored",
-    url_name="preview_import",
     openapi_extra=MULTIPART,
 )
 @requires(Action.IMPORT)
@@ -92,12 +83,7 @@ def preview_import(request: HttpRequest) -> Status[dict[str, Any]]:
     return Status(201, detail(request, row))
 
 
-@router.get(
-    "/imports/{int:import_id}",
-    response={200: ImportDetail, 404: Error},
-    summary="One import",
-    url_name="import",
-)
+@router.get("/imports/{int:import_id}", response=ImportDetail, summary="One import")
 @requires(Action.READ)
 def get_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
     """Its preview, for who uploaded it; its result, for who may see the study."""
@@ -109,10 +95,8 @@ def get_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
 
 @router.patch(
     "/imports/{int:import_id}",
-    response={200: ImportDetail, **_WRITES},
-    auth=WRITER,
+    response={200: ImportDetail, **REFUSALS},
     summary="Correct a preview",
-    url_name="correct_import",
 )
 @requires(Action.IMPORT)
 def correct_import(request: HttpRequest, import_id: int, correction: Correction) -> dict[str, Any]:
@@ -148,10 +132,8 @@ def correct_import(request: HttpRequest, import_id: int, correction: Correction)
 
 @router.put(
     "/imports/{int:import_id}/files/{int:file_id}/columns",
-    response={200: ImportDetail, **_WRITES},
-    auth=WRITER,
+    response={200: ImportDetail, **REFUSALS},
     summary="Say which column of a table is what",
-    url_name="import_columns",
 )
 @requires(Action.IMPORT)
 def set_columns(
@@ -194,10 +176,8 @@ def set_columns(
 
 @router.post(
     "/imports/{int:import_id}/commit",
-    response={200: ImportDetail, **_WRITES},
-    auth=WRITER,
+    response={200: ImportDetail, **REFUSALS},
     summary="Store what was previewed",
-    url_name="commit_import",
 )
 @requires(Action.IMPORT)
 def commit_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
@@ -221,13 +201,7 @@ def commit_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
     return detail(request, row)
 
 
-@router.delete(
-    "/imports/{int:import_id}",
-    response={204: None, 401: Error, 403: Error, 404: Error},
-    auth=WRITER,
-    summary="Discard an upload",
-    url_name="discard_import",
-)
+@router.delete("/imports/{int:import_id}", response={204: None}, summary="Discard an upload")
 @requires(Action.IMPORT)
 def discard_import(request: HttpRequest, import_id: int) -> Status[None]:
     """One that was not stored. What is stored stays."""

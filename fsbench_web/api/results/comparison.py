@@ -4,12 +4,13 @@ from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Query, Router, Schema
+from ninja import Query, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.description import binary
-from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.errors import Refused
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.results.deltas import (
     DeltaRowOut,
     Filters,
@@ -45,7 +46,6 @@ from fsbench_web.platform import limits
 from fsbench_web.studies.scores.source_runs import spans_of
 
 router = Router()
-_ERRORS = {404: Error, 422: Error}
 
 
 class VerdictOut(Schema):
@@ -274,12 +274,7 @@ class PictureFilters(Filters):
     file: str = Field("", description="a file size in KB")
 
 
-@router.get(
-    "/comparison",
-    response={200: ComparisonOut, **_ERRORS},
-    summary="A comparison with its verdicts",
-    url_name="comparison",
-)
+@router.get("/comparison", response=ComparisonOut, summary="A comparison with its verdicts")
 @requires(Action.READ)
 def get_comparison(
     request: HttpRequest, response: HttpResponse, filters: Query[Filters]
@@ -314,12 +309,7 @@ def get_comparison(
     }
 
 
-@router.get(
-    "/findings",
-    response={200: FindingsOut, **_ERRORS},
-    summary="What a comparison says, in sentences",
-    url_name="findings",
-)
+@router.get("/findings", response=FindingsOut, summary="What a comparison says, in sentences")
 @requires(Action.READ)
 def get_findings(
     request: HttpRequest, response: HttpResponse, filters: Query[Filters]
@@ -345,9 +335,7 @@ def get_findings(
 
 @router.get(
     "/exports/deltas.{str:suffix}",
-    response=_ERRORS,
     summary="A comparison as a file",
-    url_name="export",
     openapi_extra=binary(*[file_format.media_type for file_format in FORMATS.values()]),
 )
 @requires(Action.READ)
@@ -359,9 +347,7 @@ def export_deltas(request: HttpRequest, suffix: str, filters: Query[Filters]) ->
 
 @router.get(
     "/exports/pictures.csv",
-    response=_ERRORS,
     summary="The numbers of a picture",
-    url_name="picture_numbers",
     openapi_extra=binary("text/csv", description="Unrounded, one line each"),
 )
 @requires(Action.READ)

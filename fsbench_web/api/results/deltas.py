@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from ninja import Query, Router, Schema
+from ninja import Query, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.description import binary
-from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.errors import Refused
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.results.studies import no_study
 from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
@@ -276,16 +277,7 @@ class Deltas(Schema):
     notes: list[str] = []
 
 
-_ERRORS = {404: Error, 422: Error}
-
-
-@router.get(
-    "/deltas",
-    response={200: Deltas, **_ERRORS},
-    summary="Delta tables",
-    url_name="deltas",
-    exclude_unset=True,
-)
+@router.get("/deltas", response=Deltas, summary="Delta tables", exclude_unset=True)
 @requires(Action.READ)
 def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]) -> dict[str, Any]:
     """Delta tables of the scores that match, recomputed and unrounded, next to what was printed.
@@ -313,9 +305,8 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
 
 @router.get(
     "/deltas.csv",
-    response={200: str, **_ERRORS},
+    response=str,
     summary="Delta tables as CSV",
-    url_name="deltas_csv",
     openapi_extra=binary("text/csv", description="text/csv"),
 )
 @requires(Action.READ)

@@ -3,12 +3,13 @@
 from typing import Any
 
 from django.http import HttpRequest
-from ninja import Query, Router, Schema
+from ninja import Query, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.api.protocol.pages import LARGEST_ID
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.compare.explanations.contenders import (
     CAUTION,
     MOST_SERIES,
@@ -99,10 +100,7 @@ class ExplanationsOut(Schema):
 
 
 @router.get(
-    "/explanations",
-    response={200: ExplanationsOut, 404: Error, 422: Error},
-    summary="What differs most between contenders",
-    url_name="explanations",
+    "/explanations", response=ExplanationsOut, summary="What differs most between contenders"
 )
 @requires(Action.READ)
 def get_explanations(request: HttpRequest, filters: Query[ExplanationFilters]) -> dict[str, Any]:

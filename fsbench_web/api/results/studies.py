@@ -7,11 +7,10 @@ from typing import Any, Literal
 
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Query, Router, Schema
+from ninja import Query, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.errors import Error
 from fsbench_web.api.protocol.pages import (
     DEFAULT_LIMIT,
     LARGEST_ID,
@@ -21,6 +20,7 @@ from fsbench_web.api.protocol.pages import (
     link,
     page,
 )
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.protocol.text import is_storable
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.platform import limits
@@ -116,12 +116,7 @@ def no_study(slug: str) -> str:
     return f'There is no study "{short_slug}"; there is {named or "none yet"}.'
 
 
-@router.get(
-    "/studies",
-    response={200: list[StudySummary] | StudiesOut, 422: Error},
-    summary="All studies",
-    url_name="studies",
-)
+@router.get("/studies", response=list[StudySummary] | StudiesOut, summary="All studies")
 @requires(Action.READ)
 def list_studies(
     request: HttpRequest, response: HttpResponse, filters: Query[StudyFilters]
@@ -163,12 +158,7 @@ def _summaries(studies: Iterable[Study]) -> list[dict[str, Any]]:
     ]
 
 
-@router.get(
-    "/studies/{str:slug}",
-    response={200: StudyOut, 404: Error},
-    summary="One study",
-    url_name="study",
-)
+@router.get("/studies/{str:slug}", response=StudyOut, summary="One study")
 @requires(Action.READ)
 def get_study(request: HttpRequest, slug: str) -> dict[str, Any]:
     """A study with its configurations, hardware, workloads, and for a paper what it says.

@@ -5,11 +5,11 @@ import io
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Router, Schema
+from ninja import Schema
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.description import binary
-from fsbench_web.api.protocol.errors import Error
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.runs.routes import run_or_404
 from fsbench_web.core.activity.costs import COSTS
 from fsbench_web.core.activity.series import Activity
@@ -63,9 +63,8 @@ class ActivityOut(Schema):
 
 @router.get(
     "/runs/{int:run_id}/activity",
-    response={200: ActivityOut, 404: Error},
+    response=ActivityOut,
     summary="What device, processors and memory did during a run",
-    url_name="run_activity",
 )
 @requires(Action.READ)
 def get_activity(request: HttpRequest, run_id: int) -> dict[str, Any]:
@@ -104,9 +103,8 @@ def get_activity(request: HttpRequest, run_id: int) -> dict[str, Any]:
 
 @router.get(
     "/runs/{int:run_id}/activity.csv",
-    response={200: str, 404: Error},
+    response=str,
     summary="The same samples as CSV",
-    url_name="run_activity_csv",
     openapi_extra=binary("text/csv", description="text/csv"),
 )
 @requires(Action.READ)
@@ -165,9 +163,8 @@ class LatenciesOut(Schema):
 
 @router.get(
     "/runs/{int:run_id}/latencies",
-    response={200: LatenciesOut, 404: Error},
+    response=LatenciesOut,
     summary="The distributions of a run's latencies",
-    url_name="run_latencies",
 )
 @requires(Action.READ)
 def get_latencies(request: HttpRequest, run_id: int) -> dict[str, Any]:

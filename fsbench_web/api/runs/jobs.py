@@ -4,13 +4,14 @@ import json
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Query, Router, Status
+from ninja import Query, Status
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol import idempotency
-from fsbench_web.api.protocol.auth import WRITER, user_of
-from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.auth import user_of
+from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.api.protocol.pages import page
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.results.studies import study_or_404
 from fsbench_web.api.runs.job_schemas import (
     CancelledOut,
@@ -43,15 +44,9 @@ from fsbench_web.studies.runs.windows import closing
 from fsbench_web.studies.scores.drift import Drift, drift_of
 
 router = Router()
-_WRITES = {401: Error, 403: Error, 404: Error, 422: Error}
 
 
-@router.get(
-    "/sweeps",
-    response={200: JobsOut, 404: Error, 422: Error},
-    summary="Jobs",
-    url_name="jobs",
-)
+@router.get("/sweeps", response=JobsOut, summary="Jobs")
 @requires(Action.READ)
 def list_jobs(
     request: HttpRequest, response: HttpResponse, filters: Query[JobFilters]
@@ -64,13 +59,7 @@ def list_jobs(
     return {**paging, "sweeps": [_summary(job) for job in rows]}
 
 
-@router.post(
-    "/sweeps",
-    response={201: JobSubmitted, 401: Error, 403: Error, 422: Error},
-    auth=WRITER,
-    summary="Submit a job",
-    url_name="submit_job",
-)
+@router.post("/sweeps", response={201: JobSubmitted}, summary="Submit a job")
 @requires(Action.RUN)
 def submit_job(
     request: HttpRequest,
@@ -95,13 +84,7 @@ def submit_job(
     return Status(201, {**_summary(row), "planned": _planned(row)})
 
 
-@router.post(
-    "/sweeps/preview",
-    response={200: PreviewOut, 401: Error, 403: Error, 422: Error},
-    auth=WRITER,
-    summary="See what a job would do",
-    url_name="preview_job",
-)
+@router.post("/sweeps/preview", response=PreviewOut, summary="See what a job would do")
 @requires(Action.RUN)
 def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
     """Every run in turn, with how long it will take as far as that is known. Submits nothing."""
@@ -167,12 +150,7 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
     }
 
 
-@router.get(
-    "/sweeps/{int:sweep_id}",
-    response={200: JobOut, 404: Error},
-    summary="Follow a job",
-    url_name="job",
-)
+@router.get("/sweeps/{int:sweep_id}", response=JobOut, summary="Follow a job")
 @requires(Action.READ)
 def get_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     """How far it is, its document, its runs in turn, and the scores of its reference."""
@@ -206,13 +184,7 @@ def get_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     }
 
 
-@router.post(
-    "/sweeps/{int:sweep_id}/pause",
-    response={200: JobSummary, **_WRITES},
-    auth=WRITER,
-    summary="Pause a job",
-    url_name="pause_job",
-)
+@router.post("/sweeps/{int:sweep_id}/pause", response=JobSummary, summary="Pause a job")
 @requires(Action.STEER)
 def pause_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     """No further run of it starts; what runs goes on. Pausing a paused one changes nothing."""
@@ -220,13 +192,7 @@ def pause_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     return _summary(_job_or_404(sweep_id))
 
 
-@router.post(
-    "/sweeps/{int:sweep_id}/resume",
-    response={200: JobSummary, **_WRITES},
-    auth=WRITER,
-    summary="Resume a job",
-    url_name="resume_job",
-)
+@router.post("/sweeps/{int:sweep_id}/resume", response=JobSummary, summary="Resume a job")
 @requires(Action.STEER)
 def resume_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     """Its runs start again."""
@@ -238,13 +204,7 @@ def resume_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     return _summary(_job_or_404(sweep_id))
 
 
-@router.post(
-    "/sweeps/{int:sweep_id}/cancel",
-    response={200: CancelledOut, **_WRITES},
-    auth=WRITER,
-    summary="Cancel a job",
-    url_name="cancel_job",
-)
+@router.post("/sweeps/{int:sweep_id}/cancel", response=CancelledOut, summary="Cancel a job")
 @requires(Action.STEER)
 def cancel_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     """What waits is cancelled at once, what runs is asked to stop; what has ended stays."""
@@ -256,13 +216,7 @@ def cancel_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     }
 
 
-@router.post(
-    "/sweeps/{int:sweep_id}/retry",
-    response={200: Retried, **_WRITES},
-    auth=WRITER,
-    summary="Submit failed runs again",
-    url_name="retry_job",
-)
+@router.post("/sweeps/{int:sweep_id}/retry", response=Retried, summary="Submit failed runs again")
 @requires(Action.STEER)
 def retry_job(request: HttpRequest, sweep_id: int, job: RetryIn) -> dict[str, Any]:
     """New runs for those that ended in `states` and were not submitted again since.
@@ -279,11 +233,7 @@ def retry_job(request: HttpRequest, sweep_id: int, job: RetryIn) -> dict[str, An
 
 
 @router.post(
-    "/sweeps/{int:sweep_id}/priority",
-    response={200: JobSummary, **_WRITES},
-    auth=WRITER,
-    summary="Change a job's priority",
-    url_name="job_priority",
+    "/sweeps/{int:sweep_id}/priority", response=JobSummary, summary="Change a job's priority"
 )
 @requires(Action.STEER)
 def set_job_priority(request: HttpRequest, sweep_id: int, job: PriorityIn) -> dict[str, Any]:

@@ -4,11 +4,12 @@ from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest
-from ninja import Router, Schema
+from ninja import Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.errors import Refused
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.runs import ledger
 
@@ -69,12 +70,7 @@ class LedgerOut(Schema):
     drift: list[DriftOut]
 
 
-@router.get(
-    "/luns/{int:lun_id}/ledger",
-    response={200: LedgerOut, 404: Error},
-    summary="The ledger of a LUN",
-    url_name="lun_ledger",
-)
+@router.get("/luns/{int:lun_id}/ledger", response=LedgerOut, summary="The ledger of a LUN")
 @requires(Action.READ)
 def get_ledger(request: HttpRequest, lun_id: int) -> dict[str, Any]:
     """What was written to it in all, and what it does by itself over time. Its runs: `/runs`."""

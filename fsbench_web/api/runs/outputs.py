@@ -4,15 +4,15 @@ from datetime import datetime
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Query, Router, Schema, Status
+from ninja import Query, Schema, Status
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.description import binary
-from fsbench_web.api.protocol.errors import Error
 from fsbench_web.api.protocol.pages import LARGEST_ID, PageOut, link
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.runs.routes import listed_runs, retry_refusal, run_or_404, run_summary
 from fsbench_web.api.runs.schemas import RunSummary
 from fsbench_web.studies.runs import control
@@ -86,12 +86,7 @@ class RunRetried(Schema):
     run: RunSummary | None
 
 
-@router.get(
-    "/runs/{int:run_id}/artefacts",
-    response={200: Artefacts, 404: Error},
-    summary="Raw output of a run",
-    url_name="run_artefacts",
-)
+@router.get("/runs/{int:run_id}/artefacts", response=Artefacts, summary="Raw output of a run")
 @requires(Action.READ)
 def list_artefacts(request: HttpRequest, run_id: int) -> dict[str, Any]:
     """The files that its numbers stand in, also where they were kept with another run."""
@@ -117,9 +112,7 @@ def list_artefacts(request: HttpRequest, run_id: int) -> dict[str, Any]:
 
 @router.get(
     "/runs/{int:run_id}/artefacts/{int:artefact_id}",
-    response={404: Error},
     summary="One raw output",
-    url_name="run_artefact",
     openapi_extra=binary("text/plain", description="As it came, byte by byte"),
 )
 @requires(Action.READ)
@@ -130,10 +123,7 @@ def get_artefact(request: HttpRequest, run_id: int, artefact_id: int) -> HttpRes
 
 
 @router.get(
-    "/runs/{int:run_id}/measurements",
-    response={200: MeasurementsOut, 404: Error, 422: Error},
-    summary="The numbers of a run",
-    url_name="run_measurements",
+    "/runs/{int:run_id}/measurements", response=MeasurementsOut, summary="The numbers of a run"
 )
 @requires(Action.READ)
 def list_measurements(
@@ -156,9 +146,8 @@ def list_measurements(
 
 @router.get(
     "/runs/{int:run_id}/environment",
-    response={200: EnvironmentOut, 404: Error},
+    response=EnvironmentOut,
     summary="The system that a run ran on",
-    url_name="run_environment",
 )
 @requires(Action.READ)
 def get_environment(request: HttpRequest, run_id: int) -> dict[str, Any]:
@@ -173,10 +162,8 @@ def get_environment(request: HttpRequest, run_id: int) -> dict[str, Any]:
 
 @router.post(
     "/runs/{int:run_id}/retry",
-    response={201: RunRetried, 200: RunRetried, 401: Error, 403: Error, 404: Error, 422: Error},
-    auth=WRITER,
+    response={201: RunRetried, 200: RunRetried},
     summary="Submit a run again",
-    url_name="retry_run",
 )
 @requires(Action.STEER)
 def retry_run(request: HttpRequest, run_id: int, job: RetryRunIn) -> Status[dict[str, Any]]:

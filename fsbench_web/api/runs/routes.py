@@ -4,14 +4,15 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Query, Router, Status
+from ninja import Query, Status
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol import idempotency
-from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import page
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.results.studies import study_or_404
 from fsbench_web.api.runs.schemas import (
     JobIn,
@@ -40,12 +41,7 @@ from fsbench_web.studies.runs.shown.scores import RunScore
 router = Router()
 
 
-@router.get(
-    "/runs",
-    response={200: RunsOut, 404: Error, 422: Error},
-    summary="Runs, newest first",
-    url_name="runs",
-)
+@router.get("/runs", response=RunsOut, summary="Runs, newest first")
 @requires(Action.READ)
 def list_runs(
     request: HttpRequest, response: HttpResponse, filters: Query[RunFilters]
@@ -74,13 +70,7 @@ def list_runs(
     return {**paging, "runs": [run_summary(run) for run in rows]}
 
 
-@router.post(
-    "/runs",
-    response={201: Submitted, 401: Error, 403: Error, 422: Error},
-    auth=WRITER,
-    summary="Trigger one run or a job",
-    url_name="submit_runs",
-)
+@router.post("/runs", response={201: Submitted}, summary="Trigger one run or a job")
 @requires(Action.RUN)
 def submit_runs(
     request: HttpRequest,
@@ -111,12 +101,7 @@ def submit_runs(
     )
 
 
-@router.get(
-    "/runs/{int:run_id}",
-    response={200: RunOut, 404: Error},
-    summary="Follow a run",
-    url_name="run",
-)
+@router.get("/runs/{int:run_id}", response=RunOut, summary="Follow a run")
 @requires(Action.READ)
 def get_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
     """A run's state, progress and commands; its scores once it is done."""
@@ -124,11 +109,7 @@ def get_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
 
 
 @router.post(
-    "/runs/{int:run_id}/cancel",
-    response={200: RunSummary, 401: Error, 403: Error, 404: Error, 409: Error},
-    auth=WRITER,
-    summary="Cancel a run",
-    url_name="cancel_run",
+    "/runs/{int:run_id}/cancel", response={200: RunSummary, 409: Error}, summary="Cancel a run"
 )
 @requires(Action.STEER)
 def cancel_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
@@ -145,9 +126,8 @@ def cancel_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
 
 @router.get(
     "/runs/{int:run_id}/log",
-    response={200: LogOut, 404: Error, 422: Error},
+    response=LogOut,
     summary="The log of a run",
-    url_name="run_log",
     openapi_extra=binary("text/plain", description="OK"),
 )
 @requires(Action.READ)

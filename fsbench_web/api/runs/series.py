@@ -4,12 +4,12 @@ from typing import Any
 
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Query, Router, Schema
+from ninja import Query, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.errors import Error
 from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut, page
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.results.studies import study_or_404
 from fsbench_web.api.runs.schemas import RunConfiguration, ScoreOut, StackLunOut
 from fsbench_web.catalog.configurations.stacks import members_in
@@ -64,12 +64,7 @@ class ManySeries(PageOut):
     series: list[SeriesOut]
 
 
-@router.get(
-    "/series",
-    response={200: ManySeries, 404: Error, 422: Error},
-    summary="Series",
-    url_name="series_list",
-)
+@router.get("/series", response=ManySeries, summary="Series")
 @requires(Action.READ)
 def list_series(
     request: HttpRequest, response: HttpResponse, filters: Query[SeriesFilters]
@@ -84,12 +79,7 @@ def list_series(
     return {**paging, "series": [_series(row) for row in rows]}
 
 
-@router.get(
-    "/series/{int:series_id}",
-    response={200: SeriesWithScores, 404: Error, 422: Error},
-    summary="One series",
-    url_name="series",
-)
+@router.get("/series/{int:series_id}", response=SeriesWithScores, summary="One series")
 @requires(Action.READ)
 def get_series(
     request: HttpRequest, response: HttpResponse, series_id: int, filters: Query[ScorePart]

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Router
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.description import binary
-from fsbench_web.api.protocol.errors import Error
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.runs.routes import run_or_404
 from fsbench_web.core.traces.operations import OperationTrace
 from fsbench_web.core.traces.requests import RequestTrace
@@ -25,9 +24,8 @@ _CSV = binary("text/csv", description="text/csv")
 
 @router.get(
     "/runs/{int:run_id}/trace/{slug:tracer}/latency.csv",
-    response={200: str, 404: Error},
+    response=str,
     summary="How long the requests or operations of an extra run took",
-    url_name="run_trace_latency",
     openapi_extra=_CSV,
 )
 @requires(Action.READ)
@@ -47,9 +45,8 @@ def get_latency_csv(request: HttpRequest, run_id: int, tracer: str) -> HttpRespo
 
 @router.get(
     "/runs/{int:run_id}/trace/{slug:tracer}/summary.csv",
-    response={200: str, 404: Error},
+    response=str,
     summary="How many operations of the file system an extra run had",
-    url_name="run_trace_summary",
     openapi_extra=_CSV,
 )
 @requires(Action.READ)
@@ -67,9 +64,8 @@ def get_summary_csv(request: HttpRequest, run_id: int, tracer: str) -> HttpRespo
 
 @router.get(
     "/runs/{int:run_id}/trace/{slug:tracer}/map.csv",
-    response={200: str, 404: Error},
+    response=str,
     summary="Where the requests of an extra run went when",
-    url_name="run_trace_map",
     openapi_extra=_CSV,
 )
 @requires(Action.READ)

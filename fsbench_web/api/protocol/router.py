@@ -1,0 +1,50 @@
+"""Calls whose account and errors follow from what they require and take."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import ninja
+from ninja.constants import NOT_SET
+
+from fsbench_web.accounts.requirements import Action, action_of
+from fsbench_web.api.protocol.auth import WRITER
+from fsbench_web.api.protocol.errors import Error
+
+_FOR_ANYBODY = (Action.OPEN, Action.READ)
+_OF_NINJA = {"request", "response"}
+
+
+class Router(ninja.Router):
+    """A router of django-ninja; ``response`` of its calls names only what is special to each."""
+
+    def add_api_operation(
+        self,
+        path: str,
+        methods: list[str],
+        view_func: Callable[..., Any],
+        *,
+        response: Any = NOT_SET,
+        openapi_extra: dict[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
+        needs_account = action_of(view_func, methods[0]) not in _FOR_ANYBODY
+        takes_anything = bool(inspect.signature(view_func).parameters.keys() - _OF_NINJA)
+        if needs_account:
+            settings["auth"] = WRITER
+        own = response if isinstance(response, dict) else {200: response}
+        if response is NOT_SET:  # a file, which ``openapi_extra`` describes
+            own = {}
+        statuses = (
+            *((401, 403) if needs_account else ()),
+            *((404, 422) if takes_anything or "requestBody" in (openapi_extra or {}) else ()),
+            *((412,) if methods != ["GET"] else ()),  # of a condition
+        )
+        super().add_api_operation(
+            path,
+            methods,
+            view_func,
+            response=dict.fromkeys(statuses, Error) | own,
+            openapi_extra=openapi_extra,
+            **settings,
+        )
