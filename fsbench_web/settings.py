@@ -1,6 +1,7 @@
 """Settings of fsbench. What a site may change comes from the environment (docs/settings.md)."""
 
 import contextlib
+import importlib.util
 import logging
 import os
 from pathlib import Path
@@ -231,7 +232,11 @@ USE_TZ = True
 USE_I18N = False
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+# Swagger UI of the API's page. As an app, django-ninja would be loaded by every process.
+_NINJA = importlib.util.find_spec("ninja")
+assert _NINJA is not None
+assert _NINJA.origin is not None
+STATICFILES_DIRS = [BASE_DIR / "static", Path(_NINJA.origin).parent / "static"]
 # The image brings them collected; elsewhere `manage.py serve` does that at its start.
 STATIC_ROOT = Path(env.text("FSBENCH_STATIC", str(DATA_DIR / "static")))
 # Hashed names let browsers keep the files for ever; `make run` and the image collect them first.

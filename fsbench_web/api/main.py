@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, URLResolver
 from django.utils.datastructures import MultiValueDict
-from ninja import NinjaAPI
+from ninja import NinjaAPI, Swagger
 from ninja.operation import Operation
 from ninja.parser import Parser
 from ninja.renderers import JSONRenderer
@@ -29,7 +30,6 @@ from fsbench_web.api.protocol import errors, text
 from fsbench_web.api.protocol.answers import with_common_answers
 from fsbench_web.api.protocol.described import only_described
 from fsbench_web.api.protocol.description import complete_schema
-from fsbench_web.api.protocol.docs import DocsPage
 from fsbench_web.api.results.comparison import router as comparison
 from fsbench_web.api.results.deltas import router as deltas
 from fsbench_web.api.results.explanations import router as explanations
@@ -50,6 +50,12 @@ class _StrictJSON(JSONRenderer):
     """Numbers as they are (shortest text that gives the same float), and never NaN."""
 
     json_dumps_params = {"allow_nan": False, "ensure_ascii": False}
+
+
+class _Docs(Swagger):
+    """Swagger UI inside our page, its files from the package."""
+
+    template_cdn = str(settings.BASE_DIR / "templates" / "api" / "docs.html")
 
 
 class _API(NinjaAPI):
@@ -100,7 +106,7 @@ api = _API(
         "takes `If-None-Match`."
     ),
     urls_namespace="api",
-    docs=DocsPage(),
+    docs=_Docs({"docExpansion": "list", "defaultModelsExpandDepth": 0}),
     docs_decorator=requires(Action.READ),
     renderer=_StrictJSON(),
     parser=_Parser(),

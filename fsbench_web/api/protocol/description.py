@@ -25,8 +25,6 @@ _CONDITIONS = [
         "schema": {"type": "string"},
     },
 ]
-CONDITIONS = {parameter["name"] for parameter in _CONDITIONS}
-"""What every read takes besides its own parameters."""
 
 
 def complete_schema(schema: dict[str, Any]) -> dict[str, Any]:

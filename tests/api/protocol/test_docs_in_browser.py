@@ -1,32 +1,34 @@
-"""The description of the API on a telephone: calls and objects are folds that links open."""
+"""Swagger UI from its package, inside our page: every call, on a telephone, no other host."""
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_accessibility import violations
+from tests.api.results.test_contract import CALLS
 from tests.services.pages import look
 
 
-def test_it_is_a_list_of_calls_and_not_a_hundred_screens(page: Page, site: str) -> None:
+def test_it_lists_every_call_from_this_server_alone(page: Page, site: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     page.goto("/api/v1/docs")
+    expect(page.locator(".opblock")).to_have_count(len(CALLS))
+    assert asked
+    assert all(address.startswith((site, "data:", "blob:")) for address in asked)
+
+
+def test_it_fits_a_telephone_and_the_dark(page: Page, site: str) -> None:
     look(page, "dark", 390)
-    assert page.evaluate("document.documentElement.scrollHeight") < 20_000
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    call = page.locator("details.fold", has_text="GET /api/v1/comparison")
-    expect(call.get_by_text("ComparisonOut")).to_be_hidden()
-    call.locator("> summary").click()
-    link = call.get_by_role("link", name="ComparisonOut")
-    expect(page.locator("#model-ComparisonOut table")).to_be_hidden()
-    link.click()
-    expect(page.locator("#model-ComparisonOut table")).to_be_visible()
-    expect(page.locator("#model-ComparisonOut")).to_be_in_viewport()
-    # Once, at the end: what is open by now stands beside all that was there before.
-    assert violations(page) == []
-
-
-def test_an_address_of_a_call_opens_it(page: Page, site: str) -> None:
     page.goto("/api/v1/docs")
-    anchor = page.locator("details.fold", has_text="POST /api/v1/sweeps/preview")
-    name = anchor.get_attribute("id")
-    page.goto(f"/api/v1/docs?#{name}")
-    expect(page.locator(f"#{name}").get_by_text("Answers")).to_be_visible()
-    expect(page.locator(f"#{name}")).to_be_in_viewport()
+    call = page.locator(".opblock", has_text="/api/v1/comparison")
+    expect(call).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    expect(page.locator("html")).to_have_class("dark-mode")
+    page.locator("[data-theme-switch]").click()
+    expect(page.locator("html")).not_to_have_class("dark-mode")
+
+
+def test_an_address_of_a_call_opens_it_and_the_keyboard_closes_it(page: Page, site: str) -> None:
+    page.goto("/api/v1/docs#/deltas/deltas")
+    call = page.locator("#operations-deltas-deltas")
+    expect(call.get_by_text("from_row")).to_be_visible()
+    call.locator(".opblock-summary-control").press("Enter")
+    expect(call.locator(".opblock-body")).to_have_count(0)

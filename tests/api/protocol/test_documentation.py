@@ -14,17 +14,14 @@ from tests.api.results.test_contract import CALLS
 API_DOCS = Path(__file__).resolve().parents[3] / "docs" / "api.md"
 
 
-def test_the_page_shows_every_call_and_loads_nothing_from_elsewhere(
-    client: Client, db: None
-) -> None:
+def test_the_page_loads_nothing_from_elsewhere(client: Client, db: None) -> None:
     response = client.get("/api/v1/docs")
     assert response.status_code == 200
     text = response.content.decode()
-    for method, path in CALLS:
-        assert f"{method.upper()} {path}" in text
+    assert "/static/ninja/swagger-ui-bundle.js" in text
+    assert "/api/v1/openapi.json" in text
     assert not re.search(r"(?:src|href)=\"(?:https?:)?//", text)
-    assert not re.search(r"<script>|<script [^>]*>[^<]", text)
-    assert "`" not in text
+    assert not re.search(r"<script>|<script (?!type=\"application/json\")[^>]*>[^<]", text)
 
 
 @pytest.mark.same_on_any_database
@@ -45,12 +42,6 @@ def test_the_description_is_made_once_for_each_prefix(
     assert "/elsewhere/runs" in api.get_openapi_schema(path_prefix="/elsewhere/")["paths"]
     assert prefixes == ["/api/v1/", "/elsewhere/"]
     assert client.get("/api/v1/openapi.json").json()["paths"].keys() == {path for _, path in CALLS}
-
-
-def test_every_link_of_the_page_leads_somewhere(client: Client, db: None) -> None:
-    text = client.get("/api/v1/docs").content.decode()
-    anchors = set(re.findall(r'id="([^"]+)"', text))
-    assert set(re.findall(r'href="#([^"]+)"', text)) <= anchors
 
 
 def test_the_written_documentation_names_every_call() -> None:
