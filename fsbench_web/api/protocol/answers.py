@@ -14,10 +14,11 @@ from typing import Annotated, Any
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.urls import resolve
-from django.utils.cache import patch_vary_headers
+from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.utils.http import parse_etags
 from ninja import Header
 
-from fsbench_web.api.protocol import entity_tags, errors
+from fsbench_web.api.protocol import errors
 from fsbench_web.platform.http import problems
 
 View = Callable[..., HttpResponseBase]
@@ -73,11 +74,13 @@ def _problem(status: int, problem: tuple[str | None, str]) -> HttpResponse:
 
 
 def _malformed(request: HttpRequest) -> tuple[str, str] | None:
-    """Which precondition cannot be read. One that is ignored would write what it should not."""
+    """Which precondition cannot be read. Django ignores it, and a change would have none."""
     for name in ("If-Match", "If-None-Match"):
-        try:
-            _tags(request, name)
-        except ValueError:
+        header = request.headers.get(name)
+        if header is None:
+            continue
+        tags = parse_etags(header)
+        if not tags or len(tags) != sum(bool(part.strip()) for part in header.split(",")):
             return (
                 name,
                 f"{name} is no list of entity tags: send what ETag said, with its quotation marks "
@@ -86,29 +89,19 @@ def _malformed(request: HttpRequest) -> tuple[str, str] | None:
     return None
 
 
-def _tags(request: HttpRequest, name: str) -> entity_tags.Tags | None:
-    """None without the header. Raises ValueError."""
-    value = request.headers.get(name)
-    return None if value is None else entity_tags.parse_tags(value)
-
-
-def _conditional_answer(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+def _conditional_answer(request: HttpRequest, response: HttpResponse) -> HttpResponseBase:
     if "no-store" in response.headers["Cache-Control"]:
         return response
     if "ETag" not in response.headers:  # else a view knows better what makes its answer another
         digest = hashlib.sha256(response.headers.get("Content-Type", "").encode() + b"\n")
         digest.update(response.content)
         response["ETag"] = f'"{digest.hexdigest()[:32]}"'
-    tag = response["ETag"]
-    wanted_tags, known_tags = _tags(request, "If-Match"), _tags(request, "If-None-Match")
-    if wanted_tags is not None and not wanted_tags.has_exactly(tag):
+    answer = get_conditional_response(request, etag=response["ETag"], response=response)
+    assert answer is not None
+    if answer.status_code == 412:
         return _problem(412, ("If-Match", NOT_IT))
-    if known_tags is None or not known_tags.has(tag):
-        return response
-    answer = HttpResponse(status=304)
-    del answer["Content-Type"]
-    for name in ("ETag", "Cache-Control", "Vary", "Link", "X-Total-Count"):
-        if name in response:
+    if answer is not response:
+        for name in {"Link", "X-Total-Count"} & response.headers.keys():
             answer[name] = response[name]
     return answer
 
@@ -119,8 +112,8 @@ def require_match(request: HttpRequest) -> None:
     Without ``If-Match`` everything goes. The caller holds the lock of the row, and so nothing comes
     between this look and the change. Raises Refused.
     """
-    wanted_tags = _tags(request, "If-Match")
-    if wanted_tags is None or wanted_tags.any:
+    wanted_tags = parse_etags(request.headers.get("If-Match", ""))
+    if wanted_tags in ([], ["*"]):
         return
     read_request = copy(request)
     read_request.method = "GET"
@@ -135,5 +128,5 @@ def require_match(request: HttpRequest) -> None:
     read_request.GET = QueryDict()
     match = resolve(request.path_info)
     answer = match.func(read_request, *match.args, **match.kwargs)
-    if not wanted_tags.has_exactly(answer.headers.get("ETag", "")):
+    if answer.headers.get("ETag") not in wanted_tags:
         raise errors.Refused(412, [("If-Match", CHANGED)])
