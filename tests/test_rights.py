@@ -132,7 +132,8 @@ READ_BY_ALL = {
     "api/v1/deltas.csv": ("api/v1/deltas.csv?study=lab", 200),
     "api/v1/runs/<int:run_id>": ("api/v1/runs/{run}", 200),
     "api/v1/runs/<int:run_id>/log": ("api/v1/runs/{run}/log", 200),
-    "api/v1/sweeps/<int:sweep_id>": ("api/v1/sweeps/{job}", 200),
+    "api/v1/jobs/<int:job_id>": ("api/v1/jobs/{job}", 200),
+    "api/v1/sweeps/<int:job_id>": ("api/v1/sweeps/{job}", 200),
     "api/v1/workers": ("api/v1/workers", 200),
     "api/v1/search": ("api/v1/search?q=ext4", 200),
     "api/v1/workloads": ("api/v1/workloads", 200),
@@ -260,13 +261,20 @@ API_WRITES = {
     "api/v1/imports": "api/v1/imports",
     "api/v1/runs": "api/v1/runs",  # GET is open
     "api/v1/runs/<int:run_id>/cancel": "api/v1/runs/{queued}/cancel",
+    "api/v1/jobs": "api/v1/jobs",  # GET is open
     "api/v1/sweeps": "api/v1/sweeps",  # GET is open
+    "api/v1/jobs/preview": "api/v1/jobs/preview",
     "api/v1/sweeps/preview": "api/v1/sweeps/preview",
-    "api/v1/sweeps/<int:sweep_id>/cancel": "api/v1/sweeps/{job}/cancel",
-    "api/v1/sweeps/<int:sweep_id>/pause": "api/v1/sweeps/{job}/pause",
-    "api/v1/sweeps/<int:sweep_id>/resume": "api/v1/sweeps/{job}/resume",
-    "api/v1/sweeps/<int:sweep_id>/priority": "api/v1/sweeps/{job}/priority",
-    "api/v1/sweeps/<int:sweep_id>/retry": "api/v1/sweeps/{job}/retry",
+    "api/v1/jobs/<int:job_id>/cancel": "api/v1/jobs/{job}/cancel",
+    "api/v1/sweeps/<int:job_id>/cancel": "api/v1/sweeps/{job}/cancel",
+    "api/v1/jobs/<int:job_id>/pause": "api/v1/jobs/{job}/pause",
+    "api/v1/sweeps/<int:job_id>/pause": "api/v1/sweeps/{job}/pause",
+    "api/v1/jobs/<int:job_id>/resume": "api/v1/jobs/{job}/resume",
+    "api/v1/sweeps/<int:job_id>/resume": "api/v1/sweeps/{job}/resume",
+    "api/v1/jobs/<int:job_id>/priority": "api/v1/jobs/{job}/priority",
+    "api/v1/sweeps/<int:job_id>/priority": "api/v1/sweeps/{job}/priority",
+    "api/v1/jobs/<int:job_id>/retry": "api/v1/jobs/{job}/retry",
+    "api/v1/sweeps/<int:job_id>/retry": "api/v1/sweeps/{job}/retry",
     "api/v1/workers/<name>/drain": "api/v1/workers/{worker}/drain",
     "api/v1/workers/<name>/resume": "api/v1/workers/{worker}/resume",
 }
@@ -368,6 +376,7 @@ NEEDS: dict[str, Role] = {
                 "runs/new/possible/",
                 "runs/new/review/",
                 "runs/new/document/",
+                "api/v1/jobs/preview",
                 "api/v1/sweeps/preview",
             ),
             "studies/<slug:slug>/reproduce/",
@@ -415,6 +424,7 @@ NEEDS: dict[str, Role] = {
 POST_NEEDS = {
     "api/v1/imports": Role.CONTRIBUTOR,
     "api/v1/runs": Role.OPERATOR,
+    "api/v1/jobs": Role.OPERATOR,
     "api/v1/sweeps": Role.OPERATOR,
     "api/v1/studies": Role.CONTRIBUTOR,
     "api/v1/own-workloads": Role.OPERATOR,
@@ -706,7 +716,7 @@ def test_every_call_of_the_api_is_in_one_table() -> None:
     }
     written = {("post", route) for route in API_WRITES}
     read = {("get", route) for route in READ_BY_ALL if route.startswith("api/v1/")}
-    read |= {("get", "api/v1/runs"), ("get", "api/v1/sweeps")}
+    read |= {("get", f"api/v1/{name}") for name in ("runs", "jobs", "sweeps")}
     read -= {("get", "api/v1/openapi.json"), ("get", "api/v1/docs")}
     assert calls == written | read | API_CALLS.keys()
 

@@ -37,6 +37,7 @@ from fsbench_web.api.results.history import router as history
 from fsbench_web.api.results.study_writes import router as study_writes
 from fsbench_web.api.runs.activity import router as run_activity
 from fsbench_web.api.runs.jobs import router as jobs
+from fsbench_web.api.runs.jobs import sweeps
 from fsbench_web.api.runs.lun_ledgers import router as lun_ledgers
 from fsbench_web.api.runs.outputs import router as run_outputs
 from fsbench_web.api.runs.routes import router as runs
@@ -130,6 +131,7 @@ _AREAS = [
     ("runs", run_activity),
     ("runs", run_traces),
     ("jobs", jobs),
+    ("jobs", sweeps),
     ("workers", workers),
     ("workers", lun_ledgers),
     ("search", search),

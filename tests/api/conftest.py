@@ -177,7 +177,7 @@ def reads(arguments: dict[str, Any]) -> list[tuple[str, str]]:
         (
             path,
             path.format(
-                **{"sweep_id": 1, "watch_id": 1, "tracer": "requests"}
+                **{"job_id": 1, "watch_id": 1, "tracer": "requests"}
                 | arguments
                 | {"suffix": suffix}
             )

@@ -18,6 +18,10 @@ _OF_NINJA = {"request", "response"}
 class Router(ninja.Router):
     """A router of django-ninja; ``response`` of its calls names only what is special to each."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._declared: list[tuple[str, list[str], Callable[..., Any], dict[str, Any]]] = []
+
     def add_api_operation(
         self,
         path: str,
@@ -28,6 +32,8 @@ class Router(ninja.Router):
         openapi_extra: dict[str, Any] | None = None,
         **settings: Any,
     ) -> None:
+        declared = {**settings, "response": response, "openapi_extra": openapi_extra}
+        self._declared.append((path, methods, view_func, declared))
         needs_account = action_of(view_func, methods[0]) not in _FOR_ANYBODY
         takes_anything = bool(inspect.signature(view_func).parameters.keys() - _OF_NINJA)
         if needs_account:
@@ -48,3 +54,18 @@ class Router(ninja.Router):
             openapi_extra=openapi_extra,
             **settings,
         )
+
+    def under_old_name(
+        self, word: str, old_word: str, answers: dict[Callable[..., Any], type[ninja.Schema]]
+    ) -> "Router":
+        """The same calls at their old addresses; ``answers`` had other keys there."""
+        alias = Router()
+        for path, methods, view_func, declared in self._declared:
+            own = {
+                "response": answers.get(view_func, declared["response"]),
+                "operation_id": view_func.__name__.replace(word, old_word),
+                "deprecated": True,
+            }
+            old_path = path.replace(word, old_word, 1)
+            alias.add_api_operation(old_path, methods, view_func, **declared | own)
+        return alias

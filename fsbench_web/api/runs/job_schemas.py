@@ -244,8 +244,14 @@ class JobOut(JobSummary):
     planned: list[JobRun]
 
 
+class JobList(PageOut):
+    jobs: list[JobSummary]
+
+
 class JobsOut(PageOut):
-    sweeps: list[JobSummary]
+    """The same at the old address."""
+
+    sweeps: list[JobSummary] = Field(validation_alias="jobs")
 
 
 class JobSubmitted(JobSummary):

@@ -18,6 +18,7 @@ from fsbench_web.api.runs.job_schemas import (
     DocumentIn,
     JobDocumentIn,
     JobFilters,
+    JobList,
     JobOut,
     JobsOut,
     JobSubmitted,
@@ -46,7 +47,7 @@ from fsbench_web.studies.scores.drift import Drift, drift_of
 router = Router()
 
 
-@router.get("/sweeps", response=JobsOut, summary="Jobs")
+@router.get("/jobs", response=JobList, summary="Jobs")
 @requires(Action.READ)
 def list_jobs(
     request: HttpRequest, response: HttpResponse, filters: Query[JobFilters]
@@ -56,10 +57,10 @@ def list_jobs(
     if filters.study:
         jobs = jobs.filter(study=study_or_404(filters.study))
     rows, paging = page(request, response, jobs, filters)
-    return {**paging, "sweeps": [_summary(job) for job in rows]}
+    return {**paging, "jobs": [_summary(job) for job in rows]}
 
 
-@router.post("/sweeps", response={201: JobSubmitted}, summary="Submit a job")
+@router.post("/jobs", response={201: JobSubmitted}, summary="Submit a job")
 @requires(Action.RUN)
 def submit_job(
     request: HttpRequest,
@@ -84,7 +85,7 @@ def submit_job(
     return Status(201, {**_summary(row), "planned": _planned(row)})
 
 
-@router.post("/sweeps/preview", response=PreviewOut, summary="See what a job would do")
+@router.post("/jobs/preview", response=PreviewOut, summary="See what a job would do")
 @requires(Action.RUN)
 def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
     """Every run in turn, with how long it will take as far as that is known. Submits nothing."""
@@ -150,11 +151,11 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
     }
 
 
-@router.get("/sweeps/{int:sweep_id}", response=JobOut, summary="Follow a job")
+@router.get("/jobs/{int:job_id}", response=JobOut, summary="Follow a job")
 @requires(Action.READ)
-def get_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
+def get_job(request: HttpRequest, job_id: int) -> dict[str, Any]:
     """How far it is, its document, its runs in turn, and the scores of its reference."""
-    job = _job_or_404(sweep_id)
+    job = _job_or_404(job_id)
     planned = _planned(job)
     listing.recount(job, ((run["state"], run["rerun"]) for run in planned))
     progress = listing.progress_of(job)
@@ -184,46 +185,46 @@ def get_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     }
 
 
-@router.post("/sweeps/{int:sweep_id}/pause", response=JobSummary, summary="Pause a job")
+@router.post("/jobs/{int:job_id}/pause", response=JobSummary, summary="Pause a job")
 @requires(Action.STEER)
-def pause_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
+def pause_job(request: HttpRequest, job_id: int) -> dict[str, Any]:
     """No further run of it starts; what runs goes on. Pausing a paused one changes nothing."""
-    control.pause(_job_or_404(sweep_id).pk)
-    return _summary(_job_or_404(sweep_id))
+    control.pause(_job_or_404(job_id).pk)
+    return _summary(_job_or_404(job_id))
 
 
-@router.post("/sweeps/{int:sweep_id}/resume", response=JobSummary, summary="Resume a job")
+@router.post("/jobs/{int:job_id}/resume", response=JobSummary, summary="Resume a job")
 @requires(Action.STEER)
-def resume_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
+def resume_job(request: HttpRequest, job_id: int) -> dict[str, Any]:
     """Its runs start again."""
-    job_id = _job_or_404(sweep_id).pk
+    _job_or_404(job_id)
     try:
         control.resume(job_id)
     except ControlRefused as refused:
-        raise Refused(422, [("sweep", sentence) for sentence in refused.problems]) from None
-    return _summary(_job_or_404(sweep_id))
+        raise Refused(422, [("job", sentence) for sentence in refused.problems]) from None
+    return _summary(_job_or_404(job_id))
 
 
-@router.post("/sweeps/{int:sweep_id}/cancel", response=CancelledOut, summary="Cancel a job")
+@router.post("/jobs/{int:job_id}/cancel", response=CancelledOut, summary="Cancel a job")
 @requires(Action.STEER)
-def cancel_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
+def cancel_job(request: HttpRequest, job_id: int) -> dict[str, Any]:
     """What waits is cancelled at once, what runs is asked to stop; what has ended stays."""
-    cancelled = control.cancel(_job_or_404(sweep_id).pk, by=user_of(request).get_username())
+    cancelled = control.cancel(_job_or_404(job_id).pk, by=user_of(request).get_username())
     return {
-        **_summary(_job_or_404(sweep_id)),
+        **_summary(_job_or_404(job_id)),
         "cancelled_now": cancelled.at_once,
         "asked_to_stop": cancelled.asked_to_stop,
     }
 
 
-@router.post("/sweeps/{int:sweep_id}/retry", response=Retried, summary="Submit failed runs again")
+@router.post("/jobs/{int:job_id}/retry", response=Retried, summary="Submit failed runs again")
 @requires(Action.STEER)
-def retry_job(request: HttpRequest, sweep_id: int, job: RetryIn) -> dict[str, Any]:
+def retry_job(request: HttpRequest, job_id: int, job: RetryIn) -> dict[str, Any]:
     """New runs for those that ended in `states` and were not submitted again since.
 
     Each run is submitted again once, however often this is called. `runs` are the new ones.
     """
-    job_id = _job_or_404(sweep_id).pk
+    _job_or_404(job_id)
     try:
         runs = control.retry(job_id, job.confirm, user_of(request), job.states)
     except ControlRefused as refused:
@@ -232,18 +233,20 @@ def retry_job(request: HttpRequest, sweep_id: int, job: RetryIn) -> dict[str, An
     return {"runs": [run_summary(run) for run in rows]}
 
 
-@router.post(
-    "/sweeps/{int:sweep_id}/priority", response=JobSummary, summary="Change a job's priority"
-)
+@router.post("/jobs/{int:job_id}/priority", response=JobSummary, summary="Change a job's priority")
 @requires(Action.STEER)
-def set_job_priority(request: HttpRequest, sweep_id: int, job: PriorityIn) -> dict[str, Any]:
+def set_job_priority(request: HttpRequest, job_id: int, job: PriorityIn) -> dict[str, Any]:
     """Runs of a higher priority start first on the same LUN."""
-    job_id = _job_or_404(sweep_id).pk
+    _job_or_404(job_id)
     try:
         control.set_priority(job_id, job.priority)
     except ControlRefused as refused:
         raise Refused(422, [("priority", sentence) for sentence in refused.problems]) from None
-    return _summary(_job_or_404(sweep_id))
+    return _summary(_job_or_404(job_id))
+
+
+sweeps = router.under_old_name("job", "sweep", {list_jobs: JobsOut})
+"""The calls as version 1 named them first."""
 
 
 def _spec(document: dict[str, Any] | str) -> JobSpec:
@@ -266,16 +269,16 @@ def _refusal(refused: JobRefused) -> Refused:
     )
 
 
-def _job_or_404(sweep_id: int) -> Any:
-    job = listing.listed_jobs().filter(pk=sweep_id).first()
+def _job_or_404(job_id: int) -> Any:
+    job = listing.listed_jobs().filter(pk=job_id).first()
     if job is None:
-        raise Http404(f"There is no job {sweep_id}; /api/v1/sweeps lists them.")
+        raise Http404(f"There is no job {job_id}; /api/v1/jobs lists them.")
     return job
 
 
 def _summary(job: Any) -> dict[str, Any]:
     """``job`` comes from ``listing.listed_jobs``."""
-    address = f"/api/v1/sweeps/{job.pk}"
+    address = f"/api/v1/jobs/{job.pk}"
     return {
         "id": job.pk,
         "study": job.study.slug,

@@ -153,7 +153,7 @@ def test_headers_that_calls_read_are_described() -> None:
             assert names == (set() if has_no_tag else conditions), path
     of = {(method, path): names for method, path, names in described("header")}
     keyed = {call for call, names in of.items() if "Idempotency-Key" in names}
-    assert keyed == {("post", "/api/v1/runs"), ("post", "/api/v1/sweeps")}
+    assert keyed == {("post", f"/api/v1/{name}") for name in ("runs", "jobs", "sweeps")}
     matched = {call for call, names in of.items() if call[0] != "get" and "If-Match" in names}
     assert matched == {
         ("patch", "/api/v1/studies/{slug}/access"),

@@ -26,7 +26,7 @@ def address(path: str, **more: str) -> str:
     more.setdefault("token_id", "424242")  # not the caller's own: it would end the rest
     for name in ("user_id", "team_id", "watch_id", "import_id", "file_id", "name"):
         more.setdefault(name, "1")
-    for name in ("artefact_id", "sweep_id", "workload_id", "run_id", "series_id", "lun_id"):
+    for name in ("artefact_id", "job_id", "workload_id", "run_id", "series_id", "lun_id"):
         more.setdefault(name, "1")
     return path.format(**(THERE | more))
 

@@ -14,7 +14,7 @@ from fsbench_web.studies.models import Job, Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from tests.studies.conftest import complete, start
 
-JOBS = "/api/v1/sweeps"
+JOBS = "/api/v1/jobs"
 SUMMARY = [
     *("id", "study", "lun", "worker", "state", "priority", "paused_at", "created_by"),
     *("created_at", "runs", "links"),
@@ -202,8 +202,16 @@ def test_one_follows_a_job(client, post, job) -> None:
 def test_the_list_is_open_and_pages(client, post, job, django_assert_num_queries) -> None:
     with django_assert_num_queries(3):
         body = client.get(JOBS).json()
-    assert (body["total"], [row["id"] for row in body["sweeps"]]) == (1, [job.pk])
-    assert client.get(f"{JOBS}?offset=1").json()["sweeps"] == []
+    assert (body["total"], [row["id"] for row in body["jobs"]]) == (1, [job.pk])
+    assert client.get(f"{JOBS}?offset=1").json()["jobs"] == []
+
+
+def test_the_old_name_answers_the_same(client, post, job) -> None:
+    now, former = (client.get(f"/api/v1/{name}").json() for name in ("jobs", "sweeps"))
+    assert former.pop("sweeps") == now.pop("jobs")
+    assert former == now
+    jobs = [client.get(f"/api/v1/{name}/{job.pk}").content for name in ("jobs", "sweeps")]
+    assert jobs[0] == jobs[1]
 
 
 def test_a_job_is_steered(client, post, job) -> None:
