@@ -1,23 +1,19 @@
 """What differs most between contenders in what their work cost and how they waited."""
 
-from typing import Any
-
 from django.http import HttpRequest
 from ninja import Query, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Refused
+from fsbench_web.api.protocol.objects import With, at
 from fsbench_web.api.protocol.pages import LARGEST_ID
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.compare.explanations.contenders import (
     CAUTION,
     MOST_SERIES,
-    Contender,
     explanations,
 )
-from fsbench_web.compare.explanations.setups import SetupDifference
-from fsbench_web.core.explanation import Difference
 
 router = Router()
 
@@ -36,7 +32,7 @@ class ExplanationFilters(Schema):
 class ExplainedContenderOut(Schema):
     """``runs`` are the finished ones that were sampled."""
 
-    series: int
+    series: int = at("series.pk")
     label: str
     score: float | None
     unit: str
@@ -49,19 +45,19 @@ class DifferenceOut(Schema):
     alike or unsure, ``kind`` work or wait.
     """
 
-    cost: str
-    label: str
-    unit: str
+    cost: str = at("cost.test")
+    label: str = at("cost.label")
+    unit: str = at("cost.unit")
     kind: str
     status: str
     value: float
-    reference_value: float
+    reference_value: float = at("other")
     ratio: float
-    ratio_low: float | None
-    ratio_high: float | None
-    p_holm: float | None
+    ratio_low: float | None = at("low")
+    ratio_high: float | None = at("high")
+    p_holm: float | None = at("p_value")
     blocks: int
-    definition: str
+    definition: str = at("cost.definition")
 
 
 class SetupOut(Schema):
@@ -70,7 +66,7 @@ class SetupOut(Schema):
     name: str
     label: str
     value: str
-    reference_value: str
+    reference_value: str = at("other")
     fits: list[str]
 
 
@@ -79,14 +75,14 @@ class ExplanationOut(Schema):
     for certain in the order of all. ``sentence`` is empty: read ``differences``.
     """
 
-    contender: ExplainedContenderOut
-    slower_percent: float | None
+    contender: ExplainedContenderOut = at("slower")
+    slower_percent: float | None = at("behind_percent")
     sentence: str
-    tested: int
+    tested: int = at("explanation.tested")
     differences: list[DifferenceOut]
     missing: list[str]
     ranked: list[str]
-    setup: list[SetupOut]
+    setup: list[SetupOut] = at("setups")
 
 
 class ExplanationsOut(Schema):
@@ -103,70 +99,24 @@ class ExplanationsOut(Schema):
     "/explanations", response=ExplanationsOut, summary="What differs most between contenders"
 )
 @requires(Action.READ)
-def get_explanations(request: HttpRequest, filters: Query[ExplanationFilters]) -> dict[str, Any]:
+def get_explanations(request: HttpRequest, filters: Query[ExplanationFilters]) -> With:
     """The fastest of some series against each of the others, ranked by what differs most."""
     if any(not 0 < number <= LARGEST_ID for number in filters.series):
         raise Refused(422, [("series", "There is no such series.")])
     explained = explanations(filters.series, filters.test, filters.category)
     if explained is None:
         raise Refused(404, [("series", "Fewer than two of these series are there.")])
-    return {
-        "test": explained.test,
-        "category": explained.category,
-        "reference": _contender(explained.reference),
-        "caution": CAUTION,
-        "explanations": [
-            {
-                "contender": _contender(other.slower),
-                "slower_percent": other.behind_percent,
-                "sentence": "",
-                "tested": other.explanation.tested,
-                "differences": [
-                    _difference(difference)
-                    for difference in (*other.explanation.work, *other.explanation.waits)
-                ],
-                "missing": [cost.test for cost in other.explanation.missing],
-                "ranked": [difference.cost.test for difference in other.explanation.differing],
-                "setup": [_setup(setup) for setup in other.setups],
-            }
+    return With(
+        explained,
+        caution=CAUTION,
+        explanations=[
+            With(
+                other,
+                sentence="",
+                differences=[*other.explanation.work, *other.explanation.waits],
+                missing=[cost.test for cost in other.explanation.missing],
+                ranked=[difference.cost.test for difference in other.explanation.differing],
+            )
             for other in explained.others
         ],
-    }
-
-
-def _contender(contender: Contender) -> dict[str, Any]:
-    return {
-        "series": contender.series.pk,
-        "label": contender.label,
-        "score": contender.score,
-        "unit": contender.unit,
-        "runs": contender.runs,
-    }
-
-
-def _setup(setup: SetupDifference) -> dict[str, Any]:
-    return {
-        "name": setup.name,
-        "label": setup.label,
-        "value": setup.value,
-        "reference_value": setup.other,
-        "fits": list(setup.fits),
-    }
-
-
-def _difference(difference: Difference) -> dict[str, Any]:
-    return {
-        "cost": difference.cost.test,
-        "label": difference.cost.label,
-        "unit": difference.cost.unit,
-        "kind": difference.kind,
-        "status": difference.status,
-        "value": difference.value,
-        "reference_value": difference.other,
-        "ratio": difference.ratio,
-        "ratio_low": difference.low,
-        "ratio_high": difference.high,
-        "p_holm": difference.p_value,
-        "blocks": difference.blocks,
-        "definition": difference.cost.definition,
-    }
+    )

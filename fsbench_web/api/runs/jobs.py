@@ -29,7 +29,7 @@ from fsbench_web.api.runs.job_schemas import (
     RetryIn,
 )
 from fsbench_web.api.runs.races import race_out
-from fsbench_web.api.runs.routes import listed_runs, retry_refusal, run_summary
+from fsbench_web.api.runs.routes import listed_runs, retry_refusal
 from fsbench_web.studies.jobs import estimates, listing, lookup, submit_warnings
 from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.jobs.documents.text import UnreadableDocument
@@ -230,7 +230,7 @@ def retry_job(request: HttpRequest, job_id: int, job: RetryIn) -> dict[str, Any]
     except ControlRefused as refused:
         raise retry_refusal(refused) from None
     rows = listed_runs().filter(pk__in=[run.pk for run in runs]).order_by("id")
-    return {"runs": [run_summary(run) for run in rows]}
+    return {"runs": rows}
 
 
 @router.post("/jobs/{int:job_id}/priority", response=JobSummary, summary="Change a job's priority")

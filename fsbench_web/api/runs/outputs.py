@@ -13,7 +13,7 @@ from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.pages import LARGEST_ID, PageOut, link
 from fsbench_web.api.protocol.router import Router
-from fsbench_web.api.runs.routes import listed_runs, retry_refusal, run_or_404, run_summary
+from fsbench_web.api.runs.routes import listed_runs, retry_refusal, run_or_404
 from fsbench_web.api.runs.schemas import RunSummary
 from fsbench_web.studies.runs import control
 from fsbench_web.studies.runs.control import ControlRefused
@@ -178,4 +178,4 @@ def retry_run(request: HttpRequest, run_id: int, job: RetryRunIn) -> Status[dict
     row = listed_runs().filter(pk=run.pk).first()
     if row is None:
         raise Http404(f"There is no run {run.pk}.")
-    return Status(201, {"run": run_summary(row)})
+    return Status(201, {"run": row})

@@ -11,6 +11,7 @@ from fsbench_web.api.protocol import idempotency
 from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.objects import With
 from fsbench_web.api.protocol.pages import page
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.results.studies import study_or_404
@@ -22,17 +23,14 @@ from fsbench_web.api.runs.schemas import (
     RunOut,
     RunsOut,
     RunSummary,
-    ScoreOut,
     Submitted,
 )
-from fsbench_web.catalog.configurations.stacks import members_in
-from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.platform import limits
 from fsbench_web.studies.jobs.lookup import existing_study, lun_named
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
-from fsbench_web.studies.models import Run, RunState, Score, Series, StackLun
+from fsbench_web.studies.models import Run, RunState, Score, StackLun
 from fsbench_web.studies.runs import authority, control, logs
 from fsbench_web.studies.runs.clients import shown as shown_clients
 from fsbench_web.studies.runs.control import ControlRefused
@@ -67,7 +65,7 @@ def list_runs(
         of_lun |= Q(series__in=StackLun.objects.filter(lun__name=filters.lun).values("series"))
         runs = runs.filter(of_lun)
     rows, paging = page(request, response, runs.order_by("-id"), filters)
-    return {**paging, "runs": [run_summary(run) for run in rows]}
+    return {**paging, "runs": rows}
 
 
 @router.post("/runs", response={201: Submitted}, summary="Trigger one run or a job")
@@ -96,14 +94,12 @@ def submit_runs(
         ]
         raise Refused(403 if refused.is_forbidden else 422, problems) from None
     runs = list(listed_runs().filter(pk__in=[run.pk for run in new_runs]).order_by("id"))
-    return Status(
-        201, {"study": runs[0].series.study.slug, "runs": [run_summary(run) for run in runs]}
-    )
+    return Status(201, {"study": runs[0].series.study.slug, "runs": runs})
 
 
 @router.get("/runs/{int:run_id}", response=RunOut, summary="Follow a run")
 @requires(Action.READ)
-def get_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
+def get_run(request: HttpRequest, run_id: int) -> With:
     """A run's state, progress and commands; its scores once it is done."""
     return _detail(run_or_404(run_id))
 
@@ -112,7 +108,7 @@ def get_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
     "/runs/{int:run_id}/cancel", response={200: RunSummary, 409: Error}, summary="Cancel a run"
 )
 @requires(Action.STEER)
-def cancel_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
+def cancel_run(request: HttpRequest, run_id: int) -> Run:
     """A queued run is cancelled at once; an active one stops as soon as its worker has tidied up
     (`cancel_requested` is true until then). A run that has ended keeps its state: 409.
     """
@@ -121,7 +117,7 @@ def cancel_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
     run = run_or_404(run_id)
     if run.has_ended and state != RunState.CANCELLED:
         raise Refused(409, [(None, f"Run {run.pk} has ended as {state}; it cannot be cancelled.")])
-    return run_summary(run)
+    return run
 
 
 @router.get(
@@ -150,10 +146,7 @@ def get_log(
     return {
         "run": run.pk,
         "state": run.state,
-        "lines": [
-            {"id": line.id, "at": line.at, "stream": line.stream, "text": line.text}
-            for line in shown_lines
-        ],
+        "lines": shown_lines,
         "after": shown_lines[-1].id if shown_lines else filters.after,
         "more": len(lines) > len(shown_lines),
     }
@@ -201,107 +194,34 @@ def run_or_404(run_id: int) -> Run:
     return run
 
 
-def stack_of(series: Series) -> list[dict[str, str]]:
-    """The other LUNs of a series' stack with their roles."""
-    return [{"role": role, "lun": name} for role, name in members_in(series.stack_luns)]
-
-
-def run_summary(run: Run) -> dict[str, Any]:
-    """A run of ``listed_runs`` as ``RunSummary`` says it."""
-    series = run.series
-    configuration, lun = series.configuration, series.lun
-    address = f"/api/v1/runs/{run.pk}"
-    return {
-        "id": run.pk,
-        "study": series.study.slug,
-        "configuration": {
-            "label": configuration.label,
-            "filesystem": configuration.filesystem,
-            "options": configuration.options,
-            "scheduler": configuration.scheduler,
-            "external_journal": configuration.external_journal,
-            "stack": configuration.stack,
-        },
-        "workload": series.workload.slug if series.workload else None,
-        "lun": lun.name if lun else None,
-        "journal": series.journal_lun.name if series.journal_lun else None,
-        "stack": stack_of(series),
-        "worker": lun.worker.name if lun else None,
-        "repeat": run.repeat,
-        "block": run.block,
-        "job": run.job_id,
-        "sweep": run.job_id,
-        "reference": run.is_reference,
-        "tracing": run.tracing.split(),
-        "retry_of": run.retry_of_id,
-        "retried_as": run.again_as,  # type: ignore[attr-defined]
-        "rerun": run.rerun,
-        "contended": run.is_contended,
-        "preparation": series.preparation,
-        "machine": series.machine,
-        "emulated": Machine.of(series.machine).is_emulated,
-        "origin": run.origin,
-        "state": run.state,
-        "reason": run.reason,
-        "cause": run.cause,
-        "phase": run.phase,
-        "progress": run.progress,
-        "remaining_s": run.remaining_s,
-        "cancel_requested": run.cancel_requested_at is not None,
-        "created_at": run.created_at,
-        "started_at": run.started_at,
-        "ended_at": run.ended_at,
-        "date": run.date,
-        "date_is_of": run.date_is_of,
-        "date_source": run.measured_source,
-        "links": {
-            "self": address,
-            "log": f"{address}/log",
-            "cancel": f"{address}/cancel",
-            "study": f"/api/v1/studies/{series.study.slug}",
-            "page": f"/runs/{run.pk}/",
-        },
-    }
-
-
 def retry_refusal(refused: ControlRefused) -> Refused:
     """Why runs are not submitted again, as the API answers it."""
     status = 403 if refused.is_forbidden else 422
     return Refused(status, [("confirm", sentence) for sentence in refused.problems])
 
 
-def _detail(run: Run) -> dict[str, Any]:
+def _detail(run: Run) -> With:
     scores = Score.objects.filter(series=run.series).order_by("id")
     total = scores.count() if run.state == RunState.DONE else 0
-    return {
-        **run_summary(run),
-        "refusal": authority.refusal(run.pk) if run.state == RunState.QUEUED else "",
-        "confirmed": run.confirmed,
-        "kernel": run.series.kernel,
-        "distribution": run.series.distribution,
-        "conditions": run.conditions,
-        "clients": shown_clients.as_json(run),
-        "repeat_rule": run.repeat_rule,
-        "commands": run.commands,
-        "changes": [
-            {"at": change.at, "state": change.state, "reason": change.reason}
-            for change in run.changes.order_by("id")
-        ],
-        "scores": [_run_score(run, score) for score in scores[: limits.MOST_LISTED_SCORES]]
-        if total
-        else [],
-        "scores_total": total,
-    }
+    listed = scores[: limits.MOST_LISTED_SCORES] if total else []
+    return With(
+        run,
+        refusal=authority.refusal(run.pk) if run.state == RunState.QUEUED else "",
+        clients=shown_clients.as_json(run),
+        changes=run.changes.order_by("id"),
+        scores=[_run_score(run, score) for score in listed],
+        scores_total=total,
+    )
 
 
-def _run_score(run: Run, score: Score) -> dict[str, Any]:
+def _run_score(run: Run, score: Score) -> With:
     own = RunScore.of(run.pk, score)
-    return {
-        **{name: getattr(score, name) for name in ScoreOut.model_fields},
-        "run_value": own.value,
-        "repeats_mean": own.mean,
-        "percent_from_mean": own.percent_from_mean,
-    }
+    return With(
+        score,
+        run_value=own.value,
+        repeats_mean=own.mean,
+        percent_from_mean=own.percent_from_mean,
+    )
 
 
 def _prefers_text(request: HttpRequest) -> bool:

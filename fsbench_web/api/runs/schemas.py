@@ -8,11 +8,14 @@ from ninja import Schema
 from pydantic import BeforeValidator, Field
 
 from fsbench_web.api.protocol.bodies import Strict
+from fsbench_web.api.protocol.objects import Answer, at
 from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut
 from fsbench_web.api.results.deltas import ShareOut
+from fsbench_web.catalog.configurations.stacks import members_in
+from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.workloads import presets
 from fsbench_web.studies.jobs.spec import Configuration, JobOptions, ParameterValues
-from fsbench_web.studies.models import RunState
+from fsbench_web.studies.models import Run, RunState, Series
 
 MOST_LINES = 10_000
 
@@ -62,6 +65,11 @@ class StackLunOut(Schema):
     lun: str
 
 
+def stack_of(series: Series) -> list[dict[str, str]]:
+    """The other LUNs of a series' stack with their roles."""
+    return [{"role": role, "lun": name} for role, name in members_in(series.stack_luns)]
+
+
 class ClientResultOut(Schema):
     """What one client measured by itself, as its tool printed it."""
 
@@ -89,7 +97,7 @@ class ClientOut(Schema):
     results: list[ClientResultOut]
 
 
-class RunSummary(Schema):
+class RunSummary(Answer):
     """``progress`` is 0 to 1 of the phase running; ``remaining_s`` null while nobody knows.
 
     ``cause`` is why it did not end as done, one of a closed list, "" for all others. ``retry_of``
@@ -102,27 +110,27 @@ class RunSummary(Schema):
     """
 
     id: int
-    study: str
-    configuration: RunConfiguration
-    workload: str | None
-    lun: str | None
-    journal: str | None
+    study: str = at("series.study.slug")
+    configuration: RunConfiguration = at("series.configuration")
+    workload: str | None = at("series.workload.slug", None)
+    lun: str | None = at("series.lun.name", None)
+    journal: str | None = at("series.journal_lun.name", None)
     stack: list[StackLunOut]
-    worker: str | None
+    worker: str | None = at("series.lun.worker.name", None)
     repeat: int
     block: str
-    job: int | None
-    sweep: int | None = Field(description="the same as `job`, as it was called first")
-    reference: bool
+    job: int | None = at("job_id")
+    sweep: int | None = at("job_id", description="the same as `job`, as it was called first")
+    reference: bool = at("is_reference")
     tracing: list[str] = Field(
         description="of an extra run: what it is traced with; its numbers count in no score"
     )
-    retry_of: int | None
-    retried_as: int | None
+    retry_of: int | None = at("retry_of_id")
+    retried_as: int | None = at("again_as")
     rerun: int
-    contended: bool
-    preparation: dict[str, Any]
-    machine: dict[str, Any]
+    contended: bool = at("is_contended")
+    preparation: dict[str, Any] = at("series.preparation")
+    machine: dict[str, Any] = at("series.machine")
     emulated: bool
     origin: str
     state: str
@@ -140,11 +148,39 @@ class RunSummary(Schema):
         description="file: when it was measured, as its file says; import: its file does not say, "
         "it is when it was imported; run: when fsbench ended it; empty: it has not ended"
     )
-    date_source: dict[str, Any] = Field(
+    date_source: dict[str, Any] = at(
+        "measured_source",
         description="of a date of the file: its text and line, and assumed_zone, the time zone "
-        "that was taken because the text names none"
+        "that was taken because the text names none",
     )
     links: dict[str, str]
+
+    @staticmethod
+    def resolve_stack(run: Run) -> list[dict[str, str]]:
+        return stack_of(run.series)
+
+    @staticmethod
+    def resolve_tracing(run: Run) -> list[str]:
+        return run.tracing.split()
+
+    @staticmethod
+    def resolve_emulated(run: Run) -> bool:
+        return Machine.of(run.series.machine).is_emulated
+
+    @staticmethod
+    def resolve_cancel_requested(run: Run) -> bool:
+        return run.cancel_requested_at is not None
+
+    @staticmethod
+    def resolve_links(run: Run) -> dict[str, str]:
+        address = f"/api/v1/runs/{run.pk}"
+        return {
+            "self": address,
+            "log": f"{address}/log",
+            "cancel": f"{address}/cancel",
+            "study": f"/api/v1/studies/{run.series.study.slug}",
+            "page": f"/runs/{run.pk}/",
+        }
 
 
 class ScoreOut(Schema):
@@ -216,8 +252,8 @@ class RunOut(RunSummary):
     )
     repeat_rule: RepeatRuleOut | None
 
-    kernel: str
-    distribution: str
+    kernel: str = at("series.kernel")
+    distribution: str = at("series.distribution")
     commands: list[dict[str, Any]]
     changes: list[StateChangeOut]
     scores: list[RunScoreOut]

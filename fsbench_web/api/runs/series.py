@@ -8,11 +8,11 @@ from ninja import Query, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.protocol.objects import Answer, With, at
 from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut, page
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.results.studies import study_or_404
-from fsbench_web.api.runs.schemas import RunConfiguration, ScoreOut, StackLunOut
-from fsbench_web.catalog.configurations.stacks import members_in
+from fsbench_web.api.runs.schemas import RunConfiguration, ScoreOut, StackLunOut, stack_of
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import UNTRACED, RunState, Score, Series
 
@@ -24,24 +24,36 @@ class SeriesFilters(Page):
     filesystem: str = Field("", description="ext4, xfs, ...")
 
 
-class SeriesOut(Schema):
+class SeriesOut(Answer):
     """What all of its runs have in common; null and empty where it is not known."""
 
     id: int
-    study: str
+    study: str = at("study.slug")
     configuration: RunConfiguration
-    workload: str | None
-    hardware: str | None
-    lun: str | None
-    journal: str | None
+    workload: str | None = at("workload.slug", None)
+    hardware: str | None = at("hardware.slug", None)
+    lun: str | None = at("lun.name", None)
+    journal: str | None = at("journal_lun.name", None)
     stack: list[StackLunOut]
-    worker: str | None
+    worker: str | None = at("lun.worker.name", None)
     kernel: str
     distribution: str
     preparation: dict[str, Any]
-    runs: int
-    runs_done: int
+    runs: int = at("run_count")
+    runs_done: int = at("done_count")
     links: dict[str, str]
+
+    @staticmethod
+    def resolve_stack(series: Any) -> list[dict[str, str]]:
+        return stack_of(series)
+
+    @staticmethod
+    def resolve_links(series: Any) -> dict[str, str]:
+        return {
+            "self": f"/api/v1/series/{series.pk}",
+            "study": f"/api/v1/studies/{series.study.slug}",
+            "history": f"/api/v1/history?series={series.pk}",
+        }
 
 
 class SeriesWithScores(SeriesOut):
@@ -76,14 +88,14 @@ def list_series(
     if filters.filesystem:
         series = series.filter(configuration__filesystem=filters.filesystem)
     rows, paging = page(request, response, series.order_by("-id"), filters)
-    return {**paging, "series": [_series(row) for row in rows]}
+    return {**paging, "series": rows}
 
 
 @router.get("/series/{int:series_id}", response=SeriesWithScores, summary="One series")
 @requires(Action.READ)
 def get_series(
     request: HttpRequest, response: HttpResponse, series_id: int, filters: Query[ScorePart]
-) -> dict[str, Any]:
+) -> With:
     """Its circumstances, its runs and its scores."""
     row = _series_rows().filter(pk=series_id).first()
     if row is None:
@@ -93,12 +105,12 @@ def get_series(
     if start + limit < total:
         response["Link"] = f'<{request.path}?offset={start + limit}>; rel="next"'
     runs = row.runs.filter(tracing=UNTRACED).order_by("id").values_list("id", flat=True)
-    return {
-        **_series(row),
-        "run_ids": list(runs[: limits.MOST_LISTED]),
-        "scores": list(scores.values(*ScoreOut.model_fields)[start : start + limit]),
-        "scores_total": total,
-    }
+    return With(
+        row,
+        run_ids=list(runs[: limits.MOST_LISTED]),
+        scores=list(scores.values(*ScoreOut.model_fields)[start : start + limit]),
+        scores_total=total,
+    )
 
 
 def _series_rows() -> Any:
@@ -109,30 +121,3 @@ def _series_rows() -> Any:
         run_count=Count("runs", filter=is_untraced),
         done_count=Count("runs", filter=is_untraced & Q(runs__state=RunState.DONE)),
     )
-
-
-def _series(row: Any) -> dict[str, Any]:
-    configuration = row.configuration
-    return {
-        "id": row.pk,
-        "study": row.study.slug,
-        "configuration": {
-            name: getattr(configuration, name) for name in RunConfiguration.model_fields
-        },
-        "workload": row.workload.slug if row.workload else None,
-        "hardware": row.hardware.slug if row.hardware else None,
-        "lun": row.lun.name if row.lun else None,
-        "journal": row.journal_lun.name if row.journal_lun else None,
-        "stack": [{"role": role, "lun": name} for role, name in members_in(row.stack_luns)],
-        "worker": row.lun.worker.name if row.lun else None,
-        "kernel": row.kernel,
-        "distribution": row.distribution,
-        "preparation": row.preparation,
-        "runs": row.run_count,
-        "runs_done": row.done_count,
-        "links": {
-            "self": f"/api/v1/series/{row.pk}",
-            "study": f"/api/v1/studies/{row.study.slug}",
-            "history": f"/api/v1/history?series={row.pk}",
-        },
-    }
