@@ -54,7 +54,4 @@ def list_audit(
     if filters.before is not None:
         entries = entries.filter(pk__lt=filters.before)
     rows, paging = page(request, response, entries, filters)
-    return {
-        **paging,
-        "entries": [{name: getattr(row, name) for name in AuditOut.model_fields} for row in rows],
-    }
+    return {**paging, "entries": rows}

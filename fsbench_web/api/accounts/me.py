@@ -16,6 +16,7 @@ from fsbench_web.accounts.sign_in.forms import TokenForm
 from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned
 from fsbench_web.api.protocol.errors import Refused
+from fsbench_web.api.protocol.objects import With
 from fsbench_web.api.protocol.router import Router
 
 router = Router()
@@ -92,7 +93,7 @@ def list_tokens(request: HttpRequest) -> dict[str, Any]:
 
 @router.post("/me/tokens", response={201: TokenMade}, summary="Make a token")
 @requires(Action.ACCOUNT)
-def create_token(request: HttpRequest, token: TokenIn) -> Status[dict[str, Any]]:
+def create_token(request: HttpRequest, token: TokenIn) -> Status[With]:
     """With a browser's session alone: a token that made others would outlive its own end."""
     user = _session_user(request)
     form = TokenForm(token.model_dump(), user=user)
@@ -109,7 +110,7 @@ def create_token(request: HttpRequest, token: TokenIn) -> Status[dict[str, Any]]
             )
     except IntegrityError:
         raise Refused(422, [("name", "You have a token of this name.")]) from None
-    return Status(201, {**_token(request, row), "token": text})
+    return Status(201, _token(request, row, token=text))
 
 
 @router.delete("/me/tokens/{int:token_id}", response={204: None}, summary="Revoke a token")
@@ -141,13 +142,6 @@ def _session_user(request: HttpRequest) -> User:
     return user_of(request)
 
 
-def _token(request: HttpRequest, row: ApiToken) -> dict[str, Any]:
+def _token(request: HttpRequest, row: ApiToken, **more: Any) -> With:
     current = tokens.of_request(request)
-    return {
-        **{
-            name: getattr(row, name)
-            for name in TokenOut.model_fields
-            if name not in ("is_current",)
-        },
-        "is_current": current is not None and current.pk == row.pk,
-    }
+    return With(row, is_current=current is not None and current.pk == row.pk, **more)

@@ -13,6 +13,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.errors import Refused
+from fsbench_web.api.protocol.objects import Answer, With, value_at
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.catalog.models import OwnWorkload
 from fsbench_web.catalog.workloads.own_workloads import add_version, callable_programs, warning
@@ -24,7 +25,7 @@ from fsbench_web.core.workloads.fio.jobs import MOST_BYTES
 router = Router()
 
 
-class OwnWorkloadOut(Schema):
+class OwnWorkloadOut(Answer):
     """``name`` is what a job calls ``workload``; ``text`` the job file or command itself.
 
     ``warning`` says why no worker could run it now, and is empty where one can.
@@ -40,7 +41,7 @@ class OwnWorkloadOut(Schema):
     space_mb: int
     is_withdrawn: bool
     created_at: datetime
-    created_by: str | None
+    created_by: str | None = value_at("created_by.username", None)
     warning: str
 
 
@@ -69,7 +70,7 @@ def list_own_workloads(request: HttpRequest) -> dict[str, Any]:
 
 @router.post("/own-workloads", response={201: OwnWorkloadOut}, summary="Upload a workload")
 @requires(Action.UPLOAD)
-def upload_own_workload(request: HttpRequest, workload: OwnWorkloadIn) -> Status[dict[str, Any]]:
+def upload_own_workload(request: HttpRequest, workload: OwnWorkloadIn) -> Status[With]:
     """A new title, or a new version of one. What it may say is checked before it is kept."""
     if not workload.text.strip():
         raise Refused(422, [("text", "Write the text: a job file of fio, or a command.")])
@@ -94,7 +95,7 @@ def upload_own_workload(request: HttpRequest, workload: OwnWorkloadIn) -> Status
     "/own-workloads/{int:workload_id}", response=OwnWorkloadOut, summary="One uploaded workload"
 )
 @requires(Action.READ)
-def get_own_workload(request: HttpRequest, workload_id: int) -> dict[str, Any]:
+def get_own_workload(request: HttpRequest, workload_id: int) -> With:
     """One version with its text."""
     return _row(own_workload_or_404(workload_id), callable_programs())
 
@@ -105,7 +106,7 @@ def get_own_workload(request: HttpRequest, workload_id: int) -> dict[str, Any]:
     summary="Offer an uploaded workload no more",
 )
 @requires(Action.PROVIDE)
-def withdraw_own_workload(request: HttpRequest, workload_id: int) -> dict[str, Any]:
+def withdraw_own_workload(request: HttpRequest, workload_id: int) -> With:
     """All versions of it. Their texts stay, and so do the runs made of them."""
     row = own_workload_or_404(workload_id)
     with transaction.atomic():
@@ -114,12 +115,9 @@ def withdraw_own_workload(request: HttpRequest, workload_id: int) -> dict[str, A
     return _row(own_workload_or_404(workload_id), callable_programs())
 
 
-def _row(row: OwnWorkload, programs: set[str]) -> dict[str, Any]:
-    others = ("name", "created_by", "warning")
-    names = [name for name in OwnWorkloadOut.model_fields if name not in others]
-    return {
-        **{name: getattr(row, name) for name in names},
-        "name": f"own-{row.slug}-v{row.version}",
-        "created_by": row.created_by.get_username() if row.created_by else None,
-        "warning": "" if row.is_withdrawn else warning(row, programs),
-    }
+def _row(row: OwnWorkload, programs: set[str]) -> With:
+    return With(
+        row,
+        name=f"own-{row.slug}-v{row.version}",
+        warning="" if row.is_withdrawn else warning(row, programs),
+    )

@@ -9,7 +9,10 @@ from pydantic import Field, StrictBool, StrictInt
 from fsbench_web.api.imports.columns import ColumnsSaid
 from fsbench_web.api.imports.routes import FileProblem, WarningOut
 from fsbench_web.api.protocol.bodies import Strict
+from fsbench_web.api.protocol.objects import Answer, value_at
 from fsbench_web.api.protocol.pages import LARGEST_ID, PageOut
+from fsbench_web.imports.models import Import
+from fsbench_web.imports.storing.known_files import KnownFile
 
 
 class TargetOut(Schema):
@@ -28,7 +31,7 @@ class TargetOut(Schema):
     strict: bool
 
 
-class ImportSummary(Schema):
+class ImportSummary(Answer):
     """``state``: accepted waits for the importer, previewed waits for you, done is stored, failed
     is not. ``progress`` is 0 to 1 of ``phase``.
     """
@@ -38,9 +41,22 @@ class ImportSummary(Schema):
     study: str
     phase: str
     progress: float
-    created_by: str | None
+    created_by: str | None = value_at("created_by.username", None)
     created_at: datetime
     links: dict[str, str]
+
+    @staticmethod
+    def resolve_study(row: Import) -> str:
+        return row.study.slug if row.study else row.target.get("study", "")
+
+    @staticmethod
+    def resolve_links(row: Import) -> dict[str, str]:
+        address = f"/api/v1/imports/{row.pk}"
+        return {
+            "self": address,
+            "commit": f"{address}/commit",
+            "page": f"/imports/{row.pk}/",
+        }
 
 
 class ImportsOut(PageOut):
@@ -63,23 +79,23 @@ class PlannedOut(Schema):
     ``repeat`` is what was said; ``numbered`` is what it gets: files with the same are parts of one.
     """
 
-    filesystem: str
-    configuration: str
-    hardware: str
-    kernel: str
-    repeat: int | None
-    numbered: int
-    block: str
+    filesystem: str = value_at("planned.filesystem")
+    configuration: str = value_at("planned.configuration")
+    hardware: str = value_at("planned.hardware")
+    kernel: str = value_at("planned.kernel")
+    repeat: int | None = value_at("planned.repeat")
+    numbered: int = value_at("run.repeat")
+    block: str = value_at("planned.block")
     tests: list[TestOut]
 
 
-class KeptColumns(Schema):
+class KeptColumns(Answer):
     """A mapping of columns that you, or a member of your team for it, kept for this header."""
 
     id: int
     name: str
-    kept_by: str
-    team: str | None
+    kept_by: str = value_at("created_by.username")
+    team: str | None = value_at("team.name", None)
 
 
 class KnownFileOut(Schema):
@@ -88,12 +104,16 @@ class KnownFileOut(Schema):
     """
 
     import_id: int | None
-    run: int
-    study: str
+    run: int = value_at("run_id")
+    study: str = value_at("study.slug")
     by: str | None
     at: datetime
     times: int
-    page: str
+    page: str = value_at("address")
+
+    @staticmethod
+    def resolve_by(file: KnownFile) -> str | None:
+        return file.by or None
 
 
 class FileOut(Schema):
@@ -116,9 +136,9 @@ class FileOut(Schema):
     format: str | None
     given: dict[str, Any]
     guesses: list[str]
-    left_out: bool
+    left_out: bool = value_at("is_left_out")
     needs_columns: bool
-    columns: dict[str, Any] | None
+    columns: dict[str, Any] | None = value_at("mapping")
     proposed_names: dict[str, str]
     unread_columns: list[str]
     kept_columns: list[KeptColumns]
@@ -134,7 +154,7 @@ class ImportDetail(ImportSummary):
     left out, or was. Once done: ``runs``.
     """
 
-    target: TargetOut
+    target: TargetOut = value_at("full_target")
     is_large: bool
     files: list[FileOut]
     problems: list[FileProblem]

@@ -10,7 +10,7 @@ from ninja import Query, Status
 
 from fsbench_web.accounts.models import Team
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.imports.answers import detail, summary
+from fsbench_web.api.imports.answers import detail
 from fsbench_web.api.imports.routes import (
     MULTIPART,
     REFUSALS,
@@ -29,6 +29,7 @@ from fsbench_web.api.imports.schemas import (
 from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import given_fields
 from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.objects import With
 from fsbench_web.api.protocol.pages import Page, page
 from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.tables.mapping import Mapping
@@ -54,7 +55,7 @@ def list_imports(
         "created_by", "study"
     )
     rows, paging = page(request, response, imports.order_by("-id"), filters)
-    return {**paging, "imports": [summary(row) for row in rows]}
+    return {**paging, "imports": rows}
 
 
 @router.post(
@@ -64,7 +65,7 @@ def list_imports(
     openapi_extra=MULTIPART,
 )
 @requires(Action.IMPORT)
-def preview_import(request: HttpRequest) -> Status[dict[str, Any]]:
+def preview_import(request: HttpRequest) -> Status[With]:
     """Nothing is stored until `POST /imports/{id}/commit`."""
     refuse_too_large(request)
     try:
@@ -85,7 +86,7 @@ def preview_import(request: HttpRequest) -> Status[dict[str, Any]]:
 
 @router.get("/imports/{int:import_id}", response=ImportDetail, summary="One import")
 @requires(Action.READ)
-def get_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
+def get_import(request: HttpRequest, import_id: int) -> With:
     """Its preview, for who uploaded it; its result, for who may see the study."""
     row = Import.objects.select_related("study", "created_by").filter(pk=import_id).first()
     if row is None or (row.state != ImportState.DONE and row.created_by != request.user):
@@ -99,7 +100,7 @@ def get_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
     summary="Correct a preview",
 )
 @requires(Action.IMPORT)
-def correct_import(request: HttpRequest, import_id: int, correction: Correction) -> dict[str, Any]:
+def correct_import(request: HttpRequest, import_id: int, correction: Correction) -> With:
     """Say what files are of, leave files out, name the study anew. The answer is the preview."""
     user = user_of(request)
     row = uploaded(request, import_id)
@@ -136,9 +137,7 @@ def correct_import(request: HttpRequest, import_id: int, correction: Correction)
     summary="Say which column of a table is what",
 )
 @requires(Action.IMPORT)
-def set_columns(
-    request: HttpRequest, import_id: int, file_id: int, columns: ColumnsIn
-) -> dict[str, Any]:
+def set_columns(request: HttpRequest, import_id: int, file_id: int, columns: ColumnsIn) -> With:
     """For tables that do not say it themselves. What is kept by a name is yours, and your team's
     where you name one; nobody else sees it.
     """
@@ -180,7 +179,7 @@ def set_columns(
     summary="Store what was previewed",
 )
 @requires(Action.IMPORT)
-def commit_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
+def commit_import(request: HttpRequest, import_id: int) -> With:
     """All of it or nothing. Asked twice, it stores once. What is more than a request stores is
     stored by the importer, and its state is accepted until then.
     """

@@ -12,7 +12,7 @@ class Answer(Schema):
     model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
 
-def at(path: str, default: Any = ..., description: str | None = None) -> Any:
+def value_at(path: str, default: Any = ..., description: str | None = None) -> Any:
     """A field whose value stands at ``path``; ``default`` where a part of the path is None."""
     return Field(default, validation_alias=AliasPath(*path.split(".")), description=description)
 

@@ -299,7 +299,7 @@ def get_comparison(
         "answer": _answer(answer),
         "tables": [table_of(table) for table in answer.tables],
         "work": [work_answer.as_dict() for work_answer in answer.work],
-        "measured_in_turn": [vars(turn) for turn in order_over_time(answer.tables, spans_of).turns],
+        "measured_in_turn": order_over_time(answer.tables, spans_of).turns,
         "emulated_left_out": answer.emulated.left_out if answer.emulated else 0,
         "links": {
             "page": f"/compare/?{spec.on_page.to_query()}",
@@ -325,8 +325,8 @@ def get_findings(
     ]
     return {
         "answer": _answer(answer),
-        "summary": [_finding(finding) for finding in collected.summary],
-        "findings": [_finding(finding) for finding in test_findings],
+        "summary": collected.summary,
+        "findings": test_findings,
         "tested": collected.tested,
         "margin_percent": collected.margin_percent,
         "notes": [*([str(ignored)] if ignored else []), *_left_out(answer)],
@@ -434,13 +434,3 @@ def _answer(answer: Comparison) -> dict[str, Any]:
 
 def _left_out(answer: Comparison) -> list[str]:
     return [answer.emulated.sentence] if answer.emulated and answer.emulated.left_out else []
-
-
-def _finding(finding: findings.Finding) -> dict[str, Any]:
-    return {
-        "test": finding.test,
-        "category": finding.category,
-        "status": finding.status,
-        "text": finding.text,
-        "is_headline": finding.is_headline,
-    }

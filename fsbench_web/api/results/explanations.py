@@ -6,7 +6,7 @@ from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Refused
-from fsbench_web.api.protocol.objects import With, at
+from fsbench_web.api.protocol.objects import With, value_at
 from fsbench_web.api.protocol.pages import LARGEST_ID
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.compare.explanations.contenders import (
@@ -32,7 +32,7 @@ class ExplanationFilters(Schema):
 class ExplainedContenderOut(Schema):
     """``runs`` are the finished ones that were sampled."""
 
-    series: int = at("series.pk")
+    series: int = value_at("series.pk")
     label: str
     score: float | None
     unit: str
@@ -45,19 +45,19 @@ class DifferenceOut(Schema):
     alike or unsure, ``kind`` work or wait.
     """
 
-    cost: str = at("cost.test")
-    label: str = at("cost.label")
-    unit: str = at("cost.unit")
+    cost: str = value_at("cost.test")
+    label: str = value_at("cost.label")
+    unit: str = value_at("cost.unit")
     kind: str
     status: str
     value: float
-    reference_value: float = at("other")
+    reference_value: float = value_at("other")
     ratio: float
-    ratio_low: float | None = at("low")
-    ratio_high: float | None = at("high")
-    p_holm: float | None = at("p_value")
+    ratio_low: float | None = value_at("low")
+    ratio_high: float | None = value_at("high")
+    p_holm: float | None = value_at("p_value")
     blocks: int
-    definition: str = at("cost.definition")
+    definition: str = value_at("cost.definition")
 
 
 class SetupOut(Schema):
@@ -66,7 +66,7 @@ class SetupOut(Schema):
     name: str
     label: str
     value: str
-    reference_value: str = at("other")
+    reference_value: str = value_at("other")
     fits: list[str]
 
 
@@ -75,14 +75,14 @@ class ExplanationOut(Schema):
     for certain in the order of all. ``sentence`` is empty: read ``differences``.
     """
 
-    contender: ExplainedContenderOut = at("slower")
-    slower_percent: float | None = at("behind_percent")
+    contender: ExplainedContenderOut = value_at("slower")
+    slower_percent: float | None = value_at("behind_percent")
     sentence: str
-    tested: int = at("explanation.tested")
+    tested: int = value_at("explanation.tested")
     differences: list[DifferenceOut]
     missing: list[str]
     ranked: list[str]
-    setup: list[SetupOut] = at("setups")
+    setup: list[SetupOut] = value_at("setups")
 
 
 class ExplanationsOut(Schema):

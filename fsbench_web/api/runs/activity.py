@@ -9,6 +9,7 @@ from ninja import Schema
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.description import binary
+from fsbench_web.api.protocol.objects import With, value_at
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.runs.routes import run_or_404
 from fsbench_web.core.activity.costs import COSTS
@@ -77,24 +78,11 @@ def get_activity(request: HttpRequest, run_id: int) -> dict[str, Any]:
         "taken": activity.taken,
         "times_s": [ms / 1000 for ms in activity.times_ms.tolist()],
         "columns": {name: activity.levels(name) for name in activity.columns},
-        "steps": [
-            {
-                **{name: getattr(step, name) for name in ("start_s", "end_s", "phase", "output")},
-                "processes": dict(step.processes),
-            }
-            for step in activity.steps
-        ],
+        "steps": [With(step, processes=dict(step.processes)) for step in activity.steps],
         "absent": [list(pair) for pair in activity.absent],
         "space": dict(activity.space),
         "costs": [
-            {
-                "test": cost.test,
-                "label": cost.label,
-                "value": record.costs[cost.test],
-                "unit": cost.unit,
-                "better": cost.better,
-                "definition": cost.definition,
-            }
+            With(cost, value=record.costs[cost.test])
             for cost in COSTS.values()
             if cost.test in record.costs
         ],
@@ -151,7 +139,7 @@ class LatencySeriesOut(Schema):
     ends_s: list[float]
     counts: list[int]
     percentiles: dict[str, list[float]]
-    most: list[float]
+    most: list[float] = value_at("maxima")
 
 
 class LatenciesOut(Schema):
@@ -171,25 +159,13 @@ def get_latencies(request: HttpRequest, run_id: int) -> dict[str, Any]:
     """Counts by value, merged over jobs of one name; none where the tool told of none."""
     run_or_404(run_id)
     return {
-        "latencies": [
-            {
-                **{name: getattr(latency, name) for name in LatencyOut.model_fields},
-                "values": list(latency.values),
-                "counts": list(latency.counts),
-            }
-            for latency in latencies.of_run(run_id)
-        ],
+        "latencies": latencies.of_run(run_id),
         "over_time": [
-            {
-                **{name: getattr(series, name) for name in ("test", "load", "unit")},
-                "ends_s": [end_ms / 1000 for end_ms in series.ends_ms],
-                "counts": list(series.counts),
-                "percentiles": {
-                    percent: list(values)
-                    for percent, values in zip(PERCENTS, series.percentiles, strict=True)
-                },
-                "most": list(series.maxima),
-            }
+            With(
+                series,
+                ends_s=[end_ms / 1000 for end_ms in series.ends_ms],
+                percentiles=dict(zip(PERCENTS, series.percentiles, strict=True)),
+            )
             for series in latencies.series_of_run(run_id)
         ],
     }

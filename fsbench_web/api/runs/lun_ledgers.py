@@ -9,6 +9,7 @@ from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Refused
+from fsbench_web.api.protocol.objects import With, value_at
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.runs import ledger
@@ -51,10 +52,10 @@ class LunProbeOut(Schema):
 
 
 class DriftOut(Schema):
-    name: str
-    since: datetime
-    change_percent: float
-    p_value: float
+    name: str = value_at("label")
+    since: datetime = value_at("at")
+    change_percent: float = value_at("change.change_percent")
+    p_value: float = value_at("change.p_value")
 
 
 class LedgerOut(Schema):
@@ -62,7 +63,7 @@ class LedgerOut(Schema):
 
     id: int
     name: str
-    worker: str
+    worker: str = value_at("worker.name")
     size_bytes: int | None
     totals: TotalsOut
     times_written: float | None = Field(description="of its whole size")
@@ -72,42 +73,27 @@ class LedgerOut(Schema):
 
 @router.get("/luns/{int:lun_id}/ledger", response=LedgerOut, summary="The ledger of a LUN")
 @requires(Action.READ)
-def get_ledger(request: HttpRequest, lun_id: int) -> dict[str, Any]:
+def get_ledger(request: HttpRequest, lun_id: int) -> With:
     """What was written to it in all, and what it does by itself over time. Its runs: `/runs`."""
     lun = Lun.objects.select_related("worker").filter(pk=lun_id).first()
     if lun is None:
         raise Refused(404, [("lun_id", f"There is no LUN {lun_id}.")])
     lun_ledger = ledger.ledger(lun)
     names = [label for label, *_ in ledger.KEY_FIGURES]
-    return {
-        "id": lun.pk,
-        "name": lun.name,
-        "worker": lun.worker.name,
-        "size_bytes": lun.size_bytes,
-        "totals": lun_ledger.totals,
-        "times_written": lun_ledger.totals.times(lun.size_bytes),
-        "probes": [
-            {
-                "at": row.at,
-                "run": row.run,
-                "state": row.state,
-                "figures": [
+    return With(
+        lun,
+        totals=lun_ledger.totals,
+        times_written=lun_ledger.totals.times(lun.size_bytes),
+        probes=[
+            With(
+                row,
+                figures=[
                     {"name": name, "iops": figure[0], "kb_s": figure[1]}
                     for name, figure in zip(names, row.figures, strict=True)
                     if figure is not None
                 ],
-                "sure": row.sure,
-                "points": row.points,
-            }
+            )
             for row in lun_ledger.probes
         ],
-        "drift": [
-            {
-                "name": drift.label,
-                "since": drift.at,
-                "change_percent": drift.change.change_percent,
-                "p_value": drift.change.p_value,
-            }
-            for drift in lun_ledger.drifts
-        ],
-    }
+        drift=lun_ledger.drifts,
+    )

@@ -11,6 +11,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.description import binary
+from fsbench_web.api.protocol.objects import With, value_at
 from fsbench_web.api.protocol.pages import LARGEST_ID, PageOut, link
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.runs.routes import listed_runs, retry_refusal, run_or_404
@@ -27,7 +28,7 @@ MOST_MEASUREMENTS = 10_000
 
 class ArtefactOut(Schema):
     id: int
-    run: int
+    run: int = value_at("run_id")
     name: str
     media_type: str
     sha256: str
@@ -93,18 +94,13 @@ def list_artefacts(request: HttpRequest, run_id: int) -> dict[str, Any]:
     run = run_or_404(run_id)
     return {
         "artefacts": [
-            {
-                **{
-                    name: getattr(row, name)
-                    for name in ArtefactOut.model_fields
-                    if name != "links" and name != "run"
-                },
-                "run": row.run_id,
-                "links": {
+            With(
+                row,
+                links={
                     "content": f"/api/v1/runs/{run.pk}/artefacts/{row.pk}",
                     "page": f"/runs/{run.pk}/artefacts/{row.pk}/lines/",
                 },
-            }
+            )
             for row in run_details.artefacts(run)
         ]
     }
@@ -140,7 +136,7 @@ def list_measurements(
         "total": total,
         "limit": filters.limit,
         "offset": filters.offset,
-        "measurements": [row._asdict() for row in rows],
+        "measurements": rows,
     }
 
 

@@ -8,7 +8,7 @@ from ninja import Schema
 from pydantic import BeforeValidator, Field
 
 from fsbench_web.api.protocol.bodies import Strict
-from fsbench_web.api.protocol.objects import Answer, at
+from fsbench_web.api.protocol.objects import Answer, value_at
 from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut
 from fsbench_web.api.results.deltas import ShareOut
 from fsbench_web.catalog.configurations.stacks import members_in
@@ -110,27 +110,27 @@ class RunSummary(Answer):
     """
 
     id: int
-    study: str = at("series.study.slug")
-    configuration: RunConfiguration = at("series.configuration")
-    workload: str | None = at("series.workload.slug", None)
-    lun: str | None = at("series.lun.name", None)
-    journal: str | None = at("series.journal_lun.name", None)
+    study: str = value_at("series.study.slug")
+    configuration: RunConfiguration = value_at("series.configuration")
+    workload: str | None = value_at("series.workload.slug", None)
+    lun: str | None = value_at("series.lun.name", None)
+    journal: str | None = value_at("series.journal_lun.name", None)
     stack: list[StackLunOut]
-    worker: str | None = at("series.lun.worker.name", None)
+    worker: str | None = value_at("series.lun.worker.name", None)
     repeat: int
     block: str
-    job: int | None = at("job_id")
-    sweep: int | None = at("job_id", description="the same as `job`, as it was called first")
-    reference: bool = at("is_reference")
+    job: int | None = value_at("job_id")
+    sweep: int | None = value_at("job_id", description="the same as `job`, as it was called first")
+    reference: bool = value_at("is_reference")
     tracing: list[str] = Field(
         description="of an extra run: what it is traced with; its numbers count in no score"
     )
-    retry_of: int | None = at("retry_of_id")
-    retried_as: int | None = at("again_as")
+    retry_of: int | None = value_at("retry_of_id")
+    retried_as: int | None = value_at("again_as")
     rerun: int
-    contended: bool = at("is_contended")
-    preparation: dict[str, Any] = at("series.preparation")
-    machine: dict[str, Any] = at("series.machine")
+    contended: bool = value_at("is_contended")
+    preparation: dict[str, Any] = value_at("series.preparation")
+    machine: dict[str, Any] = value_at("series.machine")
     emulated: bool
     origin: str
     state: str
@@ -148,7 +148,7 @@ class RunSummary(Answer):
         description="file: when it was measured, as its file says; import: its file does not say, "
         "it is when it was imported; run: when fsbench ended it; empty: it has not ended"
     )
-    date_source: dict[str, Any] = at(
+    date_source: dict[str, Any] = value_at(
         "measured_source",
         description="of a date of the file: its text and line, and assumed_zone, the time zone "
         "that was taken because the text names none",
@@ -252,8 +252,8 @@ class RunOut(RunSummary):
     )
     repeat_rule: RepeatRuleOut | None
 
-    kernel: str = at("series.kernel")
-    distribution: str = at("series.distribution")
+    kernel: str = value_at("series.kernel")
+    distribution: str = value_at("series.distribution")
     commands: list[dict[str, Any]]
     changes: list[StateChangeOut]
     scores: list[RunScoreOut]

@@ -8,7 +8,7 @@ from ninja import Query, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.objects import Answer, With, at
+from fsbench_web.api.protocol.objects import Answer, With, value_at
 from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut, page
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.results.studies import study_or_404
@@ -28,19 +28,19 @@ class SeriesOut(Answer):
     """What all of its runs have in common; null and empty where it is not known."""
 
     id: int
-    study: str = at("study.slug")
+    study: str = value_at("study.slug")
     configuration: RunConfiguration
-    workload: str | None = at("workload.slug", None)
-    hardware: str | None = at("hardware.slug", None)
-    lun: str | None = at("lun.name", None)
-    journal: str | None = at("journal_lun.name", None)
+    workload: str | None = value_at("workload.slug", None)
+    hardware: str | None = value_at("hardware.slug", None)
+    lun: str | None = value_at("lun.name", None)
+    journal: str | None = value_at("journal_lun.name", None)
     stack: list[StackLunOut]
-    worker: str | None = at("lun.worker.name", None)
+    worker: str | None = value_at("lun.worker.name", None)
     kernel: str
     distribution: str
     preparation: dict[str, Any]
-    runs: int = at("run_count")
-    runs_done: int = at("done_count")
+    runs: int = value_at("run_count")
+    runs_done: int = value_at("done_count")
     links: dict[str, str]
 
     @staticmethod
