@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from fsbench_web.core.comparison.score_rows import ScoreRow
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Score, Series
 from fsbench_web.studies.runs.new_runs import FinishedRun, record_all_finished
 from fsbench_web.studies.scores import ingest, measurements
 from fsbench_web.studies.scores.measurements import Measurement
-from fsbench_web.studies.scores.queries import ScoreFilter, ScoreRow, rows_of, series_facts
+from fsbench_web.studies.scores.queries import ScoreFilter, rows_of, series_facts
 
 
 class Measured(Measurement):

@@ -13,8 +13,9 @@ from typing import Any
 
 from django.conf import settings
 
-from fsbench_web.compare.answer import ComparisonAnswer
-from fsbench_web.compare.answer_shown import (
+from fsbench_web.core import numbers
+from fsbench_web.core.comparison.answer import ComparisonAnswer
+from fsbench_web.core.comparison.answer_shown import (
     CAVEATS,
     FONT_SIZE,
     AnswerChart,
@@ -25,8 +26,7 @@ from fsbench_web.compare.answer_shown import (
     headline,
     shortened,
 )
-from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.core import numbers
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.stats.answers import Answer
 
 SIZE_PX = (1200, 630)

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from fsbench_web.compare.choices import form, work_choice
 from fsbench_web.compare.pictures.sections import charts as charts_of
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.scores.choices import score_choices
 

@@ -17,7 +17,7 @@ from fsbench_web.compare.selection.fields import (
 )
 from fsbench_web.compare.selection.properties import PROPERTIES, STAGE_FILTERS
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring import testnames
 from fsbench_web.platform import limits
 from fsbench_web.studies.scores.choices import ScoreChoices

@@ -13,6 +13,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from fsbench_web.core.comparison.repeats import cells_of
 from fsbench_web.imports import guesses, quota, targets
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, labels_of, plan_files
@@ -20,7 +21,6 @@ from fsbench_web.imports.problems import ImportProblem, ImportRefused, refusal
 from fsbench_web.imports.sources import FileDescription, SourceFile, Target
 from fsbench_web.imports.storing import commit
 from fsbench_web.imports.storing.commit import ImportPreview, ImportResult
-from fsbench_web.imports.storing.repeats import cells_of
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import Run
 

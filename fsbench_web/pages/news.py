@@ -12,11 +12,11 @@ from django.db.models.functions import Coalesce
 from django.http import QueryDict
 from django.urls import reverse
 
-from fsbench_web.compare.answer import answer_of
-from fsbench_web.compare.answer_shown import basis, headline
 from fsbench_web.compare.models import WatchMessage
+from fsbench_web.compare.tables.delta_tables import answer_of
 from fsbench_web.compare.views import shown
 from fsbench_web.compare.watches import rights
+from fsbench_web.core.comparison.answer_shown import basis, headline
 from fsbench_web.core.stats.answers import FASTER
 from fsbench_web.platform import clock
 from fsbench_web.studies.jobs.listing import BAD_STATES

@@ -2,9 +2,9 @@
 
 from random import Random
 
-from fsbench_web.compare.answer import answer_from
-from fsbench_web.compare.matrix import MOST_ROWS, Matrix, matrix_of
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.answer import answer_from
+from fsbench_web.core.comparison.matrix import MOST_ROWS, Matrix, matrix_of
+from fsbench_web.core.comparison.rows import DeltaTable
 from tests.compare.tables.test_answer import FASTER, STEADY, measured, table
 
 

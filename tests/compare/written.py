@@ -2,7 +2,7 @@
 
 from django.template import Context, Template
 
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable
 
 
 def html_of(context: Context, table: DeltaTable) -> str:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsbench_web.core import measurement_columns as columns_of
+from fsbench_web.core.comparison.digests import content_of
 from fsbench_web.core.measurement_columns import MeasuredTest, UnreadableBlock
-from fsbench_web.studies.scores.digests import content_of
 
 NAMES = st.text(max_size=20).filter(lambda text: "\x00" not in text)
 SIZES = st.none() | st.integers(0, 2**31 - 1)

@@ -15,6 +15,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 
+from fsbench_web.core.comparison.repeats import KnownCells, Repeats, cells_of
 from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumns, of_rows
 from fsbench_web.imports.models import Import, RunContent
 from fsbench_web.imports.problems import ImportRefused
@@ -22,7 +23,6 @@ from fsbench_web.imports.rereads import reading
 from fsbench_web.imports.sources import FileDescription, Target, unpack
 from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.storing.commit import import_sources
-from fsbench_web.imports.storing.repeats import KnownCells, Repeats, cells_of
 from fsbench_web.imports.targets import ImportResult
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Artefact, Run, Score, Series

@@ -22,8 +22,6 @@ from fsbench_web.api.results.deltas import (
     refusal,
     refuse_unknown_studies,
 )
-from fsbench_web.compare import answer_shown
-from fsbench_web.compare.answer import answer_of
 from fsbench_web.compare.exports import views
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.pictures import views as pictures_views
@@ -37,11 +35,13 @@ from fsbench_web.compare.tables.bounds import bounded_answer
 from fsbench_web.compare.tables.confounding import order_over_time
 from fsbench_web.compare.tables.delta_tables import (
     Comparison,
+    answer_of,
     comparison,
     delta_tables,
     refuse_missing_baseline,
 )
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison import answer_shown
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.platform import limits
 from fsbench_web.studies.scores.source_runs import spans_of
 

@@ -22,7 +22,7 @@ from fsbench_web.compare.tables.delta_tables import (
     tables_and_notice,
 )
 from fsbench_web.compare.tables.emulation import Notice
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.studies.models import Study

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from fsbench_web.compare.explanations.setups import SetupDifference, setups
-from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core import units
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.explanation import Explanation, RunCosts, explained
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.deltas import delta_rows

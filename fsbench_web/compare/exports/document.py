@@ -11,8 +11,8 @@ from string import ascii_lowercase
 
 from fsbench_web.compare.selection.wording import flag_label, flag_meaning
 from fsbench_web.compare.tables.columns import Column, columns_of
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.units import SUM
 

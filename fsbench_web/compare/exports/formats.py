@@ -8,7 +8,7 @@ from typing import Any
 from fsbench_web.compare.exports import latex, markdown, workbook
 from fsbench_web.compare.exports.document import Document, footnotes, table_title
 from fsbench_web.compare.tables import csv
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable
 
 
 @dataclass(frozen=True)

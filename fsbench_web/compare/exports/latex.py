@@ -18,7 +18,7 @@ from fsbench_web.compare.exports.document import (
     unit_line,
 )
 from fsbench_web.compare.tables.columns import Column
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable
 
 LONGEST = 40
 """Rows of a table that fits on a page; a longer one becomes a longtable."""

@@ -12,7 +12,7 @@ from fsbench_web.compare.exports.document import (
     table_title,
     unit_line,
 )
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&$@])")
 

@@ -21,7 +21,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_answer
 from fsbench_web.compare.tables.delta_tables import comparison, refuse_missing_baseline
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.platform import limits
 from fsbench_web.renderings import answers
 

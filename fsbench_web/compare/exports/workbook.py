@@ -23,7 +23,7 @@ from fsbench_web.compare.exports.document import (
     unit_line,
 )
 from fsbench_web.compare.tables.columns import Value, columns_of
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable
 
 MOST_SHEETS = 200
 """Tables with a sheet of their own; a workbook with more is one that nobody finds a way in."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.deltas import is_same
 from fsbench_web.studies.jobs import reproductions

@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from fsbench_web.compare.pictures.sections import Section
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.figures import bars
 from fsbench_web.studies.models import Study
 

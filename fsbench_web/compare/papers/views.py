@@ -15,7 +15,7 @@ from fsbench_web.compare.papers import comparison, files
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.renderings import answers
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.views.study import study_or_404

@@ -14,12 +14,12 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.answer import answer_of
-from fsbench_web.compare.answer_shown import answer_context
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.permalinks import records, sharing
 from fsbench_web.compare.pictures.sections import sections
 from fsbench_web.compare.selection import folds
+from fsbench_web.compare.tables.delta_tables import answer_of
+from fsbench_web.core.comparison.answer_shown import answer_context
 
 HEIGHT_PX = 520
 

@@ -21,10 +21,9 @@ from fsbench_web.compare.selection.table_view import TableView, joined
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.bounds import bounded_answer
-from fsbench_web.compare.tables.delta_tables import Comparison, comparison
+from fsbench_web.compare.tables.delta_tables import Comparison, comparison, default_tables
 from fsbench_web.compare.tables.differences import Difference, Differences, Group, differences
-from fsbench_web.compare.tables.headlines import default_tables
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Score

@@ -19,11 +19,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.answer import answer_of
 from fsbench_web.compare.answer_image import SIZE_PX
-from fsbench_web.compare.answer_shown import answer_context
 from fsbench_web.compare.answers import charts_answer, refused_form
-from fsbench_web.compare.matrix import matrix_of
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.permalinks import embed, records, sharing
 from fsbench_web.compare.permalinks.sharing import SharingForm
@@ -32,6 +29,9 @@ from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import FORM, TableView, joined, without_view
 from fsbench_web.compare.selection.wording import describe
+from fsbench_web.compare.tables.delta_tables import answer_of
+from fsbench_web.core.comparison.answer_shown import answer_context
+from fsbench_web.core.comparison.matrix import matrix_of
 from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
 
 View = Callable[..., HttpResponse]

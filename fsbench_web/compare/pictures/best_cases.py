@@ -20,7 +20,7 @@ from fsbench_web.compare.selection import profiles, wording
 from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import comparison
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.categories import RANGE
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.bounds import BoundedComparison, by_rows
-from fsbench_web.compare.tables.contenders import tool_of
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
-from fsbench_web.compare.tables.headlines import headline_of
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.contenders import tool_of
+from fsbench_web.core.comparison.headlines import headline_of
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.scores import cells
 from fsbench_web.studies.scores.cells import ScoredTest

@@ -42,7 +42,7 @@ from fsbench_web.compare.pictures.table import (
     text,
     value,
 )
-from fsbench_web.compare.tables.rows import DeltaRow
+from fsbench_web.core.comparison.rows import DeltaRow
 from fsbench_web.core.latency import TAILS, Distribution
 from fsbench_web.core.latency_over_time import PERCENTS as KEPT
 from fsbench_web.core.latency_over_time import LatencySeries

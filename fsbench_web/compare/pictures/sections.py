@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import plotly.graph_objects as go
 
 from fsbench_web.compare.pictures.table import bar_chart
-from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core import numbers
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.figures import bars
 

@@ -40,8 +40,8 @@ from fsbench_web.compare.pictures.table import (
     text,
     value,
 )
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core import numbers
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import categories, loads, phases, testnames
 from fsbench_web.core.units import BINARY
 from fsbench_web.figures import bars, lines, panels

@@ -18,10 +18,10 @@ from fsbench_web.compare.exports.document import (
 from fsbench_web.compare.report.recorded_series import Method, RecordedSeries
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.findings import Finding
-from fsbench_web.compare.tables.headlines import headline_tables
-from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.statements import check
 from fsbench_web.core import numbers
+from fsbench_web.core.comparison.headlines import headline_tables
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Study
 

@@ -9,9 +9,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.answer import answer_of
-from fsbench_web.compare.answer_shown import answer_context
-from fsbench_web.compare.matrix import matrix_of
 from fsbench_web.compare.report.content import content_of, series_grid
 from fsbench_web.compare.report.recorded_series import MOST_SERIES, by_command_lines, method_of
 from fsbench_web.compare.selection import profiles
@@ -19,8 +16,10 @@ from fsbench_web.compare.selection.fields import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, units_of
 from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.confounding import order_over_time
-from fsbench_web.compare.tables.delta_tables import comparison, tables_and_notice
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.tables.delta_tables import answer_of, comparison, tables_and_notice
+from fsbench_web.core.comparison.answer_shown import answer_context
+from fsbench_web.core.comparison.matrix import matrix_of
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.units import BINARY
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Study

@@ -7,21 +7,14 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.labels import current_label
 from fsbench_web.catalog.configurations.stacks import LunCounts
+from fsbench_web.core.comparison.score_rows import ConfigurationFacts, Value, slug_of
 from fsbench_web.studies.scores.choices import ScoreChoices
-from fsbench_web.studies.scores.queries import Condition, ConfigurationFacts
-
-
-class Value(NamedTuple):
-    """``slug`` is lower case without spaces; texts that differ in nothing else are one value."""
-
-    slug: str
-    label: str
-
+from fsbench_web.studies.scores.queries import Condition
 
 UNKNOWN = Value("unknown", "not known")
 DEFAULTS = Value("defaults", "defaults")
@@ -46,11 +39,6 @@ class Property:
     def title(self) -> str:
         """For headings."""
         return self.plural[:1].upper() + self.plural[1:]
-
-
-def slug_of(text: str) -> str:
-    """Lower case, without spaces: ``6.1 Debian`` is ``6.1-debian``."""
-    return "-".join(text.lower().split())
 
 
 @lru_cache(maxsize=4096)

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from django.db.models import Count, QuerySet
 
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables.headlines import headline_of
 from fsbench_web.compare.tables.query import Facts, field_of
 from fsbench_web.core import numbers
+from fsbench_web.core.comparison.headlines import headline_of
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits
 from fsbench_web.platform.limits import RowLimits

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Generic, Literal, TypeVar
 
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.core import numbers
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 
 Value = str | bool | float | int | Decimal | None
 Row = TypeVar("Row")

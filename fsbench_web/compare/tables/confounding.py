@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable
 
 LEAST_APART = timedelta(days=1)
 Span = tuple[datetime, datetime]

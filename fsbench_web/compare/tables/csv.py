@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable
 
 from fsbench_web.compare.tables.columns import Value, columns_of
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable
 
 HEADER = (
     "test",

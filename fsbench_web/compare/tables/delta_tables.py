@@ -1,6 +1,6 @@
 """Delta tables as in Appendix A of the Unisys 2005 paper: the same for page, CSV, API and link."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,50 +14,24 @@ from fsbench_web.compare.selection.spec import (
     SpecError,
 )
 from fsbench_web.compare.tables import emulation
-from fsbench_web.compare.tables.contenders import (
-    UNIT_UNEXPLAINED,
-    Contender,
-    TableKey,
-    direction,
-    over_common_cells,
-    shown_label,
-    tool_of,
-)
-from fsbench_web.compare.tables.headlines import default_tables
-from fsbench_web.compare.tables.query import (
-    PUBLISHED_DIFFERS,
-    Facts,
-    PrintKey,
-    TableContenders,
-    choose,
-    has_scores,
-    print_key,
-)
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts
+from fsbench_web.compare.tables.query import Facts, TableContenders, choose, has_scores
 from fsbench_web.compare.tables.work.ranking import rank
-from fsbench_web.core.scoring.deltas import (
-    Delta,
-    Published,
-    change_percent,
-    delta_rows,
-    worst_first,
-)
+from fsbench_web.core.comparison.answer import ComparisonAnswer, answer_from
+from fsbench_web.core.comparison.contenders import Contender, TableKey, over_common_cells
+from fsbench_web.core.comparison.delta_tables import delta_table
+from fsbench_web.core.comparison.headlines import headlines
+from fsbench_web.core.comparison.rows import DeltaTable
+from fsbench_web.core.comparison.significance import Rule, with_verdicts
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
-from fsbench_web.core.units import ONE, OPEN_UNITS, base_of, is_ambiguous, unit_factor
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.cells import TooManyValues, cells_of_runs
 from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
-from fsbench_web.studies.scores.queries import ScoreRow
-from fsbench_web.studies.scores.source_runs import MOST_LISTED, count_runs_of_scores, runs_of_scores
-
-NOT_COMPARABLE = "not_comparable"
-MIXED_WORKLOADS = "mixed_workloads"
-MIXED_HARDWARE = "mixed_hardware"
-MIXED_SYSTEMS = "mixed_systems"
-MIXED_PREPARATIONS = "mixed_preparations"
-MIXED_LUNS = "mixed_luns"
-MIXED_MACHINES = "mixed_machines"
+from fsbench_web.studies.scores.source_runs import (
+    MOST_LISTED,
+    count_runs_of_scores,
+    page_cached_series,
+    runs_of_scores,
+)
 
 TOO_MANY_TO_MATCH = (
     "These are too many numbers to be scored anew over the data points that all have: choose fewer "
@@ -185,7 +159,15 @@ def _tables(
     is_matched = spec.matched and not spec.is_of_work
     groups = _over_common_cells(chosen.groups) if is_matched else chosen.groups
     tables = with_verdicts(
-        [_table(key, group, spec, chosen.checked) for key, group in groups],
+        [
+            delta_table(
+                *(key, group),
+                by=spec.by,
+                baseline=_baseline(spec, group),
+                checked=chosen.checked,
+            )
+            for key, group in groups
+        ],
         Rule(spec.rule, spec.margin, spec.equivalence),
     )
     answers = {(answer.test, answer.category): answer for answer in chosen.work}
@@ -279,156 +261,30 @@ def _baseline(spec: ComparisonSpec, contenders: Sequence[Contender]) -> str:
     return spec.baseline
 
 
-def _table(
-    key: TableKey,
-    contenders: Sequence[Contender],
-    spec: ComparisonSpec,
-    checked: Mapping[PrintKey, Published],
-) -> DeltaTable:
-    lower = direction(key.unit)
-    table_flags = _mixed_flags((contender.row for contender in contenders), spec.by)
-    values = [contender.exact for contender in contenders]
-    baseline = _baseline(spec, contenders)
-    base = next((contender.exact for contender in contenders if contender.name == baseline), None)
-    opened = [
-        is_ambiguous(contender.row.printed_unit, tool_of(contender.row)) for contender in contenders
+def default_tables(tables: Sequence[DeltaTable], spec: ComparisonSpec) -> list[DeltaTable]:
+    """The tables that are meant where no category is named: of a measured test its headline, of one
+    with published figures all categories of its paper.
+    """
+    if spec.categories or spec.part_categories:
+        return list(tables)
+    printed = {table.test for table in tables if table.has_published_rows}
+    pairs = headlines((table.test, table.category) for table in tables if table.test not in printed)
+    return [
+        table for table in tables if table.test in printed or (table.test, table.category) in pairs
     ]
-    is_mixed = any(opened) and not all(opened)
-    try:
-        if lower is None:
-            raise ValueError(key.unit)
-        deltas = delta_rows(values, lower)
-    except ValueError:
-        # A unit without a direction, a negative rate: shown as it is, and ranked by nobody.
-        deltas = [Delta(best=False, delta1_percent=None, delta2_percent=None) for _ in values]
-        table_flags, base = (*table_flags, NOT_COMPARABLE), None
-    changes = [
-        None if base is None else change_percent(value, base, bool(lower)) for value in values
-    ]
-    order = worst_first(values, [contender.name for contender in contenders], bool(lower))
-    return DeltaTable(
-        test=key.test,
-        category=key.category,
-        unit=key.unit,
-        summed_unit=key.summed,
-        is_unexplained=key.is_unexplained,
-        unit_base=_unit_base(key.unit, contenders),
-        lower_is_better=bool(lower),
-        rows=tuple(
-            _row(
-                contenders[place],
-                deltas[place],
-                (*table_flags, UNIT_UNEXPLAINED) if is_mixed and opened[place] else table_flags,
-                checked,
-                change_percent=changes[place],
-                is_baseline=bool(baseline) and contenders[place].name == baseline,
-                run_ids=contenders[place].row.run_ids,
-                score=float(values[place]),
-            )
-            for place in order
-        ),
-    )
 
 
-def _unit_base(unit: str, contenders: Sequence[Contender]) -> int | None:
-    """What KB, MB or GB are in all rows, where it is known and the same."""
-    if unit.removesuffix("/s") not in OPEN_UNITS:
-        return None
-    bases = set()
-    for printed, tool, times in {
-        (contender.row.printed_unit, tool_of(contender.row), contender.times)
-        for contender in contenders
-    }:
-        conversion = unit_factor(printed, tool)
-        bases.add(None if conversion is None else base_of(unit, conversion.factor / times))
-    return bases.pop() if len(bases) == 1 else None
+def answer_of(
+    tables: Sequence[DeltaTable], baseline: str = "", works: Sequence[WorkAnswer] = ()
+) -> ComparisonAnswer:
+    """The answer of delta tables. At most one query, none of published figures alone.
 
-
-def _mixed_flags(rows: Iterable[ScoreRow], by: str) -> tuple[str, ...]:
-    """What else the rows differ in than in what is compared."""
-    all_rows = list(rows)
-    checks: list[tuple[str, str, Callable[[ScoreRow], object]]] = [
-        (MIXED_WORKLOADS, "workload", lambda row: row.workload),
-        (MIXED_HARDWARE, "hardware", lambda row: row.hardware),
-        (MIXED_LUNS, "lun", lambda row: row.lun),
-        (MIXED_SYSTEMS, "kernel", lambda row: row.kernel),
-        (MIXED_SYSTEMS, "distribution", lambda row: row.distribution),
-        (MIXED_PREPARATIONS, "preparation", lambda row: row.preparation),
-        (MIXED_MACHINES, "machine", lambda row: row.machine),
-    ]
-    flags = (
-        flag
-        for flag, compared, value_of in checks
-        if compared != by and _differ(all_rows, value_of)
-    )
-    return tuple(dict.fromkeys(flags))
-
-
-def _differ(rows: Sequence[ScoreRow], value_of: Callable[[ScoreRow], object]) -> bool:
-    return len({value_of(row) for row in rows}) > 1
-
-
-def _row(
-    contender: Contender,
-    delta: Delta,
-    table_flags: Sequence[str],
-    checked: Mapping[PrintKey, Published],
-    *,
-    change_percent: float | None,
-    is_baseline: bool,
-    run_ids: tuple[int, ...],
-    score: float,
-) -> DeltaRow:
-    row, is_converted = contender.row, contender.times is not ONE
-    interval, half_width, repeats = row.interval, row.half_width, row.repeat_scores
-    share = row.share
-    if is_converted:
-        scale = float(contender.times)
-        interval = interval and interval.scaled(scale)
-        share = share and share.scaled(scale)
-        repeats = repeats and tuple(
-            (block, None if value is None else value * scale) for block, value in repeats
-        )
-        half_width = None if half_width is None else half_width * scale
-    # A score made anew is not the one that the paper printed something beside.
-    published = checked.get(print_key(row)) if row.published is not None else None
-    flags = [*row.flags, *table_flags]
-    if published is not None and published.differs:
-        flags.append(PUBLISHED_DIFFERS)
-    return DeltaRow(
-        contender=contender.name,
-        label=contender.label,
-        configurations=contender.configurations,
-        configuration=shown_label(row),
-        score=score,
-        best=delta.best,
-        delta1_percent=delta.delta1_percent,
-        delta2_percent=delta.delta2_percent,
-        runs=row.repeats,
-        published=published,
-        flags=tuple(dict.fromkeys(flags)),
-        filesystem=row.filesystem,
-        study=row.study,
-        study_title=row.study_title,
-        hardware=row.hardware_name,
-        workload=row.workload_title,
-        kernel=row.kernel or None,
-        distribution=row.distribution or None,
-        half_width=half_width,
-        half_width_percent=row.half_width_percent,
-        interval=interval,
-        preparation=row.preparation or None,
-        origin=row.origin,
-        run_ids=run_ids,
-        series_id=row.series_id,
-        lun=row.lun,
-        cells=row.cells,
-        cells_expected=row.cells_expected,
-        left_out=row.left_out,
-        repeat_scores=repeats,
-        share=share,
-        change_percent=change_percent,
-        is_baseline=is_baseline,
-        printed_score=row.value if is_converted else None,
-        printed_unit=row.printed_unit if is_converted else None,
-    )
+    ``works`` say what was measured of profiles that no entry has a score in.
+    """
+    series = {
+        row.series_id
+        for table in tables
+        for row in table.rows
+        if row.series_id is not None and row.origin != "published"
+    }
+    return answer_from(tables, baseline, page_cached_series(series) if series else (), works)

@@ -18,8 +18,8 @@ from fsbench_web.compare.selection.properties import (
     Property,
     keys_of,
 )
-from fsbench_web.compare.tables.contenders import Contender
-from fsbench_web.studies.scores.queries import ScoreRow
+from fsbench_web.core.comparison.contenders import Contender
+from fsbench_web.core.comparison.score_rows import ScoreRow
 
 Facts = Mapping[str, Mapping[str, frozenset[str]]]
 """What environments say: {section: {label: values}}; several where runs of a series differ."""

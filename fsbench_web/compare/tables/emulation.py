@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.query import ONLY, OUT, WITH
-from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.studies.scores.queries import EMULATED
+from fsbench_web.core.comparison.rows import DeltaTable
+from fsbench_web.core.comparison.score_rows import EMULATED
 
 
 def with_emulation_choice(

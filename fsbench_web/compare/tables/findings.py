@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from fsbench_web.compare.selection.folds import folded_tests
 from fsbench_web.compare.tables import emulation
-from fsbench_web.compare.tables.headlines import counted_tables, headline_of
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.reasons import missing_words, rule
 from fsbench_web.compare.tables.verdicts.uncertainty import (
     NOT_KNOWN,
@@ -23,6 +21,8 @@ from fsbench_web.compare.tables.verdicts.uncertainty import (
     what_would_decide,
 )
 from fsbench_web.core import numbers
+from fsbench_web.core.comparison.headlines import counted_tables, headline_of
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.deltas import is_same
 from fsbench_web.core.stats.verdicts import EQUAL, SIGNIFICANT, TIE, UNKNOWN, Verdict

@@ -8,17 +8,23 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from fsbench_web.compare.selection.properties import PROPERTIES, Value
+from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.tables.contenders import (
+from fsbench_web.core.comparison.contenders import (
     BestPerValue,
     Contender,
     TableKey,
-    best_of_each,
-    by_table,
+    best_by_table,
     configuration_names,
     direction,
-    tool_of,
+)
+from fsbench_web.core.comparison.score_rows import (
+    Candidate,
+    PrintKey,
+    ScoreRow,
+    SeriesFacts,
+    Value,
+    print_key,
 )
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.deltas import Delta, Published, delta_rows, published_differs
@@ -29,10 +35,7 @@ from fsbench_web.studies.models import Score
 from fsbench_web.studies.scores.queries import (
     CONFIGURATION,
     SERIES,
-    Candidate,
     PrintedScore,
-    ScoreRow,
-    SeriesFacts,
     best_candidates,
     configurations_in,
     configurations_of_each,
@@ -188,12 +191,6 @@ def _window(field: Field, first: int) -> Field:
     return field.narrowed(pk__in=list(window))
 
 
-PUBLISHED_DIFFERS = "published_differs"
-
-PrintKey = tuple[int, str, str]
-"""(series, test, category): one score."""
-
-
 @dataclass(frozen=True)
 class TableContenders:
     """The contenders of each table, tables in the paper's order.
@@ -309,18 +306,8 @@ def _best_by_table(
     field: Field, candidates: Sequence[Candidate], series: Mapping[int, SeriesFacts], units: str
 ) -> _Ranked:
     """The best score of each contender, by table."""
-    ids = {score.series_id for score in candidates}
-    values = {pk: field.value_of(series[pk]) for pk in ids}
-    tools = {pk: tool_of(series[pk]) for pk in ids}
-    tables = by_table(
-        candidates,
-        lambda score: (score.test, score.category, score.unit, tools[score.series_id]),
-        units,
-    )
-    return [
-        (key, best_of_each(scores, values, series, bool(direction(key.unit))))
-        for key, scores in tables
-    ]
+    values = {pk: field.value_of(series[pk]) for pk in {one.series_id for one in candidates}}
+    return best_by_table(candidates, values, series, units)
 
 
 def _of_one_workload(
@@ -366,11 +353,6 @@ def _configurations(
         if any(winner.has_several_units for winner in winners)
     }
     return configurations_of_each(field.considered, field.names, field.by, pairs) if pairs else {}
-
-
-def print_key(row: ScoreRow) -> PrintKey:
-    """What names the row's score."""
-    return (row.series_id, row.test, row.category)
 
 
 def checked_prints(rows: Iterable[ScoreRow]) -> dict[PrintKey, Published]:

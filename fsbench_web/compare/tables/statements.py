@@ -10,9 +10,9 @@ from decimal import Decimal
 from typing import Any
 
 from fsbench_web.compare.tables.findings import Part, Places, section_place
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.uncertainty import percents
 from fsbench_web.core import numbers
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 
 CONFIRMED = "confirmed"

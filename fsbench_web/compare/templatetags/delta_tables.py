@@ -18,7 +18,6 @@ from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.selection import wording
 from fsbench_web.compare.selection.fields import SORTS
-from fsbench_web.compare.selection.properties import slug_of
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.selection.table_view import (
     COLUMNS,
@@ -31,8 +30,6 @@ from fsbench_web.compare.selection.table_view import (
     joined,
     without_view,
 )
-from fsbench_web.compare.tables.headlines import TestLine, headline_tables, line_against
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.templatetags.compare import unit_words
 from fsbench_web.compare.views.rows_of_tests import TestRow
@@ -47,6 +44,9 @@ from fsbench_web.compare.views.table_cells import (
     verdict_of,
 )
 from fsbench_web.core import numbers
+from fsbench_web.core.comparison.headlines import TestLine, headline_tables, line_against
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.score_rows import slug_of
 from fsbench_web.core.units import SUM
 from fsbench_web.studies.runs.listing import RunAddresses, run_addresses
 

@@ -12,8 +12,8 @@ from django.utils.safestring import SafeString
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.tables import statements
 from fsbench_web.compare.tables.findings import Finding, Part, findings_by_test
-from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.statements import CheckedStatement
+from fsbench_web.core.comparison.rows import DeltaTable
 
 register = template.Library()
 

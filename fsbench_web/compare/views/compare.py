@@ -28,7 +28,6 @@ from fsbench_web.compare.selection.spec import EVERYTHING, WITH_PAPERS, Comparis
 from fsbench_web.compare.selection.table_view import FORM
 from fsbench_web.compare.selection.wording import FILTERS, in_words
 from fsbench_web.compare.tables.bounds import BoundedComparison, by_rows
-from fsbench_web.compare.tables.contenders import coverage
 from fsbench_web.compare.tables.delta_tables import (
     comparison,
     delta_tables,
@@ -36,9 +35,10 @@ from fsbench_web.compare.tables.delta_tables import (
     relaxed_filters,
 )
 from fsbench_web.compare.tables.query import field_of
-from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views.rows_of_tests import of_tests, rows_of, test_context
 from fsbench_web.compare.views.shown import TESTS, ShownComparison, page_context, read
+from fsbench_web.core.comparison.contenders import coverage
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.units import BINARY
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Score, Series, Study

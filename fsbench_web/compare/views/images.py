@@ -9,7 +9,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.answer import answer_of
 from fsbench_web.compare.answer_image import MEDIA_TYPES, answer_image
 from fsbench_web.compare.answers import plain_refusal
 from fsbench_web.compare.models import Permalink
@@ -19,8 +18,8 @@ from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.set_aside import without_set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables.bounds import bounded_answer
-from fsbench_web.compare.tables.delta_tables import comparison, refuse_unknown_parts
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.tables.delta_tables import answer_of, comparison, refuse_unknown_parts
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring import categories
 from fsbench_web.platform import limits
 from fsbench_web.renderings import answers

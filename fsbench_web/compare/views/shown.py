@@ -12,9 +12,6 @@ from typing import Any
 from django.http import QueryDict
 from django.urls import reverse
 
-from fsbench_web.compare.answer import answer_of
-from fsbench_web.compare.answer_shown import answer_context
-from fsbench_web.compare.matrix import matrix_of
 from fsbench_web.compare.pictures.latencies import Latencies
 from fsbench_web.compare.pictures.sections import Section, sections
 from fsbench_web.compare.pictures.spec import SHOWS
@@ -25,11 +22,19 @@ from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, joined, without_view
 from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_page, by_rows, part_links
 from fsbench_web.compare.tables.confounding import order_over_time
-from fsbench_web.compare.tables.delta_tables import Comparison, comparison, refuse_unknown_parts
+from fsbench_web.compare.tables.delta_tables import (
+    Comparison,
+    answer_of,
+    comparison,
+    default_tables,
+    refuse_unknown_parts,
+)
 from fsbench_web.compare.tables.differences import differences
-from fsbench_web.compare.tables.headlines import caveats_of, default_tables, headline_tables
-from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views.rows_of_tests import charted_sections, opens_by_default, rows_context
+from fsbench_web.core.comparison.answer_shown import answer_context
+from fsbench_web.core.comparison.headlines import caveats_of, headline_tables
+from fsbench_web.core.comparison.matrix import matrix_of
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs.listing import address_of

@@ -20,9 +20,9 @@ from fsbench_web.compare.selection.table_view import (
 )
 from fsbench_web.compare.selection.wording import change_words
 from fsbench_web.compare.tables.columns import Value, columns_of, half_width_of
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import reasons, uncertainty
 from fsbench_web.core import numbers
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.stats import verdicts
 from fsbench_web.core.stats.intervals import REPEATS, SAMPLES, Interval, MedianInterval
 from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT, Verdict

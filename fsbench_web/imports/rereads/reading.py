@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.core import latency_blocks
+from fsbench_web.core.comparison.digests import content_of
 from fsbench_web.core.formats import ParsedResult, ParsedValue, Problem, UnreadableFile, parse
 from fsbench_web.core.formats.result import OwnKey, names_kernels, stored_key
 from fsbench_web.core.formats.tables.file_numbers import FileNumbers, numbers_of, run_values
@@ -43,7 +44,6 @@ from fsbench_web.imports.workloads import workload_of
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series, StateChange
 from fsbench_web.studies.scores import ingest, measurements
-from fsbench_web.studies.scores.digests import content_of
 from fsbench_web.studies.scores.measurements import NewBlock, Numbers
 from fsbench_web.studies.series import lock_all, members_of, next_repeat, series_for
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from django.contrib.auth.models import User
 from django.db.models import F
 
+from fsbench_web.core.comparison import digests
+from fsbench_web.core.comparison.repeats import KnownCells, Repeats
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.imports.models import RunContent
-from fsbench_web.imports.storing.repeats import KnownCells, Repeats
 from fsbench_web.studies.models import Run, RunState, Series
-from fsbench_web.studies.scores import digests, measurements, quality
+from fsbench_web.studies.scores import measurements, quality
 from fsbench_web.studies.scores.measurements import StoredBlock
 
 _READ = ("series_id", "repeat", "state", "origin", "created_by_id")

@@ -7,18 +7,18 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from fsbench_web.core.comparison import digests
+from fsbench_web.core.comparison.digests import Content
+from fsbench_web.core.comparison.repeats import Cells, KnownCells
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.settings import differences
 from fsbench_web.core.formats.text import quoted
 from fsbench_web.imports.plan import PlannedRun
 from fsbench_web.imports.problems import ImportProblem, KnownRun, refusal
 from fsbench_web.imports.storing.existing_runs import ExistingRuns
-from fsbench_web.imports.storing.repeats import Cells, KnownCells
 from fsbench_web.imports.targets import ONCE
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Series
-from fsbench_web.studies.scores import digests
-from fsbench_web.studies.scores.digests import Content
 
 OnProgress = Callable[[str, float], None]
 """Told what is being done, and the share of it that is done."""

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.configurations.records import from_label
 from fsbench_web.catalog.models import Environment, Workload
+from fsbench_web.core.comparison import digests
 from fsbench_web.imports.dates import MeasuredDate
 from fsbench_web.imports.models import Import, ImportedFile, RunContent
 from fsbench_web.imports.plan import PlannedRun
@@ -32,7 +33,7 @@ from fsbench_web.studies.models import (
 )
 from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.runs.new_runs import FinishedRun
-from fsbench_web.studies.scores import digests, ingest, measurements
+from fsbench_web.studies.scores import ingest, measurements
 from fsbench_web.studies.scores.measurements import NewBlock
 from fsbench_web.studies.series import lock_all, series_for
 

@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
@@ -14,6 +14,14 @@ from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.models import FilesystemConfiguration, Lun
 from fsbench_web.catalog.workers.machines import EMULATED as EMULATED_MACHINE
 from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.core.comparison.score_rows import (
+    EMULATED,
+    PARTIAL,
+    Candidate,
+    ConfigurationFacts,
+    ScoreRow,
+    SeriesFacts,
+)
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.core.stats.intervals import Interval
 from fsbench_web.studies.models import Score, Selection, Series
@@ -98,97 +106,6 @@ class ScoreFilter:
     def of_all_cells(self) -> "ScoreFilter":
         """The same series and tests: their scores of every category, over all cells."""
         return replace(self, categories=(), selection=Selection.ALL, min_runs=1)
-
-
-PARTIAL = "partial"
-"""The score is made of fewer cells than its region has in the workload's full matrix."""
-EMULATED = "emulated"
-"""It was measured in a guest that was emulated: for function, not for speed."""
-
-
-RepeatScores = tuple[tuple[str, float | None], ...]
-"""(block, "" for none; score of the repeat by itself, None where it has none)."""
-
-
-@dataclass(kw_only=True)
-class ConfigurationFacts:
-    """What is known of a configuration.
-
-    ``options``: mkfs and mount options by key, empty if unknown. ``is_emulated``: any series of it,
-    or this one, was emulated.
-    """
-
-    configuration: str
-    configuration_id: int
-    configuration_is_known: bool
-    filesystem: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    scheduler: str = ""
-    external_journal: bool = False
-    stack: Mapping[str, Any] = field(default_factory=dict)
-    is_emulated: bool = False
-
-
-@dataclass(kw_only=True)
-class SeriesFacts(ConfigurationFacts):
-    """What a score says of its series, read once for all its scores.
-
-    ``preparation`` and ``machine`` are words: "" for a new file system, and for no guest. ``tool``
-    is the workload's; None for a table.
-    """
-
-    study: str
-    study_title: str
-    series_id: int
-    workload: str | None
-    workload_title: str | None
-    tool: str | None = None
-    hardware: str | None
-    hardware_name: str | None
-    lun: str | None
-    kernel: str
-    distribution: str
-    preparation: str = ""
-    machine: str = ""
-    guest_kernel: str = ""
-    journal_lun: str | None = None
-    stack_luns: str = ""
-
-
-@dataclass(kw_only=True)
-class ScoreRow(SeriesFacts):
-    """One score with all that describes it. Not frozen, because a page has hundreds.
-
-    ``repeats``, ``cells`` and ``cells_expected``: None where unknown. ``published``: what a paper
-    printed. ``half_width``: of the 95% interval of the repeats' scores, in unit and percent of the
-    mean. ``interval``: the same, or of the samples of a single run. ``run_ids``: oldest first; none
-    of a published score. ``left_out``: cells that a selection lacks, and why. ``repeat_scores``: of
-    each run; None for fewer than two.
-    """
-
-    test: str
-    category: str
-    value: float
-    unit: str
-    repeats: int | None
-    cells: int | None
-    cells_expected: int | None
-    origin: str
-    published: Mapping[str, Any] | None = None
-    half_width: float | None = None
-    half_width_percent: float | None = None
-    interval: Interval | None = None
-    flags: tuple[str, ...] = ()
-    run_ids: tuple[int, ...] = field(default=())
-    left_out: Mapping[str, Any] | None = None
-    summed_unit: str | None = None
-    repeat_scores: RepeatScores | None = None
-    share: Share | None = None
-
-    @property
-    def printed_unit(self) -> str:
-        """What its tool printed: of an overall score, what is summed where that is known."""
-        return self.summed_unit or self.unit
 
 
 _OF_CONFIGURATION = {
@@ -319,19 +236,6 @@ def on_worker(lun: str | None, worker: str | None) -> str | None:
 
 CONFIGURATION = "series__configuration_id"
 SERIES = "series_id"
-
-
-class Candidate(NamedTuple):
-    """As much of a score as it takes to choose; ``configurations`` of its contender."""
-
-    score_id: int
-    series_id: int
-    test: str
-    category: str
-    unit: str
-    value: float
-    is_printed: bool
-    configurations: int
 
 
 # The scores are reduced twice, to each configuration and then to each contender, so that counting

@@ -18,7 +18,7 @@ from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.report.content import content_of
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.stats.intervals import Interval
 from fsbench_web.core.stats.verdicts import Verdict
 from fsbench_web.studies.models import Study

@@ -24,11 +24,11 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from fsbench_web.accounts.models import Role, Team
-from fsbench_web.compare import answer_shown
-from fsbench_web.compare.answer import answer_of
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.permalinks import records, sharing
 from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import answer_of
+from fsbench_web.core.comparison import answer_shown
 from fsbench_web.platform import env
 from tests.accounts.people import person
 from tests.compare.conftest import make_run, make_score

@@ -6,7 +6,8 @@ from math import inf
 
 import pytest
 
-from fsbench_web.compare.answer import (
+from fsbench_web.compare.tables.verdicts import uncertainty
+from fsbench_web.core.comparison.answer import (
     CEILING_UNRELIABLE,
     CONDITIONS_DIFFER,
     NO_COMMON_TEST,
@@ -16,13 +17,12 @@ from fsbench_web.compare.answer import (
     ComparisonAnswer,
     answer_from,
 )
-from fsbench_web.compare.answer_shown import basis, details, headline
-from fsbench_web.compare.matrix import matrix_of
-from fsbench_web.compare.tables.delta_tables import MIXED_WORKLOADS
-from fsbench_web.compare.tables.headlines import caveats_of, headline_tables, line_against
-from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.compare.tables.verdicts import uncertainty
-from fsbench_web.compare.tables.verdicts.significance import Rule, with_verdicts
+from fsbench_web.core.comparison.answer_shown import basis, details, headline
+from fsbench_web.core.comparison.delta_tables import MIXED_WORKLOADS
+from fsbench_web.core.comparison.headlines import caveats_of, headline_tables, line_against
+from fsbench_web.core.comparison.matrix import matrix_of
+from fsbench_web.core.comparison.rows import DeltaTable
+from fsbench_web.core.comparison.significance import Rule, with_verdicts
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.core.stats.verdicts import FREENIX
 from tests.compare.tables.verdicts.test_significance import interval_around, row

@@ -9,7 +9,7 @@ from fsbench_web.compare.selection import properties
 from fsbench_web.compare.selection.fields import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, relaxed_filters
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring.deltas import change_percent
 from fsbench_web.studies.models import Score
 from fsbench_web.studies.series import series_for

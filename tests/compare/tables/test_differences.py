@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from fsbench_web.compare.tables.contenders import Contender
 from fsbench_web.compare.tables.differences import Group, differences
 from fsbench_web.compare.templatetags.compare import also_differ
+from fsbench_web.core.comparison.contenders import Contender
+from fsbench_web.core.comparison.score_rows import ScoreRow
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs.environments import environment_for
-from fsbench_web.studies.scores.queries import ScoreRow
 from fsbench_web.studies.scores.source_runs import environments_of
 from tests.compare.conftest import make_run, make_score
 

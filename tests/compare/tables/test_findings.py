@@ -16,11 +16,11 @@ from fsbench_web.compare.tables.findings import (
     pairs_tested,
     summary,
 )
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.verdicts import significance
-from fsbench_web.compare.tables.verdicts.significance import Rule
 from fsbench_web.compare.tables.verdicts.uncertainty import effect, probability, what_would_decide
 from fsbench_web.core import numbers
+from fsbench_web.core.comparison import significance
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.significance import Rule
 from fsbench_web.core.stats.intervals import Interval
 from fsbench_web.core.stats.verdicts import FREENIX
 from tests.compare.conftest import make_run, make_score, make_series

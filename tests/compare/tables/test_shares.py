@@ -9,8 +9,8 @@ from fsbench_web.compare.exports import document
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.delta_tables import delta_tables
-from fsbench_web.compare.tables.headlines import caveats_of
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.headlines import caveats_of
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring.shares import Share
 from tests.compare.conftest import make_run, make_score
 

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import comparison, delta_tables
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.formats.tables.spreadsheet import tables_of
 from fsbench_web.studies.models import Score
 from tests.compare.conftest import make_score, printed

@@ -7,8 +7,8 @@ from django.http import QueryDict
 from django.template import Context
 
 from fsbench_web.compare.selection.table_view import TableView, without_view
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.views.table_cells import hidden_places
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.stats.intervals import Interval
 from fsbench_web.core.stats.verdicts import Verdict
 from tests.compare.written import html_of

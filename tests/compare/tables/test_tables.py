@@ -10,7 +10,7 @@ from fsbench_web.catalog.workers.machines import EMULATED, Machine
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import delta_tables as tables
 from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, relaxed_filters
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.studies.models import RunState, Series
 from tests.compare.conftest import make_run, make_score, make_series, make_study, printed
 

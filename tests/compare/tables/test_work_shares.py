@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from fsbench_web.catalog.models import Lun, Workload
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.workloads import presets
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import LunProbe, Run, Series

@@ -7,8 +7,8 @@ import pytest
 from fsbench_web.compare.selection.fields import SORTS
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
-from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views.table_cells import in_order
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs.environments import environment_for
 from tests.compare.conftest import make_run, make_score, printed

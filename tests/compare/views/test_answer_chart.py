@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from django.template.loader import render_to_string
 
-from fsbench_web.compare.answer_shown import MOST_ROWS, answer_chart, shortened
+from fsbench_web.core.comparison.answer_shown import MOST_ROWS, answer_chart, shortened
 from fsbench_web.core.stats.answers import FASTER, INCONCLUSIVE, Answer, Standing
 
 

@@ -6,8 +6,8 @@ import struct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsbench_web.core.comparison.digests import content_of, digest_of
 from fsbench_web.core.measurement_columns import NONE, MeasuredTest, of_rows
-from fsbench_web.studies.scores.digests import content_of, digest_of
 
 TEST = st.builds(MeasuredTest, st.sampled_from("abcdefg"), st.just(""), st.sampled_from(["", "s"]))
 RECORD = st.sampled_from([None, 0, 1, 4, 2**20 - 1, 2**20])

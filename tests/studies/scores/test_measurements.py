@@ -9,11 +9,12 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 
 from fsbench_web.catalog.configurations.records import configuration_for
+from fsbench_web.core.comparison import digests
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.imports.storing.existing_runs import digest_of
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Study
-from fsbench_web.studies.scores import digests, ingest, measurements
+from fsbench_web.studies.scores import ingest, measurements
 from fsbench_web.studies.series import series_for
 from tests.measured import change, finished_run, measured
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.verdicts.uncertainty import (
     blocks_wanted,
     contenders_in,
@@ -12,6 +11,7 @@ from fsbench_web.compare.tables.verdicts.uncertainty import (
     what_would_decide,
 )
 from fsbench_web.core import numbers
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.stats import verdicts
 from fsbench_web.core.stats.freenix import MARGIN, OVERLAP
 from fsbench_web.core.stats.intervals import SAMPLES, TRIALS

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core import numbers
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.stats import verdicts
 from fsbench_web.core.stats.intervals import SAMPLES, TRIALS
 from fsbench_web.core.stats.verdicts import (

@@ -7,13 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fsbench_web.compare.selection.properties import Value
 from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.core.comparison.score_rows import RepeatScores, SeriesFacts, Value
 from fsbench_web.core.scoring.profiles.combining import Values, put_together, repeat_names
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.scoring.quality import SPIKE, ordered
 from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, kind_of
-from fsbench_web.studies.scores.queries import RepeatScores, SeriesFacts
 
 _SAME = (
     *("study", "configuration_id", "hardware", "lun", "journal_lun", "kernel", "distribution"),

@@ -7,17 +7,18 @@ from math import log2
 
 from fsbench_web.compare.selection.profiles import RequestedProfile, requested_profiles
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables.contenders import (
+from fsbench_web.compare.tables.query import Field, TableContenders, field_of, to_announce
+from fsbench_web.compare.tables.work.entries import Entry, entries_of
+from fsbench_web.compare.tables.work.shares import Ceilings, share_of_work, without_ceiling
+from fsbench_web.core import units
+from fsbench_web.core.comparison.contenders import (
     Contender,
     TableKey,
     by_table,
     configuration_names,
     tool_of,
 )
-from fsbench_web.compare.tables.query import Field, TableContenders, field_of, to_announce
-from fsbench_web.compare.tables.work.entries import Entry, entries_of
-from fsbench_web.compare.tables.work.shares import Ceilings, share_of_work, without_ceiling
-from fsbench_web.core import units
+from fsbench_web.core.comparison.score_rows import ScoreRow, SeriesFacts
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.categories import Cell
 from fsbench_web.core.scoring.profiles.combining import Combined, ScoreUnavailable, combined
@@ -42,7 +43,7 @@ from fsbench_web.core.stats.intervals import mean
 from fsbench_web.studies.models import COMPUTED, Selection
 from fsbench_web.studies.scores.cells import TooManyValues
 from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, kind_of, profile_values
-from fsbench_web.studies.scores.queries import ScoreRow, SeriesFacts, series_facts
+from fsbench_web.studies.scores.queries import series_facts
 from fsbench_web.studies.scores.shares import of_many
 
 TOO_MUCH = (

@@ -16,15 +16,10 @@ from django.test import Client
 from fsbench_web.api.results.comparison import table_of
 from fsbench_web.compare.pictures.sections import charts
 from fsbench_web.compare.tables import findings
-from fsbench_web.compare.tables.headlines import line_against
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import reasons, uncertainty
-from fsbench_web.compare.tables.verdicts.significance import (
-    Rule,
-    family_of,
-    verdict_of_pair,
-    with_verdicts,
-)
+from fsbench_web.core.comparison.headlines import line_against
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.significance import Rule, family_of, verdict_of_pair, with_verdicts
 from fsbench_web.core.stats.intervals import SAMPLES, TRIALS, interval, sample_interval
 from fsbench_web.core.stats.verdicts import FREENIX, OF_MEANS, TOO_NOISY, Verdict, outlook_words
 from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS

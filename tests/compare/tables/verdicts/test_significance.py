@@ -15,11 +15,11 @@ from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.delta_tables import delta_tables
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import reasons, uncertainty
-from fsbench_web.compare.tables.verdicts import significance as subject
-from fsbench_web.compare.tables.verdicts.significance import Rule
 from fsbench_web.compare.views import table_cells
+from fsbench_web.core.comparison import significance as subject
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.significance import Rule
 from fsbench_web.core.scoring.deltas import delta_rows
 from fsbench_web.core.stats.intervals import TRIALS, Interval, interval, sample_interval
 from fsbench_web.core.stats.verdicts import FREENIX

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fsbench_web.compare.tables.delta_tables import MIXED_WORKLOADS
-from fsbench_web.compare.tables.headlines import counted_tables, headline_tables, work_tables
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.verdicts.significance import repeats_of
+from fsbench_web.core.comparison.delta_tables import MIXED_WORKLOADS
+from fsbench_web.core.comparison.headlines import counted_tables, headline_tables, work_tables
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.significance import repeats_of
 from fsbench_web.core.identity import of_fio_name
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
@@ -28,7 +28,6 @@ from fsbench_web.core.stats.answers import (
     together,
 )
 from fsbench_web.core.stats.verdicts import EMULATED, EQUIVALENCE_PERCENT, SIGNIFICANT
-from fsbench_web.studies.scores.source_runs import page_cached_series
 
 PAGE_CACHE = "page_cache"
 CEILING_UNRELIABLE = "ceiling_unreliable"
@@ -146,22 +145,6 @@ def _numbers_of(status: str, found: Answer | None) -> dict[str, Any]:
         "ratio_low": None if found is None else found.ratio_low,
         "ratio_high": None if found is None else found.ratio_high,
     }
-
-
-def answer_of(
-    tables: Sequence[DeltaTable], baseline: str = "", works: Sequence[WorkAnswer] = ()
-) -> ComparisonAnswer:
-    """The answer of delta tables. At most one query, none of published figures alone.
-
-    ``works`` say what was measured of profiles that no entry has a score in.
-    """
-    series = {
-        row.series_id
-        for table in tables
-        for row in table.rows
-        if row.series_id is not None and row.origin != "published"
-    }
-    return answer_from(tables, baseline, page_cached_series(series) if series else (), works)
 
 
 def answer_from(

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from math import isfinite, log
 from statistics import median
 
-from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.metrics import primary_tests
 from fsbench_web.core.stats.verdicts import SAME_SCORE, SIGNIFICANT, TIE, Verdict, ratio_of
@@ -69,19 +68,6 @@ def headlines(tables: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
 def headline_of(slugs: Iterable[str], *, is_printed: bool = False) -> str:
     """The category of them that a headline is of: of a paper's figures overall, its own sum."""
     return min(slugs, key=lambda slug: (is_printed and slug != "overall", _preference(slug)))
-
-
-def default_tables(tables: Sequence[DeltaTable], spec: ComparisonSpec) -> list[DeltaTable]:
-    """The tables that are meant where no category is named: of a measured test its headline, of one
-    with published figures all categories of its paper.
-    """
-    if spec.categories or spec.part_categories:
-        return list(tables)
-    printed = {table.test for table in tables if table.has_published_rows}
-    pairs = headlines((table.test, table.category) for table in tables if table.test not in printed)
-    return [
-        table for table in tables if table.test in printed or (table.test, table.category) in pairs
-    ]
 
 
 def counted_tables(tables: Sequence[DeltaTable]) -> list[DeltaTable]:

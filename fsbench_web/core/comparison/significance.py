@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from fsbench_web.compare.tables.headlines import counted_tables, headline_tables
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.headlines import counted_tables, headline_tables
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring.deltas import is_same
 from fsbench_web.core.stats import freenix
 from fsbench_web.core.stats.freenix import MARGIN_PERCENT

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fsbench_web.compare.answer import ComparisonAnswer
-from fsbench_web.compare.tables.headlines import counted_tables
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.verdicts.significance import family_of, verdict_of_pair
+from fsbench_web.core.comparison.answer import ComparisonAnswer
+from fsbench_web.core.comparison.headlines import counted_tables
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.significance import family_of, verdict_of_pair
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.stats.verdicts import SIGNIFICANT, Family
 

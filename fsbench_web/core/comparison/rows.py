@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from fsbench_web.core import numbers, units
+from fsbench_web.core.comparison.score_rows import RepeatScores
 from fsbench_web.core.scoring import categories
 from fsbench_web.core.scoring.deltas import Published
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
@@ -20,9 +21,6 @@ from fsbench_web.core.stats.intervals import (
     median_interval,
 )
 from fsbench_web.core.stats.verdicts import FREENIX, Verdict
-
-RepeatScores = tuple[tuple[str, float | None], ...]
-"""(block, "" for none; score of the repeat by itself, None where it has none)."""
 
 
 class DeltaRow(NamedTuple):
@@ -40,7 +38,7 @@ class DeltaRow(NamedTuple):
     of what it is of, which need not be the score. ``printed_score`` is the score in
     ``printed_unit``, what its tool printed, where that is another than the table's; else None.
     ``verdict`` and ``change_verdict`` say what of a
-    difference is more than chance (verdicts.significance).
+    difference is more than chance (comparison.significance).
     ``repeat_scores`` are (block, score by itself) of each of the runs, None where nobody kept them.
     ``share`` is what the score is of what its LUN does by itself, its ceiling in the table's unit.
     """

@@ -9,8 +9,14 @@ from fractions import Fraction
 from itertools import repeat
 from typing import NamedTuple, TypeVar
 
-from fsbench_web.compare.selection.properties import Value as PropertyValue
-from fsbench_web.compare.selection.properties import slug_of
+from fsbench_web.core.comparison.score_rows import (
+    PARTIAL,
+    Candidate,
+    ScoreRow,
+    SeriesFacts,
+    slug_of,
+)
+from fsbench_web.core.comparison.score_rows import Value as PropertyValue
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN, Cell
 from fsbench_web.core.scoring.deltas import Value
@@ -26,7 +32,6 @@ from fsbench_web.core.units import (
     overall_unit,
     shown_units,
 )
-from fsbench_web.studies.scores.queries import PARTIAL, Candidate, ScoreRow, SeriesFacts
 
 UNIT_UNEXPLAINED = "unit_unexplained"
 """Nobody said what KB are in this row, and of other rows of its table it is known."""
@@ -181,6 +186,25 @@ def best_of_each(
         winner = BestPerValue(values[first[1].series_id], *first[1:], several)
         best.append((standing(first), winner))
     return [winner for _, winner in sorted(best, key=lambda pair: pair[0])]
+
+
+def best_by_table(
+    candidates: Iterable[Candidate],
+    values: Mapping[int, PropertyValue],
+    series: Mapping[int, SeriesFacts],
+    units: str,
+) -> list[tuple[TableKey, list[BestPerValue]]]:
+    """The best score of each value, by table; ``values`` and ``series`` by the key of series."""
+    tools = {pk: tool_of(series[pk]) for pk in values}
+    tables = by_table(
+        candidates,
+        lambda score: (score.test, score.category, score.unit, tools[score.series_id]),
+        units,
+    )
+    return [
+        (key, best_of_each(scores, values, series, bool(direction(key.unit))))
+        for key, scores in tables
+    ]
 
 
 _Member = tuple[Value, Candidate, Fraction]

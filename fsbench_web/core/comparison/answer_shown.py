@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from math import floor, inf, log
 from typing import Any
 
-from fsbench_web.compare.answer import (
+from fsbench_web.core import numbers
+from fsbench_web.core.comparison.answer import (
     BUSY_MACHINE,
     CEILING_UNRELIABLE,
     CONDITIONS_DIFFER,
@@ -20,7 +21,6 @@ from fsbench_web.compare.answer import (
     ComparisonAnswer,
     WorkloadAnswer,
 )
-from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.profiles.coverage import NOTES
 from fsbench_web.core.stats.answers import (

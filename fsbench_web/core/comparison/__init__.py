@@ -1,0 +1,1 @@
+"""Scores -> contenders -> delta tables with verdicts -> the answer, in words. Pure."""
