@@ -22,6 +22,9 @@ OF_RUNS = (CONTENDED, DRIFTED, BUSY, SWAPPED)
 """Flags of whole runs; no cell carries them."""
 CACHED = "cached"
 UNCACHED = "uncached"
+EVERY_CELL, SOUND_CELLS = "all", "sound"
+CACHED_CELLS, UNCACHED_CELLS = "cached", "uncached"
+"""Selections: which cells a score is made of."""
 
 RULES = 5
 """Grows when a rule changes, so that what was judged by an older one can be found and redone."""

@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from fsbench_web.core.scoring.quality import CACHED_CELLS, EVERY_CELL, SOUND_CELLS, UNCACHED_CELLS
 from fsbench_web.studies.models.studies import Series
 from fsbench_web.studies.visibility import Visible
 
@@ -18,12 +19,12 @@ class WholeScores(Visible["Score"]):
 
 
 class Selection(models.TextChoices):
-    """Which cells a score is made of; studies.scores.judging makes them."""
+    """Which cells a score is made of; core.scoring.judging makes them."""
 
-    ALL = "all", "every cell"
-    SOUND = "sound", "without flagged cells"
-    CACHED = "cached", "files that fit into the cache"
-    UNCACHED = "uncached", "files beyond the cache"
+    ALL = EVERY_CELL, "every cell"
+    SOUND = SOUND_CELLS, "without flagged cells"
+    CACHED = CACHED_CELLS, "files that fit into the cache"
+    UNCACHED = UNCACHED_CELLS, "files beyond the cache"
 
 
 COMPUTED = "computed"

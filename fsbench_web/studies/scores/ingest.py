@@ -10,23 +10,20 @@ from isal import isal_zlib
 
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.formats.result import ParsedValue
-from fsbench_web.core.scoring import quality as flag_words
 from fsbench_web.core.scoring.categories import expected_cells
+from fsbench_web.core.scoring.judging import TestScores, computed_scores
 from fsbench_web.core.scoring.quality_cells import MixedMeasurements as MixedMeasurements
-from fsbench_web.core.stats.intervals import LEAST_REPEATS, REPEATS
-from fsbench_web.core.units import SUM, overall_unit
+from fsbench_web.core.scoring.series_quality import SeriesContext
+from fsbench_web.core.stats.intervals import REPEATS
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.studies.models import (
     COMPUTED,
     Artefact,
     Run,
     Score,
-    Selection,
     Series,
 )
 from fsbench_web.studies.scores import judging, measurements, quality
-from fsbench_web.studies.scores.judging import SelectedScores, TestScores
-from fsbench_web.studies.scores.quality import SeriesContext
 from fsbench_web.studies.series import lock, lock_all, members_of, next_repeat, series_for
 
 
@@ -171,67 +168,23 @@ def _scores(
     printed: Collection[tuple[str, str]],
 ) -> Iterator[Score]:
     """Its scores, but for those (test, category) that a paper ``printed``."""
-    expected = _expected_cells(series)
-    of_runs = flag_words.ordered({flag for flags in basis.unsound.values() for flag in flags})
-    for test, quality_of_test in test_scores.tests.items():
-        measured = test_scores.units[test]
-        for selection, selected in quality_of_test.scores.items():
-            # Those repeats are what a sound score is without.
-            flags_of_runs = of_runs if selection != Selection.SOUND else ()
-            for category, score in selected.scores.items():
-                if (test, category) in printed:
-                    continue
-                unit = overall_unit(measured) if category == "overall" else measured
-                interval = selected.intervals.get(category)
-                of_repeats = interval if interval and interval.of == REPEATS else None
-                flags = [*score.flags, *selected.flags.get(category, ()), *flags_of_runs]
-                yield Score(
-                    series=series,
-                    test=test,
-                    category=category,
-                    selection=str(selection),
-                    value=score.value,
-                    unit=unit,
-                    repeats=len(selected.runs[category]),
-                    run_ids=selected.runs[category],
-                    summed_unit=measured if unit == SUM else None,
-                    half_width=of_repeats.half_width if of_repeats else None,
-                    half_width_percent=of_repeats.relative_percent if of_repeats else None,
-                    interval=interval.as_dict() if interval else None,
-                    repeat_scores=_repeat_scores(selected, category, basis),
-                    cells=score.cells,
-                    cells_expected=expected.get(category),
-                    left_out=selected.left_out.get(category),
-                    share=_share(basis, score.value, unit, test, category, selected),
-                    flags=flags,
-                    origin=COMPUTED,
-                )
-
-
-def _share(
-    basis: SeriesContext,
-    value: float,
-    unit: str,
-    test: str,
-    category: str,
-    selected: SelectedScores,
-) -> dict[str, object] | None:
-    """As ``Score.share`` keeps it. A selection without some cells has the ceilings of the rest."""
-    if basis.ceilings is None:
-        return None
-    share = basis.ceilings.share(value, unit, test, category, selected.cells.get(category))
-    return None if share is None else share.as_dict()
-
-
-def _repeat_scores(
-    selected: SelectedScores, category: str, basis: SeriesContext
-) -> list[tuple[str, float | None]] | None:
-    """As ``Score.repeat_scores`` keeps them."""
-    runs = selected.runs[category]
-    if len(runs) < LEAST_REPEATS:
-        return None
-    of_runs = selected.of_runs.get(category, {})
-    return [(basis.blocks.get(run, ""), of_runs.get(run)) for run in runs]
+    for score in computed_scores(basis, test_scores, _expected_cells(series)):
+        if (score.test, score.category) in printed:
+            continue
+        interval, share = score.interval, score.share
+        of_repeats = interval if interval and interval.of == REPEATS else None
+        yield Score(
+            series=series,
+            origin=COMPUTED,
+            repeats=len(score.run_ids),
+            half_width=of_repeats.half_width if of_repeats else None,
+            half_width_percent=of_repeats.relative_percent if of_repeats else None,
+            **vars(score)
+            | {
+                "interval": interval.as_dict() if interval else None,
+                "share": share.as_dict() if share else None,
+            },
+        )
 
 
 def _expected_cells(series: Series) -> dict[str, int]:
