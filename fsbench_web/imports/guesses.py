@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fsbench_web.catalog.configurations.labels import parse_label
-from fsbench_web.core.formats import DETAILS, THE_SAME
+from fsbench_web.core.comparison.imported import as_label, names_of
 from fsbench_web.core.formats.tables.headers import is_filesystem
 
 # IOzone's -f and -U, fio's --filename and --directory, bonnie++'s -d, sysbench's and others'.
@@ -49,18 +49,6 @@ def _label(own_parts: list[str], shared_parts: list[str]) -> str:
     return label
 
 
-def written_label(text: str) -> str:
-    """A table's word for a configuration as labels are written: ``XFS noatime`` is
-    ``xfs_noatime``.
-    """
-    return re.sub(r"\s+", "_", text.strip().lower())
-
-
-def as_label(text: str) -> str:
-    """A folder's name in the characters of a label."""
-    return re.sub("[^a-z0-9_-]+", "_", text.lower()).strip("_-")[:120]
-
-
 def filesystem_of(label: str) -> str:
     """The file system that a label is of, or "": the first of its words that is one."""
     parts = parse_label(label)
@@ -76,22 +64,16 @@ def from_folder(label: str) -> Guess:
 
 def name_label(path: str) -> str:
     """The label that a file's own name is, such as ext4.txt; "" where it names no file system."""
-    stem, bare = _names(path)
+    stem, bare = names_of(path)
     text = stem if is_filesystem(stem) or parse_label(stem) is not None else bare
     return text if filesystem_of(text) else ""
-
-
-def _names(path: str) -> tuple[str, str]:
-    """A file's name as a label, and without the number of a repeat at its end."""
-    stem = as_label(re.sub(r"\.[A-Za-z0-9]{1,5}$", "", path.rsplit("/", 1)[-1]))
-    return stem, re.sub("[_-]?(run|repeat|rep)?[_-]?(?<![0-9])[0-9]+$", "", stem)
 
 
 def from_name(path: str) -> Guess:
     """The file system that a file's name has among its words, with the options behind it that are
     known: ``xfs-randread-1.json``, ``lab_ext4_noatime_run2.txt``.
     """
-    words = _names(path)[1].replace("-", "_").split("_")
+    words = names_of(path)[1].replace("-", "_").split("_")
     place = next((n for n, word in enumerate(words) if is_filesystem(word)), None)
     if place is None:
         return Guess()
@@ -102,18 +84,13 @@ def from_name(path: str) -> Guess:
     )
 
 
-def stem_of(path: str) -> str:
-    """A file's name without the number of a repeat: what repeats of one measurement share."""
-    return _names(path)[1]
-
-
 def repeats_from_names(paths: Sequence[str]) -> dict[str, int]:
     """The repeats that names count: those of files called alike but for a number at their end,
     which goes from 0 or 1 without a gap.
     """
     groups: dict[str, dict[str, int]] = {}
     for path in paths:
-        stem, bare = _names(path)
+        stem, bare = names_of(path)
         number = re.search("[0-9]{1,6}$", stem)
         if number is not None and "/" not in path:
             groups.setdefault(bare, {})[path] = int(number[0])
@@ -124,12 +101,6 @@ def repeats_from_names(paths: Sequence[str]) -> dict[str, int]:
         if len(numbers) > 1 and first < 2 and is_counted:
             repeats |= {path: number - first + 1 for path, number in numbers.items()}
     return repeats
-
-
-def name_before_number(path: str) -> str:
-    """What stands before the number of a file's name: base of base-1.txt; "" where none does."""
-    stem, bare = _names(path)
-    return bare if bare != stem else ""
 
 
 def from_command(path: str, command: str) -> Guess:
@@ -154,29 +125,3 @@ def from_printed(kernels: Sequence[str]) -> tuple[str, list[str]]:
     if len(kernels) != 1:
         return "", []
     return kernels[0], [f"Kernel {kernels[0]} is what the output says of its system."]
-
-
-def same_numbers_in(files: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Paths of files that hold the numbers of another in their folder, each with that path.
-
-    ``files`` are paths with formats; the one that says most is not among them (formats.THE_SAME),
-    and none that has more than details of another (formats.DETAILS).
-    """
-    results: dict[tuple[str, str], str] = {}
-    for path, kind in files:
-        results.setdefault((path.rpartition("/")[0], kind), path)
-    details = {
-        path: results[folder, result]
-        for path, kind in files
-        for folder in [path.rpartition("/")[0]]
-        for result in DETAILS.get(kind, ())
-        if (folder, result) in results
-    }
-    kinds = [(path, kind) for path, kind in files if kind in THE_SAME]
-    best: dict[str, tuple[str, str]] = {}
-    duplicates = {}
-    for path, kind in sorted(kinds, key=lambda pair: THE_SAME.index(pair[1])):
-        first = best.setdefault(path.rpartition("/")[0], (path, kind))
-        if kind != first[1]:
-            duplicates[path] = first[0]
-    return duplicates | details

@@ -3,8 +3,13 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
+from fsbench_web.core.comparison.imported import (
+    far_apart,
+    name_before_number,
+    placed_runs,
+    same_numbers_in,
+)
 from fsbench_web.core.formats import (
     NoSureTable,
     ParsedResult,
@@ -19,7 +24,6 @@ from fsbench_web.core.formats.tables.file_numbers import (
     FileNumbers,
     Samples,
     numbers_of,
-    run_values,
 )
 from fsbench_web.core.formats.tables.mapping import Mapping, NeedsMapping
 from fsbench_web.core.formats.tables.reading import MAX_NUMBERS
@@ -47,8 +51,6 @@ from fsbench_web.studies.models import Run, Series
 
 MAX_VALUES = MAX_NUMBERS
 """Of all files of an import together."""
-_MOST_COMPARED = 300_000
-"""Numbers of files that may be repeats, of which is asked how far they are apart."""
 _ADVICE = "Give each its own configuration, or say that they are repeats (repeats_differ)."
 
 
@@ -318,7 +320,7 @@ def _skip_other_files(plan: Plan) -> None:
         plan.passed_over = others
         passed_over = {file.path for file in others}
         plan.files = [file for file in plan.files if file.path not in passed_over]
-    duplicates = guesses.same_numbers_in(
+    duplicates = same_numbers_in(
         [(file.path, file.parsed.format) for file in plan.files if file.parsed]
     )
     for file in [
@@ -417,24 +419,8 @@ def _runs_of(
     hardware = description.hardware or target.hardware
     kernel = description.kernel or target.kernel
     block = folder_of(source.path) if target.blocks == FOLDERS else ""
-    own_keys: dict[OwnKey, list[OwnKey]] = defaultdict(list)  # by what is said, by anybody
-    for own in numbers.keys:
-        key = (
-            (own[0] or filesystem).strip().lower(),
-            # A table that names file systems and no more: each is a configuration by its name.
-            guesses.written_label(own[1]) or configuration.strip() or guesses.written_label(own[0]),
-            (own[2] or hardware).strip(),
-            own[3] if own[3] is not None else description.repeat,
-            own[4] or block,
-            (own[5] or kernel).strip(),
-        )
-        own_keys[key].append(own)
-    names = {own: key for key, owns in own_keys.items() for own in owns}
-    placed = numbers.regrouped([names[own] for own in numbers.keys])
-    return [
-        PlannedRun(source, parsed, *key, own_keys[key], columns, samples)
-        for key, columns, samples in placed.runs()
-    ]
+    said = (filesystem, configuration, hardware, description.repeat, block, kernel)
+    return [PlannedRun(source, parsed, *run) for run in placed_runs(numbers, said)]
 
 
 def _repeat_problems(file: PlannedFile) -> list[ImportProblem]:
@@ -484,7 +470,7 @@ def _doubt(doubt: Problem, path: str) -> ImportProblem:
 
 def _other_name(runs: Sequence[PlannedRun]) -> tuple[str, Problem] | None:
     """The first file with another name before its number: base-1, base-2, caching-1."""
-    named = [(run.file, guesses.name_before_number(run.file)) for run in runs]
+    named = [(run.file, name_before_number(run.file)) for run in runs]
     if not all(name for _, name in named):
         return None
     first_file, first = named[0]
@@ -499,12 +485,4 @@ def _far_apart(runs: Sequence[PlannedRun]) -> tuple[str, Problem] | None:
     """The file with the number that is farthest from that of another file."""
     if len({run.file for run in runs}) < 2:
         return None
-    found = ((value, run.file) for run in runs for value in run_values(run.columns))
-    values = list(islice(found, _MOST_COMPARED))
-    files = {id(value): file for value, file in values}
-    pair = doubts.far_apart(value for value, _ in values)
-    if pair is None or files[id(pair[0])] == files[id(pair[1])]:
-        return None
-    first, second = pair
-    place = f"line {first.line} of {files[id(first)]}"
-    return files[id(second)], doubts.apart(pair, place, second.line)
+    return far_apart((run.file, run.columns) for run in runs)

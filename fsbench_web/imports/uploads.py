@@ -13,6 +13,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from fsbench_web.core.comparison.imported import stem_of
 from fsbench_web.core.comparison.repeats import cells_of
 from fsbench_web.imports import guesses, quota, targets
 from fsbench_web.imports.models import Import, ImportFile, ImportState
@@ -100,8 +101,8 @@ def _counted_repeats(plan: Plan, target: Target) -> dict[str, int]:
         elif file.path in repeats:
             of_tests = cells_of(file.numbers.columns).items()
             measured = frozenset((test, sizes.tobytes()) for test, sizes in of_tests)
-            cells[guesses.stem_of(file.path)].add(measured)
-    return {path: n for path, n in repeats.items() if len(cells[guesses.stem_of(path)]) == 1}
+            cells[stem_of(file.path)].add(measured)
+    return {path: n for path, n in repeats.items() if len(cells[stem_of(path)]) == 1}
 
 
 def _file_row(
