@@ -16,10 +16,10 @@ from fsbench_web.compare.selection.spec import (
 from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.query import Facts, TableContenders, choose, has_scores
 from fsbench_web.compare.tables.work.ranking import rank
+from fsbench_web.core.comparison import headlines
 from fsbench_web.core.comparison.answer import ComparisonAnswer, answer_from
 from fsbench_web.core.comparison.contenders import Contender, TableKey, over_common_cells
 from fsbench_web.core.comparison.delta_tables import delta_table
-from fsbench_web.core.comparison.headlines import headlines
 from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.comparison.significance import Rule, with_verdicts
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
@@ -267,11 +267,7 @@ def default_tables(tables: Sequence[DeltaTable], spec: ComparisonSpec) -> list[D
     """
     if spec.categories or spec.part_categories:
         return list(tables)
-    printed = {table.test for table in tables if table.has_published_rows}
-    pairs = headlines((table.test, table.category) for table in tables if table.test not in printed)
-    return [
-        table for table in tables if table.test in printed or (table.test, table.category) in pairs
-    ]
+    return headlines.default_tables(tables)
 
 
 def answer_of(

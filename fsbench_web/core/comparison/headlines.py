@@ -70,6 +70,15 @@ def headline_of(slugs: Iterable[str], *, is_printed: bool = False) -> str:
     return min(slugs, key=lambda slug: (is_printed and slug != "overall", _preference(slug)))
 
 
+def default_tables(tables: Sequence[DeltaTable]) -> list[DeltaTable]:
+    """Of a measured test its headline, of one with published figures all categories."""
+    printed = {table.test for table in tables if table.has_published_rows}
+    pairs = headlines((table.test, table.category) for table in tables if table.test not in printed)
+    return [
+        table for table in tables if table.test in printed or (table.test, table.category) in pairs
+    ]
+
+
 def counted_tables(tables: Sequence[DeltaTable]) -> list[DeltaTable]:
     """The tables that count: of every test of speed one, and each measurement once."""
     speeds = [table for table in headline_tables(work_tables(tables)[1]) if _is_of_speed(table)]
