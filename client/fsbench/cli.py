@@ -31,6 +31,7 @@ from fsbench import (
 )
 from fsbench.client import Client
 from fsbench.exits import FINE, INTERRUPTED, REFUSED, UNAUTHORISED, UNREACHABLE, USAGE
+from fsbench.local import commands as local
 from fsbench.transport import LONGEST_TIMEOUT_S, Problem, UnexpectedResponse, Unreachable
 
 _EXITS = """\b
@@ -39,7 +40,7 @@ exit codes:
   1  check: something got slower   6  submit, retry: not confirmed
   2  wrong use                     7  the site cannot be reached
   3  refused                       8  no token, or one that opens nothing
-  4  check: no verdict             9  submit, watch --job: its time left runs out"""
+  4  check, compare: no verdict    9  submit, watch --job: its time left runs out"""
 
 Body = Callable[[Client, SimpleNamespace], int]
 Along = Literal["date", "kernel"]
@@ -77,8 +78,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except EOFError:  # Ctrl-D where something is asked
         terminal.complain("Nothing was given, and nothing is done.")
         return USAGE
-    except (ValueError, OSError, credentials.CredentialsError) as error:
-        terminal.complain(terminal.clean(error))
+    except (ValueError, OSError, ImportError, credentials.CredentialsError) as error:
+        terminal.complain(*map(terminal.clean, str(error).splitlines()))
         return USAGE
     except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
         # Python would end with 1, which of `check` says that something fell.
@@ -104,6 +105,8 @@ def _run(argv: Sequence[str] | None) -> int:
     body, options = chosen
     if body is _completion:
         return _completion(options)
+    if body in (local.compare, local.read):
+        return int(body(options))
     url = credentials.chosen_url(options.url).rstrip("/")
     options.ca_file = options.ca_file or os.environ.get("FSBENCH_CA_FILE", "")
     if body is account.login:
@@ -157,6 +160,7 @@ def _add(
     help: str,
     *parameters: inspect.Parameter,
     is_former: bool = False,
+    common: Sequence[inspect.Parameter] | None = None,
 ) -> None:
     """A command that ``body`` carries out. Former names are taken and not shown."""
 
@@ -165,7 +169,7 @@ def _add(
             values["job"] = former
         return body, SimpleNamespace(**values)
 
-    signature = inspect.Signature([*parameters, *_COMMON])
+    signature = inspect.Signature([*parameters, *(_COMMON if common is None else common)])
     command.__signature__ = signature  # type: ignore[attr-defined]
     group.command(name, help=help, hidden=is_former)(command)
 
@@ -488,6 +492,44 @@ _HOW_TO_COMPLETE = (
 _OF_LINES = ("filesystem", "workload", "lun")
 
 
+def _add_local() -> None:
+    add = partial(_add, app, common=())
+    paths = _argument("paths", list[str], metavar="PATH...")
+    add(
+        *("compare", local.compare),
+        "Compare result files on this machine: needs no site.\n\n"
+        "PATH is a folder, a file, a pattern or an archive. Of several folders each is an entry; "
+        "of one, each folder in it.",
+        paths,
+        _choice("--by", local.By, "what the entries are (folders, or what a table names)"),
+        _option("--baseline", help="the entry that all are set against (the runner-up)"),
+        _option(
+            *("--equivalence",),
+            kind=float,
+            default=2.0,
+            help="percent below which nothing differs (2)",
+        ),
+        _choice(
+            *("--blocks", Literal["folders"]),
+            "files in folders of the same name were measured beside each other",
+        ),
+        _choice("--units", Literal["binary", "decimal", "printed"], "(of most of the files)"),
+        _flag("--json", help="answer and tables, as GET /comparison of a site has them"),
+        _flag("--markdown", help="for an issue"),
+        _option("--html", metavar="FILE", help="write one page that needs nothing else"),
+        _flag("--check", help="end with 1 if an entry is slower than the --baseline"),
+        _option("--margin", help="--check: what is slower by less does not fail (10 percent)"),
+        _flag("--allow-mixed", help="--check: also where workloads differ"),
+        _flag("--strict", help="end with 3 if any file is not read or not counted"),
+    )
+    add(
+        *("read", local.read, "The numbers of result files, with units: needs no site.", paths),
+        _flag("--csv", help="as CSV"),
+        _flag("--json", help="as JSON, a line for each number"),
+        _option("--parquet", metavar="FILE", help="write Parquet (pip install 'fsbench[pyarrow]')"),
+    )
+
+
 def _add_permalinks() -> None:
     group = typer.Typer(help="comparisons kept under a short address")
     app.add_typer(group, name="permalinks")
@@ -547,7 +589,14 @@ def _before(
     """File system benchmarks: submit jobs, import results, compare."""
 
 
-for _adding in (_add_account, _add_jobs, _add_comparisons, _add_permalinks, _add_watches):
+for _adding in (
+    _add_local,
+    _add_account,
+    _add_jobs,
+    _add_comparisons,
+    _add_permalinks,
+    _add_watches,
+):
     _adding()
 
 if __name__ == "__main__":

@@ -175,7 +175,11 @@ def check(client: Client, options: SimpleNamespace) -> int:
         raise ValueError("--since goes with --along: say --along date or --along kernel.")
     if options.level is not None:
         raise ValueError("--level goes with --along: what a baseline is judged by is the site's.")
-    comparison, missing = _comparison(client, options)
+    return judge(*_comparison(client, options), options)
+
+
+def judge(comparison: dict[str, Any], missing: str, options: SimpleNamespace) -> int:
+    """Print what fell against the baseline, or why that is not known; returns the exit code."""
     judged = _judged_rows(comparison, options)
     problems = [missing] if missing else list(_not_comparable(comparison, options))
     fell = [row for row in judged if row["result"] == "fell"]

@@ -368,3 +368,14 @@ def percent_by_width(value: float | None, half_width: float | None = None) -> st
         return f"{'+' if value > 0 else MINUS}{abs(value):.2e}"
     has_width = half_width is not None and half_width > 0
     return signed_percent(value, min(2, decimals_by_width(0, half_width)) if has_width else 1)
+
+
+def as_text(value: str | None) -> str:
+    """Text with which a spreadsheet does nothing but show it.
+
+    A cell that begins with one of these is a formula to Excel and LibreOffice; the apostrophe
+    makes it text (OWASP, "CSV injection", which has the full-width forms too).
+    """
+    if value and value[0] in "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20":
+        return f"'{value}"
+    return value or ""

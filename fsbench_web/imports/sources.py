@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from django.conf import settings
 from isal import igzip
 
+from fsbench_web.core.comparison.imported import natural_order
 from fsbench_web.core.formats import archive
 from fsbench_web.core.formats.result import Problem, UnreadableFile
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
@@ -231,9 +232,3 @@ def safe_path(path: str) -> str:
         elif part not in ("", "."):
             parts.append(part[:200])
     return "/".join(parts)[-_MAX_PATH:].lstrip("/") or "unnamed"
-
-
-def natural_order(path: str) -> list[tuple[int, int, str]]:
-    """Sort key: run2 before run10."""
-    words = re.split("([0-9]+)", path.lower())
-    return [(0, int(word[:18]), word) if word.isdigit() else (1, 0, word) for word in words]

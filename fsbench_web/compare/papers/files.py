@@ -12,8 +12,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from fsbench_web.compare.papers.comparison import PaperRow, PaperTable, agreement
-from fsbench_web.compare.tables.csv import MEDIA_TYPE, as_text
+from fsbench_web.compare.tables.csv import MEDIA_TYPE
 from fsbench_web.core.comparison.rows import DeltaRow
+from fsbench_web.core.numbers import as_text
 
 _OF_EACH = ("configuration", "score", "best", "delta1_percent", "runs", "cells", "flags")
 HEADER = (

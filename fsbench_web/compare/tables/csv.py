@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from fsbench_web.compare.tables.columns import Value, columns_of
 from fsbench_web.core.comparison.rows import DeltaTable
+from fsbench_web.core.numbers import as_text
 
 HEADER = (
     "test",
@@ -55,14 +56,3 @@ def _cell(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return as_text(value) if value is None or isinstance(value, str) else str(value)
-
-
-def as_text(value: str | None) -> str:
-    """Text with which a spreadsheet does nothing but show it.
-
-    A cell that begins with one of these is a formula to Excel and LibreOffice; the apostrophe
-    makes it text (OWASP, "CSV injection", which has the full-width forms too).
-    """
-    if value and value[0] in "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20":
-        return f"'{value}"
-    return value or ""

@@ -18,6 +18,12 @@ _MOST_COMPARED = 300_000
 """Numbers of files that may be repeats, of which is asked how far they are apart."""
 
 
+def natural_order(path: str) -> list[tuple[int, int, str]]:
+    """Sort key: run2 before run10."""
+    words = re.split("([0-9]+)", path.lower())
+    return [(0, int(word[:18]), word) if word.isdigit() else (1, 0, word) for word in words]
+
+
 def written_label(text: str) -> str:
     """A table's word for a configuration as labels are written: ``XFS noatime`` is
     ``xfs_noatime``.

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 from django.core.management.base import CommandError
 
+from fsbench_web.core.comparison.imported import natural_order
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import (
     FOLDERS,
@@ -15,7 +16,6 @@ from fsbench_web.imports.sources import (
     SourceFile,
     Target,
     leave_out,
-    natural_order,
     read_repeat,
     unpack,
 )

@@ -1,0 +1,1 @@
+"""Results on this machine: read, compared and shown without a server."""
