@@ -14,7 +14,7 @@ from setuptools.command.sdist import sdist
 
 HERE = Path(__file__).resolve().parent
 CORE = HERE.parent / "fsbench_web" / "core"
-NOT_COMPARED = ("workloads", "traces", "explanation.py")
+NOT_COMPARED = ("workloads", "traces", "explanation.py", "repeating.py")
 """Parts of the core that need the runner or that no comparison of files calls."""
 
 
@@ -26,6 +26,8 @@ def is_carried(module: Path) -> bool:
 def carry(target: Path) -> list[str]:
     """Copy the core into the package at ``target``, and name it there; returns the new files."""
     if not CORE.is_dir():  # a source archive, which has it in the package
+        if not (HERE / "fsbench" / "core").is_dir():
+            raise SystemExit(f"{CORE} is missing: build the client in a whole checkout.")
         return []
     written = []
     shutil.rmtree(target / "core", ignore_errors=True)  # of an earlier build
@@ -71,4 +73,5 @@ class SourcesWithCore(sdist):
         carry(Path(base_dir) / "fsbench")
 
 
-setup(cmdclass={"build_py": BuildWithCore, "sdist": SourcesWithCore})
+if __name__ == "__main__":
+    setup(cmdclass={"build_py": BuildWithCore, "sdist": SourcesWithCore})

@@ -4,11 +4,7 @@ import csv
 import io
 import json
 import re
-import shutil
 import stat
-import subprocess
-import sys
-import tomllib
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +17,7 @@ from fsbench_web.accounts.models import ApiToken
 from fsbench_web.imports.models import Import
 from fsbench_web.studies.models import Run, Study
 from tests.api.conftest import announced
-from tests.client.conftest import CLIENT, Command
+from tests.client.conftest import Command
 
 Measured = Callable[..., None]
 
@@ -188,40 +184,6 @@ def test_exports_are_files(fsbench: Command, measured: Measured, tmp_path: Path)
     assert zipfile.is_zipfile(book)
     code, screen = fsbench.on_terminal("export", "xlsx", "--study", "lab")
     assert (code, "-o FILE" in screen) == (2, True)
-
-
-@pytest.mark.install
-def test_pip_installs_it(tmp_path: Path) -> None:
-    """What it needs besides is here already, with the tests' own packages."""
-    # Setuptools writes beside what it builds.
-    copy = shutil.copytree(CLIENT, tmp_path / "copy")
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"),
-            *("--no-build-isolation", "--no-index", "--target", str(tmp_path), str(copy)),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    done = subprocess.run(
-        [str(tmp_path / "bin" / "fsbench"), "--version"],
-        env={"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert re.fullmatch(r"fsbench \d+\.\d+\.\d+\n", done.stdout)
-
-
-def test_it_imports_what_its_package_names() -> None:
-    project = tomllib.loads((CLIENT / "pyproject.toml").read_text())["project"]
-    needed = {re.split(r"[^a-z]", name)[0] for name in project["dependencies"]}
-    imported = {
-        name
-        for path in (CLIENT / "fsbench").glob("*.py")
-        for name in re.findall(r"^(?:from|import) (\w+)", path.read_text(), re.M)
-    }
-    assert imported - sys.stdlib_module_names - {"fsbench"} == needed
 
 
 def test_an_import_lists_ten_runs_and_leads_to_the_others(fsbench: Command, tmp_path: Path) -> None:
