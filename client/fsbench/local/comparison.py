@@ -10,13 +10,13 @@ from fsbench.local import files, reading, scoring
 from fsbench.local.problems import FileProblem, NothingToRead
 from fsbench_web.core.comparison import answer_shown
 from fsbench_web.core.comparison.answer import ComparisonAnswer, answer_from
+from fsbench_web.core.comparison.headlines import counted_tables
 from fsbench_web.core.comparison.matrix import Matrix, matrix_of
 from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.comparison.significance import Rule
 from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT
 
 Paths = str | os.PathLike[str]
-MOST_REPEATS_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ class LocalComparison:
 
     @cached_property
     def repeats_needed(self) -> list[tuple[str, int]]:
-        """Tests that further repeats would decide, with how many; the fewest first."""
+        """Tests that count and that further repeats would decide; the fewest repeats first."""
         needed = {}
-        for table in self.tables:
+        for table in counted_tables(self.tables):
             counts = [
                 row.verdict.more_blocks
                 for row in table.rows

@@ -14,7 +14,7 @@ SENTENCES = {
     "too_many_numbers": "The files hold more than {most:,} numbers. Compare fewer at once.",
     "unreadable": "{reason}",
     "unit_unknown": "{reason}",
-    "other_file": "Not read, because it holds no results: {reason}",
+    "other_file": "Not read: it is neither a tool's output that fsbench reads nor a table.",
     "same_numbers": "Not read: {found} holds the same numbers.",
     "given_twice": "Not counted: {found} is the very same measurement.",
     "cell_twice": "Not read: a value is given twice for one repeat (lines {first} and {second}).",
