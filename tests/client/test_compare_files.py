@@ -217,29 +217,27 @@ def test_a_page_has_nothing_of_others_in_it_but_text(run: Run, tmp_path: Path) -
     text = page.read_text()
     found = Tags()
     found.feed(text)
-    assert found.names <= set(
-        [
-            "html",
-            "head",
-            "meta",
-            "title",
-            "style",
-            "body",
-            "main",
-            "h1",
-            "h2",
-            "p",
-            "div",
-            "table",
-            "caption",
-            "tr",
-            "th",
-            "td",
-            "span",
-            "ul",
-            "li",
-        ]
-    )
+    assert found.names <= {
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "main",
+        "h1",
+        "h2",
+        "p",
+        "div",
+        "table",
+        "caption",
+        "tr",
+        "th",
+        "td",
+        "span",
+        "ul",
+        "li",
+    }
     assert found.attributes <= {
         *("lang", "charset", "http-equiv", "content", "name", "data-status", "class", "tabindex"),
         *("scope", "colspan"),
