@@ -187,6 +187,15 @@ class TestFilesThatAreNone:
             fsbench.compare(results / "ext4", results / "xfs")
         assert [problem.code for problem in refused.value.problems] == ["too_many_files"]
 
+    def test_more_bytes_than_are_compared_at_once(
+        self, results: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        file = results / "ext4" / "run-0.csv"
+        monkeypatch.setattr("fsbench.local.files.MOST_BYTES", file.stat().st_size - 1)
+        with pytest.raises(NothingToRead) as refused:
+            fsbench.read(file)
+        assert [problem.code for problem in refused.value.problems] == ["too_large"]
+
 
 class Tags(HTMLParser):
     """The names of all elements and attributes of a page."""

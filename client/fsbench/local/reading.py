@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fsbench.local.files import MOST_BYTES, FoundFile, FoundFiles
+from fsbench.local import files
+from fsbench.local.files import FoundFile, FoundFiles
 from fsbench.local.problems import FileProblem, problem
 from fsbench_web.core.comparison import imported
 from fsbench_web.core.comparison.digests import content_of
@@ -94,12 +95,13 @@ def read_files(found: FoundFiles) -> Reading:
         if count > MAX_NUMBERS:
             reading.problems.append(problem("too_many_numbers", most=MAX_NUMBERS))
             break
-        if size > MOST_BYTES:
-            reading.problems.append(problem("too_large", most=MOST_BYTES // 2**20))
-            break
         try:
             content = file.read()
             size += len(content)
+            if size > files.MOST_BYTES:
+                problem_of_size = problem("too_large", most=files.MOST_BYTES // 2**20)
+                reading.problems.append(problem_of_size)
+                break
             result = _read(file, content)
         except (UnknownFormat, NoSureTable, NeedsMapping) as error:
             others.append((file, error))
