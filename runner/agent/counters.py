@@ -4,10 +4,12 @@ Sources: proc(5); the kernel's Documentation/block/stat.rst, accounting/psi.rst,
 admin-guide/cgroup-v2.rst, admin-guide/cgroup-v1/*.rst, power/powercap/powercap.rst.
 """
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 # Of one file: /proc/stat of thousands of processors and interrupts is smaller.
 MOST_BYTES = 4 * 1024 * 1024
@@ -60,6 +62,20 @@ class Source:
 
 def device(text: str) -> Numbers:
     return [int(word) for word in text.split()[: len(DEVICE)]]
+
+
+def write_cache(folder: str) -> "dict[str, Any]":
+    """Write cache and flush counter of the block device in a folder of sysfs.
+
+    ``counts_flushes``: only request-based devices count flushes, and partitions have no counter.
+    Sources: the kernel's Documentation/block/stat.rst, block/blk-flush.c and block/blk-mq-sysfs.c.
+    """
+    facts: dict[str, Any] = {"counts_flushes": Path(folder, "mq").is_dir()}
+    with contextlib.suppress(OSError):
+        facts["write_cache"] = Path(folder, "queue/write_cache").read_text(encoding="ascii").strip()
+    with contextlib.suppress(OSError, ValueError):
+        facts["fua"] = int(Path(folder, "queue/fua").read_text(encoding="ascii"))
+    return facts
 
 
 def processors(text: str) -> Numbers:

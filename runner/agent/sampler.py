@@ -3,8 +3,9 @@
 The agent asks once a second, in the loop in which it follows a tool anyway: no thread and no
 process of its own, which would take memory from what is measured. What it says:
 
-``sampling`` {fields, absent, every_s, is_shared}: what a sample holds, in order, [[what, why not],
-...], and whether the device serves others too, as that of a folder does;
+``sampling`` {fields, absent, every_s, is_shared, devices}: what a sample holds, in order, [[what,
+why not], ...], whether the device serves others too, as that of a folder does, and the write cache
+of each device by its role;
 ``sample`` {t, values, is_edge}: counts since boot (or of the control group) and levels now, null
 where one could not be read; ``t`` are seconds since the first sample on the monotonic clock, and
 ``is_edge`` says that a command begins or ends there;
@@ -43,6 +44,7 @@ class Sampler:
         self._send, self._every_s, self._root = send, every_s, root
         self._sources: list[counters.Source | counters.Energy | counters.DeviceEnergy] = []
         self.absent: list[list[str]] = []
+        self.devices: dict[str, dict[str, Any]] = {}
         self._open(devices)
         self._began = self._next = time.monotonic()
         send(
@@ -51,6 +53,7 @@ class Sampler:
             absent=self.absent,
             every_s=every_s,
             is_shared=is_shared,
+            devices=self.devices,
         )
         self.sample()
 
@@ -84,6 +87,7 @@ class Sampler:
                 f"the device of {role}",
             ):
                 numbers.append(number)
+                self.devices[role] = counters.write_cache(self._path(f"sys/dev/block/{number}"))
             elif not number:
                 self.absent.append([f"the device of {role}", "its file system names no device"])
         self._add(

@@ -8,10 +8,13 @@ all runs on the same system::
                 "scheduler": "none"},
      "device": {"before": {"reads": 0, ...}, "after": {"reads": 9, ...}},
      "swap": {"space_bytes": 2147483648, "written_bytes": 4096},
+     "promise": {"verdict": "kept", "reason": "", "syncs": 300, "needed": 300, "flushes": 600,
+                 "known_by": "tool", "ratio": 2.0},
      "guest": {"boot_s": 5.2}}
 
 ``swap`` is there where the run's memory was limited and its swap could not be (runner.host.swap):
 how much of it the host has, and how much was swapped out meanwhile by whatever ran there.
+``promise`` says whether the device was flushed as often as syncs need (core.activity.promises).
 
 ``studies.runs.lifecycle`` adds ``others``, the runs that were active meanwhile, and ``busy`` where
 the machine had other work (``studies.scores.busy``). What the host does not tell is left out.

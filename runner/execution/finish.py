@@ -215,7 +215,13 @@ def _prepared(
     return _Prepared(
         {name: ingest.packed_artefact(name, data) for name, data in outputs.items()},
         [ingest.packed_artefact(name, data) for name, data in of_clients.items()],
-        activity.sampled(workload.tool if workload else "", recorder, parsed, outputs),
+        activity.sampled(
+            workload.tool if workload else "",
+            workload.parameters if workload else {},
+            recorder,
+            parsed,
+            outputs,
+        ),
         tracing.seen(recorder.tracing, run.tracing) if run.is_extra else [],
     )
 
@@ -304,7 +310,7 @@ def _store_activity(spooled: Spooled) -> None:
     for message in spooled.messages:
         recorder.take(message)
     recorder.read()
-    sampled = activity.sampled("", recorder, {}, {})
+    sampled = activity.sampled("", {}, recorder, {}, {})
     with transaction.atomic():
         lifecycle.heartbeat(spooled.handle)
         run = Run.objects.select_related("series").get(pk=spooled.handle.run_id)
@@ -380,6 +386,8 @@ def _store(recorder: Recorder, ending: Ending, prepared: _Prepared) -> None:
             ingest.store_values(run, artefact, creation_values(recorder.commands))
     _store_clients(run, recorder, ending.all_clients, prepared.of_clients)
     activity.store(run, prepared.sampled)
+    if prepared.sampled is not None and prepared.sampled.promise is not None:
+        recorder.conditions["promise"] = prepared.sampled.promise.as_dict()
     tracing.store(run, prepared.traces)
     lifecycle.finish(handle, ending.state, ending.reason, ending.cause, recorder.conditions)
     if ending.state == RunState.DONE:

@@ -232,6 +232,7 @@ class Recorder:
             message["absent"],
             message["every_s"],
             is_shared=message["is_shared"] is True,
+            devices=message.get("devices"),
         )
 
     def _on_sample(self, message: Message) -> None:

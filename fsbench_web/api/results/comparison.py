@@ -189,7 +189,7 @@ class AnswerOut(StatusOut):
     slower_tests: list[str]
     caveats: list[str] = Field(
         description="page_cache, ceiling_unreliable, timer_resolution, busy_machine, one_block, "
-        "conditions_differ, smaller_data_set"
+        "conditions_differ, promises_differ, smaller_data_set"
     )
     coverage: CoverageOut | None
     workloads: list[WorkloadAnswerOut]

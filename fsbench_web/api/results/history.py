@@ -60,7 +60,7 @@ class PointOut(Schema):
         description="the scores in percent of that; null: not known, or unreliable"
     )
     flags: dict[str, int] = Field(
-        {}, description="how many of its runs were contended, drifted, busy or swapped"
+        {}, description="how many of its runs were contended, drifted, busy, swapped or not flushed"
     )
 
 

@@ -43,7 +43,7 @@ from fsbench_web.core.units import (
 from fsbench_web.core.versions import version_key
 from fsbench_web.studies.models import UNTRACED, MeasurementBlock, Run, RunState, Score, Series
 from fsbench_web.studies.scores import measurements
-from fsbench_web.studies.scores.quality import flags_of_run
+from fsbench_web.studies.scores.quality import NOTED, flags_of_run
 
 MOST_RUNS = 150
 """Of one line, the latest: each is scored from its cells, whenever the page is asked for."""
@@ -247,6 +247,7 @@ class _RunOfLine(NamedTuple):
     drift_percent: float | None
     busy: Any
     swap: Any
+    promise: Any
 
 
 def history(
@@ -332,7 +333,7 @@ def _latest_runs(
     columns = (
         *("pk", "kernel", "day", "is_undated", "tool", "probe"),
         *("environment", "block", "series__study"),
-        *("is_contended", "drift_percent", "conditions__busy", "conditions__swap"),
+        *("is_contended", "drift_percent", *(f"conditions__{name}" for name in NOTED)),
     )
     rows = runs.values_list(*columns)[:MOST_RUNS]
     return runs.count(), [_RunOfLine(*row) for row in rows]

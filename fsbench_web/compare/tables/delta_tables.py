@@ -23,12 +23,14 @@ from fsbench_web.core.comparison.delta_tables import delta_table
 from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.comparison.significance import Rule, with_verdicts
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
+from fsbench_web.core.scoring.quality import NOT_FLUSHED
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.cells import TooManyValues, cells_of_runs
 from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
 from fsbench_web.studies.scores.source_runs import (
     MOST_LISTED,
     count_runs_of_scores,
+    flushed_series,
     page_cached_series,
     runs_of_scores,
 )
@@ -275,6 +277,8 @@ def answer_of(
 ) -> ComparisonAnswer:
     """The answer of delta tables. At most one query, none of published figures alone.
 
+    One more where syncs of an entry were not flushed.
+
     ``works`` say what was measured of profiles that no entry has a score in.
     """
     series = {
@@ -283,4 +287,7 @@ def answer_of(
         for row in table.rows
         if row.series_id is not None and row.origin != "published"
     }
-    return answer_from(tables, baseline, page_cached_series(series) if series else (), works)
+    page_cached = page_cached_series(series) if series else ()
+    is_short = any(NOT_FLUSHED in row.flags for table in tables for row in table.rows)
+    flushed = flushed_series(series) if is_short else ()
+    return answer_from(tables, baseline, page_cached, works, flushed)

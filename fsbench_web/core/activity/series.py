@@ -46,7 +46,8 @@ class Activity:
     """``columns``: by name, as long as ``times_ms``. ``absent``: missing numbers, and why.
 
     ``is_whole``: sampled to the end. ``is_shared``: the device of a folder. ``space``: of the file
-    system. ``every_s``: the sampling interval.
+    system. ``every_s``: the sampling interval. ``devices``: write_cache, fua and counts_flushes by
+    role; empty of runs from before.
     """
 
     times_ms: Numbers
@@ -58,6 +59,7 @@ class Activity:
     is_shared: bool = False
     space: Mapping[str, Any] = field(default_factory=dict)
     taken: int = 0
+    devices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.times_ms)
@@ -114,6 +116,7 @@ def encode(activity: Activity) -> bytes:
         "is_shared": activity.is_shared,
         "space": dict(activity.space),
         "taken": activity.taken,
+        "devices": {role: dict(facts) for role, facts in activity.devices.items()},
     }
     arrays = [activity.times_ms, *activity.columns.values()]
     # Counts grow by about as much in each second: their differences are small, and alike.
@@ -138,6 +141,7 @@ def decode(block: bytes) -> Activity:
             directory["is_shared"],
             directory["space"],
             directory["taken"],
+            directory.get("devices", {}),
         )
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, UnreadableBlock):
@@ -153,6 +157,7 @@ class ActivityBuilder:
     absent: list[tuple[str, str]] = field(default_factory=list)
     every_s: float = 1.0
     is_shared: bool = False
+    devices: dict[str, dict[str, Any]] = field(default_factory=dict)
     space: dict[str, Any] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     taken: int = 0
@@ -166,6 +171,7 @@ class ActivityBuilder:
         every_s: float = 1.0,
         *,
         is_shared: bool = False,
+        devices: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         """What the samples that follow hold. Raises ValueError for a name that comes twice."""
         self.names = [str(name) for name in names]
@@ -173,6 +179,7 @@ class ActivityBuilder:
             raise ValueError("a number is named twice")
         self.absent = [(str(name), str(reason)) for name, reason in absent]
         self.every_s, self.is_shared = float(every_s), is_shared
+        self.devices = {str(role): dict(facts) for role, facts in (devices or {}).items()}
         self._first, self._rows, self.taken = [None] * len(self.names), [], 0
 
     def add(self, at_s: float, values: Sequence[int | None], *, is_edge: bool = False) -> None:
@@ -220,4 +227,5 @@ class ActivityBuilder:
             self.is_shared,
             dict(self.space),
             self.taken,
+            self.devices,
         )

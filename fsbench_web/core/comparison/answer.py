@@ -17,7 +17,7 @@ from fsbench_web.core.comparison.significance import repeats_of
 from fsbench_web.core.identity import of_fio_name
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
-from fsbench_web.core.scoring.quality import ABOVE_DEVICE, BUSY, CLOCK, CONTENDED
+from fsbench_web.core.scoring.quality import ABOVE_DEVICE, BUSY, CLOCK, CONTENDED, NOT_FLUSHED
 from fsbench_web.core.stats.answers import (
     FASTER,
     Answer,
@@ -35,6 +35,7 @@ TIMER_RESOLUTION = "timer_resolution"
 BUSY_MACHINE = "busy_machine"
 ONE_BLOCK = "one_block"
 CONDITIONS_DIFFER = "conditions_differ"
+PROMISES_DIFFER = "promises_differ"
 ONE_ENTRY = "one_entry"
 NO_COMMON_TEST = "no_common_test"
 
@@ -152,8 +153,11 @@ def answer_from(
     baseline: str = "",
     page_cached: Collection[int] = (),
     works: Sequence[WorkAnswer] = (),
+    flushed: Collection[int] = (),
 ) -> ComparisonAnswer:
-    """The same where somebody knows which series measured the page cache."""
+    """The same where somebody knows which series measured the page cache, and which flushed the
+    device as often as their syncs need.
+    """
     profile, ranked = work_tables(tables)
     headlines = headline_tables(ranked)
     counted = counted_tables(tables)
@@ -168,7 +172,7 @@ def answer_from(
         secondary=tuple(
             dict.fromkeys(table.test for table in headlines if table.test not in named)
         ),
-        caveats=(*_caveats(rows, workloads, page_cached), *(work.notes if work else ())),
+        caveats=(*_caveats(rows, workloads, page_cached, flushed), *(work.notes if work else ())),
         coverage=None if work is None else (work.measured, work.of),
         profile=profile,
         runs=len({run for row in rows for run in row.run_ids}),
@@ -255,7 +259,10 @@ def compared_test(table: DeltaTable) -> ComparedTest:
 
 
 def _caveats(
-    rows: Sequence[DeltaRow], workloads: Sequence[WorkloadAnswer], page_cached: Collection[int]
+    rows: Sequence[DeltaRow],
+    workloads: Sequence[WorkloadAnswer],
+    page_cached: Collection[int],
+    flushed: Collection[int],
 ) -> Iterable[str]:
     """Codes of what a reader has to know before believing the answer."""
     flags = {flag for row in rows for flag in row.flags}
@@ -269,5 +276,9 @@ def _caveats(
         yield BUSY_MACHINE
     if MIXED_WORKLOADS in flags:
         yield CONDITIONS_DIFFER
+    if NOT_FLUSHED in flags and any(
+        NOT_FLUSHED not in row.flags and row.series_id in flushed for row in rows
+    ):
+        yield PROMISES_DIFFER
     if workloads and rows and max(work.answer.repeats[1] for work in workloads) < 2:
         yield ONE_BLOCK

@@ -17,6 +17,7 @@ from fsbench_web.core.comparison.answer import (
     ONE_BLOCK,
     ONE_ENTRY,
     PAGE_CACHE,
+    PROMISES_DIFFER,
     TIMER_RESOLUTION,
     ComparisonAnswer,
     WorkloadAnswer,
@@ -201,6 +202,8 @@ CAVEATS = {
     BUSY_MACHINE: "Other work ran on the machine during some runs.",
     CONDITIONS_DIFFER: "Different workloads measured the entries: file size, runtime or tool "
     "version may differ.",
+    PROMISES_DIFFER: "Some entries flushed the disk too rarely for their syncs; others flushed it "
+    "often enough.",
     **NOTES,
     ONE_BLOCK: "No repeats: chance cannot be told from a difference.",
 }

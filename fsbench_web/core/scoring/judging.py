@@ -403,12 +403,13 @@ def computed_scores(
     basis: SeriesContext, test_scores: TestScores, expected_cells: Mapping[str, int]
 ) -> Iterator[ComputedScore]:
     """Every score of a series; ``expected_cells``: of each category in the workload's matrix."""
-    of_runs = ordered({flag for flags in basis.unsound.values() for flag in flags})
+    unsound = {flag for flags in basis.unsound.values() for flag in flags}
     for test, quality_of_test in test_scores.tests.items():
         measured = test_scores.units[test]
         for selection, selected in quality_of_test.scores.items():
             # Those repeats are what a sound score is without.
-            flags_of_runs = of_runs if selection != SOUND_CELLS else []
+            is_sound = selection == SOUND_CELLS
+            flags_of_runs = ordered({*basis.lasting, *(() if is_sound else unsound)})
             for category, score in selected.scores.items():
                 unit = overall_unit(measured) if category == "overall" else measured
                 cells = selected.cells.get(category)

@@ -18,8 +18,11 @@ CONTENDED = "contended"
 DRIFTED = "drifted"
 BUSY = "busy"
 SWAPPED = "swapped"
-OF_RUNS = (CONTENDED, DRIFTED, BUSY, SWAPPED)
+NOT_FLUSHED = "not_flushed"
+OF_RUNS = (CONTENDED, DRIFTED, BUSY, SWAPPED, NOT_FLUSHED)
 """Flags of whole runs; no cell carries them."""
+LEAVE_NOTHING_OUT = frozenset({NOT_FLUSHED})
+"""Flags of numbers that are sound: what they promise differs, not how they were measured."""
 CACHED = "cached"
 UNCACHED = "uncached"
 EVERY_CELL, SOUND_CELLS = "all", "sound"
@@ -95,6 +98,12 @@ FLAGS: dict[str, Flag] = {
         "of a repeat whose limit of memory was none of swap",
         "The kernel could not limit the swap of one of the repeats, and something was swapped out "
         "meanwhile: it may have had more memory than its limit.",
+    ),
+    NOT_FLUSHED: Flag(
+        "syncs not flushed",
+        "of a repeat that flushed the device too rarely",
+        "The device got fewer flushes than the syncs of the workload need: synced data can be lost "
+        "in a power failure.",
     ),
 }
 LEFT_OUT: dict[str, str] = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 from fsbench_web.core import formats
+from fsbench_web.core.activity.promises import Syncs
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.scoring.ceilings import Request
 from fsbench_web.core.workloads.parameters import (
@@ -347,6 +348,10 @@ class Workload(ABC):
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """What the kept outputs say, by their names. Raises formats.UnreadableFile."""
         return {name: formats.parse(name, data) for name, data in outputs.items()}
+
+    def syncs(self, outputs: Mapping[str, bytes]) -> Mapping[str, Syncs | None]:
+        """The syncs of the command of each kept output, by its name; empty where not known."""
+        return {}
 
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """What a test asks of the LUN (core.scoring.ceilings), ``test`` with its load; None where

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from fsbench_web.core import requirements
+from fsbench_web.core.activity.promises import PRESET, Syncs
 from fsbench_web.core.formats import agent_lines, fs_mark
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.text import lines_of
@@ -123,6 +124,9 @@ class FileCreation(Workload):
         if not self.file_bytes:
             return ""
         return "fs_mark writes files of zeros, which compress to 0.6%."
+
+    def syncs(self, outputs: Mapping[str, bytes]) -> Mapping[str, Syncs | None]:
+        return {OUTPUT: Syncs(int(self.files) if self.fsync else 0, known_by=PRESET)}
 
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """Files that are synced one by one are flushes of the device; others wait for no disk."""

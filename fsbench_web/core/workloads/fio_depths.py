@@ -8,7 +8,9 @@ before, with cold caches. The queue depth is the load of a test: ``random_4k_rea
 from collections.abc import Iterator, Mapping
 
 from fsbench_web.core import formats, requirements
+from fsbench_web.core.activity.promises import Syncs
 from fsbench_web.core.formats.fio import over_time
+from fsbench_web.core.formats.fio.syncs import syncs as fio_syncs
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.identity import ONE_AT_A_TIME, USUAL_ENGINE, Identity, of_fio
 from fsbench_web.core.latency_over_time import MOST_INTERVALS
@@ -276,12 +278,20 @@ class FioDepths(Workload):
 
     def identity(self, direction: str, depth: int) -> Identity:
         """What one command does, by its own options."""
-        options = dict(
-            word.removeprefix("--").partition("=")[::2] for word in self._what(direction, depth)
-        )
-        found = of_fio(options)
+        found = of_fio(self._options(direction, depth))
         assert found is not None
         return found
+
+    def _options(self, direction: str, depth: int) -> dict[str, str]:
+        words = self._what(direction, depth)
+        return dict(word.removeprefix("--").partition("=")[::2] for word in words)
+
+    def syncs(self, outputs: Mapping[str, bytes]) -> Mapping[str, Syncs | None]:
+        return {
+            name: fio_syncs(outputs[name], [self._options(direction, depth)])
+            for direction, depth in self._points()
+            if (name := _output(direction, depth)) in outputs
+        }
 
     def _what(self, direction: str, depth: int) -> tuple[str, ...]:
         """fio's options that say what is done."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fsbench_web.core import requirements
+from fsbench_web.core.activity.promises import PRESET, Syncs
 from fsbench_web.core.scoring.ceilings import RANDOM, READ, SEQUENTIAL, WRITE, Request
 from fsbench_web.core.workloads.base import (
     KB,
@@ -240,6 +241,11 @@ class Iozone(Workload):
             "are of the processors, not of the disk. Choose other data.",
             "half": "IOzone is asked for data that compress to 63%.",
         }.get(self.contents, "")
+
+    def syncs(self, outputs: Mapping[str, bytes]) -> Mapping[str, Syncs | None]:
+        """Each cell is written and written again, and synced after both."""
+        count = 2 * sum(1 for _ in self.cells()) if self.include_flush else 0
+        return {OUTPUT: Syncs(count, known_by=PRESET)}
 
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """One process that waits for each record; past the cache as it asks, else as the kernel

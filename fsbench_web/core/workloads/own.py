@@ -9,6 +9,8 @@ import shlex
 from collections.abc import Mapping
 
 from fsbench_web.core import formats, requirements
+from fsbench_web.core.activity.promises import Syncs
+from fsbench_web.core.formats.fio.syncs import syncs as fio_syncs
 from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile
 from fsbench_web.core.formats.values import test_name
 from fsbench_web.core.identity import of_fio
@@ -95,6 +97,10 @@ class OwnFio(_OwnWorkload):
                 ("fio", "--output-format=json+", "--eta=never", "-"), output="fio.json", stdin=job
             ),
         ]
+
+    def syncs(self, outputs: Mapping[str, bytes]) -> Mapping[str, Syncs | None]:
+        jobs = list(options_of(self.job).values())
+        return {name: fio_syncs(data, jobs) for name, data in outputs.items()}
 
     @property
     def is_direct(self) -> bool:

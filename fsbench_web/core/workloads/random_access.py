@@ -14,6 +14,8 @@ from decimal import Decimal
 from typing import TypeVar
 
 from fsbench_web.core import formats, requirements
+from fsbench_web.core.activity.promises import Syncs
+from fsbench_web.core.formats.fio.syncs import syncs as fio_syncs
 from fsbench_web.core.formats.json_text import JsonObject, JsonText, Number
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, load_text
 from fsbench_web.core.latency import Distribution
@@ -209,6 +211,11 @@ class RandomAccess(Workload):
             *[BenchmarkCommand(argv)] * self.warm_ups,
             BenchmarkCommand(argv, output=OUTPUT),
         ]
+
+    def syncs(self, outputs: Mapping[str, bytes]) -> Mapping[str, Syncs | None]:
+        """Its fio jobs run one after the other."""
+        options = {"rw": "randrw", "sync": "1"} if self.write_percent else {}
+        return {OUTPUT: fio_syncs(outputs[OUTPUT], [options])}
 
     def data_warning(self) -> str:
         """fio lays files out with new data; each write is synced, and an extent of its own."""

@@ -19,6 +19,7 @@ from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.cache_boundary import Boundary
 from fsbench_web.core.scoring.categories import Cell
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
+from fsbench_web.core.scoring.quality import LEAVE_NOTHING_OUT
 from fsbench_web.core.scoring.quality_cells import includes_flush
 from fsbench_web.core.units import OPERATIONS, RATE, SIZE, is_known, lower_is_better, unit_factor
 from fsbench_web.core.workloads import ParameterError
@@ -27,7 +28,7 @@ from fsbench_web.studies.models import UNTRACED, Run, RunState, Selection, Serie
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.cells import TooManyValues
 from fsbench_web.studies.scores.measurements import Numbers
-from fsbench_web.studies.scores.quality import boundary_of, flags_of_run
+from fsbench_web.studies.scores.quality import NOTED, boundary_of, flags_of_run
 
 MOST_READ = 1_500_000
 """Numbers of the wanted tests that are looked at for one page."""
@@ -186,8 +187,7 @@ def _repeats(series_ids: Collection[int]) -> dict[int, dict[int, Repeat]]:
     ).order_by("id")
     by_series: dict[int, dict[int, Repeat]] = {}
     columns = ("id", "series_id", "block", "is_contended", "drift_percent")
-    noted = ("conditions__busy", "conditions__swap")
-    for row in rows.values_list(*columns, *noted):
+    for row in rows.values_list(*columns, *(f"conditions__{name}" for name in NOTED)):
         pk, series_id, block, *noted_of_run = row
         by_series.setdefault(series_id, {})[pk] = Repeat(pk, block, flags_of_run(*noted_of_run))
     return by_series
@@ -346,9 +346,10 @@ class _RunReader:
         series, run_id = self.series, self.numbers.run_id
         repeat = series.repeats.get(run_id)
         why = [*(flags or ()), *(repeat.flags if repeat else ())]
-        if self.selection == Selection.SOUND and why:
+        unsound = [flag for flag in why if flag not in LEAVE_NOTHING_OUT]
+        if self.selection == Selection.SOUND and unsound:
             series.left_out_numbers += 1
-            for flag in why:
+            for flag in unsound:
                 series.left_out[flag] = series.left_out.get(flag, 0) + 1
             return False
         series.values.setdefault(demand, {})[run_id] = value

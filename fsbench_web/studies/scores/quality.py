@@ -18,6 +18,7 @@ from typing import Any
 from django.db.models import Q
 
 from fsbench_web.catalog.workers.machines import EMULATED, KVM
+from fsbench_web.core.activity.promises import NOT_KEPT
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import quality_cells as cells
 from fsbench_web.core.scoring.cache_boundary import Boundary, CacheEdge
@@ -26,6 +27,8 @@ from fsbench_web.core.scoring.quality import (
     CLOCK,
     CONTENDED,
     DRIFTED,
+    LEAVE_NOTHING_OUT,
+    NOT_FLUSHED,
     SPIKE,
     SWAPPED,
     has_swapped,
@@ -44,6 +47,8 @@ STEADY_STATE = "steady_state"
 """Of a run's conditions: {"attained": [tests with their loads], "missed": [...]}."""
 READ_OF_RUNS = ("is_contended", "drift_percent", "conditions", "block", "probe_id")
 """What is read of each finished run beside its key."""
+NOTED = ("busy", "swap", "promise")
+"""What ``flags_of_run`` takes of a run's conditions."""
 
 
 def boundary_of(quality: Mapping[str, Any] | None, test: str) -> Boundary | None:
@@ -92,6 +97,7 @@ def basis_of(
         runs.blocks,
         ceilings,
         frozenset(runs.unsteady),
+        frozenset(runs.lasting),
     )
 
 
@@ -104,15 +110,21 @@ class _RunFacts:
     memory_bytes: list[float] = field(default_factory=list)
     probe_ids: set[int] = field(default_factory=set)
     unsteady: set[tuple[int, str]] = field(default_factory=set)
+    lasting: set[str] = field(default_factory=set)
 
 
 def flags_of_run(
-    is_contended: bool, drift_percent: float | None, busy: object, swap: Any
+    is_contended: bool, drift_percent: float | None, busy: object, swap: Any, promise: Any
 ) -> tuple[str, ...]:
-    """Flags of all numbers of a run. ``busy`` and ``swap`` are of its conditions, None without."""
-    has_drifted = drift_percent is not None and abs(drift_percent) >= LEAST_DRIFT_PERCENT
-    parts = ((CONTENDED, is_contended), (DRIFTED, has_drifted), (BUSY, busy is not None))
-    return tuple(flag for flag, is_so in (*parts, (SWAPPED, has_swapped(swap))) if is_so)
+    """Flags of all numbers of a run. The last three are of its conditions, None without."""
+    parts = (
+        (CONTENDED, is_contended),
+        (DRIFTED, drift_percent is not None and abs(drift_percent) >= LEAST_DRIFT_PERCENT),
+        (BUSY, busy is not None),
+        (SWAPPED, has_swapped(swap)),
+        (NOT_FLUSHED, (promise or {}).get("verdict") == NOT_KEPT),
+    )
+    return tuple(flag for flag, is_so in parts if is_so)
 
 
 def _facts_of_runs(series: Series, finished: Iterable[Run] | None) -> _RunFacts:
@@ -127,9 +139,11 @@ def _facts_of_runs(series: Series, finished: Iterable[Run] | None) -> _RunFacts:
     runs = _RunFacts()
     for run_id, is_contended, drift, conditions, block, probe_id in rows:
         conditions = conditions or {}
-        noted = (conditions.get("busy"), conditions.get("swap"))
-        if flags := flags_of_run(is_contended, drift, *noted):
-            runs.unsound[run_id] = flags
+        noted = map(conditions.get, NOTED)
+        flags = flags_of_run(is_contended, drift, *noted)
+        runs.lasting |= LEAVE_NOTHING_OUT & {*flags}
+        if unsound := tuple(flag for flag in flags if flag not in LEAVE_NOTHING_OUT):
+            runs.unsound[run_id] = unsound
         if block:
             runs.blocks[run_id] = block
         runs.unsteady |= {(run_id, test) for test in _unsteady_tests(conditions)}

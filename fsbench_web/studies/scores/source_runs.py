@@ -7,6 +7,7 @@ from django.db.models import Case, Count, F, Max, Min, QuerySet, When
 from django.db.models.functions import Coalesce
 
 from fsbench_web.catalog.models import Environment, without_paths
+from fsbench_web.core.activity.promises import KEPT
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Score
 
@@ -47,6 +48,14 @@ def page_cached_series(series_ids: Collection[int]) -> frozenset[int]:
         for pk, tool, parameters, memory in rows
         if tool is not None and _measures_memory(tool, parameters, memory)
     )
+
+
+def flushed_series(series_ids: Collection[int]) -> frozenset[int]:
+    """Series with a finished run that flushed the device as its syncs need. One query."""
+    if not series_ids or len(series_ids) > MOST_LISTED:
+        return frozenset()
+    runs = _finished(()).filter(series__in=list(series_ids), conditions__promise__verdict=KEPT)
+    return frozenset(runs.order_by().values_list("series_id", flat=True).distinct())
 
 
 def _measures_memory(tool: str, parameters: Mapping[str, object], memory_bytes: int) -> bool:

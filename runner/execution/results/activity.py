@@ -1,15 +1,18 @@
-"""What was sampled during a run becomes its activity and costs. It never fails the run."""
+"""What was sampled during a run becomes its activity, costs and promise. It never fails the run."""
 
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.db import transaction
 
 from fsbench_web.core.activity.costs import Price, Work, costs_of, measured_steps, waits_of, work_of
+from fsbench_web.core.activity.promises import Promise, promise
 from fsbench_web.core.activity.series import Activity
 from fsbench_web.core.formats.fio.totals import uncounted
 from fsbench_web.core.formats.result import ParsedResult
+from fsbench_web.core.workloads import workload_of
 from fsbench_web.core.workloads.own import OwnCommand
 from fsbench_web.studies.activity import pricing, records
 from fsbench_web.studies.models import Run
@@ -20,11 +23,15 @@ logger = logging.getLogger("fsbench.worker")
 
 @dataclass(frozen=True)
 class Sampled:
-    """What was sampled, and what the benchmark asked for; None where that is not known."""
+    """What was sampled, and what the benchmark asked for; None where that is not known.
+
+    ``promise``: whether the device was flushed as often as its syncs need.
+    """
 
     activity: Activity
     has_numbers: bool
     work: Work | None
+    promise: Promise | None
 
     def costs(self, price: Price | None) -> dict[str, float]:
         """What the run is known for, by name; nothing of one that did not end well."""
@@ -41,6 +48,7 @@ class Sampled:
 
 def sampled(
     tool: str,
+    parameters: Mapping[str, Any],
     recorder: Recorder,
     parsed: Mapping[str, ParsedResult],
     artefacts: Mapping[str, bytes],
@@ -52,8 +60,12 @@ def sampled(
         activity = activity_of(recorder)
         if activity is None:
             return None
-        work = work_of_run(tool, recorder, parsed, artefacts) if parsed else None
-        return Sampled(activity, bool(parsed), work)
+        if not parsed:
+            return Sampled(activity, has_numbers=False, work=None, promise=None)
+        work = work_of_run(tool, recorder, parsed, artefacts)
+        outputs = {name: artefacts[name] for name in parsed}
+        syncs = workload_of(tool, parameters).syncs(outputs) if tool else {}
+        return Sampled(activity, True, work, promise(syncs, activity))
     except Exception:
         # The numbers of the run are worth more than what is known beside them.
         logger.exception("run %s: its activity cannot be read", recorder.handle.run_id)

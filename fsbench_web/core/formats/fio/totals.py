@@ -25,8 +25,8 @@ class Totals:
     operations: float = 0.0
 
 
-def uncounted(data: bytes) -> Totals | None:
-    """What jobs of other engines did in the last report of a JSON output; None: not known."""
+def last_report(data: bytes) -> JsonObject | None:
+    """The last report of a JSON output; None where there is none that can be read."""
     source = JsonText(data.decode("utf-8", "replace").split("\n"))
     root, position = None, 0
     try:
@@ -34,6 +34,12 @@ def uncounted(data: bytes) -> Totals | None:
             root, position = source.read(start.start())
     except JsonError:
         return None
+    return root
+
+
+def uncounted(data: bytes) -> Totals | None:
+    """What jobs of other engines did in the last report of a JSON output; None: not known."""
+    root = last_report(data)
     if root is None:
         return None
     shared = root.object("global options")
@@ -44,14 +50,15 @@ def uncounted(data: bytes) -> Totals | None:
             continue
         if not _NO_RAMP.fullmatch(options.text("ramp_time") or shared.text("ramp_time")):
             return None
-        if _of(job, "mixed", "io_bytes"):
+        if total_of(job, "mixed", "io_bytes"):
             return None
-        read += _of(job, "read", "io_bytes")
-        written += _of(job, "write", "io_bytes")
-        operations += sum(_of(job, kind, "total_ios") for kind in ("read", "write"))
+        read += total_of(job, "read", "io_bytes")
+        written += total_of(job, "write", "io_bytes")
+        operations += sum(total_of(job, kind, "total_ios") for kind in ("read", "write"))
     return Totals(read, written, operations)
 
 
-def _of(job: JsonObject, direction: str, key: str) -> float:
+def total_of(job: JsonObject, direction: str, key: str) -> float:
+    """A number of one direction of a job; 0 where it is missing."""
     number = job.object(direction).number(key)
     return float(number.text) if number is not None else 0.0

@@ -1,7 +1,9 @@
 """A mail spool of maildirs."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
+from fsbench_web.core.activity.promises import Syncs
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.applications.shared import MIB, REMOUNT, counts, seconds, warm_up
 from fsbench_web.core.workloads.base import (
@@ -26,6 +28,7 @@ from fsbench_web.core.workloads.written_data import (
 )
 
 BLOCK_BYTES = 4096
+_DELIVERED = re.compile(rb'"maildir_deliver", "value": "([0-9]{1,12}\.[0-9]{6})"')
 
 
 class MailSpool(Workload):
@@ -165,6 +168,14 @@ class MailSpool(Workload):
                 BenchmarkCommand(("rm", "-r", folder)),
             ]
         return commands
+
+    def syncs(self, outputs: Mapping[str, bytes]) -> Mapping[str, Syncs | None]:
+        """Each delivery syncs its message."""
+        return {
+            name: Syncs(round(float(rate[1]) * int(self.seconds)), count)
+            for count in self.processes
+            if (rate := _DELIVERED.search(outputs.get(name := f"maildir-{count}.txt", b"")))
+        }
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
         for count in self.processes:

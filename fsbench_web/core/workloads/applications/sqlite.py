@@ -1,8 +1,10 @@
 """SQLite's transactions, with a rollback journal or a write-ahead log."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from fsbench_web.core import requirements
+from fsbench_web.core.activity.promises import Syncs
 from fsbench_web.core.workloads.applications.shared import MIB, seconds, warm_up
 from fsbench_web.core.workloads.base import (
     DATABASE,
@@ -18,6 +20,7 @@ from fsbench_web.core.workloads.base import (
 from fsbench_web.core.workloads.fio.data import COMPRESS
 
 BYTES_OF_A_ROW = 120
+_TRANSACTIONS = re.compile(rb"^SQLite [0-9.]+: ([0-9]{1,15}) transactions in ", re.M)
 
 
 class SqliteTransactions(Workload):
@@ -142,6 +145,17 @@ class SqliteTransactions(Workload):
                 ),
             ]
         return commands
+
+    def syncs(self, outputs: Mapping[str, bytes]) -> Mapping[str, Syncs | None]:
+        """One connection: each transaction ends with a sync, unless it asks for none.
+
+        Source: https://www.sqlite.org/pragma.html#pragma_synchronous.
+        """
+        return {name: self._syncs(data) for name, data in outputs.items()}
+
+    def _syncs(self, data: bytes) -> Syncs | None:
+        count = _TRANSACTIONS.search(data)
+        return Syncs(int(count[1])) if count and self.synchronous == "full" else None
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
         return ((f"sqlite_{journal}", "", None, None) for journal in self.journals)

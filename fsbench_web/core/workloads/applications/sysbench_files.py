@@ -1,8 +1,10 @@
 """sysbench's file test: the same files read and written at random and in order."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from fsbench_web.core import requirements
+from fsbench_web.core.activity.promises import Syncs
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.applications.shared import MIB, REMOUNT, counts, seconds
 from fsbench_web.core.workloads.base import (
@@ -27,6 +29,8 @@ MODES = {
     "seqrd": "reads",
     "seqrewr": "writes",
 }
+_SYNCED = re.compile(rb"^ *fsyncs/s: +([0-9]{1,12}(?:\.[0-9]{1,6})?)$", re.M)
+_TOOK = re.compile(rb"^ *total time: +([0-9]{1,9}\.[0-9]{1,6})s$", re.M)
 
 
 class SysbenchFiles(Workload):
@@ -133,6 +137,20 @@ class SysbenchFiles(Workload):
                 for mode in MODES
             ),
         ]
+
+    def syncs(self, outputs: Mapping[str, bytes]) -> Mapping[str, Syncs | None]:
+        """sysbench syncs all files in turn once one of them was written to: one flush is enough."""
+        found = {}
+        for count in self.threads:
+            for mode in MODES:
+                data = outputs.get(name := f"sysbench-{mode}-{count}.txt", b"")
+                rate, took = _SYNCED.search(data), _TOOK.search(data)
+                if rate and took:
+                    issued = int(float(rate[1]) * float(took[1]))
+                    # The last turn, at the end, may find nothing to write.
+                    issued = max(issued - int(self.files) * count, 0)
+                    found[name] = Syncs(issued, int(self.files) * count)
+        return found
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
         for count in self.threads:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fsbench_web.core import numbers
+from fsbench_web.core.activity.promises import REASONS
 from fsbench_web.studies.models import Run
 
 SECTOR_BYTES = 512  # the unit of the kernel's statistics, whatever the device's own sectors are
@@ -90,7 +91,10 @@ def conditions(run: Run) -> Conditions:
                 if sentence
             ),
         ],
-        device=_device(device.get("before") or {}, device.get("after") or {}),
+        device=[
+            *_device(device.get("before") or {}, device.get("after") or {}),
+            *_promise(noted.get("promise") or {}),
+        ],
         raw=_raw(device.get("before") or {}, device.get("after") or {}),
         layout=_layout(noted.get("layout") or {}),
         concurrent_runs=[
@@ -101,6 +105,20 @@ def conditions(run: Run) -> Conditions:
         no_locks=(noted.get("locks") or {}).get("reason", ""),
         swap=_swap(noted.get("swap") or {}),
     )
+
+
+def _promise(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Syncs and flushes; nothing of a run from before they were compared."""
+    if not noted:
+        return []
+    words = [REASONS[noted["reason"]]] if noted["reason"] in REASONS else []
+    if noted["flushes"] is not None:
+        words.insert(
+            0,
+            f"{noted['syncs']:,} or more; they need {noted['needed']:,} flushes or more, and the "
+            f"device got {noted['flushes']:,}",
+        )
+    return [("Syncs", "; ".join(words))]
 
 
 def _before_run(noted: Mapping[str, Any]) -> list[tuple[str, str]]:

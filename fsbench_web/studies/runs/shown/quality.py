@@ -10,14 +10,9 @@ import numpy as np
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.quality import (
-    BUSY,
-    CONTENDED,
-    DRIFTED,
     FLAGS,
     RULES,
-    SWAPPED,
     Flag,
-    has_swapped,
     ordered,
 )
 from fsbench_web.figures.sizes import size_name
@@ -25,9 +20,15 @@ from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs import probes
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.cells import Cell
-from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
 from fsbench_web.studies.scores.measurements import Measurement
-from fsbench_web.studies.scores.quality import PROBE, STATED, STEADY_STATE, boundary_of
+from fsbench_web.studies.scores.quality import (
+    NOTED,
+    PROBE,
+    STATED,
+    STEADY_STATE,
+    boundary_of,
+    flags_of_run,
+)
 
 
 @dataclass(frozen=True)
@@ -129,12 +130,9 @@ def edges(quality: Mapping[str, Any] | None, test: str) -> dict[int, tuple[int, 
 
 
 def _of_run(run: Run) -> list[FlagLine]:
-    has_drifted = run.drift_percent is not None and abs(run.drift_percent) >= LEAST_DRIFT_PERCENT
+    noted = map(run.conditions.get, NOTED)
     return [
-        *(FlagLine(FLAGS[CONTENDED]) for _ in range(run.is_contended)),
-        *(FlagLine(FLAGS[DRIFTED]) for _ in range(has_drifted)),
-        *(FlagLine(FLAGS[BUSY]) for _ in range("busy" in run.conditions)),
-        *(FlagLine(FLAGS[SWAPPED]) for _ in range(has_swapped(run.conditions.get("swap")))),
+        FlagLine(FLAGS[slug]) for slug in flags_of_run(run.is_contended, run.drift_percent, *noted)
     ]
 
 

@@ -1,0 +1,79 @@
+"""How many syncs fio issued, from its JSON report and the options of its jobs. Pure.
+
+Source: fio 3.33, io_u.c (``get_sync_ddir``) and stat.c, and what it does on Linux 6.18: it counts
+fsync, but neither fdatasync nor writes of files opened with O_SYNC.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from fsbench_web.core.activity.promises import Syncs
+from fsbench_web.core.formats.fio.totals import last_report, total_of
+from fsbench_web.core.identity import ONE_AT_A_TIME
+
+Options = Mapping[str, str]
+_WRITES = frozenset({"write", "randwrite"})
+_MIXED = frozenset({"rw", "readwrite", "randrw"})
+_OPENED = frozenset({"1", "sync", "dsync"})
+
+
+def syncs(data: bytes, jobs: Sequence[Options]) -> Syncs | None:
+    """The syncs of all ``jobs`` of a report together; None: not known.
+
+    Jobs that write must sync in one way: fio merges the counts of jobs that report as a group.
+    """
+    report = last_report(data)
+    writing = [job for job in jobs if _pattern(job) in _WRITES | _MIXED]
+    ways = {_way(job) for job in writing}
+    if report is None or len(ways) > 1:
+        return None
+    way, every = ways.pop() if ways else ("", 0)
+    if not way:
+        return Syncs(0)
+    written, fsyncs = (
+        int(sum(total_of(job, kind, "total_ios") for job in report.objects("jobs")))
+        for kind in ("write", "sync")
+    )
+    at_once = sum(_count(job) * _at_once(job) for job in writing)
+    if way == "sync":
+        # Through mmap there is no write(2) that O_SYNC could make wait.
+        if any(job.get("ioengine") == "mmap" for job in writing):
+            return None
+        return Syncs(written, at_once, can_be_forced=any(map(_is_direct, writing)))
+    # Of several files fio may sync another one than it wrote to.
+    if any(job.get("nrfiles", "1") != "1" for job in writing):
+        return None
+    if way == "fsync" and all(_pattern(job) in _WRITES for job in writing):
+        return Syncs(fsyncs, at_once)
+    # After reads fio syncs again, with nothing to write: what counts are the writes before. The
+    # last of each process may be without one.
+    return Syncs(max(written // every - 2 * sum(map(_count, writing)), 0), at_once)
+
+
+def _pattern(job: Options) -> str:
+    return job.get("rw", job.get("readwrite", "read"))
+
+
+def _way(job: Options) -> tuple[str, int]:
+    """How a job syncs, and after how many writes; ("", 0) where it does not."""
+    if job.get("sync", "0") in _OPENED:
+        return "sync", 1
+    for name in ("fsync", "fdatasync"):
+        if (every := int(job.get(name, "0"))) > 0:
+            return name, every
+    return "", 0
+
+
+def _count(job: Options) -> int:
+    return int(job.get("numjobs", "1"))
+
+
+def _is_direct(job: Options) -> bool:
+    return job.get("direct") == "1" or job.get("buffered") == "0"
+
+
+def _at_once(job: Options) -> int:
+    """How many syncs of one process a flush can serve: 1 where each waits for the one before."""
+    is_one = job.get("ioengine", "psync") in ONE_AT_A_TIME
+    depth = 1 if is_one else int(job.get("iodepth", "1"))
+    # As many again find their writes still in flight, and nothing to flush.
+    return depth if depth == 1 else 2 * depth
