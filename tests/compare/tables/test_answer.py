@@ -14,6 +14,7 @@ from fsbench_web.core.comparison.answer import (
     ONE_BLOCK,
     ONE_ENTRY,
     PAGE_CACHE,
+    PROMISES_DIFFER,
     ComparisonAnswer,
     answer_from,
 )
@@ -207,6 +208,25 @@ def test_caveats_have_codes() -> None:
         row._replace(share=Share(206.2, 100.0, "random read of 4 KiB", 3, 5.0)) for row in rows
     )
     assert of(replace(plain, rows=above)).caveats == (CEILING_UNRELIABLE,)
+
+
+@pytest.mark.parametrize(
+    ("flushed", "flags", "expected"),
+    [
+        ([1], ("not_flushed",), (PROMISES_DIFFER,)),
+        ([1], (), ()),
+        ([], ("not_flushed",), ()),
+        # A run of the same entry kept it: the entry is flagged, and no other one is known.
+        ([0], ("not_flushed",), ()),
+    ],
+)
+def test_promises_differ_where_one_is_kept_and_another_is_not(
+    flushed: list[int], flags: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    plain = measured(ext4=STEADY, xfs=FASTER)
+    rows = tuple(row._replace(series_id=at) for at, row in enumerate(plain.rows))
+    table = replace(plain, rows=(rows[0]._replace(flags=flags), *rows[1:]))
+    assert answer_from([table], flushed=flushed).caveats == expected
 
 
 def test_emulated_and_real_entries_have_no_interval() -> None:

@@ -256,3 +256,28 @@ def test_contents_are_those_of_the_benchmark_alone(tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(b"x" * 1000)
     assert sampler.contents(str(tmp_path), "fsbench.work") == (2, 110)
     assert sampler.contents(str(tmp_path / "gone"), "fsbench.work") is None
+
+
+@pytest.mark.parametrize(
+    ("files", "facts"),
+    [
+        (
+            {"mq/0/cpu_list": "0", "queue/write_cache": "write back\n", "queue/fua": "0\n"},
+            {"counts_flushes": True, "write_cache": "write back", "fua": 0},
+        ),
+        ({"queue/write_cache": "write through\n"}, None),
+        ({"partition": "1\n"}, {"counts_flushes": False}),
+        ({"mq/0/cpu_list": "0", "queue/fua": "odd\n"}, {"counts_flushes": True}),
+    ],
+)
+def test_it_says_what_cache_the_device_has_and_whether_flushes_count(
+    root: Path, files: dict[str, str], facts: dict[str, Any] | None
+) -> None:
+    device = root.stat().st_dev
+    folder = root / f"sys/dev/block/{sampler.os.major(device)}:{sampler.os.minor(device)}"
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    _, messages = sampled(root)
+    expected = facts or {"counts_flushes": False, "write_cache": "write through"}
+    assert messages[0][1]["devices"] == {"data": expected}
