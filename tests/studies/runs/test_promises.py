@@ -23,7 +23,7 @@ SHOWN = "syncs not flushed"
 
 @pytest.fixture
 def done(spec: Callable[..., JobSpec], ann: User, disk: Lun) -> Callable[..., list[Run]]:
-    """Finished runs of one study, of several file systems, that promised this; None: from before."""
+    """Finished runs of one study, of several file systems, that promised so much."""
 
     def make(*promises: Promise | None) -> list[Run]:
         names = ("ext4", "xfs", "ext3")[: len(promises)]
