@@ -3,6 +3,7 @@
     .venv/bin/python -m benchmarks.overhead run [docker local]
     .venv/bin/python -m benchmarks.overhead speed [--blocks 30]
     .venv/bin/python -m benchmarks.overhead sampling [--blocks 30]
+    .venv/bin/python -m benchmarks.overhead syncs
 
 As root, with fio, a kernel with zram and a machine at rest. Docker needs the benchmark image.
 
@@ -13,6 +14,9 @@ benchmark, and exits with 1 if a median is 2 s or more.
 executor without samples (A) and with one a second (B). Both run in blocks of four, A B B A or
 B A A B by lot: a straight drift within a block cancels. They print the ratio of speeds, B / A, with
 its 95% interval over the blocks, and exit with 1 unless it shows what docs/performance.md promises.
+
+*syncs* times what the check of syncs and flushes adds to a run, by itself: no sample is longer for
+it. It prints the ratio to a run of SECONDS, and exits with 1 above 1.003.
 
 A zram disk does its work in the process that asks, fio keeps to one processor and writes zeros,
 and caches are dropped before each run. What is left is the processor's work.
@@ -45,6 +49,7 @@ if TYPE_CHECKING:
 MOST_OWN_S = 2.0
 LEAST_SPEED = 0.97
 LEAST_SAMPLED = 0.99
+MOST_SYNC_CHECK = 1.003
 SECONDS = 2.0
 FILE_MB = 256
 SEED = 20_261_123
@@ -133,6 +138,36 @@ def _time_spent(run: "Run") -> tuple[float, float]:
         if command["phase"] in ("mkfs", "mount", "benchmark")
     )
     return (times[RunState.DONE] - times[RunState.LEASED]).total_seconds(), float(measured)
+
+
+def time_sync_check() -> bool:
+    """Print what the facts of a device and the count of fio's syncs take; whether that is little.
+
+    The agent reads the facts once before the benchmark, and the worker counts after it.
+    """
+    from fsbench_web.core.formats.fio.syncs import syncs
+    from runner.agent import counters
+
+    options = {"rw": "randwrite", "fsync": "1"}
+    command = ["fio", "--name=j", "--size=1m", "--output-format=json+", "--ioengine=null"]
+    done = subprocess.run(
+        [*command, *(f"--{name}={value}" for name, value in options.items())],
+        capture_output=True,
+        check=True,
+    )
+    device = next(Path("/sys/dev/block").iterdir())
+    times = []
+    for _ in range(200):
+        began = time.perf_counter()
+        counters.write_cache(str(device))
+        read = time.perf_counter()
+        if syncs(done.stdout, [options]) is None:
+            raise SystemExit("fio's report cannot be read")
+        times.append((read - began, time.perf_counter() - read))
+    facts_s, count_s = (statistics.median(part) for part in zip(*times, strict=True))
+    ratio = 1 + (facts_s + count_s) / SECONDS
+    print(f"facts {1e3 * facts_s:.3f} ms, syncs {1e3 * count_s:.3f} ms: ratio {ratio:.5f}")
+    return ratio <= MOST_SYNC_CHECK
 
 
 def compare_in_blocks(first: Rate, other: Rate, blocks: int, least: float) -> bool:
@@ -265,6 +300,8 @@ def main(options: argparse.Namespace, folder: Path) -> int:
     logging.disable(logging.INFO)
     if options.what == "run":
         return measure_runs(options.executors or ["docker", "local"], folder)
+    if options.what == "syncs":
+        return 0 if time_sync_check() else 1
     from runner.executors.local import LocalExecutor
 
     executor, inside = LocalExecutor(), folder / "inside"
@@ -281,7 +318,7 @@ def main(options: argparse.Namespace, folder: Path) -> int:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["run", "speed", "sampling"])
+    parser.add_argument("what", choices=["run", "speed", "sampling", "syncs"])
     parser.add_argument("executors", nargs="*", metavar="docker|local")
     parser.add_argument("--blocks", type=int, default=30)
     chosen = parser.parse_args()

@@ -14,7 +14,6 @@ all runs on the same system::
 
 ``swap`` is there where the run's memory was limited and its swap could not be (runner.host.swap):
 how much of it the host has, and how much was swapped out meanwhile by whatever ran there.
-``promise`` says whether the device was flushed as often as syncs need (core.activity.promises).
 
 ``studies.runs.lifecycle`` adds ``others``, the runs that were active meanwhile, and ``busy`` where
 the machine had other work (``studies.scores.busy``). What the host does not tell is left out.

@@ -20,20 +20,18 @@ TOOL, PRESET = "tool", "preset"
 NO_SYNCS = "no_syncs"
 SYNCS_NOT_COUNTED = "syncs_not_counted"
 NOTHING_TO_FLUSH = "nothing_to_flush"
-CACHE_NOT_KNOWN = "cache_not_known"
 FLUSHES_NOT_COUNTED = "flushes_not_counted"
 FUA_NOT_COUNTED = "fua_not_counted"
 SHARED_DEVICE = "shared_device"
 REASONS = {
     NO_SYNCS: "the workload asked for no syncs",
     SYNCS_NOT_COUNTED: "the number of syncs is not known",
-    NOTHING_TO_FLUSH: "nothing to flush: the device has no volatile write cache",
-    CACHE_NOT_KNOWN: "the kernel does not say whether the device has a volatile write cache",
+    NOTHING_TO_FLUSH: "nothing to flush: the kernel knows of no volatile write cache",
     FLUSHES_NOT_COUNTED: "the kernel does not count flushes of this device",
     FUA_NOT_COUNTED: "forced writes (FUA) can replace flushes here, and no counter has them",
     SHARED_DEVICE: "others use the device as well, and their flushes count too",
 }
-WRITE_BACK, WRITE_THROUGH = "write back", "write through"
+WRITE_BACK = "write back"
 
 
 @dataclass(frozen=True)
@@ -69,16 +67,10 @@ class Promise:
     flushes: int | None = None
     known_by: str = ""
 
-    @property
-    def ratio(self) -> float | None:
-        """Flushes for each sync."""
-        if not self.syncs or self.flushes is None:
-            return None
-        return self.flushes / self.syncs
-
     def as_dict(self) -> dict[str, Any]:
-        """For ``Run.conditions["promise"]``."""
-        return asdict(self) | {"ratio": self.ratio}
+        """For ``Run.conditions["promise"]``, with ``ratio``: flushes for each sync."""
+        ratio = self.flushes / self.syncs if self.syncs and self.flushes is not None else None
+        return asdict(self) | {"ratio": ratio}
 
 
 def promise(syncs: Mapping[str, Syncs | None], activity: "Activity") -> Promise:
@@ -86,26 +78,29 @@ def promise(syncs: Mapping[str, Syncs | None], activity: "Activity") -> Promise:
 
     NOT_KEPT needs one command with fewer flushes than its syncs need.
     """
-    known = {output: found for output, found in syncs.items() if found is not None}
-    counted = {output: found for output, found in known.items() if found.least_flushes}
+    counted = {name: found for name, found in syncs.items() if found and found.least_flushes}
     if not counted:
-        is_known = bool(syncs) and len(known) == len(syncs)
+        is_known = bool(syncs) and None not in syncs.values()
         return Promise(UNKNOWN, NO_SYNCS if is_known else SYNCS_NOT_COUNTED)
     issued = sum(found.issued for found in counted.values())
     known_by = ", ".join(sorted({found.known_by for found in counted.values()}))
     reason = _why_unknown(counted.values(), activity.devices)
     seen = {output: _flushes(output, activity) for output in counted}
-    flushes = [count for count in seen.values() if count is not None]
-    if not reason and len(flushes) < len(seen):
+    if not reason and None in seen.values():
         reason = FLUSHES_NOT_COUNTED
     if reason:
         return Promise(UNKNOWN, reason, issued, known_by=known_by)
-    needed = sum(found.least_flushes for found in counted.values())
-    is_short = any((seen[output] or 0) < found.least_flushes for output, found in counted.items())
-    if not is_short and activity.is_shared:
-        return Promise(UNKNOWN, SHARED_DEVICE, issued, needed, sum(flushes), known_by)
-    verdict = NOT_KEPT if is_short else KEPT
-    return Promise(verdict, "", issued, needed, sum(flushes), known_by)
+    numbers = (
+        issued,
+        sum(found.least_flushes for found in counted.values()),
+        sum(count or 0 for count in seen.values()),
+        known_by,
+    )
+    if any((seen[output] or 0) < found.least_flushes for output, found in counted.items()):
+        return Promise(NOT_KEPT, "", *numbers)
+    if activity.is_shared:
+        return Promise(UNKNOWN, SHARED_DEVICE, *numbers)
+    return Promise(KEPT, "", *numbers)
 
 
 def _why_unknown(syncs: Iterable[Syncs], devices: Mapping[str, Mapping[str, Any]]) -> str:
@@ -114,10 +109,8 @@ def _why_unknown(syncs: Iterable[Syncs], devices: Mapping[str, Mapping[str, Any]
     if not facts or not all(device.get("counts_flushes") is True for device in facts):
         return FLUSHES_NOT_COUNTED
     # One device without a cache of several may be the one that was synced.
-    if any(device.get("write_cache") == WRITE_THROUGH for device in facts):
-        return NOTHING_TO_FLUSH
     if not all(device.get("write_cache") == WRITE_BACK for device in facts):
-        return CACHE_NOT_KNOWN
+        return NOTHING_TO_FLUSH
     can_force = any(device.get("fua") != 0 for device in facts)
     return FUA_NOT_COUNTED if can_force and any(found.can_be_forced for found in syncs) else ""
 

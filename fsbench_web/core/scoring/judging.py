@@ -17,6 +17,7 @@ from fsbench_web.core.scoring.quality import (
     CACHED,
     CACHED_CELLS,
     EVERY_CELL,
+    LEAVE_NOTHING_OUT,
     SOUND_CELLS,
     SPIKE,
     UNCACHED,
@@ -119,7 +120,8 @@ def selected_scores(
 ) -> dict[str, SelectedScores]:
     """The scores by selection, ``sound`` always among them; empty selections are missing."""
     reasons = {slug: judged.has(slug) for slug in CELL_FLAGS}
-    for slug in {slug for flags in basis.unsound.values() for slug in flags}:
+    of_runs = {slug for flags in basis.unsound.values() for slug in flags}
+    for slug in of_runs - LEAVE_NOTHING_OUT:
         runs = [run for run, flags in basis.unsound.items() if slug in flags]
         reasons[slug] = np.isin(columns.runs, runs)
     wanted = {SOUND_CELLS: reasons}
@@ -403,13 +405,13 @@ def computed_scores(
     basis: SeriesContext, test_scores: TestScores, expected_cells: Mapping[str, int]
 ) -> Iterator[ComputedScore]:
     """Every score of a series; ``expected_cells``: of each category in the workload's matrix."""
-    unsound = {flag for flags in basis.unsound.values() for flag in flags}
+    of_runs = ordered({flag for flags in basis.unsound.values() for flag in flags})
+    lasting = [flag for flag in of_runs if flag in LEAVE_NOTHING_OUT]
     for test, quality_of_test in test_scores.tests.items():
         measured = test_scores.units[test]
         for selection, selected in quality_of_test.scores.items():
-            # Those repeats are what a sound score is without.
-            is_sound = selection == SOUND_CELLS
-            flags_of_runs = ordered({*basis.lasting, *(() if is_sound else unsound)})
+            # The others' repeats are what a sound score is without.
+            flags_of_runs = of_runs if selection != SOUND_CELLS else lasting
             for category, score in selected.scores.items():
                 unit = overall_unit(measured) if category == "overall" else measured
                 cells = selected.cells.get(category)

@@ -59,8 +59,7 @@ class SeriesContext:
 
     ``tool``: "" if unknown. ``limit_kb_s``: more than the device delivers. ``unsound``: flags of
     whole runs, by run. ``blocks``: by run. ``elapsed_s``: PostMark's times by run, (all,
-    transactions). ``unsteady``: (run, test) that did not reach the steady state. ``lasting``: flags
-    of runs that leave nothing out.
+    transactions). ``unsteady``: (run, test) that did not reach the steady state.
     """
 
     tool: str = ""
@@ -73,7 +72,6 @@ class SeriesContext:
     blocks: Mapping[int, str] = field(default_factory=dict)
     ceilings: Ceilings | None = None
     unsteady: frozenset[tuple[int, str]] = frozenset()
-    lasting: frozenset[str] = frozenset()
 
     def as_dict(self, boundaries: Mapping[str, Boundary]) -> dict[str, Any]:
         """For ``Series.quality``."""

@@ -27,7 +27,6 @@ from fsbench_web.core.scoring.quality import (
     CLOCK,
     CONTENDED,
     DRIFTED,
-    LEAVE_NOTHING_OUT,
     NOT_FLUSHED,
     SPIKE,
     SWAPPED,
@@ -97,7 +96,6 @@ def basis_of(
         runs.blocks,
         ceilings,
         frozenset(runs.unsteady),
-        frozenset(runs.lasting),
     )
 
 
@@ -110,7 +108,6 @@ class _RunFacts:
     memory_bytes: list[float] = field(default_factory=list)
     probe_ids: set[int] = field(default_factory=set)
     unsteady: set[tuple[int, str]] = field(default_factory=set)
-    lasting: set[str] = field(default_factory=set)
 
 
 def flags_of_run(
@@ -140,10 +137,8 @@ def _facts_of_runs(series: Series, finished: Iterable[Run] | None) -> _RunFacts:
     for run_id, is_contended, drift, conditions, block, probe_id in rows:
         conditions = conditions or {}
         noted = map(conditions.get, NOTED)
-        flags = flags_of_run(is_contended, drift, *noted)
-        runs.lasting |= LEAVE_NOTHING_OUT & {*flags}
-        if unsound := tuple(flag for flag in flags if flag not in LEAVE_NOTHING_OUT):
-            runs.unsound[run_id] = unsound
+        if flags := flags_of_run(is_contended, drift, *noted):
+            runs.unsound[run_id] = flags
         if block:
             runs.blocks[run_id] = block
         runs.unsteady |= {(run_id, test) for test in _unsteady_tests(conditions)}

@@ -38,7 +38,8 @@ def syncs(data: bytes, jobs: Sequence[Options]) -> Syncs | None:
         # Through mmap there is no write(2) that O_SYNC could make wait.
         if any(job.get("ioengine") == "mmap" for job in writing):
             return None
-        return Syncs(written, at_once, can_be_forced=any(map(_is_direct, writing)))
+        is_direct = any(job.get("direct") == "1" or job.get("buffered") == "0" for job in writing)
+        return Syncs(written, at_once, can_be_forced=is_direct)
     # Of several files fio may sync another one than it wrote to.
     if any(job.get("nrfiles", "1") != "1" for job in writing):
         return None
@@ -65,10 +66,6 @@ def _way(job: Options) -> tuple[str, int]:
 
 def _count(job: Options) -> int:
     return int(job.get("numjobs", "1"))
-
-
-def _is_direct(job: Options) -> bool:
-    return job.get("direct") == "1" or job.get("buffered") == "0"
 
 
 def _at_once(job: Options) -> int:

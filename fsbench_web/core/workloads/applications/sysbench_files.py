@@ -141,15 +141,14 @@ class SysbenchFiles(Workload):
     def syncs(self, outputs: Mapping[str, bytes]) -> Mapping[str, Syncs | None]:
         """sysbench syncs all files in turn once one of them was written to: one flush is enough."""
         found = {}
-        for count in self.threads:
-            for mode in MODES:
-                data = outputs.get(name := f"sysbench-{mode}-{count}.txt", b"")
-                rate, took = _SYNCED.search(data), _TOOK.search(data)
-                if rate and took:
-                    issued = int(float(rate[1]) * float(took[1]))
-                    # The last turn, at the end, may find nothing to write.
-                    issued = max(issued - int(self.files) * count, 0)
-                    found[name] = Syncs(issued, int(self.files) * count)
+        for name, data in outputs.items():
+            threads = int(name.removesuffix(".txt").rpartition("-")[2])
+            at_once = int(self.files) * threads
+            rate, took = _SYNCED.search(data), _TOOK.search(data)
+            if rate and took:
+                # The last turn, at the end, may find nothing to write.
+                issued = int(float(rate[1]) * float(took[1])) - at_once
+                found[name] = Syncs(max(issued, 0), at_once)
         return found
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:

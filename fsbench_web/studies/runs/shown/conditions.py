@@ -111,14 +111,10 @@ def _promise(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Syncs and flushes; nothing of a run from before they were compared."""
     if not noted:
         return []
-    words = [REASONS[noted["reason"]]] if noted["reason"] in REASONS else []
-    if noted["flushes"] is not None:
-        words.insert(
-            0,
-            f"{noted['syncs']:,} or more; they need {noted['needed']:,} flushes or more, and the "
-            f"device got {noted['flushes']:,}",
-        )
-    return [("Syncs", "; ".join(words))]
+    if noted["flushes"] is None:
+        return [("Syncs", REASONS.get(noted["reason"], noted["reason"]))]
+    words = f"{noted['flushes']:,}, of at least {noted['needed']:,} that its syncs need"
+    return [("Syncs", f"{noted['syncs']:,} or more"), ("Flushes meanwhile", words)]
 
 
 def _before_run(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
