@@ -11,6 +11,7 @@ from django.test import Client
 from fsbench_web.catalog.models import Workload
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.core.stats.verdicts import TOO_NOISY, outlook_words
 from fsbench_web.core.workloads.registry import presets
 from fsbench_web.studies.models import Run, Score, Series
 from tests.importing import import_files
@@ -127,3 +128,22 @@ def test_an_unreliable_ceiling_is_no_percentage(client: Client, jo: User) -> Non
     assert found["caveats"] == ["ceiling_unreliable"]
     for address in ("/studies/lab/", "/studies/lab/?tab=tests", "/compare/?study=lab"):
         assert "206" not in re.sub(r"<[^>]+>", " ", client.get(address).content.decode())
+
+
+def test_noise_is_called_noise_and_no_tie_everywhere(client: Client, jo: User) -> None:
+    """A real 20%, which three noisy blocks hide."""
+    measure({"ext4": {"": 1.2}, "xfs": {"": 1.0}}, noise=0.25, blocks=3)
+    _, found = answers(client, jo)
+    [work] = found["workloads"]
+    assert (found["status"], work["more_repeats"], work["outlook"]) == (
+        *("inconclusive", None, TOO_NOISY),
+    )
+    assert found["ratio_high"] - found["ratio_low"] > 0.2
+    words = outlook_words(TOO_NOISY, None)
+    assert words in found["details"]
+    link = records.pin(ComparisonSpec(studies=("lab",)), jo)
+    for address in ("/studies/lab/", "/compare/?study=lab", f"/p/{link.key}/"):
+        assert words in html.unescape(client.get(address).content.decode()), address
+    for address in ("/compare/image.svg?study=lab", f"/p/{link.key}/image.svg"):
+        drawn = " ".join(re.findall(r">([^<>]+)</text>", client.get(address).content.decode()))
+        assert words.partition(":")[0] in drawn, address
