@@ -17,6 +17,7 @@ from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned, given_fields
 from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.objects import Answer, With, value_at
 from fsbench_web.api.protocol.pages import Page, PageOut, page
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.results.comparison import ComparedTable, refused_as_json, table_of
@@ -37,7 +38,7 @@ router = Router()
 _FIELDS = ("title", "note", "visibility", "expires_on")
 
 
-class PermalinkSummary(Schema):
+class PermalinkSummary(Answer):
     """``heading`` is its title, or where it has none the day of its numbers. ``sha256`` is of the
     snapshot, which ``links.snapshot`` gives byte by byte.
     """
@@ -49,12 +50,30 @@ class PermalinkSummary(Schema):
     visibility: str
     expires_on: date | None
     is_over: bool
-    created_by: str | None
+    created_by: str | None = value_at("created_by.username", None)
     created_at: datetime
     query: str
     view: str
     sha256: str
     links: dict[str, str]
+
+    @staticmethod
+    def resolve_heading(link: Permalink) -> str:
+        return permalinks.title_of(link)
+
+    @staticmethod
+    def resolve_is_over(link: Permalink) -> bool:
+        return sharing.is_over(link)
+
+    @staticmethod
+    def resolve_links(link: Permalink) -> dict[str, str]:
+        address = f"/api/v1/permalinks/{link.key}"
+        return {
+            "self": address,
+            "page": f"/p/{link.key}/",
+            "snapshot": f"{address}/snapshot",
+            **{suffix: f"{address}/deltas.{suffix}" for suffix in FORMATS},
+        }
 
 
 class ChangesOut(Schema):
@@ -127,12 +146,12 @@ def list_permalinks(
         author = account
     links = Permalink.objects.filter(created_by=author).select_related("created_by")
     rows, paging = page(request, response, links.defer("snapshot").order_by("-id"), filters)
-    return {**paging, "permalinks": [_summary(row) for row in rows]}
+    return {**paging, "permalinks": rows}
 
 
 @router.post("/permalinks", response={201: PermalinkSummary}, summary="Keep a comparison")
 @requires(Action.SHARE)
-def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dict[str, Any]]:
+def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[Permalink]:
     """Keeps the numbers as they are now. Sharing the very same once more gives the same key."""
     user = user_of(request)
     values = cleaned(SharingForm(_values(permalink)))
@@ -149,26 +168,26 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
         raise Refused(422, [("query", problem) for problem in error.problems]) from None
     except permalinks.EmptyComparison as error:
         raise Refused(422, [("query", str(error))]) from None
-    return Status(201, _summary(link))
+    return Status(201, link)
 
 
 @router.get(
     "/permalinks/{slug:key}", response={200: PermalinkOut, 410: Error}, summary="One permalink"
 )
 @requires(Action.READ)
-def get_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
+def get_permalink(request: HttpRequest, key: str) -> With:
     """The pinned numbers, unchanged, and whether there are newer ones. 410 after its last day."""
     link = _valid_permalink(request, key)
     pinned = permalinks.read(link)
     changes = permalinks.changes_since(link, pinned)
-    return {
-        **_summary(link),
-        "description": pinned.description,
-        "is_intact": pinned.is_intact,
-        "run_ids": pinned.sorted_run_ids,
-        "tables": [table_of(table) for table in pinned.tables],
-        "changes": {name: getattr(changes, name) for name in ChangesOut.model_fields},
-    }
+    return With(
+        link,
+        description=pinned.description,
+        is_intact=pinned.is_intact,
+        run_ids=pinned.sorted_run_ids,
+        tables=[table_of(table) for table in pinned.tables],
+        changes=changes,
+    )
 
 
 @router.get(
@@ -209,7 +228,7 @@ def export_permalink(
 @requires(Action.SHARE)
 def change_permalink(
     request: HttpRequest, key: str, permalink: PermalinkChange, if_match: IfMatch = ""
-) -> dict[str, Any]:
+) -> Permalink:
     """Title, note, who may see it and until when; the numbers stay. Also one that has expired."""
     with transaction.atomic():
         link = _own_permalink(request, key)
@@ -223,7 +242,7 @@ def change_permalink(
         audit.note(
             user_of(request), "permalink changed", f"permalink {key}", fields=form.changed_data
         )
-    return _summary(link)
+    return link
 
 
 @router.delete("/permalinks/{slug:key}", response={204: None}, summary="Delete a permalink")
@@ -243,7 +262,7 @@ def delete_permalink(request: HttpRequest, key: str, if_match: IfMatch = "") -> 
     "/permalinks/{slug:key}/withdraw", response=PermalinkSummary, summary="Withdraw a permalink"
 )
 @requires(Action.WITHDRAW)
-def withdraw_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
+def withdraw_permalink(request: HttpRequest, key: str) -> Permalink:
     """Only its author and administrators see it from now on; the numbers stay. Its author, also as
     a viewer, and administrators can.
     """
@@ -251,7 +270,7 @@ def withdraw_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
         link = _withdrawable_permalink(request, key)
         permalinks.withdraw(key, user_of(request))
         link.refresh_from_db(fields=["visibility"])
-    return _summary(link)
+    return link
 
 
 def _valid_permalink(request: HttpRequest, key: str) -> Permalink:
@@ -291,20 +310,3 @@ def _locked_permalink(key: str) -> Permalink:
 
 def _values(values: _Sharing) -> dict[str, Any]:
     return {name: getattr(values, name) for name in _FIELDS}
-
-
-def _summary(link: Permalink) -> dict[str, Any]:
-    address = f"/api/v1/permalinks/{link.key}"
-    return {
-        **{name: getattr(link, name) for name in (*_FIELDS, "key", "created_at", "query", "view")},
-        "sha256": link.sha256,
-        "heading": permalinks.title_of(link),
-        "is_over": sharing.is_over(link),
-        "created_by": link.created_by.get_username() if link.created_by else None,
-        "links": {
-            "self": address,
-            "page": f"/p/{link.key}/",
-            "snapshot": f"{address}/snapshot",
-            **{suffix: f"{address}/deltas.{suffix}" for suffix in FORMATS},
-        },
-    }

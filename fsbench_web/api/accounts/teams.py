@@ -28,6 +28,14 @@ class TeamOut(Schema):
     members: list[str]
     luns: list[str]
 
+    @staticmethod
+    def resolve_members(team: Team) -> list[str]:
+        return sorted(user.get_username() for user in team.members.all())
+
+    @staticmethod
+    def resolve_luns(team: Team) -> list[str]:
+        return lookup.granted_luns(team)
+
 
 class TeamsOut(PageOut):
     teams: list[TeamOut]
@@ -52,33 +60,33 @@ def list_teams(
 ) -> dict[str, Any]:
     """By name, with members and granted LUNs."""
     rows, paging = page(request, response, _all_teams().order_by("name"), filters)
-    return {**paging, "teams": [_team(row) for row in rows]}
+    return {**paging, "teams": rows}
 
 
 @router.post("/teams", response={201: TeamOut}, summary="Make a team")
 @requires(Action.ADMINISTER)
-def create_team(request: HttpRequest, team: TeamIn) -> Status[dict[str, Any]]:
+def create_team(request: HttpRequest, team: TeamIn) -> Status[Team]:
     """Without members and LUNs at first."""
     values = cleaned(TeamNameForm({"name": team.name}))
     try:
         row = people.create_team(values["name"], user_of(request))
     except people.NameTaken as taken:
         raise Refused(422, [("name", str(taken))]) from None
-    return Status(201, _team(_team_or_404(row.pk)))
+    return Status(201, _team_or_404(row.pk))
 
 
 @router.get("/teams/{int:team_id}", response=TeamOut, summary="One team")
 @requires(Action.ADMINISTER)
-def get_team(request: HttpRequest, team_id: int) -> dict[str, Any]:
+def get_team(request: HttpRequest, team_id: int) -> Team:
     """Its members and the LUNs granted to it."""
-    return _team(_team_or_404(team_id))
+    return _team_or_404(team_id)
 
 
 @router.patch("/teams/{int:team_id}", response=TeamOut, summary="Change a team")
 @requires(Action.ADMINISTER)
 def change_team(
     request: HttpRequest, team_id: int, team: TeamChange, if_match: IfMatch = ""
-) -> dict[str, Any]:
+) -> Team:
     """Name, members, LUNs."""
     with transaction.atomic():
         Team.objects.select_for_update().filter(pk=team_id).first()
@@ -106,7 +114,7 @@ def change_team(
             )
         except people.NameTaken as taken:
             raise Refused(422, [("name", str(taken))]) from None
-        return _team(_team_or_404(team_id))
+        return _team_or_404(team_id)
 
 
 def _all_teams() -> Any:
@@ -118,12 +126,3 @@ def _team_or_404(team_id: int) -> Team:
     if team is None:
         raise Http404(f"There is no team {team_id}; /api/v1/teams lists them.")
     return team
-
-
-def _team(row: Team) -> dict[str, Any]:
-    return {
-        "id": row.pk,
-        "name": row.name,
-        "members": sorted(user.get_username() for user in row.members.all()),
-        "luns": lookup.granted_luns(row),
-    }

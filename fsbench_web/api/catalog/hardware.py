@@ -13,10 +13,11 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.catalog.workers import WorkerLun, lun_row
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.errors import Refused
+from fsbench_web.api.protocol.objects import With, value_at
 from fsbench_web.api.protocol.pages import Page, PageOut, page
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.results.studies import ConfigurationOut, HardwareOut
-from fsbench_web.catalog.configurations.filesystems import ON_LUNS, Filesystem
+from fsbench_web.catalog.configurations.filesystems import ON_LUNS, Filesystem, Option
 from fsbench_web.catalog.hardware import device_rate, use
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
 from fsbench_web.catalog.workers.states import luns_with_use, worker_states
@@ -69,8 +70,8 @@ class StudyOnHardwareOut(Schema):
     slug: str
     title: str
     is_published: bool
-    configurations: int
-    runs: int
+    configurations: int = value_at("configuration_count")
+    runs: int = value_at("run_count")
 
 
 class HardwareDetail(HardwareSummary):
@@ -101,6 +102,10 @@ class OptionOut(Schema):
     maximum: int | None
     help: str
 
+    @staticmethod
+    def resolve_choices(option: Option) -> list[str]:
+        return [choice.value for choice in option.choices]
+
 
 class FilesystemOut(Schema):
     """``external_journal``: it can keep its journal on another LUN."""
@@ -108,10 +113,14 @@ class FilesystemOut(Schema):
     slug: str
     name: str
     minimum_bytes: int
-    package: str
+    package: str = value_at("tool_package")
     external_journal: bool
     notes: str
     options: list[OptionOut]
+
+    @staticmethod
+    def resolve_external_journal(filesystem: Filesystem) -> bool:
+        return filesystem.journal is not None
 
 
 class FilesystemsOut(Schema):
@@ -161,7 +170,7 @@ def list_hardware(request: HttpRequest) -> dict[str, Any]:
 
 @router.get("/hardware/{slug:slug}", response=HardwareDetail, summary="One hardware profile")
 @requires(Action.READ)
-def get_hardware(request: HttpRequest, slug: str) -> dict[str, Any]:
+def get_hardware(request: HttpRequest, slug: str) -> With:
     """Its facts, the studies on it, the workers that are it."""
     return _detail(_profile_or_404(slug))
 
@@ -172,7 +181,7 @@ def get_hardware(request: HttpRequest, slug: str) -> dict[str, Any]:
     summary="State what its storage can deliver",
 )
 @requires(Action.PROVIDE)
-def state_device_rate(request: HttpRequest, slug: str, stated: DeviceRateIn) -> dict[str, Any]:
+def state_device_rate(request: HttpRequest, slug: str, stated: DeviceRateIn) -> With:
     """Rates above it are flagged `above_device` from now on. For administrators."""
     profile = _profile_or_404(slug)
     try:
@@ -187,7 +196,7 @@ def state_device_rate(request: HttpRequest, slug: str, stated: DeviceRateIn) -> 
 
 @router.put("/hardware/{slug:slug}/price", response=HardwareDetail, summary="State what it cost")
 @requires(Action.PROVIDE)
-def state_price(request: HttpRequest, slug: str, stated: PriceIn) -> dict[str, Any]:
+def state_price(request: HttpRequest, slug: str, stated: PriceIn) -> With:
     """All finished runs on it are priced anew: `price_eur_per_million_operations` and the like.
 
     For administrators.
@@ -209,7 +218,7 @@ def state_price(request: HttpRequest, slug: str, stated: PriceIn) -> dict[str, A
 @requires(Action.READ)
 def list_filesystems(request: HttpRequest) -> dict[str, Any]:
     """The closed lists that jobs choose from."""
-    return {"filesystems": [_filesystem(spec) for spec in ON_LUNS.values()]}
+    return {"filesystems": list(ON_LUNS.values())}
 
 
 @router.get("/configurations", response=ConfigurationsOut, summary="Configurations")
@@ -232,17 +241,9 @@ def list_configurations(
     if filters.filesystem:
         configurations = configurations.filter(filesystem=filters.filesystem)
     rows, paging = page(request, response, configurations, filters)
-    names = [name for name in ConfigurationOut.model_fields if name not in ("runs", "runs_done")]
     return {
         **paging,
-        "configurations": [
-            {
-                **{name: getattr(row, name) for name in names},
-                "runs": row.run_count,
-                "runs_done": row.done_count,
-            }
-            for row in rows
-        ],
+        "configurations": [With(row, runs=row.run_count, runs_done=row.done_count) for row in rows],
     }
 
 
@@ -253,55 +254,15 @@ def _profile_or_404(slug: str) -> HardwareProfile:
     return profile
 
 
-def _profile(row: HardwareProfile, studies: int) -> dict[str, Any]:
-    return {
-        "slug": row.slug,
-        "name": row.name,
-        "facts": [(str(label), str(value)) for label, value in row.facts],
-        "source": row.source,
-        "deliverable_kb_s": row.deliverable_kb_s,
-        "price": vars(price) if (price := pricing.price_of(row)) else None,
-        "studies": studies,
-        "links": {"self": f"/api/v1/hardware/{row.slug}", "page": f"/hardware/{row.slug}/"},
-    }
+def _profile(row: HardwareProfile, studies: int, **more: Any) -> With:
+    links = {"self": f"/api/v1/hardware/{row.slug}", "page": f"/hardware/{row.slug}/"}
+    return With(row, price=pricing.price_of(row), studies=studies, links=links, **more)
 
 
-def _detail(row: HardwareProfile) -> dict[str, Any]:
-    used_by = use.studies_on(row)
-    return {
-        **_profile(row, use.study_counts().get(row.pk, 0)),
-        "used_by": [
-            {
-                "slug": study.slug,
-                "title": study.title,
-                "is_published": study.is_published,
-                "configurations": study.configuration_count,
-                "runs": study.run_count,
-            }
-            for study in used_by
-        ],
-        "workers": list(row.worker_set.order_by("name").values_list("name", flat=True)),
-    }
-
-
-def _filesystem(spec: Filesystem) -> dict[str, Any]:
-    return {
-        "slug": spec.slug,
-        "name": spec.name,
-        "minimum_bytes": spec.minimum_bytes,
-        "package": spec.tool_package,
-        "external_journal": spec.journal is not None,
-        "notes": spec.notes,
-        "options": [
-            {
-                "key": option.key,
-                "name": option.name,
-                "stage": option.stage,
-                "choices": [choice.value for choice in option.choices],
-                "minimum": option.minimum,
-                "maximum": option.maximum,
-                "help": option.help,
-            }
-            for option in spec.options
-        ],
-    }
+def _detail(row: HardwareProfile) -> With:
+    return _profile(
+        row,
+        use.study_counts().get(row.pk, 0),
+        used_by=use.studies_on(row),
+        workers=list(row.worker_set.order_by("name").values_list("name", flat=True)),
+    )

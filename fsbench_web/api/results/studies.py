@@ -11,6 +11,7 @@ from ninja import Query, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.protocol.objects import With
 from fsbench_web.api.protocol.pages import (
     DEFAULT_LIMIT,
     LARGEST_ID,
@@ -22,7 +23,7 @@ from fsbench_web.api.protocol.pages import (
 )
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.protocol.text import is_storable
-from fsbench_web.catalog.models import HardwareProfile
+from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Score, Series, Study
 
@@ -52,6 +53,14 @@ class StudySummary(Schema):
     counts: StudyCounts
     links: dict[str, str]
 
+    @staticmethod
+    def resolve_links(study: Study) -> dict[str, str]:
+        return {
+            "self": f"/api/v1/studies/{study.slug}",
+            "deltas": f"/api/v1/deltas?study={study.slug}",
+            "page": f"/studies/{study.slug}/",
+        }
+
 
 class ConfigurationOut(Schema):
     """``is_known`` is false where only the label is known, and not the options behind it."""
@@ -74,6 +83,10 @@ class HardwareOut(Schema):
     name: str
     facts: list[tuple[str, str]]
     source: str
+
+    @staticmethod
+    def resolve_facts(profile: HardwareProfile) -> list[tuple[str, str]]:
+        return [(str(label), str(value)) for label, value in profile.facts]
 
 
 class StudyOut(StudySummary):
@@ -120,7 +133,7 @@ def no_study(slug: str) -> str:
 @requires(Action.READ)
 def list_studies(
     request: HttpRequest, response: HttpResponse, filters: Query[StudyFilters]
-) -> list[dict[str, Any]] | dict[str, Any]:
+) -> list[With] | dict[str, Any]:
     """All studies, published ones first, with what is in them. With `limit` a page of them, and
     `Link` to the others. A bare list, as v1 has always answered; with `format=page` an object as
     all other lists are, of 100 studies unless `limit` says otherwise.
@@ -136,7 +149,7 @@ def list_studies(
     return _summaries(studies[filters.offset : filters.offset + filters.limit])
 
 
-def _summaries(studies: Iterable[Study]) -> list[dict[str, Any]]:
+def _summaries(studies: Iterable[Study]) -> list[With]:
     configurations = Counter(
         dict(
             Series.objects.order_by()
@@ -160,7 +173,7 @@ def _summaries(studies: Iterable[Study]) -> list[dict[str, Any]]:
 
 @router.get("/studies/{str:slug}", response=StudyOut, summary="One study")
 @requires(Action.READ)
-def get_study(request: HttpRequest, slug: str) -> dict[str, Any]:
+def get_study(request: HttpRequest, slug: str) -> With:
     """A study with its configurations, hardware, workloads, and for a paper what it says.
 
     Of the configurations the first 5,000; `counts` has how many there are, and `/series` lists all.
@@ -180,71 +193,36 @@ def get_study(request: HttpRequest, slug: str) -> dict[str, Any]:
     profiles = {row.hardware.pk: row.hardware for row in series if row.hardware}
     profiles = {profile.pk: profile for profile in study.systems.order_by("id")} | profiles
     scores = Score.objects.filter(series__study=study).count()
-    return {
-        **_summary(study, len(configurations), states, scores),
-        "runs_by_state": {str(state): states[state] for state in RunState if states[state]},
-        "configurations": configurations[: limits.MOST_LISTED],
-        "hardware": [_hardware(profile) for profile in profiles.values()],
-        "workloads": sorted({row.workload.slug for row in series if row.workload}),
-        "sections": study.sections,
-    }
+    return _summary(
+        study,
+        len(configurations),
+        states,
+        scores,
+        runs_by_state={str(state): states[state] for state in RunState if states[state]},
+        configurations=configurations[: limits.MOST_LISTED],
+        hardware=list(profiles.values()),
+        workloads=sorted({row.workload.slug for row in series if row.workload}),
+    )
 
 
 def _summary(
-    study: Study, configurations: int, states: Counter[str], scores: int
-) -> dict[str, Any]:
-    return {
-        "slug": study.slug,
-        "title": study.title,
-        "summary": study.summary,
-        "is_published": study.is_published,
-        "authors": study.authors,
-        "organisation": study.organisation,
-        "published_on": study.published_on,
-        "created_at": study.created_at,
-        "counts": {
-            "configurations": configurations,
-            "runs": states.total(),
-            "runs_done": states[RunState.DONE],
-            "scores": scores,
-        },
-        "links": {
-            "self": f"/api/v1/studies/{study.slug}",
-            "deltas": f"/api/v1/deltas?study={study.slug}",
-            "page": f"/studies/{study.slug}/",
-        },
+    study: Study, configuration_count: int, states: Counter[str], scores: int, **more: Any
+) -> With:
+    counts = {
+        "configurations": configuration_count,
+        "runs": states.total(),
+        "runs_done": states[RunState.DONE],
+        "scores": scores,
     }
+    return With(study, counts=counts, **more)
 
 
-def _configurations(series: list[Series], runs: dict[int, Counter[str]]) -> list[dict[str, Any]]:
+def _configurations(series: list[Series], runs: dict[int, Counter[str]]) -> list[With]:
     """One entry a configuration; its series (another kernel, another LUN) are added up."""
-    entries: dict[int, dict[str, Any]] = {}
+    states: dict[FilesystemConfiguration, Counter[str]] = {}
     for row in series:
-        configuration = row.configuration
-        entry = entries.setdefault(
-            configuration.pk,
-            {
-                "label": configuration.label,
-                "filesystem": configuration.filesystem,
-                "options": configuration.options,
-                "scheduler": configuration.scheduler,
-                "external_journal": configuration.external_journal,
-                "stack": configuration.stack,
-                "is_known": configuration.is_known,
-                "runs": 0,
-                "runs_done": 0,
-            },
-        )
-        states = runs.get(row.pk, Counter())
-        entry["runs"] += states.total()
-        entry["runs_done"] += states[RunState.DONE]
-    return list(entries.values())
-
-
-def _hardware(profile: HardwareProfile) -> dict[str, Any]:
-    return {
-        "slug": profile.slug,
-        "name": profile.name,
-        "facts": [(str(label), str(value)) for label, value in profile.facts],
-        "source": profile.source,
-    }
+        states.setdefault(row.configuration, Counter()).update(runs.get(row.pk, {}))
+    return [
+        With(configuration, runs=counts.total(), runs_done=counts[RunState.DONE])
+        for configuration, counts in states.items()
+    ]

@@ -1,11 +1,11 @@
 """Studies: making one, who sees it, its report."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
-from ninja import Query, Schema, Status
+from ninja import Query, Status
 from pydantic import Field
 
 from fsbench_web.accounts import audit, rights
@@ -15,6 +15,7 @@ from fsbench_web.api.protocol.answers import IfMatch, require_match
 from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned, given_fields
 from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.objects import Answer, With, value_at
 from fsbench_web.api.results.deltas import WorkFilters
 from fsbench_web.api.results.studies import StudyOut, get_study, router, study_or_404
 from fsbench_web.platform import plain_text
@@ -30,12 +31,12 @@ class StudyIn(Strict):
     summary: str = Field("", max_length=4000)
 
 
-class AccessOut(Schema):
+class AccessOut(Answer):
     """``team`` is the name of the team that owns it, or null."""
 
     visibility: str
-    team: str | None
-    created_by: str | None
+    team: str | None = value_at("team.name", None)
+    created_by: str | None = value_at("created_by.username", None)
 
 
 class AccessIn(Strict):
@@ -47,7 +48,7 @@ class AccessIn(Strict):
 
 @router.post("/studies", response={201: StudyOut, 409: Error}, summary="Make a study")
 @requires(Action.IMPORT)
-def create_study(request: HttpRequest, study: StudyIn) -> Status[dict[str, Any]]:
+def create_study(request: HttpRequest, study: StudyIn) -> Status[With]:
     """An empty study; jobs and imports make theirs by themselves. 409 where its address is
     taken, also by one that you may not see.
     """
@@ -66,18 +67,18 @@ def create_study(request: HttpRequest, study: StudyIn) -> Status[dict[str, Any]]
 
 @router.get("/studies/{slug:slug}/access", response=AccessOut, summary="Who sees a study")
 @requires(Action.OWN)
-def get_study_access(request: HttpRequest, slug: str) -> dict[str, Any]:
+def get_study_access(request: HttpRequest, slug: str) -> Study:
     """For its maker, its team and administrators."""
     study = study_or_404(slug)
     rights.require(user_of(request), rights.Action.OWN, study)
-    return _access(study)
+    return study
 
 
 @router.patch("/studies/{slug:slug}/access", response=AccessOut, summary="Say who sees a study")
 @requires(Action.OWN)
 def change_study_access(
     request: HttpRequest, slug: str, access: AccessIn, if_match: IfMatch = ""
-) -> dict[str, Any]:
+) -> Study:
     """Its visibility, and the team that owns it. With `If-Match`, only if nobody changed it."""
     user = user_of(request)
     unlocked = study_or_404(slug)
@@ -103,7 +104,7 @@ def change_study_access(
             visibility=changed.visibility,
             team=str(changed.team) if changed.team else None,
         )
-        return _access(changed)
+        return changed
 
 
 @router.get(
@@ -126,14 +127,6 @@ def get_study_report(
     path = reverse("report", args=[slug]) + (f"?{query}" if query else "")
     address = request.build_absolute_uri(path)
     raise Refused(410, [(None, f"fsbench makes no PDF. Print the page of the report: {address}")])
-
-
-def _access(study: Study) -> dict[str, Any]:
-    return {
-        "visibility": study.visibility,
-        "team": study.team.name if study.team else None,
-        "created_by": study.created_by.get_username() if study.created_by else None,
-    }
 
 
 def _team(name: str | None) -> int | None:

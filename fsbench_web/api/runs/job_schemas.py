@@ -7,8 +7,10 @@ from ninja import Schema
 from pydantic import Field, StrictInt
 
 from fsbench_web.api.protocol.bodies import Strict
+from fsbench_web.api.protocol.objects import Answer, value_at
 from fsbench_web.api.protocol.pages import Page, PageOut
 from fsbench_web.api.runs.schemas import RunSummary, StackLunOut
+from fsbench_web.studies.jobs import listing
 
 
 class DocumentIn(Strict):
@@ -34,7 +36,7 @@ class RetryIn(Strict):
     states: list[Literal["failed", "lost", "cancelled"]] = ["failed", "lost"]
 
 
-class PlannedRunOut(Schema):
+class PlannedRunOut(Answer):
     """One run as it would be; ``estimated_s`` is null where nothing is known to tell it from.
 
     ``at_least_s`` is then what the workload's parameters and a guest's boot take; null without.
@@ -47,15 +49,15 @@ class PlannedRunOut(Schema):
 
     position: int
     repeat: int
-    reference: bool
+    reference: bool = value_at("is_reference")
     tracing: list[str] = Field(description="of an extra run, which counts in no score")
     configuration: str
     filesystem: str
     options: dict[str, str]
     scheduler: str
-    journal: str | None
+    journal: str | None = value_at("journal.name", None)
     stack: list[StackLunOut]
-    workload: str
+    workload: str = value_at("workload_title")
     machine: dict[str, Any]
     kernel: str
     boot_s: float | None
@@ -112,30 +114,52 @@ class PreviewOut(Schema):
 
 
 class JobCounts(Schema):
-    total: int
-    waiting: int
-    running: int
-    done: int
-    failed: int
-    cancelled: int
+    total: int = value_at("run_count")
+    waiting: int = value_at("queued_count")
+    running: int = value_at("active_count")
+    done: int = value_at("done_count")
+    failed: int = value_at("bad_count")
+    cancelled: int = value_at("cancelled_count")
 
 
-class JobSummary(Schema):
+_ACTIONS = ("pause", "resume", "cancel", "retry", "priority")
+
+
+class JobSummary(Answer):
     """``state`` is waiting, running, paused, held (a race that waits for a person) or ended;
     ``failed`` counts lost runs too.
     """
 
     id: int
-    study: str
-    lun: str | None
-    worker: str | None
+    study: str = value_at("study.slug")
+    lun: str | None = value_at("lun.name", None)
+    worker: str | None = value_at("lun.worker.name", None)
     state: str
     priority: int
     paused_at: datetime | None
-    created_by: str | None
+    created_by: str | None = value_at("created_by.username", None)
     created_at: datetime
     runs: JobCounts
     links: dict[str, str]
+
+    @staticmethod
+    def resolve_state(job: Any) -> str:
+        return listing.shown_state_of(job)
+
+    @staticmethod
+    def resolve_runs(job: Any) -> Any:
+        return job
+
+    @staticmethod
+    def resolve_links(job: Any) -> dict[str, str]:
+        address = f"/api/v1/jobs/{job.pk}"
+        return {
+            "self": address,
+            **{action: f"{address}/{action}" for action in _ACTIONS},
+            "study": f"/api/v1/studies/{job.study.slug}",
+            "document": f"/jobs/{job.pk}/document.yaml",
+            "page": f"/jobs/{job.pk}/",
+        }
 
 
 class JobRun(Schema):
@@ -171,14 +195,14 @@ class ContenderOut(Schema):
     oldest kernel of each of its blocks. ``flags`` are those of its score that decides.
     """
 
-    series: int
-    configuration: str
+    series: int = value_at("series_id")
+    configuration: str = value_at("label")
     state: str
     why: str
     reason: str
     blocks: int
     flags: list[str]
-    ratio: float | None
+    ratio: float | None = value_at("place.ratio")
     ratio_low: float | None
     ratio_high: float | None
 

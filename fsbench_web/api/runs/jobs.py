@@ -10,6 +10,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol import idempotency
 from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.errors import Refused
+from fsbench_web.api.protocol.objects import With
 from fsbench_web.api.protocol.pages import page
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.results.studies import study_or_404
@@ -57,7 +58,7 @@ def list_jobs(
     if filters.study:
         jobs = jobs.filter(study=study_or_404(filters.study))
     rows, paging = page(request, response, jobs, filters)
-    return {**paging, "jobs": [_summary(job) for job in rows]}
+    return {**paging, "jobs": rows}
 
 
 @router.post("/jobs", response={201: JobSubmitted}, summary="Submit a job")
@@ -66,7 +67,7 @@ def submit_job(
     request: HttpRequest,
     job: JobDocumentIn,
     idempotency_key: idempotency.Key = "",
-) -> Status[dict[str, Any]]:
+) -> Status[With]:
     """Queues the runs that the document stands for. Their LUNs are erased: `confirm` names them.
 
     All problems are told at once, each with its place in the document, and then nothing is
@@ -82,7 +83,7 @@ def submit_job(
     except JobRefused as refused:
         raise _refusal(refused) from None
     row = _job_or_404(runs[0].job_id or 0)
-    return Status(201, {**_summary(row), "planned": _planned(row)})
+    return Status(201, With(row, planned=_planned(row)))
 
 
 @router.post("/jobs/preview", response=PreviewOut, summary="See what a job would do")
@@ -99,25 +100,18 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
     total = estimates.total(run_estimates)
     return {
         "runs": [
-            {
-                "position": position,
-                "repeat": run.repeat,
-                "reference": run.is_reference,
-                "tracing": run.tracing.split(),
-                "configuration": run.configuration,
-                "filesystem": run.filesystem,
-                "options": dict(run.options),
-                "scheduler": run.scheduler,
-                "journal": run.journal.name if run.journal else None,
-                "stack": [{"role": role, "lun": lun.name} for role, lun in run.members],
-                "workload": run.workload_title,
-                "machine": run.machine.stored(),
-                "kernel": run.kernel,
-                "boot_s": run.boot_s[0] if run.boot_s else None,
-                "estimated_s": estimate.duration_s if estimate else None,
-                "at_least_s": estimate.duration_s if estimate else run.least_s,
-                "basis": estimate.basis if estimate else "",
-            }
+            With(
+                run,
+                position=position,
+                tracing=run.tracing.split(),
+                options=dict(run.options),
+                stack=[{"role": role, "lun": lun.name} for role, lun in run.members],
+                machine=run.machine.stored(),
+                boot_s=run.boot_s[0] if run.boot_s else None,
+                estimated_s=estimate.duration_s if estimate else None,
+                at_least_s=estimate.duration_s if estimate else run.least_s,
+                basis=estimate.basis if estimate else "",
+            )
             for position, (run, estimate) in enumerate(
                 zip(runs, run_estimates, strict=True), start=1
             )
@@ -153,68 +147,62 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
 
 @router.get("/jobs/{int:job_id}", response=JobOut, summary="Follow a job")
 @requires(Action.READ)
-def get_job(request: HttpRequest, job_id: int) -> dict[str, Any]:
+def get_job(request: HttpRequest, job_id: int) -> With:
     """How far it is, its document, its runs in turn, and the scores of its reference."""
     job = _job_or_404(job_id)
     planned = _planned(job)
     listing.recount(job, ((run["state"], run["rerun"]) for run in planned))
     progress = listing.progress_of(job)
     drift = drift_of(job)
-    return {
-        **_summary(job),
-        "time_limit_s": job.time_limit_s,
-        "run_again": job.run_again,
-        "probe_s": job.probe_s,
-        "start_at": job.start_at,
-        "stop_before": job.stop_before,
-        "not_begun": [
+    return With(
+        job,
+        not_begun=[
             {"run": run, "block": block, "configuration": label}
             for run, block, label in closing.expired_runs(job)
         ],
-        "outlook": progress.window.words if progress.window else "",
-        "refusals": authority.refusals(job.runs.filter(state=RunState.QUEUED)),
-        "share_ended": progress.share,
-        "remaining_s": progress.remaining.duration_s,
-        "ends_at": progress.ends_at,
-        "confirm": control.job_confirmation(job),
-        "document": job.document,
-        "left_out": _left_out(job.left_out),
-        "drift": _drift(drift) if drift else [],
-        "race": race_out(job),
-        "planned": planned,
-    }
+        outlook=progress.window.words if progress.window else "",
+        refusals=authority.refusals(job.runs.filter(state=RunState.QUEUED)),
+        share_ended=progress.share,
+        remaining_s=progress.remaining.duration_s,
+        ends_at=progress.ends_at,
+        confirm=control.job_confirmation(job),
+        left_out=_left_out(job.left_out),
+        drift=_drift(drift) if drift else [],
+        race=race_out(job),
+        planned=planned,
+    )
 
 
 @router.post("/jobs/{int:job_id}/pause", response=JobSummary, summary="Pause a job")
 @requires(Action.STEER)
-def pause_job(request: HttpRequest, job_id: int) -> dict[str, Any]:
+def pause_job(request: HttpRequest, job_id: int) -> Any:
     """No further run of it starts; what runs goes on. Pausing a paused one changes nothing."""
     control.pause(_job_or_404(job_id).pk)
-    return _summary(_job_or_404(job_id))
+    return _job_or_404(job_id)
 
 
 @router.post("/jobs/{int:job_id}/resume", response=JobSummary, summary="Resume a job")
 @requires(Action.STEER)
-def resume_job(request: HttpRequest, job_id: int) -> dict[str, Any]:
+def resume_job(request: HttpRequest, job_id: int) -> Any:
     """Its runs start again."""
     _job_or_404(job_id)
     try:
         control.resume(job_id)
     except ControlRefused as refused:
         raise Refused(422, [("job", sentence) for sentence in refused.problems]) from None
-    return _summary(_job_or_404(job_id))
+    return _job_or_404(job_id)
 
 
 @router.post("/jobs/{int:job_id}/cancel", response=CancelledOut, summary="Cancel a job")
 @requires(Action.STEER)
-def cancel_job(request: HttpRequest, job_id: int) -> dict[str, Any]:
+def cancel_job(request: HttpRequest, job_id: int) -> With:
     """What waits is cancelled at once, what runs is asked to stop; what has ended stays."""
     cancelled = control.cancel(_job_or_404(job_id).pk, by=user_of(request).get_username())
-    return {
-        **_summary(_job_or_404(job_id)),
-        "cancelled_now": cancelled.at_once,
-        "asked_to_stop": cancelled.asked_to_stop,
-    }
+    return With(
+        _job_or_404(job_id),
+        cancelled_now=cancelled.at_once,
+        asked_to_stop=cancelled.asked_to_stop,
+    )
 
 
 @router.post("/jobs/{int:job_id}/retry", response=Retried, summary="Submit failed runs again")
@@ -235,14 +223,14 @@ def retry_job(request: HttpRequest, job_id: int, job: RetryIn) -> dict[str, Any]
 
 @router.post("/jobs/{int:job_id}/priority", response=JobSummary, summary="Change a job's priority")
 @requires(Action.STEER)
-def set_job_priority(request: HttpRequest, job_id: int, job: PriorityIn) -> dict[str, Any]:
+def set_job_priority(request: HttpRequest, job_id: int, job: PriorityIn) -> Any:
     """Runs of a higher priority start first on the same LUN."""
     _job_or_404(job_id)
     try:
         control.set_priority(job_id, job.priority)
     except ControlRefused as refused:
         raise Refused(422, [("priority", sentence) for sentence in refused.problems]) from None
-    return _summary(_job_or_404(job_id))
+    return _job_or_404(job_id)
 
 
 sweeps = router.under_old_name("job", "sweep", {list_jobs: JobsOut})
@@ -274,40 +262,6 @@ def _job_or_404(job_id: int) -> Any:
     if job is None:
         raise Http404(f"There is no job {job_id}; /api/v1/jobs lists them.")
     return job
-
-
-def _summary(job: Any) -> dict[str, Any]:
-    """``job`` comes from ``listing.listed_jobs``."""
-    address = f"/api/v1/jobs/{job.pk}"
-    return {
-        "id": job.pk,
-        "study": job.study.slug,
-        "lun": job.lun.name if job.lun else None,
-        "worker": job.lun.worker.name if job.lun else None,
-        "state": listing.shown_state_of(job),
-        "priority": job.priority,
-        "paused_at": job.paused_at,
-        "created_by": job.created_by.get_username() if job.created_by else None,
-        "created_at": job.created_at,
-        "runs": {
-            "total": job.run_count,
-            "waiting": job.queued_count,
-            "running": job.active_count,
-            "done": job.done_count,
-            "failed": job.bad_count,
-            "cancelled": job.cancelled_count,
-        },
-        "links": {
-            "self": address,
-            **{action: f"{address}/{action}" for action in _ACTIONS},
-            "study": f"/api/v1/studies/{job.study.slug}",
-            "document": f"/jobs/{job.pk}/document.yaml",
-            "page": f"/jobs/{job.pk}/",
-        },
-    }
-
-
-_ACTIONS = ("pause", "resume", "cancel", "retry", "priority")
 
 
 def _planned(job: Job) -> list[dict[str, Any]]:

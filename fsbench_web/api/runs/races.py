@@ -3,6 +3,7 @@
 from math import isfinite
 from typing import Any
 
+from fsbench_web.api.protocol.objects import With
 from fsbench_web.core.stats.bisecting import Bisection
 from fsbench_web.core.stats.racing import ENDED
 from fsbench_web.studies.models import Job
@@ -32,18 +33,11 @@ def race_out(job: Job) -> dict[str, Any] | None:
         "ratio_low": _finite(of_race.low, of_race.high),
         "ratio_high": _finite(of_race.high, of_race.high),
         "contenders": [
-            {
-                "series": row.series_id,
-                "configuration": row.label,
-                "state": row.state,
-                "why": row.why,
-                "reason": row.reason,
-                "blocks": row.blocks,
-                "flags": row.flags,
-                "ratio": row.place.ratio,
-                "ratio_low": _finite(row.place.low, row.place.high),
-                "ratio_high": _finite(row.place.high, row.place.high),
-            }
+            With(
+                row,
+                ratio_low=_finite(row.place.low, row.place.high),
+                ratio_high=_finite(row.place.high, row.place.high),
+            )
             for row in report.rows
         ],
     }
