@@ -19,13 +19,15 @@ ONE_AT_A_TIME = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"
 """fio's engines whose requests wait for each other, whatever ``iodepth`` says."""
 _DEFAULT_ENGINE = "psync"
 _DEFAULT_BLOCK = "4k"
+CACHE_UNKNOWN = "cache-unknown"
+"""In a name: nothing says whether I/O was direct, or when data were flushed."""
 _LONGEST = 90
 """Of a stem: endings such as _write_clat_p99.99 leave it within what the database keeps."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """What was done. None, and "" of ``engine``: unknown.
+    """What was done. None, and "" of ``engine``: unknown. ``sync`` is unknown where ``direct`` is.
 
     ``read_percent``: of a mix. ``sync``: when data were flushed (``fsync-8``), "" for never.
     ``files``: of each job. ``other``: further settings that change the work, sorted.
@@ -59,11 +61,11 @@ class Identity:
     @property
     def stem(self) -> str:
         """fio's name without the direction, ``random_8k``, of one workload; "" if unknown."""
-        if self.block_bytes is None or self.direct is None or not self.engine:
+        if self.block_bytes is None or not self.engine:
             return ""
         words = [self.access, size_text(self.block_bytes)]
         words += [f"{MIX}{self.read_percent}"] if self.direction == MIX else []
-        words += [] if self.direct else ["buffered"]
+        words += {True: [], False: ["buffered"], None: [CACHE_UNKNOWN]}[self.direct]
         words += [] if self.engine == USUAL_ENGINE else [_word(self.engine)]
         words += [self.sync] if self.sync else []
         words += [f"nrfiles-{self.files}"] if (self.files or 1) > 1 else []
@@ -134,6 +136,11 @@ _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _OFF = ("0", "none", "false")
 
 
+def is_label(option: str) -> bool:
+    """Whether an option of fio is no part of what was done: a name, a place, a condition."""
+    return _NO_IDENTITY.fullmatch(option) is not None
+
+
 def is_flag(option: str) -> bool:
     """Whether an option of fio may stand without a value."""
     return option in _FLAGS
@@ -177,7 +184,7 @@ def of_fio(options: Mapping[str, str]) -> Identity | None:
                 for option, value in options.items()
                 if option not in _CORE
                 and option not in _SYNCS
-                and not _NO_IDENTITY.fullmatch(option)
+                and not is_label(option)
                 and _is_on(options, option)
             )
         ),
@@ -256,6 +263,8 @@ def of_fio_name(test: str, load: str = "") -> tuple[Identity, str] | None:
             found = replace(found, direction=MIX, read_percent=int(share[1]))
         elif word == "buffered":
             found = replace(found, direct=False)
+        elif word == CACHE_UNKNOWN:
+            found = replace(found, direct=None)
         elif _ENGINES.fullmatch(word) and found.engine == USUAL_ENGINE and not syncs and not other:
             found = replace(found, engine=word.replace("-", "_"))
         elif _SYNC_WORD.fullmatch(word):
@@ -369,7 +378,8 @@ def of_stored(test: str, load: str, settings: tuple[str, ...] = ()) -> Identity 
 
 
 def _plain(found: Identity) -> Identity | None:
-    is_known = found.direction in (READ, WRITE) and (found.files or 1) == 1
+    is_one_way = found.direction in (READ, WRITE) and (found.files or 1) == 1
+    is_known = is_one_way and found.direct is not None
     return found if is_known and all(map(_HARMLESS.match, found.other)) else None
 
 

@@ -87,6 +87,9 @@ class ImportedFile(models.Model):
     artefact = models.OneToOneField(Artefact, on_delete=models.CASCADE, related_name="imported")
     path = models.CharField(max_length=500)
     mapping = models.JSONField(null=True)
+    beside = models.JSONField(
+        default=dict, help_text="What job files said of its fio jobs: options, by file and job"
+    )
     runs = models.JSONField(
         default=list,
         help_text="[[filesystem, configuration, hardware, repeat as the file says], run], ...]",

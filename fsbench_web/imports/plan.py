@@ -17,6 +17,7 @@ from fsbench_web.core.formats import (
     UnreadableFile,
     parse,
 )
+from fsbench_web.core.formats.fio.naming import Beside
 from fsbench_web.core.formats.repeats import doubts
 from fsbench_web.core.formats.result import OwnKey, Problem
 from fsbench_web.core.formats.tables.cells import MAX_BLOCK
@@ -30,7 +31,7 @@ from fsbench_web.core.formats.tables.reading import MAX_NUMBERS
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.measurement_columns import NONE, MeasurementColumns
-from fsbench_web.imports import dates, guesses, kilobytes
+from fsbench_web.imports import dates, guesses, job_files, kilobytes
 from fsbench_web.imports.checks import (
     label_problems,
     target_problems,
@@ -166,6 +167,7 @@ class PlannedFile:
 
     ``is_table``: it can be read once somebody says which column is what. ``is_unknown``: it is
     neither output of a tool nor a table. ``is_no_sure_table``: it only looks like one.
+    ``is_job_file``: it says what fio's jobs did, and has no numbers.
     """
 
     source: SourceFile
@@ -176,6 +178,7 @@ class PlannedFile:
     is_table: bool = False
     is_unknown: bool = False
     is_no_sure_table: bool = False
+    is_job_file: bool = False
 
     @property
     def path(self) -> str:
@@ -266,7 +269,7 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
         plan.problems.append(refusal("no_file"))
     elif not taken:
         plan.problems.append(refusal("all_left_out"))
-    plan.files, problems = read_files(taken, target.kilobyte)
+    plan.files, problems = read_files(sources, target.kilobyte)
     plan.problems += problems
     for planned, source in zip(plan.files, taken, strict=True):
         planned.source = source
@@ -285,23 +288,42 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
 def read_files(
     sources: Sequence[SourceFile], kilobyte: str
 ) -> tuple[list[PlannedFile], list[ImportProblem]]:
-    """The files, read in a process with limits of time and memory; and that it was stopped."""
+    """The files that are not left out, read in a process with limits of time and memory.
+
+    And that it was stopped. Job files count where they are left out, too.
+    """
     try:
         return reading.call(_read_files, sources, kilobyte), []
     except reading.ReadingStopped as error:
-        return [PlannedFile(source) for source in sources], [ImportProblem(str(error))]
+        taken = [source for source in sources if not source.is_left_out]
+        return [PlannedFile(source) for source in taken], [ImportProblem(str(error))]
 
 
 def _read_files(sources: Sequence[SourceFile], kilobyte: str) -> list[PlannedFile]:
     """The files, read, each without its content: that stays where it is."""
+    jobs = {source.path: job_files.described_in(source) for source in sources}
+    descriptions = job_files.Descriptions({path: of for path, of in jobs.items() if of})
+    read: dict[str, PlannedFile] = {}
+    for source in sources:
+        if source.path in descriptions.jobs:
+            read[source.path] = planned = _read_file(source, kilobyte, {})
+            if planned.is_unknown or planned.is_no_sure_table:
+                planned.problems = [refusal("job_file", source.path, is_note=True)]
+                planned.is_job_file = True
+            else:
+                descriptions.results.add(source.path)
     count = 0
     files = []
     for source in sources:
+        if source.is_left_out:
+            continue
         if count > MAX_VALUES:
             problem = refusal("import_too_large", source.path, most=MAX_VALUES)
             planned = PlannedFile(source, problems=[problem])
         else:
-            planned = _read_file(source, kilobyte)
+            planned = read.get(source.path) or _read_file(
+                source, kilobyte, descriptions.beside(source)
+            )
         count += len(planned.numbers) if planned.numbers else 0
         planned.source = replace(source, content_gzip=b"")
         files.append(planned)
@@ -314,7 +336,10 @@ def _skip_other_files(plan: Plan) -> None:
     others = [
         file
         for file in plan.files
-        if file.source.is_of_folder and (file.is_unknown or (has_output and file.is_no_sure_table))
+        if file.is_job_file
+        or (
+            file.source.is_of_folder and (file.is_unknown or (has_output and file.is_no_sure_table))
+        )
     ]
     if len(others) < len(plan.files):
         plan.passed_over = others
@@ -366,12 +391,12 @@ def _without_folder(path: str) -> str:
     return "/".join([*folders[:-1], name])
 
 
-def _read_file(source: SourceFile, kilobyte: str) -> PlannedFile:
+def _read_file(source: SourceFile, kilobyte: str, beside: Beside) -> PlannedFile:
     """What one file holds, or why it cannot be read; its runs are not placed yet."""
     if source.problem:
         return PlannedFile(source, problems=[ImportProblem(source.problem, source.path)])
     try:
-        parsed = _read(source)
+        parsed = _read(source, beside)
     except UnreadableFile as error:
         problems = [ImportProblem.of(problem, source.path) for problem in error.problems]
         problems += unit_problems(source.path, error.units)
@@ -394,11 +419,11 @@ def _read_file(source: SourceFile, kilobyte: str) -> PlannedFile:
     return planned
 
 
-def _read(source: SourceFile) -> ParsedResult:
+def _read(source: SourceFile, beside: Beside) -> ParsedResult:
     """What the file holds, read with its mapping where it has one. Raises UnreadableFile."""
     if source.mapping is not None:
         return parse_mapped(source.read(), Mapping.from_json(source.mapping))
-    parsed = parse(source.name, source.read())
+    parsed = parse(source.name, source.read(), beside)
     is_ignored = any(
         word in (source.description.ignored or ()) for _, word in parsed.kernel_columns
     )

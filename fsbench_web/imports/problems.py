@@ -65,6 +65,7 @@ SENTENCES = {
     "no_file": "No file was given.",
     "all_left_out": "Every file is left out: choose one to import.",
     "left_out": "Not read: it is left out.",
+    "job_file": "A fio job file has no numbers: it says what the outputs beside it are of.",
     "same_numbers": "its numbers are those of {other}.",
     "import_too_large": "The import has more than {most} values before this file: split it.",
     "several_repeats": "The file holds {found} repeats: leave its repeat empty.",

@@ -15,6 +15,7 @@ from isal import igzip
 
 from fsbench_web.core.comparison.imported import natural_order
 from fsbench_web.core.formats import archive
+from fsbench_web.core.formats.fio.naming import Beside
 from fsbench_web.core.formats.result import Problem, UnreadableFile
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.platform import plain_text
@@ -112,6 +113,8 @@ class SourceFile:
     problem: str = ""
     description: FileDescription = NOTHING_SAID
     mapping: dict[str, Any] | None = None
+    beside: Beside | None = None
+    """What files beside it said of fio's jobs when it was stored; None: ask the files."""
     is_left_out: bool = False
     is_of_folder: bool = False
     """Whether an archive or a folder brought it, so that nobody chose it by itself."""

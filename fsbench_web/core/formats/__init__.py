@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import NamedTuple, Protocol
 
@@ -30,6 +31,7 @@ from fsbench_web.core.formats.diskspd import report as diskspd_report
 from fsbench_web.core.formats.elbencho import csv_file, json_file
 from fsbench_web.core.formats.elbencho import table as elbencho_table
 from fsbench_web.core.formats.fio import logs, normal, report, terse
+from fsbench_web.core.formats.fio.naming import NOTHING_BESIDE, Beside
 from fsbench_web.core.formats.ior_summary_files import ior_csv, ior_json, mdtest_ranks
 from fsbench_web.core.formats.iozone import biff, log, throughput
 from fsbench_web.core.formats.phoronix import composite, exported_csv
@@ -85,12 +87,15 @@ class Reader(Protocol):
     def parse(self, lines: list[str]) -> ParsedResult: ...
 
 
+Parse = Callable[[list[str]], ParsedResult]
+
+
 class Format(NamedTuple):
     """A format of text: what it is called, how it is recognised and read."""
 
     name: str
     recognises: Callable[[list[str]], bool]
-    parse: Callable[[list[str]], ParsedResult]
+    parse: Parse
     has_long_lines: bool = False
     long_line: str = ""
     """What a line that may have any length begins with."""
@@ -142,6 +147,7 @@ DETAILS = {
 # fio says the same several times, and IOzone's parsers tell its modes apart themselves.
 _FAMILIES = ({report.FORMAT, terse.FORMAT, normal.FORMAT}, {log.FORMAT, throughput.FORMAT})
 _TABLES = (table.FORMAT, table.WIDE_FORMAT)
+_TEXTS_OF_FIO = {terse.FORMAT: terse.parse, normal.FORMAT: normal.parse}
 _ROUNDED = 0.01
 _FAILURE = re.compile(
     r"\W{0,8}(?:[\w.-]{1,40}: )?(?:(?:FATAL|fatal)\b|fio: (?:io_u error|pid=[0-9]+, err=[1-9]))|"
@@ -224,7 +230,7 @@ def _endless_line(data: bytes) -> int | None:
     return None
 
 
-def _with_losses(read: Callable[[list[str]], ParsedResult], lines: list[str]) -> ParsedResult:
+def _with_losses(read: Parse, lines: list[str]) -> ParsedResult:
     """What a tool's output holds, and warnings of the numbers in it that none are.
 
     Most parsers pass over what does not look like their lines. What they would have read there, had
@@ -261,11 +267,14 @@ def _format_of(head: list[str]) -> Format | None:
     return next((candidate for candidate in _TEXT if candidate.recognises(head)), None)
 
 
-def parse(name: str, data: bytes, *, by_job: bool = False) -> ParsedResult:
+def parse(
+    name: str, data: bytes, beside: Beside = NOTHING_BESIDE, *, by_job: bool = False
+) -> ParsedResult:
     """What a file holds, whatever it is called: ``name`` is for messages, and for logs of fio.
 
-    These are bare numbers, and only their names say of what. ``by_job``: tests of fio's JSON have
-    the names of their jobs. Raises UnreadableFile with everything that is wrong.
+    These are bare numbers, and only their names say of what. ``beside``: what other files say of
+    fio's jobs. ``by_job``: tests of fio's JSON have the names of their jobs. Raises UnreadableFile
+    with everything that is wrong.
     """
     if biff.recognises(data):
         return biff.parse(data)
@@ -277,14 +286,19 @@ def parse(name: str, data: bytes, *, by_job: bool = False) -> ParsedResult:
     lines, decoded = wrapped.from_quoted_printable(lines)
     head = lines_to_look_at(lines)
     if logs.is_named(name) and (logs.recognises(head) or logs.recognises_histogram(head)):
-        return _with_losses(lambda text_lines: logs.parse(name, text_lines), lines)
+        return _with_losses(lambda text_lines: logs.parse(name, text_lines, beside), lines)
     text_format = _format_of(head)
     lines, text_format, taken_off = _unwrapped(lines, text_format)
     if text_format is None or not text_format.has_long_lines:
         check_lengths(lines, text_format.long_line if text_format is not None else "")
     if text_format is None:
         raise _refusal(name, lines)
-    result = _read(text_format, lines, by_job=by_job)
+    read = text_format.parse
+    if text_format.name == report.FORMAT:
+        read = partial(report.parse, beside=beside, by_job=by_job)
+    elif (of_fio := _TEXTS_OF_FIO.get(text_format.name)) is not None:
+        read = partial(of_fio, beside=beside)
+    result = _read(text_format, read, lines)
     for remark in (*remarks_on(data), *decoded, *taken_off):
         result.warnings.append(Problem(None, None, remark, is_note=True))
     return result
@@ -317,10 +331,8 @@ def _count(text_format: Format, lines: list[str]) -> int:
         return -1
 
 
-def _read(text_format: Format, lines: list[str], *, by_job: bool) -> ParsedResult:
+def _read(text_format: Format, read: Parse, lines: list[str]) -> ParsedResult:
     """What the output of a tool or a table holds. Raises UnreadableFile."""
-    is_by_job = by_job and text_format.name == report.FORMAT
-    read = report.parse_by_job if is_by_job else text_format.parse
     try:
         result = _with_losses(read, lines)
     except UnreadableFile as error:

@@ -197,6 +197,8 @@ class ParsedResult:
     printed_kernels: tuple[str, ...] = ()
     """Releases of the kernels that a tool says it ran on: a proposal, which parts no series."""
 
+    beside: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    """What files beside it say of fio's jobs: options by job and file (fio.naming)."""
     doubts: list[Problem] = field(default_factory=list)
     """What speaks against its repeats being some, until somebody says that they are."""
     has_several_places: bool = False

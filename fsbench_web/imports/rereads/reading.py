@@ -190,7 +190,8 @@ def _read_again(
             raise ImportRefused(problems) from None
         return parsed, numbers_of(parsed)
     content = bytes(artefact.content_gzip)
-    source = SourceFile(artefact.name, content, artefact.size_bytes, mapping=mapping)
+    beside = imported.beside if imported is not None else {}
+    source = SourceFile(artefact.name, content, artefact.size_bytes, mapping=mapping, beside=beside)
     kilobyte = imported.import_of.target.get("kilobyte", "") if imported is not None else ""
     (planned,), problems = read_files([source], kilobyte)
     if planned.parsed is None or planned.numbers is None:

@@ -262,6 +262,7 @@ def _store_notes(
             artefact=artefacts[key],
             path=pairs[0][0].source.path,
             mapping=pairs[0][0].source.mapping,
+            beside=pairs[0][0].parsed.beside,
             runs=[[file_key, run.pk] for planned, run in pairs for file_key in planned.keys],
         )
         for key, pairs in by_source.items()

@@ -14,8 +14,17 @@ from decimal import Decimal
 from itertools import pairwise
 from statistics import median
 
+from fsbench_web.core import identity
 from fsbench_web.core.formats.fio import over_time
 from fsbench_web.core.formats.fio.bins import middle, percentile
+from fsbench_web.core.formats.fio.naming import (
+    NOTHING_BESIDE,
+    Beside,
+    logged_by,
+    note_names,
+    settings_of,
+    work_unsaid,
+)
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.values import Collector, test_name
 from fsbench_web.core.latency import distribution
@@ -59,8 +68,12 @@ def is_named(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def parse(name: str, lines: list[str]) -> ParsedResult:
-    """The mean of each direction, with all of its values as samples. Raises UnreadableFile."""
+def parse(name: str, lines: list[str], beside: Beside = NOTHING_BESIDE) -> ParsedResult:
+    """The mean of each direction, with all of its values as samples.
+
+    Tests are named by what was done where ``beside`` says of one job that it writes this log.
+    Raises UnreadableFile.
+    """
     match = _NAME.fullmatch(name)
     assert match is not None
     job = match["job"] or "job"
@@ -68,6 +81,7 @@ def parse(name: str, lines: list[str]) -> ParsedResult:
         job = f"{job}.{int(match['process'])}"
     result = ParsedResult(FORMAT, "fio")
     collector = Collector(result)
+    job, load = _named(result, job, logged_by(beside, match["job"], match["kind"]))
     if lines[-1].strip():
         result.complete = False
         collector.warn(len(lines), "The last line has no end: it may be cut off, and is not read.")
@@ -75,12 +89,26 @@ def parse(name: str, lines: list[str]) -> ParsedResult:
         (number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()
     ]
     if recognises_histogram(lines):
-        _histograms(collector, test_name(job), whole_lines)
+        _histograms(collector, job, load, whole_lines)
     elif match["kind"].endswith("hist"):
         collector.refuse(1, "The file is called as a histogram log, and its lines have no bins.")
     else:
-        _values(collector, test_name(job), match["kind"], whole_lines)
+        _values(collector, job, load, match["kind"], whole_lines)
     return collector.finish("The log has no values.", 1)
+
+
+def _named(result: ParsedResult, job: str, beside: Beside) -> tuple[str, str]:
+    """The name of a log's tests, and its load: by what one job did, or the job's own name."""
+    result.beside = beside
+    for name, options in (job for jobs in beside.values() for job in jobs.items()):
+        found = identity.of_fio(options)
+        # Each process of a job has a log of its own.
+        if found is not None and found.jobs == 1:
+            note_names(result, [name])
+            result.modes = tuple(settings_of(options))
+            return found.stem, found.load
+    result.warnings.append(work_unsaid(1))
+    return test_name(job), ""
 
 
 @dataclass
@@ -95,7 +123,9 @@ class _Series:
     bins: list[list[int]] = field(default_factory=list)
 
 
-def _values(collector: Collector, job: str, kind: str, lines: Sequence[tuple[int, str]]) -> None:
+def _values(
+    collector: Collector, job: str, load: str, kind: str, lines: Sequence[tuple[int, str]]
+) -> None:
     rows = [(number, line.split(", ")) for number, line in lines]
     for number, row in rows:
         if len(row) < 4:
@@ -142,6 +172,7 @@ def _values(collector: Collector, job: str, kind: str, lines: Sequence[tuple[int
             f"{mean:.12f}",
             unit,
             series.line,
+            load=load,
             samples=_samples(collector, series.values, series.line),
         )
         message = f"{len(series.values):,} values are logged for {direction}: their mean is kept."
@@ -182,7 +213,9 @@ def _samples(collector: Collector, values: Sequence[float], line: int) -> list[f
     return []
 
 
-def _histograms(collector: Collector, job: str, lines: Sequence[tuple[int, str]]) -> None:
+def _histograms(
+    collector: Collector, job: str, load: str, lines: Sequence[tuple[int, str]]
+) -> None:
     by_direction: dict[str, _Series] = {}
     widths = set()
     for number, line in lines:
@@ -212,19 +245,20 @@ def _histograms(collector: Collector, job: str, lines: Sequence[tuple[int, str]]
                 f"{percentile(merged, percent, coarse):.1f}",
                 unit,
                 series.line,
+                load=load,
                 samples=[percentile(bins, percent, coarse) for bins in measured],
             )
         collector.add_distribution(
             distribution(
                 test_name(job, direction, "clat_hist"),
-                "",
+                load,
                 unit,
                 ((int(middle(place, coarse)), count) for place, count in enumerate(merged)),
             )
         )
         intervals = list(zip(series.times_ms, series.bins, strict=True))
         test = test_name(job, direction, "clat_hist")
-        if (logged := over_time.of_intervals(intervals, test, "", unit, coarse)) is not None:
+        if (logged := over_time.of_intervals(intervals, test, load, unit, coarse)) is not None:
             collector.result.over_time.append(logged)
         collector.warn(
             series.line,

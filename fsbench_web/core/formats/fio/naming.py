@@ -1,29 +1,50 @@
-"""Which identity names the tests of a fio job, and options of commands typed above a report. Pure.
+"""Which identity names the tests of a fio job, and what commands and job files say of jobs. Pure.
 
 A test is named by what was done (core.identity) where fio's options are known and the job ran
 alone: what one of several processes did at the same time is no work of its own. Two jobs that did
-the same keep their own names, so that none passes for a repeat of the other.
+the same keep their own names, so that none passes for a repeat of the other. Options stand in
+commands and job files above a report, or in files beside it. Source: fio(1), "Job file format".
 """
 
+import re
 import shlex
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import itemgetter
 
 from fsbench_web.core import identity
 from fsbench_web.core.formats.repeats import places
-from fsbench_web.core.formats.result import ParsedResult
+from fsbench_web.core.formats.result import ParsedResult, Problem
 from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import test_name
 from fsbench_web.core.identity import Identity
 
 Options = Mapping[str, str]
+Jobs = Mapping[str, Options]
+"""Jobs that ran alone with all their options, by name."""
+Beside = Mapping[str, Jobs]
+"""What files beside a text say, by the names of these files."""
+NOTHING_BESIDE: Beside = {}
 NamedJob = tuple[str, Identity | None]
 """The name of a job, and what it did where that is known."""
-TypedCommand = tuple[int, Mapping[str, Options]]
-"""The line of a fio command, and the options of each of its jobs."""
+Description = tuple[int, Jobs]
+"""The line where a fio command or a job file stands, and its jobs."""
 _MOST_NAMED = 20
+_MOST_OPTIONS = 200
+_LONGEST_VALUE = 200
+_SECTION = re.compile(r"\[([^\[\]]{1,100})\]")
+_OPTION_NAME = re.compile("[a-z][a-z0-9_]{0,60}")
+_OF_LOGS = {
+    **{"bw": "write_bw_log", "iops": "write_iops_log"},
+    **dict.fromkeys(("lat", "clat", "slat"), "write_lat_log"),
+    **dict.fromkeys(("hist", "clat_hist"), "write_hist_log"),
+}
+# Labels, the load and what is printed: all other options make another workload.
+_NO_SETTING = re.compile(
+    r"name|description|directory|filename|filename_format|opendir|hostname|port|numjobs|iodepth|"
+    r"randseed|output.*|eta.*|status.interval|.*_log|log_.*|per_job_logs"
+)
 
 
 def naming_identities(reports: Sequence[Sequence[NamedJob]]) -> list[list[Identity | None]]:
@@ -53,6 +74,32 @@ def note_names(result: ParsedResult, jobs: Sequence[str]) -> None:
         result.facts.append(("Jobs", quoted(", ".join(names[:_MOST_NAMED]), 200).strip('"')))
 
 
+def time_unit(version: str) -> str:
+    """The unit that fio's JSON counts times in: nanoseconds since 2.99."""
+    found = re.match(r"([0-9]{1,9})\.([0-9]{1,9})", version)
+    is_old = found is not None and (int(found[1]), int(found[2])) < (2, 99)
+    return "µs" if is_old else "ns"
+
+
+def work_unsaid(line: int) -> Problem:
+    """A note that nothing names the work of a job, whose own name its tests have then."""
+    message = (
+        "It is not known what this job did alone, so its tests have its own name. To compare it "
+        "with other jobs, put the fio command above it, or upload the job file too."
+    )
+    return Problem(line, None, message, is_note=True, code="fio_work_unsaid")
+
+
+def cache_unsaid(line: int) -> Problem:
+    """A note that a report says neither whether I/O was direct nor when data were flushed."""
+    message = (
+        "The report does not say whether I/O was direct, or when data were flushed: "
+        f'"{identity.CACHE_UNKNOWN}" stands in the names of its tests. To compare it with other '
+        "jobs, put the fio command above it, or upload the job file too."
+    )
+    return Problem(line, None, message, is_note=True, code="fio_cache_unsaid")
+
+
 def stages(options: Sequence[Options]) -> list[int]:
     """For each job of a report which stage it ran in: a job with stonewall waits for all before."""
     stage, found = 0, []
@@ -63,45 +110,108 @@ def stages(options: Sequence[Options]) -> list[int]:
     return found
 
 
-def typed_jobs(lines: Sequence[str]) -> list[TypedCommand]:
-    """Of each fio command in a text the jobs that ran alone, with all their options.
+def is_setting(option: str) -> bool:
+    """Whether an option makes another workload, and is no part of the load."""
+    return not _NO_SETTING.fullmatch(option)
 
-    A command with a job file says nothing: {}.
+
+def settings_of(options: Options) -> list[str]:
+    """The options that make another workload, as modes of a result have them."""
+    return [
+        f"{option}={text}" if text else option
+        for option, text in sorted(options.items())
+        if is_setting(option)
+    ]
+
+
+def described_jobs(lines: Sequence[str], beside: Beside) -> list[Description]:
+    """The fio commands and job files in a text, in order; ``beside`` it stands before all.
+
+    A command with a job file has the jobs of the file beside that is called so, or else of the one
+    above it in the text.
     """
-    commands: list[TypedCommand] = []
-    for line, text in places.typed_commands("fio", lines):
-        jobs = _jobs_of(text)
-        of_jobs = stages(list(jobs.values()))
-        alone = zip(jobs.items(), of_jobs, strict=True)
-        commands.append((line, {name: of for (name, of), n in alone if of_jobs.count(n) == 1}))
-    return commands
+    commands = dict(places.typed_commands("fio", lines))
+    found = [(0, _joined(beside.values()))] if beside else []
+    above: Jobs = {}
+    place = 0
+    while place < len(lines):
+        if place + 1 in commands:
+            jobs, file = _jobs_of_command(commands[place + 1])
+            found.append((place + 1, beside.get(file, above) if file else jobs))
+        if lines[place].startswith("["):
+            jobs, end = _job_file(lines, place)
+            if jobs:
+                above = jobs
+                found.append((place + 1, jobs))
+            place = max(end, place + 1)
+        else:
+            place += 1
+    return found
 
 
-def options_above(commands: Sequence[TypedCommand], line: int, job: str) -> Options | None:
-    """The options of a job, as ``test_name`` has it, by the last command above a line.
+def jobs_in(lines: Sequence[str]) -> Jobs:
+    """What a text says of jobs, by their names."""
+    return _joined(jobs for _, jobs in described_jobs(lines, {}))
+
+
+def _joined(described: Iterable[Jobs]) -> Jobs:
+    """All jobs that have one set of options."""
+    found: dict[str, Options] = {}
+    for jobs in described:
+        for name, options in jobs.items():
+            found[name] = options if found.get(name, options) == options else {}
+    return found
+
+
+def beside_of(beside: Beside, names: Collection[str]) -> Beside:
+    """What files beside say of jobs of these names, as ``test_name`` has them."""
+    found = {
+        file: {name: options for name, options in jobs.items() if test_name(name) in names}
+        for file, jobs in beside.items()
+    }
+    return {file: jobs for file, jobs in found.items() if jobs}
+
+
+def logged_by(beside: Beside, prefix: str, kind: str) -> Beside:
+    """The only job, with its file, whose options name a log of this kind so; {} for none."""
+    option = _OF_LOGS[kind]
+    found = [
+        (file, name, options)
+        for file, jobs in beside.items()
+        for name, options in jobs.items()
+        if option in options and (options[option] or name).rsplit("/", 1)[-1] == prefix
+    ]
+    return {file: {name: options} for file, name, options in found} if len(found) == 1 else {}
+
+
+def options_above(descriptions: Sequence[Description], line: int, job: str) -> Options | None:
+    """The options of a job, as ``test_name`` has it, by what stands last above a line.
 
     None where it does not say them.
     """
-    place = bisect_left(commands, line, key=itemgetter(0)) - 1
+    place = bisect_left(descriptions, line, key=itemgetter(0)) - 1
     if place < 0:
         return None
-    jobs = commands[place][1]
+    jobs = descriptions[place][1]
     return next((options for name, options in jobs.items() if test_name(name) == job), None)
 
 
-def _jobs_of(command: str) -> dict[str, Options]:
+def _jobs_of_command(command: str) -> tuple[Jobs, str]:
+    """The jobs of a command line, or the name of the job file that it names."""
     try:
         words = shlex.split(command)
     except ValueError:
-        return {}
+        return {}, ""
     shared: dict[str, str] = {}
     jobs: dict[str, dict[str, str]] = {}
+    files: list[str] = []
     options = shared
     place = 0
     while place < len(words):
         word, place = words[place], place + 1
         if not word.startswith("-") or not (name := word.lstrip("-")):
-            return {}  # a job file
+            files.append(word.rsplit("/", 1)[-1])
+            continue
         name, has_value, value = name.partition("=")
         name = name.replace("-", "_")
         following = words[place] if place < len(words) else "-"
@@ -113,4 +223,47 @@ def _jobs_of(command: str) -> dict[str, Options]:
         if name == "name":
             options = jobs.setdefault(value, dict(shared))
         options[name] = value
-    return dict(jobs)
+    if files:
+        is_plain = len(files) == 1 and not jobs and all(map(identity.is_label, shared))
+        return {}, files[0] if is_plain else ""
+    return _known(jobs), ""
+
+
+def _job_file(lines: Sequence[str], start: int) -> tuple[Jobs, int]:
+    """The jobs of a job file that begins at an index of a line, and where it ends."""
+    shared: dict[str, str] = {}
+    jobs: dict[str, dict[str, str]] = {}
+    options: dict[str, str] = shared
+    place = start
+    while place < len(lines):
+        line = lines[place].strip()
+        name, has_value, value = (part.strip() for part in line.partition("="))
+        if (section := _SECTION.fullmatch(line)) is not None:
+            is_shared = section[1].lower() == "global"
+            options = shared if is_shared else jobs.setdefault(section[1], dict(shared))
+        elif line and line[0] not in ";#":
+            if not _OPTION_NAME.fullmatch(name) or not (has_value or identity.is_flag(name)):
+                break
+            options[name] = value
+        place += 1
+    return _known(jobs), place
+
+
+def _known(jobs: Jobs) -> Jobs:
+    """The jobs that ran while no other did; {} for one that is too long, or has variables."""
+    if not any({"rw", "readwrite"} & options.keys() for options in jobs.values()):
+        return {}
+    of_jobs = stages(list(jobs.values()))
+    alone = zip(jobs.items(), of_jobs, strict=True)
+    return {
+        name: options if _can_be_known(options) else {}
+        for (name, options), n in alone
+        if of_jobs.count(n) == 1
+    }
+
+
+def _can_be_known(options: Options) -> bool:
+    texts = options.values()
+    return len(options) <= _MOST_OPTIONS and not any(
+        "$" in text or len(text) > _LONGEST_VALUE for text in texts
+    )

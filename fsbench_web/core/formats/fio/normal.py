@@ -18,11 +18,19 @@ from fsbench_web.core import identity
 from fsbench_web.core.formats import dates
 from fsbench_web.core.formats.fio.groups import several_jobs
 from fsbench_web.core.formats.fio.naming import (
-    TypedCommand,
+    NOTHING_BESIDE,
+    Beside,
+    Description,
+    Options,
+    beside_of,
+    cache_unsaid,
+    described_jobs,
     naming_identities,
     note_names,
     options_above,
-    typed_jobs,
+    settings_of,
+    time_unit,
+    work_unsaid,
 )
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.values import Collector, test_name
@@ -54,6 +62,7 @@ _PERCENTILE = re.compile(r"([0-9]{1,3}\.[0-9]{1,12})th=\[\s*(>?[0-9]+)\]")
 _SIZES = r"([^\s-]+)-([^\s,]+)"
 _BLOCKS = re.compile(rf"bs=\(R\) {_SIZES}, \(W\) {_SIZES}, \(T\) {_SIZES}(?=,|$)")
 _SETTING = re.compile(r"(rw|bs|bs_is_seq_rand|ioengine)=(.*?)(?=, (?:bs|bs_is_\w+|ioengine)=|$)")
+_WAY = re.compile(r"(rand)?(read|write|trim)")
 _KILO: dict[str, Decimal | int] = {
     "": Decimal(1) / 1024,
     "K": 1,
@@ -110,8 +119,10 @@ class _Job:
     done_kb: dict[str, Decimal] = field(default_factory=dict)
     """By read, write and trim; and for how long, in seconds."""
     ran_s: dict[str, float] = field(default_factory=dict)
+    options: Options | None = None
+    """By the command or the job file above it, or a job file beside."""
     identity: Identity | None = None
-    """What names its tests: known where fio's command stands above; None: its own name does."""
+    """What names its tests; None: its own name does."""
     # Of the read, write or trim whose lines follow, and of the percentiles.
     side: str = ""
     percentiles: tuple[str, str] = ("", "")
@@ -137,6 +148,12 @@ class _Report:
     jobs: list[_Job] = field(default_factory=list)
     keys: set[tuple[str, ...]] = field(default_factory=set)
     ended: bool = False
+    has_one_plan: bool = False
+
+    @property
+    def ran_one_job(self) -> bool:
+        """Whether one job ran, whose processes the report puts together."""
+        return self.ended and self.has_one_plan and len(self.jobs) == 1
 
     @property
     def ran_s(self) -> float:
@@ -157,28 +174,28 @@ def recognises(lines: list[str]) -> bool:
     return any(_JOB.match(line) or _PLAN.match(line) for line in lines if ": (g" in line)
 
 
-def parse(lines: list[str]) -> ParsedResult:
-    """All values of all jobs. Raises UnreadableFile where no job has a result."""
+def parse(lines: list[str], beside: Beside = NOTHING_BESIDE) -> ParsedResult:
+    """All values of all jobs, named by what was done as far as the text or ``beside`` says it.
+
+    Raises UnreadableFile where no job has a result.
+    """
     result = ParsedResult(FORMAT, "fio")
     collector = Collector(result)
-    reports = _final_reports(list(_reports(lines, collector)), collector)
+    descriptions = described_jobs(lines, beside)
+    reports = _final_reports(list(_reports(lines, descriptions, collector)), collector)
     if reports:
         message = "fio rounds the rates of this report to four digits; its JSON has all of them."
         collector.warn(reports[0].jobs[0].line, message, is_note=True)
     varying = _varying_settings(reports)
-    _name_by_identity(reports, lines, result)
-    modes: dict[str, None] = {}
+    _name_by_identity(reports, descriptions, result)
+    result.beside = beside_of(beside, {job.name for report in reports for job in report.jobs})
     several = len({job.name for report in reports for job in report.jobs}) > 1
+    modes: dict[str, None] = {}
     for report in reports:
         collector.begin()
         _report(collector, report, varying)
         for job in report.jobs:
-            for plan in job.plans:
-                is_named = several or len(job.plans) > 1 or job.is_one_of_several
-                of_job = f"{plan.name}: " if is_named else ""
-                for setting, text in _settings_of_plan(job, plan).items():
-                    if setting not in varying.get(job.name, ()):
-                        modes[f"{of_job}{setting}={text}"] = None
+            modes |= dict.fromkeys(_modes(job, varying, several=several))
     result.modes = tuple(modes)
     if reports and not reports[-1].ended:
         result.complete = False
@@ -189,35 +206,84 @@ def parse(lines: list[str]) -> ParsedResult:
     )
 
 
-def _name_by_identity(reports: list[_Report], lines: list[str], result: ParsedResult) -> None:
-    """Name the tests of jobs that ran alone by the command above their report."""
-    commands = typed_jobs(lines)
+def _modes(job: _Job, varying: dict[str, set[str]], *, several: bool) -> Iterator[str]:
+    """The settings of a job, with its name where several have some."""
+    if job.options and job.identity is not None:
+        of_job = f"{job.name}: " if several else ""
+        yield from (f"{of_job}{setting}" for setting in settings_of(job.options))
+        return
+    if job.identity is not None:
+        # What is not known of two jobs may differ: they are no repeats.
+        yield f"name={job.name}"
+    for plan in job.plans:
+        is_named = several or len(job.plans) > 1 or job.is_one_of_several
+        of_job = f"{plan.name}: " if is_named else ""
+        for setting, text in _settings_of_plan(job, plan).items():
+            if setting not in varying.get(job.name, ()):
+                yield f"{of_job}{setting}={text}"
+
+
+def _name_by_identity(
+    reports: list[_Report], descriptions: list[Description], result: ParsedResult
+) -> None:
+    """Name the tests of jobs that ran alone by what is said of them."""
+    for report in reports:
+        for job in report.jobs:
+            job.options = options_above(descriptions, job.line, job.name)
     found = naming_identities(
-        [[(job.name, _what_it_did(job, commands)) for job in report.jobs] for report in reports]
+        [[(job.name, _what_it_did(job, report)) for job in report.jobs] for report in reports]
     )
     jobs = [job for report in reports for job in report.jobs]
     for job, of_job in zip(jobs, chain.from_iterable(found), strict=True):
         job.identity = of_job
     note_names(result, [job.name for job in jobs if job.identity is not None])
+    if unknown := [job for job in jobs if job.identity is None]:
+        result.warnings.append(work_unsaid(unknown[0].line))
+    if unknown := [job for job in jobs if job.identity and job.identity.direct is None]:
+        result.warnings.append(cache_unsaid(unknown[0].line))
 
 
-def _what_it_did(job: _Job, commands: list[TypedCommand]) -> Identity | None:
-    options = options_above(commands, job.line, job.name)
-    if not options or job.host or len(job.plans) > 1:
+def _what_it_did(job: _Job, report: _Report) -> Identity | None:
+    """Its identity, by its options or else by what fio printed before it began."""
+    if job.host or len(job.plans) > 1:
         return None
-    found = identity.of_fio(options)
-    if found is None or found.jobs != job.jobs:
+    planned = _planned(job.plans[0], job.jobs) if job.plans else None
+    found = identity.of_fio(job.options) if job.options else None
+    if found is not None and _is_of(job, found, planned):
+        return found
+    job.options = None
+    return planned if report.ran_one_job else None
+
+
+def _is_of(job: _Job, found: Identity, planned: Identity | None) -> bool:
+    """Whether options are those of the job: a job file may be another's, or changed since."""
+    if found.direction != identity.MIX and set(job.done_kb) != {found.direction}:
+        return False
+    as_planned = replace(found, direct=None, sync="", files=None, other=())
+    return found.jobs == job.jobs and planned in (None, as_planned)
+
+
+def _planned(plan: _Plan, jobs: int) -> Identity | None:
+    """What a plan says, which is not all; None of mixes, whose shares it leaves out."""
+    settings = _settings(plan.text)
+    way = _WAY.fullmatch(settings.get("rw", ""))
+    blocks = set(re.split("[-/]", settings.get("bs", "")))  # fio 2 prints all six of them
+    block = identity.size_bytes(blocks.pop().replace(".0", "")) if len(blocks) == 1 else None
+    engine = settings.get("ioengine", "")
+    if way is None or block is None or not engine or plan.iodepth is None:
         return None
-    is_one_way = found.direction != identity.MIX
-    return None if is_one_way and set(job.done_kb) != {found.direction} else found
+    access = identity.RANDOM if way[1] else identity.SEQUENTIAL
+    return Identity("fio", access, way[2], block, plan.iodepth, jobs, engine=engine.lower())
 
 
-def _reports(lines: list[str], collector: Collector) -> Iterator[_Report]:
+def _reports(
+    lines: list[str], descriptions: list[Description], collector: Collector
+) -> Iterator[_Report]:
     report = _Report()
     plans: _Plans = {}
     is_planned = True
     result = collector.result
-    commands = {line for line, _ in typed_jobs(lines)}
+    commands = {line for line, _ in descriptions}
     for number, line in enumerate(lines, start=1):
         if (head := _JOB.match(line)) is not None:
             job = _job_of(head, number)
@@ -269,6 +335,8 @@ def _with_plans(report: _Report, plans: _Plans) -> Iterator[_Report]:
     """The report, where it has jobs, with what was said of them; of a group that stands as one
     job, what was said of all.
     """
+    all_plans = [plan for of in plans.values() for named in of.values() for plan in named]
+    report.has_one_plan = len(all_plans) == 1
     for job in report.jobs:
         of_group = plans.get((job.host, job.group), {})
         beside = [
@@ -477,10 +545,7 @@ def _processes_of(job: _Job) -> tuple[str, str, str, str]:
 
 
 def _values(collector: Collector, test: str, job: _Job, load: str) -> None:
-    # fio counts nanoseconds since 2.99, which is where its JSON does, and prints IOPS first.
-    version = re.match(r"([0-9]+)\.([0-9]+)", collector.result.tool_version)
-    is_old = version is not None and (int(version[1]), int(version[2])) < (2, 99)
-    unit = "µs" if is_old else "ns"
+    unit = time_unit(collector.result.tool_version)
     seen: set[str] = set()
     for value in job.values:
         if value.kind in seen:
@@ -489,7 +554,7 @@ def _values(collector: Collector, test: str, job: _Job, load: str) -> None:
             continue
         seen.add(value.kind)
         if value.unit.endswith("sec"):
-            times = (_MICROSECONDS if is_old else _NANOSECONDS)[value.unit]
+            times = (_MICROSECONDS if unit == "µs" else _NANOSECONDS)[value.unit]
             collector.add(
                 f"{test}_{value.kind}", value.text, unit, value.line, times=times, load=load
             )

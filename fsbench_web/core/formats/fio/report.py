@@ -14,11 +14,14 @@ from fsbench_web.core.formats.fio import steady
 from fsbench_web.core.formats.fio.groups import is_sum_of_several, several_jobs
 from fsbench_web.core.formats.fio.intervals import Report, interval_rates
 from fsbench_web.core.formats.fio.naming import (
+    NOTHING_BESIDE,
+    Beside,
+    described_jobs,
+    is_setting,
     naming_identities,
     note_names,
     options_above,
     stages,
-    typed_jobs,
 )
 from fsbench_web.core.formats.json_text import Bins, JsonError, JsonObject, JsonText, Number
 from fsbench_web.core.formats.result import ParsedResult, UnreadableFile, load_text
@@ -32,12 +35,6 @@ _MARK = re.compile(r'"fio version"\s*:|"client_stats"\s*:\s*\[|"jobname"\s*:')
 _START = re.compile(r'\{\s*"')
 # "mixed" is all of them together, where unified_rw_reporting asks for it.
 _DIRECTIONS = ("read", "write", "trim", "mixed")
-# Of the options, what may differ between repeats: names, places, seeds, what is printed and logged,
-# and what the load says. All others make another workload, the order of jobs included.
-_NOT_SETTINGS = re.compile(
-    r"name|description|directory|filename|filename_format|opendir|hostname|port|numjobs|iodepth|"
-    r"randseed|output.*|eta.*|status.interval|.*_log|log_.*|per_job_logs"
-)
 _LOAD_OPTIONS = {"iodepth": "iodepth", "jobs": "numjobs"}
 _LATENCIES = {"clat_ns": ("clat", "ns"), "clat": ("clat", "µs")}
 _TOTALS = {"lat_ns": ("lat", "ns"), "lat": ("lat", "µs")}
@@ -96,7 +93,7 @@ class _Job:
         not that of all.
         """
         is_load = self.is_sum_of_several and option in _LOAD_OPTIONS.values()
-        return is_load or not _NOT_SETTINGS.fullmatch(option)
+        return is_load or is_setting(option)
 
 
 @dataclass
@@ -107,23 +104,16 @@ class _Document:
     jobs: list[_Job] = field(default_factory=list)
 
 
-def parse(lines: list[str]) -> ParsedResult:
-    """All values of all jobs, tests named by what was done.
+def parse(
+    lines: list[str], beside: Beside = NOTHING_BESIDE, *, by_job: bool = False
+) -> ParsedResult:
+    """All values of all jobs. Raises UnreadableFile for JSON that is cut off or has no jobs.
 
-    Raises UnreadableFile for JSON that is cut off or has no jobs.
+    Tests are named by what was done; ``by_job``: after their jobs, for workloads that named these.
     """
-    return _parse(lines)
-
-
-def parse_by_job(lines: list[str]) -> ParsedResult:
-    """The same with tests named after their jobs, for workloads that named these."""
-    return _parse(lines, by_job=True)
-
-
-def _parse(lines: list[str], *, by_job: bool = False) -> ParsedResult:
     result = ParsedResult(FORMAT, "fio")
     collector = Collector(result)
-    documents = _final_documents(list(_documents(lines)), collector)
+    documents = _final_documents(list(_documents(lines, beside)), collector)
     if documents:
         version = documents[0].root.text("fio version").strip()
         result.tool_version = version.removeprefix("fio-").removeprefix("fio ")
@@ -205,10 +195,10 @@ def _unlike_jobs(documents: list[_Document]) -> set[str]:
     return unlike
 
 
-def _documents(lines: list[str]) -> Iterator[_Document]:
+def _documents(lines: list[str], beside: Beside) -> Iterator[_Document]:
     """The reports in the file, whatever stands before, between and after them."""
     source = JsonText(lines)
-    commands = typed_jobs(lines)
+    descriptions = described_jobs(lines, beside)
     position = 0
     while (start := _START.search(source.text, position)) is not None:
         try:
@@ -227,7 +217,7 @@ def _documents(lines: list[str]) -> Iterator[_Document]:
                     name = f"{name}.{entry.text('hostname')}"
                 options = {**shared, **_options(entry.object("job options"))}
                 if not options:  # fio 2.1
-                    options = dict(options_above(commands, entry.line, test_name(name)) or {})
+                    options = dict(options_above(descriptions, entry.line, test_name(name)) or {})
                 job = _Job(test_name(name), entry, options, printed_at_s=_printed_at_s(root))
                 job.is_sum_of_several = key == "jobs" and is_sum_of_several(
                     entry, job.name, options

@@ -1,20 +1,28 @@
 """What ``fio --output-format=terse`` (``--minimal``) prints: a line a job, versions 2 to 5.
 
-Rates are KiB/s, times microseconds. Version 2 is known in two forms: fio 1.x and 2.0 gave no
+Rates are KiB/s, times microseconds; of a job that is named by what it did they are in the unit of
+fio's JSON. Version 2 is known in two forms: fio 1.x and 2.0 gave no
 operations a second. Source: fio's HOWTO ("Terse output"), and output of 3.33 in all four versions.
 A job that is given again is taken as a repeat: processes of one job look the same.
 """
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from fsbench_web.core import identity
 from fsbench_web.core.formats.fio.naming import (
-    TypedCommand,
+    NOTHING_BESIDE,
+    Beside,
+    Options,
+    beside_of,
+    described_jobs,
     naming_identities,
     note_names,
     options_above,
-    typed_jobs,
+    settings_of,
+    time_unit,
+    work_unsaid,
 )
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.values import Collector, test_name
@@ -41,8 +49,11 @@ def recognises(lines: list[str]) -> bool:
     return any(_LINE.match(line) and line.count(";") > 40 for line in lines)
 
 
-def parse(lines: list[str]) -> ParsedResult:
-    """All values of all jobs. Raises UnreadableFile when a line ends too early."""
+def parse(lines: list[str], beside: Beside = NOTHING_BESIDE) -> ParsedResult:
+    """All values of all jobs, named by what was done where the text or ``beside`` says it.
+
+    Raises UnreadableFile when a line ends too early.
+    """
     result = ParsedResult(FORMAT, "fio")
     collector = Collector(result)
     seen: set[str] = set()
@@ -59,11 +70,20 @@ def parse(lines: list[str]) -> ParsedResult:
             "line of each process, which includes them; if they are several runs, make each a file "
             "of its own.",
         )
-    identities = _identities(jobs, lines)
+    descriptions = described_jobs(lines, beside)
+    options = [options_above(descriptions, line[0], test_name(line[1][3])) for line in jobs]
+    found = naming_identities(
+        [
+            [(test_name(line[1][3]), _what_it_did(line, of_job))]
+            for line, of_job in zip(jobs, options, strict=True)
+        ]
+    )
+    identities = [of_job for [of_job] in found]
+    result.beside = beside_of(beside, {test_name(line[1][3]) for line in jobs})
     note_names(
         result, [line[1][3] for line, of in zip(jobs, identities, strict=True) if of is not None]
     )
-    for (line_number, head, fields), of_job in zip(jobs, identities, strict=True):
+    for (line_number, head, fields), of_job, said in zip(jobs, identities, options, strict=True):
         version, fio, name, error = head.groups()
         result.tool_version = result.tool_version or (fio or "").removeprefix("fio-").strip()
         if name in seen:
@@ -76,23 +96,16 @@ def parse(lines: list[str]) -> ParsedResult:
         if error != "0":
             result.complete = False
             collector.warn(line_number, f"fio says that {name} ended with error {error}.")
-        collector.begin()
+        collector.begin(settings_of(said) if said and of_job is not None else ())
         test, load = (test_name(name), "") if of_job is None else (of_job.stem, of_job.load)
-        _job(collector, version or "2", test, load, fields, line_number)
+        unit = "µs" if of_job is None else time_unit(result.tool_version)
+        _job(collector, version or "2", test, load, fields, line_number, unit)
+    if unknown := [line for line, of in zip(jobs, identities, strict=True) if of is None]:
+        result.warnings.append(work_unsaid(unknown[0][0]))
     return collector.finish("No job in fio's terse output did any I/O.")
 
 
-def _identities(jobs: Sequence[_Line], lines: Sequence[str]) -> list[Identity | None]:
-    """What names the tests of each line, where a command above says it."""
-    commands = typed_jobs(lines)
-    found = naming_identities(
-        [[(test_name(line[1][3]), _what_it_did(line, commands))] for line in jobs]
-    )
-    return [of_job for [of_job] in found]
-
-
-def _what_it_did(line: _Line, commands: Sequence[TypedCommand]) -> Identity | None:
-    options = options_above(commands, line[0], test_name(line[1][3]))
+def _what_it_did(line: _Line, options: Options | None) -> Identity | None:
     found = identity.of_fio(options) if options else None
     # Without group_reporting each line is one process of a job.
     if options is None or found is None or (found.jobs != 1 and "group_reporting" not in options):
@@ -144,7 +157,13 @@ def _blocks(line: _Line) -> list[list[str]]:
 
 
 def _job(
-    collector: Collector, version: str, name: str, load: str, fields: list[str], line: int
+    collector: Collector,
+    version: str,
+    name: str,
+    load: str,
+    fields: list[str],
+    line: int,
+    unit: str,
 ) -> None:
     size = _block_size(version, fields)
     if size is None:
@@ -160,7 +179,7 @@ def _job(
         if len(block) < size or not _is_block(block):
             break
         test, has_iops = test_name(name, direction), size != _OLDEST_BLOCK
-        _block(collector, test, load, block, line, has_iops=has_iops)
+        _block(collector, test, load, block, line, unit, has_iops=has_iops)
         start += size
 
 
@@ -178,23 +197,33 @@ def _is_block(block: list[str]) -> bool:
 
 
 def _block(
-    collector: Collector, name: str, load: str, block: list[str], line: int, *, has_iops: bool
+    collector: Collector,
+    name: str,
+    load: str,
+    block: list[str],
+    line: int,
+    unit: str,
+    *,
+    has_iops: bool,
 ) -> None:
     # Total KB, rate, (operations a second,) runtime; min, max, mean, deviation of slat and clat.
     if block[0] == "0":
         return
+    add_time = partial(
+        collector.add, unit=unit, line=line, load=load, times=1000 if unit == "ns" else 1
+    )
     collector.add(f"{name}_bw", block[1], "KB/s", line, load=load)
     latencies = 4 if has_iops else 3
     if has_iops:
         collector.add(f"{name}_iops", block[2], "ops/s", line, load=load)
     if block[latencies + 5] != "0":
-        collector.add(f"{name}_clat_mean", block[latencies + 6], "µs", line, load=load)
+        add_time(f"{name}_clat_mean", block[latencies + 6])
         for text in block[latencies + 8 : latencies + 8 + _LATENCIES]:
             pair = _PERCENTILE.match(text)
             if pair is not None and pair[1].strip("0.,"):
                 percent = pair[1].replace(",", ".")
                 plain = percent.rstrip("0").rstrip(".") if "." in percent else percent
-                collector.add(f"{name}_clat_p{plain}", pair[2], "µs", line, load=load)
+                add_time(f"{name}_clat_p{plain}", pair[2])
     total = latencies + 8 + _LATENCIES
     if block[total + 1] != "0":
-        collector.add(f"{name}_lat_mean", block[total + 2], "µs", line, load=load)
+        add_time(f"{name}_lat_mean", block[total + 2])
