@@ -305,6 +305,8 @@ _HARMLESS = re.compile(
     r"(?:norandommap|softrandommap|random-generator-|refill-buffers|zero-buffers|"
     r"buffer-(?:compress|pattern)|dedupe|hipri|fixedbufs|registerfiles|nonvectored)"
 )
+_IOZONE = re.compile(r"(random_)?(read|write)")
+"""With a load: its throughput mode. Each number has its own record size."""
 _SYSBENCH = re.compile(
     r"sysbench_(rnd|seq)(rd|wr)_(?:throughput|requests|"
     r"(?:read|written)_throughput|reads|writes)"
@@ -332,8 +334,10 @@ def settings_of(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return (*own, *(map(str, modes) if isinstance(modes, list) else ()))
 
 
-def is_candidate(test: str) -> bool:
+def is_candidate(test: str, load: str = "") -> bool:
     """Whether a name can have an identity beside the operations that profiles name."""
+    if load and _IOZONE.fullmatch(test):
+        return True
     found = of_fio_name(test)
     if found is not None:
         return found[1] in ("bw", "iops")
@@ -343,14 +347,17 @@ def is_candidate(test: str) -> bool:
 @lru_cache(maxsize=4096)
 def of_stored(test: str, load: str, settings: tuple[str, ...] = ()) -> Identity | None:
     """What was done; None where it is not known, or no plain reading or writing."""
-    if not is_candidate(test):
+    if not is_candidate(test, load):
         return None
     of_fio = of_fio_name(test, load)
     if of_fio is not None:
         return _plain(of_fio[0])
     depth, jobs = in_flight(load)
     is_direct = any(_IS_DIRECT.fullmatch(setting) for setting in settings)
-    if (sysbench := _SYSBENCH.fullmatch(test)) is not None:
+    if (iozone := _IOZONE.fullmatch(test)) is not None:
+        access = RANDOM if iozone[1] else SEQUENTIAL
+        tool, direction = "iozone", iozone[2]
+    elif (sysbench := _SYSBENCH.fullmatch(test)) is not None:
         access = RANDOM if sysbench[1] == "rnd" else SEQUENTIAL
         tool, direction = "sysbench", READ if sysbench[2] == "rd" else WRITE
     elif (ior := _IOR.fullmatch(test)) is not None:
@@ -389,8 +396,10 @@ def _block(settings: Iterable[str]) -> int | None:
 
 
 def _sync(settings: Sequence[str]) -> str:
-    each = (re.search(r"fsync\(\) (?:each|after)", text) for text in settings)
-    return "fsync" if any(each) or "-e" in settings else ""
+    each = (re.search(r"fsync\(\) (?:each|after)|[iI]nclude fsync in", text) for text in settings)
+    if any(each) or "-e" in settings:
+        return "fsync"
+    return "sync" if any(text.rstrip(" .") == "SYNC Mode" for text in settings) else ""
 
 
 def data_kb(settings: Iterable[str]) -> int | None:

@@ -7,6 +7,7 @@ from fsbench_web.core.identity import (
     in_flight,
     of_fio,
     of_fio_name,
+    of_stored,
     size_bytes,
     size_text,
 )
@@ -93,6 +94,21 @@ def test_loads_of_tools() -> None:
     assert in_flight("") == (1, 1)
     assert in_flight("hosts=1,iodepth=4,threads=8") == (4, 8)
     assert in_flight("mb=10") == (None, None)
+
+
+def test_processes_of_iozone_are_jobs_and_its_settings_say_the_rest() -> None:
+    found = of_stored("random_write", "processes=4", ("O_DIRECT feature enabled", "SYNC Mode."))
+    assert found is not None
+    assert (found.operation, found.depth, found.jobs) == ("random_write", 1, 4)
+    assert (found.tool, found.direct, found.sync, found.block_bytes) == (
+        *("iozone", True, "sync"),
+        None,
+    )
+    flushed = of_stored("write", "threads=2", ("Include fsync in write timing",))
+    assert flushed is not None
+    assert (flushed.direct, flushed.sync) == (False, "fsync")
+    assert of_stored("write", "") is None, "profiles name it themselves"
+    assert of_stored("reread", "processes=4") is None
 
 
 def test_what_is_not_known_has_no_name() -> None:

@@ -167,7 +167,7 @@ def _wanted_tests(kinds: Iterable[str]) -> Callable[[tuple[str, str]], bool]:
     def is_wanted(name: tuple[str, str]) -> bool:
         if name in names:
             return True
-        if not identities.is_candidate(name[0]):
+        if not identities.is_candidate(*name):
             return False
         of_fio = of_fio_name(*name)
         if of_fio is None:  # others say in their settings what it was

@@ -192,3 +192,43 @@ def test_other_tools_cover_cells_too(
         text = text.replace(before, after)
     send(writer, "a.txt", text.encode(), "ext4")
     assert work_answer(writer)["answer"]["coverage"] == {"measured": measured, "total": 12}
+
+
+IOZONE = """	Iozone: Performance Test of File I/O
+	        Version $Revision: 3.489 $
+
+	O_DIRECT feature enabled
+	Command line used: iozone -i 0 -i 2 -r 8 -s 2g -I -t 4
+	Output is in kBytes/sec
+	Throughput test with 4 processes
+	Each process writes a 2097152 kByte file in 8 kByte records
+
+	Children see throughput for 4 random readers 	=  187393.91 kB/sec
+
+iozone test complete.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "measured"),
+    [
+        (IOZONE, 1),
+        (IOZONE.replace("r 8", "r 4").replace("in 8", "in 4"), 0),
+        (IOZONE.replace("	O_DIRECT feature enabled\n", ""), 0),
+        (IOZONE.replace("with 4", "with 2").replace("for 4", "for 2"), 0),
+    ],
+)
+def test_processes_of_iozone_cover_what_jobs_of_fio_do(
+    writer: Client, text: str, measured: int
+) -> None:
+    part = {"operation": "random_read", "weight": 1, "block_sizes_kb": [8, 8], "load": "jobs=4"}
+    part |= {"file_sizes_kb": [2 * 1024 * 1024] * 2, "cached": False}
+    body = {"title": "Shop", "parts": [part]}
+    made = writer.post("/api/v1/profiles", body, "application/json")
+    assert made.status_code == 201, made.content
+    send(writer, "a.txt", text.encode(), "ext4")
+    fio = report(COLLEAGUE | {"iodepth": "1", "numjobs": "4", "size": "2g"}, 5000.5)
+    send(writer, "b.json", fio, "xfs")
+    body = work_answer(writer, "shop")
+    coverage = {one["contender"]: one["measured"] for one in body["work"][0]["coverage"]}
+    assert coverage == {"ext4": measured, "xfs": 1}
