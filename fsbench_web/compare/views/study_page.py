@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -20,20 +20,24 @@ from fsbench_web.compare.papers.printed import paper_context
 from fsbench_web.compare.views.compare import share_context
 from fsbench_web.compare.views.shown import RUNS, ShownComparison, page_context, read
 from fsbench_web.studies.jobs import reproductions
-from fsbench_web.studies.models import END_STATES, UNTRACED, Run, RunState, Study
+from fsbench_web.studies.models import END_STATES, UNTRACED, Job, Run, RunState, Study
 from fsbench_web.studies.runs import repeats
 from fsbench_web.studies.scores.queries import on_worker
 from fsbench_web.studies.views.study import study_or_404
 from fsbench_web.studies.views.study_progress import progress_of
 
 IMPORTS_SHOWN = 50
+_IS_IMPORTED = Exists(
+    Study._base_manager.filter(pk=OuterRef("pk"), imports__state="done")
+) & ~Exists(Job._base_manager.filter(study=OuterRef("pk")).exclude(document={}))
+"""Whether a new run repeats what others measured: no job of the study says what to do."""
 
 
 @require_safe
 @requires(Action.READ)
 def study(request: HttpRequest, slug: str) -> HttpResponse:
     """A study, published or measured: its address is that of a comparison without the study."""
-    found = study_or_404(slug)
+    found = study_or_404(slug, is_imported=_IS_IMPORTED)
     shown = read(request.GET, found)
     if "seen" in request.GET and request.headers.get("HX-Request") == "true":
         context = {"study": found, "by": shown.spec.by, "progress": progress_of(found, request)}

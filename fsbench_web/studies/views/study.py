@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
-from django.db.models import Count, Max, Min, Q
+from django.db.models import Count, Exists, Max, Min, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -40,9 +40,9 @@ MAX_CELLS = 40_000
 MAPS_SHOWN = 12
 
 
-def study_or_404(slug: str) -> Study:
-    """The study, or a 404 that says where all of them are."""
-    study = Study.objects.filter(slug=slug).first()
+def study_or_404(slug: str, **asked: Exists | Q) -> Study:
+    """The study with what is ``asked`` of it, or a 404 that says where all of them are."""
+    study = Study.objects.filter(slug=slug).annotate(**asked).first()
     if study is None:
         raise Http404(
             f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
