@@ -156,7 +156,7 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[Per
     user = user_of(request)
     values = cleaned(SharingForm(_values(permalink)))
     try:
-        spec = ComparisonSpec.from_query(permalink.query).for_programs
+        spec = ComparisonSpec.of_address(permalink.query).for_programs
         view = TableView.from_query(QueryDict(permalink.view))
         if problems := [*unknown_names(permalink.view), *view.problems]:
             raise Refused(422, [("view", problem) for problem in problems])

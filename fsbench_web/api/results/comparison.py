@@ -385,7 +385,7 @@ def refused_as_json(answer: HttpResponse) -> HttpResponse:
 
 def _spec(request: HttpRequest) -> ComparisonSpec:
     try:
-        spec = ComparisonSpec.from_query(comparison_query(request)).for_programs
+        spec = ComparisonSpec.of_address(comparison_query(request)).for_programs
     except SpecError as error:
         raise refusal(error) from None
     refuse_unknown_studies(spec)

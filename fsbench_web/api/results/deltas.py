@@ -298,7 +298,7 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
         answer["work"] = [work_answer.as_dict() for work_answer in work]
     if emulated is not None and emulated.left_out:
         answer["emulated_left_out"] = emulated.left_out
-    if ignored := set_aside(ComparisonSpec.from_query(comparison_query(request))):
+    if ignored := set_aside(ComparisonSpec.of_address(comparison_query(request))):
         answer["notes"] = [str(ignored)]
     return answer
 
@@ -330,7 +330,7 @@ def _tables_of_request(
     Where they are a part, ``Link`` of the answer leads to the next.
     """
     try:
-        spec = ComparisonSpec.from_query(comparison_query(request)).for_programs
+        spec = ComparisonSpec.of_address(comparison_query(request)).for_programs
         refuse_unknown_studies(spec)
         limited = bounded_answer(spec)
         link_to_next(request, response, limited)

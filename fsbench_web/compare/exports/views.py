@@ -34,7 +34,7 @@ TEXT_TABLES = 6
 def comparison_page(request: HttpRequest) -> HttpResponse:
     """The formats in which the comparison of the address can be had."""
     try:
-        spec = ComparisonSpec.from_query(request.GET)
+        spec = ComparisonSpec.of_address(request.GET)
         document = _of_comparison(request, spec)
     except SpecError as error:
         return refused_page(request, error)
@@ -52,7 +52,7 @@ def comparison_file(
     """
     file_format = _format(suffix)
     try:
-        spec = ComparisonSpec.from_query(request.GET)
+        spec = ComparisonSpec.of_address(request.GET)
         spec = spec.for_programs if is_for_program else spec
         document = _of_comparison(request, spec)
         if is_for_program:

@@ -17,6 +17,7 @@ from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.definition import Profile
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import UNTRACED, RunState, Score, Series
+from fsbench_web.studies.scores.renamed import names_today
 
 DEFAULT_CATEGORY = "total_average"
 MOST_LINES = 100
@@ -142,6 +143,8 @@ def requested_line(
     """What is shown of ``offered`` (``choices``) where these are asked for, "" for none."""
     if category.startswith(categories.PROFILE):
         return _requested_work_line(series, offered, test, category, studies)
+    if test and test not in offered:
+        test = next((name for name in names_today({test}).get(test, ()) if name in offered), test)
     if test and test not in offered:
         return RequestedLine(test, category, _no_test(test, offered))
     test = test or next(iter(offered), "")

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Any
@@ -27,6 +27,7 @@ from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Score
+from fsbench_web.studies.scores.renamed import names_today
 from fsbench_web.studies.scores.source_runs import environments_of
 
 VERSION = 1
@@ -176,7 +177,7 @@ def latest_query(permalink: Permalink) -> str:
     pages showed one measure means all categories.
     """
     try:
-        spec = ComparisonSpec.from_query(permalink.query)
+        spec = ComparisonSpec.of_address(permalink.query)
     except SpecError:
         return joined(permalink.query, permalink.view)
     categories = "" if _is_by_default(read(permalink), spec) else "categories=on"
@@ -193,7 +194,7 @@ def changes_since(permalink: Permalink, pinned: PinnedComparison) -> Changes:
     where there are further runs.
     """
     try:
-        spec = ComparisonSpec.from_query(permalink.query)
+        spec = ComparisonSpec.of_address(permalink.query)
         tables = {(table.test, table.category) for table in pinned.tables}
         if len(tables) < len(pinned.tables):  # of before units were brought together
             spec = spec.for_programs
@@ -201,7 +202,7 @@ def changes_since(permalink: Permalink, pinned: PinnedComparison) -> Changes:
         live = live.by_default if _is_by_default(pinned, spec) else live
     except SpecError as error:
         return Changes(problem=str(error))
-    before, now = _shown_values(pinned.tables), _shown_values(live.tables)
+    before, now = _shown_values(_named_today(pinned.tables)), _shown_values(live.tables)
     return Changes(
         newer_runs=_count_of_shown(live.run_ids - pinned.run_ids, live.considered),
         gone_runs=len(pinned.run_ids - live.run_ids),
@@ -230,6 +231,13 @@ def _count_of_shown(runs: frozenset[int], considered: QuerySet[Score]) -> int:
         else 0
     )
     return len(runs & named_runs) + others
+
+
+def _named_today(tables: Sequence[DeltaTable]) -> list[DeltaTable]:
+    """The tables with their tests as they are called now: a new name alone changes nothing."""
+    renamed = names_today({table.test for table in tables})
+    names = {old: found[0] for old, found in renamed.items() if len(found) == 1}
+    return [replace(table, test=names.get(table.test, table.test)) for table in tables]
 
 
 def _shown_values(tables: Iterable[DeltaTable]) -> dict[tuple[str, str, str, str], object]:

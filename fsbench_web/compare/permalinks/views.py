@@ -153,7 +153,7 @@ def _shared_comparison(query: str, seen: str | None) -> tuple[ComparisonSpec, Ta
     ``seen`` is the address of the page as it stands, since rows are sorted and hidden there
     without asking; None: nothing was said of it.
     """
-    spec = ComparisonSpec.from_query(without_view(QueryDict(query)))
+    spec = ComparisonSpec.of_address(without_view(QueryDict(query)))
     view = TableView.from_query(QueryDict(query if seen is None else seen))
     if view.problems:
         raise SpecError(view.problems)
@@ -263,7 +263,7 @@ def own_permalinks(request: HttpRequest) -> HttpResponse:
 def _subject_of(link: Permalink, choices: ScoreChoices) -> str:
     """What a link compares, in words; "" where its query is no longer understood."""
     try:
-        return describe(ComparisonSpec.from_query(link.query), choices)
+        return describe(ComparisonSpec.of_address(link.query), choices)
     except SpecError:
         return ""
 

@@ -119,7 +119,7 @@ def _comparison(query: QueryDict) -> tuple[ComparisonSpec, list[str]]:
         if texts:
             rest.setlist(name, texts)
     try:
-        return ComparisonSpec.from_query(rest), []
+        return ComparisonSpec.of_address(rest), []
     except SpecError as error:
         return ComparisonSpec(), [*error.problems]
 

@@ -56,7 +56,7 @@ def order(request: HttpRequest) -> HttpResponse:
     them. The query is that of a comparison by a profile or a range.
     """
     try:
-        spec = bounded_page(ComparisonSpec.from_query(request.GET)).spec
+        spec = bounded_page(ComparisonSpec.of_address(request.GET)).spec
         missing = find_missing(spec) if spec.is_of_work else MissingCells((), ())
     except SpecError as error:
         return plain_refusal(error)

@@ -89,7 +89,7 @@ def of_query(spec: ComparisonSpec, query: QueryDict) -> ComparisonSpec:
     work_query = QueryDict(mutable=True)
     for name in (*WORK_PARAMETERS, "baseline", "cells"):
         work_query.setlist(name, query.getlist(name))
-    work_spec = ComparisonSpec.from_query(work_query)
+    work_spec = ComparisonSpec.of_address(work_query)
     return replace(work_spec, studies=spec.studies, by=spec.by, units=spec.units)
 
 

@@ -29,6 +29,7 @@ from fsbench_web.core.units import PRINTED
 from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.queries import NO_PAPERS, ScoreFilter
+from fsbench_web.studies.scores.renamed import names_today
 
 WITH_PAPERS = "yes"
 MOST_VALUES = 500
@@ -140,6 +141,22 @@ class ComparisonSpec:
         if problems:
             raise SpecError(problems)
         return cls(**values)
+
+    @classmethod
+    def of_address(cls, query: QueryDict | str) -> "ComparisonSpec":
+        """The same of an address that may be old: tests by the names that they have today.
+
+        A name that is still used counts beside them.
+        """
+        spec = cls.from_query(query)
+        renamed = names_today({*spec.tests, *spec.part_tests})
+        if not renamed:
+            return spec
+        tests, part_tests = (
+            tuple(today for test in tests for today in renamed.get(test, [test]))
+            for tests in (spec.tests, spec.part_tests)
+        )
+        return replace(spec, tests=tests, part_tests=part_tests)
 
     def to_query(self) -> str:
         """The canonical query string, without "?"; empty for the comparison of everything."""

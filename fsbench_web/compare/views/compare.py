@@ -165,7 +165,7 @@ def _why_nothing(spec: ComparisonSpec) -> dict[str, Any]:
 def charts(request: HttpRequest, test: str) -> HttpResponse:
     """The bar charts of one test, fetched when its section comes into view."""
     try:
-        spec = ComparisonSpec.from_query(request.GET)
+        spec = ComparisonSpec.of_address(request.GET)
         tables = delta_tables(_with_test(spec, test))
         among = {value.slug for value in field_of(spec).values.values()}
     except SpecError as error:
@@ -188,7 +188,7 @@ def _with_test(spec: ComparisonSpec, test: str) -> ComparisonSpec:
 def cells(request: HttpRequest, test: str) -> HttpResponse:
     """Which data points the contenders of one test were measured on, fetched when asked for."""
     try:
-        spec = ComparisonSpec.from_query(request.GET)
+        spec = ComparisonSpec.of_address(request.GET)
         refuse_unknown_parts(spec)
         compared = comparison(
             by_rows(BoundedComparison(replace(spec.whole, tests=(test,), matched=False))).spec

@@ -33,7 +33,7 @@ _OF_SLIDE = {"of": "test", "in": "category"}
 def comparison_image(request: HttpRequest, suffix: str) -> HttpResponse:
     """The answer of the comparison that the address says; a refusal is plain text."""
     try:
-        spec = ComparisonSpec.from_query(request.GET)
+        spec = ComparisonSpec.of_address(request.GET)
         refuse_unknown_parts(spec)
         limited = bounded_answer(profiles.with_version(without_set_aside(spec)), limits.FILE)
         found = comparison(limited.spec).by_default

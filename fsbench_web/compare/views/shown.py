@@ -100,10 +100,10 @@ class Address:
         for name in _PLACE:
             rest.pop(name, None)
         if self.study is None:
-            return ComparisonSpec.from_query(rest)
+            return ComparisonSpec.of_address(rest)
         rest["study"] = self.study.slug
         rest["by"] = rest.get("by") or self.usual_by
-        return ComparisonSpec.from_query(rest)
+        return ComparisonSpec.of_address(rest)
 
     def query(self, spec: ComparisonSpec, tab: str = "", categories: str | None = None) -> str:
         """All that the address says: of the page as it is, or with another tab or choice."""

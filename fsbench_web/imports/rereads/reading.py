@@ -30,6 +30,7 @@ from fsbench_web.core.measurement_columns import (
     joined_columns,
     no_columns,
 )
+from fsbench_web.core.scoring import testnames
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.core.workloads import workload_of as measured_workload
 from fsbench_web.imports.dates import MeasuredDate, measured_date
@@ -43,7 +44,7 @@ from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.workloads import workload_of
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series, StateChange
-from fsbench_web.studies.scores import ingest, measurements
+from fsbench_web.studies.scores import ingest, measurements, renamed
 from fsbench_web.studies.scores.measurements import NewBlock, Numbers
 from fsbench_web.studies.series import lock_all, members_of, next_repeat, series_for
 
@@ -100,6 +101,8 @@ class Difference:
     """The digests of these runs as they are stored."""
     changes: dict[str, list[Change]] = field(default_factory=lambda: defaultdict(list))
     counts: dict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+    renamed: set[tuple[str, str]] = field(default_factory=set)
+    """Tests with their loads that have another name today: (old, new)."""
     new_runs: int = 0
     """Runs that the file holds by today's reading and that were not stored."""
     changes_workload: bool = False
@@ -269,8 +272,34 @@ def _compare(run_id: int, old: ReadRun | None, new: ReadRun | None, comparison: 
         news = _values(after, of_new, room) or [None] * min(count, room)
         changes = zip(olds, news, strict=True)
         comparison.changes[kind] += [Change(run_id, *values) for values in changes]
+    comparison.renamed |= _renamed(
+        before.columns.subset(places[REMOVED][0]), after.columns.subset(places[ADDED][1])
+    )
     if any(comparison.counts[kind][run_id] for kind in places):
         comparison.runs[run_id], comparison.stored[run_id] = new, old_digest
+
+
+def _renamed(removed: MeasurementColumns, added: MeasurementColumns) -> set[tuple[str, str]]:
+    """Tests whose first number is that of another test in the same line today."""
+    before, today = _by_first_number(removed), _by_first_number(added)
+    return {
+        pair
+        for first, names in before.items()
+        # Several numbers of a line may be equal: both readings have them in one order.
+        if len(names) == len(today.get(first, ()))
+        for pair in zip(names, today[first], strict=True)
+    }
+
+
+def _by_first_number(columns: MeasurementColumns) -> dict[tuple[int, str], list[str]]:
+    """The names of tests with their loads by line and digits of their first number."""
+    names: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for code, place in zip(*np.unique(columns.codes, return_index=True), strict=True):
+        test = columns.tests[code]
+        # The unit may be another too: µs became ns.
+        digits = f"{columns.values[place]:.11e}".partition("e")[0]
+        names[int(columns.lines[place]), digits].append(testnames.at_load(test.test, test.load))
+    return names
 
 
 def _values(run: ReadRun, places: Column | None, most: int) -> list[ParsedValue | None]:
@@ -351,6 +380,7 @@ def apply(artefact_id: int, digest: str, user: User) -> Difference:
         message = "What is stored has changed since this was shown: look at it again."
         raise ImportRefused([ImportProblem(message)])
     _write(comparison)
+    renamed.note(comparison.renamed)
     for row in imports if comparison.warnings is not None else ():
         row.report["warnings"] = comparison.warnings
         row.save(update_fields=["report"])

@@ -21,6 +21,7 @@ from fsbench_web.studies.models.runs import (
 )
 from fsbench_web.studies.models.scores import (
     COMPUTED,
+    RenamedTest,
     Score,
     Selection,
     WholeScores,
@@ -42,6 +43,7 @@ __all__ = [
     "LunProbe",
     "MeasurementBlock",
     "Race",
+    "RenamedTest",
     "RepeatRule",
     "Run",
     "RunActivity",

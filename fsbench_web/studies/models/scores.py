@@ -125,3 +125,21 @@ class Score(models.Model):
                 name="score_printed",
             ),
         ]
+
+
+class RenamedTest(models.Model):
+    """A test, with its load, that reading a file again gave another name: addresses have the old.
+
+    One name may have become several: each job of that name did work of its own.
+    """
+
+    old = models.CharField(max_length=190, db_index=True)
+    new = models.CharField(max_length=190)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["old", "new"], name="test_is_renamed_to_another_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.old} is {self.new}"
