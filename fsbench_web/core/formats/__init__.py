@@ -148,6 +148,8 @@ DETAILS = {
 _FAMILIES = ({report.FORMAT, terse.FORMAT, normal.FORMAT}, {log.FORMAT, throughput.FORMAT})
 _TABLES = (table.FORMAT, table.WIDE_FORMAT)
 _TEXTS_OF_FIO = {terse.FORMAT: terse.parse, normal.FORMAT: normal.parse}
+_JSON = (report.FORMAT, json_file.FORMAT, ior_json.FORMAT)
+_KEY = re.compile(r'\s*+(?:"[^"]*" ?:|[]{}]+,?$)')
 _ROUNDED = 0.01
 _FAILURE = re.compile(
     r"\W{0,8}(?:[\w.-]{1,40}: )?(?:(?:FATAL|fatal)\b|fio: (?:io_u error|pid=[0-9]+, err=[1-9]))|"
@@ -161,11 +163,14 @@ def _other_formats(
 ) -> list[str]:
     """Further formats in a file, such as a log of several tools; their numbers are not read."""
     family = next((names for names in _FAMILIES if text_format.name in names), {text_format.name})
+    # A document of thousands of keys has no line of a tool that prints lines.
+    is_json = text_format.name in _JSON
+    plain = [line for line in head if not _KEY.match(line)] if is_json else head
     return [
         other.name
         for other in _TEXT
         if other.name not in (text_format.name, table.WIDE_FORMAT)
-        and other.recognises(head)
+        and other.recognises(head if other.name in _JSON else plain)
         and (other.name not in family or _has_other_rates(other, result, lines))
     ]
 
