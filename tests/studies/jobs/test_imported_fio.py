@@ -88,7 +88,7 @@ def test_run_and_study_open_the_form_with_the_job_within_the_lun() -> None:
     found = re.search(r'href="([^"]+)" data-repeat', page)
     assert found is not None
     study_page = client.get("/studies/lab/").content.decode()
-    assert re.findall(r'href="([^"]+)" data-repeat', study_page) == [
+    assert re.findall(r'href="([^"]+)"\s+data-repeat', study_page) == [
         "/runs/new/continue/?study=lab"
     ]
     by_study = client.get("/runs/new/continue/?study=lab").headers["Location"]
