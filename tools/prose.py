@@ -148,7 +148,7 @@ def template_blocks(text: str) -> Iterator[tuple[int, str]]:
         text = _IF.sub(_longest_branch, text)
     text = re.sub(r"\{% (empty|block|endblock|include)\b[^%]*%\}", _BREAK, text)
     text = re.sub(r"\{%.*?%\}", "", text)
-    text = re.sub(r"(?<=[a-z][.!?])(?=[A-Z])", " ", text)
+    text = re.sub(r"(?<=\w\w[.!?])(?=[A-Z])", " ", text)
     line = 1
     for block in text.split(_BREAK):
         first = line + block[: len(block) - len(block.lstrip())].count("\n")

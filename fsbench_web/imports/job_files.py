@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from fsbench_web.core.comparison.imported import stem_of
 from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.fio import logs
 from fsbench_web.core.formats.fio.naming import Beside, Jobs, jobs_in
 from fsbench_web.core.formats.text import lines_of
-from fsbench_web.imports.guesses import stem_of
 from fsbench_web.imports.sources import SourceFile
 
 _LARGEST = 64 * 1024

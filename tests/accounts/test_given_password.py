@@ -177,9 +177,9 @@ def test_the_administrator_sees_that_it_was_not_changed(
     client = Client()
     client.force_login(root)
     page = client.get(f"/people/{alice.pk}/").content
-    assert b"was not changed yet" in page
+    assert b"has not been changed yet" in page
     assert choose(sign_in(password), password).status_code == 302
-    assert b"was not changed yet" not in client.get(f"/people/{alice.pk}/").content
+    assert b"has not been changed yet" not in client.get(f"/people/{alice.pk}/").content
 
 
 # --- Changing a password, whoever set it ---

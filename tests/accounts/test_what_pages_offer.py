@@ -52,7 +52,7 @@ def test_what_administrators_say_of_workloads_and_devices_is_in_the_audit_log() 
 def test_sign_in_says_whether_reading_needs_an_account(settings, is_open: bool) -> None:
     settings.ANONYMOUS_READING = is_open
     page = Client().get("/account/sign-in/").content.decode()
-    assert ("can be read without an account" in page) == is_open
+    assert ("You can read public studies without an account" in page) == is_open
 
 
 def test_the_audit_log_says_lists_in_words() -> None:

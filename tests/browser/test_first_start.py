@@ -73,7 +73,7 @@ def test_the_form_becomes_usable_under_the_eyes_of_whoever_has_it_open(operator:
     expect(page.get_by_role("spinbutton", name="Repeats", exact=True)).to_have_value("3")
     expect(seed).to_have_value("123")
     expect(seed).to_be_focused()
-    expect(page.locator("#live-news")).to_contain_text("What can be run has changed")
+    expect(page.locator("#live-news")).to_contain_text("The options have changed")
 
     # Somebody chose: a tool that is found later changes nothing of that.
     page.locator("input[name=fs][value='xfs.1']").uncheck()
@@ -157,7 +157,7 @@ def test_a_refused_job_stays_as_it_is_and_says_that_it_may_be_tried_again(
     expect(page.get_by_role("alert")).to_contain_text("IOzone is not there yet.")
     announced()
     page.evaluate("fsbenchLive.ask()")
-    expect(page.get_by_text("What can be run has changed since")).to_be_visible()
+    expect(page.get_by_text("The options have changed since")).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("IOzone is not there yet.")
     complaints.clear()  # Chromium reports the 422
     page.get_by_role("button", name="Review the job").click()

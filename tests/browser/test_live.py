@@ -57,7 +57,7 @@ def test_a_job_that_ended_offers_nothing_that_is_over(
     # What was typed is there, and so is the place to type on.
     expect(priority).to_have_value("7")
     expect(priority).to_be_focused()
-    again = page.get_by_role("button", name="Erase and try again")
+    again = page.get_by_role("button", name="Erase and rerun")
     expect(again).to_be_disabled()
     page.get_by_label("to confirm").fill("disk1")
     expect(again).to_be_enabled()
@@ -68,7 +68,7 @@ def test_a_job_that_ended_offers_nothing_that_is_over(
     for name in ("Pause", "Resume", "Set priority", re.compile("Cancel all")):
         expect(page.get_by_role("button", name=name)).to_have_count(0)
     expect(page.get_by_label("to confirm")).to_have_value("disk1")
-    expect(page.get_by_role("button", name="Erase and try again")).to_be_enabled()
+    expect(page.get_by_role("button", name="Erase and rerun")).to_be_enabled()
     expect(page.get_by_role("link", name="The study")).to_have_class(re.compile("is-primary"))
     expect(page.locator("#live-news")).to_have_text("This job is now ended.")
     # And nothing is asked any more.
@@ -77,16 +77,16 @@ def test_a_job_that_ended_offers_nothing_that_is_over(
 
 def test_a_run_that_begins_is_no_longer_said_to_wait(page: Page, runs: list[Run]) -> None:
     page.goto(f"/runs/{runs[1].pk}/")
-    expect(page.get_by_text("1 run of the same LUN comes before it.")).to_be_visible()
+    expect(page.get_by_text("1 run of the same LUN comes first.")).to_be_visible()
     complete(runs[0])
     ask(page)
-    expect(page.get_by_text("It is the next on its LUN.")).to_be_visible()
+    expect(page.get_by_text("It is next on its LUN.")).to_be_visible()
     page.get_by_text("Cancel this run").click()
-    expect(page.get_by_text("It has not started; nothing is lost.")).to_be_visible()
+    expect(page.get_by_text("It has not started, so you lose nothing.")).to_be_visible()
     handle = start(runs[1])
     # The stream of events says so.
     expect(page.get_by_text("This run waits.")).to_have_count(0)
-    expect(page.get_by_text("What was measured so far enters no score.")).to_be_visible()
+    expect(page.get_by_text("Results so far enter no score.")).to_be_visible()
     expect(page.locator("#run-history")).to_contain_text("preparing")
     lifecycle.cancel(runs[1].pk, by="ben")
     expect(page.get_by_text("Cancelling: the worker stops the benchmark")).to_be_visible()
@@ -151,9 +151,9 @@ def test_a_study_says_when_there_is_more_to_show(page: Page, runs: list[Run]) ->
     for run in runs[2:]:
         lifecycle.cancel(run.pk, by="ann")
     ask(page)
-    expect(page.get_by_text("1 run was done since this page was made")).to_be_visible()
+    expect(page.get_by_text("1 run was done since you loaded this page")).to_be_visible()
     assert page.locator("[data-live-every]").count() == 0
     assert page.evaluate("window.isTheSame")
     page.get_by_role("link", name="Show all results").click()
-    expect(page.get_by_text("since this page was made")).to_have_count(0)
+    expect(page.get_by_text("since you loaded this page")).to_have_count(0)
     expect(page.locator("#answer")).to_contain_text("xfs")

@@ -176,7 +176,7 @@ def test_nothing_moves_when_a_chart_arrives(page: Page, measured: list[Run]):
     page.route("**/charts/**", hold)
     page.goto(f"/compare/?study={measured[0].series.study.slug}&by=configuration&test=write")
     card = page.locator(".chart-waits").first
-    expect(page.get_by_text("The chart of the scores comes")).to_be_visible()
+    expect(page.get_by_text("JavaScript loads the chart")).to_be_visible()
     card.scroll_into_view_if_needed()
     before = card.bounding_box()
     is_held = False  # the page may not have asked yet

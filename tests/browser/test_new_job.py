@@ -130,7 +130,7 @@ def test_a_refused_job_keeps_its_values_and_says_why(watcher: Page, complaints: 
     with complaint_about(page, complaints, "422"):
         page.get_by_role("button", name="Review the job").click()
     alert = page.get_by_role("alert")
-    expect(alert).to_contain_text("Nothing was submitted, and nothing erased.")
+    expect(alert).to_contain_text("fsbench submitted and erased nothing.")
     expect(alert).to_contain_text("1 to 20 times, not 99")
     expect(alert).to_be_focused()
     expect(page.get_by_role("spinbutton", name="Repeats", exact=True)).to_have_value("99")
@@ -250,7 +250,7 @@ def test_a_time_of_the_site_is_said_as_the_reader_has_it_too(browser, site, sign
         sign_in(page, User.objects.create_user("bob", password="correct horse"))
         page.goto("/runs/new/?start_at=2026-11-23T22:00")
         field = page.locator(".field", has=page.get_by_label("Start at"))
-        expect(field).to_contain_text("times of this site are UTC")
+        expect(field).to_contain_text("UTC, the time zone of this site")
         expect(field).to_contain_text("Where you are (America/New_York) that is 11/23/2026, 5:00")
     finally:
         context.close()

@@ -1,4 +1,4 @@
-"""What the LUN does by itself, over bars: one line, a mark on each bar, or only said."""
+"""The LUN without a file system, over bars: one line, a mark on each bar, or only said."""
 
 import pytest
 

@@ -142,7 +142,7 @@ def test_others_see_how_far_it_is_and_have_no_button(client: Client, ann: User) 
     Person.objects.update_or_create(user=ann, defaults={"role": Role.OPERATOR})
     client.force_login(User.objects.get(pk=ann.pk))
     for fetching, says in (
-        ({"state": "waiting"}, "It begins when no run is measured and none can begin."),
+        ({"state": "waiting"}, "The download starts when the worker is idle."),
         ({"state": "running", "phase": "Downloading x", "share": 0.42}, "Downloading x: 42%"),
         (
             {"state": "failed", "package": "x<b>", "problem": "No mirror."},

@@ -44,7 +44,7 @@ def test_the_workers_pages_show_what_it_can_boot(worker: Worker, client: Client)
     assert "Emulated: for function, not for speed." in page
     assert "No /dev/kvm &lt;here&gt;." in page
     announced(kernels=[])
-    assert "There is no kernel to boot." in client.get("/workers/lab1/").content.decode()
+    assert "No kernel to boot." in client.get("/workers/lab1/").content.decode()
     announced(usable=False, reason="QEMU is missing.")
     assert "QEMU is missing." in client.get("/workers/lab1/").content.decode()
     assert "no guests now" in client.get("/workers/").content.decode()
@@ -59,7 +59,7 @@ def test_the_api_shows_it_and_null_where_a_worker_says_nothing(
     assert guest["kernels"][0]["filesystems"]["jfs"]["usable"] is True
     announce(worker_announcement())
     assert client.get("/api/v1/workers").json()["workers"][0]["guest"] is None
-    assert "says nothing of guest kernels" in client.get("/workers/lab1/").content.decode()
+    assert "reports no guest kernels" in client.get("/workers/lab1/").content.decode()
 
 
 def test_the_form_offers_what_the_chosen_kernels_can(disk: Lun, signed_in: Client) -> None:
@@ -82,9 +82,11 @@ def test_the_form_offers_what_the_chosen_kernels_can(disk: Lun, signed_in: Clien
     assert notes["none"] == "noop in own-2.6"
     # Without a choice the first that can be booted.
     assert signed_in.get(address).context["form"].kernels == ["debian-6.1"]
-    assert "Guests are emulated here" not in text
+    assert "Emulated guests: they show function, not speed." not in text
     announced(accelerator="emulated", accelerator_reason=EMULATED)
-    assert "Guests are emulated here" in signed_in.get(address).content.decode()
+    assert (
+        "Emulated guests: they show function, not speed." in signed_in.get(address).content.decode()
+    )
 
 
 def test_the_usual_memory_is_no_more_than_a_worker_can_give(disk: Lun, signed_in: Client) -> None:
@@ -120,9 +122,9 @@ def test_the_review_says_kernel_reboot_and_seconds(disk: Lun, signed_in: Client)
     page = signed_in.get(f"/runs/new/review/?{query}")
     text = page.content.decode()
     assert page.status_code == 200
-    assert "a reboot before each" in text
+    assert "rebooted for every run" in text
     assert "boots in at least 4.5 s" in text
-    assert "boots in about 15 s as a rule; not measured here yet" in text
+    assert "boots in usually about 15 s; not measured here yet" in text
     # Two kernels with JFS and one of them with ext4, twice: four boots of one, two of the other.
     assert page.context["guest"].boots_s == 4 * 4.5 + 2 * 15
     assert "Emulated: for function, not for speed." in text
@@ -177,7 +179,7 @@ def test_without_a_crash_the_console_is_a_click_away(
             handle, RunState.FAILED, "The guest sent no heartbeat for 60 s and was ended."
         )
     page = client.get(f"/runs/{run.pk}/").content.decode()
-    assert "What the guest's kernel said" not in page
+    assert "Console of the guest kernel" not in page
     assert "its console" in page
 
 

@@ -118,9 +118,9 @@ def test_one_click_leads_to_the_preview_and_a_name_submits_it(
     page = client.get(ADDRESS)
     assert page.status_code == 200
     text = page.content.decode()
-    assert "What is not as in the paper" in text
+    assert "Differences from the paper" in text
     assert "Erase disk1" in text
-    assert "a reboot before each" in text
+    assert "rebooted for every run" in text
     assert Job.objects.count() == 0
     answer = client.post(
         "/runs/new/document/",
@@ -211,7 +211,7 @@ def test_only_a_published_study_has_something_beside_it(paper: Study, client: Cl
     assert client.get("/studies/own/papers/own/").status_code == 404
     assert client.get("/studies/none/papers/unisys-2005/").status_code == 404
     page = client.get("/studies/own/papers/unisys-2005/")
-    assert "Nothing of the paper's tables was measured" in page.content.decode()
+    assert "This study has no results for the paper's tables yet" in page.content.decode()
 
 
 def test_both_columns_can_be_had_as_files(

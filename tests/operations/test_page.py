@@ -39,7 +39,7 @@ def test_it_is_for_administrators(client: Client) -> None:
 def test_an_empty_site_says_what_to_do(admin: Client) -> None:
     page = admin.get("/operations/").content.decode()
     assert "No worker has announced itself" in page
-    assert "Nothing was done yet" in page
+    assert "No maintenance yet" in page
 
 
 def test_it_shows_what_goes_wrong(admin: Client) -> None:

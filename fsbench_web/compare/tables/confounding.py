@@ -49,7 +49,7 @@ class OrderOverTime:
         ]
         more = len(self.turns) - NAMED
         return (
-            "Each contender has days of its own. So a difference may come from the days: "
+            "The entries ran at different times. The time may explain a difference: "
             f"{', then '.join(named)}{f', and {more} more' if more > 0 else ''}."
         )
 

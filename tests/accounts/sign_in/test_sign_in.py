@@ -52,7 +52,7 @@ def test_it_never_leads_to_another_host(client: Client, alice: User, target: str
 def test_it_says_when_the_password_is_wrong(client: Client, alice: User) -> None:
     response = sign_in(client, password="wrong")
     assert response.status_code == 422
-    assert "an administrator sets a new one" in response.content.decode()
+    assert "An administrator can set a new one" in response.content.decode()
     assert client.get("/account/").status_code == 302
 
 
@@ -148,9 +148,9 @@ def test_it_refuses_forms_from_other_sites(alice: User) -> None:
 
 def test_it_says_whom_to_ask_for_an_account(client: Client, db: None) -> None:
     page = client.get(SIGN_IN).content.decode()
-    assert "Its administrators make accounts under <strong>Administration</strong>" in page
-    assert "an administrator sets a new one" in page
-    assert page.index("administrators make accounts") < page.index("createsuperuser")
+    assert "They create accounts under <strong>Administration</strong>" in page
+    assert "An administrator can set a new one" in page
+    assert page.index("They create accounts") < page.index("createsuperuser")
     assert "Sign in with" not in page
 
 
@@ -165,7 +165,7 @@ def test_it_says_what_the_sign_in_service_does_for_those_without_an_account(
     settings.PASSWORD_SIGN_IN = with_passwords
     page = client.get(SIGN_IN).content.decode()
     assert "Sign in with Example Login</a>" in page
-    assert ("that makes your account" in page) == makes_accounts
-    assert ("Yours can then be opened with Example Login" in page) != makes_accounts
+    assert ("that creates your account" in page) == makes_accounts
+    assert ("You can then sign in with Example Login" in page) != makes_accounts
     # Without passwords nobody forgets one.
     assert ("Forgot your password?" in page) == with_passwords

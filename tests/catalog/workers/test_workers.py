@@ -120,7 +120,7 @@ def test_it_is_drained_and_resumed_by_buttons_of_signed_in_users(client, worker,
     assert "Drain for maintenance" in client.get(page).content.decode()
     text = client.post("/workers/lab1/drain/", follow=True).content.decode()
     assert "takes nothing new" in text
-    assert "it can be stopped" in text
+    assert "You can stop it" in text
     worker.refresh_from_db()
     assert worker.drained_by == "ann"
     text = client.post("/workers/lab1/drain/", follow=True).content.decode()

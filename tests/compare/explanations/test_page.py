@@ -98,7 +98,7 @@ def test_an_address_of_no_two_configurations_is_answered(query: str, client: Cli
 def test_runs_without_samples_are_told(client: Client, db: None) -> None:
     series = [make_score(label, 5.0).series for label in ("xfs", "ext4")]
     page = client.get(f"/compare/why/?{address(*series)}").content.decode()
-    assert "Nothing was sampled during these runs." in page
+    assert "No samples from these runs." in page
 
 
 def test_a_table_leads_to_its_explanation_where_its_runs_were_sampled() -> None:
@@ -190,7 +190,7 @@ def test_on_a_telephone_a_cost_stands_above_its_numbers_and_nothing_is_scrolled(
 ) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     page.goto(f"/compare/why/?{address(*pair)}")
-    table = page.get_by_role("table", name="What the work cost")
+    table = page.get_by_role("table", name="Costs")
     row = table.get_by_role("row", name="Write amplification")
     expect(row.get_by_role("rowheader")).to_be_visible()
     expect(row.get_by_role("cell")).to_have_count(4)

@@ -274,7 +274,7 @@ def test_odd_choices_fall_back(client, line):
     assert "from 0 to 100, not &quot;7.5&quot;: changes of 5% or more are shown." in odd
     assert "There are no units &quot;furlongs&quot;" in odd
     page = client.get(f"/history/?series={line.pk}&margin=5&units=decimal").content.decode()
-    assert "Not all of this address was understood" not in page
+    assert "fsbench did not understand all of this address" not in page
     Study.objects.all().delete()
     assert "No runs yet." in client.get("/history/").content.decode()
 

@@ -56,4 +56,4 @@ def test_tests_of_one_table_each_stand_side_by_side(client: Client) -> None:
 def test_without_a_common_table_it_says_which_workloads_have_them(client: Client) -> None:
     make_score("xfs", 1, study="own", test="random_io_real@mb=1", unit="s", category="mean")
     page = client.get("/studies/own/papers/galli-2001/").content.decode()
-    assert "the presets that are named after it measure what it did" in page
+    assert "Run the presets named after the paper" in page

@@ -134,7 +134,7 @@ def test_it_opens_on_its_last_day_and_not_behind_it(client, jo, today):
     text = client.get(f"/p/{link.key}/").content.decode()
     assert "This permalink has expired" in text
     assert "100.00" not in text
-    assert "give it another last day</a>" not in text
+    assert "set a new last day</a>" not in text
     client.force_login(jo)
     assert f'href="/p/{link.key}/edit/"' in client.get(f"/p/{link.key}/").content.decode()
     client.post(f"/p/{link.key}/edit/", {"visibility": "public", "expires_on": ""})

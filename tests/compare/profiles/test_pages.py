@@ -235,7 +235,7 @@ def test_where_several_luns_can_be_used_the_form_leaves_out_what_does_not_fit_on
         words = " ".join(page.split())
         assert "Not ticked, because it does not fit on scratch:" in words
         assert "need 4.4 GiB" in words
-        assert "Nothing is ticked now: tick a workload that fits" in words
+        assert "Nothing is ticked now. Tick a workload that fits" in words
     # Whoever has it ticked and changes something else makes its files smaller there.
     page = client.get(f"{address}&lun={small.pk}", headers={"HX-Request": "true"})
     assert ticked in page.content.decode()

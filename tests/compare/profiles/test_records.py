@@ -264,7 +264,7 @@ def test_parts_that_nothing_gives_are_said_where_the_profile_is_saved(ada):
     typed = {"title": "Typed", "together": "ratio", "visibility": "public"}
     part = {"part_operation": "randread", "part_block": "8k-16k", "part_file": "1g-4g"}
     page = client.post("/profiles/new/", typed | part, follow=True).content.decode()
-    assert "Not all of it can be measured here as it stands." in page
+    assert "fsbench cannot measure all of it." in page
     assert "Is &quot;random_read&quot; meant?" in page
     # What no number could meet is not saved.
     never = {"title": "Never", "parts": [{"operation": "mkfs", "cached": True}]}

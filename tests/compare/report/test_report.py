@@ -17,7 +17,7 @@ CHAPTERS = [
     "Methodology",
     "Comparative analysis",
     "Appendix A: tables",
-    "Appendix B: doing it again",
+    "Appendix B: how to repeat it",
 ]
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -91,7 +91,7 @@ def test_a_measured_study_says_how_and_how_again(client):
     # As they would be typed: quoted for a shell.
     assert "mkfs.x -L fsbench '/dev/my disk xfs'" in text
     assert "iozone -a -f '/mnt/a;rm -rf'" in text
-    assert "These were imported, or are not done yet: btrfs." in text
+    assert "Imported or unfinished: btrfs." in text
     assert "http://testserver/api/v1/deltas.csv?study=lab" in text
     run = Run.objects.filter(state=RunState.DONE).latest("pk")
     assert f'href="/runs/{run.pk}/"' in text
@@ -115,21 +115,21 @@ def test_its_sentences_are_of_the_category_that_the_page_of_the_study_shows(clie
 def test_a_study_without_runs_says_so(client):
     make_study("empty")
     text = client.get("/studies/empty/report/").content.decode()
-    assert "There are no scores yet" in text
+    assert "No scores yet" in text
     assert "There are no runs." in text
 
 
 def test_one_of_a_thing_is_one(client):
     make_score("ext4", 7.0, test="copy", category="mean")
     text = words(client.get("/studies/lab/report/").content.decode())
-    assert "1 table of 1 test, all of published figures." in text
+    assert "1 table of 1 test, all from published figures." in text
 
 
 def test_tables_of_costs_are_told_apart_from_those_that_findings_count(client):
     for test in ("copy", "write_amplification"):
         make_score("ext4", 7.0, test=test, category="mean")
     text = words(client.get("/studies/lab/report/").content.decode())
-    assert "2 tables of 2 tests, 1 of them of costs, all of published figures." in text
+    assert "2 tables of 2 tests, 1 of them of costs, all from published figures." in text
 
 
 def test_by_says_what_is_ranked(client):

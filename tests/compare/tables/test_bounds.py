@@ -45,7 +45,7 @@ def test_one_study_is_shown_however_large(many, monkeypatch):
 
 def test_the_page_says_so_and_csv_has_all(client, many):
     page = client.get("/compare/?papers=yes").content.decode()
-    assert "2 of 3 studies are shown" in page
+    assert "2 of 3 studies shown" in page
     assert "first" in client.get("/compare/deltas.csv?by=study").content.decode()
     assert "first" not in client.get("/api/v1/deltas?by=study&study=third").content.decode()
     rows = client.get("/api/v1/deltas?by=study").json()["tables"][0]["rows"]
@@ -174,7 +174,7 @@ def test_a_part_says_what_the_whole_says_wherever_it_is_shown(client, close_call
     page = client.get(f"/compare/?{address}")
     assert [section.test for section in page.context["sections"]] == ["write"]
     assert verdict(as_dicts(page.context["sections"])) == expected
-    assert "can be others among all" not in page.content.decode()
+    assert "not to all" not in page.content.decode()
     html = page.content.decode().replace("&amp;", "&")
     # The files of the page, of one of its tables, and of everything; the API; a permalink.
     files = re.findall(r'href="(/compare/deltas.json[^"]+)"', html)
@@ -201,7 +201,7 @@ def test_a_part_that_is_a_comparison_by_itself_says_so(client, configurations, m
     monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=8 if cut else 3))
     page = client.get(f"/compare/?study=lab&by=configuration&categories=on&{cut}")
     words = re.sub(r"<[^>]+>|\s+", " ", page.content.decode())
-    assert re.search(r"are among the \d rows shown, and can be others among all 24\.", words)
+    assert re.search(r"refer to the \d rows shown, not to all 24\.", words)
     assert page.context["spec"].part_tests == ()
     tables = as_dicts(page.context["sections"])
     assert tables == [table.as_dict() for table in delta_tables(page.context["spec"])]

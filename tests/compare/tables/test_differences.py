@@ -176,7 +176,7 @@ def test_the_page_warns_in_words_above_the_tables(client):
     make_score("ext4", 90, kernel="6.1")
     make_score("xfs", 120, kernel="6.12")
     text = client.get("/compare/?papers=yes").content.decode()
-    assert "These contenders differ in more than the file system." in text
+    assert "These entries differ in more than the file system." in text
     assert "They also differ in kernel (in the table)." in text
     assert text.index("differ in more than") < text.index('class="table is-dense deltas')
     assert "<strong>6.12</strong>" in text

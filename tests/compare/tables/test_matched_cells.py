@@ -101,7 +101,7 @@ def test_too_many_numbers_are_refused_in_words(unequal, monkeypatch, client):
     with pytest.raises(SpecError, match="choose fewer"):
         delta_tables(MATCHED)
     assert client.get("/compare/?matched=1").status_code == 400
-    assert "too many numbers" in client.get("/compare/cells/write/").content.decode()
+    assert "Too many numbers" in client.get("/compare/cells/write/").content.decode()
     monkeypatch.setattr(tables, "MOST_LISTED", 1)
     with pytest.raises(SpecError, match="choose fewer"):
         delta_tables(MATCHED)
@@ -117,7 +117,7 @@ def test_the_cells_that_differ_are_named(unequal, client):
     text = client.get("/compare/cells/write/", headers={"HX-Request": "true"}).content.decode()
     assert "all of them have 2" in text
     assert re.search(r"32(\.0)? Ki?B of 64(\.0)? Ki?B", text)
-    assert "Only its scores are known" in text
+    assert "Scores only" in text
     assert 'href="/compare/?matched=1"' in text
     assert "<html" not in text
     whole = client.get("/compare/cells/write/").content.decode()

@@ -100,10 +100,7 @@ def test_the_study_page_sets_them_side_by_side(client: Client, published_studies
 def test_a_study_without_statements_has_no_such_table(
     client: Client, published_studies: None
 ) -> None:
-    assert (
-        "Set against what the text states"
-        not in client.get("/studies/galli-2001/").content.decode()
-    )
+    assert "Check against the text" not in client.get("/studies/galli-2001/").content.decode()
     assert Study.objects.filter(slug="galli-2001").exists()
 
 

@@ -151,7 +151,7 @@ def test_many_choices_are_cut_and_counted(client):
     make_score("ext4_zz")
     text = client.get("/compare/?configuration=ext4_zz").content.decode()
     assert 'name="configuration" value="ext4_zz" checked' in text
-    assert "6 more are not listed here." in text
+    assert "6 more are not listed." in text
 
 
 def test_the_page_with_everything_on_it_takes_a_constant_number_of_queries(

@@ -59,7 +59,7 @@ def test_the_svg_has_a_name_a_row_per_entry_and_escapes_them() -> None:
     assert "<title>Speed relative to" in text
     assert "<b>" not in text
     assert len(re.findall("data-entry=", text)) == MOST_ROWS
-    assert "3 more are slower" in text
+    assert "3 slower ones not shown" in text
 
 
 def test_long_names_can_still_be_told_apart() -> None:

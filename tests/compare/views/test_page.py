@@ -46,17 +46,17 @@ def test_a_study_without_scores_is_said_to_have_none_and_led_to(client):
     for query in ("study=graphs", "study=graphs&study=begun", "study=graphs&test=write"):
         text = client.get(f"/compare/?{query}").content.decode()
         assert "No score matches." in text
-        assert '<a href="/studies/graphs/">Graphs &lt;only&gt;</a> holds no scores' in text
+        assert (
+            '<a href="/studies/graphs/">Graphs &lt;only&gt;</a> has no scores and no tables' in text
+        )
         assert "what the paper prints instead" in text
         assert "filters at once" not in text
-    assert (
-        "its page says what was done so far" in client.get("/compare/?study=begun").content.decode()
-    )
+    assert "Its page shows its runs so far" in client.get("/compare/?study=begun").content.decode()
     text = client.get("/compare/?filesystem=xfs").content.decode()
     assert "No score passes this filter:" in text
     # One of two that has scores is compared, and the filter in the way is named.
     text = client.get("/compare/?study=graphs&study=lab&filesystem=xfs").content.decode()
-    assert "holds no scores" in text
+    assert "has no scores and no tables" in text
     assert "take all file systems" in text
 
 
@@ -64,7 +64,7 @@ def test_papers_that_printed_graphs_alone_are_led_to(client, published_studies):
     for slug, has_scores in (("freenix-2002", False), ("galli-2001", True)):
         text = client.get(f"/compare/?study={slug}").content.decode()
         assert (f'<a href="/studies/{slug}/">' in text) is not has_scores
-        assert ("holds no scores" in text) is not has_scores
+        assert ("has no scores and no tables" in text) is not has_scores
         assert "Loosen one of them" not in text
 
 

@@ -168,7 +168,7 @@ def test_the_cells_come_when_they_are_asked_for(page, site):
     make_score("xfs", 90, cells=4, cells_expected=4)
     page.goto("/compare/?papers=yes")
     page.get_by_text("Which data points were compared").click()
-    expect(page.get_by_text("Those that it lacks and another has")).to_be_visible()
+    expect(page.get_by_text("Missing here, present in another entry")).to_be_visible()
 
 
 def test_rows_are_hidden_at_once_and_are_there_on_paper(page, site):

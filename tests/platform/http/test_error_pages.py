@@ -126,11 +126,11 @@ def test_a_404_says_what_was_asked_for_and_where_to_go(client: Client, db: None)
 @pytest.mark.parametrize(
     ("method", "address", "says", "above", "allow"),
     [
-        ("get", "/account/sign-out/", "the form was not sent", "/account/", "POST"),
-        ("get", "/compare/pin/", "the form was not sent", "/compare/", "POST"),
-        ("get", "/people/teams/", "the form was not sent", "/people/", "POST"),
-        ("get", "/imports/7/commit/", "the form was not sent", "/imports/7/", "POST"),
-        ("post", "/compare/deltas.csv", "only read, and nothing was changed", "/compare/", "GET"),
+        ("get", "/account/sign-out/", "your form was not sent", "/account/", "POST"),
+        ("get", "/compare/pin/", "your form was not sent", "/compare/", "POST"),
+        ("get", "/people/teams/", "your form was not sent", "/people/", "POST"),
+        ("get", "/imports/7/commit/", "your form was not sent", "/imports/7/", "POST"),
+        ("post", "/compare/deltas.csv", "is read-only. Nothing changed", "/compare/", "GET"),
     ],
 )
 def test_the_address_of_a_form_leads_back(
@@ -223,7 +223,7 @@ def test_a_busy_database_is_said_so(client: Client, address: str) -> None:
         assert response["Retry-After"] == "30"
         text = response.content.decode()
         assert "The database is busy" in text
-        assert "Load this page again" in text
+        assert "Reload this page in 30 seconds" in text
         assert "secret detail" not in text
     assert "before you send it again" in client.post(address).content.decode()
     body = json.loads(client.get(f"/api/v1{address}").content)

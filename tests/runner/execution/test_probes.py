@@ -78,7 +78,7 @@ def test_the_first_run_of_a_block_measures_the_lun_and_all_are_set_against_it(
     assert second.series.quality["limit_from"] == "probe"
     assert second.series.scores.get(test="mkfs").share is None
     page = client.get(f"/runs/{second.pk}/").content.decode()
-    assert "What the LUN does by itself" in page
+    assert "The LUN without a file system" in page
     assert "% of the LUN" in page
     assert f'before\n    <a href="/runs/{first.pk}/">' in page
 

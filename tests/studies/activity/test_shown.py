@@ -59,7 +59,7 @@ def test_a_long_run_is_drawn_as_means_of_neighbours_and_says_so(run: Run) -> Non
 def test_the_page_shows_it_and_why_something_is_missing(run: Run, client: Client) -> None:
     records.store(run, sampled(5, is_whole=False), {})
     page = client.get(f"/runs/{run.pk}/").content.decode()
-    assert "The run broke off:" in page
+    assert "The run broke off." in page
     assert "no &lt;RAPL&gt;" in page
     assert "Throughput of the device" in page
 

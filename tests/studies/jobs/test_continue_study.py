@@ -44,7 +44,7 @@ def test_a_study_leads_to_the_form_as_its_last_job_had_it(
     client.force_login(ann)
     study_page = " ".join(client.get("/studies/first-look/").content.decode().split())
     assert f'<a class="btn is-primary" href="{CONTINUE}">New run</a>' in study_page
-    assert '<a href="/runs/new/?study=first-look">New run, begun empty</a>' in study_page
+    assert '<a href="/runs/new/?study=first-look">New run, empty form</a>' in study_page
 
     answer = client.get(CONTINUE)
     address, _, query = answer.headers["Location"].partition("?")
@@ -58,7 +58,7 @@ def test_a_study_leads_to_the_form_as_its_last_job_had_it(
     assert '<option value="first-look" selected>' in page
     job = Run.objects.latest("pk").job_id
     words = " ".join(page.split())
-    assert f'As <a href="/jobs/{job}/">job {job}</a> of First look had it' in words
+    assert f'Copied from <a href="/jobs/{job}/">job {job}</a> of First look:' in words
     assert '<a href="/runs/new/?study=first-look">Begin with an empty form</a>' in words
 
 
@@ -243,7 +243,7 @@ def test_without_finished_runs_the_parameters_of_the_workload_say_at_least_how_l
     assert "3 × 2 × at least 8 s = at least 48 s" in words
     assert 'data-at-least-s="48.0"' in page
     assert words.count(">at least 8 s</span>") == 6
-    assert "by the parameters of the workload, without what the disk adds" in words
+    assert "by the parameters of the workload; the disk adds to it" in words
     by_interval = client.get(f"/runs/new/review/?{query}&repeat_by=interval").content.decode()
     assert "5 × 2 × at least 8 s = at least 1 min 20 s" in " ".join(by_interval.split())
     assert "5 to 20" in by_interval

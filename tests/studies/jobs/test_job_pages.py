@@ -65,7 +65,7 @@ class TestDocument:
         assert "Everything on disk1 will be erased, 16 times" in text
         assert "4 reference runs" in text
         assert 'seed <span class="mono">7</span>' in text
-        assert "not known: no run of this workload was finished yet" in text
+        assert "unknown: no run of this workload has finished yet" in text
         assert "ext2 journal_mode=writeback scheduler=bfq" in text
         assert "has no option &quot;journal_mode&quot;" in text
         assert "15 min for each whole run" in text
@@ -156,7 +156,7 @@ class TestDocument:
     def test_what_cannot_be_read_is_said(self, signed_in, document):
         response = signed_in.post("/runs/new/document/", {"document": document})
         assert response.status_code == 422
-        assert "Nothing was submitted" in text_of(response)
+        assert "fsbench submitted and erased nothing" in text_of(response)
 
     def test_the_example_can_be_submitted(self, signed_in, client):
         page = text_of(signed_in.get("/runs/new/document/"))
@@ -241,7 +241,7 @@ class TestForm:
             ({"reference": "hammer2.1"}, "hammer2"),
             ({"reference": "nothing"}, "is none of the configurations"),
             ({"reference_every": "x"}, "is not a whole number"),
-            ({"reference_every": "0"}, "after every so many runs"),
+            ({"reference_every": "0"}, "after every N runs"),
             ({"priority": "11"}, "from -10 to 10"),
             ({"priority": "high"}, "is not a whole number"),
             ({"time_limit_s": "5"}, "The time limit of a run is"),
@@ -308,7 +308,7 @@ class TestPage:
 
         page = client.get(f"/jobs/{job.pk}/")
         assert page.context["progress"].ends_at is None
-        assert "no run of its workload was finished yet" in text_of(page)
+        assert "unknown until a run of this workload finishes" in text_of(page)
         first = job.runs.order_by("id")[0]
         assert first.is_reference
         take(first, 60)
@@ -339,7 +339,7 @@ class TestPage:
 
     def test_the_drift_of_the_reference_is_shown(self, client, job):
         page = client.get(f"/jobs/{job.pk}/")
-        assert "No reference run is done yet." in text_of(page)
+        assert "No reference run has finished yet." in text_of(page)
         for run in job.runs.order_by("id"):
             complete(run, value=1000.0 if run.pk % 2 else 1000.0 - 10 * run.pk)
         page = client.get(f"/jobs/{job.pk}/")
@@ -385,7 +385,7 @@ class TestPage:
         assert ">ended</span>" in text_of(client.get("/jobs/"))
 
     def test_an_empty_list_says_what_to_do(self, client, db):
-        assert "Nothing was submitted yet." in text_of(client.get("/jobs/"))
+        assert "No jobs yet." in text_of(client.get("/jobs/"))
 
     @pytest.mark.parametrize("path", ["", "document.yaml"])
     def test_a_job_that_is_not_there(self, client, db, path):
@@ -445,7 +445,7 @@ class TestActions:
         assert "does not match" in text_of(act("retry", confirmation="disk2"))
         text = text_of(act("retry", confirmation="disk1"))
         assert "1 run submitted again." in text
-        assert f'run <a href="/runs/{first.pk}/">{first.pk}</a> again' in text
+        assert f'run <a href="/runs/{first.pk}/">{first.pk}</a> rerun' in text
         assert "There is nothing to submit again." in text_of(act("retry", confirmation="disk1"))
         assert "1 run submitted again." in text_of(
             act("retry", confirmation="disk1", cancelled="yes")
@@ -454,16 +454,16 @@ class TestActions:
 
     def test_one_run_is_tried_again_from_its_page(self, signed_in, job):
         run = job.runs.order_by("id")[0]
-        assert "Try again" not in text_of(signed_in.get(f"/runs/{run.pk}/"))
+        assert "Rerun" not in text_of(signed_in.get(f"/runs/{run.pk}/"))
         lifecycle.finish(start(run), RunState.FAILED, "x")
-        assert "Try again" in text_of(signed_in.get(f"/runs/{run.pk}/"))
+        assert "Rerun" in text_of(signed_in.get(f"/runs/{run.pk}/"))
         response = signed_in.post(f"/runs/{run.pk}/retry/", {"confirmation": "x"}, follow=True)
         assert "does not match" in text_of(response)
         response = signed_in.post(f"/runs/{run.pk}/retry/", {"confirmation": "disk1"}, follow=True)
         assert f"is submitted again as run {Run.objects.latest('id').pk}" in text_of(response)
         text = text_of(signed_in.get(f"/runs/{run.pk}/"))
-        assert "It was submitted again as" in text
-        assert "Try again" not in text
+        assert "It was rerun as" in text
+        assert "Rerun" not in text
         assert signed_in.post("/runs/4711/retry/").status_code == 404
 
     @pytest.mark.parametrize("action", ["pause", "resume", "cancel", "retry", "priority"])
@@ -477,7 +477,7 @@ class TestActions:
     def test_a_waiting_run_of_a_paused_job_says_so(self, signed_in, job):
         control.pause(job.pk)
         run = job.runs.order_by("id")[0]
-        assert "is paused: resume it" in text_of(signed_in.get(f"/runs/{run.pk}/"))
+        assert "is paused. Resume it" in text_of(signed_in.get(f"/runs/{run.pk}/"))
 
 
 def test_the_review_shows_what_is_run_around_the_benchmark(signed_in, disk):

@@ -188,7 +188,7 @@ def test_without_a_journal_lun_the_form_says_how_to_get_one(
 ) -> None:
     Lun.objects.filter(name="log1").update(is_listed=False)
     page = page_of(signed_in.get("/runs/new/?" + urlencode(query)))
-    assert "A journal can be kept on a LUN of its own once the LUN file of lab1 lists one" in page
+    assert "For an external journal, the LUN file of lab1 must list a LUN" in page
     # What was chosen stays to be seen, and is refused.
     assert 'value="log1" selected>log1' in page
     refused = signed_in.get("/runs/new/review/?" + urlencode(query))

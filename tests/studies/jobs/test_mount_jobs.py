@@ -96,7 +96,7 @@ def test_the_form_offers_what_is_mounted(nas: Lun, client: Client, ann: User) ->
     assert "nfs4.2_nconnect4" in form
     assert 'id="fs-nfs"' in form
     assert 'id="fs-ext4"' not in form
-    assert "nothing is prepared on it" in form
+    assert "so fsbench prepares nothing" in form
     disk = nas.worker.luns.get(name="disk1")
     again = client.get("/runs/new/", {"lun": disk.pk, "fs": "nfs.1", "suggested": "nfs.1"})
     assert again.status_code == 200

@@ -52,7 +52,7 @@ def test_its_review_says_that_everything_is_erased(disk: Lun, client: Client, an
     assert f"Everything on {disk.name} will be erased, 2 times" in " ".join(page.split())
     assert "Each run writes to <code>" in page
     assert "makes a new file system" not in page
-    assert "other files stay" not in page
+    assert "Other files stay" not in page
     assert f"Erase {disk.name} and run</button>" in page
     assert "What you confirm" in page
 

@@ -269,14 +269,14 @@ def test_what_comes_later_says_when(signed_in):
     page = text(signed_in.get(f"/runs/new/?lun={lun.pk}"))
     assert "lab1 sets itself up (building the &lt;b&gt;benchmark&lt;/b&gt; image)" in page
     assert "as soon as that has ended." in page
-    assert "Looked at again when what lab1 sets up is there." in page
+    assert "fsbench checks this again when lab1 has finished its setup." in page
     assert 'aria-label="Building the &lt;b&gt;benchmark&lt;/b&gt; image"' in page
     assert 'data-live-every="2"' in page
     # Nothing of that is left when it has ended.
     announce(worker_announcement(capabilities=announcement.capabilities))
     page = text(signed_in.get(f"/runs/new/?lun={lun.pk}"))
     assert "sets itself up" not in page
-    assert "Looked at again" not in page
+    assert "fsbench checks this again" not in page
     assert 'data-live-every="30"' in page
 
 

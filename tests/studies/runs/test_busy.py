@@ -47,7 +47,7 @@ def test_a_load_of_3_79_on_two_processors_is_said(
     assert run.conditions["busy"] == {"load": 3.79, "of_others": 3.79, "processors": 2}
     assert flags(run) == {"busy"}
     page = client.get(f"/runs/{run.pk}/").content.decode()
-    assert "The machine was busy when this repeat began." in page
+    assert "The machine was busy when this repeat started." in page
     study = run.series.study.slug
     for address in ("/runs/", f"/studies/{study}/", f"/compare/?study={study}"):
         assert "busy machine" in client.get(address).content.decode(), address

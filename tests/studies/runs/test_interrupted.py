@@ -189,14 +189,14 @@ def test_its_pages_and_the_api_say_both(runs: list[Run], client: Client) -> None
     lost = lose(runs[0])
     replacement = again(lost)
     page = client.get(f"/runs/{lost.pk}/").content.decode()
-    assert f'is run again by itself as <a href="/runs/{replacement.pk}/">' in page
+    assert f'fsbench retries it as <a href="/runs/{replacement.pk}/">' in page
     page = client.get(f"/runs/{replacement.pk}/").content.decode()
-    assert f'It replaces <a href="/runs/{lost.pk}/">run {lost.pk}</a>, which was inter' in page
+    assert f'retries the interrupted <a href="/runs/{lost.pk}/">run {lost.pk}</a>' in page
     page = client.get(f"/jobs/{lost.job_id}/").content.decode()
-    assert "1 failed or lost (1 interrupted and run again by itself)" in page
-    assert f'again by itself as run <a href="/runs/{replacement.pk}/">' in page
-    assert f'<a href="/runs/{lost.pk}/">{lost.pk}</a> again, by itself' in page
-    assert "run again by itself, 1 time in a row at most" in page
+    assert "1 failed or lost (1 interrupted and retried)" in page
+    assert f'retried as run <a href="/runs/{replacement.pk}/">' in page
+    assert f'<a href="/runs/{lost.pk}/">{lost.pk}</a> retried' in page
+    assert "auto-retried up to 1 time in a row" in page
     answer = client.get(f"/api/v1/runs/{lost.pk}").json()
     assert (answer["cause"], answer["retried_as"], answer["rerun"]) == ("silent", replacement.pk, 0)
     answer = client.get(f"/api/v1/runs/{replacement.pk}").json()

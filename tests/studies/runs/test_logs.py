@@ -143,7 +143,7 @@ def test_the_run_page_says_why_there_is_no_log(client, ended, settings):
     Run.objects.update(ended_at=timezone.now() - timedelta(days=3))
     logs.prune()
     page = client.get(f"/runs/{ended.pk}/").content.decode()
-    assert "this site deletes logs 2 days after the end of a run" in page
+    assert "This site keeps logs for 2 days after a run" in page
 
 
 def test_keeping_house_does_both(ended, settings):

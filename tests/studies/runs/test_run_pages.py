@@ -70,7 +70,7 @@ def test_the_form_shows_identity_and_problems_of_every_lun(signed_in, worker):
     assert "/dev/disk/by-id/disk1" in page
     assert "WD-123" in page
     assert "It is mounted." in page
-    assert "set aside for external journals" in page
+    assert "reserved for external journals" in page
     assert "<b>800</b>" not in page
 
 
@@ -298,8 +298,8 @@ def test_a_run_that_is_not_there_is_a_helpful_404(client, db):
 
 def test_a_queued_run_shows_what_will_follow(client, runs):
     page = text(client.get(f"/runs/{runs[2].pk}/"))
-    assert "2 runs of the same LUN come before it" in page
-    assert "These commands will follow" in page
+    assert "2 runs of the same LUN come first" in page
+    assert "These commands follow" in page
     assert "data=writeback" in page
     assert "Cancel this run" not in page
 
@@ -307,8 +307,8 @@ def test_a_queued_run_shows_what_will_follow(client, runs):
 def test_commands_of_a_run_under_way_are_not_said_to_be_still_to_come(client, runs):
     start(runs[0])
     page = text(client.get(f"/runs/{runs[0].pk}/"))
-    assert "As planned; how each was run stands here when the run has ended." in page
-    assert "Nothing has been run yet" not in page
+    assert "Planned commands. The actual ones appear here when the run finishes." in page
+    assert "Nothing has run yet" not in page
 
 
 def test_a_finished_run_shows_scores_measurements_commands_and_output(client, runs):
@@ -341,7 +341,7 @@ def test_a_failed_run_shows_its_reason_first_and_enters_no_score(client, runs):
     Run.objects.filter(pk=runs[0].pk).update(reason=reason)
     said_once = text(client.get(f"/runs/{runs[0].pk}/"))
     assert "No measurement of it" not in said_once
-    assert "Its log is" in said_once
+    assert "Read its log" in said_once
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page
     assert "data-run-live" not in page

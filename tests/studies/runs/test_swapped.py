@@ -46,7 +46,7 @@ def test_pages_and_scores_of_a_run_that_may_have_swapped(
     run = done({"swap": {"space_bytes": GIB, **noted}})
     assert flags(run) == {"swapped"}
     page = client.get(f"/runs/{run.pk}/").content.decode()
-    assert "Its limit of memory was none of swap." in page
+    assert "Its memory limit did not cover swap." in page
     assert f"cannot limit swap, of which there was 1 GiB: {sentence}" in page
     study = run.series.study.slug
     for address in ("/runs/", f"/studies/{study}/", f"/compare/?study={study}"):
@@ -61,7 +61,7 @@ def test_of_a_host_that_swapped_nothing_out_the_limit_held(
     run = done({"swap": {"space_bytes": GIB, "written_bytes": 0}})
     assert flags(run) == set()
     page = client.get(f"/runs/{run.pk}/").content.decode()
-    assert "Its limit of memory was none of swap." not in page
+    assert "Its memory limit did not cover swap." not in page
     assert "nothing was swapped out meanwhile, so that its memory limit held." in page
     assert "may have swapped" not in client.get("/runs/").content.decode()
 

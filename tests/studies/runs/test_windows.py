@@ -283,12 +283,12 @@ class TestStop:
         done(second, night)
         lifecycle.finish(start(again), RunState.FAILED, "x")
         client.force_login(ann)
-        assert "Erase and try again" in client.get(f"/jobs/{job.pk}/").content.decode()
+        assert "Erase and rerun" in client.get(f"/jobs/{job.pk}/").content.decode()
         night.later(50)
         announce(worker_announcement())
         page = client.get(f"/jobs/{job.pk}/").content.decode()
-        assert "Erase and try again" not in page
-        assert "The time of this job is over: none of its runs can be submitted again." in page
+        assert "Erase and rerun" not in page
+        assert "The end time of this job has passed, so you cannot rerun its runs." in page
         assert 'name="confirmation"' not in client.get(f"/runs/{again.pk}/").content.decode()
         with pytest.raises(ControlRefused, match="that time is over: submit what is left as a new"):
             control.retry(job.pk, "disk1", ann)
@@ -518,7 +518,7 @@ class TestPages:
             *((1, "ext4_wb_none"), (1, "xfs_none"), (2, "ext4_wb_none"), (2, "xfs_none"))
         ]
         page = " ".join(client.get(job).content.decode().split())
-        assert "Not begun, because it would not have ended before" in page
+        assert "Not started, because it could not finish by" in page
         assert "blocks 1 to 2 of ext4_wb_none, xfs_none" in page
 
     def test_a_new_job_has_no_times_of_the_last_one(

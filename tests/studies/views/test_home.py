@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 def test_an_empty_site_says_what_to_do_next(client):
     page = client.get("/").content.decode()
     assert "No study yet." in page
-    assert "Nothing runs now." in page
+    assert "No runs now." in page
     assert "No answer yet." in page
     assert "No worker has announced itself." in page
 

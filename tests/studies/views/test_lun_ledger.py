@@ -59,8 +59,8 @@ def test_what_the_runs_wrote_is_added_up_of_those_that_say_it(
     assert totals.times(disk.size_bytes) == 0.1
     page = client.get(f"/luns/{disk.pk}/").content.decode()
     assert "0.10 times its size" in page
-    assert "3 of\n    4 say it" in page
-    assert "Nobody measured this LUN by itself" in page
+    assert "3 of 4 runs report it" in page
+    assert "No probe of this LUN yet" in page
     answer = client.get(f"/api/v1/luns/{disk.pk}/ledger").json()
     assert answer["totals"]["written_bytes"] == 2 * GB
     assert answer["times_written"] == 0.1
@@ -112,7 +112,7 @@ def test_a_folder_has_no_device_and_what_is_not_there_is_said(
 ) -> None:
     folder = disk.worker.luns.get(name="folder1")
     page = client.get(f"/luns/{folder.pk}/").content.decode()
-    assert "nobody can measure it by itself" in page
+    assert "so fsbench cannot probe it" in page
     assert client.get("/luns/999999/").status_code == 404
     assert client.get("/api/v1/luns/999999/ledger").status_code == 404
 

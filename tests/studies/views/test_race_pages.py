@@ -34,7 +34,7 @@ def test_it_shows_who_leads_and_who_is_out(
 ) -> None:
     runs = submitted(hours=8)
     job = runs[0].job_id
-    assert "Nobody leads yet" in part(client, job)
+    assert "No leader yet" in part(client, job)
     for _ in range(2):
         fail(next(run for run in waiting() if run.series == runs[2].series))
         for run in waiting():
@@ -45,7 +45,7 @@ def test_it_shows_who_leads_and_who_is_out(
     assert "It failed 2 times in one block. The last was run" in html
     assert "8 h: " in html
     assert "probability" not in html
-    assert "Time left of this block" in client.get(f"/jobs/{job}/").content.decode()
+    assert "Time left of this round" in client.get(f"/jobs/{job}/").content.decode()
 
 
 def test_it_ends_with_a_sentence_and_a_word(
@@ -112,7 +112,7 @@ def test_one_that_waits_for_somebody_says_so(
     runs = submitted()
     for run in runs:
         fail(run, Cause.REFUSED)
-    assert "It waits for somebody." in part(client, runs[0].job_id)
+    assert "Needs your input." in part(client, runs[0].job_id)
     # Ended it has not: whoever waits for that by the API would take it for the answer.
     assert client.get(f"/api/v1/sweeps/{runs[0].job_id}").json()["state"] == "held"
 

@@ -50,8 +50,8 @@ def test_signs_of_patterns_are_letters(runs):
 def test_the_page_escapes_and_says_what_to_do(client, runs):
     page = client.get("/search/", {"q": "<script>alert(1)</script>"}).content.decode()
     assert "<script>alert" not in page
-    assert "Nothing has all of" in page
-    assert "Nothing to look for yet." in client.get("/search/").content.decode()
+    assert "No match for" in page
+    assert "No search words yet." in client.get("/search/").content.decode()
     Study.objects.create(slug="odd", title="<b>odd</b>")
     assert "<b>odd" not in client.get("/search/?q=odd").content.decode()
 

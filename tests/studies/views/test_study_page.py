@@ -78,7 +78,7 @@ def test_the_list_has_all_five_papers(client: Client, published: None) -> None:
     for study in Study.objects.all():
         assert f'href="/studies/{study.slug}/"' in html
         assert study.title in html
-    assert "None of your own yet" in html
+    assert "No studies of your own yet" in html
     assert "211 printed scores" in html
 
 
@@ -250,7 +250,7 @@ def test_heat_maps_come_a_page_at_a_time_on_one_scale(
     assert _ends(first[1]) == _ends(second[1]) == (900.0, 4000.0)
     html = text_of(pages[0].content.decode())
     assert "1 to 1 of 2 series" in html
-    assert "All maps of all pages share one colour scale" in html
+    assert "All maps on all pages share one colour scale" in html
     assert 'href="?test=write&amp;page=2"' in pages[0].content.decode()
 
 

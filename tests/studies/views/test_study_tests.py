@@ -97,7 +97,7 @@ def test_a_test_that_the_study_has_not_is_said_and_the_whole_is_shown(
     answer = client.get(f"/studies/many/{page}?{query}&tab=tests")
     assert answer.status_code == 200
     text = answer.content.decode()
-    assert "Not all of this address was understood." in text
+    assert "fsbench did not understand all of this address." in text
     assert ("read" if "read" in query else "nope") in text
     assert "50/50 mix 1?" in text
     assert "50/50 mix 29?" in text

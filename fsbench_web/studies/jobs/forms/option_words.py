@@ -57,7 +57,7 @@ LABELS = {
     "precondition": "Write the whole LUN once",
     "fill_percent": "Fill level",
     "age_rounds": "Age it first",
-    "age_extents": "Or until a file is in",
+    "age_extents": "Stop ageing at",
 }
 """What the form calls the options that sentences about several of them name by their keys."""
 PREPARED = {
