@@ -25,7 +25,7 @@ _BY_HAND = "On its host: manage.py guest_kernel"
 @dataclass(frozen=True)
 class WorkerConfig:
     """``site`` tells apart several installations of fsbench on one host. ``may_install``: whether
-    the worker makes its image, and installs tools, by itself (FSBENCH_INSTALL).
+    the worker makes its image, and installs tools, automatically (FSBENCH_INSTALL).
     ``holds_processors``: whether runs hold governor, turbo and idle states. ``drops_caches``:
     whether they begin with an empty page cache of the host.
     """
@@ -94,8 +94,8 @@ def read_config() -> WorkerConfig:
 
 
 def _may_install() -> bool:
-    """In production whoever owns the host decides what is installed there, and when: a package
-    that comes by itself between two runs is a change of what they are compared on.
+    """In production the owner of the host decides what is installed there, and when: a package
+    that arrives automatically between two runs is a change of what they are compared on.
     """
     default = "no" if settings.IS_PRODUCTION else "yes"
     return env.choice("FSBENCH_INSTALL", default, ["yes", "no"]) == "yes"
@@ -112,7 +112,7 @@ def guest_kernels() -> Path:
 
 
 def guests_of(config: WorkerConfig) -> GuestExecutor | None:
-    """The executor of guests beside the worker's own one; it looks for kernels again and again."""
+    """The executor of guests besides the worker's own; it looks for kernels again and again."""
     if config.guest_kernels is None:
         return None
     why_not = "This worker may not fetch kernels (FSBENCH_INSTALL=no, or production without yes)."

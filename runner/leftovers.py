@@ -58,8 +58,8 @@ def restore_host_settings(host: Host) -> None:
 
 
 def remove_traces(host: Host) -> None:
-    """Those whose run is not going on here: buffers in the kernel whose reader was killed, and a
-    bpftrace that outlived its worker.
+    """Traces without an active run here: kernel buffers of a killed reader, and a bpftrace that
+    outlived its worker.
     """
     going_on = host.carried_out()
     owned = block_events.instance_prefix(host.config.site, host.name)
@@ -75,7 +75,7 @@ def remove_traces(host: Host) -> None:
 
 
 def remove_output(host: Host) -> None:
-    """Of runs whose end could not be written, and which count as lost by now."""
+    """Of runs with an unwritten end, which count as lost by now."""
     going_on = {spool.file_name(run_id) for run_id in host.carried_out()}
     for path, is_of_use in spool.files_by_use(host.spool_folder):
         if not is_of_use and path.name not in going_on:

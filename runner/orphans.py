@@ -1,4 +1,4 @@
-"""What dead workers of this host left behind: found, told, and removed when somebody asks for it.
+"""Find what dead workers of this host left behind, and remove it on demand.
 
 A worker tidies up after itself, and after its predecessor when it starts. This is for the worker
 that does not come back. Whatever belongs to a worker that is alive (it holds its lock) is left
@@ -76,7 +76,7 @@ def find(config: WorkerConfig) -> Iterator[Orphan]:
 
 
 def _containers(config: WorkerConfig) -> Iterator[Orphan]:
-    """Containers of this site whose worker does not live, or whose run has ended."""
+    """Containers of this site with a dead worker or a finished run."""
     executor = DockerExecutor(config.image, config.site)
     try:
         containers = executor.containers()
@@ -134,7 +134,7 @@ def _is_on_top(number: int, mounts: list[blockdev.Mount]) -> bool:
 
 
 def _unmount(number: int) -> None:
-    """A person may have come in between: it is looked again whose mount that is."""
+    """Checks again who made that mount."""
     with locks.device_lock(Path(blockdev.path_of(number))):
         if not _is_on_top(number, blockdev.own_mounts()):
             raise ToolError(f"Something else is mounted on {MOUNT_POINT} by now: look again.")
@@ -199,7 +199,7 @@ def _wipe(device: str) -> None:
 
 
 def _schedulers(config: WorkerConfig) -> Iterator[Orphan]:
-    """What runs have set and not put back; before the loop devices go, whose schedulers stay."""
+    """Settings that runs did not restore; before the loop devices go."""
     folder = config.scheduler_notes
     for _, note in scheduler_notes.pending(folder):
         yield Orphan(
@@ -309,7 +309,7 @@ def _end_as_lost(worker: Worker, config: WorkerConfig) -> None:
 
 
 def _messages(name: str) -> Iterator[Orphan]:
-    """Messages of a dead worker's queue whose run does not wait. Reading puts all others back."""
+    """Messages of a dead worker's queue for runs that do not wait. Reading puts all others back."""
     for run_id in _useless_messages(name, remove=False):
         yield Orphan(
             "message",

@@ -84,14 +84,14 @@ class RunPlan:
     benchmark may use. ``guest`` says in which guest it is run (kernel, memory_bytes, cpus, and the
     scheduler that is set in it), None for the worker's own executor. ``tool`` and ``parameters``
     are the workload, which reads ``outputs``. ``sample_every_s`` is how often the kernel's counts
-    are read (agent/sampler.py); 0: never. ``near_cpus`` are the processors beside the device, which
-    are taken first where ``cpus`` are fewer than all. ``rates`` limit each of its devices
+    are read (agent/sampler.py); 0: never. ``near_cpus`` are the processors next to the device,
+    which are taken first where ``cpus`` are fewer than all. ``rates`` limit each of its devices
     (``Limits.rates``); ``control_groups`` are folders of the host that the agent joins first, where
-    it has no container. ``own_mark`` is the id of fsbench's own folder on a mount,
-    without which nothing in it is touched; empty where it is none. ``start_at`` is when the first
-    command of the benchmark begins, in seconds of the host's own clock, where several clients begin
-    at once; None: as soon as it can. ``worker_silence_s`` is after how long without a sign of life
-    of the worker the agent ends the run by itself (runner/executors/signs.py); 0: never.
+    it has no container. ``own_mark`` is the id of fsbench's own folder on a mount, without which
+    nothing in it is touched; empty where it is none. ``start_at`` is when the first command of the
+    benchmark begins, in seconds of the host's own clock, where several clients begin at once; None:
+    as soon as it can. ``worker_silence_s`` is after how long without a sign of life of the worker
+    the agent ends the run itself (runner/executors/signs.py); 0: never.
     """
 
     steps: list[Step]

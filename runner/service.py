@@ -110,8 +110,9 @@ def _name_taken(host: Host) -> str:
 
 
 def _yield_name(host: Host) -> bool:
-    """End this worker where one of its name began on another host: whoever began last goes on, and
-    has ended the runs of this one. However it came to that, there is never more than one for long.
+    """End this worker where one of its name began on another host: the last to begin goes on,
+    and has ended the runs of this one. However it came to that, there is never more than one for
+    long.
     """
     namesake = Worker.objects.filter(name=host.name).first()
     if namesake is None or not _is_elsewhere(namesake, host):
@@ -261,7 +262,9 @@ def _look_once(look: Callable[[], None]) -> None:
 
 
 def serve(host: Host, echo: Callable[[str], None] = logger.info) -> int:
-    """Work until SIGTERM or SIGINT. Returns the exit status. ``echo`` tells whoever started it."""
+    """Work until SIGTERM or SIGINT. Returns the exit status. ``echo`` tells anyone who started
+    it.
+    """
     global _host, _setup
     if problem := table_version.problem():
         raise RuntimeError(problem)

@@ -24,7 +24,7 @@ def chosen_url(option: str = "") -> str:
     """The site that is meant: said, else of the environment, else of the last login.
 
     Raises CredentialsError where FSBENCH_URL is set and empty: a pipeline's token would go to
-    whoever listens on this machine.
+    anyone who listens on this machine.
     """
     url = os.environ.get("FSBENCH_URL")
     if not option and url is not None and not url.strip():

@@ -62,7 +62,7 @@ def _is_wanted(line: dict[str, Any], options: SimpleNamespace) -> bool:
 def check(client: Client, options: SimpleNamespace, others: Iterable[str]) -> int:
     """Whether a line's last change of level was a fall; see docs/client.md.
 
-    Where a level changes is the site's verdict, of each line and test by itself; how sure that is
+    Where a level changes is the site's verdict, of each line and test alone; how sure that is
     among all that are looked at here is worked out here. ``others`` are the options that mean
     nothing here.
     """

@@ -1,4 +1,4 @@
-"""``fsbench permalinks``: comparisons whose numbers are kept under a short address."""
+"""``fsbench permalinks``: comparisons with numbers saved under a short address."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -251,13 +251,13 @@ def complain(*lines: str) -> None:
 
 
 def note(line: str) -> None:
-    """To standard error without colour: what is done, beside the result."""
+    """To standard error without colour: what is done, besides the result."""
     print(_printable(line), file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
 def readers_may_leave() -> Iterator[None]:
-    """Whoever reads the output may have seen enough of it (``| head``): that is no error, and no
+    """Anyone who reads the output may have seen enough of it (``| head``): that is no error, and no
     other exit code.
     """
     try:

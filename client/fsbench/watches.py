@@ -50,7 +50,7 @@ _COLUMNS = (
 
 
 def add(client: Client, options: SimpleNamespace) -> int:
-    """Watch a line from now on. The secret of a webhook is told this once."""
+    """Watch a line from now on. The secret of a webhook is shown only now."""
     body = {
         "series": options.series,
         "test": options.test,

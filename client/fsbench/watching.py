@@ -124,7 +124,7 @@ def _time_left(seconds: float | None) -> str:
 
 
 class _Screen:
-    """One line that is drawn anew on a terminal; in a pipe a line for every change of words."""
+    """One line that is redrawn on a terminal; in a pipe a line for every change of words."""
 
     def __init__(self, *, is_quiet: bool) -> None:
         self._is_live = terminal.is_terminal() and not is_quiet

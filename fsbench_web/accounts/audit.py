@@ -34,7 +34,7 @@ FORMER_WORDS = (
 
 
 def note_here(what: str, thing: str, **detail: object) -> None:
-    """Write an entry of whoever asks (accounts.rights.person), or of fsbench itself."""
+    """Write an entry of the caller (accounts.rights.person), or of fsbench itself."""
     note(rights.person(), what, thing, **detail)
 
 

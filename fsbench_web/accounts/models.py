@@ -60,7 +60,7 @@ class Person(models.Model):
 
 
 class GivenPassword(models.Model):
-    """An account whose password somebody else set; gone once its owner chose another one."""
+    """An account with a password that somebody else set; gone once its owner changes it."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="given_password"

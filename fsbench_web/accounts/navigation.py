@@ -1,6 +1,6 @@
 """The menu of every page: five entries, and where in it somebody is. Pure.
 
-What is refused to whoever looks is left out; who is not signed in is offered what an account may.
+What is refused to the reader is left out; who is not signed in is offered what an account may.
 """
 
 from collections.abc import Collection
@@ -24,7 +24,7 @@ class MenuItem:
 
 @dataclass(frozen=True)
 class Entry:
-    """What stands in the bar: a link where it has one place, else a menu that opens."""
+    """An entry of the bar: a link, or a menu if it has several places."""
 
     label: str
     places: tuple[MenuItem, ...]

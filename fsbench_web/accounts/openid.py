@@ -321,7 +321,7 @@ def _checked(
 
 
 def _key(header: Mapping[str, Any], metadata: Mapping[str, Any]) -> Any:
-    """The provider's public key that the token names; read anew each time: keys are changed."""
+    """The provider's public key that the token names; reread each time: keys are changed."""
     keys = jwt.PyJWKSet.from_dict(_read(metadata["jwks_uri"])).keys
     fitting = [key for key in keys if key.public_key_use in (None, "sig")]
     if "kid" in header or len(fitting) > 1:

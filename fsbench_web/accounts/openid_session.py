@@ -20,7 +20,7 @@ MAX_BYTES = 1024 * 1024
 
 
 class ProviderSession(requests.Session):
-    """Waits and reads so much and no more, and goes nowhere else than it is told."""
+    """Waits and reads so much and no more, and goes only where it is sent."""
 
     def request(self, method: Any, url: Any, *args: Any, **kwargs: Any) -> requests.Response:
         if not is_safe(str(url)):
@@ -54,7 +54,7 @@ class ProviderSession(requests.Session):
 
 
 class _Deadline:
-    """Ends the connections that are begun within it under whoever waits, when its time is over.
+    """Ends connections begun within it under the waiting caller, when its time is over.
 
     Each wait of a socket has a limit of its own, so that a provider that drips, be it the lines of
     its header, could go on for ever.

@@ -1,4 +1,4 @@
-"""Passwords that somebody else chose: whoever signs in with one chooses another before all else.
+"""Passwords that somebody else chose: their users must choose another one first.
 
 The account keeps that its password was given (``GivenPassword``); a session that such a password
 opened carries a mark, which ``accounts.gate`` asks for at every request. The mark cannot outlive
@@ -37,7 +37,7 @@ def signed_in(request: HttpRequest, user: User) -> bool:
 
 
 def must_be_chosen(request: HttpRequest) -> bool:
-    """Whether whoever asks may do nothing but choose a password. Asks nothing of the database."""
+    """Whether the user must choose a password first. Asks nothing of the database."""
     return request.user.is_authenticated and _MARK in request.session
 
 

@@ -1,4 +1,4 @@
-"""What a view does, said beside it: ``@requires(Action.READ)`` right above its ``def``.
+"""What a view does, declared next to it: ``@requires(Action.READ)`` right above its ``def``.
 
 ``accounts.gate`` reads it from the view that an address leads to, and asks ``accounts.rights``
 before the view is called. A view that says nothing is closed to everybody. Decorators above keep

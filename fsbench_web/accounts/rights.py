@@ -1,8 +1,8 @@
 """Who may do what: the one place that decides.
 
 ``decide`` answers for a person, an action and a thing, with a reason in words. Which action a view
-is stands beside it (``accounts.requirements``); ``accounts.gate`` asks here before any is called.
-``hidden_studies`` answers which studies whoever asks must not see; the managers of ``studies``
+is stands next to it (``accounts.requirements``); ``accounts.gate`` asks here before any is called.
+``hidden_studies`` answers which studies the caller must not see; the managers of ``studies``
 leave these out everywhere.
 """
 
@@ -88,7 +88,7 @@ ALLOWED = Decision(True)
 
 
 def role_of(user: AnyUser) -> Role | None:
-    """None for somebody without an account, or whose account is closed."""
+    """None for somebody without an account, or with a closed account."""
     if not isinstance(user, User) or not user.is_active:
         return None
     if user.is_superuser or user.is_staff:
@@ -224,7 +224,7 @@ def accepting(user: AnyUser, studies: Iterable[Any]) -> list[Any]:
 def why_not_any_more(author: User, luns: Iterable[Any], study: Any) -> str:
     """Why a run that this person submitted earlier must not start now; empty where it may.
 
-    What ``decide`` says of submitting it now, in words for whoever reads why it did not start.
+    What ``decide`` says of submitting it now, in words for anyone who reads why it did not start.
     """
     name = author.get_username()
     role = role_of(author)
@@ -284,7 +284,7 @@ _viewer: ContextVar[Viewer | None] = ContextVar("fsbench_viewer", default=None)
 
 
 def hidden_studies() -> frozenset[int]:
-    """Keys of the studies that whoever asks must not see; none outside of a request."""
+    """Keys of the studies that the caller must not see; none outside of a request."""
     viewer = _viewer.get()
     return viewer.hidden() if viewer is not None else frozenset()
 
@@ -324,7 +324,7 @@ def require_here(action: Action, thing: object = None) -> None:
 
 
 def hidden_from(user: AnyUser | None) -> set[int]:
-    """``hidden_studies`` of this person, whoever asks; none of a command's (None)."""
+    """``hidden_studies`` of this person, regardless of the caller; none of a command's (None)."""
     if user is None:
         return set()
     restricted = _not_public()

@@ -148,6 +148,6 @@ def of_request(request: HttpRequest) -> ApiToken | None:
 
 
 def user_of(token: str) -> User | None:
-    """The active user whose token this is, or None. Notes the use."""
+    """The active user of this token, or None. Notes the use."""
     row = row_of(token)
     return row.user if row is not None else None

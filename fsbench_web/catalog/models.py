@@ -186,7 +186,7 @@ class Worker(models.Model):
 
 @dataclass(frozen=True)
 class OtherUse:
-    """The worker whose run has the disk, and the run's number; None where whoever asks must not
+    """The worker and number of the run that has the disk; None where the caller must not
     see that run.
     """
 
@@ -277,7 +277,7 @@ class Lun(models.Model):
     def recognised_by(self) -> list[list[str]]:
         """``shown_identity`` without what ``device`` says already: pages show both together.
 
-        The path that the host's list names is called what it is beside ``device``, "Path" there.
+        The path that the host's list names is called what it is next to ``device``, "Path" there.
         """
         listed = "File" if self.kind == self.Kind.SPARSE_FILE else "Path in the host's list"
         return [

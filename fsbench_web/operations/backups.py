@@ -1,5 +1,4 @@
-"""What is known of the backups of this site: noted in its database, where the web and whoever makes
-one meet, on whichever host and in whichever container.
+"""Backups of this site, as noted in its database.
 
 No backup has these rows in it (``serving.backup``): a site that is made from one has made
 none of its own.

@@ -58,7 +58,7 @@ registry.register(FromDatabase())
 
 
 def exposed_registry() -> CollectorRegistry:
-    """What is told: of all web processes where there are several, and of the database."""
+    """Metrics of all web processes and of the database."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return registry
     of_all = CollectorRegistry()
@@ -134,7 +134,7 @@ def families(gauges: Gauges) -> Iterator[Metric]:
 
 
 def _of_backups(backups: Backups) -> Iterator[Metric]:
-    """What is not known is left out, as elsewhere."""
+    """Unknown values are left out."""
     failed = GaugeMetricFamily(
         "fsbench_backup_failed", "1 where the last backup failed or ended without a word, else 0."
     )

@@ -50,7 +50,7 @@ def _name_the_run(
 
 
 def route_of(request: HttpRequest) -> str:
-    """The name of the address, of which there are as many as in urls.py; "none" where none fits."""
+    """The name of the address in urls.py; "none" where none fits."""
     match = request.resolver_match
     if match is None:
         return "none"

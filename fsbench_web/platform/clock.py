@@ -1,8 +1,8 @@
 """One clock for all hosts: that of the database.
 
-Leases, heartbeats and the times of runs are compared across hosts whose own clocks may be hours
-apart. Whatever writes or compares such a time takes it from here. Where PostgreSQL compares by
-itself, it takes its own (``AT_DATABASE``).
+Leases, heartbeats and times of runs are compared across hosts with clocks that may differ by hours.
+Whatever writes or compares such a time takes it from here. Where PostgreSQL compares by itself, it
+takes its own (``AT_DATABASE``).
 """
 
 import threading
@@ -72,7 +72,7 @@ def forget() -> None:
 
 def ask_soon() -> None:
     """Ask the database with the next ``now``, however lately that was done: its clock may have been
-    set since. One that is away then keeps the time that it told before.
+    set since. One that is away then keeps its last time.
     """
     global _asked
     with _lock:

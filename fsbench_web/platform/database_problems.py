@@ -1,4 +1,4 @@
-"""Why the database did not do what was asked of it, for whoever started a command."""
+"""Why the database refused, as a sentence for the user of a command."""
 
 import errno
 import sqlite3

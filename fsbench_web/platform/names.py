@@ -1,7 +1,8 @@
 """Names that people give, and the addresses made of them. Pure.
 
 Several names have one address: "C" and "C++", two Chinese titles that share a number, two long
-titles with the same beginning. What is meant by a name is therefore never told by its slug alone.
+titles with the same beginning. What is meant by a name is therefore never reported by its slug
+alone.
 """
 
 import re

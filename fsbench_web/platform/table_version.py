@@ -1,6 +1,6 @@
 """Whether the tables are those of this version.
 
-Older ones lack what this version writes; later ones want of whoever writes what it does not know
+Older ones lack what this version writes; later ones want of anyone who writes what it does not know
 (a lease of a whole disk, say), so that it must not write into them at all.
 """
 

@@ -3,7 +3,7 @@
 On a private machine that password is printed at every start until its owner chose another: who
 reads the terminal there has the data folder anyway. Elsewhere the output ends in logs that others
 read. There it is printed once, and it is a given password as those that administrators set
-(accounts.passwords): whoever signs in with it replaces it first.
+(accounts.passwords): the next person to sign in with it replaces it first.
 """
 
 import os

@@ -255,7 +255,7 @@ def load(dump: Path, drained_at: datetime) -> None:
 
 
 def _load_sqlite(dump: Path, drain: str) -> None:
-    """Drain in a copy, then rename it. ``_users`` left no log beside the old file."""
+    """Drain in a copy, then rename it. ``_users`` left no log next to the old file."""
     database = Path(_name())
     copy = database.with_name(f"{database.name}.restoring")
     try:

@@ -1,4 +1,4 @@
-"""What commands tell: to a person who started them, or to whoever collects JSON lines.
+"""Output of commands: sentences for people, or JSON lines for programs.
 
 The latter gets no line of another form, and no password of a first start.
 """

@@ -178,7 +178,7 @@ def _is_gone(argv: list[str]) -> bool:
 def join(groups: "list[str]") -> None:
     """Enter control groups of the host, and with this process all that it starts.
 
-    cgroups(7): a 0 is whoever writes it. Raises StepFailed.
+    cgroups(7): 0 is the writer. Raises StepFailed.
     """
     for folder in groups:
         try:

@@ -197,7 +197,7 @@ def remove_own(plan: dict[str, Any]) -> None:
     """Remove what the benchmark left, and nothing else.
 
     Without its files there is nothing to write back, and unmounting is quick. On a file system that
-    is unmounted and made anew this is given up after a moment; a folder of the host is left clean.
+    is unmounted and made again this is given up after a moment; a folder of the host is left clean.
     """
     start = plan.get("leave_nothing")
     if not start or not plan.get("mount_point"):

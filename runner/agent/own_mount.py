@@ -1,8 +1,8 @@
 """The file system that a plan has mounted, given up when its run is stopped.
 
 What the benchmark left in memory would be written as it is unmounted, for minutes on a slow disk,
-by the kernel, whoever is killed: longer than another host may have to wait for the disk. Nobody
-wants it. The kernel drops it when it is told to shut the file system down, as it does by itself
+by the kernel, anyone who is killed: longer than another host may have to wait for the disk. Nobody
+wants it. The kernel drops it when it is reported to shut the file system down, as it does alone
 where a disk fails: ext2 to ext4, XFS, F2FS, exFAT, NTFS3, bcachefs and newer Btrfs know that, each
 under the same number (``XFS_IOC_GOINGDOWN`` of xfs_fs.h). The others are unmounted as ever. A guest
 needs none of it: what is in its memory ends with it, and its kernel would call this an error.

@@ -216,7 +216,7 @@ class Sampler:
     def _open_group_1(
         self, folders: "dict[str, str]", numbers: Sequence[str], mounted: "dict[str, str]"
     ) -> None:
-        """What version 1 has; pressure is of version 2, which may be mounted beside it."""
+        """What version 1 has; pressure is of version 2, which may be mounted next to it."""
         label = "its control group (version 1)"
         for controller, name, fields, read_out in (
             (

@@ -1,4 +1,4 @@
-"""What the clients of a run measured, together and each by itself."""
+"""What the clients of a run measured, together and alone."""
 
 from dataclasses import dataclass, field
 

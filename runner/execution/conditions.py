@@ -104,7 +104,7 @@ def idle_states(root: Path = CPU_FOLDER) -> str:
 
 
 def device_statistics(number: int | None) -> dict[str, int]:
-    """What the device has done since it is there, by name; empty where that is not told."""
+    """Counters of the device by name; empty where unknown."""
     if number is None:
         return {}
     return parse_statistics(text_of(blockdev.sys_folder(number) / "stat"))

@@ -77,9 +77,9 @@ class AgentMismatch(Exception):
 def environment_writer(
     run: Run, luns: Sequence[UsedLun], scheduler: str, host: Host, executor: Executor
 ) -> Callable[[Recorder], None]:
-    """What writes the environment, once the agent has told it, and files the run under it.
+    """Writes the environment that the agent reported, and files the run under it.
 
-    The LUNs are looked at now: programs of the host that do it would start beside the benchmark.
+    The LUNs are looked at now: programs of the host that do it would start during the benchmark.
     """
     data, *others = [host.lun_facts(lun.entry, lun.device) for lun in luns]
     names = [

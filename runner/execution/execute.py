@@ -271,7 +271,7 @@ def _target(run: Run, host: Host, luns: Sequence[UsedLun]) -> Target:
 
 
 def _benchmark_limit_s(workload: BenchmarkWorkload) -> float:
-    """Of all commands together: each by itself has it too, as a step of the plan."""
+    """Of all commands together: each alone has it too, as a step of the plan."""
     return float(workload.time_limit_s)
 
 

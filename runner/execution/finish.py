@@ -54,7 +54,7 @@ Results = dict[str, ParsedResult]
 class Ending:
     """How a run ends, why, and what it measured; ``cause`` counts where it failed.
 
-    ``all_clients`` is what counts of a run of several clients, of whose leader ``parsed`` is.
+    ``all_clients`` is what counts of a run of several clients, with the leader's ``parsed``.
     """
 
     state: RunState
@@ -208,7 +208,7 @@ class _Prepared:
 def _prepared(
     run: Run, recorder: Recorder, ending: Ending, of_clients: Mapping[str, bytes]
 ) -> _Prepared:
-    """In a thread beside the heartbeats: it asks the database nothing."""
+    """In a thread alongside the heartbeats: it asks the database nothing."""
     outputs, workload = recorder.artefacts(), run.series.workload
     # Of several clients it is what the leader's host did, whose costs are not those of the whole.
     parsed = ending.parsed if ending.all_clients is None else {}
@@ -280,8 +280,8 @@ def finish_spooled(folder: Path, is_stopping: Callable[[], bool]) -> list[int]:
     """End as done what a killed worker had measured but not written. Returns the runs.
 
     Call it before ``lifecycle.recover``, which ends as lost what this worker still holds. A run
-    whose lease ran out meanwhile stays lost: others may have acted on that. Raises the database's
-    error where it is away, or has no room: nothing is dropped for that.
+    with an expired lease stays lost: others may have acted on that. Raises the database's error
+    where it is away, or has no room: nothing is dropped for that.
     """
     finished = []
     for spooled in leftover_files(folder):
@@ -345,7 +345,7 @@ def _without_numbers(ending: Ending) -> Ending:
 def _store_clients(
     run: Run, recorder: Recorder, for_all: CollectedResults | None, outputs: Iterable[Artefact]
 ) -> None:
-    """What all clients measured together is the run's; what each did is kept beside it."""
+    """The sum of all clients is the run's; each client's numbers are kept as well."""
     for artefact in outputs:
         ingest.store_packed(run, artefact)
     if for_all is None:

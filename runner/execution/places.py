@@ -169,7 +169,7 @@ def _disk(lun: UsedLun) -> str | int:
 @contextlib.contextmanager
 def lock_luns(luns: Sequence[UsedLun]) -> Iterator[None]:
     """Hold all on this host (runner.safety.locks), and keep their devices open: the name and number
-    of one cannot go to another disk meanwhile. Raises LockedElsewhere after LOCK_WAIT_S: whoever
+    of one cannot go to another disk meanwhile. Raises LockedElsewhere after LOCK_WAIT_S: anyone who
     detached a loop device holds the lock of its number for a moment after the kernel gave it to us.
     """
     with contextlib.ExitStack() as stack:

@@ -49,7 +49,7 @@ COMMANDS_NAME = "commands.jsonl"
 
 
 def stop_after_s() -> float:
-    """Seconds after the last answer of the database until a run ends by itself: so early that
+    """Seconds after the last answer of the database until a run ends itself: so early that
     nothing of it touches the LUN any more when the lease runs out (executors.stream.STOP_GRACE_S).
     """
     lease_s = float(settings.WORKER_SILENT_AFTER_S)

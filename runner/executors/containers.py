@@ -89,7 +89,7 @@ class NotLimited(Exception):
 def check_limits(
     container: Container, memory_bytes: int | None, cpus: str | None, rates: Mapping[str, int]
 ) -> None:
-    """Raises NotLimited where one was discarded, of which a daemon gives no more than a warning."""
+    """Raises NotLimited where the daemon discarded one and only warned."""
     host_config = container.attrs["HostConfig"]
     discarded = [
         *(["memory"] if memory_bytes and host_config.get("Memory") != memory_bytes else []),
@@ -137,7 +137,7 @@ def limit_problems(info: Mapping[str, Any]) -> dict[str, str]:
 
 
 def why_failed(error: BaseException) -> tuple[str, Cause]:
-    """A sentence on what the daemon says to a run that begins, and whose doing it was.
+    """A sentence on what the daemon says to a starting run, and who caused it.
 
     A daemon that answers with a refusal is there; one that does not answer went away. The image was
     there when the run was checked, and the container when it was made.
@@ -197,7 +197,7 @@ def archive(files: Mapping[str, bytes]) -> bytes:
 
 
 def terminate(container: Container, pid: int) -> None:
-    """Have its first process end by itself, as a daemon that may not answer would."""
+    """Have its first process end on its own, as a daemon that may not answer would."""
     if not _send_signal(pid, str(container.id), signal.SIGTERM):
         # It may have ended by itself in this moment; removing it follows in any case.
         with contextlib.suppress(*ERRORS):
@@ -205,14 +205,14 @@ def terminate(container: Container, pid: int) -> None:
 
 
 def end(container: Container, pid: int) -> None:
-    """End it now. The daemon is told too: what is frozen ends only when that thaws it."""
+    """End it now. Thaws it through the daemon too: frozen processes do not end."""
     end_process(pid, str(container.id))
     with contextlib.suppress(*ERRORS):
         container.kill(signal="SIGKILL")
 
 
 def first_process(container: Container) -> int:
-    """The container's first process, as this host counts; 0 where that cannot be told."""
+    """The container's first process, as this host counts; 0 where unknown."""
     try:
         container.reload()
         return int(container.attrs["State"]["Pid"])
@@ -242,7 +242,7 @@ def _send_signal(pid: int, container_id: str, number: signal.Signals) -> bool:
 def watch_meddling(client: docker.DockerClient, container: Container) -> Iterator[list[str]]:
     """Sentences on what others do to the container that makes its numbers wrong, as they do it.
 
-    The daemon says so to whoever listens, and remembers it no longer than some hundred other
+    The daemon says so to anyone who listens, and remembers it no longer than some hundred other
     events. ``client`` must wait long for what seldom comes.
     """
     interference: list[str] = []

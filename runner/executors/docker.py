@@ -437,7 +437,7 @@ def _address() -> str:
 
 
 def _cpus(plan: RunPlan) -> str | None:
-    """Those beside the device first, then by number."""
+    """Those next to the device first, then by number."""
     if plan.cpus is None:
         return None
     numbers = sorted(processors.online(), key=lambda number: (number not in plan.near_cpus, number))

@@ -57,7 +57,7 @@ def has_zfs(package: Path) -> bool:
 
 
 def build(image: str, package: Path, on_progress: OnProgress = lambda step, share: None) -> Path:
-    """Build ZFS for the kernel in ``package``, in a container of ``image``, and put it beside it.
+    """Build ZFS for the kernel in ``package``, in a container of ``image``, and put it next to it.
 
     Returns where both are. Raises FetchError, with what to do.
     """

@@ -257,7 +257,7 @@ def _remove(folder: Path) -> bool:
 def remove_leftovers(worker: str) -> list[str]:
     """Remove the groups of this worker's runs that a killed one left; returns what was removed.
 
-    Those of another process that lives are its: of another site whose worker has the same name.
+    Groups of another living process, with a worker of the same name at another site.
     """
     hierarchies = Hierarchies()
     tops = {*hierarchies.folders.values(), *([hierarchies.unified] if hierarchies.unified else [])}

@@ -1,6 +1,6 @@
 """What smartctl(8) says of a disk, where it is installed; it is never required.
 
-Asked before a LUN is measured, and so never beside a benchmark. Values keep smartctl's own names.
+Asked before a LUN is measured, and so never next to a benchmark. Values keep smartctl's own names.
 Source: smartctl's JSON of version 7 ("smartctl --json", json_format_version 1.0).
 """
 
@@ -21,7 +21,7 @@ _ATA = {5: "reallocated_sectors", 197: "pending_sectors", 198: "offline_uncorrec
 
 
 def read(device: str) -> dict[str, Any]:
-    """{passed, power_on_hours, temperature_c, ...}, those that are told; empty without. Never
+    """{passed, power_on_hours, temperature_c, ...}, as far as known. Never
     raises.
     """
     try:

@@ -2,7 +2,7 @@
 
 Layers are made in guests (``configurations.commands.layers``) and taken down there. A guest that
 was ended in the middle leaves its arrays, volumes and keys on the LUNs as they were written, and a
-host that looks at all its disks (udev, with mdadm or LVM) may put them together by itself. Only
+host that looks at all its disks (udev, with mdadm or LVM) may put them together alone. Only
 what stands on listed LUNs alone, each with fsbench's own mark, is ever taken apart here.
 """
 
@@ -147,7 +147,7 @@ def leftover_pools(folder: Path = KSTAT) -> list[str]:
     fsbench's own. Empty without ZFS.
 
     fsbench makes pools in guests, which take theirs with them. A host that has ZFS may still import
-    by itself (zfs-import-scan.service) what a killed guest has left on a LUN; then its kernel holds
+    on its own (zfs-import-scan.service) what a killed guest left on a LUN; then its kernel holds
     the LUN, no run begins on it, and nothing of it can be wiped.
     """
     return [POOL] if (folder / POOL).is_dir() else []

@@ -29,7 +29,7 @@ def space_bytes() -> int:
 
 
 def written_bytes() -> int | None:
-    """What was swapped out since the start, to disks or compressed (zswap); None: not told."""
+    """What was swapped out since the start, to disks or compressed (zswap); None: unknown."""
     text = text_of(PROC / "vmstat")
     pages = [
         int(match[1])

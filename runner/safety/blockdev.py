@@ -94,7 +94,7 @@ def path_of(number: int) -> str:
 
 
 def number_in(folder: Path) -> int | None:
-    """The number of the device whose folder in sysfs this is; None where it has none."""
+    """The number of the device of this folder in sysfs; None where it has none."""
     try:
         major, _, minor = (folder / "dev").read_text().strip().partition(":")
         return os.makedev(int(major), int(minor))

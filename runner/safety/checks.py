@@ -393,7 +393,7 @@ def _is_own_rest(path: Path) -> bool:
 
 
 def directory_filesystem(path: Path) -> str:
-    """The file system a folder is on, as the kernel names it; empty when it cannot be told."""
+    """The file system of a folder, as the kernel names it; empty when unknown."""
     number = path.stat().st_dev
     real = path.resolve()
     filesystem = ""

@@ -1,12 +1,12 @@
-"""The same blocks by another way, which the kernel takes for another device. Erased by the one,
-they are erased under whoever has the other mounted.
+"""The same blocks by another way, which the kernel takes for another device. Erasing one erases
+what is mounted on the other.
 
 Two SCSI or NVMe devices with one worldwide name are one LUN that is reached over two ports, where
 no multipath puts them together (Documentation/ABI/testing/sysfs-block: wwid). Two loop devices may
 stand on one file, at whatever offset (losetup(8)).
 
 What a stacked device is made of (a loop device on a disk, an array, a multipath device, a volume)
-may be used beside it: every mapping may have what another one stands on, and a loop device claims
+may be used next to it: every mapping may have what another one stands on, and a loop device claims
 nothing of the disk below it (drivers/md/dm.c, _dm_claim_ptr; drivers/block/loop.c).
 """
 
@@ -154,7 +154,7 @@ def written_by_others(number: int) -> set[int]:
 
 def claimed_by_none(number: int) -> set[int]:
     """What loop devices stand on, the device's own and those under it: they do not claim it, so
-    that whoever has it exclusively is somebody else.
+    that its exclusive holder is somebody else.
     """
     chain = {number, blockdev.whole_disk(number)} | blockdev.ancestors(number)
     backings = {blockdev.loop_backing(device) for device in chain}
@@ -162,7 +162,7 @@ def claimed_by_none(number: int) -> set[int]:
 
 
 def sharers(number: int) -> dict[int, set[int]]:
-    """What stands on the same devices beside it and may have the same blocks, by the device: a
+    """What stands on the same devices next to it and may have the same blocks, by the device: a
     second loop device or mapping, LVM on one path of a multipath device.
     """
     chain = {number, blockdev.whole_disk(number)} | blockdev.ancestors(number)

@@ -113,7 +113,7 @@ def _disks(number: int) -> str:
 
 
 def _slot(folder: Path) -> str:
-    """Where the disk is plugged in: what leads to it in sysfs, without what is counted anew."""
+    """Where the disk is plugged in, as its path in sysfs without counters."""
     parts = folder.parts
     if "devices" not in parts or "virtual" in parts:
         return ""

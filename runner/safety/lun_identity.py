@@ -10,7 +10,7 @@ the other, as far as the host can know it (``runner.safety.fingerprint``)::
     {"kind": "mount", "filesystem": "nfs4", "server": "nas", "export": "/vol1",
      "address": "10.0.0.1", "mark": "…"}
 
-What is not known is left out. ``inode``, ``born`` and ``mark`` are of the file under a loop device
+Unknown parts are left out. ``inode``, ``born`` and ``mark`` are of the file under a loop device
 or of a folder, ``offset`` is where in it the loop device begins; ``mark`` is an id that
 fsbench wrote when it made the file, or its own folder on a mount, of which ``server``, ``export``
 and ``address`` say whose it is. ``slot``, ``boot`` and ``disk`` are for disks that have no name of
@@ -145,6 +145,6 @@ def difference(name: str, confirmed: Fingerprint, current: Fingerprint) -> str:
 
 
 def digest(fingerprints: Iterable[Fingerprint]) -> str:
-    """One word for what a page showed: whoever confirms says with it what was seen."""
+    """A digest of what a page showed, to confirm what was seen."""
     text = json.dumps([dict(fingerprint) for fingerprint in fingerprints], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

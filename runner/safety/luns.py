@@ -94,7 +94,7 @@ def read_luns(path: Path, must_exist: bool = True) -> list[LunEntry]:
 
 
 def _check_owner(path: Path, status: os.stat_result) -> None:
-    """Whoever can write the file can have disks erased: with root's rights that must be root.
+    """Who can write the file can have disks erased, so root's file must belong to root.
 
     A worker of another user may erase them through Docker, so that everybody must not write there.
     """

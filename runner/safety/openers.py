@@ -62,7 +62,7 @@ def openers(
 
 def _generic(number: int) -> set[int]:
     """By which a virtual machine has a disk that is passed to it: SCSI generic (sg, bsg) and the
-    NVMe generic device, beside the block device in sysfs (ng0n1 beside nvme0n1).
+    NVMe generic device, next to the block device in sysfs (ng0n1 next to nvme0n1).
     """
     disk = blockdev.sys_folder(blockdev.whole_disk(number))
     folders = [*disk.glob("device/scsi_generic/*"), *disk.glob("device/bsg/*")]
@@ -130,7 +130,7 @@ def _is_one(
 
 
 def _is_for_writing(information: str) -> bool:
-    """The flags of open(2), in octal. What cannot be told is taken for writing."""
+    """The flags of open(2), in octal. Unknown access counts as writing."""
     try:
         text = Path(information).read_text()
     except FileNotFoundError:

@@ -49,7 +49,7 @@ _TITLES = {
 
 @dataclass(frozen=True)
 class Failure:
-    """Of ``need``; tried again at ``retry_at`` (of the clock), never by itself when None."""
+    """Of ``need``; tried again at ``retry_at`` (of the clock), never automatically when None."""
 
     need: SetupNeed
     problem: str
@@ -58,7 +58,7 @@ class Failure:
 
 
 class Setup:
-    """``look`` is called every second or so; ``echo`` tells whoever started the worker."""
+    """``look`` is called every second or so; ``echo`` tells anyone who started the worker."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Setup:
             self.host.setup = _setup_report(need, "running")
 
     def stop(self) -> None:
-        """End what is being done; the next worker begins it anew."""
+        """End what is being done; the next worker begins it again."""
         with self._one_at_a_time:
             if self._process is not None:
                 _, process = self._process

@@ -1,4 +1,4 @@
-"""What a worker lacks, told from facts that cost next to nothing to look at."""
+"""What a worker lacks, from facts that are cheap to read."""
 
 import os
 import shutil
@@ -22,8 +22,8 @@ _MODULES = Path("/lib/modules")
 class SetupNeed:
     """``reason`` says why in one sentence, ``command`` is what a person can run instead.
 
-    ``forbidden``: why the worker does not do it by itself, or "". ``lacking`` are packages, or the
-    identity of the image there is: a failure is remembered for it.
+    ``forbidden``: why the worker does not do it, or "". ``lacking`` are packages, or the identity
+    of the image there is: a failure is remembered for it.
     """
 
     kind: str
@@ -117,7 +117,7 @@ def is_of_this_host() -> bool:
 def facts_of(executor: Executor) -> tuple[Any, ...] | None:
     """What its abilities stand on: they are looked at again when this changes.
 
-    None while that cannot be told (its daemon is away). Milliseconds.
+    None while that is unknown (its daemon is away). Milliseconds.
     """
     mounts = tuple(
         sorted(mountable() & {spec.kernel_name for spec in requirements.FILESYSTEMS.values()})

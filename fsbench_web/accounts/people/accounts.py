@@ -26,7 +26,7 @@ class NameTaken(ValueError):
 
 
 class PasswordNotAllowed(ValueError):
-    """This account gets no password from whoever asks; the text says what to do instead."""
+    """The caller cannot set this password; the text says what to do instead."""
 
 
 @contextmanager
@@ -43,8 +43,8 @@ def _refuse_taken_name(sentence: str) -> Iterator[None]:
 def create(name: str, password: str, role: Role, by: User) -> User:
     """A new account. The form has checked name and password; without one it opens with none.
 
-    Whoever signs in with the password chooses another one first (accounts.passwords). Raises
-    NameTaken.
+    The next person to sign in with the password chooses another one first (accounts.passwords).
+    Raises NameTaken.
     """
     # Two who make "admin" and "Admin" at once wait for each other here.
     lock_administrators()
@@ -131,9 +131,9 @@ def close(
 def set_password(user_id: int, by: User, *, revokes_tokens: bool) -> str:
     """A new random password, which nothing stores readably: shown once, to be handed over.
 
-    The account's sessions end with the old one; its tokens only where asked for, because scripts
-    go on when somebody only forgot a password. Whoever signs in with the new one chooses another
-    first. Raises PasswordNotAllowed.
+    The account's sessions end with the old one; its tokens only where asked for, because scripts go
+    on when somebody only forgot a password. The next person to sign in with the new one chooses
+    another first. Raises PasswordNotAllowed.
     """
     user = User.objects.select_for_update().get(pk=user_id)
     if user.pk == by.pk:

@@ -2,7 +2,7 @@
 
 A closed account opens nothing. But who opens it again means a person with a password or an
 identity, not a token in a script of last year, nor a browser that was never signed out. What it
-shared goes on to be read, or not: whoever closes it says.
+shared goes on to be read, or not: anyone who closes it says.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class PermalinkDisposition(models.TextChoices):
 
 @dataclass(frozen=True)
 class Permalinks:
-    """What whoever closes an account says of its permalinks. ``heir``: of HAND_OVER alone."""
+    """What happens to permalinks of a closed account. ``heir``: of HAND_OVER alone."""
 
     fate: PermalinkDisposition
     heir: User | None = None

@@ -122,7 +122,7 @@ def person(request: HttpRequest, user_id: int) -> HttpResponse:
 
 
 def _leave_own(request: HttpRequest, user: User) -> None:
-    """Sign out whoever just ended the sessions of the own account: this one is gone, too."""
+    """Sign out a user who just ended all own sessions."""
     if user.pk == _user(request).pk:
         logout(request)
 

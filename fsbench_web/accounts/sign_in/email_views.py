@@ -1,4 +1,4 @@
-"""The e-mail address of an account: it counts once whoever reads it has confirmed it.
+"""The e-mail address of an account: it counts once its reader has confirmed it.
 
 Nothing is stored before: the letter holds a signed link, good for a day, for this account alone.
 """

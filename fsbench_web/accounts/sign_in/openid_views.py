@@ -50,7 +50,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(Action.OPEN)
 def callback(request: HttpRequest) -> HttpResponse:
-    """Who comes back from the provider is signed in, or told why not."""
+    """Sign in a user who returns from the provider, or say why not."""
     sign_on, page = _sign_on(), ""
     try:
         state = openid.begun(request)

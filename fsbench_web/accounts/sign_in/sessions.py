@@ -17,7 +17,7 @@ _AT_ONCE = 10_000
 def open_session(request: HttpRequest, user: User, backend: str | None = None) -> None:
     """Sign this person in, until ``FSBENCH_SESSION_HOURS`` from now.
 
-    A time and not a number of seconds: those are counted anew whenever anything is kept in the
+    A time and not a number of seconds: those are recounted whenever anything is kept in the
     session, so that who goes on using it would never have to sign in again.
     """
     login(request, user, backend=backend)
@@ -26,9 +26,9 @@ def open_session(request: HttpRequest, user: User, backend: str | None = None) -
 
 
 def remove_ended() -> int:
-    """Delete some of the sessions whose time is over. Returns how many.
+    """Delete some expired sessions. Returns how many.
 
-    Each sign-in leaves one, and nothing else takes it away from whoever does not sign out.
+    Each sign-in leaves one, and nothing else takes it away from anyone who does not sign out.
     """
     ended = Session.objects.filter(expire_date__lt=clock.now()).order_by("expire_date")
     deleted, _ = Session.objects.filter(

@@ -72,7 +72,7 @@ def admit(username: str, address: str, limit: int = LIMIT) -> bool:
 
 
 def admit_sign_in(username: str, address: str, browser: str = "") -> ThrottleDecision:
-    """As ``admit``, where whoever asks is nobody yet and may go through many names.
+    """As ``admit``, where the caller is nobody yet and may go through many names.
 
     ``browser`` is the mark of one that has opened this account before.
     """

@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def menu_entries(context: dict[str, Any]) -> list[navigation.Entry]:
-    """The five entries of the bar, without what is refused to whoever looks."""
+    """The five entries of the bar, without those refused to the reader."""
     return navigation.entries(_path(context), _may(context))
 
 

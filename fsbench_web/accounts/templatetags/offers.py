@@ -1,4 +1,4 @@
-"""Whether a page offers something: not what whoever looks is refused afterwards.
+"""Whether a page offers something to its reader.
 
 ``{% offered "run" as submitting %}``
     ``submitting.is_allowed``, else ``submitting.why`` in words

@@ -17,7 +17,7 @@ from runner.safety.marks import MOUNTED_FILESYSTEMS
 def _words(
     key: str, name: str, labels: Mapping[str, str], help: str = "", *, joined: bool = False
 ) -> Option:
-    """An option whose values are words of the mount: {value: label}."""
+    """An option with words of the mount as values: {value: label}."""
     choices = tuple(Choice(value, (value,), label) for value, label in labels.items())
     return Option(key, "mount", name, choices, help=help, is_joined=joined)
 

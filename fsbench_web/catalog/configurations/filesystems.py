@@ -81,7 +81,7 @@ class Filesystem:
     ``fsbench_web.core.requirements``. ``minimum_bytes`` is the smallest LUN its tools accept.
     ``journal`` is None where the journal cannot be kept on another device. ``without_discard``
     keeps mkfs from discarding the device, which most do where they can. ``takes_several``: it is
-    made over several devices by itself, and ``takes_cache`` with LUNs for a cache among them.
+    made over several devices on its own, and ``takes_cache`` with LUNs for a cache among them.
     ``is_pool``: its tools make a pool of all LUNs of a stack (``pools``), in guests alone.
     ``lacks`` is what files and folders cannot have there (``core.workloads.file_features``).
     """

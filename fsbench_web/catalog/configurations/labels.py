@@ -61,7 +61,7 @@ def configuration_label(
     external_journal: bool = False,
     shape: LunCounts = PLAIN_SHAPE,
 ) -> str:
-    """The label of a configuration whose options have passed ``validated_options``."""
+    """The label of a configuration with options that passed ``validated_options``."""
     spec = ALL[filesystem]
     keys = [key for key in _FIRST if key in options]
     keys += [

@@ -40,7 +40,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """0: not limited. Rates are of each of the run's LUNs by itself, in MiB or requests a second;
+    """0: not limited. Rates are of each of the run's LUNs alone, in MiB or requests a second;
     ``memory_mib`` takes in the page cache, in MiB.
     """
 

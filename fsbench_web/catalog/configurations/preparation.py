@@ -175,7 +175,7 @@ class Preparation:
 
 
 def has_sprandom(version: str) -> bool:
-    """Whether fio of this version, as it prints it, has sprandom; False where none is told."""
+    """Whether fio of this version, as it prints it, has sprandom; False where none is reported."""
     match = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", version)
     return match is not None and (int(match[1]), int(match[2])) >= SPRANDOM_FROM
 

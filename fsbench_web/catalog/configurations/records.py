@@ -53,7 +53,7 @@ def configuration_for(
 
 
 def unknown_configuration(filesystem: str, label: str) -> FilesystemConfiguration:
-    """Get or create a configuration of which only file system and label are known.
+    """Get or create a configuration with a known file system and label only.
 
     It is compared like any other, and never run.
     """
@@ -65,7 +65,7 @@ def from_label(label: str, filesystem: str = "") -> FilesystemConfiguration:
 
     Known when every part of the label is known to ``catalog.configurations.filesystems``; its own
     label is then the one with the parts in the usual order. One that was written with a scheduler's
-    old word keeps it: it is a configuration of its own beside that which is run today. Else
+    old word keeps it: it is a configuration of its own next to that which is run today. Else
     unknown, of ``filesystem``, or of what stands before the label's first underscore.
     """
     parts = labels.parse_label(label)

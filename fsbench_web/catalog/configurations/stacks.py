@@ -1,6 +1,6 @@
 """What a file system stands on: one LUN, or several with roles, through layers. Pure: no Django.
 
-A *stack* is the LUNs of a run beside its own, each in a role, and the layers between them and the
+A *stack* is the further LUNs of a run, each in a role, and the layers between them and the
 file system, the lowest first. ``LunCounts`` is what a configuration says of it (how many LUNs in
 which role), ``Stack`` the same with the names of LUNs, as a job asks for it. The LUN alone is the
 plain stack: nothing is stored of it, so that configurations and series of before are what they
@@ -136,7 +136,7 @@ _Names = Annotated[tuple[StrictStr, ...], Field(max_length=MOST_LUNS)]
 
 @dataclass(frozen=True)
 class Stack:
-    """The names of the LUNs beside the one that is measured, by role, each in its order."""
+    """The names of the LUNs besides the measured one, by role, each in its order."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 

@@ -71,7 +71,7 @@ class WorkerAnnouncement:
                    "command": "sudo make tools, or empty"},
          "is_usable": true, "reason": "why no run can start, when it is not usable"}
 
-    ``setup`` is there while the worker makes its image or installs tools by itself, when that
+    ``setup`` is there while the worker makes its image or installs tools automatically, when that
     failed, or when it may not (docs/operating.md). ``guest`` is there where guest kernels can be
     booted; ``catalog.workers.machines.guest_ability`` reads it.
     A reason says what is wrong and what to do. ``hardware`` is [[label, value], ...].

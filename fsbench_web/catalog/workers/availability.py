@@ -1,4 +1,4 @@
-"""What can be run where, told from what the workers announced (catalog.workers.announce).
+"""What can be run where, reported from what the workers announced (catalog.workers.announce).
 
 Everything here answers with sentences that say what to do, for the form, the API and the pages.
 """
@@ -52,7 +52,7 @@ def distribution(worker: Worker) -> str:
 
 
 def setup(worker: Worker) -> WorkerSetup | None:
-    """What the worker sets up by itself; None where it says nothing, or is silent."""
+    """What the worker sets up automatically; None where it says nothing, or is silent."""
     return worker_setup(worker.capabilities) if is_alive(worker) else None
 
 

@@ -19,7 +19,7 @@ class KernelRequestError(Exception):
 
 
 def request_kernel(worker: Worker, package: str) -> None:
-    """Ask for this package, "" for the distribution's own kernel. Whoever asks may do so.
+    """Ask for this package, "" for the distribution's own kernel. The caller may do so.
 
     Raises KernelRequestError. What becomes of it the worker announces (``machines.Fetching``).
     """

@@ -124,7 +124,7 @@ class Machine:
     def words(self) -> str:
         """For people: "guest, KVM, 2 GiB, 2 CPUs", or its limits; "" for the worker's own executor.
 
-        Its kernel is told apart from it: machines of several kernels are otherwise the same.
+        Its kernel is named separately: machines of several kernels are otherwise the same.
         """
         if not self.is_guest:
             return ", ".join(filter(None, (self.client_words, self.limits.words)))

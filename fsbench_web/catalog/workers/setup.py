@@ -1,6 +1,6 @@
 """What a worker says of its own setting up: its benchmark image, its tools. Pure: no Django.
 
-A worker that lacks what the built-in workloads need gets it by itself, beside everything else, and
+A worker that lacks what the built-in workloads need gets it alone, next to everything else, and
 announces it (catalog.workers.announce)::
 
     {"kind": "image" or "packages", "state": "running", "failed" or "missing",

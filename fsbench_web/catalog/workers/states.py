@@ -43,9 +43,7 @@ class WorkerState:
 
     @property
     def filesystems(self) -> list[tuple[str, dict[str, Any] | None]]:
-        """(name, what the worker announced of it) of the file systems that it can make, and of
-        those of which it says nothing.
-        """
+        """(name, announcement) of file systems that it can make or does not mention."""
         return [
             filesystem
             for filesystem in self._filesystems
@@ -100,7 +98,7 @@ class WorkerState:
 
     @property
     def setup(self) -> WorkerSetup | None:
-        """What it sets up by itself, or None; of a worker that is silent nothing is known."""
+        """What it sets up automatically, or None; of a worker that is silent nothing is known."""
         return availability.setup(self.worker)
 
     @property
@@ -179,8 +177,8 @@ class WorkerState:
 
 
 def merged_refusals(refused: Iterable[tuple[str, str]]) -> list[str]:
-    """What is said of each name: first sentences that differ in the name alone are one, which
-    names them all; what a text has beyond its first sentence follows, with its name.
+    """One text for all names: first sentences that differ only in the name become one; what a text
+    has beyond its first sentence follows, with its name.
     """
     names: dict[str, list[str]] = {}
     more: dict[str, list[tuple[str, str]]] = {}

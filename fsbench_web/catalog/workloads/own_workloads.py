@@ -1,4 +1,4 @@
-"""Workloads that users upload: kept version by version, and offered beside the presets.
+"""Workloads that users upload: kept version by version, and offered next to the presets.
 
 A version is never changed. Its name, ``own-SLUG-vN``, is what a job says, so that a document or
 an address that names one is the same job for ever.

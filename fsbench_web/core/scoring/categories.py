@@ -132,7 +132,7 @@ def in_sentence(label: str) -> str:
 
 
 def place(slug: str) -> tuple[int, str]:
-    """Sort key: the paper's order, then what is not known by name."""
+    """Sort key: the paper's order, then unknown ones by name."""
     return (_ORDER.get(slug, len(_ORDER)), slug)
 
 

@@ -114,7 +114,7 @@ def _two_places(value: Decimal) -> Decimal:
 
 @dataclass(frozen=True)
 class Published:
-    """What a paper printed beside a score, and which of it does not follow from its own table.
+    """What a paper printed with a score, and which of it does not follow from its table.
 
     Deltas are percent as printed; None: nothing. ``differs``: names of these fields.
     ``expected_best``, ``expected1`` and ``expected2`` follow from the paper's own table.

@@ -1,4 +1,4 @@
-"""Workloads whose tests are the phases of one work: what is drawn side by side. Pure."""
+"""Workloads with phases of one work as tests, drawn side by side. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ WORKS = tuple(
 
 
 def work_of(test: str) -> PhasedWorkload | None:
-    """The work of which a test, at whatever load, is a phase."""
+    """The work that has a test, at any load, as a phase."""
     name, _ = testnames.parts(test)
     return next((work for work in WORKS if name in work.phases), None)
 

@@ -1,4 +1,4 @@
-"""Flags of numbers as columns: of one by itself, and of one among others. Pure.
+"""Flags of numbers as columns: of one alone, and of one among others. Pure.
 
 Columns have equal length: run, sizes in KB of 1024 bytes (negative: none), values in ``unit``.
 Answers are masks. Only positive finite values are flagged.
@@ -316,7 +316,7 @@ def cell_medians(records: Whole, files: Whole, values: Numbers) -> dict[Cell, fl
 
 
 class MixedMeasurements(ValueError):
-    """Measurements of one test that no score can be made of: two units, or cells beside a mean."""
+    """Measurements of one test without a score: two units, or cells and a mean."""
 
 
 @dataclass(frozen=True)

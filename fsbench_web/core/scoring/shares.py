@@ -100,7 +100,7 @@ class Share:
         return text
 
     def scaled(self, times: float) -> "Share":
-        """The same of a score in another unit, of which one of its own is ``times`` as many."""
+        """The same of a score in another unit; one of its own is ``times`` as many."""
         return replace(self, ceiling=self.ceiling * times)
 
     def as_dict(self) -> dict[str, Any]:

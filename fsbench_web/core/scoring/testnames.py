@@ -184,7 +184,7 @@ def is_slowest(test: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def further_percentile_of(test: str) -> str:
-    """The latency of which the test is a percentile that is none of MAIN_PERCENTILES; else ""."""
+    """The latency of a test for a percentile outside of MAIN_PERCENTILES; else ""."""
     of_fio = _OF_FIO.fullmatch(parts(test)[0])
     if of_fio is None or not of_fio["percent"] or of_fio["percent"] in MAIN_PERCENTILES:
         return ""

@@ -1,4 +1,4 @@
-"""What all formats of traces come to: how often which operation of which size was seen."""
+"""Counts of operations by size, from any format of traces."""
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping

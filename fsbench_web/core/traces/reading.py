@@ -187,7 +187,9 @@ def read_blkparse(lines: Iterable[str]) -> ObservedWorkload:
 
 
 def read_biosnoop(lines: Iterable[str]) -> ObservedWorkload:
-    """Columns are told by the head; ``comm`` may hold spaces, so they are counted from the end."""
+    """The head names the columns; ``comm`` may hold spaces, so they are counted from the
+    end.
+    """
     observed = ObservedWorkload("biosnoop", has_times=True, is_device=True)
     columns: list[str] = []
     for number, line in enumerate(lines, start=1):

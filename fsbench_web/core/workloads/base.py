@@ -83,7 +83,7 @@ class BenchmarkCommand:
 
     ``output`` names the raw output that is kept of its standard output and read by ``parse``; a
     command without one (mkdir, cp) is only timed, and costs leave it out. ``stdin`` is what the
-    tool reads. ``remount`` has the file system unmounted and mounted anew before it, so that it
+    tool reads. ``remount`` has the file system unmounted and remounted before it, so that it
     begins with cold caches. A first word ``fsbench-NAME`` is the program runner/agent/NAME.py.
     """
 
@@ -97,7 +97,8 @@ class BenchmarkCommand:
 @dataclass(frozen=True)
 class Limits:
     """What the container of a run may use; None: all there is. ``cpus``: so many, those of
-    the device's NUMA node first, then by number."""
+    the device's NUMA node first, then by number.
+    """
 
     memory_bytes: int | None = None
     cpus: int | None = None
@@ -137,7 +138,7 @@ class Preset:
 
 
 class Progress(Protocol):
-    """How far a benchmark is, told from the lines it prints."""
+    """Progress of a benchmark, from the lines it prints."""
 
     def feed(self, line: str) -> bool: ...
 
@@ -214,7 +215,7 @@ class Workload(ABC):
     Class attributes: ``tool`` (how it is stored, letters, digits and hyphens), ``name`` (for
     people), ``parameters`` (with TIME_LIMIT among them), ``presets``, ``programs`` (executables it
     needs where the disk is, each with its Debian package), ``about`` (what it does and what it does
-    not, in a sentence or two), ``paper`` (whose workload it is, as "FREENIX 2002"), ``question``
+    not, in a sentence or two), ``paper`` (its source, as "FREENIX 2002"), ``question``
     (one of QUESTIONS: its group in the form; without one it is among the others) and ``sizes``
     (keys of the parameters that say which cells are measured, and not how).
     """
@@ -299,7 +300,7 @@ class Workload(ABC):
 
     @property
     def demands(self) -> frozenset[str]:
-        """What the file system must have beside plain files and folders (``file_features``)."""
+        """What the file system must have besides plain files and folders (``file_features``)."""
         return frozenset()
 
     @property
@@ -342,7 +343,8 @@ class Workload(ABC):
 
     def expected(self) -> Iterable[tuple[str, str, int | None, int | None]]:
         """(test, load, record KB, file KB) of every value it must give: a run that lacks one
-        failed. Empty where the tool decides itself what it prints."""
+        failed. Empty where the tool decides itself what it prints.
+        """
         return ()
 
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:

@@ -59,7 +59,7 @@ _QUICK_HELP = "A file of 32 MB, queue depths of 1 and 8, 2 seconds each: to see 
 
 
 def _quick(access: str, block_kb: int) -> Preset:
-    """A quick look at one block size, of which work profiles ask for several."""
+    """A quick look at one of the block sizes of work profiles."""
     name = "stream-" if access == "sequential" else ""
     return Preset(
         f"fio-{name}{block_kb}k-small",

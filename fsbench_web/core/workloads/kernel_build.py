@@ -1,7 +1,7 @@
 """Kernel compilation as in Galli's article of 2001: copy, build, clean and remove a source tree.
 
 CPU and real seconds of each step. He gives the mean of three runs, each on an empty file system
-that was mounted anew: here that is three repeats of a run.
+that was remounted: here that is three repeats of a run.
 """
 
 from collections.abc import Iterator

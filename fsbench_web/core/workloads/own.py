@@ -71,7 +71,7 @@ class _OwnWorkload(Workload):
 
 
 class OwnFio(_OwnWorkload):
-    """A job file of fio, of whose options only harmless ones are let through."""
+    """A job file of fio with harmless options only."""
 
     tool = "own-fio"
     name = "fio job file"
@@ -123,7 +123,7 @@ class OwnFio(_OwnWorkload):
         return data_warning(compress, dedupe, False, least_written_at_once(self.job))
 
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
-        """That of the job that did what the test is named by, or whose name it begins with."""
+        """That of the job with the test's identity, or with a name that the test begins with."""
         name, load = testnames.parts(test)
         options = options_of(self.job)
         for (job, direction), request in requests(self.job).items():

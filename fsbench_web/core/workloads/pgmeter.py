@@ -423,7 +423,7 @@ class Pgmeter(Workload):
 
 
 def _of_one(test: str, definition: _Test) -> str:
-    """How busy the disk was is told of each test: a run has one value of each name and load."""
+    """How busy the disk was is reported of each test: a run has one value of each name and load."""
     return test.replace("_mixed_", "_").replace("fio_disk_util", f"{definition.key}_disk_util")
 
 

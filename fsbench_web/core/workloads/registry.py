@@ -78,7 +78,7 @@ def workload_types() -> Mapping[str, type[Workload]]:
 
 
 def _refusal(kind: object, kinds: Mapping[str, type[Workload]]) -> str:
-    """Why an entry point's object cannot be offered beside those found before it, or ""."""
+    """Why an entry point's object conflicts with earlier ones, or ""."""
     if not (isinstance(kind, type) and issubclass(kind, Workload)):
         return "it is no subclass of Workload"
     if kind.tool in kinds:

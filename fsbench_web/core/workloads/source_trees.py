@@ -101,7 +101,7 @@ class SourceTree:
     def timed(
         self, test: str, *argv: str, sync: str = "", cpu_load: bool = False
     ) -> tuple[str, ...]:
-        """A command whose seconds are values of ``test``; ``sync`` is a folder to write through."""
+        """A command with seconds as values of ``test``; ``sync`` is a folder to write through."""
         return (
             *("fsbench-timed", test),
             *(("--load", self.load) if self.load else ()),

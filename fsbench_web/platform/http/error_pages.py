@@ -94,7 +94,7 @@ def too_many(request: HttpRequest, sentence: str, wait_s: int) -> HttpResponse:
 
 
 def plain_text(status: int, text: str) -> HttpResponse:
-    """A refusal in plain text, for whoever fetches files."""
+    """A refusal in plain text, for programs that fetch files."""
     return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")
 
 
@@ -116,8 +116,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def not_allowed(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware: 405 as a page, where a browser showed an empty one. Whoever signs in anew while
-    sending a form lands so on the form's own address.
+    """Middleware: 405 as a page, where a browser showed an empty one. A user who signs in
+    again while sending a form returns to the form's address.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:

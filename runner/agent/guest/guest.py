@@ -204,7 +204,7 @@ class Guest:
         return self._end(process.returncode)
 
     def _ask(self, port: socket.socket) -> None:
-        """In a thread: a long plan waits for the guest to read it, whose console must be read."""
+        """In a thread: a long plan waits until the guest reads it, and its console must be read."""
         with contextlib.suppress(OSError):
             port.sendall(self._first_line())
 

@@ -39,7 +39,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Host:
-    """The other end of the port. Lines are whole, whoever writes them."""
+    """The other end of the port. Lines are whole, regardless of the writer."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -69,7 +69,7 @@ class Agent:
     """``work`` in a process that is the first of a process namespace, and ends with its parent.
 
     That parent is forked at once, before there are threads, and waits for a first line: what
-    ``unshare --pid --fork --kill-child`` does, without starting Python anew, which takes an
+    ``unshare --pid --fork --kill-child`` does, without starting Python again, which takes an
     emulated processor seconds. Its descriptors 0 and 1 are ``stdin`` and ``stdout``; where nothing
     is written to ``stdin`` before it is closed, there is no agent.
     """

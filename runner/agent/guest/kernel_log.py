@@ -81,7 +81,7 @@ def kind_of(line: str) -> str:
 def problem_in(text: str) -> KernelProblem | None:
     """The trouble that explains the others: the first crash, else the first I/O error, and so on.
 
-    An I/O error that a crash followed is told with the crash's lines: it came first.
+    An I/O error that a crash followed is reported with the crash's lines: it came first.
     """
     lines = [plain_line(line) for line in text.splitlines()]
     first: dict[str, int] = {}

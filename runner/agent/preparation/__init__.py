@@ -1,1 +1,1 @@
-"""Programs round a benchmark: layers, pools, servers, ageing, and probes of the LUN by itself."""
+"""Programs round a benchmark: layers, pools, servers, ageing, and probes of the LUN alone."""

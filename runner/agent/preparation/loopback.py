@@ -82,7 +82,7 @@ def stop_all() -> None:
 
 
 def running_groups() -> "set[int]":
-    """The process groups of what runs beside this, by its numbers: a zombie does not run.
+    """The process groups of what runs alongside this, by its numbers: a zombie does not run.
 
     A guest's agent has a PID namespace of its own, and its /proc is that of the whole guest: the
     numbers of each namespace stand in NSpgid, the innermost last (proc_pid_status(5)).

@@ -4,7 +4,7 @@
     fsbench-smb down FOLDER
 
 ``up`` makes what is mounted at MOUNT_POINT visible at FOLDER too and shares that folder with this
-machine alone by Samba's smbd(8), to one user, root, whose password is made anew and is left in a
+machine alone by Samba's smbd(8), to one user, root, whose password is made again and is left in a
 file for mount.cifs(8). The client is mounted over MOUNT_POINT then, and the server's way to the
 files is FOLDER. ``down`` is the reverse, says what could not be undone, and minds nothing that was
 never there. Port and state of the server are one for all: so it is for guests, which have nothing

@@ -1,4 +1,4 @@
-"""What a pool of ZFS needs beside zpool(8): ``zpool.py nodes FOLDER /dev/vda ...``, ``zpool.py arc
+"""What a pool of ZFS needs next to zpool(8): ``zpool.py nodes FOLDER /dev/vda ...``, ``zpool.py arc
 MIB`` and ``zpool.py healthy POOL``.
 
 Stdlib only. Source: zpool-create(8), zpool-status(8), zfs(4) of OpenZFS 2.1 and 2.3.

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def compressible(size: int, percent: int) -> bytes:
-    """Random bytes, of each 512 of which the last ``percent`` are zeros."""
+    """Random bytes; of each 512 the last ``percent`` are zeros."""
     random_size = CHUNK - CHUNK * percent // 100
     data = bytearray(os.urandom(size))
     for start in range(0, size, CHUNK):

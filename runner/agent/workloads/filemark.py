@@ -1,13 +1,13 @@
 """filemark: PostMark's transactions by many workers at once, in phases on one pool of files.
 
-A workload of the FREENIX paper of 2002 (Bryant, Forester, Hawkes), written anew from what the paper
+A workload of the FREENIX paper of 2002 (Bryant, Forester, Hawkes), rewritten from what the paper
 says of it. Stdlib only. What filemark called threads are processes here, so that
 Python's interpreter lock is not measured. Each works on files of its own; all are spread over the
 same subdirectories.
 
 ``create`` makes the pool in FOLDER, ``transactions`` runs one phase on it, ``report`` says what all
 phases came to. Each prints one JSON object; the pool's files and the phases' rates are kept in
-FOLDER/state.json, so that the file system can be mounted anew between two commands. A phase that is
+FOLDER/state.json, so that the file system can be remounted between two commands. A phase that is
 not needed any more, because the phases before are sure enough, says so and does nothing.
 
 Exit status: 0, or 1 with a sentence on standard error.

@@ -29,7 +29,7 @@ class MariadbFailed(Exception):
 
 
 def run_quietly(argv: list[str], step: str) -> None:
-    """Run a command whose output nobody needs. Raises MariadbFailed with its last line."""
+    """Run a command and drop its output. Raises MariadbFailed with its last line."""
     done = subprocess.run(argv, capture_output=True, text=True, errors="replace")
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]

@@ -65,7 +65,7 @@ def programs() -> Path:
 
 
 def run_quietly(argv: list[str], step: str) -> None:
-    """Run a command whose output belongs to nobody; raise PostgresFailed with its last line."""
+    """Run a command; raise PostgresFailed with its last line of output."""
     done = subprocess.run(argv, capture_output=True, text=True, errors="replace")
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]

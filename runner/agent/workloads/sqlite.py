@@ -43,7 +43,7 @@ def connection(folder: str, journal: str, synchronous: str) -> sqlite3.Connectio
 
 
 def fillers(rows: int, compress_percent: int) -> "Iterator[str | bytes]":
-    """84 bytes for each row, of which so many percent are the same in all."""
+    """84 bytes for each row; so many percent are the same in all."""
     if compress_percent == 100:
         return (FILLER for _ in range(rows))
     same = FILLER[: len(FILLER) * compress_percent // 100].encode()

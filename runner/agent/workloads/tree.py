@@ -1,12 +1,12 @@
-"""Source trees to copy and build, beside the file system that is measured. Stdlib only.
+"""Source trees to copy and build, outside of the measured file system. Stdlib only.
 
 ``tree.py generated FOLDER FILES`` writes a tree of C files with a Makefile, the same each time.
 ``tree.py linux-source FOLDER CONFIG`` unpacks the newest /usr/src/linux-source-*.tar.xz (Debian's
 package linux-source) and has ``make CONFIG`` configure it. ``tree.py read FOLDER TIMES`` reads all
 files of a tree, so that it is in the cache.
 
-A tree is kept for later runs, and made anew when it was to be of something else. It is in a folder
-of this user alone; whoever else may write there could slip in what is built.
+A tree is kept for later runs, and made again when it was to be of something else. It is in a folder
+of this user alone; others who may write there could slip in what is built.
 """
 
 import fcntl

@@ -1,1 +1,1 @@
-"""What is derived of a run when it ends, beside the numbers that its tool printed."""
+"""What is derived of a run when it ends, in addition to its tool's numbers."""

@@ -110,7 +110,7 @@ class Apt:
         )
 
     def update(self) -> None:
-        """Read the distribution's lists anew."""
+        """Read the distribution's lists again."""
         # Also where nobody ever read the lists: apt then knows its sources, and no release. What
         # it works out for the answer is kept with us, not with the host's.
         ours = ("-o", f"Dir::Cache={self._work / 'cache'}")

@@ -4,8 +4,8 @@ A package is Debian's ``linux-image-*.deb`` as apt downloads it, a tar of the sa
 ``make targz-pkg`` of a kernel's source makes), or a folder with them: ``boot/vmlinuz-VERSION`` and
 ``lib/modules/VERSION/``. Where a distribution has split it (Debian from 7.1 on, Ubuntu) it is a
 folder with the packages: ``linux-binary-*.deb``, ``linux-modules-*.deb`` and what is with them; a
-tar beside packages has further modules (``lib/modules/VERSION/updates/``, those of ZFS). Of its
-modules only those that a guest may need are kept, with what they depend on; that is told by the
+tar next to packages has further modules (``lib/modules/VERSION/updates/``, those of ZFS). Of its
+modules only those that a guest may need are kept, with what they depend on; that is reported by the
 modules themselves (the section ``.modinfo``), because a package holds no list of it.
 """
 
@@ -182,7 +182,7 @@ def _digest(path: Path) -> str:
 
 
 def check(path: Path) -> None:
-    """Whether a Debian package can be read here, told by its head. Raises UnusableKernel."""
+    """Whether a Debian package can be read here, judged by its head. Raises UnusableKernel."""
     try:
         with path.open("rb") as file:
             _data_of(file, path)

@@ -1,4 +1,4 @@
-"""What is known of kernels, kept as JSON beside them: whole, or found out anew."""
+"""Facts of kernels, kept as JSON next to them."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def read(path: Path) -> dict[str, Any]:
-    """What ``write`` kept there; nothing where it is not whole: then it is found out anew."""
+    """What ``write`` kept there; nothing where it is not whole: then it is found out again."""
     try:
         data = json.loads(path.read_text())
     except (OSError, ValueError):

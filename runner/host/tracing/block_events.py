@@ -248,7 +248,7 @@ def mount(folder: Path) -> None:
 def leftover_instances(
     owned: str, is_going_on: Callable[[int], bool], folder: Path = TRACEFS
 ) -> Iterator[Path]:
-    """The instances of a worker (``instance_prefix``) whose run is not going on."""
+    """The instances of a worker (``instance_prefix``) without an active run."""
     for instance in sorted((folder / "instances").glob(f"{owned}*")):
         run = instance.name.removeprefix(owned)
         if not run.isdecimal() or not is_going_on(int(run)):

@@ -263,7 +263,7 @@ def _why_failed(process: subprocess.Popen[bytes], errors: int) -> str:
 def leftover_traces(
     owned: str, is_going_on: Callable[[int], bool], proc: Path = PROC
 ) -> Iterator[tuple[int, str]]:
-    """(process, name) of the traces of a worker (``instance_prefix``) whose run is over."""
+    """(process, name) of the traces of a worker (``instance_prefix``) with a finished run."""
     for folder in proc.iterdir():
         if not folder.name.isdecimal():
             continue

@@ -3,7 +3,7 @@
 What is traced is a table of this module and what the kernel has of it. The device is a positional
 parameter (``$1``) that is compared with the name that the kernel keeps of a mounted block device
 (``super_block.s_id``: "sda", "loop0"): it holds for Btrfs, whose files have device numbers of their
-own, and after a workload has mounted anew, and no other file system of the host is in it.
+own, and after a workload has remounted, and no other file system of the host is in it.
 
 Two ways, the first that the kernel allows:
 

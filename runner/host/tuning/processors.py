@@ -1,9 +1,9 @@
 """Processors held at one speed while runs are under way, and given back afterwards.
 
 Where its host wants that (FSBENCH_HOLD_PROCESSORS): governor *performance*, no turbo, and no deep
-idle states. What was there before is written down before it is changed; whoever finds a note of the
-dead gives it back. The bound of idle states needs no note: the kernel drops it with the file that
-asked for it. Several runs hold together: the first one sets, the last one gives back, whatever
+idle states. What was there before is written down before it is changed; anyone who finds a note of
+the dead gives it back. The bound of idle states needs no note: the kernel drops it with the file
+that asked for it. Several runs hold together: the first one sets, the last one gives back, whatever
 process they are in, because both take the same locks of files.
 
 Sources: the kernel's admin-guide/pm/cpufreq.rst, intel_pstate.rst, cpuidle.rst ("/dev/

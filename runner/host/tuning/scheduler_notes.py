@@ -2,8 +2,8 @@
 
 A run puts it back when it ends. One whose worker was killed cannot, and the disk would keep a
 scheduler that nobody chose for it: measurements that leave it as it is would be made with that. So
-it is written down before it is changed, and whoever finds a note of the dead gives it back, unless
-the disk is another one now or somebody else set it since.
+it is written down before it is changed, and anyone who finds a note of the dead gives it back,
+unless the disk is another one now or somebody else set it since.
 """
 
 import contextlib

@@ -45,7 +45,7 @@ class Command(SiteCommand):
         raise CommandError(sentence) from None
 
     def _echo(self, sentence: str) -> None:
-        """For a person who started it; whoever collects JSON gets no line of another form."""
+        """For the person who started it; JSON logs get no such line."""
         if settings.LOG_FORMAT == "json":
             logger.info(sentence)
         else:

@@ -1,7 +1,6 @@
 """How layers are made on their LUNs and taken down again. Pure: no Django.
 
-They are made in guests alone, whose kernel goes with everything that was made in it, and which see
-no disk but the leased ones: so the names here are the same in every run.
+Only guests make them. A guest sees only the leased disks, so names are the same in every run.
 
 Every signature that a layer leaves on a LUN is known as fsbench's own (``marks``): the home host of
 an array, the labels of LUKS and dm-integrity, the UUIDs of a physical volume and of a set of

@@ -9,7 +9,7 @@ class PlannedCommand:
 
     ``phase``: wipe, discard, precondition, probe, layer, journal, mkfs, mount, fill, layout,
     overlay, nfs, smb, pool, benchmark, sync, unmount or teardown. A benchmark may be several
-    commands and have the file system mounted anew between them. ``stdin`` is what the command
+    commands and have the file system remounted between them. ``stdin`` is what the command
     reads, ``output`` the name of the raw output that is kept of it, ``timeout_s`` its own limit
     where it has one. Without what ``may_fail`` the run goes on.
     """

@@ -130,7 +130,7 @@ def fill_commands(preparation: Preparation, mount_point: str) -> list[PlannedCom
 def layout_commands(
     preparation: Preparation, filesystem: str, device: str, mount_point: str, output: str
 ) -> list[PlannedCommand]:
-    """Where the file system was aged; what cannot be told ends no run."""
+    """Where the file system was aged; what is unknown ends no run."""
     if not preparation.age_rounds:
         return []
     argv = (LAYOUT_PROGRAM, mount_point, device, find_filesystem(filesystem).kernel_name)

@@ -155,7 +155,7 @@ def run_commands(
 @dataclass(frozen=True)
 class _FilesystemCommands:
     """The commands of the file system itself: those that make it and the one that mounts it,
-    those between unmounting and mounting anew, what looks at it behind the benchmark, and what
+    those between unmounting and remounting, what looks at it behind the benchmark, and what
     takes it away in the end.
     """
 

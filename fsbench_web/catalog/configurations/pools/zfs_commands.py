@@ -1,12 +1,12 @@
-"""How a pool of OpenZFS is made of its devices, mounted, mounted anew, and destroyed. Pure.
+"""How a pool of OpenZFS is made of its devices, mounted, remounted, and destroyed. Pure.
 
 It is made in guests alone, which see no disk but the leased ones, so that its name is the same in
 every run: by that name, which libblkid tells as the label of each device, it is known as fsbench's
 own (``marks``).
 
 Memory that ZFS caches in (ARC) is not the page cache: unmounting keeps it, and exporting the pool
-empties it. So whoever unmounts to have cold caches exports the pool, and imports it again. Sources:
-zpool-create(8), zpool-export(8), zpool-import(8), zpool-destroy(8), zpool-labelclear(8).
+empties it. So anyone who unmounts to have cold caches exports the pool, and imports it again.
+Sources: zpool-create(8), zpool-export(8), zpool-import(8), zpool-destroy(8), zpool-labelclear(8).
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class Pool:
     """The commands of one pool, each an argument list.
 
     ``prepare`` comes before ``create``, which is to it what mkfs is to others. ``check`` fails
-    where the pool is not whole. ``close`` and ``open`` stand between unmounting and mounting anew;
+    where the pool is not whole. ``close`` and ``open`` stand between unmounting and remounting;
     ``destroy`` leaves no mark of it on any device.
     """
 

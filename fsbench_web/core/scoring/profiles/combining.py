@@ -1,7 +1,7 @@
 """One number of the cells of a work profile, of a contender and of each of its repeats. Pure.
 
 Formulas and sources: docs/method.md#work-profiles. A score is made of the means of all repeats,
-cell by cell; each repeat with every cell is scored beside it, and gives the interval.
+cell by cell; each repeat with every cell is scored next to it, and gives the interval.
 """
 
 from collections import Counter, defaultdict

@@ -53,7 +53,7 @@ class NearestValue:
 
 @dataclass(frozen=True)
 class NearestCell:
-    """The measured cell nearest to missing ones; ``values`` best first, each unit by itself."""
+    """The measured cell nearest to missing ones; ``values`` best first, each unit alone."""
 
     operation: str
     cell: str
@@ -89,7 +89,7 @@ class WorkAnswer:
 
     ``measured`` cells of ``of`` by any contender, ``by_all`` by every one. ``scored``: contenders
     with all. ``baseline``: 1.00 of ratios. ``only_printed``: series of papers. ``unceiled``:
-    contenders without a share, with their missing ceilings. ``apart``: contenders whose workloads
+    contenders without a share, with their missing ceilings. ``apart``: entries with workloads that
     cannot be combined. ``notes``: codes (SMALLER_DATA_SET).
     """
 
@@ -199,5 +199,5 @@ class WorkAnswer:
 
 
 def _read(kind: type[Kind], data: Mapping[str, Any]) -> Kind:
-    """A dataclass of JSON, whose lists are tuples."""
+    """A dataclass of JSON, with lists as tuples."""
     return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in data.items()})

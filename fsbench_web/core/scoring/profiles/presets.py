@@ -1,7 +1,7 @@
 """Work profiles that come with fsbench, each with what its sizes and weights rest on. Pure.
 
-A preset is where somebody begins who knows no more of their work than its name: whoever has a trace
-reads a profile from it. A change makes a further version, and the earlier ones stay here.
+A preset is a start for people without a trace of their work. A change makes a further version, and
+the earlier ones stay here.
 """
 
 from collections.abc import Mapping, Sequence

@@ -18,7 +18,7 @@ STEPS = ("tar_create", "tar_extract", "rsync_copy", "rsync_unchanged", "remove_t
 
 
 class Archives(Workload):
-    """Five timed commands, each on a file system mounted anew."""
+    """Five timed commands, each on a file system remounted."""
 
     tool = "archives"
     name = "tar and rsync"

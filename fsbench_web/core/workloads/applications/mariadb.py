@@ -33,7 +33,7 @@ BYTES_OF_A_SERVER = 256 * MIB
 
 
 class MariadbOltp(Workload):
-    """One server folder for all loads; the server is started anew for each."""
+    """One server folder for all loads; the server is restarted for each."""
 
     tool = "mariadb-oltp"
     name = "MariaDB, sysbench OLTP"

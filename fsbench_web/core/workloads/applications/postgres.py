@@ -1,4 +1,4 @@
-"""pgbench on a PostgreSQL of the run's own, whose whole cluster is on the measured file system."""
+"""pgbench on the run's own PostgreSQL, with its cluster on the measured file system."""
 
 from collections.abc import Iterator, Mapping
 
@@ -41,7 +41,7 @@ BYTES_OF_A_CLUSTER = 64 * MIB
 
 
 class Pgbench(Workload):
-    """One cluster for all loads; the server is started anew for each."""
+    """One cluster for all loads; the server is restarted for each."""
 
     tool = "pgbench"
     name = "PostgreSQL, pgbench"
@@ -157,7 +157,8 @@ class Pgbench(Workload):
 
     def data_warning(self) -> str:
         """Measured with a scale of 3, the log after a run of 8 s; numbers and headers of the rows
-        compress whatever the filler is."""
+        compress whatever the filler is.
+        """
         if self.compress_percent == 100:
             return (
                 "pgbench fills its accounts with blanks: they compress to 5%, PostgreSQL's log to "

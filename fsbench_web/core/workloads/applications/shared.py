@@ -36,7 +36,9 @@ FRESH_WARM_UP = Parameter(
 
 
 def warm_up_seed(values: Any) -> tuple[str, ...]:
-    """The option of a program whose workload has FRESH_WARM_UP: the next seed, 1 after the last."""
+    """The option of a program if its workload has FRESH_WARM_UP: the next seed, 1 after the
+    last.
+    """
     seed = values.seed % (2**31 - 1) + 1
     return (f"--warm-up-seed={seed}",) if values.fresh_warm_up else ()
 

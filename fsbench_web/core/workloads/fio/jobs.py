@@ -1,4 +1,4 @@
-"""Job files of fio that other people wrote: read by a closed list of options, written anew. Pure.
+"""Job files of fio that other people wrote: read by a closed list of options, rewritten. Pure.
 
 fio has options that run programs, read and write any path, or load code (exec_prerun, filename,
 write_bw_log, ioengine=external). What is run is therefore never the text that came: it is written
@@ -73,7 +73,7 @@ FLAGS = frozenset(name for name, pattern in OPTIONS.items() if pattern == _FLAG)
 
 
 def checked_job(text: str) -> str:
-    """The same job file, written anew from what is understood of it.
+    """The same job file, rewritten from what is understood of it.
 
     Comments, blank lines and spaces are gone. Raises ParameterError with the line that cannot be.
     """

@@ -84,7 +84,7 @@ def least_measured_s(values: Any) -> int:
 
 
 def fio_steady(values: Any) -> tuple[str, ...]:
-    """fio's options for a workload with STEADY, whose warm-up is ``ramp_s``."""
+    """fio's options for a workload with STEADY; its warm-up is ``ramp_s``."""
     if values.steady_state == OFF:
         return ()
     limit = values.steady_percent

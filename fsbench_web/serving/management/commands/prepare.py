@@ -1,4 +1,4 @@
-"""The step before the web starts, by itself: once for every version."""
+"""Prepare a version before the web starts."""
 
 from typing import Any
 
