@@ -23,9 +23,10 @@ from fsbench_web.core.workloads import Preset, Workload, presets
 from fsbench_web.core.workloads.measuring import covering_presets, measuring_plan
 from fsbench_web.studies.jobs import possible_runs
 from fsbench_web.studies.jobs.checks import space
+from fsbench_web.studies.jobs.repeating import configurations_of
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, WorkloadSpec
 from fsbench_web.studies.models import Series
-from fsbench_web.studies.views.run_details import configurations_of, measure_together
+from fsbench_web.studies.views.run_details import measure_together
 
 MOST_CONFIGURATIONS = 12
 LEFT_NAMED = 3

@@ -1,7 +1,7 @@
 """What the page of one run shows, made of its rows. No HTTP here."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,24 +14,18 @@ from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import ALL, OptionError
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
-from fsbench_web.catalog.configurations.stacks import LunCounts, members_in, stack_of
-from fsbench_web.catalog.workers.machines import GUEST_DEVICE, GUEST_JOURNAL_DEVICE, MIB
-from fsbench_web.catalog.workloads.own_workloads import preset_of
+from fsbench_web.catalog.configurations.stacks import LunCounts
+from fsbench_web.catalog.workers.machines import GUEST_DEVICE, GUEST_JOURNAL_DEVICE
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.units import is_known, lower_is_better
-from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, presets, workload_of
+from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, workload_of
 from fsbench_web.figures import heatmap
 from fsbench_web.platform import limits
 from fsbench_web.studies.jobs import imported_fio, planned_runs, possible_runs
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms import workload as workload_form
-from fsbench_web.studies.jobs.spec import (
-    FORM_REPEATS,
-    ConfigurationSpec,
-    GuestSpec,
-    JobSpec,
-    WorkloadSpec,
-)
+from fsbench_web.studies.jobs.repeating import configurations_of, repeating_job
+from fsbench_web.studies.jobs.spec import FORM_REPEATS, JobSpec, WorkloadSpec
 from fsbench_web.studies.models import Artefact, Run, RunState, Series
 from fsbench_web.studies.runs.shown import quality
 from fsbench_web.studies.scores import measurements
@@ -245,52 +239,13 @@ def repeat_import(run: Run, user: User | AnonymousUser) -> tuple[str, str]:
 
 def submit_together(serieses: Sequence[Series], repeats: int, probe_s: int = 0) -> str:
     """Query string of the form that runs these configurations in so many blocks, or "" where that
-    cannot be: they must be of one study, LUN, workload, preparation and machine.
+    cannot be (``jobs.repeating``). The form draws its own order.
     """
-    series = serieses[0]
-    workload = series.workload
-    names = ("study_id", "lun_id", "workload_id", "preparation", "machine")
-    if any(getattr(other, name) != getattr(series, name) for other in serieses for name in names):
+    spec = repeating_job(serieses, repeats)
+    if spec is None:
         return ""
-    if workload is None or series.lun_id is None:
-        return ""
-    # The preset itself, or any of its tool: the parameters are all given.
-    own_preset = preset_of(workload.slug)
-    preset = (
-        own_preset.slug
-        if own_preset is not None and own_preset.tool == workload.tool
-        else next(
-            (slug for slug, candidate in presets().items() if candidate.tool == workload.tool), ""
-        )
-    )
-    configurations = tuple(
-        configuration
-        for each_series in serieses
-        for configuration in configurations_of(each_series)
-    )
-    if not preset or len(configurations) < len(serieses):
-        return ""
-    try:
-        preparation = Preparation.of(series.preparation)
-    except PreparationError:
-        return ""
-    machine = series.runs_on
-    spec = JobSpec(
-        lun_id=series.lun_id,
-        # Always one before the other would be part of what is compared.
-        order=RANDOM,
-        probe_s=probe_s,
-        configurations=configurations,
-        workload=preset,
-        parameters=workload.parameters,
-        repeats=repeats,
-        preparation=preparation,
-        guest=GuestSpec((machine.kernel,), machine.memory_bytes // MIB, machine.cpus)
-        if machine.is_guest
-        else None,
-        study=series.study.slug,
-    )
-    return job_form.prefilled(spec).to_query()
+    changes = {"probe_s": probe_s, "seed": None}
+    return job_form.prefilled(spec.model_copy(update=changes)).to_query()
 
 
 def measure_together(
@@ -316,18 +271,3 @@ def measure_together(
         study=series.study.slug if series and not series.study.is_published else "",
     )
     return job_form.prefilled(spec).to_query()
-
-
-def configurations_of(series: Series) -> Iterator[ConfigurationSpec]:
-    """Nothing where what was measured cannot be made again."""
-    configuration, journal = series.configuration, series.journal_lun
-    is_whole = all(member.lun is not None for member in series.members)
-    is_whole &= journal is not None or not configuration.external_journal
-    if configuration.is_known and is_whole:
-        yield ConfigurationSpec(
-            configuration.filesystem,
-            configuration.options,
-            configuration.scheduler,
-            journal.name if journal else "",
-            stack_of(members_in(series.stack_luns), LunCounts.of(configuration.stack).layers),
-        )
