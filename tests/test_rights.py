@@ -246,6 +246,8 @@ POSTS = {
     "watches/<int:watch_id>/test/": "watches/{watch}/test/",
     "watches/<int:watch_id>/pause/": "watches/{watch}/pause/",
     "watches/<int:watch_id>/resume/": "watches/{watch}/resume/",
+    "watches/<int:watch_id>/confirmation/": "watches/{watch}/confirmation/",
+    "watches/changes/": "watches/changes/",
     "people/teams/": "people/teams/",
     "people/<int:user_id>/password/": "people/{user}/password/",
     "people/<int:user_id>/identities/": "people/{user}/identities/",
@@ -308,6 +310,14 @@ API_CALLS: dict[tuple[str, str], tuple[str, Role]] = {
     ("post", "api/v1/watches"): ("api/v1/watches", Role.VIEWER),
     ("get", "api/v1/watches/<int:watch_id>"): ("api/v1/watches/{watch}", Role.VIEWER),
     ("delete", "api/v1/watches/<int:watch_id>"): ("api/v1/watches/{watch}", Role.VIEWER),
+    ("put", "api/v1/watches/<int:watch_id>/confirmation"): (
+        "api/v1/watches/{watch}/confirmation",
+        Role.OPERATOR,
+    ),
+    ("patch", "api/v1/watches/<int:watch_id>/changes/<int:message_id>"): (
+        "api/v1/watches/{watch}/changes/1",
+        Role.VIEWER,
+    ),
     ("post", "api/v1/watches/<int:watch_id>/pause"): ("api/v1/watches/{watch}/pause", Role.VIEWER),
     ("post", "api/v1/watches/<int:watch_id>/resume"): (
         "api/v1/watches/{watch}/resume",
@@ -412,6 +422,7 @@ NEEDS: dict[str, Role] = {
     "workloads/new/": Role.OPERATOR,
     "workloads/<int:workload_id>/withdraw/": Role.ADMINISTRATOR,
     **{address: Role.VIEWER for address in [*POSTS, *SIGNED_IN] if "watches/" in address},
+    "watches/<int:watch_id>/confirmation/": Role.OPERATOR,
     "p/": Role.VIEWER,
     "account/": Role.VIEWER,
     "account/password/": Role.VIEWER,

@@ -16,6 +16,7 @@ WORDS = (
     *("permalink withdrawn", "permalink handed over"),
     *("work profile made", "work profile changed"),
     *("watch made", "watch paused", "watch resumed", "watch deleted", "columns kept"),
+    *("watch budget set", "change triaged"),
     *("job submitted", "job paused", "job resumed", "job cancelled", "job priority"),
     *("runs retried", "run cancelled", "run retried", "run refused"),
     *("worker drained", "worker resumed", "guest kernel asked for"),

@@ -14,8 +14,10 @@ from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import LARGEST_ID
 from fsbench_web.compare.history import choices as offered_lines
 from fsbench_web.compare.models import Watch, WatchMessage
-from fsbench_web.compare.watches import deliveries, rights, watching
-from fsbench_web.compare.watches.form import MOST_MARGIN, WatchForm
+from fsbench_web.compare.watches import confirming, deliveries, rights, triage, watching
+from fsbench_web.compare.watches.confirming import MOST_HOURS, MOST_ROUNDS
+from fsbench_web.compare.watches.form import MOST_MARGIN, BudgetForm, TriageForm, WatchForm
+from fsbench_web.studies.jobs.problems import JobRefused
 
 router = Router()
 SHOWN_MESSAGES = 50
@@ -45,6 +47,8 @@ class WatchOut(Schema):
     created_at: datetime
     checked_at: datetime | None
     problem: str
+    confirm_rounds: int
+    confirm_hours: int
     links: dict[str, str]
 
 
@@ -73,7 +77,10 @@ class DeliveryOut(Schema):
 
 
 class MessageOut(Schema):
-    """``kind``: slower, test, or known (it was so before anybody watched)."""
+    """``kind``: slower, test, or known (it was so before anybody watched). Of what got slower
+    ``state`` is new, confirmed, not_reproduced, expected or fixed, with the ``note`` of who set it;
+    ``confirmation`` is a code, empty where none was wanted, and ``job`` measures its rounds.
+    """
 
     id: int
     kind: str
@@ -81,6 +88,10 @@ class MessageOut(Schema):
     sentence: str
     created_at: datetime
     payload: dict[str, Any]
+    state: str
+    note: str
+    confirmation: str
+    job: int | None
     deliveries: list[DeliveryOut]
 
 
@@ -100,6 +111,21 @@ class WatchIn(Strict):
     margin: StrictInt = Field(10, ge=1, le=MOST_MARGIN, description="percent")
     email: str = Field("", max_length=254)
     webhook_url: str = Field("", max_length=500)
+
+
+class BudgetIn(Strict):
+    """What the watch may measure to confirm a change. ``confirm`` names the LUNs it erases."""
+
+    rounds: StrictInt = Field(ge=0, le=MOST_ROUNDS, description="0: never")
+    hours: StrictInt = Field(0, ge=0, le=MOST_HOURS)
+    confirm: str = Field("", max_length=2000)
+
+
+class TriageIn(Strict):
+    """``new`` takes back what was said. ``expected`` needs a ``note``."""
+
+    state: Literal["expected", "fixed", "new"]
+    note: str = Field("", max_length=500)
 
 
 @router.get(
@@ -230,6 +256,57 @@ def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
         raise Refused(429, [(None, str(error))], watching.TEST_EVERY.seconds) from None
 
 
+@router.put(
+    "/watches/{int:watch_id}/confirmation",
+    response={200: WatchOut, **_WRITES},
+    auth=WRITER,
+    summary="Let a watch confirm changes",
+    url_name="confirm_watch",
+)
+@requires(Action.RUN)
+def set_confirmation(request: HttpRequest, watch_id: int, budget: BudgetIn) -> dict[str, Any]:
+    """Measures old and new again before a change is told, on LUNs that this erases."""
+    watch = _own_watch(request, watch_id)
+    data = budget.model_dump() | {"hours": budget.hours or None}
+    values = cleaned(BudgetForm(data))
+    try:
+        confirming.set_budget(watch, values["rounds"], values["hours"] or 0, values["confirm"])
+    except confirming.CannotConfirm as why:
+        raise Refused(422, [("rounds", str(why))]) from None
+    except JobRefused as refused:
+        problems: list[tuple[str | None, str]] = [
+            ("confirm" if part == "confirmation" else part, sentence)
+            for part, sentences in refused.by_part.items()
+            for sentence in sentences
+        ]
+        raise Refused(403 if refused.is_forbidden else 422, problems) from None
+    return _watch(watch)
+
+
+@router.patch(
+    "/watches/{int:watch_id}/changes/{int:message_id}",
+    response={200: MessageOut, **_WRITES},
+    auth=WRITER,
+    summary="Say of a change that it is expected or fixed",
+    url_name="triage_change",
+)
+@requires(Action.WATCH)
+def triage_change(
+    request: HttpRequest, watch_id: int, message_id: int, said: TriageIn
+) -> dict[str, Any]:
+    """`message_id` is of a message that something got slower. What is expected is not sent."""
+    changes = _own_watch(request, watch_id).messages.filter(
+        kind=WatchMessage.Kind.SLOWER, pk=message_id
+    )
+    visible = rights.visible_messages(changes)
+    if not visible:
+        raise Http404(f"Watch {watch_id} found no change {message_id}.")
+    values = cleaned(TriageForm(said.model_dump()))
+    triage.set_state(user_of(request), visible, values["state"], values["note"])
+    visible[0].refresh_from_db()
+    return _message(visible[0])
+
+
 def _own_watches(request: HttpRequest) -> Any:
     return Watch.objects.filter(user=user_of(request)).select_related(
         "study", "team", "configuration", "workload", "hardware", "lun__worker", "user"
@@ -275,7 +352,10 @@ def _messages(watch: Watch) -> list[dict[str, Any]]:
 def _message(message: WatchMessage) -> dict[str, Any]:
     return {
         **{
-            name: getattr(message, name) for name in MessageOut.model_fields if name != "deliveries"
+            name: getattr(message, name)
+            for name in MessageOut.model_fields
+            if name not in ("deliveries", "job")
         },
+        "job": message.job_id,
         "deliveries": list(message.deliveries.values(*DeliveryOut.model_fields)),
     }

@@ -9,7 +9,7 @@ from django.db.models import Q
 from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
 from fsbench_web.platform import clock
-from fsbench_web.studies.models import Series, Study
+from fsbench_web.studies.models import Job, Series, Study
 
 
 def new_key() -> str:
@@ -181,6 +181,18 @@ class Watch(models.Model):
         max_length=100, blank=True, help_text="The finished runs of the line when it was checked"
     )
     problem = models.TextField(blank=True, help_text="Why the last check could not judge")
+    confirm_rounds = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="Measured to confirm a change; 0: none is confirmed"
+    )
+    confirm_hours = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="From the order until no further round begins"
+    )
+    confirm_devices = models.CharField(
+        max_length=64,
+        blank=True,
+        db_default="",
+        help_text="Of the LUNs when their names were typed (Plan.device_digest)",
+    )
 
     class Meta:
         verbose_name_plural = "watches"
@@ -207,6 +219,15 @@ class WatchMessage(models.Model):
         TEST = "test"
         KNOWN = "known", "was there before"
 
+    class State(models.TextChoices):
+        """Of a change that got slower. compare.watches.triage is the only writer."""
+
+        NEW = "new"
+        CONFIRMED = "confirmed"
+        NOT_REPRODUCED = "not_reproduced", "not reproduced"
+        EXPECTED = "expected"
+        FIXED = "fixed"
+
     watch = models.ForeignKey(Watch, on_delete=models.CASCADE, related_name="messages")
     key = models.CharField(max_length=255)
     kind = models.CharField(max_length=10, choices=Kind)
@@ -215,12 +236,34 @@ class WatchMessage(models.Model):
     )
     sentence = models.TextField()
     payload = models.JSONField(default=dict)
+    state = models.CharField(max_length=20, choices=State, default=State.NEW, db_default=State.NEW)
+    note = models.CharField(
+        max_length=500, blank=True, db_default="", help_text="Of who set the state"
+    )
+    job = models.ForeignKey(
+        Job,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="Measures the rounds that confirm it",
+    )
+    confirmation = models.CharField(
+        max_length=20,
+        blank=True,
+        db_default="",
+        help_text="Code of compare.watches.confirming; empty: no confirmation was wanted",
+    )
     created_at = clock.CreatedAt()
 
     class Meta:
         ordering = ["-id"]
+        indexes = [models.Index(fields=["confirmation"])]
         constraints = [
-            models.UniqueConstraint(fields=["watch", "key"], name="watch_message_told_once")
+            models.UniqueConstraint(fields=["watch", "key"], name="watch_message_told_once"),
+            models.CheckConstraint(
+                condition=Q(state__in=["new", "confirmed", "not_reproduced", "expected", "fixed"]),
+                name="watch_message_state_is_known",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from django.urls import reverse
 from fsbench_web.compare.models import WatchMessage
 from fsbench_web.compare.tables.delta_tables import answer_of
 from fsbench_web.compare.views import shown
-from fsbench_web.compare.watches import rights
+from fsbench_web.compare.watches import rights, triage
 from fsbench_web.core.comparison.answer_shown import basis, headline
 from fsbench_web.core.stats.answers import FASTER
 from fsbench_web.platform import clock
@@ -66,7 +66,10 @@ def slower_lines(user: User | AnonymousUser) -> list[WatchMessage]:
         return []
     since = clock.now() - timedelta(days=NEWS_DAYS)
     messages = WatchMessage.objects.filter(
-        watch__user=user, kind=WatchMessage.Kind.SLOWER, created_at__gte=since
+        watch__user=user,
+        kind=WatchMessage.Kind.SLOWER,
+        state__in=triage.OPEN,
+        created_at__gte=since,
     ).select_related("watch")
     return rights.visible_messages(messages[:MOST_SLOWER])
 

@@ -33,7 +33,12 @@ CLAIM_LASTS = timedelta(minutes=2)
 """Longer than any try takes."""
 SENT_AT_ONCE = 50
 NOT_TO_SEE = "Its owner may no longer see what it tells of."
+EXPECTED = "You said that you expect it."
 PAUSED = "The watch was paused before it was sent, and it was not sent when the watch was resumed."
+_SUBJECTS: dict[str, str] = {
+    WatchMessage.State.CONFIRMED: "confirmed slower",
+    WatchMessage.State.NOT_REPRODUCED: "not confirmed",
+}
 Channel, State = WatchDelivery.Channel, WatchDelivery.State
 
 
@@ -86,13 +91,11 @@ def send_now(message: WatchMessage) -> None:
         _send(delivery, timezone.now())
 
 
-def drop_waiting(watch: Watch) -> int:
-    """Send nothing of what still waits for the addresses of the watch. Returns of how many messages
-    that is.
-    """
-    waiting = WatchDelivery.objects.filter(message__watch=watch, state=State.WAITING)
+def drop_waiting(deliveries: QuerySet[WatchDelivery], why: str) -> int:
+    """Send nothing of these that still waits. Returns of how many messages that is."""
+    waiting = deliveries.filter(state=State.WAITING)
     messages = waiting.values("message").distinct().count()
-    waiting.update(state=State.FAILED, last_error=PAUSED)
+    waiting.update(state=State.FAILED, last_error=why)
     return messages
 
 
@@ -163,7 +166,8 @@ def _send_email(message: WatchMessage) -> None:
     payload = message.payload
     title = payload["watch"]["title"]
     is_test = message.kind == WatchMessage.Kind.TEST
-    subject = " ".join(f"fsbench: {'test of ' if is_test else 'slower: '}{title}".split())
+    kind = "test of" if is_test else f"{_SUBJECTS.get(message.state, 'slower')}:"
+    subject = " ".join(f"fsbench: {kind} {title}".split())
     line = payload["line"]
     facts = [
         ("Workload", line["workload"]),

@@ -8,14 +8,22 @@ from django.contrib.auth.models import User
 
 from fsbench_web.accounts import rights
 from fsbench_web.compare.history import lines
-from fsbench_web.compare.watches import webhook
+from fsbench_web.compare.watches import triage, webhook
+from fsbench_web.compare.watches.confirming import LEAST_ROUNDS, MOST_HOURS, MOST_ROUNDS
+from fsbench_web.compare.watches.triage import State
 
 MARGINS = (2, 5, 10, 20)
 DEFAULT_MARGIN = 5
 MOST_MARGIN = 100
 
 
-class WatchForm(forms.Form):
+class _PlainForm(forms.Form):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+
+
+class WatchForm(_PlainForm):
     """The line comes from the page it stands on, as hidden fields; the view looks it up."""
 
     series = forms.IntegerField(min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
@@ -55,7 +63,6 @@ class WatchForm(forms.Form):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.label_suffix = ""
         self.own_address = user.email
         self._disabled_reasons: dict[str, str] = {}
         if not settings.SENDS_EMAIL:
@@ -102,3 +109,55 @@ class WatchForm(forms.Form):
             except webhook.WebhookProblem as problem:
                 raise forms.ValidationError(str(problem)) from None
         return url
+
+
+class BudgetForm(_PlainForm):
+    """How much a watch may measure to confirm a change before it tells of it."""
+
+    rounds = forms.IntegerField(
+        label="Rounds",
+        min_value=0,
+        max_value=MOST_ROUNDS,
+        help_text=f"{LEAST_ROUNDS} to {MOST_ROUNDS}. Each measures old and new once. 0: never.",
+    )
+    hours = forms.IntegerField(
+        label="Hours",
+        required=False,
+        min_value=1,
+        max_value=MOST_HOURS,
+        help_text="No round begins that would end later.",
+    )
+    confirm = forms.CharField(
+        label="Names of the LUNs",
+        required=False,
+        max_length=2000,
+        strip=True,
+        help_text="The rounds erase them. Type the names to allow that.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        values = self.cleaned_data
+        rounds = values.get("rounds")
+        if rounds and rounds < LEAST_ROUNDS:
+            self.add_error("rounds", f"Say 0, or at least {LEAST_ROUNDS}: fewer decide nothing.")
+        if rounds and not values.get("hours") and not self.has_error("hours"):
+            self.add_error("hours", "Say within how many hours the rounds must end.")
+        return values
+
+
+class TriageForm(_PlainForm):
+    """What a person says of changes."""
+
+    state = forms.ChoiceField(
+        choices=[(state, state.label.capitalize()) for state in triage.SETTABLE],
+        label="This change is",
+    )
+    note = forms.CharField(
+        required=False, max_length=500, help_text="Why. An expected change needs one."
+    )
+
+    def clean(self) -> dict[str, Any]:
+        if self.cleaned_data.get("state") == State.EXPECTED and not self.cleaned_data.get("note"):
+            self.add_error("note", "Say why it is expected.")
+        return self.cleaned_data

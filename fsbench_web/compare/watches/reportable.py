@@ -68,14 +68,15 @@ def unreported_changes(
             for change, (start, end) in slower_changes
             if start < place < end
             and change.place not in taken
-            and not _is_worse(change.after, level, margin_percent, lower_is_better)
+            and not is_worse(change.after, level, margin_percent, lower_is_better)
         ]
         if nearby_places:
             taken.add(min(nearby_places, key=lambda other: (abs(other - place), other)))
     return [change for change, _ in slower_changes if change.place not in taken]
 
 
-def _is_worse(after: float, level: float, margin_percent: float, lower_is_better: bool) -> bool:
+def is_worse(after: float, level: float, margin_percent: float, lower_is_better: bool) -> bool:
+    """Whether a level is worse than another one by the margin."""
     difference = after - level if lower_is_better else level - after
     return difference > 0 and 100 * difference >= margin_percent * abs(level)
 

@@ -1,25 +1,30 @@
 """Pages of watches: one's own, each by itself, and the forms that make, try and end them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.db.models import Prefetch, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.accounts.rights import decide
 from fsbench_web.compare.history import choices as offered_lines
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.spec import LONGEST_VALUE
-from fsbench_web.compare.watches import deliveries, rights, watching, webhook
-from fsbench_web.compare.watches.form import WatchForm
+from fsbench_web.compare.watches import confirming, deliveries, rights, watching, webhook
+from fsbench_web.compare.watches.confirming import CannotConfirm
+from fsbench_web.compare.watches.form import BudgetForm, TriageForm, WatchForm
+from fsbench_web.compare.watches.triage import MOST_TOGETHER, causes, set_state
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.studies.jobs.problems import JobRefused
 
 SHOWN_MESSAGES = 50
 
@@ -29,20 +34,8 @@ SHOWN_MESSAGES = 50
 @login_required
 @requires(Action.ACCOUNT)
 def watch_list(request: HttpRequest) -> HttpResponse:
-    """The watches of this person with their last messages, newest first."""
-    context = {
-        "watches": [
-            {
-                "watch": watch,
-                "title": watching.title_of(watch),
-                "line": watching.address_of(watch),
-                "last": next(iter(rights.visible_messages(watch.last_messages)), None),  # type: ignore[attr-defined]
-            }
-            for watch in _own_watches(request).prefetch_related(_last_messages())
-        ],
-        "sends_email": settings.SENDS_EMAIL,
-    }
-    return render(request, "compare/watches.html", context)
+    """The watches of this person, newest first, and what they found, by cause."""
+    return _list(request)
 
 
 @never_cache
@@ -145,6 +138,46 @@ def resume(request: HttpRequest, watch_id: int) -> HttpResponse:
     return redirect("compare:watch", watch.pk)
 
 
+@require_POST
+@login_required
+@requires(Action.RUN)
+def confirmation(request: HttpRequest, watch_id: int) -> HttpResponse:
+    """Set what the watch may measure to confirm a change."""
+    watch = _own_watch(request, watch_id)
+    form = BudgetForm(request.POST)
+    if form.is_valid():
+        values = form.cleaned_data
+        try:
+            confirming.set_budget(watch, values["rounds"], values["hours"] or 0, values["confirm"])
+        except CannotConfirm as why:
+            form.add_error("rounds", str(why))
+        except JobRefused as refused:
+            place = "confirm" if "confirmation" in refused.by_part else "rounds"
+            form.add_error(place, refused.problems)
+        else:
+            messages.success(request, "The budget is set.")
+            return redirect("compare:watch", watch.pk)
+    return _page(request, watch, form=form, status=422)
+
+
+@require_POST
+@login_required
+@requires(Action.ACCOUNT)
+def triage(request: HttpRequest) -> HttpResponse:
+    """Say of one's own changes (``change``, several) that they are expected or fixed."""
+    form = TriageForm(request.POST)
+    numbers = request.POST.getlist("change")[:MOST_TOGETHER]
+    keys = [int(text) for text in numbers if text.isascii() and text.isdecimal()]
+    changes = rights.visible_messages(_own_changes(request).filter(pk__in=keys))
+    if not changes:
+        raise Http404("None of your watches found such a change.")
+    if not form.is_valid():
+        return _list(request, form=form, failed=keys, status=422)
+    set_state(_user(request), changes, form.cleaned_data["state"], form.cleaned_data["note"])
+    messages.success(request, "What you said of the change is kept.")
+    return redirect("compare:watches")
+
+
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
@@ -160,9 +193,48 @@ def delete(request: HttpRequest, watch_id: int) -> HttpResponse:
     return redirect("compare:watches")
 
 
-def _page(
-    request: HttpRequest, watch: Watch, *, secret: str = "", status: int = 200
+def _list(
+    request: HttpRequest,
+    *,
+    form: TriageForm | None = None,
+    failed: Sequence[int] = (),
+    status: int = 200,
 ) -> HttpResponse:
+    """``failed``: the changes that ``form``, which has errors, is of."""
+    changes = rights.visible_messages(_own_changes(request)[:SHOWN_MESSAGES])
+    titles = {message.watch_id: watching.title_of(message.watch) for message in changes}
+    groups = []
+    for cause in causes(changes):
+        first = cause.messages[0].pk
+        of_group = form if form is not None and first in failed else TriageForm()
+        of_group.auto_id = f"change-{first}-%s"
+        rows = [(message, titles[message.watch_id]) for message in cause.messages]
+        groups.append({"cause": cause, "rows": rows, "form": of_group})
+    context = {
+        "watches": [
+            {
+                "watch": watch,
+                "title": watching.title_of(watch),
+                "line": watching.address_of(watch),
+            }
+            for watch in _own_watches(request)
+        ],
+        "groups": groups,
+        "shown": SHOWN_MESSAGES,
+        "sends_email": settings.SENDS_EMAIL,
+    }
+    return render(request, "compare/watches.html", context, status=status)
+
+
+def _page(
+    request: HttpRequest,
+    watch: Watch,
+    *,
+    secret: str = "",
+    form: BudgetForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    budget = {"rounds": watch.confirm_rounds, "hours": watch.confirm_hours or None}
     all_messages = watch.messages.prefetch_related("deliveries")
     newest_messages = list(all_messages[:SHOWN_MESSAGES])
     shown_messages = rights.visible_messages(newest_messages)
@@ -178,6 +250,9 @@ def _page(
         "signature_header": webhook.SIGNATURE_HEADER,
         "most_tries": deliveries.MOST_TRIES,
         "sends_email": settings.SENDS_EMAIL,
+        "form": form or BudgetForm(initial=budget),
+        "why_not_confirm": decide(_user(request), Action.RUN).why,
+        "luns": confirming.luns_to_type(watch),
     }
     return render(request, "compare/watch.html", context, status=status)
 
@@ -223,11 +298,11 @@ def _own_watch(request: HttpRequest, watch_id: int) -> Watch:
     return watch
 
 
-def _last_messages() -> Prefetch:
-    """The last message of each watch that is no test, with its deliveries: two queries."""
-    messages_of = (
-        WatchMessage.objects.exclude(kind=WatchMessage.Kind.TEST)
-        .order_by("-id")
+def _own_changes(request: HttpRequest) -> QuerySet[WatchMessage]:
+    """What got slower on lines of this person, newest first, with its deliveries."""
+    related = ("watch__configuration", "watch__hardware", "watch__lun", "job")
+    return (
+        WatchMessage.objects.filter(watch__user=_user(request), kind=WatchMessage.Kind.SLOWER)
+        .select_related(*related)
         .prefetch_related("deliveries")
     )
-    return Prefetch("messages", queryset=messages_of[:1], to_attr="last_messages")

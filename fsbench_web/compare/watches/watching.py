@@ -26,9 +26,9 @@ from fsbench_web.accounts import audit
 from fsbench_web.accounts.rights import as_user
 from fsbench_web.compare.history.line_series import LINE, LINE_VALUES, owner_of, same_line
 from fsbench_web.compare.history.lines import History, history
-from fsbench_web.compare.models import Watch, WatchMessage
+from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.selection import profiles
-from fsbench_web.compare.watches import deliveries, reportable
+from fsbench_web.compare.watches import confirming, deliveries, reportable, triage
 from fsbench_web.compare.watches.rights import is_visible
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.stats.changes import Change
@@ -142,11 +142,12 @@ def watch(
 
 
 def run_maintenance(now: datetime | None = None) -> list[WatchMessage]:
-    """Look at every watched line, then send what waits. Returns the messages made.
+    """Look at every watched line, then send what waits. Returns the messages that are new, or
+    whose confirmation has ended.
 
     Called by `serve` and `manage.py check_watches`.
     """
-    messages = check_all(now)
+    messages = check_all(now) + confirming.conclude_ended(now)
     deliveries.send_due(now)
     WatchMessage.objects.filter(
         kind=WatchMessage.Kind.TEST, created_at__lt=(now or clock.now()) - TESTS_KEPT
@@ -212,8 +213,11 @@ def _check(watch: Watch, now: datetime) -> list[WatchMessage]:
         messages = [
             _write(locked, line_history, change, WatchMessage.Kind.SLOWER) for change in fresh
         ]
-        for message in messages:
-            deliveries.enqueue(message, now)
+        for message, change in zip(messages, fresh, strict=True):
+            old, new = line_history.points[change.place - 1 : change.place + 1]
+            if not confirming.order(message, old, new):
+                deliveries.enqueue(message, now)
+        _note_fixed(locked, line_history)
         locked.seen, locked.checked_at, locked.problem = seen, now, _problem(line_history)
         locked.save(update_fields=["seen", "checked_at", "problem", "series"])
     return messages
@@ -240,7 +244,8 @@ def resume(watch: Watch) -> int:
             locked, line_history, _reported_levels(locked, line_history)
         ):
             _write(locked, line_history, change, WatchMessage.Kind.KNOWN)
-        dropped = deliveries.drop_waiting(locked)
+        waiting = WatchDelivery.objects.filter(message__watch=locked)
+        dropped = deliveries.drop_waiting(waiting, deliveries.PAUSED)
         locked.is_active, locked.seen, locked.checked_at = True, seen, timezone.now()
         locked.problem = _problem(line_history)
         locked.save(update_fields=["is_active", "seen", "checked_at", "problem"])
@@ -333,12 +338,34 @@ def _reported_levels(watch: Watch, line_history: History) -> dict[str, float]:
     """Where told and known changes began, and the levels they led to, as multiples of what is 1.00
     of the line now: its first point may be another one than it was then.
     """
-    levels = {}
-    for message in watch.messages.exclude(kind=WatchMessage.Kind.TEST):
-        change = message.payload["change"]
-        then, now = change.get("reference"), line_history.reference
-        levels[message.point] = change["after"] * (then / now if then and now else 1)
-    return levels
+    return {
+        message.point: _level_then(message, "after", line_history)
+        for message in watch.messages.exclude(kind=WatchMessage.Kind.TEST)
+    }
+
+
+def _level_then(message: WatchMessage, side: str, line_history: History) -> float:
+    change = message.payload["change"]
+    then, now = change.get("reference"), line_history.reference
+    return float(change[side] * (then / now if then and now else 1))
+
+
+def _note_fixed(watch: Watch, line_history: History) -> None:
+    """Say of open changes that they are fixed where two points are back at the level of before."""
+    latest = line_history.points[-2:]
+    open_changes = watch.messages.filter(
+        kind=WatchMessage.Kind.SLOWER,
+        state__in=triage.OPEN,
+        point__in=[point.name for point in line_history.points[:-2]],
+    ).exclude(confirmation=confirming.ORDERED)
+    for message in open_changes:
+        level = _level_then(message, "before", line_history)
+        margin, is_less_better = watch.margin_percent, line_history.lower_is_better
+        if not any(
+            reportable.is_worse(point.mean, level, margin, is_less_better) for point in latest
+        ):
+            message.state = WatchMessage.State.FIXED
+            message.save(update_fields=["state"])
 
 
 def _unreported_slowdowns(
@@ -413,9 +440,17 @@ def _payload(
             "p_value": change.p_value,
             "margin_percent": watch.margin_percent,
             "runs": list(line_history.points[change.place].runs),
+            "runs_before": _runs_before(line_history, change),
             "reference": line_history.reference,
             "runs_of_line": sorted(
                 run for point_of_line in line_history.points for run in point_of_line.runs
             ),
         }
     return payload
+
+
+def _runs_before(line_history: History, change: Change) -> list[int]:
+    """The runs of the level before the change."""
+    places = [entry.change.place for entry in line_history.changes]
+    start = max((place for place in places if place < change.place), default=0)
+    return [run for point in line_history.points[start : change.place] for run in point.runs]

@@ -1,0 +1,349 @@
+"""Confirm a change before it is told: order rounds of old and new, then say what they measured.
+
+A change and the job of its rounds are written in one transaction. The job's token is made of what
+is measured, so a restart orders nothing twice, and watches of one line share the rounds. The owner
+of the watch submits: the rights of now count, and the devices must be those that the owner named.
+
+Guest kernels are measured as pairs in the same rounds. Anything else is only measurable as it is
+now: fresh rounds are compared with the earlier runs of the old level. Method: docs/method.md.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from fsbench_web.accounts import audit
+from fsbench_web.accounts.rights import as_user
+from fsbench_web.catalog.workers import availability
+from fsbench_web.compare.history.lines import Point
+from fsbench_web.compare.models import Watch, WatchMessage
+from fsbench_web.compare.tables.verdicts.uncertainty import tenths
+from fsbench_web.compare.watches import deliveries
+from fsbench_web.core.scoring import categories
+from fsbench_web.core.stats.intervals import mean
+from fsbench_web.core.stats.verdicts import (
+    LEAST_BLOCKS,
+    PAIRED,
+    SLOWER,
+    Repeats,
+    Verdict,
+    compared,
+    rounding_of,
+)
+from fsbench_web.core.units import lower_is_better
+from fsbench_web.platform import clock
+from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.repeating import repeating_job
+from fsbench_web.studies.jobs.spec import JobSpec
+from fsbench_web.studies.jobs.submitting import confirmation_text, planned, submit
+from fsbench_web.studies.models import END_STATES, UNTRACED, Run, RunState, Series
+from fsbench_web.studies.runs.races.next_runs import value_of
+
+LEAST_ROUNDS, MOST_ROUNDS, MOST_HOURS = LEAST_BLOCKS, MAXIMUM_REPEATS, 168
+
+ORDERED = "ordered"
+CONFIRMED = "slower"
+LESS = "less_than_limit"
+INCONCLUSIVE = "inconclusive"
+TOO_FEW = "too_few_rounds"
+IMPORTED, LUN_GONE, LUN_UNUSABLE = "imported", "lun_gone", "lun_unusable"
+NOT_REPEATABLE, KERNEL_GONE, WORK_PROFILE = "not_repeatable", "kernel_gone", "work_profile"
+OWN_ROUNDS, ONE_AT_A_TIME = "own_rounds", "one_at_a_time"
+NOT_ALLOWED, DEVICES_CHANGED, NO_TIME, REFUSED = (
+    *("not_allowed", "devices_changed", "no_time", "refused"),
+)
+OUTCOMES = {
+    CONFIRMED: "Confirmed: {size}.",
+    LESS: "Not confirmed: {size}.",
+    INCONCLUSIVE: "Not confirmed: {size}. The noise is too large to tell.",
+}
+REASONS = {
+    TOO_FEW: "fewer than three rounds were measured",
+    IMPORTED: "fsbench cannot measure imported results again",
+    LUN_GONE: "there is no LUN to measure on",
+    LUN_UNUSABLE: "the LUN cannot be used now",
+    NOT_REPEATABLE: "fsbench cannot make this configuration or workload again",
+    KERNEL_GONE: "the worker does not have the kernel any more",
+    WORK_PROFILE: "a work profile has no single measure to repeat",
+    OWN_ROUNDS: "the point is of rounds that confirmed another change",
+    ONE_AT_A_TIME: "this watch was confirming another change",
+    NOT_ALLOWED: "you may not submit runs on this LUN or to this study",
+    DEVICES_CHANGED: "the LUN is another device since you typed its name",
+    NO_TIME: "not one round fits into the hours of the watch",
+    REFUSED: "fsbench refused the job",
+}
+"""What is said of each code of ``WatchMessage.confirmation``, without and with why not."""
+STATES = {
+    CONFIRMED: WatchMessage.State.CONFIRMED,
+    LESS: WatchMessage.State.NOT_REPRODUCED,
+}
+"""The state that rounds lead to; any other code leaves a change new."""
+_CODES_OF_PARTS = (
+    *(("confirmation", DEVICES_CHANGED), ("stop_before", NO_TIME)),
+    *(("guest", KERNEL_GONE), ("lun", LUN_UNUSABLE)),
+)
+
+
+class CannotConfirm(Exception):
+    """``code`` says why no rounds can be ordered; ``problems`` are those of a refused job."""
+
+    def __init__(self, code: str, problems: Sequence[str] = ()) -> None:
+        super().__init__(f"Changes of this line cannot be confirmed: {REASONS[code]}.")
+        self.code, self.problems = code, list(problems)
+
+
+def measured_state(message: WatchMessage) -> WatchMessage.State:
+    """The state of a change as far as rounds say it."""
+    return STATES.get(message.confirmation, WatchMessage.State.NEW)
+
+
+def luns_to_type(watch: Watch) -> str:
+    """The names of the LUNs that a confirmation erases; "" where nothing can be confirmed."""
+    try:
+        return confirmation_text(_job(watch, watch.series, LEAST_ROUNDS)) or ""
+    except CannotConfirm:
+        return ""
+
+
+def set_budget(watch: Watch, rounds: int, hours: int, typed: str) -> None:
+    """Let the watch order so many rounds within so many hours for each change; 0: none.
+
+    ``typed`` are the names of the LUNs. Raises CannotConfirm, and JobRefused as ``submit`` does.
+    """
+    devices = ""
+    with as_user(watch.user):
+        if rounds:
+            spec = _job(watch, watch.series, rounds)
+            plan = planned(_within(spec, hours))
+            names = confirmation_text(spec)
+            if typed != names:
+                sentence = f'Type the names of the LUNs that it erases, "{names}".'
+                raise JobRefused({"confirmation": [sentence]})
+            devices = plan.device_digest
+    with transaction.atomic():
+        Watch.objects.filter(pk=watch.pk).update(
+            confirm_rounds=rounds, confirm_hours=hours if rounds else 0, confirm_devices=devices
+        )
+        audit.note(watch.user, "watch budget set", f"watch {watch.pk}", rounds=rounds, hours=hours)
+    watch.refresh_from_db(fields=["confirm_rounds", "confirm_hours", "confirm_devices"])
+
+
+def order(message: WatchMessage, old: Point, new: Point) -> bool:
+    """Order the rounds of a change within the budget of its watch; whether it waits for them.
+
+    Call it in the transaction that writes the change, for the owner of the watch.
+    """
+    watch = message.watch
+    if not watch.confirm_rounds:
+        return False
+    try:
+        facts = _ordered(message, old, new)
+    except CannotConfirm as why:
+        _say(message, why.code, {"problems": why.problems} if why.problems else {})
+        return False
+    message.confirmation, message.job_id = ORDERED, facts["job"]
+    message.payload["confirmation"] = {"code": ORDERED, **facts}
+    message.save(update_fields=["confirmation", "job", "payload"])
+    return True
+
+
+def conclude_ended(now: datetime | None = None) -> list[WatchMessage]:
+    """Say what the rounds that have ended came to, and let it be sent. Returns the messages."""
+    unfinished = Run.objects.filter(job=OuterRef("job")).exclude(state__in=END_STATES)
+    waiting = WatchMessage.objects.filter(~Exists(unfinished), confirmation=ORDERED)
+    concluded = []
+    for pk in list(waiting.values_list("pk", flat=True)):
+        with transaction.atomic():
+            # Whoever is first concludes it.
+            message = (
+                WatchMessage.objects.select_for_update(of=("self",))
+                .select_related("watch__user__person", "watch__configuration")
+                .filter(pk=pk, confirmation=ORDERED)
+                .first()
+            )
+            if message is None:
+                continue
+            with as_user(message.watch.user):
+                code, numbers = _measured(message)
+            is_told = message.state != WatchMessage.State.EXPECTED
+            _say(message, code, numbers)
+            if is_told:
+                message.state = measured_state(message)
+                message.save(update_fields=["state"])
+                deliveries.enqueue(message, now or timezone.now())
+            concluded.append(message)
+    return concluded
+
+
+def _ordered(message: WatchMessage, old: Point, new: Point) -> dict[str, Any]:
+    """The job, and the kernels it compares. Raises CannotConfirm."""
+    watch = message.watch
+    runs = Run.objects.select_related("series__study", "series__workload", "series__lun__worker")
+    runs = runs.select_related("series__configuration", "series__journal_lun", *_RELATED)
+    by_pk = runs.in_bulk([*old.runs, *new.runs])
+    new_runs = [by_pk[pk] for pk in new.runs if pk in by_pk]
+    old_runs = [by_pk[pk] for pk in old.runs if pk in by_pk]
+    if not new_runs or not old_runs or new_runs[-1].origin != Run.Origin.MEASURED:
+        raise CannotConfirm(IMPORTED)
+    jobs = {run.job_id for run in new_runs}
+    if None not in jobs and _are_of_confirmations(jobs):
+        raise CannotConfirm(OWN_ROUNDS)
+    if WatchMessage.objects.filter(watch=watch, confirmation=ORDERED).exists():
+        raise CannotConfirm(ONE_AT_A_TIME)
+    series = new_runs[-1].series
+    kernels: tuple[str, ...] = ()
+    if series.runs_on.is_guest and watch.along == Watch.Along.KERNEL:
+        kernels = (old_runs[-1].series.runs_on.kernel, series.runs_on.kernel)
+    spec = _within(_job(watch, series, watch.confirm_rounds, kernels), watch.confirm_hours)
+    if watch.along == Watch.Along.KERNEL and not kernels and not _is_booted(series):
+        raise CannotConfirm(KERNEL_GONE)
+    measured = f"{watch.user_id} {series.pk} {kernels} {new.runs[-1]}"
+    try:
+        submitted = submit(
+            spec,
+            confirmation_text(spec) or "",
+            watch.user,
+            token=f"watch {hashlib.sha256(measured.encode()).hexdigest()[:40]}",
+            seen=watch.confirm_devices,
+        )
+    except JobRefused as refused:
+        raise CannotConfirm(_code_of(refused), refused.problems) from None
+    if not submitted:  # somebody deleted the rounds of the same change
+        raise CannotConfirm(REFUSED)
+    return {
+        "job": submitted[0].job_id,
+        "rounds": watch.confirm_rounds,
+        **({"kernels": list(kernels)} if kernels else {}),
+    }
+
+
+_RELATED = ("series__hardware", "series__lun__worker__hardware")
+
+
+def _job(watch: Watch, series: Series | None, rounds: int, kernels: Sequence[str] = ()) -> JobSpec:
+    """The job that measures the series again. Raises CannotConfirm."""
+    if categories.is_of_work(watch.category):
+        raise CannotConfirm(WORK_PROFILE)
+    if series is None or series.lun is None or not series.lun.is_listed:
+        raise CannotConfirm(LUN_GONE)
+    spec = repeating_job([series], rounds, kernels)
+    if spec is None:
+        raise CannotConfirm(NOT_REPEATABLE)
+    return spec
+
+
+def _within(spec: JobSpec, hours: int) -> JobSpec:
+    ends_at = (clock.now() + timedelta(hours=hours)).replace(microsecond=0)
+    return spec.model_copy(update={"stop_before": ends_at})
+
+
+def _is_booted(series: Series) -> bool:
+    assert series.lun is not None
+    return availability.kernel(series.lun.worker) == series.kernel
+
+
+def _are_of_confirmations(jobs: Iterable[int | None]) -> bool:
+    known = WatchMessage.objects.filter(job__in=jobs).values_list("job", flat=True)
+    return set(jobs) <= set(known)
+
+
+def _code_of(refused: JobRefused) -> str:
+    if refused.is_forbidden:
+        return NOT_ALLOWED
+    parts = refused.by_part
+    return next(
+        (code for name, code in _CODES_OF_PARTS if any(part.startswith(name) for part in parts)),
+        REFUSED,
+    )
+
+
+def _measured(message: WatchMessage) -> tuple[str, dict[str, Any]]:
+    """What the rounds say: a code, and the numbers of their verdict."""
+    if message.job_id is None:  # deleted with its study
+        return TOO_FEW, {}
+    watch, facts = message.watch, message.payload["confirmation"]
+    done = Run.objects.filter(
+        job=message.job_id, state=RunState.DONE, tracing=UNTRACED, is_reference=False
+    )
+    rounds = list(done.values_list("pk", "block", "series__machine__kernel"))
+    if kernels := facts.get("kernels"):
+        sides = [
+            [(pk, block) for pk, block, kernel in rounds if kernel == name] for name in kernels
+        ]
+    else:
+        earlier = message.payload["change"]["runs_before"]
+        sides = [[(pk, "") for pk in earlier], [(pk, "") for pk, _, _ in rounds]]
+    (old, unit), (new, new_unit) = (_repeats(side, watch) for side in sides)
+    if old is None or new is None or unit != new_unit or len(new.values) < LEAST_BLOCKS:
+        return TOO_FEW, {}
+    less = lower_is_better(unit)
+    verdict = compared(new, old, lower_is_better=less, margin_percent=watch.margin_percent)
+    if verdict is None or (kernels and verdict.method != PAIRED):
+        return TOO_FEW, {}
+    code = _code_of_verdict(verdict, watch.margin_percent, less)
+    return code, {
+        "method": verdict.method,
+        "rounds": verdict.blocks if verdict.method == PAIRED else len(new.values),
+        "earlier_runs": None if verdict.method == PAIRED else len(old.values),
+        "ratio": verdict.ratio,
+        "ratio_low": verdict.ratio_low,
+        "ratio_high": verdict.ratio_high,
+        "p_value": verdict.p_value,
+    }
+
+
+def _repeats(runs: Sequence[tuple[int, str]], watch: Watch) -> tuple[Repeats | None, str]:
+    """The scores of these runs by block, and their unit; None where there are none in one unit."""
+    visible = set(Run.objects.filter(pk__in=[pk for pk, _ in runs]).values_list("pk", flat=True))
+    scores = [
+        (block, *value_of(pk, watch.test, watch.category)) for pk, block in runs if pk in visible
+    ]
+    found = [(block, value, unit) for block, value, unit in scores if value is not None]
+    units = {unit for _, _, unit in found}
+    if len(units) != 1:
+        return None, ""
+    values = [value for _, value, _ in found]
+    repeats = tuple((block, value) for block, value, _ in found)
+    return Repeats(mean(values), repeats, rounding=rounding_of(values)), units.pop()
+
+
+def _code_of_verdict(verdict: Verdict, margin_percent: float, is_less_better: bool) -> str:
+    """Confirmed: slower, and not surely by less than the margin, which is of the measured value."""
+    assert verdict.ratio_low is not None
+    share = margin_percent / 100
+    limit = 1 / (1 + share) if is_less_better else 1 - share
+    if verdict.ratio_low > limit:
+        return LESS
+    return CONFIRMED if verdict.direction == SLOWER else INCONCLUSIVE
+
+
+def _say(message: WatchMessage, code: str, numbers: dict[str, Any]) -> None:
+    """Put the outcome before what the change says, in the sentence and the payload."""
+    if code in OUTCOMES:
+        words = OUTCOMES[code].format(size=_size(numbers))
+    else:
+        words = f"Not confirmed: {REASONS[code]}."
+    message.confirmation, message.sentence = code, f"{words} {message.sentence}"
+    before = message.payload.get("confirmation", {})
+    message.payload["confirmation"] = before | {"code": code} | numbers
+    message.payload["sentence"] = message.sentence
+    message.save(update_fields=["confirmation", "sentence", "payload"])
+
+
+def _size(numbers: dict[str, Any]) -> str:
+    """``9.4% slower (95%: 8.1 to 10.6), 5 paired rounds``."""
+    ratio, low, high = (numbers[name] for name in ("ratio", "ratio_low", "ratio_high"))
+    ends, word = (ratio - 1, low - 1, high - 1), "faster"
+    if ratio < 1:
+        ends, word = (1 - ratio, 1 - high, 1 - low), "slower"
+    percent, lowest, highest = (tenths(100 * end) for end in ends)
+    rounds = f"{numbers['rounds']} paired rounds"
+    if numbers["method"] != PAIRED:
+        rounds = f"{numbers['rounds']} new rounds against {numbers['earlier_runs']} earlier runs"
+    return f"{percent}% {word} (95%: {lowest} to {highest}), {rounds}"
