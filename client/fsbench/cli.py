@@ -244,12 +244,13 @@ _INTERVAL = _option(
 _LIMIT = _option(
     "--limit", kind=int, default=50, parser=_limit, metavar="N|all", help="at most so many (50)"
 )
+_YES_ERASE = _several(
+    "--yes-erase",
+    metavar="LUN",
+    help="confirm without asking, once for each LUN that is erased",
+)
 _CONFIRMATION = (
-    _several(
-        "--yes-erase",
-        metavar="LUN",
-        help="confirm without asking, once for each LUN that is erased",
-    ),
+    _YES_ERASE,
     _flag("--watch", help="follow it until it has ended"),
     _INTERVAL,
 )
@@ -571,6 +572,18 @@ def _add_watches() -> None:
     )
     add("pause", watches.pause, "look at nothing and send nothing", _WATCH)
     add("resume", watches.resume, "look again from now on; what had waited is not sent", _WATCH)
+    add(
+        *("confirm", watches.confirm, "measure old and new again before it tells", _WATCH),
+        _option("--rounds", kind=int, default=5, help="of old and new; 0: never (5)"),
+        _option("--hours", kind=int, default=8, help="in which the rounds must end (8)"),
+        _YES_ERASE,
+    )
+    add(
+        *("mark", watches.mark, "say of a change that it is expected or fixed", _WATCH),
+        _argument("change", int, help="number of its message"),
+        _option("--state", kind=Literal["expected", "fixed", "new"], default=..., help="it is"),
+        _option("--note", help="why"),
+    )
     add("remove", watches.remove, "watch it no more, and delete its messages", _WATCH)
 
 

@@ -85,6 +85,33 @@ def resume(client: Client, options: SimpleNamespace) -> int:
     return FINE
 
 
+def confirm(client: Client, options: SimpleNamespace) -> int:
+    """Let it measure old and new again before it tells; 0 rounds: never."""
+    body = {
+        "rounds": options.rounds,
+        "hours": options.hours,
+        "confirm": " ".join(options.yes_erase or ()),
+    }
+    watch = client.send("PUT", f"/watches/{options.number}/confirmation", body)
+    line = f"Watch {options.number} tells at once."
+    if watch["confirm_rounds"]:
+        line = (
+            f"Watch {options.number} measures {watch['confirm_rounds']} rounds within "
+            f"{watch['confirm_hours']} hours before it tells."
+        )
+    terminal.answer(options, watch, line)
+    return FINE
+
+
+def mark(client: Client, options: SimpleNamespace) -> int:
+    """Say of a change that it is expected or fixed."""
+    body = {"state": options.state, "note": options.note}
+    change = client.send("PATCH", f"/watches/{options.number}/changes/{options.change}", body)
+    line = f"Change {options.change} is {terminal.clean(change['state'])}."
+    terminal.answer(options, change, line)
+    return FINE
+
+
 def remove(client: Client, options: SimpleNamespace) -> int:
     """For good, with its messages."""
     client.delete(f"/watches/{options.number}")

@@ -185,6 +185,18 @@ def test_a_line_is_watched_listed_and_left(fsbench: Command, line: Line) -> None
     resumed = fsbench("watches", "resume", watch.pk).stdout
     assert "since before the pause: 1" in resumed
     assert json.loads(fsbench("watches", "resume", watch.pk, "--json").stdout)["not_sent"] == 0
+    refused = fsbench("watches", "confirm", watch.pk, "--yes-erase", "disk1")
+    assert (refused.returncode, "no LUN" in refused.stderr) == (3, True), refused.stderr
+    at_once = fsbench("watches", "confirm", watch.pk, "--rounds", "0", "--json")
+    assert json.loads(at_once.stdout)["confirm_rounds"] == 0
+    payload = {"change": {"before": 100, "after": 80}}
+    change = WatchMessage.objects.create(
+        watch=watch, key="slower:1", kind="slower", payload=payload
+    )
+    marked = fsbench("watches", "mark", watch.pk, change.pk, "--state", "expected", "--note", "new")
+    assert (marked.returncode, "is expected" in marked.stdout) == (0, True), marked.stderr
+    change.refresh_from_db()
+    assert (change.state, change.note) == ("expected", "new")
     gone = fsbench("watches", "remove", watch.pk)
     assert (gone.returncode, Watch.objects.exists()) == (0, False)
     assert fsbench("watches", "remove", watch.pk).returncode == 3

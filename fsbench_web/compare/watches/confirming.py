@@ -23,15 +23,14 @@ from fsbench_web.catalog.workers import availability
 from fsbench_web.compare.history.lines import Point
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.tables.verdicts.uncertainty import tenths
-from fsbench_web.compare.watches import deliveries
+from fsbench_web.compare.watches import deliveries, reportable
+from fsbench_web.compare.watches.reportable import CONFIRMED, INCONCLUSIVE, LESS
 from fsbench_web.core.scoring import categories
 from fsbench_web.core.stats.intervals import mean
 from fsbench_web.core.stats.verdicts import (
     LEAST_BLOCKS,
     PAIRED,
-    SLOWER,
     Repeats,
-    Verdict,
     compared,
     rounding_of,
 )
@@ -48,9 +47,6 @@ from fsbench_web.studies.runs.races.next_runs import value_of
 LEAST_ROUNDS, MOST_ROUNDS, MOST_HOURS = LEAST_BLOCKS, MAXIMUM_REPEATS, 168
 
 ORDERED = "ordered"
-CONFIRMED = "slower"
-LESS = "less_than_limit"
-INCONCLUSIVE = "inconclusive"
 TOO_FEW = "too_few_rounds"
 IMPORTED, LUN_GONE, LUN_UNUSABLE = "imported", "lun_gone", "lun_unusable"
 NOT_REPEATABLE, KERNEL_GONE, WORK_PROFILE = "not_repeatable", "kernel_gone", "work_profile"
@@ -286,8 +282,7 @@ def _measured(message: WatchMessage) -> tuple[str, dict[str, Any]]:
     verdict = compared(new, old, lower_is_better=less, margin_percent=watch.margin_percent)
     if verdict is None or (kernels and verdict.method != PAIRED):
         return TOO_FEW, {}
-    code = _code_of_verdict(verdict, watch.margin_percent, less)
-    return code, {
+    return reportable.outcome_of(verdict, watch.margin_percent, less), {
         "method": verdict.method,
         "rounds": verdict.blocks if verdict.method == PAIRED else len(new.values),
         "earlier_runs": None if verdict.method == PAIRED else len(old.values),
@@ -311,16 +306,6 @@ def _repeats(runs: Sequence[tuple[int, str]], watch: Watch) -> tuple[Repeats | N
     values = [value for _, value, _ in found]
     repeats = tuple((block, value) for block, value, _ in found)
     return Repeats(mean(values), repeats, rounding=rounding_of(values)), units.pop()
-
-
-def _code_of_verdict(verdict: Verdict, margin_percent: float, is_less_better: bool) -> str:
-    """Confirmed: slower, and not surely by less than the margin, which is of the measured value."""
-    assert verdict.ratio_low is not None
-    share = margin_percent / 100
-    limit = 1 / (1 + share) if is_less_better else 1 - share
-    if verdict.ratio_low > limit:
-        return LESS
-    return CONFIRMED if verdict.direction == SLOWER else INCONCLUSIVE
 
 
 def _say(message: WatchMessage, code: str, numbers: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ points tell nothing: how much one evening differs from the next is not in their 
 from collections.abc import Mapping, Sequence
 
 from fsbench_web.core.stats.changes import Change
+from fsbench_web.core.stats.verdicts import SLOWER, Verdict
 
 LEVEL = 0.01
 """Of what is told of kernels; a page shows changes from ``core.stats.changes.LEVEL``."""
@@ -22,6 +23,10 @@ LEVEL_OF_DAYS = 0.0001
 LEAST_POINTS = 3
 LEAST_REPEATS = 2
 """Of a single kernel that is told of."""
+# What rounds say that measure a change again.
+CONFIRMED = "slower"  # significantly, and the interval reaches the margin
+LESS = "less_than_limit"  # the interval excludes a fall as large as the margin
+INCONCLUSIVE = "inconclusive"
 
 
 def slowdowns(
@@ -97,3 +102,16 @@ def significant_changes(
         if change.p_value < level
         and (change.is_confirmed or (of_kernels and len(points[change.place]) >= LEAST_REPEATS))
     ]
+
+
+def outcome_of(verdict: Verdict, margin_percent: float, lower_is_better: bool) -> str:
+    """What rounds say of a change: CONFIRMED, LESS or INCONCLUSIVE.
+
+    ``verdict`` is of new against old. The margin is of the measured value, the ratio of speeds.
+    ``benchmarks/simulations/confirming.py`` shows how often each is wrong.
+    """
+    share = margin_percent / 100
+    limit = 1 / (1 + share) if lower_is_better else 1 - share
+    if verdict.ratio_low is not None and verdict.ratio_low > limit:
+        return LESS
+    return CONFIRMED if verdict.direction == SLOWER else INCONCLUSIVE

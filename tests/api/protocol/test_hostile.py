@@ -24,7 +24,7 @@ READS = sorted(path for method, path in CALLS if method == "get" and "/health" n
 
 def address(path: str, **more: str) -> str:
     more.setdefault("token_id", "424242")  # not the caller's own: it would end the rest
-    for name in ("user_id", "team_id", "watch_id", "import_id", "file_id", "name"):
+    for name in ("user_id", "team_id", "watch_id", "message_id", "import_id", "file_id", "name"):
         more.setdefault(name, "1")
     for name in ("artefact_id", "job_id", "workload_id", "run_id", "series_id", "lun_id"):
         more.setdefault(name, "1")

@@ -83,6 +83,8 @@ CALLS = {
     ("post", "/api/v1/watches/{watch_id}/pause"),
     ("post", "/api/v1/watches/{watch_id}/resume"),
     ("post", "/api/v1/watches/{watch_id}/test"),
+    ("put", "/api/v1/watches/{watch_id}/confirmation"),
+    ("patch", "/api/v1/watches/{watch_id}/changes/{message_id}"),
     ("get", "/api/v1/imports"),
     ("post", "/api/v1/imports/previews"),
     ("get", "/api/v1/imports/{import_id}"),
