@@ -1,15 +1,17 @@
 """Rounds that confirm a change: ordered once, within a budget, by who may; and what they say."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
+from django.db import connection
 from django.test import Client
 
 from fsbench_web.accounts.models import AuditEntry, LunGrant, Person, Role
-from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.models import Lun, Workload
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.watches import confirming, watching
@@ -299,6 +301,43 @@ class TestOnce:
         assert told(message) == ("new", "one_at_a_time")
 
 
+@pytest.mark.django_db(transaction=True)
+def test_housekeepers_of_one_moment_order_once_and_tell_once(
+    disk: Lun, ada: User, kernels: Run
+) -> None:
+    watch_of(ada, kernels)
+    measure(disk, ada, {"k63": 900.0})
+    jobs = Job.objects.count()
+    assert sorted(map(len, at_once(watching.run_maintenance))) == [0, 0, 0, 1]
+    assert Job.objects.count() == jobs + 1
+    message = WatchMessage.objects.get()
+    finish(rounds_of(message), {"k62": 1000.0, "k63": 900.0})
+    assert sorted(map(len, at_once(watching.run_maintenance))) == [0, 0, 0, 1]
+    assert told(message) == ("confirmed", "slower")
+    watching.run_maintenance()
+    assert len(mail.outbox) == 1
+
+
+def at_once(work: Callable[[], list[WatchMessage]]) -> list[list[WatchMessage]]:
+    """What four threads return that begin together."""
+    found: list[list[WatchMessage]] = []
+    together = threading.Barrier(4)
+
+    def begin() -> None:
+        together.wait()
+        try:
+            found.append(work())
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=begin) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
 class TestTheSameLunAgain:
     def test_fresh_rounds_are_compared_with_the_runs_of_before(self, disk: Lun, ada: User) -> None:
         runs = []
@@ -352,6 +391,19 @@ class TestWhoMay:
     def unlist(self, user: User, disk: Lun) -> None:
         Lun.objects.filter(pk=disk.pk).update(is_listed=False)
 
+    def break_disk(self, user: User, disk: Lun) -> None:
+        Lun.objects.filter(pk=disk.pk).update(problem="It is mounted.")
+
+    def spend_time(self, user: User, disk: Lun) -> None:
+        Watch.objects.update(confirm_hours=0)
+
+    def forget_workload(self, user: User, disk: Lun) -> None:
+        Workload.objects.update(tool="gone")
+
+    def confirm_with_it(self, user: User, disk: Lun) -> None:
+        last = Job.objects.order_by("pk").last()
+        WatchMessage.objects.create(watch=Watch.objects.get(), key="test:1", kind="test", job=last)
+
     def replace_disk(self, user: User, disk: Lun) -> None:
         Watch.objects.update(confirm_devices="0" * 64)
 
@@ -361,6 +413,10 @@ class TestWhoMay:
             (take_grant, "not_allowed"),
             (take_role, "not_allowed"),
             (unlist, "lun_gone"),
+            (break_disk, "lun_unusable"),
+            (spend_time, "no_time"),
+            (forget_workload, "not_repeatable"),
+            (confirm_with_it, "own_rounds"),
             (replace_disk, "devices_changed"),
         ],
     )
