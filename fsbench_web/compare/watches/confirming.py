@@ -10,6 +10,7 @@ now: fresh rounds are compared with the earlier runs of the old level. Method: d
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -194,11 +195,16 @@ def _ordered(message: WatchMessage, old: Point, new: Point) -> dict[str, Any]:
         raise CannotConfirm(ONE_AT_A_TIME)
     series = new_runs[-1].series
     kernels: tuple[str, ...] = ()
-    if series.runs_on.is_guest and watch.along == Watch.Along.KERNEL:
-        kernels = (old_runs[-1].series.runs_on.kernel, series.runs_on.kernel)
-    spec = _within(_job(watch, series, watch.confirm_rounds, kernels), watch.confirm_hours)
-    if watch.along == Watch.Along.KERNEL and not kernels and not _is_booted(series):
-        raise CannotConfirm(KERNEL_GONE)
+    spec = _job(watch, series, watch.confirm_rounds)
+    if watch.along == Watch.Along.KERNEL:
+        pair = [old_runs[-1].series, series] if series.runs_on.is_guest else [series]
+        if not all(map(_is_bootable, pair)):
+            raise CannotConfirm(KERNEL_GONE)
+        if spec.guest is not None:
+            kernels = tuple(side.runs_on.kernel for side in pair)
+            guest = replace(spec.guest, kernels=kernels)
+            spec = spec.model_copy(update={"guest": guest})
+    spec = _within(spec, watch.confirm_hours)
     measured = f"{watch.user_id} {series.pk} {kernels} {new.runs[-1]}"
     try:
         submitted = submit(
@@ -222,13 +228,13 @@ def _ordered(message: WatchMessage, old: Point, new: Point) -> dict[str, Any]:
 _RELATED = ("series__hardware", "series__lun__worker__hardware")
 
 
-def _job(watch: Watch, series: Series | None, rounds: int, kernels: Sequence[str] = ()) -> JobSpec:
+def _job(watch: Watch, series: Series | None, rounds: int) -> JobSpec:
     """The job that measures the series again. Raises CannotConfirm."""
     if categories.is_of_work(watch.category):
         raise CannotConfirm(WORK_PROFILE)
     if series is None or series.lun is None or not series.lun.is_listed:
         raise CannotConfirm(LUN_GONE)
-    spec = repeating_job([series], rounds, kernels)
+    spec = repeating_job([series], rounds)
     if spec is None:
         raise CannotConfirm(NOT_REPEATABLE)
     return spec
@@ -239,9 +245,15 @@ def _within(spec: JobSpec, hours: int) -> JobSpec:
     return spec.model_copy(update={"stop_before": ends_at})
 
 
-def _is_booted(series: Series) -> bool:
+def _is_bootable(series: Series) -> bool:
+    """Whether the worker still has the kernel of the series, in its version of then."""
     assert series.lun is not None
-    return availability.kernel(series.lun.worker) == series.kernel
+    worker, name = series.lun.worker, series.runs_on.kernel
+    if not name:
+        return availability.kernel(worker) == series.kernel
+    ability = availability.guest(worker)
+    kernels = ability.usable_kernels if ability else ()
+    return any((kernel.name, kernel.version) == (name, series.kernel) for kernel in kernels)
 
 
 def _are_of_confirmations(jobs: Iterable[int | None]) -> bool:

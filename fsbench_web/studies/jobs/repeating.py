@@ -13,13 +13,10 @@ from fsbench_web.studies.models import Series
 from fsbench_web.studies.sequence import MAXIMUM_SEED, RANDOM
 
 
-def repeating_job(
-    serieses: Sequence[Series], repeats: int, kernels: Sequence[str] = ()
-) -> JobSpec | None:
+def repeating_job(serieses: Sequence[Series], repeats: int) -> JobSpec | None:
     """The job that runs these configurations in so many blocks; None where that cannot be.
 
-    They must be of one study, LUN, workload, preparation and machine. ``kernels`` are names of the
-    worker's guest kernels; without any each is run with its own.
+    They must be of one study, LUN, workload, preparation and machine.
     """
     series = serieses[0]
     workload = series.workload
@@ -59,9 +56,7 @@ def repeating_job(
         parameters=workload.parameters,
         repeats=repeats,
         preparation=preparation,
-        guest=GuestSpec(
-            tuple(kernels) or (machine.kernel,), machine.memory_bytes // MIB, machine.cpus
-        )
+        guest=GuestSpec((machine.kernel,), machine.memory_bytes // MIB, machine.cpus)
         if machine.is_guest
         else None,
         limits=LimitsSpec(**{name: (value,) for name, value in machine.limits.stored().items()}),

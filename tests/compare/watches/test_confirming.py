@@ -41,12 +41,13 @@ def _sends(settings: Any) -> None:
     settings.SENDS_EMAIL = True
 
 
-def announced(names: tuple[str, ...] = NAMES, **changes: Any) -> Lun:
-    """The LUN of a worker that boots these guest kernels."""
+def announced(names: tuple[str, ...] = NAMES, k62: str | None = None) -> Lun:
+    """The LUN of a worker that boots these guest kernels; ``k62`` is the version of that one."""
+    versions = {name: f"6.{name[-1]}" for name in names} | ({"k62": k62} if k62 else {})
     usual = worker_announcement()
     kernels = [
         {
-            **{"name": name, "version": f"6.{name[-1]}", "problem": "", "schedulers": ["none"]},
+            **{"name": name, "version": versions[name], "problem": "", "schedulers": ["none"]},
             "filesystems": {"ext4": USABLE},
         }
         for name in names
@@ -55,9 +56,7 @@ def announced(names: tuple[str, ...] = NAMES, **changes: Any) -> Lun:
         **{"usable": True, "reason": "", "accelerator": "kvm", "qemu": "7.2.9"},
         **{"most_memory_bytes": 8 * GB, "most_cpus": 2, "kernels": kernels},
     }
-    worker = announce(
-        worker_announcement(capabilities=usual.capabilities | {"guest": guest}, **changes)
-    )
+    worker = announce(worker_announcement(capabilities=usual.capabilities | {"guest": guest}))
     return worker.luns.get(name="disk1")
 
 
@@ -220,15 +219,16 @@ class TestTwoGuestKernels:
         assert len(watching.run_maintenance()) == 2
         assert {told(message) for message in (first, second)} == {("confirmed", "slower")}
 
-    def test_a_kernel_that_the_worker_lost_cannot_be_confirmed(
-        self, disk: Lun, ada: User, kernels: Run
+    @pytest.mark.parametrize("old", [None, "6.2.1"])
+    def test_a_kernel_that_the_worker_lost_or_updated_cannot_be_confirmed(
+        self, disk: Lun, ada: User, kernels: Run, old: str | None
     ) -> None:
         watch_of(ada, kernels)
         measure(disk, ada, {"k63": 900.0})
-        announced(("k63",))
+        announced(("k63", "k62") if old else ("k63",), k62=old)
         (message,) = watching.run_maintenance()
         assert told(message) == ("new", "kernel_gone")
-        assert message.payload["confirmation"]["problems"]
+        assert message.job_id is None
         assert len(mail.outbox) == 1
 
 
