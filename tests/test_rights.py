@@ -35,7 +35,7 @@ from fsbench_web.imports.uploads import store_upload
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
-from fsbench_web.studies.models import Job, Run, RunState, Study
+from fsbench_web.studies.models import Job, Run, RunState, Study, Trigger, TriggerOrder
 from tests.accounts.people import ROLES, person
 from tests.importing import import_files
 from tests.studies.conftest import worker_announcement
@@ -212,6 +212,10 @@ SIGNED_IN = {
     "watches/new/": "watches/new/?{line}",
     "watches/<int:watch_id>/": "watches/{watch}/",
     "watches/<int:watch_id>/delete/": "watches/{watch}/delete/",
+    "triggers/": "triggers/",
+    "triggers/new/": "triggers/new/?job={job}",
+    "triggers/<int:trigger_id>/": "triggers/{trigger}/",
+    "triggers/<int:trigger_id>/edit/": "triggers/{trigger}/edit/",
     "operations/": "operations/",
     "studies/<slug:slug>/access/": "studies/lab/access/",
     "people/": "people/",
@@ -248,6 +252,10 @@ POSTS = {
     "watches/<int:watch_id>/resume/": "watches/{watch}/resume/",
     "watches/<int:watch_id>/confirmation/": "watches/{watch}/confirmation/",
     "watches/changes/": "watches/changes/",
+    **{
+        f"triggers/<int:trigger_id>/{part}/": f"triggers/{{trigger}}/{part}/"
+        for part in ("pause", "resume", "delete", "order", "token")
+    },
     "people/teams/": "people/teams/",
     "people/<int:user_id>/password/": "people/{user}/password/",
     "people/<int:user_id>/identities/": "people/{user}/identities/",
@@ -324,6 +332,23 @@ API_CALLS: dict[tuple[str, str], tuple[str, Role]] = {
         Role.VIEWER,
     ),
     ("post", "api/v1/watches/<int:watch_id>/test"): ("api/v1/watches/{watch}/test", Role.VIEWER),
+    ("get", "api/v1/triggers"): ("api/v1/triggers", Role.VIEWER),
+    ("post", "api/v1/triggers"): ("api/v1/triggers", Role.OPERATOR),
+    ("get", "api/v1/triggers/<int:trigger_id>"): ("api/v1/triggers/{trigger}", Role.VIEWER),
+    ("put", "api/v1/triggers/<int:trigger_id>"): ("api/v1/triggers/{trigger}", Role.OPERATOR),
+    ("delete", "api/v1/triggers/<int:trigger_id>"): ("api/v1/triggers/{trigger}", Role.OPERATOR),
+    **{
+        ("post", f"api/v1/triggers/<int:trigger_id>/{action}"): (
+            f"api/v1/triggers/{{trigger}}/{action}",
+            Role.OPERATOR,
+        )
+        for action in ("pause", "resume")
+    },
+    # By its own token, of another scope (tests/api/runs/test_triggers.py).
+    ("post", "api/v1/triggers/<int:trigger_id>/fire"): (
+        "api/v1/triggers/{trigger}/fire",
+        Role.VIEWER,
+    ),
     ("get", "api/v1/imports"): ("api/v1/imports", Role.VIEWER),
     ("post", "api/v1/imports/previews"): ("api/v1/imports/previews", Role.CONTRIBUTOR),
     ("patch", "api/v1/imports/<int:import_id>"): ("api/v1/imports/{upload}", Role.CONTRIBUTOR),
@@ -423,6 +448,14 @@ NEEDS: dict[str, Role] = {
     "workloads/<int:workload_id>/withdraw/": Role.ADMINISTRATOR,
     **{address: Role.VIEWER for address in [*POSTS, *SIGNED_IN] if "watches/" in address},
     "watches/<int:watch_id>/confirmation/": Role.OPERATOR,
+    **{address: Role.OPERATOR for address in [*POSTS, *SIGNED_IN] if "triggers/" in address},
+    **dict.fromkeys(
+        [
+            *("triggers/", "triggers/<int:trigger_id>/"),
+            *("triggers/<int:trigger_id>/pause/", "triggers/<int:trigger_id>/delete/"),
+        ],
+        Role.VIEWER,
+    ),
     "p/": Role.VIEWER,
     "account/": Role.VIEWER,
     "account/password/": Role.VIEWER,
@@ -515,8 +548,12 @@ def one_of_everything(ada: User) -> dict[str, object]:
         webhook_url="",
         site="https://fsbench.example",
     )
+    trigger = Trigger.objects.create(
+        user=ada, title="Nightly", document=submitted[0].job.document, zone="UTC"
+    )
     return {
         "watch": watch.pk,
+        "trigger": trigger.pk,
         "profile": create(replace(LATEST["mail"], title="Post"), ada).profile.slug,
         "line": f"series={run.series_id}&test=write&category=maximum&along=date&margin=10",
         "job": submitted[0].job_id,
@@ -551,6 +588,8 @@ def counts() -> list[object]:
         records.Permalink.objects.count(),
         list(Watch.objects.values_list("is_active", flat=True)),
         WatchMessage.objects.count(),
+        list(Trigger.objects.values_list("is_active", "token")),
+        TriggerOrder.objects.count(),
         list(Job.objects.order_by("pk").values_list("priority", "paused_at")),
         list(Worker.objects.values_list("drained_at", flat=True)),
         list(OwnWorkload.objects.values_list("is_withdrawn", flat=True)),
@@ -688,6 +727,17 @@ def test_watches_of_others_are_not_there(ids: dict[str, object]) -> None:
         assert client.get("/watches/{watch}/".format(**ids) + part).status_code == 404, part
     for part in ("test/", "pause/", "resume/", "delete/"):
         assert client.post("/watches/{watch}/".format(**ids) + part).status_code == 404, part
+    assert counts() == before
+
+
+def test_triggers_of_others_are_not_there(ids: dict[str, object]) -> None:
+    client = Client()
+    client.force_login(User.objects.create_user("eve"))
+    before = counts()
+    for part in ("", "edit/"):
+        assert client.get("/triggers/{trigger}/".format(**ids) + part).status_code == 404, part
+    for part in ("edit/", "pause/", "resume/", "delete/", "order/", "token/"):
+        assert client.post("/triggers/{trigger}/".format(**ids) + part).status_code == 404, part
     assert counts() == before
 
 

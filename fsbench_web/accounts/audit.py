@@ -17,6 +17,8 @@ WORDS = (
     *("work profile made", "work profile changed"),
     *("watch made", "watch paused", "watch resumed", "watch deleted", "columns kept"),
     *("watch budget set", "change triaged"),
+    *("trigger made", "trigger changed", "trigger paused", "trigger resumed"),
+    *("trigger deleted", "trigger ordered"),
     *("job submitted", "job paused", "job resumed", "job cancelled", "job priority"),
     *("runs retried", "run cancelled", "run retried", "run refused"),
     *("worker drained", "worker resumed", "guest kernel asked for"),

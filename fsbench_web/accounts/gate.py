@@ -24,7 +24,10 @@ NEEDS_SIGN_IN = (
     '"Authorization: Bearer TOKEN". Tokens are made on the account page, or with '
     "`manage.py create_token USERNAME`."
 )
-_SCOPE_WORDS = {"import": "imports", "run": "runs", "administer": "administration"}
+_SCOPE_WORDS = {
+    **{"read": "reading", "import": "imports", "run": "runs"},
+    **{"fire": "firing a trigger", "administer": "administration"},
+}
 
 
 def gate(

@@ -162,6 +162,9 @@ class ApiToken(models.Model):
     can_administer = models.BooleanField(
         default=False, db_default=False, help_text="People, teams, grants, the audit log"
     )
+    is_for_trigger = models.BooleanField(
+        default=False, db_default=False, help_text="Fires one trigger, and opens nothing else"
+    )
     expires_at = models.DateTimeField(null=True, help_text="null: it stays until it is revoked")
     created_at = clock.CreatedAt()
     last_used_at = models.DateTimeField(null=True)
@@ -177,7 +180,9 @@ class ApiToken(models.Model):
 
     @property
     def scopes(self) -> list[str]:
-        """Every token reads what its user may read."""
+        """Every token reads what its user may read, except one that only fires a trigger."""
+        if self.is_for_trigger:
+            return ["fire"]
         return [
             "read",
             *["import"] * self.can_import,

@@ -59,6 +59,7 @@ ENTRIES = (
             MenuItem("LUNs", "/luns/", ("/luns/",)),
             MenuItem("Workers", "/workers/", ("/workers/",)),
             MenuItem("Workloads", "/workloads/", ("/workloads/",)),
+            MenuItem("Triggers", "/triggers/", ("/triggers/",)),
             MenuItem("Work profiles", "/profiles/", ("/profiles/",)),
             MenuItem("Hardware", "/hardware/", ("/hardware/",)),
         ),

@@ -26,6 +26,7 @@ class Action(StrEnum):
     IMPORT = "import"
     OWN = "own"  # say who sees a study
     RUN = "run"  # submit runs, which erase a LUN
+    FIRE = "fire"  # fire a trigger, by its own token alone
     STEER = "steer"  # cancel, pause, retry a job
     MAINTAIN = "maintain"  # take a worker out of service
     UPLOAD = "upload"  # workloads of one's own

@@ -36,6 +36,8 @@ _NEEDS: dict[Action, Role] = {
     Action.IMPORT: Role.CONTRIBUTOR,
     Action.OWN: Role.CONTRIBUTOR,
     Action.RUN: Role.OPERATOR,
+    # What a trigger orders is decided by the rights of its owner, when it orders.
+    Action.FIRE: Role.VIEWER,
     Action.STEER: Role.OPERATOR,
     Action.MAINTAIN: Role.ADMINISTRATOR,
     Action.UPLOAD: Role.OPERATOR,
@@ -53,6 +55,7 @@ _WORDS: dict[Action, str] = {
     Action.IMPORT: "Importing",
     Action.OWN: "Saying who sees a study",
     Action.RUN: "Submitting runs",
+    Action.FIRE: "Firing a trigger",
     Action.STEER: "Steering runs",
     Action.MAINTAIN: "Draining and resuming workers",
     Action.UPLOAD: "Uploading workloads",
@@ -67,6 +70,7 @@ _SCOPES: dict[Action, str] = {
     Action.IMPORT: "import",
     Action.OWN: "import",
     Action.RUN: "run",
+    Action.FIRE: "fire",
     Action.STEER: "run",
     Action.MAINTAIN: "run",
     Action.UPLOAD: "run",
@@ -367,5 +371,5 @@ def set_viewer(user: AnyUser) -> None:
 
 
 def scope_of(action: Action) -> str:
-    """What a token must be made for to do this: read, import, run or administer."""
+    """What a token must be made for to do this: read, import, run, fire or administer."""
     return _SCOPES.get(action, "read")

@@ -46,6 +46,7 @@ def create(
     can_administer: bool = False,
     expires_at: datetime | None = None,
     on_host: bool = False,
+    is_for_trigger: bool = False,
 ) -> tuple[ApiToken, str]:
     """Make a token. Returns its row and the token itself, which cannot be had again.
 
@@ -64,6 +65,7 @@ def create(
             can_import=can_import,
             can_run=can_run,
             can_administer=can_administer,
+            is_for_trigger=is_for_trigger,
             expires_at=expires_at,
         )
         facts = {"account": str(user), **command_line.facts()} if on_host else {}

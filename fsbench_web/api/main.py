@@ -43,6 +43,7 @@ from fsbench_web.api.runs.outputs import router as run_outputs
 from fsbench_web.api.runs.routes import router as runs
 from fsbench_web.api.runs.series import router as series
 from fsbench_web.api.runs.traces import router as run_traces
+from fsbench_web.api.runs.triggers import router as triggers
 from fsbench_web.api.search import router as search
 from fsbench_web.api.watches import router as watches
 
@@ -132,6 +133,7 @@ _AREAS = [
     ("runs", run_traces),
     ("jobs", jobs),
     ("jobs", sweeps),
+    ("triggers", triggers),
     ("workers", workers),
     ("workers", lun_ledgers),
     ("search", search),

@@ -19,6 +19,7 @@ from fsbench_web.imports import uploads
 from fsbench_web.operations import chores
 from fsbench_web.studies.runs import lifecycle, logs
 from fsbench_web.studies.scores import rejudging
+from fsbench_web.studies.triggers import ordering
 
 logger = logging.getLogger("fsbench.serve")
 Work = Callable[[], object]
@@ -35,8 +36,9 @@ _all_are_judged = False
 
 
 def start() -> None:
-    """Begin the regular work: ended leases each heartbeat, watches each minute, chores every ten.
+    """Begin the regular work: ended leases each heartbeat, chores every ten minutes.
 
+    Watches and triggers are looked at each minute.
     Each has its own thread, so that a slow receiver of a webhook delays nothing else.
     """
     end_lost_runs = partial(lifecycle.reap_lost, lifecycle.LeaseWatch())
@@ -51,6 +53,7 @@ def start() -> None:
         ("quality flags", _judge),
     ]
     _start_thread(60, 0, results)
+    _start_thread(60, 0, [("triggers", ordering.run_maintenance)])
     _start_thread(600, 600, [("chores", do_chores)])
 
 

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from fsbench_web.studies.triggers import views as triggers
 from fsbench_web.studies.views import (
     access,
     artefacts,
@@ -56,4 +57,13 @@ urlpatterns = [
     path("jobs/<int:job_id>/priority/", job.priority, name="job_priority"),
     path("jobs/<int:job_id>/resume/", job.resume, name="resume_job"),
     path("jobs/<int:job_id>/retry/", job.retry, name="retry_job"),
+    path("triggers/", triggers.trigger_list, name="triggers"),
+    path("triggers/new/", triggers.new, name="new_trigger"),
+    path("triggers/<int:trigger_id>/", triggers.page, name="trigger"),
+    path("triggers/<int:trigger_id>/edit/", triggers.edit, name="edit_trigger"),
+    path("triggers/<int:trigger_id>/pause/", triggers.pause, name="pause_trigger"),
+    path("triggers/<int:trigger_id>/resume/", triggers.resume, name="resume_trigger"),
+    path("triggers/<int:trigger_id>/delete/", triggers.delete, name="delete_trigger"),
+    path("triggers/<int:trigger_id>/order/", triggers.order_now, name="order_now"),
+    path("triggers/<int:trigger_id>/token/", triggers.make_token, name="trigger_token"),
 ]

@@ -65,6 +65,17 @@ function sayTimesHere(root = document) {
   }
 }
 
+// ---- triggers: a time in UTC has the reader's own beside it ----
+function sayReaderTimes() {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  for (const time of findAll("time[data-reader-time]")) {
+    const here = document.createElement("span");
+    here.className = "sub";
+    here.textContent = `${new Date(time.dateTime).toLocaleString()} ${zone}`;
+    time.after(here);
+  }
+}
+
 // ---- form: what the time to stop leaves out stands beside it, whatever of the job is changed ----
 function askForOutlook(changed) {
   const said = document.getElementById("form-outlook");
@@ -281,6 +292,7 @@ const setUpConfirmations = () => findAll("[data-confirm-name]:not([data-is-set-u
 
 setUpForm();
 setUpConfirmations();
+sayReaderTimes();
 document.addEventListener("live:put", setUpConfirmations);
 findAll("[data-run-live]").forEach(follow);
 find("[data-focus]")?.focus();

@@ -54,7 +54,8 @@ def end_all(user: User, by: User | str, because: str) -> None:
     for row in ApiToken.objects.filter(user=user):
         tokens.revoke(row, by, because=because)
     end_sessions(user)
-    _pause_watches(user, by, because)
+    _pause("compare", "Watch", user, by, because)
+    _pause("studies", "Trigger", user, by, because)
 
 
 def end_sessions(user: User) -> None:
@@ -131,9 +132,10 @@ def _checked_heir(user: User, heir: User | None) -> User:
     return heir
 
 
-def _pause_watches(user: User, by: User | str, because: str) -> None:
-    """Its owner looks at them first, and resumes what is still wanted."""
-    watches = apps.get_model("compare", "Watch").objects.filter(user=user, is_active=True)
-    for key in watches.order_by("pk").values_list("pk", flat=True):
-        audit.note(by, "watch paused", f"watch {key}", because=because)
-    watches.update(is_active=False)
+def _pause(app: str, model: str, user: User, by: User | str, because: str) -> None:
+    """Pause watches, or triggers. Their owner looks at them first, and resumes what is wanted."""
+    rows = apps.get_model(app, model).objects.filter(user=user, is_active=True)
+    for key in rows.order_by("pk").values_list("pk", flat=True):
+        noun = model.lower()
+        audit.note(by, f"{noun} paused", f"{noun} {key}", because=because)
+    rows.update(is_active=False)

@@ -151,14 +151,18 @@ class Plan:
         return list(dict.fromkeys([self.lun.name, *journals, *members]))
 
     @property
-    def device_digest(self) -> str:
-        """One word for the devices behind these names, as the worker said them last."""
+    def luns(self) -> list[Lun]:
+        """All LUNs that it uses, each once: the data LUN first, those of other clients too."""
         luns = {run.journal.pk: run.journal for run in self.runs if run.journal is not None}
         luns |= {lun.pk: lun for run in self.runs for _, lun in run.members}
         luns |= {lun.pk: lun for run in self.runs[:1] for lun in client_luns(run.machine.clients)}
         luns.pop(self.lun.pk, None)
-        others = [luns[key] for key in sorted(luns)]
-        return lun_identity.digest(lun.fingerprint for lun in (self.lun, *others))
+        return [self.lun, *(luns[key] for key in sorted(luns))]
+
+    @property
+    def device_digest(self) -> str:
+        """One word for the devices behind these names, as the worker said them last."""
+        return lun_identity.digest(lun.fingerprint for lun in self.luns)
 
 
 def members_of(luns: Sequence[tuple[str, Lun]], has_journal_in_guest: bool | None) -> list[Member]:

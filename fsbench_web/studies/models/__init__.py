@@ -27,6 +27,7 @@ from fsbench_web.studies.models.scores import (
     WholeScores,
 )
 from fsbench_web.studies.models.studies import Series, StackLun, Study, client_luns
+from fsbench_web.studies.models.triggers import Trigger, TriggerOrder
 
 __all__ = [
     "ACTIVE_STATES",
@@ -56,6 +57,8 @@ __all__ = [
     "StackLun",
     "StateChange",
     "Study",
+    "Trigger",
+    "TriggerOrder",
     "WholeScores",
     "client_luns",
 ]

@@ -18,7 +18,7 @@ from fsbench_web.figures.over_time import reference_drift
 from fsbench_web.platform import clock
 from fsbench_web.studies.jobs import listing
 from fsbench_web.studies.jobs.documents import text as job_document
-from fsbench_web.studies.models import Job, Run, RunState
+from fsbench_web.studies.models import Job, Run, RunState, TriggerOrder
 from fsbench_web.studies.runs import authority, control, races
 from fsbench_web.studies.runs.control import ControlRefused
 from fsbench_web.studies.runs.listing import listed_runs
@@ -107,6 +107,7 @@ def _page(request: HttpRequest, job_id: int, problems: list[str] | None = None) 
     }
     if request.headers.get("HX-Request") == "true":
         return render(request, "studies/job_live.html", context)
+    context["order"] = TriggerOrder.objects.select_related("trigger").filter(job=job).first()
     context["text"] = job_document.write(job.document) if job.document else ""
     return render(request, "studies/job.html", context, status=422 if problems else 200)
 
