@@ -17,7 +17,7 @@ from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.imports.sources import Target, unpack
 from fsbench_web.imports.uploads import store_upload
-from fsbench_web.studies.models import Run, RunState, Study
+from fsbench_web.studies.models import Run, RunState, Study, Trigger
 from fsbench_web.studies.series import series_for
 from tests.accounts.people import person
 from tests.api.results.test_contract import CALLS
@@ -159,6 +159,7 @@ def one_of_everything() -> dict[str, Any]:
         "workload_id": OwnWorkload.objects.create(
             slug="own", version=1, title="Own", kind="fio", text="[a]\nrw=read\n", space_mb=1
         ).pk,
+        "trigger_id": Trigger.objects.create(user=admin, title="A", document={}, zone="UTC").pk,
         "token": tokens.create(admin, "all", can_administer=True)[1],
     }
 

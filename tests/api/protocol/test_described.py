@@ -18,7 +18,7 @@ from fsbench_web.compare.pictures.spec import PARAMETERS
 from fsbench_web.compare.selection.fields import FILTERS, PARTS
 from tests.accounts.people import person
 from tests.api.conftest import JobBody, reads
-from tests.api.protocol.test_hostile import PROBLEM, address
+from tests.api.protocol.test_hostile import FIRE, PROBLEM, address, trigger_client
 from tests.api.results.test_contract import CALLS
 
 pytestmark = pytest.mark.django_db
@@ -43,12 +43,14 @@ def described(source: str) -> Iterator[tuple[str, str, set[str]]]:
 
 
 def test_an_unknown_parameter_is_refused_by_name(admin: Client) -> None:
+    caller = trigger_client("ada")
     before = AuditEntry.objects.count()
     calls = list(described("query"))
     assert {(method, path) for method, path, _ in calls} == CALLS
     for method, path, names in calls:
         url = f"{address(path)}?stduy=lab&limt=5&%00=x"
-        response = admin.generic(method.upper(), url, b"{}", "application/json")
+        client = caller if path == FIRE else admin
+        response = client.generic(method.upper(), url, b"{}", "application/json")
         assert response.status_code == 422, (method, path, response.content)
         assert response["Content-Type"] == PROBLEM
         problem = response.json()
@@ -153,7 +155,8 @@ def test_headers_that_calls_read_are_described() -> None:
             assert names == (set() if has_no_tag else conditions), path
     of = {(method, path): names for method, path, names in described("header")}
     keyed = {call for call, names in of.items() if "Idempotency-Key" in names}
-    assert keyed == {("post", f"/api/v1/{name}") for name in ("runs", "jobs", "sweeps")}
+    jobs = {("post", f"/api/v1/{name}") for name in ("runs", "jobs", "sweeps")}
+    assert keyed == {*jobs, ("post", FIRE)}
     matched = {call for call, names in of.items() if call[0] != "get" and "If-Match" in names}
     assert matched == {
         ("patch", "/api/v1/studies/{slug}/access"),

@@ -24,7 +24,9 @@ READS = sorted(path for method, path in CALLS if method == "get" and "/health" n
 
 def address(path: str, **more: str) -> str:
     more.setdefault("token_id", "424242")  # not the caller's own: it would end the rest
-    for name in ("user_id", "team_id", "watch_id", "message_id", "import_id", "file_id", "name"):
+    for name in ("user_id", "team_id", "watch_id", "message_id", "trigger_id"):
+        more.setdefault(name, "1")
+    for name in ("import_id", "file_id", "name"):
         more.setdefault(name, "1")
     for name in ("artefact_id", "job_id", "workload_id", "run_id", "series_id", "lun_id"):
         more.setdefault(name, "1")
@@ -34,6 +36,17 @@ def address(path: str, **more: str) -> str:
 @pytest.fixture
 def all_mighty(alice: User) -> Client:
     _, token = tokens.create(alice, "all", can_administer=True)
+    return Client(headers={"Authorization": f"Bearer {token}"}, raise_request_exception=False)
+
+
+FIRE = "/api/v1/triggers/{trigger_id}/fire"
+
+
+def trigger_client(username: str) -> Client:
+    """With the one kind of token that FIRE takes, and no other call."""
+    user = User.objects.get(username=username)
+    scopes = {"can_import": False, "can_run": False, "is_for_trigger": True}
+    _, token = tokens.create(user, "trigger", **scopes)
     return Client(headers={"Authorization": f"Bearer {token}"}, raise_request_exception=False)
 
 
