@@ -478,6 +478,10 @@ def _add_comparisons() -> None:
             parser=_level,
             metavar="P",
         ),
+        _option("--junit", metavar="FILE", help="the result as JUnit XML"),
+        _option("--github", metavar="FILE", help="as the body of a GitHub check run (GITHUB_SHA)"),
+        _option("--gitlab", metavar="FILE", help="as the body of a GitLab commit status"),
+        _option("--markdown", metavar="FILE", help="as a comment"),
         *_filters(margin="what falls by less than so many percent does not fail (10)"),
     )
     add(

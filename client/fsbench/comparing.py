@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
-from fsbench import over_time, terminal
+from fsbench import deliveries, over_time, terminal
 from fsbench.client import Client
 from fsbench.exits import FELL, FINE, NOT_COMPARABLE
 from fsbench.terminal import Cell, Column
@@ -185,6 +185,8 @@ def judge(comparison: dict[str, Any], missing: str, options: SimpleNamespace) ->
     fell = [row for row in judged if row["result"] == "fell"]
     unknown = [row for row in judged if row["result"] == "not known"]
     code = NOT_COMPARABLE if problems else FELL if fell else NOT_COMPARABLE if unknown else FINE
+    found = deliveries.of_comparison(judged)
+    deliveries.deliver(options, client.site.url, code, found, problems)
     with terminal.readers_may_leave():
         if options.json:
             _print_as_json(code, judged, problems, options.baseline)

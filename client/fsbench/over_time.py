@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from fsbench import terminal
+from fsbench import deliveries, terminal
 from fsbench.client import Client
 from fsbench.exits import FELL, FINE, NOT_COMPARABLE
 from fsbench.terminal import Cell, Column
@@ -86,6 +86,7 @@ def check(client: Client, options: SimpleNamespace, others: Iterable[str]) -> in
         )
     # A line that cannot be judged hides no fall of another.
     code = FELL if fell else NOT_COMPARABLE if unknown or problems else FINE
+    deliveries.deliver(options, client.site.url, code, deliveries.of_lines(rows), problems)
     with terminal.readers_may_leave():
         if options.json:
             terminal.print_json({"exit_code": code, "problems": problems, "rows": rows})
