@@ -1,5 +1,6 @@
 """One fio job in every output of fio 3.33: its job file names the same tests in all of them."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -132,8 +133,21 @@ def test_options_in_a_job_file_are_read_as_fio_does() -> None:
     text += "[b]\nrw=write\nstonewall\n"
     jobs = jobs_in(text.split("\n"))
     assert jobs == {
-        "a": {"bs": "4k", "rw": "read"},
-        "b": {"bs": "8k", "time_based": "", "rw": "write", "stonewall": ""},
+        "a": {"bs": "4k", "name": "a", "rw": "read"},
+        "b": {"bs": "8k", "time_based": "", "name": "b", "rw": "write", "stonewall": ""},
     }
+    many = "[global]\nrw=read\nstonewall\n" + "".join(f"[j{n}]\n" for n in range(100_000))
+    begun = time.process_time()
+    assert jobs_in([*many.split("\n"), "[last]", "rw=read"]) == {}
+    assert time.process_time() - begun < 2
     assert jobs_in(["[section]", "key=value"]) == {}
     assert jobs_in(text.replace("stonewall\n", "").split("\n")) == {}, "they ran at once"
+
+
+def test_many_jobs_above_many_lines_are_read_in_linear_time() -> None:
+    jobs = "".join(f"[j{n}]\nrw=read\nstonewall\n" for n in range(400))
+    line = output("terse").replace("theirs", "j399")
+    text = f"{jobs}$ fio a.fio --minimal\n{line * 500}"
+    begun = time.process_time()
+    read(text, {})
+    assert time.process_time() - begun < 2

@@ -100,11 +100,11 @@ def parse(name: str, lines: list[str], beside: Beside = NOTHING_BESIDE) -> Parse
 def _named(result: ParsedResult, job: str, beside: Beside) -> tuple[str, str]:
     """The name of a log's tests, and its load: by what one job did, or the job's own name."""
     result.beside = beside
-    for name, options in (job for jobs in beside.values() for job in jobs.items()):
+    for options in (options for jobs in beside.values() for options in jobs.values()):
         found = identity.of_fio(options)
         # Each process of a job has a log of its own.
         if found is not None and found.jobs == 1:
-            note_names(result, [name])
+            note_names(result, [options["name"]])
             result.modes = tuple(settings_of(options))
             return found.stem, found.load
     result.warnings.append(work_unsaid(1))

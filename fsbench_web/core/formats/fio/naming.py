@@ -22,7 +22,7 @@ from fsbench_web.core.identity import Identity
 
 Options = Mapping[str, str]
 Jobs = Mapping[str, Options]
-"""Jobs that ran alone with all their options, by name."""
+"""Jobs that ran alone with all their options, by name as ``test_name`` has it."""
 Beside = Mapping[str, Jobs]
 """What files beside a text say, by the names of these files."""
 NOTHING_BESIDE: Beside = {}
@@ -32,6 +32,8 @@ Description = tuple[int, Jobs]
 """The line where a fio command or a job file stands, and its jobs."""
 _MOST_NAMED = 20
 _MOST_OPTIONS = 200
+_MOST_JOBS = 500
+"""Of one job file: each has a copy of what is shared."""
 _LONGEST_VALUE = 200
 _SECTION = re.compile(r"\[([^\[\]]{1,100})\]")
 _OPTION_NAME = re.compile("[a-z][a-z0-9_]{0,60}")
@@ -151,7 +153,9 @@ def described_jobs(lines: Sequence[str], beside: Beside) -> list[Description]:
 
 def jobs_in(lines: Sequence[str]) -> Jobs:
     """What a text says of jobs, by their names."""
-    return _joined(jobs for _, jobs in described_jobs(lines, {}))
+    # A command with a job file has the jobs of the file, which count once.
+    found = {id(jobs): jobs for _, jobs in described_jobs(lines, {})}
+    return _joined(found.values())
 
 
 def _joined(described: Iterable[Jobs]) -> Jobs:
@@ -164,9 +168,9 @@ def _joined(described: Iterable[Jobs]) -> Jobs:
 
 
 def beside_of(beside: Beside, names: Collection[str]) -> Beside:
-    """What files beside say of jobs of these names, as ``test_name`` has them."""
+    """What files beside say of jobs of these names."""
     found = {
-        file: {name: options for name, options in jobs.items() if test_name(name) in names}
+        file: {name: options for name, options in jobs.items() if name in names}
         for file, jobs in beside.items()
     }
     return {file: jobs for file, jobs in found.items() if jobs}
@@ -179,21 +183,18 @@ def logged_by(beside: Beside, prefix: str, kind: str) -> Beside:
         (file, name, options)
         for file, jobs in beside.items()
         for name, options in jobs.items()
-        if option in options and (options[option] or name).rsplit("/", 1)[-1] == prefix
+        if option in options and (options[option] or options["name"]).rsplit("/", 1)[-1] == prefix
     ]
     return {file: {name: options} for file, name, options in found} if len(found) == 1 else {}
 
 
 def options_above(descriptions: Sequence[Description], line: int, job: str) -> Options | None:
-    """The options of a job, as ``test_name`` has it, by what stands last above a line.
+    """The options of a job by what stands last above a line.
 
     None where it does not say them.
     """
     place = bisect_left(descriptions, line, key=itemgetter(0)) - 1
-    if place < 0:
-        return None
-    jobs = descriptions[place][1]
-    return next((options for name, options in jobs.items() if test_name(name) == job), None)
+    return descriptions[place][1].get(job) if place >= 0 else None
 
 
 def _jobs_of_command(command: str) -> tuple[Jobs, str]:
@@ -234,19 +235,23 @@ def _job_file(lines: Sequence[str], start: int) -> tuple[Jobs, int]:
     shared: dict[str, str] = {}
     jobs: dict[str, dict[str, str]] = {}
     options: dict[str, str] = shared
+    is_bounded = True
     place = start
     while place < len(lines):
         line = lines[place].strip()
         name, has_value, value = (part.strip() for part in line.partition("="))
         if (section := _SECTION.fullmatch(line)) is not None:
-            is_shared = section[1].lower() == "global"
-            options = shared if is_shared else jobs.setdefault(section[1], dict(shared))
+            is_bounded = len(jobs) < _MOST_JOBS and len(shared) <= _MOST_OPTIONS
+            if section[1].lower() == "global" or not is_bounded:
+                options = shared
+            else:
+                options = jobs.setdefault(section[1], {**shared, "name": section[1]})
         elif line and line[0] not in ";#":
             if not _OPTION_NAME.fullmatch(name) or not (has_value or identity.is_flag(name)):
                 break
             options[name] = value
         place += 1
-    return _known(jobs), place
+    return (_known(jobs) if is_bounded else {}), place
 
 
 def _known(jobs: Jobs) -> Jobs:
@@ -256,8 +261,8 @@ def _known(jobs: Jobs) -> Jobs:
     of_jobs = stages(list(jobs.values()))
     alone = zip(jobs.items(), of_jobs, strict=True)
     return {
-        name: options if _can_be_known(options) else {}
-        for (name, options), n in alone
+        test_name(options["name"]): options if _can_be_known(options) else {}
+        for (_, options), n in alone
         if of_jobs.count(n) == 1
     }
 
