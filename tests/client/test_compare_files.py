@@ -87,6 +87,25 @@ def test_names_without_their_number_are_entries(tmp_path: Path) -> None:
     assert comparison.found.runs == 6
 
 
+def test_folders_with_a_number_are_repeats_and_others_are_configurations(tmp_path: Path) -> None:
+    for entry, speed in ENTRIES.items():
+        for name, factor in (("noatime", 1.1), ("defaults", 1.0)):
+            for seed in range(3):
+                folder = tmp_path / entry / name / f"run-{seed}"
+                folder.mkdir(parents=True)
+                (folder / "out.csv").write_text(table(speed * factor, seed))
+    comparison = fsbench.compare(tmp_path)
+    assert codes(comparison) == ["several_configurations"] * 2
+    assert not comparison.losses
+    rows = [row for table in comparison.tables for row in table.rows]
+    assert {(row.contender, row.configuration, row.runs, row.configurations) for row in rows} == {
+        ("ext4", "ext4_noatime", 3, 2),
+        ("xfs", "xfs_noatime", 3, 2),
+    }
+    each = fsbench.compare(tmp_path, by="configuration")
+    assert len(each.tables[0].rows) == 4
+
+
 def test_one_folder_alone_is_not_compared(run: Run, results: Path, capsys: Any) -> None:
     assert run("compare", results / "ext4") == 4
     assert "fsbench compare ext4/ xfs/" in capsys.readouterr().err

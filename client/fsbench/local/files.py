@@ -179,5 +179,10 @@ def _name_of(file: FoundFile) -> str:
 def _folder_names(paths: Sequence[str]) -> list[str]:
     """The first folder of each path that not all have in common; "" for none."""
     folders = [path.split("/")[:-1] for path in paths]
-    common = len(os.path.commonprefix(folders))  # noqa: RUF071 (of lists: by part)
+    common = len(common_parts(folders))
     return [(own[common] if len(own) > common else "") for own in folders]
+
+
+def common_parts(folders: Sequence[list[str]]) -> list[str]:
+    """The folders that all paths have in common, outermost first."""
+    return os.path.commonprefix(list(folders))  # noqa: RUF071 (of lists: by part)

@@ -21,11 +21,19 @@ SENTENCES = {
     "repeat_taken": "Not counted: repeat {found} of this entry measured the same already.",
     "mixed_units": "{found} cannot be scored: {reason} Compare these files apart.",
     "repeats_differ": "{reason} If these are no repeats, keep them in folders of their own.",
+    "several_configurations": (
+        "{found} has {count} folders of different names. The best stands for it in each test; "
+        "--by configuration compares all."
+    ),
     "failed": "fsbench cannot read this file ({reason}). Please report it with the file.",
     "warning": "{reason}",
 }
 NO_RESULTS = "no_results"
-LOSSES = frozenset(SENTENCES) - {"other_file", "same_numbers", "warning", "repeats_differ"}
+LOSSES = (
+    frozenset(SENTENCES)
+    - {"other_file", "same_numbers", "warning", "repeats_differ"}
+    - {"several_configurations"}
+)
 """Codes of what is missing from the comparison; the others are notes."""
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fsbench.local import files
-from fsbench.local.files import FoundFile, FoundFiles
+from fsbench.local.files import FoundFile, FoundFiles, common_parts
 from fsbench.local.problems import FileProblem, problem
 from fsbench_web.core.comparison import imported
 from fsbench_web.core.comparison.digests import content_of
@@ -166,9 +166,10 @@ def place_runs(reading: Reading, *, blocks_are_folders: bool = False) -> None:
     """Fill in ``series``: which numbers are repeats of each other, as an import decides it."""
     cells = KnownCells()
     by_series: dict[Circumstances, list[LocalRun]] = defaultdict(list)
-    for result in reading.results:
+    for result, label in zip(
+        reading.results, _labels(reading, blocks_are_folders=blocks_are_folders), strict=True
+    ):
         block = result.file.folder if blocks_are_folders else ""
-        label = imported.as_label(result.file.entry) or "results"
         for placed in imported.placed_runs(result.numbers, ("", label, "", None, block, "")):
             run = LocalRun(result, *placed)
             by_series[run.circumstances].append(run)
@@ -183,6 +184,32 @@ def place_runs(reading: Reading, *, blocks_are_folders: bool = False) -> None:
         if kept:
             reading.series[key] = sorted(kept, key=lambda run: run.pk)
     _note_doubts(reading)
+
+
+def _labels(reading: Reading, *, blocks_are_folders: bool) -> list[str]:
+    """The configuration of each file: its entry, and folders below that are no repeats or blocks.
+
+    Of ext4/noatime/run-1/fio.json it is ext4_noatime: only folders with a number are repeats.
+    """
+    by_entry: dict[str, list[list[str]]] = defaultdict(list)
+    for result in reading.results:
+        by_entry[result.file.entry].append(result.file.path.split("/")[:-1])
+    common = {entry: len(common_parts(folders)) for entry, folders in by_entry.items()}
+    labels: dict[str, dict[str, None]] = defaultdict(dict)
+    found = []
+    for result in reading.results:
+        file = result.file
+        below = file.path.split("/")[:-1][common[file.entry] :]
+        words = [imported.stem_of(part) for part in (below[:-1] if blocks_are_folders else below)]
+        label = imported.as_label("_".join([file.entry, *filter(None, words)])) or "results"
+        found.append(label)
+        labels[file.entry][label] = None
+    for entry, of_entry in labels.items():
+        if len(of_entry) > 1:
+            reading.problems.append(
+                problem("several_configurations", found=entry, count=len(of_entry))
+            )
+    return found
 
 
 def _numbered(reading: Reading, runs: Sequence[LocalRun], cells: KnownCells) -> list[LocalRun]:

@@ -70,7 +70,7 @@ def _facts(
         configuration=configuration,
         configuration_id=configurations.setdefault(configuration, len(configurations)),
         configuration_is_known=False,
-        filesystem=filesystem or configuration,
+        filesystem=filesystem or as_label(entry) or configuration,
         study=STUDY,
         study_title=STUDY,
         series_id=key,
