@@ -185,4 +185,4 @@ def _folder_names(paths: Sequence[str]) -> list[str]:
 
 def common_parts(folders: Sequence[list[str]]) -> list[str]:
     """The folders that all paths have in common, outermost first."""
-    return os.path.commonprefix(list(folders))  # noqa: RUF071 (of lists: by part)
+    return list(os.path.commonprefix(list(folders)))  # noqa: RUF071 (of lists: by part)
