@@ -21,7 +21,7 @@ def test_the_page_loads_nothing_from_elsewhere(client: Client, db: None) -> None
     assert "/static/ninja/swagger-ui-bundle.js" in text
     assert "/api/v1/openapi.json" in text
     assert not re.search(r"(?:src|href)=\"(?:https?:)?//", text)
-    assert not re.search(r"<script>|<script (?!type=\"application/json\")[^>]*>[^<]", text)
+    assert not re.search(r"<script>|<script [^>]*>[^<]", text)
 
 
 @pytest.mark.same_on_any_database
