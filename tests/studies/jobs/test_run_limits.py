@@ -10,9 +10,11 @@ from fsbench_web.catalog.configurations.limits import MIB, Limits
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.repeating import repeating_job
 from fsbench_web.studies.jobs.spec import GuestSpec, JobSpec, LimitsSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Run, Series
+from fsbench_web.studies.views import run_details
 from fsbench_web.studies.views.job_review import review_context
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +54,16 @@ def test_without_limits_a_series_keeps_its_key(
     submit(spec(new_study="", study="first-look", limits=LimitsSpec(cpus=(0,))), "disk1", ann)
     assert set(Series.objects.values_list("key", flat=True)) == before
     assert {run.series.machine == {} for run in Run.objects.all()} == {True}
+
+
+def test_what_repeats_a_run_keeps_its_limits(
+    limiting: Lun, spec: Callable[..., JobSpec], ann: User
+) -> None:
+    run = submit(spec(limits=LimitsSpec(read_mib_s=(16,), cpus=(2,))), "disk1", ann)[0]
+    job = repeating_job([run.series], 5)
+    assert job is not None
+    assert {repeated.machine for repeated in planned(job).runs} == {run.series.runs_on}
+    assert "limit_read_mib_s=16" in run_details.submit_again(run)
 
 
 @pytest.mark.parametrize(
