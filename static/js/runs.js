@@ -70,8 +70,8 @@ function sayReaderTimes() {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   for (const time of findAll("time[data-reader-time]")) {
     const here = document.createElement("span");
-    here.className = "sub";
-    here.textContent = `${new Date(time.dateTime).toLocaleString()} ${zone}`;
+    here.className = "muted";
+    here.textContent = ` · ${new Date(time.dateTime).toLocaleString()} ${zone}`;
     time.after(here);
   }
 }
