@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0002_triggers"),
         ("catalog", "0001_tables_of_0_11"),
-        ("studies", "0002_no_kept_best_scores"),
+        ("studies", "0003_renamed_tests"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
