@@ -53,7 +53,7 @@ def test_a_job_that_ended_offers_nothing_that_is_over(
     lifecycle.finish(handle, RunState.FAILED, "no space left")
     ask(page)  # nothing is replaced under the fingers of whoever types: a little later
     expect(page.get_by_role("button", name="Cancel all 3 unfinished runs")).to_be_visible()
-    expect(page.get_by_role("heading", name="Try again")).to_be_visible()
+    expect(page.get_by_role("heading", name="Rerun")).to_be_visible()
     # What was typed is there, and so is the place to type on.
     expect(priority).to_have_value("7")
     expect(priority).to_be_focused()
@@ -141,7 +141,7 @@ def test_home_worker_and_luns_follow_what_runs(page: Page, runs: list[Run]) -> N
 def test_a_study_says_when_there_is_more_to_show(page: Page, runs: list[Run]) -> None:
     page.goto("/studies/first-look/")
     expect(page.get_by_text("No scores yet.")).to_be_visible()
-    expect(page.get_by_text("0 runs of this study are under way, and 4 wait")).to_be_visible()
+    expect(page.get_by_text("0 runs of this study running, 4 waiting")).to_be_visible()
     complete(runs[0])
     # It had nothing to read: it is there by itself.
     ask(page)
@@ -151,7 +151,7 @@ def test_a_study_says_when_there_is_more_to_show(page: Page, runs: list[Run]) ->
     for run in runs[2:]:
         lifecycle.cancel(run.pk, by="ann")
     ask(page)
-    expect(page.get_by_text("1 run was done since you loaded this page")).to_be_visible()
+    expect(page.get_by_text("1 run finished since you loaded this page")).to_be_visible()
     assert page.locator("[data-live-every]").count() == 0
     assert page.evaluate("window.isTheSame")
     page.get_by_role("link", name="Show all results").click()
