@@ -68,7 +68,7 @@ def test_tests_of_which_the_view_shows_nothing_are_hidden(client: Client, many: 
 def test_rows_have_addresses_that_are_pages_too(client: Client, many: None) -> None:
     page = client.get("/compare/?study=lab&column=runs&sort=contender").content.decode()
     assert TABLE not in page
-    rows = re.findall(r'data-fetch="tables"><a href="([^"]+)"', page)
+    rows = re.findall(r'data-fetch><a href="([^"]+)"', page)
     assert len(rows) == TESTS
     address = rows[7].replace("&amp;", "&")
     assert address.startswith("/compare/tests/?study=lab&sort=contender&column=runs&of=50%2F50")
@@ -91,7 +91,7 @@ def test_a_large_table_in_the_fold_of_the_summary_is_fetched_when_it_is_opened(
     query = "study=lab&by=configuration"
     page = client.get(f"/compare/?{query}").content.decode()
     assert TABLE not in page
-    rows = re.findall(r'data-fetch="tables"><a href="([^"]+)"', page)
+    rows = re.findall(r'data-fetch><a href="([^"]+)"', page)
     assert len(rows) == 1
     part = client.get(rows[0].replace("&amp;", "&"), headers=PART).content.decode()
     tab = client.get(f"/compare/?{query}&tab=tests").content.decode()

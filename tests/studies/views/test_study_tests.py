@@ -34,7 +34,7 @@ def many(db: None) -> Study:
 def test_a_row_has_an_address_of_its_own(client: Client, many: Study) -> None:
     page = client.get("/studies/many/?tab=tests&by=configuration&sort=contender").content.decode()
     assert TABLE not in page
-    rows = re.findall(r'data-fetch="tables"><a href="([^"]+)"', page)
+    rows = re.findall(r'data-fetch><a href="([^"]+)"', page)
     assert len(rows) == 30
     address = rows[7].replace("&amp;", "&")
     assert address.startswith("/studies/many/tests/?by=configuration&sort=contender&of=50%2F50")
