@@ -7,7 +7,7 @@ how often noise makes a change; ``benchmarks/detection`` scores the rule on labe
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import ceil, fsum, isfinite, log, sqrt
+from math import ceil, frexp, fsum, isfinite, ldexp, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +108,27 @@ def levels(points: Sequence[Sequence[float]], level: float = LEVEL) -> Levels:
     """
     if not all(points) or not all(isfinite(value) for point in points for value in point):
         raise ValueError("a point without values, or a value that is not a finite number")
+    # By a power of two, which is exact: squares of very large or small values vanish.
+    exponent = frexp(max((abs(value) for point in points for value in point), default=0.0))[1]
+    found = _scaled_levels(
+        [[ldexp(value, -exponent) for value in point] for point in points], level
+    )
+
+    def unscaled(value: float) -> float:
+        return ldexp(value, exponent)
+
+    modes = found.modes
+    return Levels(
+        tuple(
+            replace(step, before=unscaled(step.before), after=unscaled(step.after))
+            for step in found.steps
+        ),
+        found.spikes,
+        modes and replace(modes, low=unscaled(modes.low), high=unscaled(modes.high)),
+    )
+
+
+def _scaled_levels(points: Sequence[Sequence[float]], level: float) -> Levels:
     means = np.array([fsum(point) / len(point) for point in points])
     modes = _modes(means)
     spikes = set() if modes else _spikes(means)
@@ -117,7 +138,10 @@ def levels(points: Sequence[Sequence[float]], level: float = LEVEL) -> Levels:
         lone = _there_and_back(steps)
         if not lone:
             needed = _confirming(len(spikes), len(points))
-            placed = tuple(replace(step, place=kept[step.place], needed=needed) for step in steps)
+            placed = tuple(
+                replace(step, place=kept[step.place], needed=max(step.needed, needed))
+                for step in steps
+            )
             return Levels(placed, tuple(sorted(spikes)), modes)
         spikes |= {kept[place] for place in lone}
 
