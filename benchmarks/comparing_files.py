@@ -1,4 +1,4 @@
-"""What `fsbench compare` of 40 fio files costs from a cold start, beside loading its libraries.
+"""What `fsbench compare` of 40 fio files costs from a cold start, against loading its libraries.
 
     .venv/bin/python -m benchmarks.comparing_files [--files 40] [--blocks 7] [FSBENCH]
 

@@ -15,8 +15,8 @@ executor without samples (A) and with one a second (B). Both run in blocks of fo
 B A A B by lot: a straight drift within a block cancels. They print the ratio of speeds, B / A, with
 its 95% interval over the blocks, and exit with 1 unless it shows what docs/performance.md promises.
 
-*syncs* times what the check of syncs and flushes adds to a run, by itself: no sample is longer for
-it. It prints the ratio to a run of SECONDS, and exits with 1 above 1.003.
+*syncs* times what the check of syncs and flushes adds to a run. It times the check alone: no sample
+is longer for it. It prints the ratio to a run of SECONDS, and exits with 1 above 1.003.
 
 A zram disk does its work in the process that asks, fio keeps to one processor and writes zeros,
 and caches are dropped before each run. What is left is the processor's work.

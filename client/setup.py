@@ -50,7 +50,7 @@ class BuildWithCore(build_py):
     """Modules of the client and of the core."""
 
     def run(self) -> None:
-        """Copy what setuptools copies, then the core beside it."""
+        """Copy what setuptools copies, then the core."""
         super().run()
         self.carried = [] if self.editable_mode else carry(Path(self.build_lib) / "fsbench")
 

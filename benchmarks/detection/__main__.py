@@ -97,7 +97,7 @@ def t_above_seven(points: Points) -> list[int]:
 
 
 def score(rule: Rule, series: Sequence[Labelled]) -> tuple[int, int, int]:
-    """Labels found, series without a label that have an alarm, further alarms beside labels."""
+    """Labels found, series without a label that have an alarm, further alarms near no label."""
     hits = alarmed = further = 0
     for one in series:
         alarms = [one.starts[place] for place in rule(one.points)]

@@ -38,7 +38,7 @@ def compare(
     ``paths`` are folders, files, patterns and archives: of several folders each is an entry.
     ``by``: folder, configuration, filesystem, kernel, hardware or workload; "" chooses.
     ``equivalence``: percent below which a difference is none. ``blocks="folders"``: files in
-    folders of one name were measured beside each other. ``units``: binary, decimal or printed.
+    folders of one name were measured as a round. ``units``: binary, decimal or printed.
     Raises ValueError where no file holds a number.
     """
     from fsbench.local.comparison import compare as compare_files

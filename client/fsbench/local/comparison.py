@@ -139,7 +139,7 @@ def compare(
 
     ``by``: one of ``scoring.BY``; "" takes folders, or the configurations that a table names.
     ``equivalence``: percent below which a difference is none. ``blocks="folders"``: files in
-    folders of one name were measured beside each other. ``units``: binary, decimal or printed.
+    folders of one name were measured as a round. ``units``: binary, decimal or printed.
     Raises NothingToRead with all problems where no file holds a number, and ValueError for an
     option that does not exist.
     """

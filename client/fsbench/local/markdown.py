@@ -48,7 +48,7 @@ def _table(matrix: Matrix) -> Iterator[str]:
             cells = " | ".join(escaped(cell_text(cell)) for cell in row.cells)
             yield f"| {escaped(row.label)} | {cells} |"
     yield ""
-    yield f"Change against {escaped(matrix.baseline)}. ≈ marks what is not significant."
+    yield f"Change against {escaped(matrix.baseline)}. ≈ marks changes that are not significant."
     if matrix.hidden_rows or matrix.hidden_entries:
         yield f"Not shown: {matrix.hidden_rows} tests, {matrix.hidden_entries} entries."
 

@@ -143,7 +143,7 @@ def _problems_of(file: FoundFile, error: UnreadableFile) -> Iterator[FileProblem
 
 
 def _sort_others(reading: Reading, others: Sequence[tuple[FoundFile, Exception]]) -> None:
-    """What is no result is a note beside results of its folder; by itself it is a problem."""
+    """Report files that are no results: notes in a folder with results, otherwise problems."""
     has_output = any(result.parsed.tool != "table" for result in reading.results)
     for file, error in others:
         is_beside = isinstance(error, UnknownFormat) or has_output
