@@ -1,4 +1,4 @@
-"""Watches: lines over time that somebody wants to be told of."""
+"""Watches: lines over time that report to their owner when they get slower."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -57,7 +57,7 @@ class WatchesOut(Schema):
 
 
 class WatchMade(WatchOut):
-    """``secret`` signs the messages of its webhook and is told this once; null without one."""
+    """``secret`` signs the webhook's messages. Only this answer has it; null without a webhook."""
 
     secret: str | None
 
@@ -77,9 +77,9 @@ class DeliveryOut(Schema):
 
 
 class MessageOut(Schema):
-    """``kind``: slower, test, or known (it was so before anybody watched). Of what got slower
-    ``state`` is new, confirmed, not_reproduced, expected or fixed, with the ``note`` of who set it;
-    ``confirmation`` is a code, empty where none was wanted, and ``job`` measures its rounds.
+    """``kind``: slower, test, or known (it was so before anybody watched). For slower, ``state``
+    is new, confirmed, not_reproduced, expected or fixed; ``note`` is by the person who set it.
+    ``confirmation`` is a code, empty if nobody wanted one. ``job`` measures its rounds.
     """
 
     id: int
@@ -150,7 +150,7 @@ def list_watches(request: HttpRequest) -> dict[str, Any]:
 )
 @requires(Action.WATCH)
 def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]:
-    """From now on; what is slower already is noted and not told. 409 where you watch it already."""
+    """Reports slowdowns from now on; earlier ones become known. 409 if you already watch it."""
     user = user_of(request)
     series = offered_lines.series_of(str(watch.series))
     offered = dict(offered_lines.choices(series, watch.test, category=watch.category))
@@ -230,7 +230,7 @@ def pause_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
 )
 @requires(Action.WATCH)
 def resume_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
-    """From now on; what got slower meanwhile is noted and not told, nor is what had waited."""
+    """Reports from now on; slowdowns meanwhile become known. Drops messages that waited."""
     not_sent = watching.resume(_own_watch(request, watch_id))
     return {**_watch(_own_watch(request, watch_id)), "not_sent": not_sent}
 
@@ -265,7 +265,7 @@ def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
 )
 @requires(Action.RUN)
 def set_confirmation(request: HttpRequest, watch_id: int, budget: BudgetIn) -> dict[str, Any]:
-    """Measures old and new again before a change is told, on LUNs that this erases."""
+    """Measures old and new again before it reports a change. This erases the LUNs."""
     watch = _own_watch(request, watch_id)
     data = budget.model_dump() | {"hours": budget.hours or None}
     values = cleaned(BudgetForm(data))

@@ -7,13 +7,13 @@ from pydantic import AliasPath, ConfigDict, Field
 
 
 class Answer(Schema):
-    """A schema whose every key is in every answer, one with a default too."""
+    """A schema with all its keys in every answer, also those with a default."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
 
 def value_at(path: str, default: Any = ..., description: str | None = None) -> Any:
-    """A field whose value stands at ``path``; ``default`` where a part of the path is None."""
+    """A field with the value at ``path``; ``default`` where a part of the path is None."""
     return Field(default, validation_alias=AliasPath(*path.split(".")), description=description)
 
 

@@ -1,4 +1,4 @@
-"""Calls whose account and errors follow from what they require and take."""
+"""A router that derives account and errors of a call from what it requires and takes."""
 
 import inspect
 from collections.abc import Callable

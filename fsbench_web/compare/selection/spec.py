@@ -146,7 +146,7 @@ class ComparisonSpec:
     def of_address(cls, query: QueryDict | str) -> "ComparisonSpec":
         """The same of an address that may be old: tests by the names that they have today.
 
-        A name that is still used counts beside them.
+        A name that is still used counts too.
         """
         spec = cls.from_query(query)
         renamed = names_today({*spec.tests, *spec.part_tests})
@@ -189,7 +189,7 @@ class ComparisonSpec:
 
     @property
     def on_page(self) -> "ComparisonSpec":
-        """The one whose page shows the same as files and the API answer to this one."""
+        """The comparison with a page that shows what files and the API answer to this one."""
         is_open = not self.studies and not self.papers
         return replace(self, papers=WITH_PAPERS) if is_open else self
 
@@ -289,7 +289,7 @@ class ComparisonSpec:
 
 
 EVERYTHING = ComparisonSpec()
-"""The comparison of all there is, of which addresses only say how they differ."""
+"""The comparison of everything. An address only says how it differs from this one."""
 
 
 def units_of(query: QueryDict) -> str:
@@ -299,7 +299,7 @@ def units_of(query: QueryDict) -> str:
 
 
 def _read_settings(query: QueryDict, values: dict[str, Any]) -> list[str]:
-    """Problems of what is given once. Puts into ``values`` what is not left out."""
+    """Problems of settings, which an address gives once. Puts valid ones into ``values``."""
     problems = [
         f"{name} is given more than once: give it once."
         for name in SETTINGS

@@ -1,4 +1,4 @@
-"""Confirm a change before it is told: order rounds of old and new, then say what they measured.
+"""Confirm a change before its report: order rounds of old and new, then say what they measured.
 
 A change and the job of its rounds are written in one transaction. The job's token is made of what
 is measured, so a restart orders nothing twice, and watches of one line share the rounds. The owner

@@ -1,10 +1,11 @@
-"""Watches: looks at lines over time, and writes down what somebody has to be told.
+"""Looks at watched lines over time, and writes a message for each change.
 
-`run_maintenance` may be called by several processes at once and as often as one likes. A line is
-scored only when its finished runs are others than at the last look; whoever comes first writes,
-under the lock of the watch; and a change has a key of its own, so that it is told once. Whoever
-looks, the line is what the owner of the watch may see of it; what was told of a study that was
-hidden from the owner since is neither shown nor sent any more.
+Several processes may call `run_maintenance` at once, and as often as they like. A look scores a
+line only when its finished runs are others than at the last look. The first process writes, under
+the lock of the watch. Each change has a key, so that a watch reports it once.
+
+Every look sees of the line what the owner of the watch may see. If a study is hidden from the owner
+later, fsbench no longer shows or sends its messages.
 """
 
 import hashlib
@@ -76,7 +77,7 @@ def watch(
     webhook_url: str,
     site: str,
 ) -> Watch:
-    """Watch the line of the series from now on: what is slower already is noted and not told.
+    """Watch the line of the series from now on; note earlier slowdowns as known.
 
     Raises AlreadyWatched and TooManyWatches.
     """
@@ -142,10 +143,10 @@ def watch(
 
 
 def run_maintenance(now: datetime | None = None) -> list[WatchMessage]:
-    """Look at every watched line, then send what waits. Returns the messages that are new, or
-    whose confirmation has ended.
+    """Look at every watched line, then send what waits.
 
-    Called by `serve` and `manage.py check_watches`.
+    Returns new messages, and those with a confirmation that has ended. `serve` and
+    `manage.py check_watches` call it.
     """
     messages = check_all(now) + confirming.conclude_ended(now)
     deliveries.send_due(now)
@@ -231,8 +232,9 @@ def pause(watch: Watch) -> None:
 
 
 def resume(watch: Watch) -> int:
-    """Look again from now on: what got slower meanwhile is noted, and not told. Nor is what had
-    waited to be sent since before: it may be months old. Returns how many messages that were.
+    """Look again from now on; note slowdowns since the pause as known.
+
+    Drops messages that still waited to be sent, as they may be months old. Returns their number.
     """
     with as_user(watch.user):
         seen, line_history = _read_line(watch)
@@ -335,8 +337,9 @@ def _problem(line_history: History) -> str:
 
 
 def _reported_levels(watch: Watch, line_history: History) -> dict[str, float]:
-    """Where told and known changes began, and the levels they led to, as multiples of what is 1.00
-    of the line now: its first point may be another one than it was then.
+    """The levels that reported and known changes led to, by the point where each began.
+
+    Levels are multiples of what is 1.00 of the line now: its first point may have changed since.
     """
     return {
         message.point: _level_then(message, "after", line_history)

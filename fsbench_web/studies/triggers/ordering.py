@@ -1,8 +1,8 @@
 """Orders the job of a trigger, once for each occasion, in the name of its owner.
 
 Several processes may look at once. Each order is written under the lock of its trigger, with a key
-of its occasion. Times are compared by the database's clock, and the next time is kept: what was
-missed while nothing ran is ordered once, and clocks that are set back order nothing twice.
+of its occasion. The database's clock decides whether a time has come, and the next time is kept.
+What was missed while nothing ran is ordered once. Clocks that are set back order nothing twice.
 """
 
 import hashlib
