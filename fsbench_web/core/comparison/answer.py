@@ -74,7 +74,7 @@ class ComparisonAnswer:
 
     @cached_property
     def deciding(self) -> Answer | None:
-        """The answer whose numbers are stated: of several workloads the least lead."""
+        """The answer with the numbers to state: of several workloads, the smallest lead."""
         answers = [work.answer for work in self.workloads]
         if self.status == FASTER:
             return min(answers, key=lambda one: one.ratio_low or 0.0)

@@ -205,7 +205,7 @@ CAVEATS = {
     PROMISES_DIFFER: "Some entries flushed the disk too rarely for their syncs; others flushed it "
     "often enough.",
     **NOTES,
-    ONE_BLOCK: "No repeats: chance cannot be told from a difference.",
+    ONE_BLOCK: "No repeats: the difference may be chance.",
 }
 _MISSING = {
     "": "There are no scores yet.",

@@ -34,7 +34,7 @@ from fsbench_web.core.units import (
 )
 
 UNIT_UNEXPLAINED = "unit_unexplained"
-"""Nobody said what KB are in this row, and of other rows of its table it is known."""
+"""It is unknown what KB means in this row, but known for other rows of its table."""
 
 _Score = TypeVar("_Score")
 
@@ -59,7 +59,7 @@ ScaledScore = tuple[_Score, Fraction]
 
 
 def direction(unit: str) -> bool | None:
-    """Whether lower is better; None where nobody said."""
+    """Whether lower is better; None where that is unknown."""
     try:
         return lower_is_better(unit)
     except ValueError:
@@ -67,7 +67,7 @@ def direction(unit: str) -> bool | None:
 
 
 def tool_of(facts: SeriesFacts) -> str:
-    """Whose words the units of a series are: its tool's, or those of its study."""
+    """What defines the units of a series: its tool, or its study if the tool is unknown."""
     return facts.tool or f"study:{facts.study}"
 
 
@@ -138,7 +138,7 @@ class BestPerValue(NamedTuple):
     """The best ``score`` of one ``value`` of the property compared.
 
     ``times`` it is in the unit of its table. ``has_several_units``: it was the best among scores
-    in several units, each of which counts its configurations by itself.
+    in several units. Each unit counts its own configurations.
     """
 
     value: PropertyValue
@@ -293,7 +293,7 @@ def over_common_cells(
 
     ``measured`` are the cells of a series in the table's test; a series that is not in it (a
     published score, a test that is no matrix) keeps its score and is flagged, and asks nothing of
-    the others. ``cells`` of a score made anew are those compared, ``cells_expected`` those it had.
+    the others. ``cells`` of a recomputed score are those compared, ``cells_expected`` those it had.
     """
     cells = {
         contender.row.series_id: set().union(*measured[contender.row.series_id].values())

@@ -21,8 +21,8 @@ class Caveats:
     ``noise`` is the median half-width of the intervals, in percent; ``flagged`` rows of ``rows``
     carry a flag; ``uneven`` tests stand on different data points, ``single`` rows on one run.
     ``ceiling`` is the median share of the LUN's own speed, in percent, of the ``probed`` rows that
-    have a reliable one; ``unreliable`` have another, and ``above_ceiling`` of all are more than the
-    disk can do.
+    have a reliable one. ``unreliable`` rows have another. ``above_ceiling`` of all rows are more
+    than the disk can do.
     """
 
     rows: int
@@ -152,7 +152,7 @@ class TestLine:
 
     @property
     def best_names(self) -> list[str]:
-        """The best, and whoever has just its score, in the order of names."""
+        """The best, and entries with exactly its score, in the order of names."""
         return [row.contender for row in self.table.best_first if row.best]
 
     @property

@@ -1,4 +1,4 @@
-"""Files of others -> runs: what they are called, which are repeats, and of which workload. Pure."""
+"""Files of others -> runs: their names, their repeats and their workload. Pure."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumn
 
 _TITLES = {"iozone": "IOzone", "postmark": "PostMark", "ior": "IOR", "phoronix": "Phoronix"}
 _MOST_COMPARED = 300_000
-"""Numbers of files that may be repeats, of which is asked how far they are apart."""
+"""How many numbers of files that may be repeats are checked for being far apart."""
 
 
 def natural_order(path: str) -> list[tuple[int, int, str]]:

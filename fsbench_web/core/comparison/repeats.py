@@ -66,7 +66,7 @@ class Repeats:
         return len(self._parts)
 
     def add(self, repeat: int, cells: Cells) -> None:
-        """A repeat measured these, of which it had none."""
+        """Add cells that a repeat measured; it had none of these before."""
         self._parts.setdefault(repeat, []).append(cells)
         for test, sizes in cells.items():
             known_sizes, last = self._last.get(test, (sizes[:0], np.zeros(0, dtype=np.int64)))

@@ -26,21 +26,21 @@ from fsbench_web.core.stats.verdicts import FREENIX, Verdict
 class DeltaRow(NamedTuple):
     """One contender of one table.
 
-    ``contender`` is a lower-case slug; ``configuration`` None where only the file system is known;
-    ``score`` in the table's unit; deltas in percent, unrounded, None where undefined; ``runs``
-    None where a publication does not say how many. ``half_width`` is of the 95% interval of the
-    repeats' own scores, in the table's unit and in percent of their mean; ``preparation`` in
-    words, None for a plain new file system. ``label`` is the contender in words; of
-    ``configurations`` that were considered this one is the best. The score is made of ``cells``
-    of ``cells_expected``, None where nobody said how many; ``left_out`` counts the cells that a
-    selection is without, by reason (studies.models.Score). ``change_percent`` is by how much it is
-    faster than the baseline (negative: slower), None without one. ``interval`` is around the mean
-    of what it is of, which need not be the score. ``printed_score`` is the score in
+    ``contender`` is a lower-case slug; ``configuration`` None where only the file system is known.
+    ``score`` is in the table's unit. Deltas are in percent, unrounded, None where undefined.
+    ``runs`` is None where a publication does not say how many. ``half_width`` is of the 95%
+    interval of the repeats' own scores, in the table's unit and in percent of their mean.
+    ``preparation`` is in words, None for a plain new file system. ``label`` is the contender in
+    words; of ``configurations`` that were considered this one is the best. The score is made of
+    ``cells`` of ``cells_expected``, None where the number is unknown; ``left_out`` counts the cells
+    that a selection is without, by reason (studies.models.Score). ``change_percent`` is by how much
+    it is faster than the baseline (negative: slower), None without one. ``interval`` is around the
+    mean of what it is of, which need not be the score. ``printed_score`` is the score in
     ``printed_unit``, what its tool printed, where that is another than the table's; else None.
     ``verdict`` and ``change_verdict`` say what of a
     difference is more than chance (comparison.significance).
-    ``repeat_scores`` are (block, score by itself) of each of the runs, None where nobody kept them.
-    ``share`` is what the score is of what its LUN does by itself, its ceiling in the table's unit.
+    ``repeat_scores`` are (block, own score) of each of the runs, None where nobody kept them.
+    ``share`` is the score's share of what its raw LUN does, its ceiling in the table's unit.
     """
 
     contender: str
@@ -90,7 +90,7 @@ class DeltaRow(NamedTuple):
 
     @property
     def repeats(self) -> tuple[float, ...]:
-        """The scores of its repeats, each by itself; () where fewer than two are known."""
+        """The score of each of its repeats; () where fewer than two are known."""
         scores = tuple(value for _, value in self.repeat_scores or () if value is not None)
         return scores if len(scores) > 1 else ()
 
@@ -113,7 +113,7 @@ class DeltaRow(NamedTuple):
 
     @property
     def coverage(self) -> str:
-        """Cells compared of cells present, for people; empty where nobody said how many."""
+        """Cells compared of cells present, for people; empty where the number is unknown."""
         if self.cells is None:
             return ""
         return f"{self.cells} of {self.cells_expected}" if self.cells_expected else str(self.cells)
@@ -212,7 +212,7 @@ class DeltaTable:
 
     @cached_property
     def has_shares(self) -> bool:
-        """Whether any score is set against what its LUN does by itself."""
+        """Whether any score is set against what its raw LUN does."""
         return any(row.share is not None for row in self.rows)
 
     @cached_property
@@ -286,7 +286,7 @@ class DeltaTable:
     def shows_mean(self, row: DeltaRow) -> bool:
         """Whether a bar of ``row`` is the mean of its repeats, which is tested, and not its score.
 
-        A paper states scores: beside one, all bars of the table are scores.
+        A paper states scores: with one in the table, all its bars are scores.
         """
         return bool(row.repeats) and not self.has_published_rows
 
@@ -304,7 +304,7 @@ class DeltaTable:
 
     @cached_property
     def has_published_values(self) -> bool:
-        """Whether a paper printed something beside any row."""
+        """Whether a paper printed something about any row."""
         return any(row.published is not None for row in self.rows)
 
     @cached_property

@@ -14,7 +14,7 @@ EMULATED = "emulated"
 
 
 RepeatScores = tuple[tuple[str, float | None], ...]
-"""(block, "" for none; score of the repeat by itself, None where it has none)."""
+"""(block, "" for none; score of this repeat alone, None where it has none)."""
 
 
 PUBLISHED_DIFFERS = "published_differs"

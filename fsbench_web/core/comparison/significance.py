@@ -272,7 +272,7 @@ def _said(table: DeltaTable, verdict: Verdict, other: int) -> Verdict:
 def _verdict(
     table: DeltaTable, repeats: Sequence[Repeats], ahead: int, behind: int, rule: Rule
 ) -> Verdict:
-    """What is found of one pair by itself, said of the one that is ahead."""
+    """The verdict of one pair alone, stated for the one that is ahead."""
     first, second = table.rows[ahead], table.rows[behind]
     margin = rule.margin_percent
     is_freenix = rule.name == FREENIX or "published" in (first.origin, second.origin)

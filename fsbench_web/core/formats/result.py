@@ -10,7 +10,7 @@ from fsbench_web.core.latency import Distribution
 from fsbench_web.core.latency_over_time import LatencySeries
 
 Parameters = tuple[tuple[str, str], ...]
-"""What a problem names, by name: hashable, so that problems can be told apart."""
+"""What a problem names, by name: hashable, so that problems can be compared."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Problem:
     code: str = ""
     parameters: Parameters = ()
     count: int = 1
-    """Of how many places the first one is told."""
+    """How many places have this problem; the row describes the first."""
 
     def __str__(self) -> str:
         if self.line is None:
@@ -87,9 +87,9 @@ class ParsedValue:
     ``test`` is a name of the contract (write, rewrite, ...) or the tool's own; sizes are KB of 1024
     bytes, None for a test without them; ``unit`` as fsbench writes units (KB/s, ops/s, µs, s).
     ``line`` is where the number stands. ``filesystem``, ``configuration``, ``hardware``,
-    ``kernel``, ``repeat`` and ``block`` (what was measured beside each other) are set when the file
-    itself says what the number belongs to; a tool's output that holds the same test more than once
-    counts its repeats from 1.
+    ``kernel``, ``repeat`` and ``block`` (what was measured as a round) are set when the file itself
+    says what the number belongs to. A tool's output that holds the same test more than once counts
+    its repeats from 1.
 
     ``load`` is what worked at the same time, as ``threads=8`` or ``iodepth=16,jobs=4`` (names in
     alphabetical order, see ``load_text``); empty where nothing says it. ``samples`` are the
@@ -116,8 +116,8 @@ class ParsedValue:
 
 
 TOOLS_OF_TRIALS = frozenset({"ior", "phoronix"})
-"""What these tools print beside a mean are whole trials, begun anew, which it is the mean of: IOR's
-iterations, the Phoronix Test Suite's runs of a test. Samples of all others are intervals of one.
+"""These tools print a mean, and the whole trials that it is the mean of: IOR's iterations, the
+Phoronix Test Suite's runs of a test. Samples of all other tools are intervals of one trial.
 """
 
 OwnKey = tuple[str, str, str, int | None, str, str]
@@ -170,7 +170,7 @@ class ParsedResult:
     """All numbers of one file.
 
     ``modes`` are settings of the tool, as it prints them, that change what its numbers mean
-    (O_DIRECT, fsync in the times): only runs with the same modes are repeats of each other.
+    (O_DIRECT, fsync in the times). Only runs with the same modes are repeats of each other.
     ``complete`` is False when the file ends before the tool did; its numbers are still numbers.
     ``warnings`` are what was left out, what the tool says went wrong, and notes on the numbers.
     """
@@ -198,7 +198,7 @@ class ParsedResult:
     """Releases of the kernels that a tool says it ran on: a proposal, which parts no series."""
 
     beside: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
-    """What files beside it say of fio's jobs: options by job and file (fio.naming)."""
+    """What other files say of fio's jobs: options by job and file (fio.naming)."""
     doubts: list[Problem] = field(default_factory=list)
     """What speaks against its repeats being some, until somebody says that they are."""
     has_several_places: bool = False

@@ -45,7 +45,7 @@ from fsbench_web.core.stats.intervals import (
 from fsbench_web.core.units import SUM, overall_unit
 
 SamplesOf = Callable[[Collection[str]], Iterable[tuple[str, Sequence[float] | None]]]
-"""Told tests with their loads, gives (test, samples) of each of their numbers that has any."""
+"""Takes tests with their loads, gives (test, samples) of each of their numbers that has any."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def _by_record(columns: TestColumns, category: str) -> dict[int, int]:
 
 
 def _left_out(cell: Whole, taken: Mask, why: Mapping[str, Mask], region: Mask) -> dict[str, Any]:
-    """What the region lost: cells of which no number is left, numbers of how many, and why."""
+    """What the region lost: cells without a number left, numbers of how many, and why."""
     counts = {slug: int(np.count_nonzero(mask & region)) for slug, mask in why.items()}
     return {
         "cells": _distinct(cell[region]) - _distinct(cell[region & ~taken]),

@@ -1,6 +1,6 @@
 """Flags of the numbers of a series: what they are judged by, and the judgement. Pure.
 
-Everything is judged over all repeats, because a number may only look odd beside the others.
+Everything is judged over all repeats, because a number may only look odd next to the others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,10 +37,10 @@ Bits = npt.NDArray[np.uint8]
 
 
 class Ceilings(Protocol):
-    """What the LUN of a series did by itself: bounds of its numbers and scores."""
+    """What the raw LUN of a series did: bounds of its numbers and scores."""
 
     def above_ceiling(self, test: str, unit: str, columns: TestColumns) -> Mask:
-        """Which numbers are more than the LUN does by itself."""
+        """Which numbers are more than the raw LUN does."""
 
     def share(
         self,

@@ -24,7 +24,7 @@ from fsbench_web.core.stats.verdicts import (
 LEVEL = 0.05
 LEAST_VALUES = 4
 LEAST_OF_A_PART = 3
-"""Points that are looked at once more beside a change."""
+"""Fewest points on one side of a change that are searched for further changes."""
 LEAST_AFTER = 2
 """Points of a level that confirm it."""
 
@@ -81,7 +81,7 @@ class Modes:
 class Levels:
     """The steps of a line, in its order: significant, of any size.
 
-    ``spikes``: places of lone points, which no step counts. ``modes``: of a bimodal line, whose
+    ``spikes``: places of lone points, which no step counts. ``modes``: of a bimodal line; its
     switches are no steps.
     """
 
@@ -373,7 +373,7 @@ def _medians_around(means: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _modes(means: NDArray[np.float64]) -> Modes | None:
-    """The two modes of a bimodal line, whose points switch between them again and again.
+    """The two modes of a bimodal line: its points switch between them again and again.
 
     Parted where the squares within are least; a single step switches once.
     """

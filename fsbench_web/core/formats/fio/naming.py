@@ -3,7 +3,7 @@
 A test is named by what was done (core.identity) where fio's options are known and the job ran
 alone: what one of several processes did at the same time is no work of its own. Two jobs that did
 the same keep their own names, so that none passes for a repeat of the other. Options stand in
-commands and job files above a report, or in files beside it. Source: fio(1), "Job file format".
+commands and job files above a report, or in other files. Source: fio(1), "Job file format".
 """
 
 import re
@@ -24,7 +24,7 @@ Options = Mapping[str, str]
 Jobs = Mapping[str, Options]
 """Jobs that ran alone with all their options, by name as ``test_name`` has it."""
 Beside = Mapping[str, Jobs]
-"""What files beside a text say, by the names of these files."""
+"""What other files say of a text's jobs, by the names of these files."""
 NOTHING_BESIDE: Beside = {}
 NamedJob = tuple[str, Identity | None]
 """The name of a job, and what it did where that is known."""
@@ -84,7 +84,7 @@ def time_unit(version: str) -> str:
 
 
 def work_unsaid(line: int) -> Problem:
-    """A note that nothing names the work of a job, whose own name its tests have then."""
+    """A note that nothing says what a job did, so its tests have the job's own name."""
     message = (
         "It is not known what this job did alone, so its tests have its own name. To compare it "
         "with other jobs, put the fio command above it, or upload the job file too."
@@ -95,8 +95,8 @@ def work_unsaid(line: int) -> Problem:
 def cache_unsaid(line: int) -> Problem:
     """A note that a report says neither whether I/O was direct nor when data were flushed."""
     message = (
-        "The report does not say whether I/O was direct, or when data were flushed: "
-        f'"{identity.CACHE_UNKNOWN}" stands in the names of its tests. To compare it with other '
+        "The report does not say whether I/O was direct, or when data were flushed. "
+        f'The names of its tests contain "{identity.CACHE_UNKNOWN}". To compare it with other '
         "jobs, put the fio command above it, or upload the job file too."
     )
     return Problem(line, None, message, is_note=True, code="fio_cache_unsaid")
@@ -127,10 +127,10 @@ def settings_of(options: Options) -> list[str]:
 
 
 def described_jobs(lines: Sequence[str], beside: Beside) -> list[Description]:
-    """The fio commands and job files in a text, in order; ``beside`` it stands before all.
+    """The fio commands and job files in a text, in order; ``beside`` comes first.
 
-    A command with a job file has the jobs of the file beside that is called so, or else of the one
-    above it in the text.
+    A command with a job file has the jobs of the file of that name in ``beside``. Without such a
+    file, it has those of the job file above it in the text.
     """
     commands = dict(places.typed_commands("fio", lines))
     found = [(0, _joined(beside.values()))] if beside else []
@@ -168,7 +168,7 @@ def _joined(described: Iterable[Jobs]) -> Jobs:
 
 
 def beside_of(beside: Beside, names: Collection[str]) -> Beside:
-    """What files beside say of jobs of these names."""
+    """What other files say of jobs of these names."""
     found = {
         file: {name: options for name, options in jobs.items() if name in names}
         for file, jobs in beside.items()
@@ -177,7 +177,7 @@ def beside_of(beside: Beside, names: Collection[str]) -> Beside:
 
 
 def logged_by(beside: Beside, prefix: str, kind: str) -> Beside:
-    """The only job, with its file, whose options name a log of this kind so; {} for none."""
+    """The only job, by its file, with options that name a log of this kind so; else {}."""
     option = _OF_LOGS[kind]
     found = [
         (file, name, options)

@@ -120,7 +120,7 @@ class _Job:
     """By read, write and trim; and for how long, in seconds."""
     ran_s: dict[str, float] = field(default_factory=dict)
     options: Options | None = None
-    """By the command or the job file above it, or a job file beside."""
+    """By the command or the job file above it, or another job file."""
     identity: Identity | None = None
     """What names its tests; None: its own name does."""
     # Of the read, write or trim whose lines follow, and of the percentiles.
@@ -152,7 +152,7 @@ class _Report:
 
     @property
     def ran_one_job(self) -> bool:
-        """Whether one job ran, whose processes the report puts together."""
+        """Whether one job ran; the report then puts its processes together."""
         return self.ended and self.has_one_plan and len(self.jobs) == 1
 
     @property
@@ -264,7 +264,7 @@ def _is_of(job: _Job, found: Identity, planned: Identity | None) -> bool:
 
 
 def _planned(plan: _Plan, jobs: int) -> Identity | None:
-    """What a plan says, which is not all; None of mixes, whose shares it leaves out."""
+    """What a plan says, which is not all; None for mixes: it leaves out their shares."""
     settings = _settings(plan.text)
     way = _WAY.fullmatch(settings.get("rw", ""))
     blocks = set(re.split("[-/]", settings.get("bs", "")))  # fio 2 prints all six of them
