@@ -65,7 +65,7 @@ SENTENCES = {
     "no_file": "No file was given.",
     "all_left_out": "Every file is left out: choose one to import.",
     "left_out": "Not read: it is left out.",
-    "job_file": "A fio job file has no numbers: it says what the outputs beside it are of.",
+    "job_file": "A fio job file has no numbers: it describes the outputs in the same upload.",
     "same_numbers": "its numbers are those of {other}.",
     "import_too_large": "The import has more than {most} values before this file: split it.",
     "several_repeats": "The file holds {found} repeats: leave its repeat empty.",
@@ -88,7 +88,7 @@ SENTENCES = {
         "or block, or a file each."
     ),
     "other_columns": (
-        "Its columns were said anew since this preview was shown, in another window. "
+        "Its columns changed since this preview was shown, in another window. "
         "Nothing was stored. Look at what would be stored now, and import that."
     ),
 }
@@ -107,7 +107,7 @@ class ErrorRow(TypedDict):
 
 
 class WarningRow(ErrorRow):
-    """One warning as the API answers it: ``count`` places are told by the first of them.
+    """One warning as the API answers it: ``count`` places have it, the row names the first.
 
     ``lost``: something of the file was not read, or its tool says that it failed.
     """
@@ -118,10 +118,10 @@ class WarningRow(ErrorRow):
 
 @dataclass(frozen=True)
 class ImportProblem:
-    """What is wrong. ``file`` is None for what was given beside the files; ``run_id`` names the
-    run that already holds the numbers.
+    """What is wrong. ``file`` is None for what was given with the files; ``run_id`` names the run
+    that already holds the numbers.
 
-    Of a warning: ``count`` places are told by the first of them; ``is_note``: nothing is lost.
+    Of a warning: ``count`` places have it, and this is the first; ``is_note``: nothing is lost.
     """
 
     message: str
@@ -273,7 +273,7 @@ class KnownRun(TypedDict):
 
 class ImportRefused(ValueError):
     """Nothing of the import was stored. ``errors`` is the API's form of ``problems``.
-    ``is_forbidden``: whoever asks may not, whatever the files are.
+    ``is_forbidden``: the user has no right to it, whatever the files are.
     """
 
     def __init__(self, problems: Sequence[ImportProblem], is_forbidden: bool = False) -> None:

@@ -35,7 +35,7 @@ class Target:
     """What the user says of the files. A table's own columns go before it.
 
     ``blocks`` is FOLDERS where files in folders of the same name, such as ``repeat-1``, were
-    measured beside each other; nothing says that of files by itself.
+    measured as a round; the files themselves do not say that.
     ``kilobyte`` is what KB are, and MB of them, where the tool does not say it: "1000" or "1024".
     ``repeats_differ`` is YES where they are repeats although they are far apart or headings differ.
     ``strict``: nothing of the files may be left out.
@@ -71,8 +71,8 @@ class Target:
 class FileDescription:
     """What somebody said of one file; empty where nothing was said.
 
-    ``ignored``: names of columns that are not to be read. Any other that nothing reads refuses the
-    file then; where nobody said any, it is a warning.
+    ``ignored``: names of columns that are not to be read. Any other that nothing reads then refuses
+    the file. If ``ignored`` is None, it is a warning.
     """
 
     filesystem: str = ""
@@ -114,10 +114,10 @@ class SourceFile:
     description: FileDescription = NOTHING_SAID
     mapping: dict[str, Any] | None = None
     beside: Beside | None = None
-    """What files beside it said of fio's jobs when it was stored; None: ask the files."""
+    """What other files said of fio's jobs when it was stored; None: ask the files."""
     is_left_out: bool = False
     is_of_folder: bool = False
-    """Whether an archive or a folder brought it, so that nobody chose it by itself."""
+    """Whether an archive or a folder brought it, so that nobody chose this one file."""
     pk: int | None = field(default=None, compare=False)
 
     @property
@@ -169,7 +169,7 @@ def unpack(uploads: Iterable[tuple[str, BinaryIO]]) -> list[SourceFile]:
 
 
 def leave_out(sources: Sequence[SourceFile], patterns: Sequence[str]) -> list[SourceFile]:
-    """The files, of which those that ``patterns`` name are left out.
+    """All files; those that ``patterns`` name are marked as left out.
 
     A pattern is a path, a name, or either with * and ?. Raises ImportRefused for a name of none.
     """

@@ -138,7 +138,7 @@ def test_a_preview_that_another_window_made_old_is_not_stored(
     for step in ("check", "commit"):
         answer = signed_in.post(f"{where}{step}/", {**form, "columns": older})
         assert answer.status_code == 422
-        assert "said anew since this preview was shown" in answer.content.decode()
+        assert "changed since this preview was shown" in answer.content.decode()
         assert Import.objects.get().target["study"] == "Lab"
     work()
     assert Import.objects.get().state == ImportState.PREVIEWED

@@ -109,7 +109,7 @@ class Difference:
     dated: dict[int, MeasuredDate] = field(default_factory=dict)
     """Runs with another date than is stored."""
     latencies: dict[int, list[Distribution]] = field(default_factory=dict)
-    """Distributions that would be stored, by run; only runs whose distributions change."""
+    """Distributions that would be stored, by run; only runs with changed distributions."""
     over_time: dict[int, list[LatencySeries]] = field(default_factory=dict)
     """The same of latencies over time."""
     warnings: list[WarningRow] | None = None
@@ -220,8 +220,8 @@ def _run_ids(
         return {stored_key(key): pk for key, pk in imported.runs}
     if len(stored) > 1:
         message = (
-            "The file holds the numbers of several runs, and was imported before fsbench kept "
-            "which are whose. Import it again into another study."
+            "The file holds the numbers of several runs. It was imported before fsbench kept "
+            "which run each number belongs to. Import it again into another study."
         )
         raise ImportRefused([ImportProblem(message, artefact.name)])
     # A run that was measured here has its output to itself.
@@ -280,7 +280,7 @@ def _compare(run_id: int, old: ReadRun | None, new: ReadRun | None, comparison: 
 
 
 def _renamed(removed: MeasurementColumns, added: MeasurementColumns) -> set[tuple[str, str]]:
-    """Tests whose first number is that of another test in the same line today."""
+    """Tests (old, new) with the same first number in the same line."""
     before, today = _by_first_number(removed), _by_first_number(added)
     return {
         pair
@@ -358,7 +358,7 @@ def _changes_workload(run: Run, parsed: ParsedResult, numbers: FileNumbers) -> b
 
 @transaction.atomic
 def apply(artefact_id: int, digest: str, user: User) -> Difference:
-    """Store what reading again gives, and make the scores anew: all of it or nothing.
+    """Store what reading again gives, and recompute the scores: all of it or nothing.
 
     Raises Artefact.DoesNotExist, and ImportRefused when something changed since it was shown.
     """
