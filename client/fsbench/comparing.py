@@ -176,15 +176,15 @@ def check(client: Client, options: SimpleNamespace) -> int:
     if options.level is not None:
         raise ValueError("--level goes with --along: what a baseline is judged by is the site's.")
     comparison, missing = _comparison(client, options)
-    return judge(comparison, missing, options, client.site.url)
+    return judge(comparison, missing, options, client)
 
 
 def judge(
-    comparison: dict[str, Any], missing: str, options: SimpleNamespace, site_url: str = ""
+    comparison: dict[str, Any], missing: str, options: SimpleNamespace, client: Client | None = None
 ) -> int:
     """Print what fell against the baseline, or why that is not known; returns the exit code.
 
-    ``site_url``: "" of files on this machine.
+    ``client``: None for files on this machine.
     """
     judged = _judged_rows(comparison, options)
     problems = [missing] if missing else list(_not_comparable(comparison, options))
@@ -192,7 +192,7 @@ def judge(
     unknown = [row for row in judged if row["result"] == "not known"]
     code = NOT_COMPARABLE if problems else FELL if fell else NOT_COMPARABLE if unknown else FINE
     found = deliveries.of_comparison(judged)
-    deliveries.deliver(options, site_url, code, found, problems)
+    deliveries.deliver(options, deliveries.url_for(options, client), code, found, problems)
     with terminal.readers_may_leave():
         if options.json:
             _print_as_json(code, judged, problems, options.baseline)

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from fsbench import terminal
+from fsbench.client import Client
 from fsbench.exits import FELL, FINE
 
 FILES = ("junit", "github", "gitlab", "markdown")
@@ -77,6 +78,12 @@ def of_comparison(rows: Iterable[dict[str, Any]]) -> Iterator[Finding]:
             verdict.get("q_value"),
             ", ".join(verdict.get("reasons") or ()),
         )
+
+
+def url_for(options: SimpleNamespace, client: Client | None) -> str:
+    """The site's address where a file is asked for; "" without a site."""
+    is_asked = any(getattr(options, name, "") for name in FILES)
+    return client.site.url if client and is_asked else ""
 
 
 def deliver(

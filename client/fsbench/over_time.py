@@ -86,7 +86,9 @@ def check(client: Client, options: SimpleNamespace, others: Iterable[str]) -> in
         )
     # A line that cannot be judged hides no fall of another.
     code = FELL if fell else NOT_COMPARABLE if unknown or problems else FINE
-    deliveries.deliver(options, client.site.url, code, deliveries.of_lines(rows), problems)
+    deliveries.deliver(
+        options, deliveries.url_for(options, client), code, deliveries.of_lines(rows), problems
+    )
     with terminal.readers_may_leave():
         if options.json:
             terminal.print_json({"exit_code": code, "problems": problems, "rows": rows})
@@ -142,7 +144,7 @@ def _judged_row(line: dict[str, Any], history: dict[str, Any], since: str) -> di
         "points": len(names),
         "runs": runs,
         "latest": names[-1] if names else None,
-        "newest": history["latest"],
+        "newest": history.get("latest"),
         "result": result,
         "reason": reason,
         "change": changes[-1] if changes else None,
