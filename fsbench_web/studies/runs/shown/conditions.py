@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fsbench_web.core import numbers
-from fsbench_web.core.activity.promises import REASONS
+from fsbench_web.core.activity.promises import KEPT, REASONS
 from fsbench_web.studies.models import Run
 
 SECTOR_BYTES = 512  # the unit of the kernel's statistics, whatever the device's own sectors are
@@ -114,7 +114,8 @@ def _promise(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
     if noted["flushes"] is None:
         return [("Syncs", REASONS.get(noted["reason"], noted["reason"]))]
     words = f"{noted['flushes']:,}, of at least {noted['needed']:,} that its syncs need"
-    return [("Syncs", f"{noted['syncs']:,} or more"), ("Flushes meanwhile", words)]
+    kept = "; syncs kept" if noted["verdict"] == KEPT else ""
+    return [("Syncs", f"{noted['syncs']:,} or more"), ("Flushes meanwhile", words + kept)]
 
 
 def _before_run(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
