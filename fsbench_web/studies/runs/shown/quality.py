@@ -211,7 +211,7 @@ def _limits(run: Run, quality: Mapping[str, Any]) -> list[str]:
         device = (
             "What the device can deliver is not known, so no data point was judged by it: nobody "
             "stated it with the hardware"
-            + (", and no run with direct I/O is there." if run.series.lun_id else ".")
+            + (", and no run of IOzone with direct I/O is there." if run.series.lun_id else ".")
         )
     steady = steady_words(run.conditions)
     repeats = "Outlying repeats are looked for from four repeats of a data point."
