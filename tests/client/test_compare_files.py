@@ -274,6 +274,32 @@ def test_a_page_has_nothing_of_others_in_it_but_text(run: Run, tmp_path: Path) -
     assert "default-src 'none'" in text
 
 
+@pytest.fixture
+def badly_named(results: Path) -> Path:
+    """Results with a broken file, whose name is no UTF-8, moves the cursor and calls a person."""
+    name = b"a\xff\x1b[31m\xe2\x80\xae@team~~&lt;.json"
+    path = os.path.join(os.fsencode(results / "ext4"), name)  # noqa: PTH118 (Path takes no bytes)
+    Path(os.fsdecode(path)).write_text('{"fio version": "fio-3.33", "jobs": [')
+    return results
+
+
+def test_a_page_is_written_whatever_files_are_called(run: Run, badly_named: Path) -> None:
+    page = badly_named.parent / "page.html"
+    assert run("compare", badly_named, "--html", page) == 0
+    text = page.read_text("utf-8")
+    assert "[31m@team~~&amp;lt;.json" in text
+    assert not re.search("[\x1b\u202e]", text)
+
+
+def test_markdown_moves_no_cursor_and_calls_nobody(
+    run: Run, badly_named: Path, capsys: Any
+) -> None:
+    assert run("compare", badly_named, "--markdown") == 0
+    text = capsys.readouterr().out
+    assert r"a\[31m@&#8203;team\~\~\&lt;.json" in text
+    assert not re.search("[\x1b\u202e\ud800-\udfff]", text)
+
+
 def test_markdown_shows_text_of_others_as_it_is(tmp_path: Path, run: Run, capsys: Any) -> None:
     for entry, speed in ENTRIES.items():
         (tmp_path / entry).mkdir()

@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from fsbench import terminal
 from fsbench_web.core.comparison.matrix import Cell, Matrix
 
 if TYPE_CHECKING:
     from fsbench.local.comparison import LocalComparison
 
-_SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>|#"})
+_SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>|#&~"})
+# A space without width parts the sign from the name, so that nobody is called.
+_SPECIAL[ord("@")] = "@&#8203;"
 
 
 def written(comparison: "LocalComparison") -> str:
@@ -34,7 +37,7 @@ def written(comparison: "LocalComparison") -> str:
 
 def escaped(text: str) -> str:
     """Text that Markdown shows as it is, in one line."""
-    return " ".join(text.split()).translate(_SPECIAL)
+    return " ".join(terminal.clean(text).split()).translate(_SPECIAL)
 
 
 def _table(matrix: Matrix) -> Iterator[str]:

@@ -1,9 +1,10 @@
 """A comparison as one HTML page. Everything on it is escaped; it loads nothing and runs nothing."""
 
+import html
 from collections.abc import Iterator, Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
+from fsbench import terminal
 from fsbench.local.problems import FileProblem
 from fsbench_web.core.comparison.matrix import Cell, Matrix
 
@@ -53,6 +54,11 @@ def written(comparison: "LocalComparison") -> str:
             "",
         ]
     )
+
+
+def escape(text: str) -> str:
+    """Text of others in one line, without what a file's name may hold and no page can."""
+    return html.escape(terminal.clean(text))
 
 
 def _texts(problems: Sequence[FileProblem]) -> list[str]:
