@@ -167,7 +167,7 @@ def triage(request: HttpRequest) -> HttpResponse:
     """Say of one's own changes (``change``, several) that they are expected or fixed."""
     form = TriageForm(request.POST)
     numbers = request.POST.getlist("change")[:MOST_TOGETHER]
-    keys = [int(text) for text in numbers if text.isascii() and text.isdecimal()]
+    keys = [int(text) for text in numbers if text.isascii() and text.isdecimal() and len(text) < 19]
     changes = rights.visible_messages(_own_changes(request).filter(pk__in=keys))
     if not changes:
         raise Http404("None of your watches found such a change.")

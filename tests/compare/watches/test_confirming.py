@@ -543,6 +543,11 @@ class TestTriage:
         assert client.post("/watches/changes/", said).status_code == 404
         assert told(changes[0]) == ("new", "")
 
+    @pytest.mark.parametrize("number", ["9" * 19, "9" * 30, "9" * 5000, "\u0663", "-1", ""])
+    def test_what_is_no_number_of_a_change_is_no_change(self, hers: Client, number: str) -> None:
+        said = {"change": number, "state": "fixed"}
+        assert hers.post("/watches/changes/", said).status_code == 404
+
     def test_the_page_and_the_api_set_a_budget(
         self, disk: Lun, hers: Client, ada: User, kernels: Run
     ) -> None:
