@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from django.test import Client
 
 from fsbench_web.accounts.models import AuditEntry, LunGrant, Person, Role
 from fsbench_web.catalog.models import Lun, Workload
-from fsbench_web.catalog.workers.announce import announce
+from fsbench_web.catalog.workers.announce import WorkerAnnouncement, announce
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.watches import confirming, watching
 from fsbench_web.compare.watches.confirming import CannotConfirm
@@ -41,10 +42,16 @@ def _sends(settings: Any) -> None:
     settings.SENDS_EMAIL = True
 
 
+def told_apart(capabilities: dict[str, Any]) -> WorkerAnnouncement:
+    """Of LUNs that have names of their own."""
+    usual = worker_announcement()
+    luns = [replace(lun, fingerprint={"kind": lun.kind, "wwn": lun.name}) for lun in usual.luns]
+    return replace(usual, capabilities=usual.capabilities | capabilities, luns=luns)
+
+
 def announced(names: tuple[str, ...] = NAMES, k62: str | None = None) -> Lun:
     """The LUN of a worker that boots these guest kernels; ``k62`` is the version of that one."""
     versions = {name: f"6.{name[-1]}" for name in names} | ({"k62": k62} if k62 else {})
-    usual = worker_announcement()
     kernels = [
         {
             **{"name": name, "version": versions[name], "problem": "", "schedulers": ["none"]},
@@ -56,7 +63,7 @@ def announced(names: tuple[str, ...] = NAMES, k62: str | None = None) -> Lun:
         **{"usable": True, "reason": "", "accelerator": "kvm", "qemu": "7.2.9"},
         **{"most_memory_bytes": 8 * GB, "most_cpus": 2, "kernels": kernels},
     }
-    worker = announce(worker_announcement(capabilities=usual.capabilities | {"guest": guest}))
+    worker = announce(told_apart({"guest": guest}))
     return worker.luns.get(name="disk1")
 
 
@@ -370,8 +377,7 @@ class TestTheSameLunAgain:
 
 
 def announce_kernel(version: str) -> None:
-    usual = worker_announcement()
-    announce(worker_announcement(capabilities=usual.capabilities | {"kernel": version}))
+    announce(told_apart({"kernel": version}))
 
 
 class TestWhoMay:
@@ -436,6 +442,17 @@ class TestWhoMay:
         assert told(message) == ("new", code)
         assert Job.objects.count() == jobs
         assert len(mail.outbox) == 1
+
+    def test_a_lun_that_nothing_tells_from_another_is_not_kept(
+        self, disk: Lun, ada: User, kernels: Run
+    ) -> None:
+        watch = watch_of(ada, kernels, rounds=0)
+        Lun.objects.update(fingerprint={})
+        with pytest.raises(JobRefused) as refused:
+            confirming.set_budget(watch, 5, 8, "disk1")
+        assert list(refused.value.by_part) == ["lun"]
+        watch.refresh_from_db()
+        assert not watch.confirm_rounds
 
     def test_the_budget_needs_the_name_of_the_lun_and_the_right_to_erase_it(
         self, disk: Lun, ada: User, kernels: Run
