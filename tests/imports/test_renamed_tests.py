@@ -7,12 +7,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from fsbench_web.accounts.models import Visibility
 from fsbench_web.compare.permalinks import records
-from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.selection.spec import MOST_VALUES, ComparisonSpec
 from fsbench_web.core.formats.fio.naming import jobs_in
 from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.rereads import reading
-from fsbench_web.studies.models import Artefact, RenamedTest, Series
+from fsbench_web.studies.models import Artefact, RenamedTest, Series, Study
 from fsbench_web.studies.scores import renamed
 from tests.api.imports.test_fio_beside import JOB_FILE, theirs
 from tests.importing import import_files
@@ -74,6 +75,35 @@ def test_a_name_that_is_still_used_counts_too(signed_in: Client, ada: User) -> N
     assert shown(signed_in, f"study=other&test={OLD}") == {OLD}
     assert shown(signed_in, f"test={OLD}") == {OLD, NEW}
     assert shown(signed_in, f"study=lab&test={OLD}") == {NEW}
+
+
+def test_new_names_of_hidden_studies_are_neither_asked_for_nor_told(
+    signed_in: Client, client: Client, ada: User
+) -> None:
+    artefact = store(ada, "Lab")
+    store(ada, "Other", theirs("terse")[1].replace(b";3200;", b";3300;"))
+    read_again(artefact, ada)
+    Study.objects.filter(slug="lab").update(visibility=Visibility.PRIVATE, created_by=ada)
+    client.logout()
+    for address in (f"test={OLD}", f"part_test={OLD}"):
+        assert shown(client, address) == {OLD}
+    for address in (f"/compare/?test={OLD}", f"/compare/?study=other&test={OLD}"):
+        answer = client.get(address)
+        assert answer.status_code == 200
+        assert NEW not in answer.content.decode()
+    Study.objects.filter(slug="other").delete()
+    answer = client.get(f"/api/v1/deltas?test={OLD}")
+    assert "random_8k" not in answer.content.decode()
+
+
+def test_an_old_name_of_many_tests_asks_for_no_more_than_an_address_may(ada: User) -> None:
+    read_again(store(ada, "Lab"), ada)
+    RenamedTest.objects.bulk_create(
+        [RenamedTest(old=OLD, new=f"new{number}_read_iops") for number in range(MOST_VALUES + 1)]
+    )
+    spec = ComparisonSpec.of_address(f"test={OLD}&test={NEW}")
+    assert spec.tests == (NEW,)
+    assert ComparisonSpec.from_query(spec.to_query()) == spec
 
 
 def test_each_metric_has_its_own_new_name(ada: User) -> None:

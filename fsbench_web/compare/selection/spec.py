@@ -29,7 +29,7 @@ from fsbench_web.core.units import PRINTED
 from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.queries import NO_PAPERS, ScoreFilter
-from fsbench_web.studies.scores.renamed import names_today
+from fsbench_web.studies.scores.renamed import names_seen
 
 WITH_PAPERS = "yes"
 MOST_VALUES = 500
@@ -149,13 +149,15 @@ class ComparisonSpec:
         A name that is still used counts too.
         """
         spec = cls.from_query(query)
-        renamed = names_today({*spec.tests, *spec.part_tests})
+        renamed = names_seen({*spec.tests, *spec.part_tests})
         if not renamed:
             return spec
         tests, part_tests = (
-            tuple(today for test in tests for today in renamed.get(test, [test]))
-            for tests in (spec.tests, spec.part_tests)
+            tuple(dict.fromkeys(name for test in asked for name in renamed.get(test, [test])))
+            for asked in (spec.tests, spec.part_tests)
         )
+        if max(len(tests), len(part_tests)) > MOST_VALUES:
+            raise SpecError([f"More than {MOST_VALUES} tests had these names: leave them out."])
         return replace(spec, tests=tests, part_tests=part_tests)
 
     def to_query(self) -> str:

@@ -34,6 +34,16 @@ def names_today(tests: Collection[str]) -> dict[str, list[str]]:
     return dict(found)
 
 
+def names_seen(tests: Collection[str]) -> dict[str, list[str]]:
+    """The same, of names that have scores which the caller may see."""
+    found = names_today(tests)
+    names = {name for today in found.values() for name in today}
+    scores = Score.objects.filter(test__in=names).order_by()
+    seen = set(scores.values_list("test", flat=True).distinct()) if names else set()
+    kept = {old: [name for name in today if name in seen] for old, today in found.items()}
+    return {old: today for old, today in kept.items() if today}
+
+
 def _is_lasting(test: str) -> bool:
     name, load = testnames.parts(test)
     return name in testnames.IOZONE_TESTS or of_fio_name(name, load) is not None
