@@ -119,8 +119,8 @@ def set_budget(watch: Watch, rounds: int, hours: int, typed: str) -> None:
             spec = _job(watch, watch.series, rounds)
             plan = planned(_within(spec, hours))
             if unknown := [lun.name for lun in plan.luns if not lun.fingerprint]:
-                names = " and ".join(unknown)
-                sentence = f"Nothing tells {names} from another device, so that it cannot be kept."
+                luns = " and ".join(unknown)
+                sentence = f"Nothing tells {luns} from another device, so that it cannot be kept."
                 raise JobRefused({"lun": [sentence]})
             names = confirmation_text(spec)
             if typed != names:
