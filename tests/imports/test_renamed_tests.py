@@ -131,4 +131,6 @@ def test_lasting_names_ask_nothing_and_lead_nowhere(
         assert renamed.names_today({"write", "random_read", NEW}) == {}
         ComparisonSpec.of_address(f"test=write&part_test={NEW}")
         renamed.note([("write", "rewrite")])
+        # PostgreSQL refuses a NUL in any text.
+        assert renamed.names_today({"theirs\x00_read_iops"}) == {}
     assert renamed.names_today({"untar"}) == {}
