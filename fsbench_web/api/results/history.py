@@ -33,7 +33,7 @@ class HistoryFilters(Schema):
     test: str = Field("", description="none: its first")
     category: str = Field("", description="none: total_average, or its first")
     along: Literal["kernel", "date"] = "kernel"
-    margin: int = Field(5, ge=0, le=100, description="percent by which levels must differ")
+    margin: int = Field(10, ge=0, le=100, description="percent by which levels must differ")
     units: Literal["", "printed", "binary", "decimal"] = Field(
         "", description="none: as printed where all agree, else binary"
     )
