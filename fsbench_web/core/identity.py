@@ -306,7 +306,7 @@ _HARMLESS = re.compile(
     r"buffer-(?:compress|pattern)|dedupe|hipri|fixedbufs|registerfiles|nonvectored)"
 )
 _IOZONE = re.compile(r"(random_)?(read|write)")
-"""With a load: its throughput mode. Each number has its own record size."""
+"""With a load of jobs: its throughput mode. Each number has its own record size."""
 _SYSBENCH = re.compile(
     r"sysbench_(rnd|seq)(rd|wr)_(?:throughput|requests|"
     r"(?:read|written)_throughput|reads|writes)"
@@ -336,7 +336,7 @@ def settings_of(parameters: Mapping[str, Any]) -> tuple[str, ...]:
 
 def is_candidate(test: str, load: str = "") -> bool:
     """Whether a name can have an identity beside the operations that profiles name."""
-    if load and _IOZONE.fullmatch(test):
+    if load.partition("=")[0] in _JOBS and _IOZONE.fullmatch(test):
         return True
     found = of_fio_name(test)
     if found is not None:

@@ -154,6 +154,14 @@ class TestFilesThatAreNone:
             fsbench.compare(tmp_path / path)
         assert [problem.code for problem in refused.value.problems] == [code]
 
+    def test_a_misspelt_path_is_no_comparison_of_the_others(
+        self, run: Run, results: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        folders = (results / "ext4", results / "xfs", results / "btfs")
+        assert run("compare", *folders) == 2
+        assert run("compare", *folders, "--check", "--baseline", "ext4") == 2
+        assert "btfs" in capsys.readouterr().err
+
     def test_a_readme_beside_results_is_a_note(self, run: Run, results: Path) -> None:
         (results / "README.md").write_text("# What was measured\n")
         (results / "xfs" / "random.bin").write_bytes(random.Random(1).randbytes(100_000))

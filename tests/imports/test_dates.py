@@ -121,8 +121,8 @@ def test_runs_of_one_day_are_a_point_wherever_they_were_imported(
         assert line.undated == ({run} if stored_run.pk == run else set())
     page = client.get(f"/runs/{old.pk}/").content.decode()
     assert "9 August 2005, 10:12" in page
-    assert "line 12: “Run began: Tue Aug  9 10:12:44 2005”; no time zone" in page
-    assert "its date is that of the import" in client.get(f"/runs/{run}/").content.decode()
+    assert "line 12: “Run began: Tue Aug  9 10:12:44 2005”; unknown time zone" in page
+    assert "shown with the date of the import" in client.get(f"/runs/{run}/").content.decode()
     listed = client.get("/runs/").content.decode()
     assert ("measured 2005-08-09" in listed, "date of the import" in listed) == (True, True)
     address = f"/history/?series={undated.series_id}&along=date&test=write"

@@ -33,6 +33,9 @@ def compare(options: SimpleNamespace) -> int:
 
     if options.check and not options.baseline:
         raise ValueError("--check needs --baseline NAME: say what may not get slower than what.")
+    for path in options.paths:
+        if not set("*?[") & set(path) and not Path(path).exists():
+            raise ValueError(f"There is no file or folder {path}. Check the path.")
     comparison = compare_files(
         *options.paths,
         by=options.by or "",

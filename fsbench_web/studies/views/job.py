@@ -18,7 +18,7 @@ from fsbench_web.figures.over_time import reference_drift
 from fsbench_web.platform import clock
 from fsbench_web.studies.jobs import listing
 from fsbench_web.studies.jobs.documents import text as job_document
-from fsbench_web.studies.models import Job, Run, RunState, TriggerOrder
+from fsbench_web.studies.models import Job, Run, RunState
 from fsbench_web.studies.runs import authority, control, races
 from fsbench_web.studies.runs.control import ControlRefused
 from fsbench_web.studies.runs.listing import listed_runs
@@ -107,7 +107,7 @@ def _page(request: HttpRequest, job_id: int, problems: list[str] | None = None) 
     }
     if request.headers.get("HX-Request") == "true":
         return render(request, "studies/job_live.html", context)
-    context["order"] = TriggerOrder.objects.select_related("trigger").filter(job=job).first()
+    context["order"] = getattr(job, "order", None)
     context["text"] = job_document.write(job.document) if job.document else ""
     return render(request, "studies/job.html", context, status=422 if problems else 200)
 
@@ -244,7 +244,7 @@ def retry_run(request: HttpRequest, run_id: int) -> HttpResponse:
 
 def job_or_404(job_id: int) -> Job:
     """The job with its counts (jobs.listed_jobs). Raises Http404 with a sentence."""
-    job = listing.listed_jobs().filter(pk=job_id).first()
+    job = listing.listed_jobs().select_related("order__trigger").filter(pk=job_id).first()
     if job is None:
         raise _missing_job(job_id)
     return job
