@@ -515,3 +515,15 @@ def test_a_name_of_all_jobs_leaves_one_its_load_and_warns_of_nothing() -> None:
         (f"random_4k_read_{rate}", "iodepth=1,jobs=8") for rate in ("bw", "iops")
     }
     assert result.warnings == []
+
+
+@pytest.mark.parametrize(
+    ("longest", "is_kept"), [(3_900_000_000, True), (6_801_009_335_214, False)]
+)
+def test_a_sync_longer_than_its_job_is_not_measured(longest: int, is_kept: bool) -> None:
+    """fio 3.33 with eight requests at once printed 6,801 s for a sync of a job of 2 s."""
+    sync = {"total_ios": 1356, "lat_ns": {"max": longest, "mean": 5018426431.9, "N": 1356}}
+    result = parse("x", document(sync=sync, job_runtime=2002))
+    assert ("j_sync_lat_mean" in by_test(result)) is is_kept
+    assert bool(result.warnings) is not is_kept
+    assert "j_read_bw" in by_test(result)

@@ -34,6 +34,8 @@ FORMAT = "fio-json"
 _MARK = re.compile(r'"fio version"\s*:|"client_stats"\s*:\s*\[|"jobname"\s*:')
 _START = re.compile(r'\{\s*"')
 # "mixed" is all of them together, where unified_rw_reporting asks for it.
+LONGER_THAN_JOB = 2
+"""The last requests may end after the time that fio counts."""
 _DIRECTIONS = ("read", "write", "trim", "mixed")
 _LOAD_OPTIONS = {"iodepth": "iodepth", "jobs": "numjobs"}
 _LATENCIES = {"clat_ns": ("clat", "ns"), "clat": ("clat", "µs")}
@@ -340,9 +342,21 @@ def _job(collector: Collector, name: str, job: _Job) -> str:
         if (cpu := job.entry.number(key)) is not None and float(cpu.text) > 0:
             collector.add(test_name(name, key), cpu.text, "% CPU", cpu.line, load=load)
     latency = job.entry.object("sync").object("lat_ns")
-    if not job.entry.object("sync").is_zero("total_ios"):
+    longest = latency.number("max")
+    if longest is not None and _is_longer_than_job(longest, job.entry):
+        message = "fio reports a sync longer than the job. Its sync latencies stay missing."
+        collector.warn(longest.line, f"{job.name}: {message}")
+    elif not job.entry.object("sync").is_zero("total_ios"):
         _latency(collector, test_name(name, "sync_lat"), latency, "ns", load)
     return name
+
+
+def _is_longer_than_job(latency: Number, entry: JsonObject) -> bool:
+    """Whether a time in ns is above the job's, as some of fio 3.33 are with several requests."""
+    runtime = entry.number("job_runtime")
+    if runtime is None or float(runtime.text) <= 0:
+        return False
+    return float(latency.text) > LONGER_THAN_JOB * 1e6 * float(runtime.text)
 
 
 def _direction(collector: Collector, name: str, direction: str, job: _Job, load: str) -> bool:
