@@ -181,6 +181,9 @@ class Watch(models.Model):
         max_length=100, blank=True, help_text="The finished runs of the line when it was checked"
     )
     problem = models.TextField(blank=True, help_text="Why the last check could not judge")
+    latest = models.JSONField(
+        null=True, help_text="The newest point against the one before (history.LatestStep)"
+    )
     confirm_rounds = models.PositiveSmallIntegerField(
         default=0, db_default=0, help_text="Measured to confirm a change; 0: none is confirmed"
     )

@@ -125,6 +125,15 @@ class LatestStep:
         """For JSON."""
         return {"previous": self.previous, "current": self.current, **_ratio_dict(self.verdict)}
 
+    def stored(self) -> dict[str, Any]:
+        """As ``Watch.latest`` keeps it; the inverse of ``of``."""
+        verdict = self.verdict.as_dict()
+        return {"previous": self.previous, "current": self.current, "verdict": verdict}
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> "LatestStep":
+        return cls(stored["previous"], stored["current"], Verdict.from_dict(stored["verdict"]))
+
     def level_as_dict(self) -> dict[str, Any] | None:
         """The comparison with the level before it, for JSON."""
         return self.level and {"points": self.level_points, **_ratio_dict(self.level)}

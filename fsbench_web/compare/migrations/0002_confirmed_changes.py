@@ -13,6 +13,13 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField(
             model_name="watch",
+            name="latest",
+            field=models.JSONField(
+                null=True, help_text="The newest point against the one before (history.LatestStep)"
+            ),
+        ),
+        migrations.AddField(
+            model_name="watch",
             name="confirm_devices",
             field=models.CharField(
                 blank=True,

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from fsbench_web.accounts.rights import as_user, hidden_studies
 from fsbench_web.compare.history.line_series import same_line
+from fsbench_web.compare.history.lines import LatestStep
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.studies.models import Run, Series
 
@@ -22,14 +23,25 @@ def visible_messages(messages: Iterable[WatchMessage]) -> list[WatchMessage]:
     A run that is deleted hides nothing.
     """
     all_messages = list(messages)
-    hidden = hidden_studies()
-    if not hidden or not all_messages:
-        return all_messages
-    runs = {run for message in all_messages for run in _runs_of(message)}
-    hidden_runs = set(
-        Run._base_manager.filter(pk__in=runs, series__study__in=hidden).values_list("pk", flat=True)
-    )
+    hidden_runs = _hidden_among(run for message in all_messages for run in _runs_of(message))
     return [message for message in all_messages if hidden_runs.isdisjoint(_runs_of(message))]
+
+
+def visible_latest(watch: Watch) -> LatestStep | None:
+    """The newest point against the one before at the last look; None with a hidden run.
+
+    One query at most.
+    """
+    stored = watch.latest
+    return LatestStep.of(stored) if stored and not _hidden_among(stored["runs"]) else None
+
+
+def _hidden_among(runs: Iterable[int]) -> set[int]:
+    hidden, asked = hidden_studies(), set(runs)
+    if not hidden or not asked:
+        return set()
+    found = Run._base_manager.filter(pk__in=asked, series__study__in=hidden)
+    return set(found.values_list("pk", flat=True))
 
 
 def may_be_sent(message: WatchMessage) -> bool:

@@ -243,6 +243,7 @@ def _page(
         "title": watching.title_of(watch),
         "line": watching.address_of(watch),
         "is_there": rights.is_visible(watch),
+        "latest": rights.visible_latest(watch),
         "listed": shown_messages,
         "total": all_messages.count() - len(newest_messages) + len(shown_messages),
         "secret": secret if watch.webhook_url else "",

@@ -111,11 +111,7 @@ def watch(
     )
     with as_user(user):
         seen, line_history = _read_line(new_watch)
-    new_watch.seen, new_watch.checked_at, new_watch.problem = (
-        seen,
-        timezone.now(),
-        _problem(line_history),
-    )
+    _note_look(new_watch, seen, timezone.now(), line_history)
     with transaction.atomic():
         # Two forms sent at once are counted and compared one after the other.
         User.objects.select_for_update(of=("self",)).get(pk=user.pk)
@@ -219,8 +215,8 @@ def _check(watch: Watch, now: datetime) -> list[WatchMessage]:
             if not confirming.order(message, old, new):
                 deliveries.enqueue(message, now)
         _note_fixed(locked, line_history)
-        locked.seen, locked.checked_at, locked.problem = seen, now, _problem(line_history)
-        locked.save(update_fields=["seen", "checked_at", "problem", "series"])
+        _note_look(locked, seen, now, line_history)
+        locked.save(update_fields=[*_LOOK, "series"])
     return messages
 
 
@@ -248,9 +244,9 @@ def resume(watch: Watch) -> int:
             _write(locked, line_history, change, WatchMessage.Kind.KNOWN)
         waiting = WatchDelivery.objects.filter(message__watch=locked)
         dropped = deliveries.drop_waiting(waiting, deliveries.PAUSED)
-        locked.is_active, locked.seen, locked.checked_at = True, seen, timezone.now()
-        locked.problem = _problem(line_history)
-        locked.save(update_fields=["is_active", "seen", "checked_at", "problem"])
+        locked.is_active = True
+        _note_look(locked, seen, timezone.now(), line_history)
+        locked.save(update_fields=[*_LOOK, "is_active"])
         audit.note(watch.user, "watch resumed", f"watch {watch.pk}")
     return dropped
 
@@ -306,6 +302,17 @@ def address_of(watch: Watch) -> str:
         "margin": watch.margin_percent,
     }
     return f"{page}?{urlencode(query)}"
+
+
+_LOOK = ("seen", "checked_at", "problem", "latest")
+
+
+def _note_look(watch: Watch, seen: str, now: datetime, line_history: History) -> None:
+    """Set what a look found: the fields of _LOOK."""
+    watch.seen, watch.checked_at, watch.problem = seen, now, _problem(line_history)
+    latest = line_history.latest
+    runs = [run for point in line_history.points[-2:] for run in point.runs]
+    watch.latest = latest and {**latest.stored(), "runs": runs}
 
 
 def _read_line(watch: Watch) -> tuple[str, History]:

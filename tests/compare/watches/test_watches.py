@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry, Person, Role
-from fsbench_web.compare.history.lines import history
+from fsbench_web.compare.history.lines import LatestStep, history
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.watches import deliveries, watching
 from fsbench_web.compare.watches.deliveries import BACK_OFF, MOST_TRIES, secret_of
@@ -103,6 +103,18 @@ class TestWhatIsTold:
         assert "https://fsbench.example/history/?series=" in letter.body
         assert f"https://fsbench.example/watches/{message.watch_id}/" in letter.body
         assert states() == [("email", DELIVERED, 1)]
+
+    def test_a_look_keeps_the_newest_against_the_one_before(self, hers, ada, line):
+        watch = watched(ada, line)
+        kernel("6.3", 80)
+        watching.run_maintenance()
+        page = hers.get(f"/watches/{watch.pk}/").content.decode()
+        assert 'id="latest" data-verdict="slower"' in page
+        watch.refresh_from_db()
+        latest = LatestStep.of(watch.latest)
+        assert (latest.previous, latest.current) == ("6.2", "6.3")
+        assert latest.verdict.ratio == pytest.approx(0.8, abs=0.01)
+        assert latest.size in page
 
     def test_it_is_told_once(self, ada, line):
         watched(ada, line)
