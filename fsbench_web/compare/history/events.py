@@ -28,8 +28,9 @@ def _differing(
     before: Mapping[str, Mapping[str, frozenset[str]]],
     after: Mapping[str, Mapping[str, frozenset[str]]],
 ) -> Iterable[str]:
-    for section, rows in after.items():
-        for label, values in rows.items():
+    # Sorted: a database need not keep the order of facts.
+    for section, rows in sorted(after.items()):
+        for label, values in sorted(rows.items()):
             old = before.get(section, {}).get(label, frozenset())
             if len(old) == len(values) == 1 and old != values:
                 yield f"{section}, {label}: {next(iter(old))} to {next(iter(values))}"

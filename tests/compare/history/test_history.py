@@ -414,7 +414,7 @@ def test_a_change_names_what_else_changed(client):
             Run.objects.filter(pk=run.pk).update(environment=environment_for(facts))
     query = f"series={run.series.pk}&test=write&category=total_average&along=date"
     (change,) = client.get(f"/api/v1/history?{query}").json()["changes"]
-    assert change["events"] == ["Processor, Microcode: 0x10 to 0x11", "Day, n: 2 to 3"]
+    assert change["events"] == ["Day, n: 2 to 3", "Processor, Microcode: 0x10 to 0x11"]
     assert "0x10 to 0x11" in client.get(f"/history/?{query}").content.decode()
     # What is known of one side alone says nothing.
     Run.objects.filter(ended_at__lt=DAY + timedelta(days=3)).update(environment=None)
