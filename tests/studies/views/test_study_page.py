@@ -344,6 +344,16 @@ def test_a_chart_can_be_saved_and_not_sent_away(page: Page) -> None:
         assert download.value.path().stat().st_size > 1000
 
 
+def test_all_charts_of_a_row_are_fetched(page: Page) -> None:
+    """Those that come into sight at the same moment, too."""
+    call_command("load_published", stdout=StringIO())
+    page.set_viewport_size({"width": 1440, "height": 6000})
+    page.goto("/studies/galli-2001/#test-copy-real")
+    row = page.locator("details[data-slugs~=copy-real]")
+    expect(row.locator("figure[data-drawn=yes]").nth(1)).to_be_visible()
+    expect(row.locator("[data-chart-waits]")).to_have_count(0)
+
+
 @pytest.mark.parametrize("width", [1440, 390])
 def test_no_study_page_is_wider_than_the_screen(page: Page, width: int) -> None:
     call_command("load_published", stdout=StringIO())
