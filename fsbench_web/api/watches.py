@@ -4,14 +4,15 @@ from datetime import datetime
 from typing import Any, Literal
 
 from django.http import Http404, HttpRequest
-from ninja import Router, Schema, Status
+from ninja import Schema, Status
 from pydantic import Field, StrictInt
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import LARGEST_ID
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.compare.history import choices as offered_lines
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.watches import confirming, deliveries, rights, triage, watching
@@ -22,7 +23,6 @@ from fsbench_web.studies.jobs.problems import JobRefused
 router = Router()
 SHOWN_MESSAGES = 50
 _NOTHING = {"series": None, "study": None, "team": None, "test": "", "category": "", "problem": ""}
-_WRITES = {401: Error, 403: Error, 404: Error, 422: Error}
 
 
 class WatchOut(Schema):
@@ -128,26 +128,14 @@ class TriageIn(Strict):
     note: str = Field("", max_length=500)
 
 
-@router.get(
-    "/watches",
-    response={200: WatchesOut, 401: Error},
-    auth=WRITER,
-    summary="Your watches",
-    url_name="watches",
-)
+@router.get("/watches", response=WatchesOut, summary="Your watches")
 @requires(Action.ACCOUNT)
 def list_watches(request: HttpRequest) -> dict[str, Any]:
     """100 at most, newest first."""
     return {"watches": [_watch(watch) for watch in _own_watches(request)]}
 
 
-@router.post(
-    "/watches",
-    response={201: WatchMade, 409: Error, **_WRITES},
-    auth=WRITER,
-    summary="Watch a line",
-    url_name="make_watch",
-)
+@router.post("/watches", response={201: WatchMade, 409: Error}, summary="Watch a line")
 @requires(Action.WATCH)
 def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]:
     """Reports slowdowns from now on; earlier ones become known. 409 if you already watch it."""
@@ -179,13 +167,7 @@ def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]
     return Status(201, {**_watch(row), "secret": secret})
 
 
-@router.get(
-    "/watches/{int:watch_id}",
-    response={200: WatchWithMessages, 401: Error, 404: Error},
-    auth=WRITER,
-    summary="One watch",
-    url_name="watch",
-)
+@router.get("/watches/{int:watch_id}", response=WatchWithMessages, summary="One watch")
 @requires(Action.ACCOUNT)
 def get_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     """What it looks at, and what became of its messages."""
@@ -193,13 +175,7 @@ def get_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     return {**_watch(watch), "messages": _messages(watch)}
 
 
-@router.delete(
-    "/watches/{int:watch_id}",
-    response={204: None, 401: Error, 403: Error, 404: Error},
-    auth=WRITER,
-    summary="Watch no more",
-    url_name="delete_watch",
-)
+@router.delete("/watches/{int:watch_id}", response={204: None}, summary="Watch no more")
 @requires(Action.WATCH)
 def delete_watch(request: HttpRequest, watch_id: int) -> Status[None]:
     """For good, with its messages."""
@@ -207,13 +183,7 @@ def delete_watch(request: HttpRequest, watch_id: int) -> Status[None]:
     return Status(204, None)
 
 
-@router.post(
-    "/watches/{int:watch_id}/pause",
-    response={200: WatchOut, **_WRITES},
-    auth=WRITER,
-    summary="Pause a watch",
-    url_name="pause_watch",
-)
+@router.post("/watches/{int:watch_id}/pause", response=WatchOut, summary="Pause a watch")
 @requires(Action.WATCH)
 def pause_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     """Nothing is looked at and nothing is sent."""
@@ -221,13 +191,7 @@ def pause_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     return _watch(_own_watch(request, watch_id))
 
 
-@router.post(
-    "/watches/{int:watch_id}/resume",
-    response={200: WatchResumed, **_WRITES},
-    auth=WRITER,
-    summary="Resume a watch",
-    url_name="resume_watch",
-)
+@router.post("/watches/{int:watch_id}/resume", response=WatchResumed, summary="Resume a watch")
 @requires(Action.WATCH)
 def resume_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     """Reports from now on; slowdowns meanwhile become known. Drops messages that waited."""
@@ -237,10 +201,8 @@ def resume_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
 
 @router.post(
     "/watches/{int:watch_id}/test",
-    response={200: MessageOut, 429: Error, **_WRITES},
-    auth=WRITER,
+    response={200: MessageOut, 429: Error},
     summary="Try the addresses of a watch",
-    url_name="test_watch",
 )
 @requires(Action.WATCH)
 def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
@@ -257,11 +219,7 @@ def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
 
 
 @router.put(
-    "/watches/{int:watch_id}/confirmation",
-    response={200: WatchOut, **_WRITES},
-    auth=WRITER,
-    summary="Let a watch confirm changes",
-    url_name="confirm_watch",
+    "/watches/{int:watch_id}/confirmation", response=WatchOut, summary="Let a watch confirm changes"
 )
 @requires(Action.RUN)
 def set_confirmation(request: HttpRequest, watch_id: int, budget: BudgetIn) -> dict[str, Any]:
@@ -285,10 +243,8 @@ def set_confirmation(request: HttpRequest, watch_id: int, budget: BudgetIn) -> d
 
 @router.patch(
     "/watches/{int:watch_id}/changes/{int:message_id}",
-    response={200: MessageOut, **_WRITES},
-    auth=WRITER,
+    response=MessageOut,
     summary="Say of a change that it is expected or fixed",
-    url_name="triage_change",
 )
 @requires(Action.WATCH)
 def triage_change(

@@ -36,7 +36,7 @@ class Router(ninja.Router):
         self._declared.append((path, methods, view_func, declared))
         needs_account = action_of(view_func, methods[0]) not in _FOR_ANYBODY
         takes_anything = bool(inspect.signature(view_func).parameters.keys() - _OF_NINJA)
-        if needs_account:
+        if needs_account and settings.get("auth", NOT_SET) is NOT_SET:
             settings["auth"] = WRITER
         own = response if isinstance(response, dict) else {200: response}
         if response is NOT_SET:  # a file, which ``openapi_extra`` describes

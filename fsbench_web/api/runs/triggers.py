@@ -6,22 +6,22 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 from django.http import Http404, HttpRequest
-from ninja import Router, Schema, Status
+from ninja import Schema, Status
 from pydantic import Field
 
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol import idempotency
-from fsbench_web.api.protocol.auth import WRITER, TokenAuth, user_of
+from fsbench_web.api.protocol.auth import TokenAuth, user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned
 from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.router import Router
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import Trigger, TriggerOrder
 from fsbench_web.studies.triggers import ordering, records
 from fsbench_web.studies.triggers.form import TriggerForm, schedule_times
 
 router = Router()
-_WRITES = {401: Error, 403: Error, 404: Error, 422: Error}
 SHOWN_ORDERS = 50
 MOST_FIRED, FIRED_WITHIN = 10, timedelta(hours=1)
 Cause, Problem = TriggerOrder.Cause, TriggerOrder.Problem
@@ -93,26 +93,14 @@ class FireIn(Strict):
     why: str = Field("", max_length=200, description="as a commit: its history has it")
 
 
-@router.get(
-    "/triggers",
-    response={200: TriggersOut, 401: Error},
-    auth=WRITER,
-    summary="Your triggers",
-    url_name="triggers",
-)
+@router.get("/triggers", response=TriggersOut, summary="Your triggers")
 @requires(Action.ACCOUNT)
 def list_triggers(request: HttpRequest) -> dict[str, Any]:
     """50 at most, newest first."""
     return {"triggers": [_trigger(trigger) for trigger in _own(request)]}
 
 
-@router.post(
-    "/triggers",
-    response={201: TriggerOut, **_WRITES},
-    auth=WRITER,
-    summary="Make a trigger",
-    url_name="make_trigger",
-)
+@router.post("/triggers", response={201: TriggerOut}, summary="Make a trigger")
 @requires(Action.RUN)
 def create_trigger(request: HttpRequest, trigger: TriggerIn) -> Status[dict[str, Any]]:
     """It orders the job in your name from now on. `confirm` names the LUNs that are erased.
@@ -122,13 +110,7 @@ def create_trigger(request: HttpRequest, trigger: TriggerIn) -> Status[dict[str,
     return Status(201, _trigger(_saved(request, trigger, None)))
 
 
-@router.get(
-    "/triggers/{int:trigger_id}",
-    response={200: TriggerWithOrders, 401: Error, 404: Error},
-    auth=WRITER,
-    summary="One trigger",
-    url_name="trigger",
-)
+@router.get("/triggers/{int:trigger_id}", response=TriggerWithOrders, summary="One trigger")
 @requires(Action.ACCOUNT)
 def get_trigger(request: HttpRequest, trigger_id: int) -> dict[str, Any]:
     """When it orders, and its latest orders with their causes."""
@@ -137,26 +119,14 @@ def get_trigger(request: HttpRequest, trigger_id: int) -> dict[str, Any]:
     return {**_trigger(trigger), "orders": orders}
 
 
-@router.put(
-    "/triggers/{int:trigger_id}",
-    response={200: TriggerOut, **_WRITES},
-    auth=WRITER,
-    summary="Change a trigger",
-    url_name="change_trigger",
-)
+@router.put("/triggers/{int:trigger_id}", response=TriggerOut, summary="Change a trigger")
 @requires(Action.RUN)
 def change_trigger(request: HttpRequest, trigger_id: int, trigger: TriggerIn) -> dict[str, Any]:
     """All of it, confirmed again. Its token and its orders stay."""
     return _trigger(_saved(request, trigger, _own_trigger(request, trigger_id)))
 
 
-@router.delete(
-    "/triggers/{int:trigger_id}",
-    response={204: None, 401: Error, 403: Error, 404: Error},
-    auth=WRITER,
-    summary="Delete a trigger",
-    url_name="delete_trigger",
-)
+@router.delete("/triggers/{int:trigger_id}", response={204: None}, summary="Delete a trigger")
 @requires(Action.RUN)
 def delete_trigger(request: HttpRequest, trigger_id: int) -> Status[None]:
     """For good, with its token. Its jobs stay."""
@@ -164,13 +134,7 @@ def delete_trigger(request: HttpRequest, trigger_id: int) -> Status[None]:
     return Status(204, None)
 
 
-@router.post(
-    "/triggers/{int:trigger_id}/pause",
-    response={200: TriggerOut, **_WRITES},
-    auth=WRITER,
-    summary="Pause a trigger",
-    url_name="pause_trigger",
-)
+@router.post("/triggers/{int:trigger_id}/pause", response=TriggerOut, summary="Pause a trigger")
 @requires(Action.RUN)
 def pause_trigger(request: HttpRequest, trigger_id: int) -> dict[str, Any]:
     """It orders nothing. Jobs that it ordered go on."""
@@ -180,10 +144,8 @@ def pause_trigger(request: HttpRequest, trigger_id: int) -> dict[str, Any]:
 
 @router.post(
     "/triggers/{int:trigger_id}/resume",
-    response={200: TriggerOut, 409: Error, **_WRITES},
-    auth=WRITER,
+    response={200: TriggerOut, 409: Error},
     summary="Resume a trigger",
-    url_name="resume_trigger",
 )
 @requires(Action.RUN)
 def resume_trigger(request: HttpRequest, trigger_id: int) -> dict[str, Any]:
@@ -197,10 +159,9 @@ def resume_trigger(request: HttpRequest, trigger_id: int) -> dict[str, Any]:
 
 @router.post(
     "/triggers/{int:trigger_id}/fire",
-    response={201: OrderOut, 409: Error, 429: Error, **_WRITES},
+    response={201: OrderOut, 409: Error, 429: Error},
     auth=[TokenAuth()],
     summary="Fire a trigger",
-    url_name="fire_trigger",
 )
 @requires(Action.FIRE)
 def fire_trigger(
