@@ -16,6 +16,7 @@ from fsbench_web.pages.glossary import glossary
 from fsbench_web.pages.guide import guide, picture
 from fsbench_web.pages.home import home
 from fsbench_web.pages.icon import icon
+from fsbench_web.pages.search import search
 from fsbench_web.studies.urls import urlpatterns as study_urls
 
 # A study's page shows delta tables, and studies must not import compare: they meet here.
@@ -50,6 +51,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("favicon.ico", icon, name="icon"),
     path("glossary/", glossary, name="glossary"),
+    path("search/", search, name="search"),
     path("words/", _moved("/glossary/")),
     re_path(r"^sweeps/(?P<rest>[0-9a-z/.]*)$", _moved("/jobs/%(rest)s")),
     re_path(

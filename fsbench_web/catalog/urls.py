@@ -20,7 +20,6 @@ urlpatterns = [
         name="resume_worker",
     ),
     path("workers/<slug:name>/guest-kernel/", views.fetch_kernel, name="fetch_kernel"),
-    path("workloads/", own_workloads.own_workloads, name="own_workloads"),
     path("workloads/new/", own_workloads.new_own_workload, name="new_own_workload"),
     path("workloads/<int:workload_id>/", own_workloads.own_workload, name="own_workload"),
     path(

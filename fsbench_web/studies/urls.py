@@ -15,8 +15,8 @@ from fsbench_web.studies.views import (
     prefilled_forms,
     reproduce,
     runs,
-    search,
     study,
+    workloads,
 )
 
 app_name = "studies"
@@ -44,7 +44,7 @@ urlpatterns = [
     path("runs/<int:run_id>/retry/", job.retry_run, name="retry_run"),
     path("luns/<int:lun_id>/", lun.lun_ledger, name="lun"),
     path("hardware/<slug:slug>/price/", hardware_price.state_price, name="hardware_price"),
-    path("search/", search.page, name="search"),
+    path("workloads/", workloads.workloads, name="workloads"),
     path("jobs/", job.job_list, name="jobs"),
     path("jobs/<int:job_id>/", job.job, name="job"),
     path("jobs/<int:job_id>/cancel/", job.cancel, name="cancel_job"),

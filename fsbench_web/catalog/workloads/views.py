@@ -1,4 +1,4 @@
-"""Uploaded workloads: everybody reads them, operators add versions, administrators withdraw."""
+"""Uploaded workloads: operators add versions, administrators withdraw them."""
 
 from django import forms
 from django.contrib import messages
@@ -46,16 +46,6 @@ class UploadForm(forms.Form):
         if "\x00" in str(data.get("text", "")):
             raise forms.ValidationError("The text has NUL characters.")
         return data
-
-
-@never_cache
-@require_safe
-@requires(Action.READ)
-def own_workloads(request: HttpRequest) -> HttpResponse:
-    """Every version that was uploaded."""
-    rows = OwnWorkload.objects.select_related("created_by")
-    context = {"workloads": rows, "may_upload": rights.may(request.user, rights.Action.UPLOAD)}
-    return render(request, "catalog/own_workloads.html", context)
 
 
 @never_cache
@@ -111,7 +101,7 @@ def withdraw(request: HttpRequest, workload_id: int) -> HttpResponse:
         if OwnWorkload.objects.filter(slug=row.slug, is_withdrawn=False).update(is_withdrawn=True):
             audit.note_here("workload withdrawn", row.title)
     messages.success(request, f"{row.title} is not offered any more. A new version brings it back.")
-    return redirect("catalog:own_workloads")
+    return redirect("studies:workloads")
 
 
 def _may_provide(request: HttpRequest) -> bool:

@@ -76,8 +76,15 @@ def _keys(matching: QuerySet[Any]) -> list[int]:
 
 def _studies(query: Query) -> QuerySet[Study]:
     fields = ("title", "summary", "slug", "authors", "organisation")
-    studies = Study.objects.filter(_every_word(query, lambda word: _contains(fields, word)))
-    return studies.order_by("-created_at", "title", "pk")
+
+    def condition(word: str) -> Q:
+        entries = _with_options().filter(_of_configuration(word)).values("pk")
+        having = Series.objects.filter(configuration__in=entries).values("study")
+        return _contains(fields, word) | Q(pk__in=having)
+
+    return Study.objects.filter(_every_word(query, condition)).order_by(
+        "-created_at", "title", "pk"
+    )
 
 
 def _configurations(query: Query) -> QuerySet[FilesystemConfiguration]:

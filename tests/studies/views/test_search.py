@@ -61,7 +61,8 @@ def test_one_kind_comes_a_page_at_a_time(client, runs):
         Run(series=runs[0].series, repeat=10 + number, origin="imported") for number in range(60)
     )
     page = client.get("/search/?q=ext4")
-    assert [entry["count"] for entry in page.context["found"]] == [0, 1, 62]
+    counts = {entry["kind"]: entry["count"] for entry in page.context["found"]}
+    assert (counts["studies"], counts["configurations"], counts["runs"]) == (1, 1, 62)
     assert "kind=runs" in page.content.decode()
     last = client.get("/search/?q=ext4&kind=runs&page=3").content.decode()
     assert "Page 3 of 3" in last
@@ -102,17 +103,45 @@ def test_of_many_series_the_newest_runs_are_found(
 
 
 def test_it_takes_the_same_queries_for_much_and_for_little(client, runs, django_assert_num_queries):
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(13):
         client.get("/search/?q=o")
     call_command("load_published", verbosity=0)
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(13):
         client.get("/search/?q=o")
 
 
 def test_the_api_answers_the_same(client, runs):
     answer = client.get("/api/v1/search?q=ext4&limit=1").json()
-    assert answer["counts"] == {"studies": 0, "configurations": 1, "runs": 2}
+    assert answer["counts"] == {"studies": 1, "configurations": 1, "runs": 2}
     assert answer["configurations"][0]["options"] == {"journal_mode": "writeback"}
     assert [run["id"] for run in answer["runs"]] == [runs[2].pk]
     assert answer["runs"][0]["study"] == "first-look"
     assert client.get("/api/v1/search?q=" + "x" * 300).status_code == 422
+
+
+def test_a_paper_is_found_by_the_file_systems_it_compared(client, db):
+    call_command("load_published", verbosity=0)
+    assert matches("studies", "xfs unisys") == ["Linux File Systems: Comparative Performance"]
+    assert matches("studies", "zfs unisys") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "title", "address"),
+    [
+        ("random 8 kb", "workloads", "fio, random 8 KB", "/workloads/#fio-8k"),
+        ("backup", "profiles", "Backup target", "/profiles/backup/"),
+        ("lab1 disk1", "machines", "disk1", "/luns/"),
+        ("ora-ta", "words", "Ora-ta", "/glossary/#scores"),
+        ("outlier", "words", "outlier", "/glossary/#flags"),
+        ("sequential halving", "guide", "Races", "/guide/method/#races"),
+    ],
+)
+def test_whatever_has_a_name_is_found(client, runs, words, kind, title, address):
+    page = client.get("/search/", {"q": words})
+    (group,) = (entry for entry in page.context["shown"] if entry["kind"] == kind)
+    found = next(place for place in group["page"] if place.title == title)
+    assert found.address.startswith(address)
+    page, _, anchor = found.address.partition("#")
+    target = client.get(page)
+    assert target.status_code == 200
+    assert not anchor or f'id="{anchor}"' in target.content.decode()
