@@ -11,6 +11,7 @@ from fsbench_web.compare.pictures import views as pictures_views
 from fsbench_web.compare.profiles import order, traces
 from fsbench_web.compare.profiles import views as profile_views
 from fsbench_web.compare.views import compare, history, images
+from fsbench_web.compare.views.chosen_runs import chosen_runs
 from fsbench_web.compare.watches import views as watch_views
 
 app_name = "compare"
@@ -23,6 +24,7 @@ urlpatterns = [
     path("compare/charts/<path:test>/", compare.charts, name="charts"),
     path("compare/pictures/", pictures_views.page, name="pictures"),
     path("compare/pictures.csv", pictures_views.csv_file, name="pictures_csv"),
+    path("compare/runs/", chosen_runs, name="runs"),
     path("compare/why/", explanation_views.page, name="why"),
     path("compare/order/", order.order, name="work_order"),
     path("profiles/", profile_views.listing, name="profiles"),

@@ -23,6 +23,7 @@ from fsbench_web.compare.selection.wording import FLAGS
 from fsbench_web.core.scoring.categories import CATEGORIES
 from fsbench_web.core.scoring.profiles.presets import LATEST
 from fsbench_web.pages import guide
+from fsbench_web.studies.runs.shown.results import with_results
 from fsbench_web.studies.views import search_query
 
 FIRST = 6
@@ -52,14 +53,11 @@ def search(request: HttpRequest) -> HttpResponse:
         pages: Paginator[Any] = Paginator(_matches(query, name), size)
         # The kind that is not asked for is only counted.
         results = pages.get_page(request.GET.get("page") if kind == name else 1)
-        is_place = name in PLACES
+        rows = with_results(results) if name == "runs" else None
         groups.append(
             {
-                "kind": name,
-                "label": label,
-                "count": pages.count,
-                "page": results,
-                "is_place": is_place,
+                **{"kind": name, "label": label, "count": pages.count, "page": results},
+                **{"is_place": name in PLACES, "rows": rows},
             }
         )
     context = {

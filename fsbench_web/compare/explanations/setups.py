@@ -75,11 +75,19 @@ _Recorded = dict[str, tuple[str, str]]
 
 def setups(first: Series, second: Series) -> list[SetupDifference]:
     """What is on record of both and differs: of ``first``, then of ``second``. At most some."""
-    of_first, of_second = (dict(_series_settings(series)) for series in (first, second))
-    if first.configuration.is_known and second.configuration.is_known:
-        of_first |= dict(_configuration_settings(first))
-        of_second |= dict(_configuration_settings(second))
+    is_known = first.configuration.is_known and second.configuration.is_known
+    of_first, of_second = (
+        recorded_settings(series, with_options=is_known) for series in (first, second)
+    )
     return list(_setup_differences(of_first, of_second))[:MOST_SETUPS]
+
+
+def recorded_settings(series: Series, *, with_options: bool = True) -> _Recorded:
+    """(label, value) of each setting on record, by name; options only if they are known."""
+    settings = dict(_series_settings(series))
+    if with_options and series.configuration.is_known:
+        settings |= dict(_configuration_settings(series))
+    return settings
 
 
 def _setup_differences(of_first: _Recorded, of_second: _Recorded) -> Iterator[SetupDifference]:

@@ -31,6 +31,7 @@ from fsbench_web.studies.runs import (
 )
 from fsbench_web.studies.runs.clients import shown as clients
 from fsbench_web.studies.runs.shown import conditions, guest_crash, quality, scores, shown_probe
+from fsbench_web.studies.runs.shown.results import with_results
 from fsbench_web.studies.runs.shown.steadiness import steadiness
 from fsbench_web.studies.runs.windows import closing
 from fsbench_web.studies.scores import measurements
@@ -52,6 +53,7 @@ def runs(request: HttpRequest) -> HttpResponse:
         "filter": wanted,
         "query": wanted.to_query(),
         "page": page,
+        "rows": with_results(page),
         "is_live": any(not run.has_ended for run in page),
     }
     if request.headers.get("HX-Request") == "true":
