@@ -21,7 +21,7 @@ OWN_STUDIES = 8
 def home(request: HttpRequest) -> HttpResponse:
     """News, answers, studies, and the workers with their LUNs; for everybody."""
     runs = run_news()
-    own = list(own_studies()[:OWN_STUDIES])
+    own = list(own_studies().filter(is_archived=False)[:OWN_STUDIES])
     workers = worker_states()
     context = {
         "running": (

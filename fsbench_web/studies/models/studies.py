@@ -48,6 +48,13 @@ class Study(models.Model):
         max_length=10, choices=Visibility, default=Visibility.PUBLIC, db_default=Visibility.PUBLIC
     )
 
+    tags = models.CharField(
+        max_length=400, blank=True, db_default="", help_text="Sorted, as ``,nvme,release,``"
+    )
+    is_archived = models.BooleanField(
+        default=False, db_default=False, help_text="Lists leave it out unless asked"
+    )
+
     study_path = "pk"
     objects = Visible()
 
@@ -66,6 +73,10 @@ class Study(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def tag_names(self) -> list[str]:
+        return [tag for tag in self.tags.split(",") if tag]
 
 
 def client_luns(named: Collection[tuple[str, str]]) -> list[Lun]:

@@ -1,5 +1,6 @@
-"""Who owns a study, and who sees it."""
+"""The settings of a study: who owns and sees it, its tags, and whether it is archived."""
 
+import re
 from typing import Any
 
 from django import forms
@@ -17,23 +18,35 @@ from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.studies.models import Study
 
+MOST_TAGS = 10
+TAG = re.compile("[a-z0-9][a-z0-9.-]{0,29}")
+
 
 class AccessForm(forms.ModelForm):
-    """Owner and visibility of a study."""
+    """Owner, visibility, tags and archive of a study."""
 
     class Meta:
         model = Study
-        fields = ["visibility", "team"]
-        labels = {"visibility": "Access", "team": "Team that owns it"}
+        fields = ["visibility", "team", "tags", "is_archived"]
+        labels = {
+            "visibility": "Access",
+            "team": "Team that owns it",
+            "tags": "Tags",
+            "is_archived": "Archived",
+        }
         help_texts = {
             "visibility": "It holds for its runs, scores, raw output, uploads, comparisons and the "
             "permalinks of them. Names of hardware, LUNs, workers and workloads are everybody's.",
             "team": "Only its members (and administrators) then add runs and imports.",
+            "tags": "Up to ten, separated by blanks or commas: nvme release-6.12",
+            "is_archived": "The list of studies and the front page leave it out. Its address, "
+            "runs and comparisons stay.",
         }
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
+        self.initial["tags"] = " ".join(self.instance.tag_names)
         teams = Team.objects.order_by("name")
         if not rights.is_administrator(user):
             # The one that has it stays a choice for its maker, who may have left that team.
@@ -45,6 +58,16 @@ class AccessForm(forms.ModelForm):
         field.error_messages["invalid_choice"] = (
             "You give a study to a team that you are in; to another one an administrator does."
         )
+
+    def clean_tags(self) -> str:
+        tags = sorted(set(self.cleaned_data["tags"].lower().replace(",", " ").split()))
+        if bad := [tag for tag in tags if not TAG.fullmatch(tag)]:
+            raise forms.ValidationError(
+                f"“{bad[0]}” is not a tag. Use letters, digits, dots and hyphens, at most 30."
+            )
+        if len(tags) > MOST_TAGS:
+            raise forms.ValidationError(f"These are {len(tags)} tags; at most {MOST_TAGS} fit.")
+        return f",{','.join(tags)}," if tags else ""
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -73,13 +96,15 @@ def access(request: HttpRequest, slug: str) -> HttpResponse:
         )
     with transaction.atomic():
         changed = form.save(commit=False)
-        changed.save(update_fields=["visibility", "team"])
+        changed.save(update_fields=["visibility", "team", "tags", "is_archived"])
         audit.note(
             request.user,
             "study access changed",
             f"study {slug}",
             visibility=changed.visibility,
             team=str(changed.team) if changed.team else None,
+            tags=changed.tag_names,
+            archived=changed.is_archived,
         )
     messages.success(
         request, f"Saved: {changed.title} is seen by: {changed.get_visibility_display()}."

@@ -18,7 +18,13 @@ from fsbench_web.figures import heatmap
 from fsbench_web.studies.models import COMPUTED, UNTRACED, RunState, Score, Series, Study
 from fsbench_web.studies.runs.shown import quality
 from fsbench_web.studies.scores.cells import MeanMap, mean_maps
-from fsbench_web.studies.views.study_list import own_studies, published_studies
+from fsbench_web.studies.views.study_list import (
+    SORTS,
+    StudyFilter,
+    filter_choices,
+    own_studies,
+    published_studies,
+)
 
 OWN_STUDIES_SHOWN = 48
 
@@ -26,13 +32,19 @@ OWN_STUDIES_SHOWN = 48
 @require_safe
 @requires(Action.READ)
 def studies(request: HttpRequest) -> HttpResponse:
-    """All studies, own ones first and a page of them at a time."""
-    page = Paginator(own_studies(), OWN_STUDIES_SHOWN).get_page(request.GET.get("page"))
-    return render(
-        request,
-        "studies/studies.html",
-        {"published": published_studies(), "page": page},
-    )
+    """All studies: own ones as the address filters them, a page at a time; then papers."""
+    wanted = StudyFilter.from_query(request.GET)
+    studies = wanted.apply(own_studies()).select_related("created_by", "team")
+    page = Paginator(studies, OWN_STUDIES_SHOWN).get_page(request.GET.get("page"))
+    context = {
+        "filter": wanted,
+        "query": wanted.to_query(),
+        "sorts": SORTS,
+        **filter_choices(),
+        "published": published_studies(),
+        "page": page,
+    }
+    return render(request, "studies/studies.html", context)
 
 
 # Of all heat maps of a page together.

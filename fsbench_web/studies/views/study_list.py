@@ -1,12 +1,68 @@
-"""Studies as lists show them: in which order, and with how much in each."""
+"""Studies as lists show them: which, in which order, and with how much in each."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 from django.db.models import Count, F, IntegerField, Max, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.http import QueryDict
 
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Score, Series, Study
+
+MOST_CHOICES = 2000
+SORTS = {"": "newest first", "latest": "latest run first", "title": "title"}
+
+
+@dataclass(frozen=True)
+class StudyFilter:
+    """Which studies to list, as the address says it; an empty value takes all."""
+
+    q: str = ""
+    owner: str = ""
+    team: str = ""
+    tag: str = ""
+    sort: str = ""
+    archived: str = ""
+
+    @classmethod
+    def from_query(cls, query: QueryDict) -> "StudyFilter":
+        # PostgreSQL refuses NUL in any text.
+        names = [field.name for field in fields(cls)]
+        return cls(**{name: query.get(name, "").replace("\x00", "").strip() for name in names})
+
+    def to_query(self) -> str:
+        """The query string without empty values."""
+        query = QueryDict(mutable=True)
+        query.update({name: value for name, value in vars(self).items() if value})
+        return query.urlencode()
+
+    def apply(self, studies: QuerySet[Study]) -> QuerySet[Study]:
+        """The ``own_studies`` that match every filter, in the order that is asked for."""
+        for word in self.q.split()[:8]:
+            studies = studies.filter(title__icontains=word)
+        if self.owner:
+            studies = studies.filter(created_by__username=self.owner)
+        if self.team:
+            studies = studies.filter(team__name=self.team)
+        if self.tag:
+            studies = studies.filter(tags__contains=f",{self.tag},")
+        studies = studies.filter(is_archived=bool(self.archived))
+        if self.sort == "latest":
+            return studies.order_by(F("latest").desc(nulls_last=True), "title", "pk")
+        return studies.order_by("title", "pk") if self.sort == "title" else studies
+
+
+def filter_choices() -> dict[str, list[str]]:
+    """Owners, teams and tags of the studies that the reader may see. One query."""
+    own = Study.objects.filter(is_published=False).order_by()
+    rows = own.values_list("created_by__username", "team__name", "tags").distinct()[:MOST_CHOICES]
+    found: dict[str, set[str]] = {"owners": set(), "teams": set(), "tags": set()}
+    for owner, team, tags in rows:
+        found["owners"].add(owner or "")
+        found["teams"].add(team or "")
+        found["tags"].update(tags.split(","))
+    return {name: sorted(values - {""}) for name, values in found.items()}
 
 
 def own_studies() -> QuerySet[Study]:
