@@ -13,6 +13,7 @@ from playwright.sync_api import Page
 
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
+from tests.browser.test_accessibility import violations
 from tests.compare.test_one_answer import Truth, exceed_the_disk, fit_into_memory, measure
 
 
@@ -73,6 +74,8 @@ def test_every_page_gives_the_same_answer(page: Page, site: str, case: Case) -> 
             "all => all.map(one => one.dataset.caveat)"
         )
         assert told == list(case.caveats), address
+        # Significant cells are coloured: text on them stays readable.
+        assert violations(page, ["color-contrast"]) == [], address
     # The image, and what is said to who does not see it.
     image_alt = page.locator("meta[property='og:image:alt']").get_attribute("content")
     assert image_alt is not None
