@@ -3,21 +3,15 @@
     .venv/bin/python -m benchmarks.simulations.trends
 
 Simulated with a fixed seed: points of a line (kernels, days) whose level never changes. Points
-scatter around it, and the repeats of a point around the point, both in percent, independently and
-normally distributed where nothing else is said. *At once* is a line that is looked at when it is
-whole, without a margin: at most 5 of 100 may have a change, but of two points, where nothing tells
-a point from a level. *After each run* is a watch, which tells of what is sure
-(``compare.watches.reportable``): at most one of ten may ever have told of a fall of a level that
-never changed, and beside it is what it would have told at the level of a page; then, how many runs
-later it told of a true one, also behind a smaller rise.
-What is not promised is shown: nights that resemble the one before (``correlation``), and nights
-that are now and then far off (Student's t with three degrees of freedom). Exits with 1 where a
-promise is not kept.
+scatter around it, and repeats around their point, both in percent, independent and normal. *At
+once* looks at a whole line, without a margin: at most 5 of 100 may have a change. A line of two
+points has only its repeats, so nothing is promised of it. *After each run* is a watch, which tells
+of what is sure (``compare.watches.reportable``): at most one of ten may ever tell of a fall. Exits
+with 1 where a promise is not kept.
 """
 
-import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -43,23 +37,6 @@ def line(
     return by_point
 
 
-def correlated_line(
-    draw: np.random.Generator, points: int, correlation: float
-) -> list[list[float]]:
-    """A run a night, which scatter by 5% and resemble the night before."""
-    shocks = draw.normal(size=points)
-    for night in range(1, points):
-        fresh = math.sqrt(1 - correlation**2) * shocks[night]
-        shocks[night] = correlation * shocks[night - 1] + fresh
-    return [[float(1000 + 50 * shock)] for shock in shocks]
-
-
-def heavy_tailed_line(draw: np.random.Generator, points: int) -> list[list[float]]:
-    """A run a night, which scatter by 5%, most by less and a few by far more."""
-    shocks = draw.standard_t(3, points) / math.sqrt(3)
-    return [[float(1000 + 50 * shock)] for shock in shocks]
-
-
 def first_alarm(values: list[list[float]], margin: float) -> tuple[int | None, int | None]:
     """After how many runs a watch told of a fall, looking after each; None: never.
 
@@ -75,14 +52,6 @@ def first_alarm(values: list[list[float]], margin: float) -> tuple[int | None, i
         if reportable.significant_changes(falls, points, of_kernels=False):
             return run, of_page
     return None, of_page
-
-
-def _delays(runs: Sequence[int | None], before: int) -> str:
-    """How many runs behind the fall half and nine tenths had told; early ones are left out."""
-    behind = [math.inf if run is None else run - before for run in runs]
-    late = [delay for delay in behind if delay > 0]
-    half, most = np.quantile(late, [0.5, 0.9], method="inverted_cdf")
-    return f"{half:.0f} and {most:.0f}"
 
 
 def looks(values: list[list[float]]) -> Iterator[list[list[float]]]:
@@ -133,50 +102,7 @@ def main() -> int:
             f"  60 x {repeats}, {between}% and {within}%: {ever:5.1f}%, "
             f"{of_page:5.1f}% at the level of a page"
         )
-    _show_delays(draw)
-    _show_what_is_not_promised(draw)
     return 0 if is_kept else 1
-
-
-def _show_delays(draw: np.random.Generator) -> None:
-    print("After each run, a fall behind 20 points: runs until half, and 90% of watches told of it")
-    for repeats, between, within, fall, rise in (
-        *((1, 3, 0, 12, 0), (1, 3, 0, 20, 0), (1, 5, 0, 15, 0), (1, 5, 0, 25, 0)),
-        *((1, 8, 0, 25, 0), (3, 5, 2, 25, 0)),
-        *((1, 1, 0, 15, 9), (1, 3, 0, 15, 9)),
-    ):
-        rows = []
-        for _ in range(WATCHED):
-            values = np.array(line(draw, 40, repeats, between, within))
-            values[10:] *= 1 + rise / 100
-            values[20:] *= 1 - fall / 100
-            rows.append(first_alarm(values.tolist(), MARGIN))
-        sure, at_page = (_delays(column, 20 * repeats) for column in zip(*rows, strict=True))
-        print(
-            f"  x {repeats}, {between}% and {within}%, -{fall}%: {sure}; "
-            f"{at_page} at the level of a page{f', behind a rise of {rise}%' if rise else ''}"
-        )
-
-
-def _show_what_is_not_promised(draw: np.random.Generator) -> None:
-    print(
-        "After each run of 60 points, one a night: watches that ever told of a fall, not promised"
-    )
-    for words, lines in (
-        *(
-            (
-                f"nights that resemble the one before by {correlation}",
-                [correlated_line(draw, 60, correlation) for _ in range(WATCHED)],
-            )
-            for correlation in (0.5, 0.8)
-        ),
-        (
-            "nights that are now and then far off",
-            [heavy_tailed_line(draw, 60) for _ in range(WATCHED)],
-        ),
-    ):
-        told = sum(first_alarm(values, MARGIN)[0] is not None for values in lines)
-        print(f"  60 x 1, 5%, {words}: {100 * told / WATCHED:5.1f}%")
 
 
 if __name__ == "__main__":
