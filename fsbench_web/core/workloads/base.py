@@ -10,39 +10,10 @@ from fsbench_web.core import formats
 from fsbench_web.core.activity.promises import Syncs
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.scoring.ceilings import Request
-from fsbench_web.core.workloads.parameters import (
-    KB,
-    Kind,
-    Parameter,
-    ParameterError,
-    checked_values,
-)
+from fsbench_web.core.workloads.parameters import KB as KB
+from fsbench_web.core.workloads.parameters import Kind, Parameter, checked_values
+from fsbench_web.core.workloads.parameters import ParameterError as ParameterError
 from runner.safety.marks import WORK_NAME
-
-__all__ = [
-    "BUILD",
-    "DATABASE",
-    "KB",
-    "MAIL",
-    "MIXED",
-    "MOUNT_POINT",
-    "OTHERS",
-    "QUESTIONS",
-    "SMALL_FILES",
-    "STREAMING",
-    "TIME_LIMIT",
-    "UPLOADED_HERE",
-    "BenchmarkCommand",
-    "Kind",
-    "Limits",
-    "Parameter",
-    "ParameterError",
-    "Place",
-    "Preset",
-    "Progress",
-    "Workload",
-    "time_limit",
-]
 
 MOUNT_POINT = "/mnt/fsbench"
 

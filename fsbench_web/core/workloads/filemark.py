@@ -19,9 +19,9 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
-from fsbench_web.core.workloads.fio.data import fio_data_title
-from fsbench_web.core.workloads.written_data import (
+from fsbench_web.core.workloads.fio.data import (
     WRITTEN_DATA,
+    data_title,
     written_data,
     written_data_warning,
 )
@@ -229,7 +229,7 @@ class Filemark(Workload):
         return (
             f"filemark, {self.files:,} files of {self.smallest_bytes:,} to "
             f"{self.largest_bytes:,} bytes, {', '.join(map(str, self.threads))} threads, "
-            f"{self.phases} phases of {self.phase_s} s{limit}{fio_data_title(self)}"
+            f"{self.phases} phases of {self.phase_s} s{limit}{data_title(self)}"
         )
 
     def data_warning(self) -> str:

@@ -26,31 +26,21 @@ from fsbench_web.core.workloads.base import (
     ParameterError,
     Place,
     Preset,
-    Workload,
     seed,
     time_limit,
 )
 from fsbench_web.core.workloads.fio.data import (
     FIO_DATA,
     PREALLOCATE,
+    data_title,
     fio_data,
-    fio_data_title,
     fio_data_warning,
-    fio_layout,
 )
-from fsbench_web.core.workloads.fio.steady import (
-    STEADY,
-    check_steady,
-    fio_steady,
-    least_measured_s,
-    steady_title,
-)
+from fsbench_web.core.workloads.fio.steady import PERCENTILES, STEADY, SteadyFio
 
 MIB = 1024 * KB
 ENGINES = (USUAL_ENGINE, "io_uring", "posixaio", "psync", "sync", "pvsync2", "mmap")
 FILE = "fio-depths"
-# Each is a test of its own: fio's own list would make 17 of each latency. The rest is in its bins.
-PERCENTILES = ("50", "90", "95", "99", "99.9", "99.99")
 # Of a log of latencies over time: 1,856 counts.
 _MOST_LINE_BYTES = 16 * KB
 _DIRECTIONS = {"read": READ, "write": WRITE}
@@ -70,7 +60,7 @@ def _quick(access: str, block_kb: int) -> Preset:
     )
 
 
-class FioDepths(Workload):
+class FioDepths(SteadyFio):
     """One command of fio for each direction and queue depth."""
 
     tool = "fio-depths"
@@ -236,7 +226,7 @@ class FioDepths(Workload):
             raise ParameterError(
                 f"The file must hold a block: {self.file_mb} MB are less than {self.block_kb} KB."
             )
-        check_steady(self)
+        super().check()
 
     def title(self) -> str:
         depths = ", ".join(map(str, self.depths))
@@ -244,7 +234,7 @@ class FioDepths(Workload):
         return (
             f"fio, {self.access} {self.block_kb:,} KB, {way} I/O, "
             f"a file of {self.file_mb:,} MB, queue depths {depths}, {self.runtime_s} s"
-            f"{''.join(self._unusual)}{steady_title(self)}{fio_data_title(self)}"
+            f"{''.join(self._unusual)}{self.steady_title}{data_title(self)}"
         )[:200]
 
     @property
@@ -263,16 +253,10 @@ class FioDepths(Workload):
         return bool(self.direct)
 
     def space_needed_bytes(self) -> int:
-        logs = len(self._points()) * MOST_INTERVALS * _MOST_LINE_BYTES
+        logs = len(self.points()) * MOST_INTERVALS * _MOST_LINE_BYTES
         return int(1.02 * self.file_mb * MIB) + 4 * MIB + logs
 
-    def estimated_s(self) -> float:
-        return float(len(self._points()) * (self.ramp_s + self.runtime_s))
-
-    def least_s(self) -> float:
-        return float(len(self._points()) * least_measured_s(self))
-
-    def _points(self) -> list[tuple[str, int]]:
+    def points(self) -> list[tuple[str, int]]:
         chosen = _DIRECTIONS if self.directions == "both" else (self.directions,)
         return [(direction, depth) for direction in chosen for depth in self.depths]
 
@@ -289,7 +273,7 @@ class FioDepths(Workload):
     def syncs(self, outputs: Mapping[str, bytes]) -> Mapping[str, Syncs | None]:
         return {
             name: fio_syncs(outputs[name], [self._options(direction, depth)])
-            for direction, depth in self._points()
+            for direction, depth in self.points()
             if (name := _output(direction, depth)) in outputs
         }
 
@@ -310,29 +294,23 @@ class FioDepths(Workload):
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
         file = (*_file(place), f"--size={self.file_mb}m")
-        layout = ("fio", "--name=layout", *file, *fio_data(self), "--rw=write", "--bs=1m")
-        layout += ("--ioengine=psync",)
-        layout += fio_layout(self)
         # Of a device nothing is to be in the cache, which no unmounting empties.
-        layout += ("--direct=1",) if place.device else ()
+        direct = ("--direct=1",) if place.device else ()
         return [
             *([] if place.device else [BenchmarkCommand(("mkdir", place.work))]),
-            BenchmarkCommand((*layout, "--end_fsync=1", "--minimal")),
+            self.layout(file, *direct, "--end_fsync=1"),
             *(
                 BenchmarkCommand(
                     (
                         *("fio", f"--name={self._job}", *file),
                         *(*self._what(direction, depth), f"--randseed={self.seed}"),
-                        *("--time_based", f"--ramp_time={self.ramp_s}"),
-                        *(f"--runtime={self.runtime_s}", *fio_steady(self)),
-                        f"--percentile_list={':'.join(PERCENTILES)}",
-                        "--output-format=json+",
+                        *(*self.timing, PERCENTILES, "--output-format=json+"),
                         *self._over_time_words(place, direction, depth),
                     ),
                     output=_output(direction, depth),
                     remount=True,
                 )
-                for direction, depth in self._points()
+                for direction, depth in self.points()
             ),
             *(
                 BenchmarkCommand(
@@ -343,7 +321,7 @@ class FioDepths(Workload):
                     ),
                     output=_over_time(direction, depth),
                 )
-                for direction, depth in (self._points() if self._is_logged(place) else [])
+                for direction, depth in (self.points() if self._is_logged(place) else [])
             ),
         ]
 
@@ -364,7 +342,7 @@ class FioDepths(Workload):
         return max(1, -(-self.runtime_s // MOST_INTERVALS)) * 1000
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
-        for direction, depth in self._points():
+        for direction, depth in self.points():
             for rate in ("iops", "bw"):
                 yield f"{self._job}_{direction}_{rate}", self._load(direction, depth), None, None
 
@@ -374,7 +352,7 @@ class FioDepths(Workload):
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """What fio says of each, with the queue depth as its load."""
         results = {}
-        for direction, depth in self._points():
+        for direction, depth in self.points():
             name = _output(direction, depth)
             results[name] = formats.parse(name, outputs[name])
             log = _over_time(direction, depth)
@@ -390,10 +368,6 @@ class FioDepths(Workload):
     def measures_memory(self, memory_bytes: int) -> bool:
         is_buffered = not self.direct and not self.fsync_every
         return is_buffered and self.file_mb * MIB <= memory_bytes
-
-    @property
-    def is_preallocated(self) -> bool:
-        return bool(self.preallocate)
 
     def data_warning(self) -> str:
         """Random direct writes are extents of their own."""

@@ -8,19 +8,23 @@ from collections.abc import Iterator
 
 from fsbench_web.core import requirements
 from fsbench_web.core.workloads.base import (
-    BUILD,
     BenchmarkCommand,
     Parameter,
     Place,
     Preset,
-    Workload,
-    include_sync,
     time_limit,
 )
-from fsbench_web.core.workloads.source_trees import CONFIG, FILES, READS, SOURCE, SourceTree
+from fsbench_web.core.workloads.source_trees import (
+    CONFIG,
+    FILES,
+    READS,
+    SOURCE,
+    TreeWorkload,
+    sync_of_steps,
+)
 
 
-class KernelBuild(Workload):
+class KernelBuild(TreeWorkload):
     """Four timed commands on a copy of a source tree."""
 
     tool = "kernel-build"
@@ -30,7 +34,6 @@ class KernelBuild(Workload):
         "seconds of each step. Ask for three repeats for the mean of three as in the article."
     )
     paper = "Galli 2001"
-    question = BUILD
     programs = requirements.WORKLOADS["kernel-build"]
     parameters = (
         SOURCE,
@@ -46,11 +49,7 @@ class KernelBuild(Workload):
             paper="does not say: make's default of one",
         ),
         READS,
-        include_sync(
-            "Each step ends when the file system has written all of it to the disk; "
-            "otherwise the kernel may still be at it when the next one begins.",
-            "no",
-        ),
+        sync_of_steps("no"),
         time_limit(24 * 3600),
     )
     presets = (
@@ -76,21 +75,12 @@ class KernelBuild(Workload):
     )
 
     @property
-    def tree(self) -> SourceTree:
-        return SourceTree(self.source, self.files, self.config)
-
-    @property
     def build_step(self) -> tuple[str, str]:
         """The name of the step, and make's target."""
         return ("make_bzimage", "bzImage") if self.tree.is_kernel else ("make_all", "all")
 
     def title(self) -> str:
-        synced = ", written through" if self.include_sync else ""
-        return f"Compilation, {self.tree.title}, make -j {self.jobs}{synced}"
-
-    @property
-    def demands(self) -> frozenset[str]:
-        return self.tree.demands
+        return f"Compilation, {self.tree.title}, make -j {self.jobs}{self.sync_title}"
 
     def space_needed_bytes(self) -> int:
         return self.tree.space_bytes(is_built=True)
@@ -105,19 +95,11 @@ class KernelBuild(Workload):
             "make_clean": (*make, "clean"),
             "remove": ("rm", "-rf", copy),
         }
-        sync = place.work if self.include_sync else ""
         return [
             *self.tree.preparation(self.reads),
             BenchmarkCommand(("mkdir", place.work)),
-            *(
-                BenchmarkCommand(
-                    self.tree.timed(test, *argv, sync=sync),
-                    output=f"{test}.txt",
-                    # As in the article before each run; what mkfs left is not in the cache then.
-                    remount=test == "copy",
-                )
-                for test, argv in steps.items()
-            ),
+            # As in the article before each run; what mkfs left is not in the cache then.
+            *self.steps(place, steps, lambda step: step == "copy"),
         ]
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:

@@ -21,9 +21,9 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
-from fsbench_web.core.workloads.fio.data import fio_data_title
-from fsbench_web.core.workloads.written_data import (
+from fsbench_web.core.workloads.fio.data import (
     WRITTEN_DATA,
+    data_title,
     written_data,
     written_data_warning,
 )
@@ -107,9 +107,7 @@ class Mongo(Workload):
 
     def title(self) -> str:
         sizes = ", ".join(f"{size:,}" for size in self.base_bytes)
-        return f"Mongo, {self.total_kb:,} KB of files around {sizes} bytes{fio_data_title(self)}"[
-            :200
-        ]
+        return f"Mongo, {self.total_kb:,} KB of files around {sizes} bytes{data_title(self)}"[:200]
 
     def data_warning(self) -> str:
         repeats = (

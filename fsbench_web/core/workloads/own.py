@@ -26,7 +26,7 @@ from fsbench_web.core.workloads.base import (
     Workload,
     time_limit,
 )
-from fsbench_web.core.workloads.fio.data import data_warning
+from fsbench_web.core.workloads.fio.data import asked_data_warning, one_buffer_warning
 from fsbench_web.core.workloads.fio.jobs import MOST_BYTES, checked_job
 from fsbench_web.core.workloads.fio.requests import least_written_at_once, options_of, requests
 
@@ -120,7 +120,8 @@ class OwnFio(_OwnWorkload):
             max(map(int, re.findall(rf"^{name}=([0-9]+)$", self.job, re.M)), default=0)
             for name in ("buffer_compress_percentage", "dedupe_percentage")
         )
-        return data_warning(compress, dedupe, False, least_written_at_once(self.job))
+        asked = asked_data_warning("fio", compress, dedupe)
+        return asked or one_buffer_warning(least_written_at_once(self.job))
 
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """That of the job with the test's identity, or with a name that the test begins with."""

@@ -22,24 +22,16 @@ from fsbench_web.core.workloads.base import (
     ParameterError,
     Place,
     Preset,
-    Workload,
     time_limit,
 )
 from fsbench_web.core.workloads.fio.data import (
     FIO_DATA,
     PREALLOCATE,
+    data_title,
     fio_data,
-    fio_data_title,
     fio_data_warning,
-    fio_layout,
 )
-from fsbench_web.core.workloads.fio.steady import (
-    STEADY,
-    check_steady,
-    fio_steady,
-    least_measured_s,
-    steady_title,
-)
+from fsbench_web.core.workloads.fio.steady import PERCENTILES, STEADY, SteadyFio
 
 MIB = 1024 * KB
 # The files with the blocks that point to them.
@@ -47,8 +39,6 @@ ADDED = 1.02
 # The least that the paper had: 1 GB of files with 512 MB of memory.
 ABOVE_MEMORY = 2
 FILE_NAMES = "pgmeter.$jobnum"
-# Each is a test of its own: fio's own list would make 17 of each latency. The rest is in its bins.
-PERCENTILES = ("50", "90", "95", "99", "99.9", "99.99")
 
 
 @dataclass(frozen=True)
@@ -89,7 +79,7 @@ TESTS = (
 )
 
 
-class Pgmeter(Workload):
+class Pgmeter(SteadyFio):
     """One command of fio for each test and queue depth."""
 
     tool = "pgmeter"
@@ -235,7 +225,7 @@ class Pgmeter(Workload):
     )
 
     def check(self) -> None:
-        check_steady(self)
+        super().check()
         if not self.tests():
             raise ParameterError(
                 f"Choose at least one test: {', '.join(test.label for test in TESTS)}."
@@ -270,17 +260,11 @@ class Pgmeter(Workload):
         return (
             f"pgmeter by fio, {names}, {self.files} × {self.file_mb:,} MB, "
             f"queue depth {', '.join(map(str, self.outstanding))}, {self.runtime_s} s"
-            f"{steady_title(self)}, {self.access}{limit}{fio_data_title(self)}"
+            f"{self.steady_title}, {self.access}{limit}{data_title(self)}"
         )[:200]
 
     def space_needed_bytes(self) -> int:
         return int(self.files * self.file_mb * MIB * ADDED)
-
-    def estimated_s(self) -> float:
-        return float(len(self._points()) * (self.ramp_s + self.runtime_s))
-
-    def least_s(self) -> float:
-        return float(len(self._points()) * least_measured_s(self))
 
     def limits(self) -> Limits:
         return Limits(memory_bytes=self.memory_mb * MIB or None)
@@ -307,7 +291,7 @@ class Pgmeter(Workload):
             f"{max(total_mb // ABOVE_MEMORY, 64):,} MiB."
         )
 
-    def _points(self) -> list[tuple[_Test, int]]:
+    def points(self) -> list[tuple[_Test, int]]:
         return [(test, depth) for test in self.tests() for depth in self.outstanding]
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
@@ -316,24 +300,18 @@ class Pgmeter(Workload):
             f"--filename_format={FILE_NAMES}",
             f"--numjobs={self.files}",
             f"--size={self.file_mb}m",
-            *fio_data(self),
         )
-        layout = ("fio", "--name=layout", *files, "--rw=write", "--bs=1m", "--ioengine=psync")
-        layout += fio_layout(self)
         commands = [
             BenchmarkCommand(("mkdir", place.work)),
-            BenchmarkCommand((*layout, "--end_fsync=1", "--group_reporting", "--minimal")),
+            self.layout(files, "--end_fsync=1", "--group_reporting"),
         ]
-        for test, depth in self._points():
+        for test, depth in self.points():
             engine = ("libaio", "1") if self.access == "direct" else ("io_uring", "0")
             argv = (
-                *("fio", f"--name={test.key}", *files),
+                *("fio", f"--name={test.key}", *files, *fio_data(self)),
                 *self._access_specification(test),
                 *(f"--ioengine={engine[0]}", f"--direct={engine[1]}", f"--iodepth={depth}"),
-                *("--time_based", f"--ramp_time={self.ramp_s}", f"--runtime={self.runtime_s}"),
-                *fio_steady(self),
-                *("--group_reporting", "--unified_rw_reporting=mixed"),
-                f"--percentile_list={':'.join(PERCENTILES)}",
+                *(*self.timing, "--group_reporting", "--unified_rw_reporting=mixed", PERCENTILES),
                 *(f"--status-interval={self.interval_s}", "--output-format=json+"),
             )
             output = _output(test.key, depth)
@@ -357,14 +335,14 @@ class Pgmeter(Workload):
         return (*options, f"--bs={size}")
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
-        for test, depth in self._points():
+        for test, depth in self.points():
             for rate in ("iops", "bw"):
                 yield f"{test.key}_{rate}", self._load(depth), None, None
 
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """Operations/s, KB/s and mean latencies of each test, each with its load."""
         results = {}
-        for test, depth in self._points():
+        for test, depth in self.points():
             name = _output(test.key, depth)
             parsed = formats.parse(name, outputs[name], by_job=True)
             parsed.values = [
@@ -386,10 +364,6 @@ class Pgmeter(Workload):
     @property
     def is_direct(self) -> bool:
         return bool(self.access == "direct")
-
-    @property
-    def is_preallocated(self) -> bool:
-        return bool(self.preallocate)
 
     def data_warning(self) -> str:
         """Through the page cache random writes lie side by side in the end, too."""

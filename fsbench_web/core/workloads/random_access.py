@@ -32,7 +32,7 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
-from fsbench_web.core.workloads.fio.data import FIO_DATA, fio_data, fio_data_title, fio_data_warning
+from fsbench_web.core.workloads.fio.data import FIO_DATA, data_title, fio_data, fio_data_warning
 
 MB = KB * KB
 PAPER_FILES_MB = [1, 10, 100, 250, 500]
@@ -153,7 +153,7 @@ class RandomAccess(Workload):
         return (
             f"Random access, files of {sizes} MB, {drawn}{self.cycles} × {self.accesses} accesses "
             f"of {int(self.buffer_bytes):,} bytes, {self.write_percent}% written with fsync"
-            f"{fio_data_title(self)}"
+            f"{data_title(self)}"
         )[:200]
 
     @property

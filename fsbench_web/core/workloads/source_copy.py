@@ -12,22 +12,26 @@ from fsbench_web.core import formats
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
 from fsbench_web.core.formats.text import lines_of
 from fsbench_web.core.workloads.base import (
-    BUILD,
     BenchmarkCommand,
     Place,
     Preset,
-    Workload,
     include_sync,
     time_limit,
 )
-from fsbench_web.core.workloads.source_trees import CONFIG, FILES, READS, SOURCE, SourceTree
+from fsbench_web.core.workloads.source_trees import (
+    CONFIG,
+    FILES,
+    READS,
+    SOURCE,
+    TreeWorkload,
+)
 
 COPY, BEFORE, AFTER, DU = "copy.txt", "df-before.txt", "df-after.txt", "du.txt"
 _DF = re.compile(r"^\s*([0-9]{1,15})\s*$")
 _DU = re.compile(r"^([0-9]{1,15})\t")
 
 
-class SourceCopy(Workload):
+class SourceCopy(TreeWorkload):
     """cp -a of a source tree, with df before it, and df and du after it."""
 
     tool = "source-copy"
@@ -37,7 +41,6 @@ class SourceCopy(Workload):
         "the same files take on it."
     )
     paper = "Hilzinger 2006"
-    question = BUILD
     parameters = (
         SOURCE,
         CONFIG,
@@ -72,16 +75,8 @@ class SourceCopy(Workload):
         ),
     )
 
-    @property
-    def tree(self) -> SourceTree:
-        return SourceTree(self.source, self.files, self.config)
-
     def title(self) -> str:
-        return f"Copy of {self.tree.title}{', written through' if self.include_sync else ''}"
-
-    @property
-    def demands(self) -> frozenset[str]:
-        return self.tree.demands
+        return f"Copy of {self.tree.title}{self.sync_title}"
 
     def space_needed_bytes(self) -> int:
         return self.tree.space_bytes(is_built=False)

@@ -1,9 +1,19 @@
 """Source trees that workloads copy and build: which there are, and what they need."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fsbench_web.core.formats.result import load_text
-from fsbench_web.core.workloads.base import KB, BenchmarkCommand, Kind, Parameter
+from fsbench_web.core.workloads.base import (
+    BUILD,
+    KB,
+    BenchmarkCommand,
+    Kind,
+    Parameter,
+    Place,
+    Workload,
+    include_sync,
+)
 from fsbench_web.core.workloads.file_features import CASE, SYMBOLIC_LINKS
 
 # Beside the file system that is measured, and kept for later runs (runner/agent/workloads/tree.py).
@@ -120,3 +130,50 @@ class SourceTree:
         if self.is_kernel:
             return (4 if is_built else 2) * GB
         return self.files * (24 if is_built else 12) * KB + 4 * KB * KB
+
+
+def sync_of_steps(paper: str = "does not say") -> Parameter:
+    """``include_sync`` of a workload of several timed steps."""
+    return include_sync(
+        "Each step ends when the file system has written all of it to the disk; "
+        "otherwise the kernel may still be at it when the next one begins.",
+        paper,
+    )
+
+
+class TreeWorkload(Workload):
+    """Timed commands on a source tree; its parameters have SOURCE, CONFIG, FILES, READS and
+    ``include_sync``.
+    """
+
+    question = BUILD
+
+    @property
+    def tree(self) -> SourceTree:
+        return SourceTree(self.source, self.files, self.config)
+
+    @property
+    def sync_title(self) -> str:
+        """For the title, with a comma before it."""
+        return ", written through" if self.include_sync else ""
+
+    @property
+    def demands(self) -> frozenset[str]:
+        return self.tree.demands
+
+    def steps(
+        self,
+        place: Place,
+        argvs: Mapping[str, tuple[str, ...]],
+        is_remounted: Callable[[str], bool],
+    ) -> list[BenchmarkCommand]:
+        """A timed command for each step, with an output of its name."""
+        sync = place.work if self.include_sync else ""
+        return [
+            BenchmarkCommand(
+                self.tree.timed(step, *argv, sync=sync),
+                output=f"{step}.txt",
+                remount=is_remounted(step),
+            )
+            for step, argv in argvs.items()
+        ]

@@ -4,20 +4,24 @@ from collections.abc import Iterator
 
 from fsbench_web.core import requirements
 from fsbench_web.core.workloads.base import (
-    BUILD,
     BenchmarkCommand,
     Place,
     Preset,
-    Workload,
-    include_sync,
     time_limit,
 )
-from fsbench_web.core.workloads.source_trees import CONFIG, FILES, READS, SOURCE, SourceTree
+from fsbench_web.core.workloads.source_trees import (
+    CONFIG,
+    FILES,
+    READS,
+    SOURCE,
+    TreeWorkload,
+    sync_of_steps,
+)
 
 STEPS = ("tar_create", "tar_extract", "rsync_copy", "rsync_unchanged", "remove_tree")
 
 
-class Archives(Workload):
+class Archives(TreeWorkload):
     """Five timed commands, each on a file system remounted."""
 
     tool = "archives"
@@ -26,17 +30,13 @@ class Archives(Workload):
         "A source tree is written into a tar file and unpacked from it, copied by rsync, compared "
         "by rsync when nothing has changed, and removed: CPU and real seconds of each step."
     )
-    question = BUILD
     programs = requirements.WORKLOADS["archives"]
     parameters = (
         SOURCE,
         CONFIG,
         FILES,
         READS,
-        include_sync(
-            "Each step ends when the file system has written all of it to the disk; "
-            "otherwise the kernel may still be at it when the next one begins."
-        ),
+        sync_of_steps(),
         time_limit(6 * 3600),
     )
     presets = (
@@ -54,17 +54,8 @@ class Archives(Workload):
         ),
     )
 
-    @property
-    def tree(self) -> SourceTree:
-        return SourceTree(self.source, self.files, self.config)
-
     def title(self) -> str:
-        synced = ", written through" if self.include_sync else ""
-        return f"tar and rsync, {self.tree.title}{synced}"
-
-    @property
-    def demands(self) -> frozenset[str]:
-        return self.tree.demands
+        return f"tar and rsync, {self.tree.title}{self.sync_title}"
 
     def space_needed_bytes(self) -> int:
         # The archive, the tree out of it, and the copy.
@@ -79,17 +70,11 @@ class Archives(Workload):
             "rsync_unchanged": ("rsync", "-a", f"{tree}/", copy),
             "remove_tree": ("rm", "-r", copy),
         }
-        sync = place.work if self.include_sync else ""
         return [
             *self.tree.preparation(self.reads),
             BenchmarkCommand(("mkdir", place.work)),
             BenchmarkCommand(("mkdir", tree)),
-            *(
-                BenchmarkCommand(
-                    self.tree.timed(step, *argv, sync=sync), output=f"{step}.txt", remount=True
-                )
-                for step, argv in steps.items()
-            ),
+            *self.steps(place, steps, lambda step: True),
         ]
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:

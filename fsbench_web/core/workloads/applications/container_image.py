@@ -17,9 +17,9 @@ from fsbench_web.core.workloads.base import (
     time_limit,
 )
 from fsbench_web.core.workloads.file_features import HARD_LINKS, SYMBOLIC_LINKS
-from fsbench_web.core.workloads.fio.data import fio_data_title
-from fsbench_web.core.workloads.written_data import (
+from fsbench_web.core.workloads.fio.data import (
     WRITTEN_DATA,
+    data_title,
     written_data,
     written_data_warning,
 )
@@ -70,7 +70,7 @@ class ContainerImage(Workload):
     )
 
     def title(self) -> str:
-        data = fio_data_title(self)
+        data = data_title(self)
         return f"Container image, {self.layers:,} layers of {self.files:,} files{data}"
 
     @property
@@ -78,7 +78,7 @@ class ContainerImage(Workload):
         return frozenset({SYMBOLIC_LINKS, HARD_LINKS})
 
     def data_warning(self) -> str:
-        return written_data_warning(self, "")
+        return written_data_warning(self)
 
     def space_needed_bytes(self) -> int:
         return int(1.3 * self.layers * self.files * (MEAN_BYTES + 4096)) + 64 * MIB

@@ -4,17 +4,21 @@ from collections.abc import Iterator
 
 from fsbench_web.core import requirements
 from fsbench_web.core.workloads.base import (
-    BUILD,
     BenchmarkCommand,
     Kind,
     Parameter,
     Place,
     Preset,
-    Workload,
-    include_sync,
     time_limit,
 )
-from fsbench_web.core.workloads.source_trees import CONFIG, FILES, READS, SOURCE, SourceTree
+from fsbench_web.core.workloads.source_trees import (
+    CONFIG,
+    FILES,
+    READS,
+    SOURCE,
+    TreeWorkload,
+    sync_of_steps,
+)
 
 STEPS = ("git_add", "git_commit", "git_clone", "git_checkout", "git_status", "git_gc")
 # Whatever the host's own configuration says: nobody's name, no background work, no questions.
@@ -25,7 +29,7 @@ GIT = (
 )
 
 
-class GitTree(Workload):
+class GitTree(TreeWorkload):
     """Six timed commands on a repository of a source tree."""
 
     tool = "git"
@@ -34,7 +38,6 @@ class GitTree(Workload):
         "A source tree is added and committed, the repository cloned without its files, checked "
         "out, looked through for changes and packed anew: CPU and real seconds of each step."
     )
-    question = BUILD
     programs = requirements.WORKLOADS["git"]
     parameters = (
         SOURCE,
@@ -52,10 +55,7 @@ class GitTree(Workload):
                 ("none", "none"),
             ),
         ),
-        include_sync(
-            "Each step ends when the file system has written all of it to the disk; "
-            "otherwise the kernel may still be at it when the next one begins."
-        ),
+        sync_of_steps(),
         time_limit(6 * 3600),
     )
     presets = (
@@ -73,18 +73,9 @@ class GitTree(Workload):
         ),
     )
 
-    @property
-    def tree(self) -> SourceTree:
-        return SourceTree(self.source, self.files, self.config)
-
     def title(self) -> str:
-        synced = ", written through" if self.include_sync else ""
         fsync = "" if self.fsync == "default" else f", core.fsync={self.fsync}"
-        return f"Git, {self.tree.title}{fsync}{synced}"
-
-    @property
-    def demands(self) -> frozenset[str]:
-        return self.tree.demands
+        return f"Git, {self.tree.title}{fsync}{self.sync_title}"
 
     def space_needed_bytes(self) -> int:
         # The tree, its objects, the clone's pack and its files.
@@ -102,20 +93,12 @@ class GitTree(Workload):
             "git_status": (*git, "-C", second, "status", "--porcelain"),
             "git_gc": (*git, "-C", first, "gc", "--quiet"),
         }
-        sync = place.work if self.include_sync else ""
         return [
             *self.tree.preparation(self.reads),
             BenchmarkCommand(("mkdir", place.work)),
             BenchmarkCommand((*git, "init", "--quiet", first)),
             BenchmarkCommand(("cp", "-r", f"{self.tree.folder}/.", first)),
-            *(
-                BenchmarkCommand(
-                    self.tree.timed(step, *argv, sync=sync),
-                    output=f"{step}.txt",
-                    remount=step != "git_commit",
-                )
-                for step, argv in steps.items()
-            ),
+            *self.steps(place, steps, lambda step: step != "git_commit"),
         ]
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:

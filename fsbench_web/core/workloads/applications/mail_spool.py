@@ -5,7 +5,14 @@ from collections.abc import Iterator, Mapping
 
 from fsbench_web.core.activity.promises import Syncs
 from fsbench_web.core.formats.result import load_text
-from fsbench_web.core.workloads.applications.shared import MIB, REMOUNT, counts, seconds, warm_up
+from fsbench_web.core.workloads.applications.shared import (
+    MIB,
+    REMOUNT,
+    TimedWorkload,
+    counts,
+    seconds,
+    warm_up,
+)
 from fsbench_web.core.workloads.base import (
     MAIL,
     BenchmarkCommand,
@@ -14,15 +21,14 @@ from fsbench_web.core.workloads.base import (
     ParameterError,
     Place,
     Preset,
-    Workload,
     file_bytes,
     seed,
     time_limit,
 )
 from fsbench_web.core.workloads.file_features import COLONS
-from fsbench_web.core.workloads.fio.data import fio_data_title
-from fsbench_web.core.workloads.written_data import (
+from fsbench_web.core.workloads.fio.data import (
     WRITTEN_DATA,
+    data_title,
     written_data,
     written_data_warning,
 )
@@ -31,9 +37,10 @@ BLOCK_BYTES = 4096
 _DELIVERED = re.compile(rb'"maildir_deliver", "value": "([0-9]{1,12}\.[0-9]{6})"')
 
 
-class MailSpool(Workload):
+class MailSpool(TimedWorkload):
     """A spool for each number of processes."""
 
+    counted = "processes"
     tool = "maildir"
     name = "Mail spool"
     about = (
@@ -119,7 +126,7 @@ class MailSpool(Workload):
         return (
             f"Mail spool, {self.mailboxes:,} mailboxes of {self.messages:,} messages of "
             f"{self.smallest_bytes:,} to {self.largest_bytes:,} bytes, {processes} processes, "
-            f"{self.seconds} s{fio_data_title(self)}"
+            f"{self.seconds} s{data_title(self)}"
         )
 
     @property
@@ -128,7 +135,7 @@ class MailSpool(Workload):
         return frozenset({COLONS})
 
     def data_warning(self) -> str:
-        return written_data_warning(self, "")
+        return written_data_warning(self)
 
     def space_needed_bytes(self) -> int:
         mean = (self.smallest_bytes + self.largest_bytes) // 2 + BLOCK_BYTES
@@ -136,12 +143,9 @@ class MailSpool(Workload):
         more = (self.deliver_percent - self.delete_percent) * (self.seconds + self.warm_up_s) * 10
         return self.mailboxes * (self.messages * mean + 4 * BLOCK_BYTES) + more * mean + 64 * MIB
 
-    def estimated_s(self) -> float:
-        filling = self.mailboxes * self.messages / 5000
-        return self.least_s() + len(self.processes) * filling
-
-    def least_s(self) -> float:
-        return float(len(self.processes) * (self.seconds + self.warm_up_s))
+    @property
+    def filling_s(self) -> float:
+        return float(len(self.processes) * (self.mailboxes * self.messages / 5000))
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
         commands = [BenchmarkCommand(("mkdir", place.work))]

@@ -1,6 +1,6 @@
 """sysbench's OLTP on a MariaDB of the run's own, all of it on the measured file system."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fsbench_web.core import requirements
 from fsbench_web.core.formats.result import load_text
@@ -8,21 +8,17 @@ from fsbench_web.core.workloads.applications.shared import (
     FRESH_WARM_UP,
     MIB,
     REMOUNT,
+    ServerWorkload,
     cache_mb,
     counts,
     seconds,
     warm_up,
-    warm_up_seed,
-    warm_up_title,
 )
 from fsbench_web.core.workloads.base import (
     DATABASE,
-    BenchmarkCommand,
     Kind,
     Parameter,
-    Place,
     Preset,
-    Workload,
     seed,
     time_limit,
 )
@@ -32,9 +28,10 @@ BYTES_OF_A_ROW = 240
 BYTES_OF_A_SERVER = 256 * MIB
 
 
-class MariadbOltp(Workload):
-    """One server folder for all loads; the server is restarted for each."""
+class MariadbOltp(ServerWorkload):
+    """One server folder for all loads."""
 
+    server, counted = "mariadb", "threads"
     tool = "mariadb-oltp"
     name = "MariaDB, sysbench OLTP"
     about = (
@@ -114,7 +111,7 @@ class MariadbOltp(Workload):
         return (
             f"MariaDB {self.script.replace('_', ' ')}, {self.tables:,} tables of {self.rows:,} "
             f"rows, {threads} threads, {self.seconds} s, buffer pool {self.cache_mb} MiB"
-            f"{warm_up_title(self)}"
+            f"{self.warm_up_title}"
         )
 
     @property
@@ -131,41 +128,26 @@ class MariadbOltp(Workload):
     def space_needed_bytes(self) -> int:
         return BYTES_OF_A_SERVER + int(1.5 * self.tables * self.rows * BYTES_OF_A_ROW)
 
-    def estimated_s(self) -> float:
-        filling = self.tables * self.rows / 100_000
-        return self.least_s() + filling
+    @property
+    def filling_s(self) -> float:
+        return float(self.tables * self.rows / 100_000)
 
-    def least_s(self) -> float:
-        return float(len(self.threads) * (self.seconds + self.warm_up_s))
-
-    def commands(self, place: Place) -> list[BenchmarkCommand]:
-        folder = f"{place.work}/mariadb"
-        settings = {
+    def settings(self) -> Mapping[str, str]:
+        return {
             "innodb-buffer-pool-size": f"{self.cache_mb}M",
             "innodb-flush-log-at-trx-commit": self.flush_log,
             "innodb-doublewrite": self.doublewrite,
             "max-connections": str(max(self.threads) + 20),
         }
-        options = (
-            *(f"--tables={self.tables}", f"--rows={self.rows}", f"--seed={self.seed}"),
-            *(word for name, value in settings.items() for word in ("--set", f"{name}={value}")),
+
+    def creation(self) -> tuple[str, ...]:
+        return f"--tables={self.tables}", f"--rows={self.rows}", f"--seed={self.seed}"
+
+    def measurement_at(self, load: int) -> tuple[str, ...]:
+        return (
+            *(f"--script={self.script}", f"--threads={load}", f"--seconds={self.seconds}"),
+            *(f"--warm-up={self.warm_up_s}", *self.creation(), *self.options, *self.fresh_seed),
         )
-        return [
-            BenchmarkCommand(("mkdir", place.work)),
-            BenchmarkCommand(("fsbench-mariadb", "create", folder, *options)),
-            *(
-                BenchmarkCommand(
-                    (
-                        *("fsbench-mariadb", "run", folder, f"--script={self.script}"),
-                        *(f"--threads={count}", f"--seconds={self.seconds}"),
-                        *(f"--warm-up={self.warm_up_s}", *options, *warm_up_seed(self)),
-                    ),
-                    output=f"mariadb-{count}.txt",
-                    remount=self.remount,
-                )
-                for count in self.threads
-            ),
-        ]
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
         for count in self.threads:

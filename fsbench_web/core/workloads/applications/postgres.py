@@ -11,26 +11,22 @@ from fsbench_web.core.workloads.applications.shared import (
     FRESH_WARM_UP,
     MIB,
     REMOUNT,
+    ServerWorkload,
     cache_mb,
     counts,
     seconds,
     warm_up,
-    warm_up_seed,
-    warm_up_title,
 )
 from fsbench_web.core.workloads.base import (
     DATABASE,
-    BenchmarkCommand,
     Kind,
     Parameter,
-    Place,
     Preset,
-    Workload,
     seed,
     time_limit,
 )
 from fsbench_web.core.workloads.file_features import PERMISSIONS
-from fsbench_web.core.workloads.fio.data import COMPRESS
+from fsbench_web.core.workloads.fio.data import COMPRESS, compressible
 
 # As formats.databases.pgbench names what pgbench calls "TPC-B (sort of)" and "select only".
 TESTS = {"tpcb-like": "pgbench_tpc-b_sort_of", "select-only": "pgbench_select_only"}
@@ -40,9 +36,10 @@ BYTES_OF_A_SCALE = 16 * MIB
 BYTES_OF_A_CLUSTER = 64 * MIB
 
 
-class Pgbench(Workload):
-    """One cluster for all loads; the server is restarted for each."""
+class Pgbench(ServerWorkload):
+    """One cluster for all loads."""
 
+    server, counted = "postgres", "clients"
     tool = "pgbench"
     name = "PostgreSQL, pgbench"
     about = (
@@ -96,15 +93,10 @@ class Pgbench(Workload):
             help="A checkpoint comes when about half of it was written, or after five minutes.",
         ),
         REMOUNT,
-        Parameter(
-            COMPRESS,
-            "Data that compress",
-            unit="%",
+        compressible(
+            "pgbench fills each account with 84 blanks. So much of them stays so; the rest are "
+            "letters and digits of its own.",
             default=100,
-            maximum=100,
-            is_late=True,
-            help="pgbench fills each account with 84 blanks. So much of them stays so; the rest "
-            "are letters and digits of its own.",
         ),
         seed("the accounts that are drawn", 1, minimum=0),
         FRESH_WARM_UP,
@@ -144,10 +136,9 @@ class Pgbench(Workload):
     def title(self) -> str:
         kind = "reads alone" if self.script == "select-only" else "like TPC-B"
         clients = ", ".join(map(str, self.clients))
-        data = f", {self.compress_percent}% compressible" if COMPRESS in self.values else ""
         return (
             f"pgbench {kind}, scale {self.scale:,}, {clients} clients, {self.seconds} s, "
-            f"shared_buffers {self.cache_mb} MiB{data}{warm_up_title(self)}"
+            f"shared_buffers {self.cache_mb} MiB{self.data_title}{self.warm_up_title}"
         )
 
     @property
@@ -176,49 +167,35 @@ class Pgbench(Workload):
             + 2 * self.max_wal_mb * MIB
         )
 
-    def estimated_s(self) -> float:
-        of_a_scale_s = 0.2 if self.compress_percent == 100 else 0.6
-        filling = self.scale * of_a_scale_s
-        return self.least_s() + filling
+    @property
+    def filling_s(self) -> float:
+        return float(self.scale * (0.2 if self.compress_percent == 100 else 0.6))
 
-    def least_s(self) -> float:
-        return float(len(self.clients) * (self.seconds + self.warm_up_s))
-
-    def commands(self, place: Place) -> list[BenchmarkCommand]:
-        folder = f"{place.work}/postgres"
-        settings = {
+    def settings(self) -> Mapping[str, str]:
+        return {
             "shared_buffers": f"{self.cache_mb}MB",
             "synchronous_commit": self.synchronous_commit,
             "full_page_writes": self.full_page_writes,
             "max_wal_size": f"{self.max_wal_mb}MB",
             "max_connections": str(max(self.clients) + 20),
         }
-        options = tuple(
-            word for name, value in settings.items() for word in ("--set", f"{name}={value}")
-        )
+
+    def creation(self) -> tuple[str, ...]:
         # The usual filler is left to pgbench, as it was in runs of before.
         data = (f"--compress-percent={self.compress_percent}",) if COMPRESS in self.values else ()
-        return [
-            BenchmarkCommand(("mkdir", place.work)),
-            BenchmarkCommand(
-                ("fsbench-postgres", "create", folder, f"--scale={self.scale}", *data, *options)
-            ),
-            *(
-                BenchmarkCommand(
-                    (
-                        *("fsbench-postgres", "run", folder, f"--script={self.script}"),
-                        *(f"--test={TESTS[self.script]}", f"--clients={count}"),
-                        *(f"--jobs={min(count, 4)}", f"--seconds={self.seconds}"),
-                        *(f"--warm-up={self.warm_up_s}", f"--seed={self.seed}", *options),
-                        *warm_up_seed(self),
-                        *(("--sampling=0.1",) if self.script == "select-only" else ()),
-                    ),
-                    output=_output(count),
-                    remount=self.remount,
-                )
-                for count in self.clients
-            ),
-        ]
+        return (f"--scale={self.scale}", *data)
+
+    def measurement_at(self, load: int) -> tuple[str, ...]:
+        return (
+            *(f"--script={self.script}", f"--test={TESTS[self.script]}", f"--clients={load}"),
+            *(f"--jobs={min(load, 4)}", f"--seconds={self.seconds}"),
+            *(f"--warm-up={self.warm_up_s}", f"--seed={self.seed}"),
+            *(*self.options, *self.fresh_seed),
+            *(("--sampling=0.1",) if self.script == "select-only" else ()),
+        )
+
+    def output(self, load: int) -> str:
+        return f"pgbench-{load}.txt"
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
         for count in self.clients:
@@ -228,14 +205,10 @@ class Pgbench(Workload):
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """pgbench's report, and the latencies of what it logged."""
         results = {}
-        for name in (_output(count) for count in self.clients):
+        for name in map(self.output, self.clients):
             lines = lines_of(outputs[name])
             parsed = pgbench.parse(lines)
             if agent_lines.recognises(lines):
                 parsed.values += agent_lines.parse(lines).values
             results[name] = parsed
         return results
-
-
-def _output(clients: int) -> str:
-    return f"pgbench-{clients}.txt"

@@ -17,7 +17,7 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
-from fsbench_web.core.workloads.fio.data import COMPRESS
+from fsbench_web.core.workloads.fio.data import COMPRESS, compressible
 
 KEY_BYTES = 16
 READS = ("readrandom", "readwhilewriting")
@@ -51,15 +51,11 @@ class RocksDb(Workload):
         ),
         REMOUNT,
         seed("the keys' order", 1, minimum=1),
-        Parameter(
-            COMPRESS,
-            "Data that compress",
-            unit="%",
+        compressible(
+            "db_bench's --compression_ratio is the rest. Measured with zlib level 1 of its "
+            "tables: 50% give 44%, 80% give 21%, 0% give 81%, because its random bytes are text.",
             default=50,
             maximum=99,
-            is_late=True,
-            help="db_bench's --compression_ratio is the rest. Measured with zlib level 1 of its "
-            "tables: 50% give 44%, 80% give 21%, 0% give 81%, because its random bytes are text.",
         ),
         time_limit(12 * 3600),
     )
@@ -96,10 +92,6 @@ class RocksDb(Workload):
         )
 
     @property
-    def _compression_ratio(self) -> float:
-        return 1 - int(self.compress_percent) / 100
-
-    @property
     def is_preallocated(self) -> bool:
         return True
 
@@ -111,11 +103,8 @@ class RocksDb(Workload):
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
         # Its own default is left to it, as it was in runs of before.
-        ratio = (
-            ()
-            if COMPRESS not in self.values
-            else (f"--compression_ratio={self._compression_ratio:.2f}",)
-        )
+        share = 1 - int(self.compress_percent) / 100
+        ratio = (f"--compression_ratio={share:.2f}",) if COMPRESS in self.values else ()
 
         def bench(name: str, threads: int, *more: str) -> tuple[str, ...]:
             return (

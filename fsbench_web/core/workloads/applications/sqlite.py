@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from fsbench_web.core import requirements
 from fsbench_web.core.activity.promises import Syncs
-from fsbench_web.core.workloads.applications.shared import MIB, seconds, warm_up
+from fsbench_web.core.workloads.applications.shared import MIB, TimedWorkload, seconds, warm_up
 from fsbench_web.core.workloads.base import (
     DATABASE,
     BenchmarkCommand,
@@ -13,17 +13,16 @@ from fsbench_web.core.workloads.base import (
     Parameter,
     Place,
     Preset,
-    Workload,
     seed,
     time_limit,
 )
-from fsbench_web.core.workloads.fio.data import COMPRESS
+from fsbench_web.core.workloads.fio.data import COMPRESS, compressible
 
 BYTES_OF_A_ROW = 120
 _TRANSACTIONS = re.compile(rb"^SQLite [0-9.]+: ([0-9]{1,15}) transactions in ", re.M)
 
 
-class SqliteTransactions(Workload):
+class SqliteTransactions(TimedWorkload):
     """A database for each journal mode; one process, one transaction after the other."""
 
     tool = "sqlite"
@@ -68,15 +67,9 @@ class SqliteTransactions(Workload):
             default=True,
             help="So that none begins with what the one before left in the cache.",
         ),
-        Parameter(
-            COMPRESS,
-            "Data that compress",
-            unit="%",
+        compressible(
+            "So much of the text of each account is the same in all; the rest are random bytes.",
             default=100,
-            maximum=100,
-            is_late=True,
-            help="So much of the text of each account is the same in all; the rest are random "
-            "bytes.",
         ),
         seed("the rows that are drawn", 1),
         time_limit(6 * 3600),
@@ -97,14 +90,18 @@ class SqliteTransactions(Workload):
     )
 
     @property
-    def journals(self) -> tuple[str, ...]:
+    def loads(self) -> tuple[str, ...]:
+        """The journal modes."""
         return ("delete", "wal") if self.journal == "both" else (self.journal,)
 
+    @property
+    def filling_s(self) -> float:
+        return float(len(self.loads) * self.rows / 500_000)
+
     def title(self) -> str:
-        data = f", {self.compress_percent}% compressible" if COMPRESS in self.values else ""
         return (
-            f"SQLite, {' and '.join(self.journals)}, synchronous {self.synchronous}, "
-            f"{self.rows:,} rows, {self.seconds} s{data}"
+            f"SQLite, {' and '.join(self.loads)}, synchronous {self.synchronous}, "
+            f"{self.rows:,} rows, {self.seconds} s{self.data_title}"
         )
 
     def data_warning(self) -> str:
@@ -115,17 +112,11 @@ class SqliteTransactions(Workload):
         return f"{self.compress_percent}% of the text of each account is the same in all."
 
     def space_needed_bytes(self) -> int:
-        return len(self.journals) * int(1.2 * self.rows * BYTES_OF_A_ROW) + 64 * MIB
-
-    def estimated_s(self) -> float:
-        return self.least_s() + len(self.journals) * self.rows / 500_000
-
-    def least_s(self) -> float:
-        return float(len(self.journals) * (self.seconds + self.warm_up_s))
+        return len(self.loads) * int(1.2 * self.rows * BYTES_OF_A_ROW) + 64 * MIB
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
         commands = [BenchmarkCommand(("mkdir", place.work))]
-        for journal in self.journals:
+        for journal in self.loads:
             folder = f"{place.work}/{journal}"
             options = (f"--rows={self.rows}", f"--journal={journal}")
             # The usual text is left to the program, as it was in runs of before.
@@ -158,4 +149,4 @@ class SqliteTransactions(Workload):
         return Syncs(int(count[1])) if count and self.synchronous == "full" else None
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
-        return ((f"sqlite_{journal}", "", None, None) for journal in self.journals)
+        return ((f"sqlite_{journal}", "", None, None) for journal in self.loads)

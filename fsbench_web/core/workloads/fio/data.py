@@ -6,6 +6,8 @@ zlib level 1 of 128 KiB of the file, as a file system that compresses takes them
 writing 4 KiB after the other compresses to 9%, 8 KiB to 16%, 128 KiB and more to 91% or more; with
 ``refill_buffers`` all to 99% or more, with ``buffer_compress_percentage=50`` to 51%, and of 4 KiB
 blocks with ``dedupe_percentage=50`` 52% are unique.
+
+fsbench's own programs write such data by runner/agent/workloads/contents.py.
 """
 
 from typing import Any
@@ -21,38 +23,50 @@ EXTENT_BYTES = 128 * 1024
 """What a file system compresses at once: Btrfs's largest compressed extent (btrfs(5)), and the
 default record of ZFS."""
 
-FIO_DATA = (
-    Parameter(
+
+def compressible(help_text: str, default: int = 0, maximum: int = 100) -> Parameter:
+    """How far the data compress."""
+    return Parameter(
         COMPRESS,
         "Data that compress",
         unit="%",
-        default=0,
-        maximum=100,
+        default=default,
+        maximum=maximum,
         is_late=True,
-        help="fio's buffer_compress_percentage: so much of each 4 KiB that is written is zeros. "
-        "Above 0 every write has new data.",
-    ),
-    Parameter(
-        DEDUPE,
-        "Duplicates",
-        unit="%",
-        default=0,
-        maximum=100,
-        is_late=True,
-        help="fio's dedupe_percentage: so many of the blocks written are the same as another one. "
-        "Above 0 every write has new data.",
-    ),
-    Parameter(
-        REFILL,
-        "New random data for each write",
-        Kind.FLAG,
-        default=False,
-        is_late=True,
-        help="fio's refill_buffers, which costs processor time. Without it fio changes a few bytes "
-        "of one buffer: small writes one after the other then compress together.",
-    ),
-)
+        help=help_text,
+    )
 
+
+def _data(compress: str, dedupe: str, refill: str) -> tuple[Parameter, ...]:
+    return (
+        compressible(compress),
+        Parameter(
+            DEDUPE, "Duplicates", unit="%", default=0, maximum=100, is_late=True, help=dedupe
+        ),
+        Parameter(
+            REFILL,
+            "New random data for each write",
+            Kind.FLAG,
+            default=False,
+            is_late=True,
+            help=refill,
+        ),
+    )
+
+
+FIO_DATA = _data(
+    "fio's buffer_compress_percentage: so much of each 4 KiB that is written is zeros. Above 0 "
+    "every write has new data.",
+    "fio's dedupe_percentage: so many of the blocks written are the same as another one. Above 0 "
+    "every write has new data.",
+    "fio's refill_buffers, which costs processor time. Without it fio changes a few bytes of one "
+    "buffer: small writes one after the other then compress together.",
+)
+WRITTEN_DATA = _data(
+    "So much of each 512 bytes that are written is zeros. Above 0 every write has new data.",
+    "So many of the blocks of 4 KiB are the same. Above 0 every write has new data.",
+    "Without it all files of a process begin with the same random bytes.",
+)
 PREALLOCATE = Parameter(
     "preallocate",
     "Preallocate the files",
@@ -62,11 +76,6 @@ PREALLOCATE = Parameter(
     help="fio's own default: room for a file is taken (fallocate) before it is written. Of such a "
     "file Btrfs compresses nothing, whatever it is asked for.",
 )
-
-
-def fio_layout(values: Any) -> tuple[str, ...]:
-    """fio's options for writing the files of a workload with PREALLOCATE."""
-    return () if values.preallocate else ("--fallocate=none",)
 
 
 def fio_data(values: Any) -> tuple[str, ...]:
@@ -82,7 +91,17 @@ def fio_data(values: Any) -> tuple[str, ...]:
     return tuple(options)
 
 
-def fio_data_title(values: Any) -> str:
+def written_data(values: Any) -> tuple[str, ...]:
+    """Options of fsbench's own program for a workload with WRITTEN_DATA; empty as ``fio_data``."""
+    options: list[str] = []
+    if values.compress_percent:
+        options.append(f"--compress-percent={values.compress_percent}")
+    if values.dedupe_percent:
+        options.append(f"--dedupe-percent={values.dedupe_percent}")
+    return tuple(options or (["--new-data"] if values.refill_buffers else []))
+
+
+def data_title(values: Any) -> str:
     """For the title of a workload, with a comma before it; "" where nothing was asked."""
     parts = []
     if values.compress_percent:
@@ -96,29 +115,35 @@ def fio_data_title(values: Any) -> str:
     return "".join(f", {part}" for part in parts)
 
 
+def asked_data_warning(program: str, compress_percent: int, dedupe_percent: int) -> str:
+    """A sentence on data that the program is asked for; "" where it is asked for none."""
+    parts = []
+    if compress_percent:
+        parts.append(f"compress by {compress_percent}%")
+    if dedupe_percent:
+        parts.append(f"have {dedupe_percent}% duplicates")
+    return f"{program} is asked for data that {' and '.join(parts)}." if parts else ""
+
+
+def written_data_warning(values: Any, usual: str = "") -> str:
+    """``Workload.data_warning``; ``usual`` is that of the data where nothing is asked."""
+    asked = asked_data_warning("The program", values.compress_percent, values.dedupe_percent)
+    return asked or ("" if values.refill_buffers else usual)
+
+
 def fio_data_warning(values: Any, at_once_bytes: int | None) -> str:
     """``Workload.data_warning`` of one with FIO_DATA.
 
     ``at_once_bytes`` is in flight at the lowest load, from buffers of their own; None where nothing
     is written in the measured time that a file system would compress together.
     """
-    return data_warning(
-        values.compress_percent, values.dedupe_percent, values.refill_buffers, at_once_bytes
-    )
+    asked = asked_data_warning("fio", values.compress_percent, values.dedupe_percent)
+    return asked or ("" if values.refill_buffers else one_buffer_warning(at_once_bytes))
 
 
-def data_warning(
-    compress_percent: int, dedupe_percent: int, is_refilled: bool, at_once_bytes: int | None
-) -> str:
-    """A sentence on data that a file system would shrink; "" for none. Percentages as fio's."""
-    parts = []
-    if compress_percent:
-        parts.append(f"compress by {compress_percent}%")
-    if dedupe_percent:
-        parts.append(f"have {dedupe_percent}% duplicates")
-    if parts:
-        return f"fio is asked for data that {' and '.join(parts)}."
-    if is_refilled or at_once_bytes is None or at_once_bytes >= EXTENT_BYTES:
+def one_buffer_warning(at_once_bytes: int | None) -> str:
+    """A sentence on small writes from one buffer; "" where a file system could not shrink them."""
+    if at_once_bytes is None or at_once_bytes >= EXTENT_BYTES:
         return ""
     return (
         "fio writes one buffer again and again with a few bytes changed: small writes side by side "

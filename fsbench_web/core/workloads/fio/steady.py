@@ -1,4 +1,4 @@
-"""A measurement of fio that ends when it is steady. Pure.
+"""Workloads that measure several points by fio, each until it is steady or its time is over. Pure.
 
 fio looks at the rate once a second over a window. *Slope*: the straight line fitted to it by least
 squares rises or falls by at most so many percent of the mean, from one end of the window to the
@@ -8,11 +8,17 @@ the least to the largest), whose rounds are a minute: seconds scatter more. fio 
 each second (fio(1), "Steady state"), so the limit is divided by the steps of the window.
 """
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
+from fsbench_web.core.workloads.base import BenchmarkCommand, Workload
+from fsbench_web.core.workloads.fio.data import fio_data
 from fsbench_web.core.workloads.parameters import Kind, Parameter, ParameterError
 
 OFF = "off"
+# Each is a test of its own: fio's own list would make 17 of each latency. The rest is in its bins.
+PERCENTILES = "--percentile_list=50:90:95:99:99.9:99.99"
 
 STEADY = (
     Parameter(
@@ -62,45 +68,71 @@ STEADY = (
 )
 
 
-def check_steady(values: Any) -> None:
-    """Raise ParameterError where no window fits into the measured time."""
-    if values.steady_state == OFF:
-        return
-    least_s = values.ramp_s + values.steady_ramp_s + values.steady_window_s
-    if values.runtime_s <= least_s:
-        raise ParameterError(
-            f"A window of {values.steady_window_s} s after {values.ramp_s + values.steady_ramp_s} "
-            f"s does not fit into a measured time of {values.runtime_s} s: measure for more than "
-            f"{least_s} s, which is the most, or make the window shorter."
+class SteadyFio(Workload):
+    """A command of fio for each point; with FIO_DATA, PREALLOCATE, STEADY, ramp_s, runtime_s."""
+
+    @abstractmethod
+    def points(self) -> Sequence[Any]:
+        """What is measured, each by a command of its own."""
+
+    @property
+    def is_preallocated(self) -> bool:
+        return bool(self.preallocate)
+
+    def check(self) -> None:
+        """Raise ParameterError where no window fits into the measured time."""
+        if self.steady_state == OFF:
+            return
+        before_s = self.ramp_s + self.steady_ramp_s
+        least_s = before_s + self.steady_window_s
+        if self.runtime_s <= least_s:
+            raise ParameterError(
+                f"A window of {self.steady_window_s} s after {before_s} s does not fit into a "
+                f"measured time of {self.runtime_s} s: measure for more than {least_s} s, which is "
+                "the most, or make the window shorter."
+            )
+
+    def estimated_s(self) -> float:
+        return float(len(self.points()) * (self.ramp_s + self.runtime_s))
+
+    def least_s(self) -> float:
+        measured_s = self.runtime_s
+        if self.steady_state != OFF:
+            measured_s = self.steady_ramp_s + self.steady_window_s
+        return float(len(self.points()) * (self.ramp_s + measured_s))
+
+    def layout(self, files: Sequence[str], *more: str) -> BenchmarkCommand:
+        """Write the files once; ``more`` options come last."""
+        return BenchmarkCommand(
+            (
+                *("fio", "--name=layout", *files, *fio_data(self)),
+                *("--rw=write", "--bs=1m", "--ioengine=psync"),
+                *(() if self.preallocate else ("--fallocate=none",)),
+                *(*more, "--minimal"),
+            )
         )
 
+    @property
+    def timing(self) -> tuple[str, ...]:
+        """fio's options that say how long it measures."""
+        timed = ("--time_based", f"--ramp_time={self.ramp_s}", f"--runtime={self.runtime_s}")
+        if self.steady_state == OFF:
+            return timed
+        limit = self.steady_percent
+        if self.steady_state.endswith("_slope"):
+            limit /= self.steady_window_s - 1
+        return (
+            *timed,
+            f"--steadystate={self.steady_state}:{limit:.6f}%",
+            f"--steadystate_duration={self.steady_window_s}",
+            # At the end of a warm-up fio sets its counts to zero, which is no rate.
+            f"--steadystate_ramp_time={self.ramp_s + self.steady_ramp_s}",
+        )
 
-def least_measured_s(values: Any) -> int:
-    """The seconds of warm-up and measurement before which no test of the workload ends."""
-    measured_s: int = values.runtime_s
-    if values.steady_state != OFF:
-        measured_s = values.steady_ramp_s + values.steady_window_s
-    return int(values.ramp_s) + measured_s
-
-
-def fio_steady(values: Any) -> tuple[str, ...]:
-    """fio's options for a workload with STEADY; its warm-up is ``ramp_s``."""
-    if values.steady_state == OFF:
-        return ()
-    limit = values.steady_percent
-    if values.steady_state.endswith("_slope"):
-        limit /= values.steady_window_s - 1
-    return (
-        f"--steadystate={values.steady_state}:{limit:.6f}%",
-        f"--steadystate_duration={values.steady_window_s}",
-        # At the end of a warm-up fio sets its counts to zero, which is no rate.
-        f"--steadystate_ramp_time={values.ramp_s + values.steady_ramp_s}",
-    )
-
-
-def steady_title(values: Any) -> str:
-    """For the title of a workload, with a comma before it; "" where it is off."""
-    if values.steady_state == OFF:
-        return ""
-    rule = values.steady_state.replace("_", " ")
-    return f" at most, until steady ({rule} {values.steady_percent}% in {values.steady_window_s} s)"
+    @property
+    def steady_title(self) -> str:
+        """For the title of a workload, with a comma before it; "" where it is off."""
+        if self.steady_state == OFF:
+            return ""
+        rule = f"{self.steady_state.replace('_', ' ')} {self.steady_percent}%"
+        return f" at most, until steady ({rule} in {self.steady_window_s} s)"
