@@ -1,15 +1,11 @@
-"""A large data set in PostgreSQL, for measuring pages: many runs, each with many measurements.
+"""A large data set in PostgreSQL, for measuring pages: many runs with many measurements.
 
     .venv/bin/python -m tests.services .venv/bin/python -m benchmarks.dataset RUNS [CELLS]
 
-Migrates the database in DATABASE_URL, loads the published studies and fills it. A tenth of the
-runs belongs to the largest study, the others to studies of 200 runs. A series has four runs; the
-series of a study are configurations of five file systems under several kernels.
-
-Five template series are measured cell by cell with seeded noise and scored by the code of the site
-(``studies.scores.ingest``). All others are these with every value times a factor of the series, so
-their scores are the template's times that factor: averages, sums, extremes and half-widths are
-linear. PostgreSQL copies what is rows itself.
+It migrates the database in DATABASE_URL and fills it. The largest study has a tenth of the runs,
+the others 200 each; a series has four. Five template series are measured with seeded noise and
+scored by the site's own code. PostgreSQL copies them for all others, each value times a factor of
+the series: scores are linear in that factor.
 """
 
 import io

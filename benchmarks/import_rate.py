@@ -2,11 +2,9 @@
 
     .venv/bin/python -m tests.services .venv/bin/python -m benchmarks.import_rate [ROWS]
 
-It measures two kinds of table: many runs, and one run with a cell in each row. *Import* is the time
-from the file's first byte to the last score, in a process that has imported a part of the file
-before. *Bare* is the time to write the same numbers as rows into a table without keys and indexes,
-by COPY on PostgreSQL and by one INSERT on SQLite (without DATABASE_URL). Processor seconds and
-memory are the process's own, without the database server's.
+*Import* is the time from the file's first byte to the last score, after a part of the file. *Bare*
+writes the same numbers as rows, by COPY on PostgreSQL and INSERT on SQLite (without DATABASE_URL).
+Processor seconds and memory are the process's own.
 """
 
 import os

@@ -141,10 +141,7 @@ def _time_spent(run: "Run") -> tuple[float, float]:
 
 
 def time_sync_check() -> bool:
-    """Print what the facts of a device and the count of fio's syncs take; whether that is little.
-
-    The agent reads the facts once before the benchmark, and the worker counts after it.
-    """
+    """Whether reading a device's facts and counting fio's syncs takes little time; printed."""
     from fsbench_web.core.formats.fio.syncs import syncs
     from runner.agent import counters
 

@@ -2,14 +2,10 @@
 
     .venv/bin/python -m tests.services .venv/bin/python -m benchmarks.pages [RUNS]
 
-Makes two databases in the PostgreSQL server of DATABASE_URL, with RUNS (100,000) and a tenth of
-them (``benchmarks.dataset``). It requests each page through Django's whole stack without the
-network, in one process for each database. Where a page takes a study, a run or words, each request
-has others, so that no cache holds just one of them.
-
-It prints the 95th percentile and the median in milliseconds, the queries and the size, and whether
-the goals are met: a 95th percentile below LIMIT_MS, and at most MOST_GROWTH times the median with a
-tenth of the runs.
+It makes databases with RUNS (100,000) and a tenth of them, and requests each page through Django
+without the network. Each request has another study, run or words, so that no cache helps. It prints
+p95, median, queries and size, and whether p95 is below LIMIT_MS and the median at most MOST_GROWTH
+times that with a tenth of the runs.
 """
 
 import json

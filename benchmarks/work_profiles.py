@@ -1,12 +1,9 @@
 """Whether intervals of work profiles hold what they say: `python -m benchmarks.work_profiles`.
 
-Simulated with a fixed seed: a contender with the cells of a profile, whose true speeds are known,
-is run several times; each run is faster or slower as a whole (drift), and each cell by itself
-(noise), normally distributed logarithms in percent unless said otherwise. What an interval has to
-hold is what a repeat comes to in the mean. It is set against an interval that takes cells for
-independent of each other, which is what one would get from the intervals of the parts: with a drift
-it is far too narrow, and that is why each repeat is scored by itself. Exits with 1 where a promise
-is broken.
+A contender's cells have known speeds, with a fixed seed. Each run drifts as a whole and each cell
+has noise, in percent. The interval has to hold the mean of a repeat. Beside it is an interval that
+takes cells as independent, which a drift makes far too narrow. Exits with 1 where a promise is
+broken.
 """
 
 import sys

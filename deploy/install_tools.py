@@ -1,18 +1,12 @@
 #!/usr/bin/env python3
 """Install what benchmarks need on this machine, through apt: `sudo make tools`.
 
-Without arguments: what is missing of the programs of the built-in workloads, and the mkfs of every
-file system that this kernel can mount (``fsbench_web/core/requirements.py``). IOzone is in a
-component of Debian and Ubuntu that few machines enable, so packages are read from the machine's own
-mirror through a source list and lists that live only as long as this program: apt's configuration,
-its lists and its cache stay as they are. No daemon is started. Python's standard library alone,
-because it runs before there is a virtual environment.
-
     install_tools.py [--every-filesystem] [--only] [PACKAGE...] [--if-known PACKAGE...]
 
-PACKAGEs are installed too; with ``--only`` nothing else is. Exit status 0 when all is there, else
-1, and the last line on standard error says why and what to do. SIGTERM ends it, but lets dpkg
-finish.
+It installs the missing programs of workloads, and the mkfs of every file system that this kernel
+can mount (``fsbench_web/core/requirements.py``). PACKAGEs come too, with ``--only`` alone. It uses
+temporary apt lists, because IOzone is in a component that few machines enable. Standard library
+only. Exit status 0, or 1 with the reason on standard error. After SIGTERM dpkg may still finish.
 """
 
 import argparse
@@ -173,10 +167,7 @@ def distribution() -> tuple[str, str]:
 
 
 def source_list(folder: Path, apt_folder: Path = Path("/etc/apt")) -> str:
-    """The machine's own mirrors of its distribution, with the components that have everything.
-
-    Keys that stand in a source file are written below ``folder``. Raises InstallError.
-    """
+    """The machine's mirrors with all components. Keys go below ``folder``. Raises InstallError."""
     name, code = distribution()
     lines = set()
     for options, uri, suite, components in _entries(folder, apt_folder):
@@ -244,10 +235,7 @@ def _text(path: Path) -> str:
 
 @contextlib.contextmanager
 def no_daemon_starts() -> Iterator[None]:
-    """The distribution's own way to say "start nothing while installing".
-
-    It holds as long as this process lives: one that was killed leaves nothing that forbids.
-    """
+    """Have the distribution start no daemon, for as long as this process lives."""
     if POLICY.exists() and POLICY_MARK not in _text(POLICY):
         yield  # the machine's own
         return

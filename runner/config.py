@@ -24,10 +24,8 @@ _BY_HAND = "On its host: manage.py guest_kernel"
 
 @dataclass(frozen=True)
 class WorkerConfig:
-    """``site`` tells apart several installations of fsbench on one host. ``may_install``: whether
-    the worker makes its image, and installs tools, automatically (FSBENCH_INSTALL).
-    ``holds_processors``: whether runs hold governor, turbo and idle states. ``drops_caches``:
-    whether they begin with an empty page cache of the host.
+    """``site`` tells apart installations of fsbench on one host. ``may_install``: the worker makes
+    its image and installs tools (FSBENCH_INSTALL).
     """
 
     name: str
@@ -51,10 +49,7 @@ class WorkerConfig:
 
     @property
     def mount_notes(self) -> Path:
-        """Where it is kept which folders on mounts this worker made (runner.safety.mounts).
-
-        Workers that share a data folder may call their mounts alike.
-        """
+        """Where the worker notes which folders on mounts it made (runner.safety.mounts)."""
         return self.data_folder / "mounts" / self.name
 
     @property

@@ -1,8 +1,4 @@
-"""What runs left on this host because something was killed: looked for again and again.
-
-A worker removes what an earlier one of its name left when it starts. This is for what is left while
-it lives: a daemon that was killed could not remove a container, and shows it again when it is back.
-"""
+"""What killed runs left on this host while the worker lives: a daemon may bring it back."""
 
 import logging
 

@@ -1,8 +1,6 @@
 """Find what dead workers of this host left behind, and remove it on demand.
 
-A worker tidies up after itself, and after its predecessor when it starts. This is for the worker
-that does not come back. Whatever belongs to a worker that is alive (it holds its lock) is left
-alone, and so is everything that does not say that it is fsbench's own.
+Nothing of a living worker (it holds its lock), or that does not say it is fsbench's own.
 """
 
 from collections.abc import Callable, Iterator
@@ -54,10 +52,7 @@ def is_alive(name: str, site: str) -> bool:
 
 
 def find(config: WorkerConfig) -> Iterator[Orphan]:
-    """Everything that was left, in the order in which it is to be removed.
-
-    Raises LunFileError, and ExecutorAway where a Docker daemon was asked for and does not answer.
-    """
+    """Everything that was left, in the order of removal. Raises LunFileError, and ExecutorAway."""
     entries = read_luns(config.lun_file, config.lun_file_must_exist)
     alive = is_alive(config.name, config.site)
     yield from _containers(config)
@@ -99,10 +94,7 @@ def _containers(config: WorkerConfig) -> Iterator[Orphan]:
 
 
 def _mounts(entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
-    """File systems on LUNs of the list. Runs mount in namespaces of their own, which go with them;
-    what is mounted in the host's is a person's, unless it has fsbench's label and mount point.
-    Other namespaces are not looked at: umount(8) would take away what is at the same point here.
-    """
+    """File systems on listed LUNs with fsbench's label and mount point, in the host's namespace."""
     if alive:
         return
     devices: dict[int, str] = {}
@@ -237,10 +229,7 @@ def _devices(entry: LunEntry) -> list[str]:
 
 
 def _loops(config: WorkerConfig, entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
-    """Loop devices on sparse files of the list that no worker attends to, or on such that fsbench
-    made in its own data folder and that are not listed any more. A file that was deleted while it
-    was attached is known by the path it had.
-    """
+    """Loop devices on sparse files of the list, or of fsbench's data folder, without a worker."""
     files = {entry.path for entry in entries if entry.kind == "sparse-file"}
     listed = {_identity(path) for path in files if path.is_file()}
     for device, text in sparse.backing_files():

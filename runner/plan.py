@@ -1,7 +1,4 @@
-"""One run as a list of steps, as data. Pure: no Django, nothing of the host is touched here.
-
-The commands are those that the preview page shows (catalog.configurations.commands.run).
-"""
+"""One run as a list of steps, as data: the commands of the preview page. Pure."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -57,8 +54,7 @@ class PlanError(ValueError):
 class Step:
     """One command with its time limit; ``save_output_as`` names the raw output kept of it.
 
-    ``total_bytes`` is how much it writes, where it tells its progress in bytes alone. ``stdin`` is
-    what it reads. The run goes on where one fails that has ``allow_failure``.
+    ``total_bytes``: what it writes, if it tells progress in bytes. ``stdin``: what it reads.
     """
 
     phase: str
@@ -174,9 +170,8 @@ def plan_run(
     probe_s: int = 0,
     limits: Limits = NO_LIMITS,
 ) -> RunPlan:
-    """The plan of one run on ``device`` (as the commands name it; a folder if ``is_directory``).
-
-    Raises OptionError, ParameterError, PreparationError or PlanError with what is wrong.
+    """The plan of one run on ``device`` (a folder if ``is_directory``). Raises OptionError,
+    ParameterError, PreparationError or PlanError.
     """
     if is_directory and options and filesystem_named(filesystem).is_made:
         raise PlanError(

@@ -1,9 +1,4 @@
-"""The worker process: heartbeats, and the Celery worker in the same process.
-
-Runs are threads of it: each waits for one container or process, all share the attached LUNs, and
-nothing of a run survives the process. There is one thread for each LUN, because a LUN takes one
-run at a time.
-"""
+"""The worker process: heartbeats, and Celery in the same process, a thread for each LUN."""
 
 import contextlib
 import logging
@@ -63,12 +58,10 @@ class NameTaken(RuntimeError):
 
 
 def _wait_for_namesake(host: Host) -> None:
-    """Two hosts under one name would end each other's runs; people would confirm the disk of one
-    while the other erases its own. One that is gone has been silent for long enough soon: a worker
-    that moved to another host waits for that. Raises NameTaken.
+    """Wait until another host's worker of this name is silent for long enough. Raises NameTaken.
 
-    What its last heartbeat says is not enough: where the database's clock was set forward, that of
-    a living one is long past. Where it was set back, that of a dead one is to come.
+    Two would end each other's runs, and people would confirm the wrong disk. The last heartbeat is
+    not enough, because the database's clock may have been set.
     """
     silent_after = timedelta(seconds=settings.WORKER_SILENT_AFTER_S)
     whole_silence_s = silent_after.total_seconds()
@@ -110,10 +103,7 @@ def _name_taken(host: Host) -> str:
 
 
 def _yield_name(host: Host) -> bool:
-    """End this worker where one of its name began on another host: the last to begin goes on,
-    and has ended the runs of this one. However it came to that, there is never more than one for
-    long.
-    """
+    """End this worker if one of its name began later on another host."""
     namesake = Worker.objects.filter(name=host.name).first()
     if namesake is None or not _is_elsewhere(namesake, host):
         return False

@@ -234,9 +234,8 @@ class Host:
         )
 
     def device(self, entry: LunEntry) -> str:
-        """The real path of the block device (or folder) of a LUN. Raises LunUnusable.
-
-        A sparse file is attached, and fsbench's own folder on a mount is made, where that is to do.
+        """The real path of a LUN's device or folder, attached or made if needed. Raises
+        LunUnusable.
         """
         if entry.is_mount:
             try:
@@ -271,10 +270,7 @@ class Host:
     def named_device(
         self, entry: LunEntry, device: str, executor: Executor | None = None, place: int = 0
     ) -> str:
-        """The path that commands name, with the worker's own executor or another one.
-
-        ``place`` is that of the LUN among all that a run uses.
-        """
+        """The path that commands name, by an executor; ``place`` counts the LUNs of a run."""
         if entry.is_directory:
             return device
         return (executor or self.executor).device_path(entry.name, device, entry.role, place)
@@ -376,10 +372,7 @@ class Host:
         return [self.config.data_folder, *(file.parent for file in files), *docker]
 
     def stop(self, only_own: bool = False) -> None:
-        """Detach the loop devices; with ``only_own`` those that were found attached stay.
-
-        A worker detaches what an earlier one, that was killed, has left.
-        """
+        """Detach the loop devices; with ``only_own`` those found attached stay."""
         for name, (loop, _) in list(self._loops.items()):
             if loop.is_ours or not only_own:
                 self._detach(name)

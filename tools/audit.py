@@ -1,8 +1,6 @@
 """Look at the dependencies: pins, licences, yanked versions, known vulnerabilities.
 
-``python tools/audit.py`` does all of it; ``--offline`` what needs nobody else, and says what it
-left out. A check that cannot be made has failed. The exit status is 1 then, and where something is
-wrong.
+``--offline`` leaves out what needs the network. Exit status 1: a problem, or a failed check.
 """
 
 import argparse

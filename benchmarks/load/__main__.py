@@ -2,27 +2,14 @@
 
     .venv/bin/python -m tests.services .venv/bin/python -m benchmarks.load [--minutes 10]
 
-As root (the workers attach loop devices). On a PostgreSQL and a Redis of its own: two web processes
-on one port (``--processes``), an importer, and eight worker processes with a LUN each. ``--minutes
-1`` is the same for a first look.
+Needs root, PostgreSQL and Redis. It starts two web processes, an importer and eight workers.
 
-*A browser* is a person who looks at comparisons over one connection, compressed as browsers ask
-for it: a compare page of some study, at once the charts of one of its tests if it has any, then 5
-to 10 s of reading, then the next. It asks for no style sheets and scripts: these have names with a
-hash, and a browser has them from its first page. 50 of them start within the first ten seconds,
-not in step.
+*A browser* opens a compare page and the charts of one test, reads for 5 to 10 s, and goes on. *The
+uploads* start together, 20 tables every 15 s. *A worker* has the tests' fake executor: it measures
+no disk, but writes all that a real one does.
 
-*The uploads* start together, all 20 at the same moment, and again every 15 s (``--every``): each a
-table of 20 numbers that no other has, to a study of its own with five configurations.
-
-*A worker* has the tests' fake executor: no disk is measured, but every claim, heartbeat, log line
-and result is written as by real ones. Each run prints ten lines a second for 10 s (``--run-takes``)
-and leaves 120 numbers; real runs take minutes. A series gets five repeats.
-
-In the end every upload that was answered with 201 and every run that ended is looked up: each
-number must be there once and be the one that was sent. Prints latencies as the clients saw them,
-and what web processes held in memory at most. Ends with 1 where something failed, was lost,
-a 95th percentile of a kind of request is not under 500 ms, or a web process held 400 MB.
+At the end each confirmed upload and each ended run is looked up. It ends with 1 if a request
+failed, a number is missing or wrong, a p95 is not under LIMIT_MS, or a web process held LIMIT_MB.
 """
 
 import argparse

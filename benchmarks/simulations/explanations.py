@@ -2,20 +2,13 @@
 
     .venv/bin/python -m benchmarks.simulations.explanations
 
-``simulate`` (no root): contenders that do not differ, and ones that differ in one cost by a known
-factor, with noise of each run and drift of each block, log-normal. Promised: anything is said to
-differ where nothing does in at most 5% of trials, paired and unpaired. By theory it is less: p-
-values of Student's t are exact there, and of m independent ones Holm's method calls one or more
-with a chance of 1 - (1 - 0.05 / m)^m, 4.9%. ``--trials N`` of each are made (4,000 unless another
-number is given, with a seed that is never chosen by what comes out); printed is their share with
-its exact 95% interval (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934), and the promise is
-broken where a one-sided exact test, at 1% over all six shares together, says that it is above 5%.
-Printed too: how often the cost that differs is called so, and is first.
+``simulate``: contenders that do not differ, or in one cost by a known factor, with log-normal noise
+and drift. At most 5% of trials without a difference may find one (exact interval: Clopper and
+Pearson, Biometrika 26, 1934). A one-sided exact test at 1% over all six shares decides.
 
-``seeded [CAUSE ...]`` (root, fio, a loop device on a file): real runs of pairs that differ in one
-known thing, ``--tries`` times each: in how many tries is what it must change first? Promised: 9 of
-10. ``--keep FILE`` keeps them, and ``again --keep FILE`` ranks them again with today's rules.
-Sources of what each must change: docs/method.md.
+``seeded [CAUSE ...]`` (root, fio, loop devices): real pairs that differ in one known thing, which
+must come first in 9 of 10 ``--tries``. ``--keep FILE`` keeps them; ``again --keep FILE`` ranks them
+again. Sources: docs/method.md.
 """
 
 import argparse

@@ -2,10 +2,9 @@
 
     .venv/bin/python -m benchmarks.simulations.medians
 
-Simulated with a fixed seed: repeats that are normal, log-normal (a long tail), and bimodal (one of
-five runs a quarter slower), of which the true median and mean are known. How often does the
-interval of order statistics hold the median, and Student's the mean? Promised of order statistics:
-95% for every distribution; two standard errors of so many trials are allowed as chance.
+Repeats are normal, log-normal or bimodal (one of five a quarter slower), with a fixed seed. The
+interval of order statistics must hold the median in 95% of trials, less two standard errors.
+Student's interval of the mean is printed beside it.
 """
 
 import sys

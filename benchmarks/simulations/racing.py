@@ -2,9 +2,8 @@
 
     python -m benchmarks.simulations.racing
 
-Simulated with a fixed seed: contenders whose logarithms of speed are spread normally, blocks that
-drift, runs that scatter, all by 8% unless said otherwise. The fixed matrix beside it measures all
-contenders in all of its blocks and takes the best mean. Exits with 1 where a promise is not kept.
+Speeds, blocks and runs scatter by 8% unless said otherwise, with a fixed seed. The fixed matrix
+beside it measures all contenders in all blocks. Exits with 1 where a promise is not kept.
 """
 
 import sys

@@ -1,9 +1,7 @@
 """Real runs of pairs that differ in one known thing, and their recordings.
 
-What a try says is worked out of the recording of its runs alone, so that a change of how causes are
-ranked can be held against runs of before (``benchmarks.simulations.explanations again``), and tests
-have real ones (``tests/compare/explanations/seeded.jsonl``). Root, fio, mkfs and a loop device on a
-file.
+A recording alone says what a try found, so that old ones can be ranked by new rules. Needs root,
+fio, mkfs and a loop device.
 """
 
 import base64

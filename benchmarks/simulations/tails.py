@@ -2,11 +2,9 @@
 
     .venv/bin/python -m benchmarks.simulations.tails
 
-Simulated with a fixed seed: latencies with a long tail (log-normal, one of 200 stalled twenty times
-as long), whose true percentiles are known. How often does the interval hold the truth? Promised of
-order statistics, with independent requests: 95%; two percent of chance are allowed. Printed beside
-it: the same where requests depend on each other (stalls come in runs of requests), and the Student
-interval of the percentiles of five repeats, which a run's own disturbance cannot fool.
+Latencies have a long tail (log-normal, one of 200 stalled twenty times as long), with a fixed seed.
+For independent requests order statistics must hold the true percentile in 95%, less two. Beside it:
+stalls in runs of requests, and Student's interval of five repeats.
 """
 
 import sys

@@ -2,12 +2,9 @@
 
     .venv/bin/python -m benchmarks.simulations.trends
 
-Simulated with a fixed seed: points of a line (kernels, days) whose level never changes. Points
-scatter around it, and repeats around their point, both in percent, independent and normal. *At
-once* looks at a whole line, without a margin: at most 5 of 100 may have a change. A line of two
-points has only its repeats, so nothing is promised of it. *After each run* is a watch, which tells
-of what is sure (``compare.watches.reportable``): at most one of ten may ever tell of a fall. Exits
-with 1 where a promise is not kept.
+Points scatter around a level that never changes, and repeats around their point, in percent, with a
+fixed seed. *At once* (no margin): at most 5 of 100 lines of three points or more may change. *After
+each run* (a watch): at most one of ten may ever tell of a fall. Exits with 1 otherwise.
 """
 
 import sys
@@ -38,10 +35,7 @@ def line(
 
 
 def first_alarm(values: list[list[float]], margin: float) -> tuple[int | None, int | None]:
-    """After how many runs a watch told of a fall, looking after each; None: never.
-
-    And after how many it would have told of what a page shows.
-    """
+    """After how many runs a watch told of a fall, and a page would have; None: never."""
     of_page = None
     for run, points in enumerate(looks(values), 1):
         falls = [

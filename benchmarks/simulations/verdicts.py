@@ -2,10 +2,9 @@
 
     .venv/bin/python -m benchmarks.simulations.verdicts
 
-Simulated with a fixed seed: contenders whose true speeds are known are run in blocks; each block
-is faster or slower for all alike (drift), and each run by itself (noise), both in percent of the
-speed, normally distributed logarithms unless said otherwise. Exits with 1 where a promise is not
-kept. Percentages are of ``TRIALS`` comparisons; half a percent of them is chance.
+Contenders with known speeds run in blocks, with a fixed seed. A block drifts, and each run has
+noise, both in percent and normal logarithms. Percentages are of TRIALS comparisons; half a percent
+is chance. Exits with 1 where a promise is not kept.
 """
 
 import sys
@@ -157,9 +156,8 @@ def _report_many_equivalences(report: Callable[..., None]) -> None:
 
 
 def _look_of_false_alarm(draw: np.random.Generator, noise: float) -> int | None:
-    """At which look, from 0, a difference is called where there is none; None: at none of five.
-
-    After each that does not decide as many blocks more are measured as it says, 60 at most.
+    """At which of five looks, from 0, a false difference is called; None: at none. Each look
+    measures as many blocks more as the verdict says, 60 at most.
     """
     measured = speeds(draw, [1, 1], 5, drift=8, noise=noise)
     for look in range(5):
@@ -256,10 +254,7 @@ def _report_digits_and_modes(report: Callable[..., None]) -> None:
 
 
 def _report_samples(report: Callable[..., None]) -> None:
-    """A run of each, whose samples and trials know nothing of what differs from run to run.
-
-    By samples nobody is called faster for that reason; by trials, which are fewer, one is.
-    """
+    """Samples and trials of one run each, which know nothing of how runs differ."""
     draw = np.random.default_rng(SEED + 4)
     print("No difference: told apart, by values of one run each, which scatter by 3%")
     for count, kind in ((30, "samples, which no verdict takes"), (3, "trials")):

@@ -119,9 +119,8 @@ def clean_up(plan: dict[str, Any]) -> str:
 
 
 def unmount_while(plan: dict[str, Any], is_there: "Callable[[], bool]", spared: int = 0) -> str:
-    """Unmount again and again; returns why it is still there, or nothing.
-
-    At the first ``spared`` attempts what else is left of the steps may live.
+    """Unmount again and again; returns why it is still there. The first ``spared`` attempts kill
+    nothing.
     """
     problem = ""
     for attempt in range(10):
@@ -155,11 +154,7 @@ def undo_mounts(plan: dict[str, Any], status: int, reason: str) -> "tuple[int, s
 
 
 def take_down(plan: dict[str, Any]) -> str:
-    """Undo the layers of a run that went wrong, as far as they were made. Returns why not all.
-
-    What was not made cannot be undone, and says so. What counts is that the devices which are there
-    can be wiped, which is the last command of each layer: nothing stands on them then.
-    """
+    """Undo the layers of a run that went wrong. Returns why not all, judged by wipefs alone."""
     problem = ""
     for argv in plan.get("teardown", []):
         try:
@@ -176,10 +171,7 @@ def _is_gone(argv: list[str]) -> bool:
 
 
 def join(groups: "list[str]") -> None:
-    """Enter control groups of the host, and with this process all that it starts.
-
-    cgroups(7): 0 is the writer. Raises StepFailed.
-    """
+    """Enter control groups of the host with all that it starts (cgroups(7)). Raises StepFailed."""
     for folder in groups:
         try:
             Path(folder, "cgroup.procs").write_text("0")

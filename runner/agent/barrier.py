@@ -11,9 +11,8 @@ _LOOK_S = 0.05
 
 
 def wait(plan: dict[str, Any]) -> None:
-    """Until this host's clock shows the plan's ``start_at``; of a plan without one nothing.
-
-    Says by how much it was missed. Raises Cancelled, and StepFailed where it was over already.
+    """Wait until ``start_at`` of the plan, if it has one. Raises Cancelled, StepFailed if it was
+    over.
     """
     start_at = plan.get("start_at")
     if start_at is None:

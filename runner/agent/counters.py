@@ -169,12 +169,9 @@ class Energy:
 
 
 class DeviceEnergy:
-    """That of the run's devices, where each has a reading of its own (hwmon), summed from the first
-    sample on: a counter of energy, or power times the time since the sample before.
+    """Energy of the run's devices by their own readings (hwmon), from the first sample on.
 
-    A power state (NVMe) is no reading: what it states is the most that it may take. Source: the
-    kernel's hwmon/sysfs-interface.rst (``energy1_input`` in microjoules, ``power1_average`` and
-    ``power1_input`` in microwatts).
+    Source: the kernel's hwmon/sysfs-interface.rst (energy1_input in µJ, power1_* in µW).
     """
 
     _PLACES = ("hwmon/hwmon*", "hwmon*", "device/hwmon/hwmon*", "device/hwmon*")
@@ -221,10 +218,7 @@ class DeviceEnergy:
 
 
 def mount_table(root: str = "/") -> "list[tuple[list[str], list[str]]]":
-    """What stands before and behind the dash of each line of mountinfo (proc(5)), as it is there.
-
-    Raises OSError.
-    """
+    """Both sides of the dash of each line of mountinfo (proc(5)). Raises OSError."""
     # Names are bytes: one that is no text must not hide all the others. The kernel escapes spaces,
     # tabs and line feeds alone; names may have all else that counts as a space or line, and the
     # source of a mount may be empty.

@@ -8,11 +8,7 @@ FILL_CHUNK_BYTES = 1024 * 1024
 
 
 def fill(percent: int, folder: str) -> int:
-    """Write files of random data until ``percent`` of the file system are in use.
-
-    Each file is written through to the device and leaves the page cache again. Returns the exit
-    status.
-    """
+    """Write random files through to the device until ``percent`` are in use; the exit status."""
     try:
         os.mkdir(folder, 0o700)  # noqa: PTH102 (plain os is what a container has)
         room = os.statvfs(folder)

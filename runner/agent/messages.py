@@ -21,11 +21,10 @@ class Cancelled(Exception):
 
 
 class WorkerWatch:
-    """Whether the worker lives, on a descriptor that it keeps open and writes to again and again.
+    """Whether the worker lives, by a descriptor that it keeps open and writes to.
 
-    A worker that was killed closes it; one that was stopped, or whose host is, writes nothing. Then
-    another host may get the disk, and nothing is to write on it any more. ``silence_s``: so long it
-    may write nothing; 0: however long.
+    After ``silence_s`` without a byte (0: never) another host may get the disk, so nothing may
+    write.
     """
 
     def __init__(self, descriptor: int, silence_s: float = 0.0) -> None:

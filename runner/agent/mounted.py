@@ -57,10 +57,7 @@ def check_step(plan: dict[str, Any], planned: dict[str, Any]) -> None:
 
 
 def check_overlay(plan: dict[str, Any], is_mounted: bool) -> None:
-    """That overlayfs is above the file system; before anything is erased, that the kernel has it.
-
-    Of a plan without it nothing is asked. Raises StepFailed.
-    """
+    """That overlayfs is above the file system, or can be. Raises StepFailed."""
     if not any(step["phase"] == "overlay" for step in plan["steps"]):
         return
     if not is_mounted:
@@ -118,10 +115,7 @@ def check_network_known(plan: dict[str, Any]) -> None:
 
 
 def check_served(plan: dict[str, Any], argv: list[str]) -> None:
-    """That its client covers the file system, in the version that ``argv`` asks for; says how.
-
-    Raises StepFailed.
-    """
+    """That its client covers the file system, in the version of ``argv``. Raises StepFailed."""
     point = plan["mount_point"]
     entries = [(kind, options) for where, kind, options in mounts() if where == point]
     version = next(word for word in argv[4].split(",") if word.startswith("vers="))
@@ -141,10 +135,7 @@ def check_served(plan: dict[str, Any], argv: list[str]) -> None:
 
 
 def nfs_server() -> "dict[str, str]":
-    """How the kernel's server exports, in its own words, and its threads; "" where it says nothing.
-
-    /proc/fs/nfsd/exports: comments, then a line of the folder, and of whom to with what options.
-    """
+    """How the kernel's server exports (/proc/fs/nfsd/exports), and its threads; "" if unknown."""
     facts = {"server": "the kernel of the guest itself (knfsd)", "export": "", "threads": ""}
     with contextlib.suppress(OSError):
         lines = Path("/proc/fs/nfsd/exports").read_text(encoding="utf-8").splitlines()
@@ -194,11 +185,7 @@ def check_space(folder: str, needed_bytes: int, is_filled: bool = False) -> None
 
 
 def remove_own(plan: dict[str, Any]) -> None:
-    """Remove what the benchmark left, and nothing else.
-
-    Without its files there is nothing to write back, and unmounting is quick. On a file system that
-    is unmounted and made again this is given up after a moment; a folder of the host is left clean.
-    """
+    """Remove what the benchmark left and nothing else; on our own file system for a moment only."""
     start = plan.get("leave_nothing")
     if not start or not plan.get("mount_point"):
         return

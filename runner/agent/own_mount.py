@@ -1,11 +1,8 @@
-"""The file system that a plan has mounted, given up when its run is stopped.
+"""Give up the file system of a plan when its run is stopped.
 
-What the benchmark left in memory would be written as it is unmounted, for minutes on a slow disk,
-by the kernel, anyone who is killed: longer than another host may have to wait for the disk. Nobody
-wants it. The kernel drops it when it is reported to shut the file system down, as it does alone
-where a disk fails: ext2 to ext4, XFS, F2FS, exFAT, NTFS3, bcachefs and newer Btrfs know that, each
-under the same number (``XFS_IOC_GOINGDOWN`` of xfs_fs.h). The others are unmounted as ever. A guest
-needs none of it: what is in its memory ends with it, and its kernel would call this an error.
+Otherwise unmounting could write for minutes, and another host waits for the disk. The kernel drops
+what is in memory on XFS_IOC_GOINGDOWN (xfs_fs.h), which most file systems know. Guests need none of
+it.
 """
 
 import contextlib
@@ -24,10 +21,7 @@ _mounted: "tuple[str, int] | None" = None
 
 
 def note(plan: dict[str, Any], argv: "list[str]") -> None:
-    """Call it when ``argv`` has mounted the plan's file system, before anything is above that.
-
-    Whatever is at its place without that may be anybody's, and is not given up.
-    """
+    """Call it when ``argv`` has mounted the plan's file system: only then it is given up."""
     global _mounted
     point, devices = plan["mount_point"], {_device(word) for word in argv} - {None}
     sources = [kind[1] for fields, kind in counters.mount_table() if fields[4] == point]

@@ -265,10 +265,8 @@ class Sampler:
 
 
 class Processes:
-    """What all processes that ended since it was made had asked the kernel for.
-
-    The difference of this process's own totals (which take in each child that was waited for) and
-    of this thread's: proc(5) on /proc/PID/io, getrusage(2).
+    """What all processes that ended since then had requested: the difference of this process's
+    totals and of this thread's (proc(5), getrusage(2)).
     """
 
     def __init__(self) -> None:
@@ -307,10 +305,7 @@ def used_bytes(folder: str) -> "int | None":
 
 
 def contents(folder: str, start: str) -> "tuple[int, int] | None":
-    """(files, bytes in them) of what begins with ``start`` in a folder; None where it takes long.
-
-    Links are not followed, and a file with several names counts once.
-    """
+    """(files, bytes) of what begins with ``start`` in a folder; None where it takes long."""
     deadline = time.monotonic() + SPACE_S
     files = size = 0
     seen: set[int] = set()

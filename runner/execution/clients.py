@@ -1,9 +1,7 @@
-"""The other clients of a run, as its leader sees them: asked, waited for, begun with, ended with.
+"""The other clients of a run, as its leader sees them: gathered, begun and ended together.
 
-All begin at one moment. Every client, the leader too, does what comes before its benchmark (the
-checks of its mount, its locks) and says that it is ready; only then the leader names the moment, by
-the database's clock, far enough ahead for every agent to have been started. No port is opened and
-no host speaks to another: they meet in the database, as workers do anyway.
+Each says that it is ready. Then the leader names the moment by the database's clock. Hosts do not
+speak to each other.
 """
 
 import time
@@ -52,9 +50,8 @@ class Clients:
         return bool(self.run.series.runs_on.clients)
 
     def gather(self, plan: RunPlan, has_to_end: Callable[[], bool]) -> RunPlan | None:
-        """The plan with the moment at which all begin; None where the run ``has_to_end`` before.
-
-        Raises ClientsCannotContinue, LeaseLost.
+        """The plan with the moment at which all begin; None if the run ``has_to_end``. Raises
+        ClientsCannotContinue, LeaseLost.
         """
         if not self.are_any:
             return plan
@@ -108,10 +105,7 @@ class Clients:
     def common_outcome(
         self, plan: RunPlan, outcome: Outcome, has_to_end: Callable[[], bool]
     ) -> Outcome:
-        """What became of all together: the leader's own end, once the others have theirs.
-
-        Raises LeaseLost.
-        """
+        """The leader's own end, once the others have theirs. Raises LeaseLost."""
         if not self.are_any:
             return outcome
         if outcome.exit_code == 0 and not self.problem:

@@ -75,9 +75,8 @@ CPU_FOLDER = Path("/sys/devices/system/cpu")
 
 
 def turbo(root: Path = CPU_FOLDER) -> str:
-    """Whether processors may run faster than they are rated, by what the kernel says.
-
-    Sources: the kernel's admin-guide/pm/intel_pstate.rst (no_turbo) and cpufreq.rst (boost).
+    """Whether processors may exceed their rated speed (intel_pstate.rst no_turbo, cpufreq.rst
+    boost).
     """
     no_turbo, boost = (
         text_of(root / "intel_pstate/no_turbo").strip(),

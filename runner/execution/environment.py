@@ -1,7 +1,4 @@
-"""What a run runs on, written down: the facts of agent, executor, host and LUN in one place.
-
-Everything here stays the same from run to run; what does not is in ``runner.execution.conditions``.
-"""
+"""What a run runs on, the same from run to run: facts of agent, executor, host and LUN."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -30,10 +27,8 @@ def environment_facts(
     mounted: Mapping[str, Any] | None,
     served: Mapping[str, Any] | None = None,
 ) -> Facts:
-    """{section: [[label, value], ...]} of a run.
-
-    ``message`` is what the agent says of its place of work, ``lun`` how a person recognises the LUN
-    (Host.lun_facts), ``scheduler`` the one read back from the kernel after it was set.
+    """{section: [[label, value], ...]} of a run, from the agent's ``message``, Host.lun_facts and
+    the ``scheduler`` as read back.
     """
     facts: Facts = conditions.system_facts()
     # A guest says these of itself.
@@ -77,10 +72,7 @@ class AgentMismatch(Exception):
 def environment_writer(
     run: Run, luns: Sequence[UsedLun], scheduler: str, host: Host, executor: Executor
 ) -> Callable[[Recorder], None]:
-    """Writes the environment that the agent reported, and files the run under it.
-
-    The LUNs are looked at now: programs of the host that do it would start during the benchmark.
-    """
+    """Writes the agent's environment for the run. It looks at the LUNs before the benchmark."""
     data, *others = [host.lun_facts(lun.entry, lun.device) for lun in luns]
     names = [
         "Journal LUN" if lun.use == places.JOURNAL else f"LUN of the stack {lun.name}"

@@ -55,11 +55,7 @@ logger = logging.getLogger("fsbench.worker")
 
 
 def work_on(run_id: int, host: Host) -> None:
-    """Run what waits for the LUN of this run, in the queue's order, until nothing does.
-
-    The message that brought ``run_id`` is a nudge: it may be late, repeated, or for a run that has
-    ended meanwhile.
-    """
+    """Run what waits for the LUN of this run until nothing does; ``run_id`` is only a nudge."""
     worker = Worker.objects.filter(name=host.name).first()
     lun_id = Run.objects.filter(pk=run_id).values_list("series__lun_id", flat=True).first()
     if worker is None or lun_id is None or not host.has_taken_over:
@@ -284,10 +280,7 @@ def _run_with_clients(
     spool: Spool,
     watch: MountWatch,
 ) -> Outcome:
-    """Run the plan, at the same moment as the other clients where there are any.
-
-    Raises ClientsCannotContinue where they do not come together, and Stopped.
-    """
+    """Run the plan, together with other clients if any. Raises ClientsCannotContinue, Stopped."""
     clients = Clients(run, recorder)
     begun = clients.gather(plan, recorder.should_stop)
     if begun is None:

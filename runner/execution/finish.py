@@ -1,7 +1,6 @@
-"""The end of a run: what it was worth, and writing that down, also while the database is away.
+"""The end of a run: its worth, written also after the database was away.
 
-Nothing of a run that did not end well enters a score: measurements are stored in the transaction
-that ends the run as done, and only when every cell of the matrix was printed.
+Measurements are stored in the transaction that ends the run as done, if the matrix is whole.
 """
 
 import logging
@@ -52,10 +51,7 @@ Results = dict[str, ParsedResult]
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ends, why, and what it measured; ``cause`` counts where it failed.
-
-    ``all_clients`` is what counts of a run of several clients, with the leader's ``parsed``.
-    """
+    """How a run ends, why, and what it measured. ``all_clients``: the sums of several clients."""
 
     state: RunState
     reason: str
@@ -247,11 +243,10 @@ def _note_drift(run_id: int) -> None:
 
 
 def persist(ask: Callable[[], _Result], *, measured: Recorder | None = None) -> _Result:
-    """Write or read, again and again while the database is away, as long as the lease may live.
+    """Write or read again and again while the database is away, as long as the lease may live.
 
-    Of a run that has ``measured`` all it was to, as long as its worker lives: nothing of it touches
-    its LUN any more, and its numbers are had again by measuring for hours alone. Raises LeaseLost,
-    and the database's error in the end.
+    With ``measured`` as long as the worker lives: only hours of measuring would bring it again.
+    Raises LeaseLost, and in the end the database's error.
     """
     lease_s = lifecycle.lease_duration().total_seconds()
     deadline = time.monotonic() + lease_s
@@ -279,9 +274,8 @@ def persist(ask: Callable[[], _Result], *, measured: Recorder | None = None) -> 
 def finish_spooled(folder: Path, is_stopping: Callable[[], bool]) -> list[int]:
     """End as done what a killed worker had measured but not written. Returns the runs.
 
-    Call it before ``lifecycle.recover``, which ends as lost what this worker still holds. A run
-    with an expired lease stays lost: others may have acted on that. Raises the database's error
-    where it is away, or has no room: nothing is dropped for that.
+    Call it before ``lifecycle.recover``. A run with an expired lease stays lost. Raises the
+    database's error, and drops nothing then.
     """
     finished = []
     for spooled in leftover_files(folder):
@@ -302,10 +296,7 @@ def finish_spooled(folder: Path, is_stopping: Callable[[], bool]) -> list[int]:
 
 
 def _store_activity(spooled: Spooled) -> None:
-    """What was sampled of a run that had not ended, while this worker still holds it.
-
-    It counts as lost then, as it would without. Raises LeaseLost.
-    """
+    """Keep what was sampled of a run that had not ended. Raises LeaseLost."""
     recorder = Recorder(spooled.handle, TimedProgress(), lambda: False)
     for message in spooled.messages:
         recorder.take(message)

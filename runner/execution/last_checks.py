@@ -16,9 +16,8 @@ from runner.worker import Host
 
 
 def still_wanted(run: Run, host: Host, recorder: Recorder) -> None:
-    """Asked of the database in the last moment before a disk is written to: a worker that was held
-    up during its checks may have lost its lease, its run may have been cancelled, or who submitted
-    it may not erase the disk any more. Raises LeaseLost, RunStopped, RunRefused.
+    """Asked in the last moment before a disk is written to: lease, cancellation and rights may have
+    changed. Raises LeaseLost, RunStopped, RunRefused.
     """
     refused = ""
     try:
@@ -49,10 +48,8 @@ def still_free(run: Run, host: Host, luns: Sequence[UsedLun], recorder: Recorder
 
 
 def note_erasures(run: Run, host: Host, luns: Sequence[UsedLun], recorder: Recorder) -> None:
-    """Into the audit log, before the disks are written to: one that cannot be noted stays as it is.
-
-    The last check comes after it, because noting may wait for the database; the end of a run that
-    this check stops says that nothing was erased. Raises RunStopped.
+    """Note it in the audit log before the disks are written to. The last check comes after it,
+    because noting may wait for the database. Raises RunStopped.
     """
     try:
         with transaction.atomic():

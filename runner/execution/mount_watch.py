@@ -13,10 +13,7 @@ SILENCES = 3
 
 
 class MountWatch(contextlib.AbstractContextManager["MountWatch"]):
-    """Asks now and then, in a thread. ``problem`` is why the run is to end; "" while it may go on.
-
-    Of a LUN that is no mount it asks nothing.
-    """
+    """Asks about a mount now and then, in a thread. ``problem`` is why the run is to end, or ""."""
 
     def __init__(self, entry: LunEntry, mark: str) -> None:
         self.problem = ""

@@ -1,10 +1,7 @@
-"""A worker's part in a run that another worker leads: the same benchmark, in its own folder on the
-same mount, at the same moment.
+"""A worker's part in a run that another worker leads, on the same mount at the same moment.
 
-What holds for a run holds here: the host's own list must name the mount, it must be the one that
-was confirmed, mounted as the configuration says, and the folder fsbench's own. It writes nothing
-of the run but its own row (``studies.runs.clients.parts``), and stops as soon as the run is over
-for it: cancelled, failed, or without a leader, whose leases then run out.
+All checks of a run hold here too. It writes only its own row (``studies.runs.clients.parts``), and
+stops as soon as the run is over or has no leader.
 """
 
 import contextlib
@@ -262,10 +259,7 @@ def _check(messages: _ClientMessages, run: Run, lun: UsedLun) -> None:
 
 
 def _check_same_server(messages: _ClientMessages, run: Run, lun: UsedLun) -> None:
-    """The leader's folder is on this mount as well. Raises RunRefused.
-
-    Two servers may have one name, each in its own network: a sum over both is of neither.
-    """
+    """Check that the leader's folder is on this mount: names may be equal. Raises RunRefused."""
     leader = run.series.lun
     if leader is None:
         raise RunRefused("The LUN of its leader is not known any more: submit it again.")

@@ -1,7 +1,6 @@
 """The LUNs of one run: listed, checked, locked, set up, and free again.
 
-The first is the one that is measured; the others keep its journal or belong to its stack. What
-holds for one holds for all: nothing of any is erased before every check of all has passed.
+Nothing of any is erased before every check of all has passed.
 """
 
 import contextlib
@@ -130,9 +129,8 @@ def entry_of(host: Host, executor: Executor, name: str, use: LunUse) -> LunEntry
 def reserve(
     host: Host, executor: Executor, entries: Sequence[tuple[LunUse, LunEntry]]
 ) -> Iterator[list[UsedLun]]:
-    """While a run has these LUNs, nobody else checks or detaches them.
-
-    Raises LunUnusable, and RunRefused where two of them are one device, or one is on the other.
+    """While a run has these LUNs, nobody else checks or detaches them. Raises LunUnusable, and
+    RunRefused if two are one device or one is on the other.
     """
     with contextlib.ExitStack() as stack:
         for _, entry in entries:
@@ -168,9 +166,8 @@ def _disk(lun: UsedLun) -> str | int:
 
 @contextlib.contextmanager
 def lock_luns(luns: Sequence[UsedLun]) -> Iterator[None]:
-    """Hold all on this host (runner.safety.locks), and keep their devices open: the name and number
-    of one cannot go to another disk meanwhile. Raises LockedElsewhere after LOCK_WAIT_S: anyone who
-    detached a loop device holds the lock of its number for a moment after the kernel gave it to us.
+    """Hold all on this host (runner.safety.locks) with their devices open, so that no number goes
+    to another disk. Raises LockedElsewhere after LOCK_WAIT_S.
     """
     with contextlib.ExitStack() as stack:
         for lun in luns:
@@ -221,9 +218,8 @@ def verify(
     recorder: Interruptible,
     confirmed: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    """All checks of all LUNs, here and now. Raises RunRefused, RunStopped, LeaseLost.
-
-    ``confirmed`` is what each was when the run was submitted, by role (Run.confirmed).
+    """All checks of all LUNs, now; ``confirmed`` is Run.confirmed. Raises RunRefused, RunStopped,
+    LeaseLost.
     """
     for lun in luns:
         _verify(host, lun, recorder, confirmed.get(lun.use.confirmed_as, {}))
@@ -253,10 +249,7 @@ def _verify(
 def check_directory(
     entry: LunEntry, filesystem: str, options: Mapping[str, str], scheduler: str
 ) -> None:
-    """A folder is on the file system it is on: its numbers must not go to another one's account.
-
-    Raises RunRefused.
-    """
+    """A folder is on the file system that its results are counted for. Raises RunRefused."""
     if entry.is_mount:
         _check_mount(entry, filesystem, options)
         return
@@ -298,11 +291,10 @@ def _check_mount(entry: LunEntry, filesystem: str, options: Mapping[str, str]) -
 
 @contextlib.contextmanager
 def scheduler_of(host: Host, luns: Sequence[UsedLun], wanted: str) -> Iterator[str]:
-    """Set the I/O scheduler of all, and yield that of the first as read back from the kernel.
+    """Set the I/O scheduler of all, and yield that of the first as read back.
 
-    What they were is noted on the host until it is put back (scheduler_notes). A journal's device
-    that has no scheduler at all stays as it is. Nobody else sets that of a disk meanwhile, as a run
-    of another site on another partition might. Raises SchedulerError, LockedElsewhere.
+    The former ones are noted until they are put back (scheduler_notes). Nobody else sets them
+    meanwhile. Raises SchedulerError, LockedElsewhere.
     """
     notes = host.config.scheduler_notes
     effective = ""
@@ -326,10 +318,7 @@ def scheduler_of(host: Host, luns: Sequence[UsedLun], wanted: str) -> Iterator[s
 
 
 def sizes(luns: Sequence[UsedLun]) -> dict[str, tuple[int | None, int | None]]:
-    """{LUN: bytes of its device and, of a sparse one, of its file}; None where there is none.
-
-    A loop device keeps the size that its file had when it was attached.
-    """
+    """{LUN: bytes of its device and, of a sparse one, of its file}; None where there is none."""
     return {lun.name: (lun.size_bytes, _file_bytes(lun.entry)) for lun in luns}
 
 
@@ -353,10 +342,8 @@ def why_resized(luns: Sequence[UsedLun], before: Mapping[str, tuple[int | None, 
 
 
 def wipe_layers(luns: Sequence[UsedLun], recorder: Recorder, is_over: bool = False) -> None:
-    """Remove what fsbench's own layers left on these LUNs, which are checked, leased and locked.
-
-    A guest that was ended in the middle leaves them; a host would put them together again. Where
-    that cannot be done the run is refused, or the log says so once it ``is_over``.
+    """Remove what fsbench's layers left on these LUNs, which are checked, leased and locked. If it
+    cannot, the run is refused, or the log says so once it ``is_over``.
     """
     for lun in luns:
         if lun.entry.is_directory:
@@ -372,11 +359,7 @@ def wipe_layers(luns: Sequence[UsedLun], recorder: Recorder, is_over: bool = Fal
 
 
 def wait_until_free(luns: Sequence[UsedLun], recorder: Recorder, *, is_whole: bool = True) -> None:
-    """A file system is gone only when its last block is written back.
-
-    Of a run that is not ``is_whole`` that takes longer: of what was killed the kernel unmounts what
-    was mounted, and another host may have the disk once the run has ended.
-    """
+    """Wait until the kernel has written back and unmounted, longer if the run was killed."""
     for lun in luns:
         number = lun.number
         if number is None or _becomes_free(lun, recorder):
@@ -400,10 +383,7 @@ def _is_used_by_somebody(number: int) -> bool:
 
 
 def uses_of(lun: Lun, series: Series) -> list[tuple[LunUse, str]]:
-    """Every LUN of a run by name, in the order of all: its own, the journal's, its stack's.
-
-    Raises RunRefused where one is not known any more: half a stack is never made.
-    """
+    """Every LUN of a run by name, in order. Raises RunRefused if one is not known any more."""
     uses = [(RUN_ON, lun.name)]
     if series.journal_lun is not None:
         uses.append((JOURNAL, series.journal_lun.name))

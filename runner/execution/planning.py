@@ -27,11 +27,7 @@ UNKNOWN = "Its LUN, workload or options are not known any more."
 
 
 def executor_and_luns(run: Run, host: Host) -> tuple[Executor, list[tuple[LunUse, LunEntry]]]:
-    """By what a run is executed, and its LUNs as this host lists them, the one it runs on first.
-
-    Raises RunRefused and LunUnusable where this host cannot carry it out; what a guest's kernel
-    mounts is asked of the guest (``plan_on_luns``).
-    """
+    """The executor of a run and its LUNs, the measured first. Raises RunRefused, LunUnusable."""
     series, configuration = run.series, run.series.configuration
     if series.lun is None or series.workload is None or not configuration.is_known:
         raise RunRefused(UNKNOWN)

@@ -1,9 +1,8 @@
 """Writes down what an agent says of a run, and hears whether to stop.
 
-The executor works in a thread of its own and hands its messages to ``take``; the run's thread,
-which alone talks to the database, asks ``should_stop`` several times a second, which is when lines,
-progress and heartbeat are written. A database that is away for a while does not end a benchmark;
-one that is away for longer than the lease lives does, because somebody else may take the LUN then.
+The executor's thread calls ``take``. The run's thread alone talks to the database, in
+``should_stop``, several times a second. The run ends if the database is away for longer than the
+lease lives.
 """
 
 import json
@@ -84,11 +83,8 @@ def reconnect() -> None:
 
 @dataclass
 class Recorder:
-    """What is known of one run so far. ``stop_reason``: cancelled, worker, database, time
-    or benchmark time.
-
-    ``time_limit_s`` is that of the whole run, which its job sets; ``benchmark_limit_s`` that of
-    all commands of its benchmark together, which the workload sets. None: only its steps have any.
+    """What is known of one run so far. ``stop_reason``: cancelled, worker, database, time or
+    benchmark time. ``time_limit_s`` is the job's, ``benchmark_limit_s`` the workload's; None: none.
     """
 
     handle: LeaseHandle
@@ -290,11 +286,7 @@ class Recorder:
         return self.phase == "benchmark" and now - self._benchmark_began > self.benchmark_limit_s
 
     def is_overdue(self) -> bool:
-        """Whether the lease is about to run out, for all that this worker knows; the run must end.
-
-        Asks nobody, so that any thread may call it while this one waits for an answer of the
-        database that a cut network never brings.
-        """
+        """Whether the lease is about to run out, by this worker's clock. Any thread may call it."""
         if lease_clock() - self._prolonged > stop_after_s():
             self.stop_reason = self.stop_reason or "database"
             return True
@@ -332,9 +324,8 @@ class Recorder:
             self.on_heartbeat()
 
     def ask_now(self) -> None:
-        """Send a heartbeat, whenever the last one was, and hear whether the run is cancelled.
-
-        Raises LeaseLost, and the database's error.
+        """Send a heartbeat now; whether the run is cancelled. Raises LeaseLost, the database's
+        error.
         """
         # From before it is asked: the database prolongs the lease a little later than that.
         asked_at, prolonged_at = time.monotonic(), lease_clock()
@@ -390,10 +381,7 @@ class Recorder:
 def with_heartbeat(
     recorder: Recorder, work: Callable[[], _Result], stop: threading.Event | None = None
 ) -> _Result:
-    """Do ``work`` in a thread while this one keeps the lease alive. Raises LeaseLost.
-
-    ``stop`` is set when the run is to end; the work must then end soon.
-    """
+    """Do ``work`` in a thread with heartbeats; ``stop`` is set to end it. Raises LeaseLost."""
     with ThreadPoolExecutor(1, thread_name_prefix="run") as pool:
         future = pool.submit(log_lines.in_same_context(work))
         while not future.done():

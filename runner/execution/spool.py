@@ -1,11 +1,8 @@
 """What an agent said, on the worker's disk until the run's end is written.
 
-Between the end of a benchmark and the commit that stores its numbers they are in the worker's hands
-alone. A worker that is killed there finds them here when it is back: a run whose agent had said
-that all went well, and whose lease nobody took meanwhile, is then stored as if nothing had happened
-(``finish.finish_spooled``). Of any other run that it still holds, what was sampled until then is
-kept with it. One file a run, one JSON object a line: who holds what, the plan, every
-message but the lines of the log (which are in the database), and in the end the run's conditions.
+A worker that was killed after the benchmark stores it later (``finish.finish_spooled``), if nobody
+took the lease. One file a run, one JSON object a line: the lease, the plan, all messages but log
+lines, and the run's conditions.
 """
 
 import json

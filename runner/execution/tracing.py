@@ -1,7 +1,4 @@
-"""The tracers of an extra run: begun with its benchmark, ended with it, stored with its end.
-
-What a tracer cannot do fails no run: it is kept and shown as the reason why there is no trace.
-"""
+"""The tracers of an extra run. What a tracer cannot do fails no run, but is shown."""
 
 import contextlib
 import logging
@@ -80,10 +77,8 @@ def tracing(
     why_not: str = "",
     has_to_end: Callable[[], bool] = lambda: False,
 ) -> Iterator[Tracing]:
-    """Watch the device while the run uses it, where it is an extra one that asks for it.
-
-    ``number``: of the device; None of a folder. ``why_not``: why this host's kernel does not see
-    operations of the file system, or "". ``has_to_end`` is asked while the tracers are made ready.
+    """Watch the device (``number``; None: a folder) during an extra run. ``why_not``: why the
+    kernel shows no operations. ``has_to_end`` is asked while tracers are made ready.
     """
     run_tracing = Tracing()
     wanted = split(run.tracing)
@@ -124,10 +119,7 @@ class Seen:
 
 
 def seen(run_tracing: Tracing | None, tracers: str) -> list[Seen]:
-    """What there is to ``store`` of the tracers of an extra run; reading it takes time.
-
-    ``run_tracing``: None where the worker that saw them is gone. Never fails the run.
-    """
+    """What there is to ``store`` of the tracers; ``run_tracing`` None: its worker is gone."""
     found = []
     for tracer in split(tracers):
         try:

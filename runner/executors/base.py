@@ -46,9 +46,7 @@ AGENT = Path(__file__).resolve().parent.parent / "agent" / "agent.py"
 class Target:
     """Which run this is and what it may use, and nothing else.
 
-    ``device`` and ``journal_device`` are real paths on the host; the names of the LUNs stand before
-    them. Without a journal of its own these are empty. ``members`` are the other LUNs of its stack:
-    (name, device).
+    Devices are real paths on the host, "" without a journal. ``members`` are (name, device).
     """
 
     run_id: int
@@ -67,11 +65,8 @@ class Target:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the execution itself ended; what the agent said of it went to ``on_message``.
-
-    ``was_stopped``: because ``should_stop`` said so. ``reason`` is a sentence when the agent did
-    not live to say its own (killed, out of memory, not started). ``cause`` says whether what it
-    ran in was taken away from under it.
+    """How the execution ended. ``was_stopped``: because ``should_stop`` said so. ``reason``: a
+    sentence if the agent could not say its own. ``cause``: whether it was ended from outside.
     """
 
     exit_code: int | None
@@ -82,10 +77,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What can be run here; see catalog.workers.announce for the shape it is announced in.
-
-    ``versions`` are those of the executor itself, by program; ``folder`` is where it keeps images
-    and containers on this host, if it has one.
+    """What can be run here (catalog.workers.announce). ``versions`` are the executor's own,
+    ``folder`` is where it keeps images.
     """
 
     kernel: str = ""
@@ -130,19 +123,16 @@ class Executor(Protocol):
         """Why no run can be carried out at this moment, or nothing. Quick: asked before each."""
 
     def device_path(self, lun: str, device: str, role: str = "data", place: int = 0) -> str:
-        """The path by which the plan's commands will name the host's ``device``.
-
-        ``place`` is that of its LUN among all that the run uses, from 0.
+        """The path of the host's ``device`` in the plan's commands; ``place`` counts its LUNs from
+        0.
         """
 
     def lun_problem(self, kind: str) -> str:
         """Why LUNs of this kind cannot be used by this executor, or nothing."""
 
     def limit_problems(self) -> dict[str, str]:
-        """Why a run cannot be limited in its rates ("rates") or memory ("memory"), or nothing.
-
-        And why a limit of memory does not hold for swap ("swap"), which refuses no run: that says
-        so by a message ``unlimited_swap`` (``runner.host.swap``).
+        """Why rates ("rates") or memory ("memory") cannot be limited, or memory without swap
+        ("swap", which refuses no run), or nothing.
         """
 
     def facts(self) -> list[list[str]]:
@@ -154,10 +144,7 @@ class Executor(Protocol):
         """Carry out the plan; nothing of it is left when this returns or raises."""
 
     def clean_up(self, worker: str) -> list[str]:
-        """Remove what earlier runs of this worker left behind; returns what was removed.
-
-        Raises ExecutorAway.
-        """
+        """Remove what earlier runs of this worker left; returns what. Raises ExecutorAway."""
 
 
 def probed_tools() -> list[str]:
@@ -177,10 +164,7 @@ def filesystem_tools() -> list[str]:
 
 
 def load_modules() -> None:
-    """Have the kernel load the file systems it has as modules; what it has not stays missing.
-
-    Before anybody is asked what can be made and run: what containers see is this kernel's as well.
-    """
+    """Have the kernel load the file systems it has as modules, before anything is probed."""
     loaded = {line.split()[-1] for line in text_of("/proc/filesystems").splitlines()}
     kernel_names = (spec.kernel_name for spec in FILESYSTEMS.values() if not spec.is_pool)
     for name in (*kernel_names, "overlay"):
@@ -194,10 +178,8 @@ def load_modules() -> None:
 def capabilities_from(
     environment: Message, *, where: str, filesystem_reason: str = ""
 ) -> Capabilities:
-    """Capabilities from the agent's ``environment`` message.
-
-    ``where`` ends sentences: "on this host", "in the image x". ``filesystem_reason`` says why none
-    can be made at all (not root).
+    """Capabilities from the agent's ``environment`` message. ``where`` ends sentences ("on this
+    host"). ``filesystem_reason``: why no file system can be made.
     """
     reported_filesystems, reported_tools = environment["filesystems"], environment["tools"]
     filesystems: dict[str, dict[str, Any]] = {}

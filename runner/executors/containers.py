@@ -57,10 +57,7 @@ _SILENCES: dict[type[OSError], str] = {
 
 
 def devices_in(pairs: list[tuple[str, str]]) -> list[Any]:
-    """As Docker wants them: readable and writable, and none may be made there.
-
-    Not in one text with colons, which the name of a device may have: it would be another device's.
-    """
+    """As Docker wants devices: read and write, no mknod; not as one text, for names with colons."""
     return [
         {"PathOnHost": outside, "PathInContainer": inside, "CgroupPermissions": "rw"}
         for outside, inside in pairs
@@ -117,10 +114,7 @@ def info_of(client: docker.DockerClient) -> Mapping[str, Any]:
 
 
 def limit_problems(info: Mapping[str, Any]) -> dict[str, str]:
-    """Which limits a daemon that says this of itself would discard (runner.executors.base).
-
-    Of swap there must be some, for a run to hide behind.
-    """
+    """Which limits this daemon would discard (runner.executors.base)."""
     warnings = " ".join(info.get("Warnings") or [])
     is_lacking = {
         "rates": "No blkio throttle" in warnings or "No io.max" in warnings,
@@ -137,11 +131,7 @@ def limit_problems(info: Mapping[str, Any]) -> dict[str, str]:
 
 
 def why_failed(error: BaseException) -> tuple[str, Cause]:
-    """A sentence on what the daemon says to a starting run, and who caused it.
-
-    A daemon that answers with a refusal is there; one that does not answer went away. The image was
-    there when the run was checked, and the container when it was made.
-    """
+    """A sentence on what the daemon says to a starting run, and who caused it."""
     if isinstance(error, ImageNotFound):
         return (
             "The benchmark image was removed from outside while the run began "
@@ -226,10 +216,9 @@ def end_process(pid: int, container_id: str) -> bool:
 
 
 def _send_signal(pid: int, container_id: str, number: signal.Signals) -> bool:
-    """Send a signal to its first process without the daemon. True when that was done.
+    """Send a signal to the first process without the daemon; True if it was done.
 
-    Only if that is still the process it was: its control group bears the container's id
-    (cgroups(7)). A daemon on another host has no process here.
+    Only if its control group bears the container's id (cgroups(7)).
     """
     with contextlib.suppress(OSError):
         if pid and container_id in Path(f"/proc/{pid}/cgroup").read_text():
@@ -241,9 +230,7 @@ def _send_signal(pid: int, container_id: str, number: signal.Signals) -> bool:
 @contextlib.contextmanager
 def watch_meddling(client: docker.DockerClient, container: Container) -> Iterator[list[str]]:
     """Sentences on what others do to the container that makes its numbers wrong, as they do it.
-
-    The daemon says so to anyone who listens, and remembers it no longer than some hundred other
-    events. ``client`` must wait long for what seldom comes.
+    ``client`` must wait long.
     """
     interference: list[str] = []
     try:
@@ -311,10 +298,8 @@ def why_ended(container: Container, exit_code: int | None, was_stopped: bool) ->
 
 
 def is_labelled(container: Container) -> bool:
-    """Whether it was given labels of fsbench, and has them not of its image alone.
-
-    An image that a person committed of a run's container has all of them, and so has what is
-    started of it, which is that person's. Raises DockerException, RequestException.
+    """Whether it has labels of fsbench that its image has not: a committed image keeps them all.
+    Raises DockerException, RequestException.
     """
     try:
         of_image = container.image.labels if container.image else {}

@@ -1,8 +1,6 @@
 """Runs the agent in a container that has the leased LUNs and nothing else of the host.
 
-No network, no folder of the host, no capability but SYS_ADMIN (mount), and by the device cgroup no
-other disk, not even through mknod. `--privileged` would open all of them, and fails where the
-daemon lacks a capability itself.
+No network, no folder, no capability but SYS_ADMIN (mount); the device cgroup forbids other disks.
 """
 
 import json
@@ -160,10 +158,7 @@ class DockerExecutor:
         return missing or self._refusal
 
     def rights_problem(self) -> str:
-        """Why a container of a run cannot be started with its rights, or nothing.
-
-        Raises DockerException, RequestException.
-        """
+        """Why a container cannot get a run's rights. Raises DockerException, RequestException."""
         try:
             self._output_of(["true"], [], self._rights())
         except APIError as error:
@@ -181,10 +176,8 @@ class DockerExecutor:
         return ""
 
     def remote_daemon_problem(self) -> str:
-        """Why the daemon's containers do not run on this host, or nothing.
-
-        The LUNs are checked here, and a daemon on another host would erase the disk of the same
-        name there. Raises DockerException, RequestException, OSError, ValueError.
+        """Why the daemon's containers do not run on this host, or nothing: elsewhere it would erase
+        other disks. Raises DockerException, RequestException, OSError, ValueError.
         """
         output = self._output_of(["cat"], [_BOOT_ID])
         if not output.strip():
@@ -208,10 +201,8 @@ class DockerExecutor:
     ) -> bytes:
         """What a command prints in a container that has nothing of the host, and is gone then.
 
-        Not by docker-py's ``containers.run``: that reads nothing where the daemon keeps its logs
-        another way ("local", "syslog", "none"), fetches an image of this name from a registry, and
-        leaves a container behind that did not end in time. Raises DockerException,
-        RequestException.
+        docker-py's ``containers.run`` depends on the daemon's log driver, pulls images and may
+        leave containers. Raises DockerException, RequestException.
         """
         container = self.client.containers.create(
             self.image,
@@ -377,10 +368,7 @@ class DockerExecutor:
         return Outcome(exit_code, was_stopped, reason, cause)
 
     def _remove_for_certain(self, container: Container) -> None:
-        """Also while the daemon is away: then its processes are ended directly.
-
-        What stays is an entry in the daemon's books, removed with the next run on the LUN.
-        """
+        """Remove it, or end its processes directly while the daemon is away."""
         pid = self._pids.pop(str(container.id), 0)
         deadline = time.monotonic() + REMOVE_WAIT_S
         while True:
@@ -447,10 +435,7 @@ def _cpus(plan: RunPlan) -> str | None:
 
 
 def _folders(plan: RunPlan, target: Target) -> list[Mount]:
-    """fsbench's own folder on a mount of the host, and nothing above it.
-
-    Private: what is mounted in the container is not seen on the host, nor the other way round.
-    """
+    """fsbench's own folder on a mount of the host, with private propagation."""
     if not plan.own_mark:
         return []
     return [Mount(plan.mount_point, target.device, type="bind", propagation="rprivate")]

@@ -1,9 +1,7 @@
-"""Boots a kernel of its own for each run: in QEMU, in the benchmark container (docs/guest.md).
+"""Boots a kernel for each run: in QEMU, in the benchmark container (docs/guest.md).
 
-The container gets the leased LUNs, ``/dev/kvm`` where that works, and nothing else: no network, no
-capability at all (the guest mounts, the container does not), Docker's own seccomp profile. What is
-in it (``runner/agent/guest/guest.py``) says the same lines as the agent does elsewhere, because
-the same agent runs in the guest. Everything about containers is that of ``DockerExecutor``.
+The container gets the leased LUNs and ``/dev/kvm``, and no network or capability. The same agent
+runs in the guest, and runner/agent/guest/guest.py passes its lines on.
 """
 
 import json

@@ -55,12 +55,10 @@ class BootPostponed(Exception):
 
 
 class GuestKernels(DockerExecutor):
-    """Which kernels a worker has, and what each can do: it is booted once to see that.
+    """Which kernels a worker has, and what each can do: it boots each once.
 
-    ``folder`` has the kernel packages, ``cache`` what is unpacked and known of them.
-
-    ``silence_s``: after so many seconds without a heartbeat a guest is ended. ``accelerator``
-    forces kvm or emulated; by default KVM is tried.
+    ``folder`` has packages, ``cache`` what is unpacked. ``silence_s``: without a heartbeat for so
+    long a guest is ended. ``accelerator`` forces kvm or emulated; by default KVM is tried.
     """
 
     name = "guest"
@@ -89,11 +87,9 @@ class GuestKernels(DockerExecutor):
         self._may_boot: Callable[[], bool] = lambda: True
 
     def look(self, may_boot: Callable[[], bool] = lambda: True) -> None:
-        """Look at the folder, and boot what is new in it. Takes minutes the first time.
+        """Look at the folder, and boot what is new in it, which takes minutes.
 
-        ``may_boot`` is asked before each boot, which needs processors that a run may be measuring,
-        and meanwhile: a run that begins is not kept waiting. Never raises: what is wrong is
-        announced.
+        ``may_boot`` is asked before and during each boot: a run goes first. Never raises.
         """
         self._may_boot = may_boot
         try:
@@ -298,9 +294,8 @@ class GuestKernels(DockerExecutor):
         labels: dict[str, str],
         is_followed: bool = False,
     ) -> Container:
-        """Made, and not started. The kernel goes into it as files: it sees no folder of the host.
-
-        ``is_followed``: by a connection that carries what it prints and reads; no logs are kept.
+        """Made, not started, with the kernel as files. ``is_followed``: by a connection, without
+        logs.
         """
         modules = list(modules)
         if request["accelerator"] == KVM:

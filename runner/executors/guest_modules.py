@@ -1,9 +1,7 @@
-"""Modules of OpenZFS for a kernel of guests, built by the distribution's own DKMS.
+"""Modules of OpenZFS for a kernel of guests, built by Debian's DKMS (``zfs-dkms``).
 
-Debian has ZFS as source alone (``zfs-dkms``, in contrib), which is built for each kernel: here in a
-container of the benchmark image, which is of a release of Debian and has a compiler, and which is
-removed behind it. It takes some minutes of a processor, once for each kernel. Nothing is installed
-on the host, and nothing of the kernel's package is run.
+It builds in a container of the benchmark image, some minutes, once for each kernel. Nothing is
+installed on the host.
 """
 
 import io
@@ -57,9 +55,8 @@ def has_zfs(package: Path) -> bool:
 
 
 def build(image: str, package: Path, on_progress: OnProgress = lambda step, share: None) -> Path:
-    """Build ZFS for the kernel in ``package``, in a container of ``image``, and put it next to it.
-
-    Returns where both are. Raises FetchError, with what to do.
+    """Build ZFS for the kernel in ``package`` and put it next to it; where both are. Raises
+    FetchError.
     """
     if has_zfs(package):
         return package

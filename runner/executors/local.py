@@ -1,8 +1,7 @@
 """Runs the agent as a process of this host.
 
-As root in its own mount and process namespaces: its mounts are seen by nobody else, and all of it,
-mounts included, is gone with its first process (unshare(1), --kill-child). Without root only
-directory LUNs can be used.
+As root in own mount and process namespaces, which end with its first process (unshare(1),
+--kill-child). Without root only with directory LUNs.
 """
 
 import contextlib

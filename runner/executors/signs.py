@@ -1,9 +1,4 @@
-"""Signs of life: what an agent hears of its worker, and ends its run without.
-
-A lease that nobody prolongs goes to another host. A worker that was killed says nothing to its
-agent, and one that was stopped (SIGSTOP, a host that swaps to death) does not end it when the lease
-does: the agent must see to it alone (runner.agent.messages.WorkerWatch).
-"""
+"""Signs of life: what an agent hears of its worker, and ends its run without (WorkerWatch)."""
 
 import contextlib
 import threading

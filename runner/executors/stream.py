@@ -23,11 +23,7 @@ QUEUE_LENGTH = 1000
 
 @dataclass
 class LineReader:
-    """Puts chunks of bytes together to lines, and lines to messages.
-
-    Of a line longer than any message its beginning is kept, for the log: whatever a container
-    prints, it does not take the worker's memory.
-    """
+    """Puts bytes together to lines, and lines to messages. Longer lines are cut."""
 
     _rests: dict[str, bytearray] = field(default_factory=dict)
 
@@ -91,9 +87,9 @@ def follow(
     stop: Callable[[], None],
     kill: Callable[[], None],
 ) -> bool:
-    """Hand on all messages until the stream ends. True when ``should_stop`` ended it.
+    """Hand on all messages until the stream ends; True when ``should_stop`` ended it.
 
-    ``stop`` asks the agent to end, ``kill`` makes it. An exception (a lost lease) kills it too.
+    ``stop`` asks the agent to end, ``kill`` makes it, also after an exception.
     """
     received: queue.Queue[tuple[str, bytes] | None] = queue.Queue(QUEUE_LENGTH)
     abandoned = threading.Event()

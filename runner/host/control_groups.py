@@ -1,9 +1,6 @@
-"""A control group of its own for a run that has no container: its limits, and counts of it alone.
+"""A control group for a run without a container: its limits, and counts of it alone.
 
-Version 2 has all in one hierarchy, version 1 a hierarchy for each controller; a host may have both
-(version 1 with controllers, version 2 with pressure alone). What is made here is removed behind the
-run, or by ``remove_leftovers`` where the worker was killed. Kernel's
-Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/*.rst.
+Hosts have version 1, 2 or both: the kernel's cgroup-v2.rst and cgroup-v1/*.rst.
 """
 
 import contextlib
@@ -89,10 +86,7 @@ def problem(rates: Mapping[str, int], memory_bytes: int | None) -> str:
 
 
 def swap_problem(hierarchies: Hierarchies | None = None) -> str:
-    """Why a limit of memory does not hold for swap on this host, or nothing.
-
-    The groups of version 2 that are there say so: the topmost has no limits.
-    """
+    """Why a limit of memory does not hold for swap on this host, or nothing."""
     hierarchies = hierarchies or Hierarchies()
     space = swap.space_bytes()
     if hierarchies.unified is not None and hierarchies.has("memory"):
@@ -150,11 +144,7 @@ def of_run(
     rates: Mapping[str, int],
     memory_bytes: int | None,
 ) -> Iterator[list[str]]:
-    """The folders of a new group, for the run's first process to join; none where it is not to be.
-
-    Without limits it is for counts alone, and a host that lets none be made has none. Raises
-    GroupProblem where a limit cannot be set.
-    """
+    """The folders of a new group to join, or none. Raises GroupProblem if a limit fails."""
     is_required = bool(rates or memory_bytes)
     groups: list[Path] = []
     try:
@@ -255,10 +245,7 @@ def _remove(folder: Path) -> bool:
 
 
 def remove_leftovers(worker: str) -> list[str]:
-    """Remove the groups of this worker's runs that a killed one left; returns what was removed.
-
-    Groups of another living process, with a worker of the same name at another site.
-    """
+    """Remove the groups that killed runs of this worker left; returns them."""
     hierarchies = Hierarchies()
     tops = {*hierarchies.folders.values(), *([hierarchies.unified] if hierarchies.unified else [])}
     removed = []

@@ -1,8 +1,4 @@
-"""What smartctl(8) says of a disk, where it is installed; it is never required.
-
-Asked before a LUN is measured, and so never next to a benchmark. Values keep smartctl's own names.
-Source: smartctl's JSON of version 7 ("smartctl --json", json_format_version 1.0).
-"""
+"""What smartctl(8) says of a disk before it is measured, if it is installed (JSON, version 7)."""
 
 import json
 from collections.abc import Mapping

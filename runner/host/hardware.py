@@ -32,10 +32,7 @@ def host_facts() -> list[list[str]]:
 
 
 def host_mark() -> str:
-    """What tells this host from another one of the same name; the same after a restart.
-
-    A digest, because machine-id(5) asks not to hand its value on.
-    """
+    """What tells this host from others: a digest, because machine-id(5) is confidential."""
     text = text_of("/etc/machine-id").strip() or platform.node()
     return hashlib.sha256(f"fsbench {text}".encode()).hexdigest()[:16]
 

@@ -1,9 +1,7 @@
-"""What fsbench's layers left on LUNs: their signatures, and what this host made of them.
+"""What fsbench's layers left on LUNs, which are made and taken down in guests.
 
-Layers are made in guests (``configurations.commands.layers``) and taken down there. A guest that
-was ended in the middle leaves its arrays, volumes and keys on the LUNs as they were written, and a
-host that looks at all its disks (udev, with mdadm or LVM) may put them together alone. Only
-what stands on listed LUNs alone, each with fsbench's own mark, is ever taken apart here.
+After a killed guest a host may assemble them. Only what stands on listed LUNs with fsbench's own
+mark is taken apart.
 """
 
 import os
@@ -29,10 +27,7 @@ KSTAT = Path("/proc/spl/kstat/zfs")
 
 
 def layers_on(device: str) -> list[str]:
-    """The kinds of fsbench's own layers on a device, where nothing else is on it.
-
-    Raises ToolError.
-    """
+    """The kinds of fsbench's own layers on a device, if nothing else is on it. Raises ToolError."""
     device_signatures = signatures.of(device)
     if not all(
         is_own(signature.type, signature.label, signature.uuid) for signature in device_signatures
@@ -42,10 +37,7 @@ def layers_on(device: str) -> list[str]:
 
 
 def wipe(device: str) -> list[str]:
-    """Remove what ``layers_on`` says, and say it. Nobody may use the device: it is opened alone.
-
-    Raises ToolError, OSError.
-    """
+    """Remove what ``layers_on`` says from a device opened alone. Raises ToolError, OSError."""
     kinds = layers_on(device)
     if kinds:
         descriptor = os.open(device, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
@@ -59,11 +51,7 @@ def wipe(device: str) -> list[str]:
 
 
 def _clear_labels(descriptor: int) -> None:
-    """Write zeros over the four labels of ZFS, as zpool labelclear does, which a host may not have.
-
-    Two are at the begin of a device and two at its end, which is that of its last whole label
-    (vdev_impl.h, vdev_label_t; vdev_label.c). wipefs(8) would leave what names the pool's devices.
-    """
+    """Zero the four labels of ZFS, two at each end, as zpool labelclear does (vdev_impl.h)."""
     size = os.lseek(descriptor, 0, os.SEEK_END)
     end = size - size % LABEL_BYTES
     for place in (0, LABEL_BYTES, end - 2 * LABEL_BYTES, end - LABEL_BYTES):
@@ -121,10 +109,7 @@ def _is_bcache(number: int) -> bool:
 
 
 def _stop_bcache(number: int, luns: Collection[int]) -> None:
-    """The device, and its set where no other device is left in it: that holds the cache's LUN.
-
-    There is no tool for it (Documentation/admin-guide/bcache.rst, stop). Raises ToolError.
-    """
+    """Stop the device, and its set if no other is left (bcache.rst, stop). Raises ToolError."""
     try:
         _stop(blockdev.sys_folder(number) / "bcache")
         for lun in luns:
@@ -143,12 +128,8 @@ def _stop(folder: Path) -> None:
 
 
 def leftover_pools(folder: Path = KSTAT) -> list[str]:
-    """The names of ZFS pools that this host's own kernel has imported, and that are called like
-    fsbench's own. Empty without ZFS.
-
-    fsbench makes pools in guests, which take theirs with them. A host that has ZFS may still import
-    on its own (zfs-import-scan.service) what a killed guest left on a LUN; then its kernel holds
-    the LUN, no run begins on it, and nothing of it can be wiped.
+    """ZFS pools with fsbench's names that this host has imported. A host with ZFS may import what a
+    killed guest left; then no run begins on that LUN.
     """
     return [POOL] if (folder / POOL).is_dir() else []
 

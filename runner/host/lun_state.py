@@ -1,8 +1,6 @@
-"""What the kernel and the device itself say of a LUN now: caches, sectors, temperature, power.
+"""What the kernel and the device say of a LUN now: caches, sectors, temperature, power.
 
-Read before each run, and kept with it and with its probe. What a device does not tell is left out.
-Sources: the kernel's Documentation/ABI/stable/sysfs-block and hwmon/sysfs-interface.rst; NVM
-Express base specification, Get Features, feature 02h (power management).
+Sources: sysfs-block, hwmon/sysfs-interface.rst; NVM Express, Get Features, feature 02h.
 """
 
 import contextlib

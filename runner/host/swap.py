@@ -1,8 +1,6 @@
-"""The swap of this host: what there is, what was written to it, and runs that it may not hold.
+"""The swap of this host, and runs whose memory limit does not hold for it.
 
-A limit of memory is one of memory and swap together only where the kernel accounts for swap:
-Kernel's Documentation/admin-guide/cgroup-v2.rst (memory.swap.max) and cgroup-v1/memory.rst
-(memory.memsw.limit_in_bytes). Others discard that half of it without a word.
+Kernels without swap accounting ignore that part of a limit (cgroup-v2.rst, memory.rst).
 """
 
 import mmap

@@ -25,9 +25,8 @@ def _end_with_worker() -> None:
 
 
 class InstallProcess:
-    """``lock`` is a descriptor that the child keeps open too: what it locks stays so until both
-    have ended, also when the worker is killed. ``ends_as_group``: SIGTERM goes to all processes of
-    it, and not to the first alone, which then decides about the others.
+    """The child keeps the descriptor ``lock`` open too, so that the lock outlives a killed worker.
+    ``ends_as_group``: SIGTERM goes to all its processes.
     """
 
     def __init__(

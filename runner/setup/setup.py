@@ -1,10 +1,7 @@
-"""What a worker does so that it can do more, and what it says of that.
+"""What a worker does so that it can do more: make the image, or install tools.
 
-Where a Docker daemon answers it makes the benchmark image, where none does it installs tools
-(``deploy/install_tools.py``): in the background, never while a run is being measured on this host,
-and no run begins meanwhile. What was installed by anybody, a daemon that came, a module that can
-be loaded are found within seconds: cheap facts are looked at, and the place of work is probed when
-they have changed.
+It works in the background, never while a run is measured. It looks at cheap facts every few
+seconds, and probes again when they change.
 """
 
 import contextlib
@@ -107,10 +104,7 @@ class Setup:
             self._act(self._need())
 
     def foresee(self) -> None:
-        """Say what will be done before the first look does it.
-
-        Else the first word of a worker would be that it lacks things, and nothing is on its way.
-        """
+        """Say what will be done before the first look, so that the first report is complete."""
         need = self._need()
         if need is not None and not need.forbidden:
             self.host.setup = _setup_report(need, "running")

@@ -20,10 +20,8 @@ _MODULES = Path("/lib/modules")
 
 @dataclass(frozen=True)
 class SetupNeed:
-    """``reason`` says why in one sentence, ``command`` is what a person can run instead.
-
-    ``forbidden``: why the worker does not do it, or "". ``lacking`` are packages, or the identity
-    of the image there is: a failure is remembered for it.
+    """``reason``: why. ``command``: what a person can run instead. ``forbidden``: why the worker
+    does not. ``lacking``: packages, or the image's identity, for which a failure is remembered.
     """
 
     kind: str
@@ -36,11 +34,7 @@ class SetupNeed:
 def packages_need(
     config: WorkerConfig, *, given_up: Collection[str], why_local: str, script: Path
 ) -> SetupNeed | None:
-    """What this host lacks for runs that are its own processes.
-
-    ``given_up``: what its release does not have. Without root nothing is mounted, so that no mkfs
-    is needed.
-    """
+    """What this host lacks for local runs, without ``given_up``. Without root no mkfs is needed."""
     is_root = os.geteuid() == 0
     lacking = [
         package
@@ -115,10 +109,7 @@ def is_of_this_host() -> bool:
 
 
 def facts_of(executor: Executor) -> tuple[Any, ...] | None:
-    """What its abilities stand on: they are looked at again when this changes.
-
-    None while that is unknown (its daemon is away). Milliseconds.
-    """
+    """What its abilities stand on, to notice changes; None if its daemon is away. Milliseconds."""
     mounts = tuple(
         sorted(mountable() & {spec.kernel_name for spec in requirements.FILESYSTEMS.values()})
     )

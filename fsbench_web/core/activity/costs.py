@@ -1,10 +1,8 @@
 """Costs: what the work of a run cost the device, the processors and the memory. Pure.
 
-Of the measured commands and the ``sync`` after them (``window_of``). The work is what their
-processes asked for (``rchar``, ``wchar``, ``syscr``, ``syscw`` of proc(5)), or what the tool says
-(libaio, io_uring). Amplification: J. Mohan, R. Kadekodi and V. Chidambaram, "Analyzing IO
-Amplification in Linux File Systems", 2017, arXiv 1707.08514. Waits are no tests: they say where the
-time went.
+Of the measured commands and the ``sync`` after them. The work is what the processes requested
+(proc(5)), or what the tool says. Amplification: Mohan, Kadekodi and Chidambaram, "Analyzing IO
+Amplification in Linux File Systems", 2017, arXiv 1707.08514.
 """
 
 import re
@@ -177,10 +175,8 @@ PRICE_TESTS = frozenset(map(price_test, CURRENCIES))
 
 
 def per_million_operations(price: Price | None, seconds: float, operations: float) -> float | None:
-    """In its currency; None without a price, or if too little was done.
-
-    Straight-line depreciation: of a price P spread over Y years, s seconds take P * s / (Y * 365.25
-    * 86,400) (compare the TPC's Pricing Specification and SPC-1).
+    """In its currency, by straight-line depreciation; None without a price, or if too little was
+    done. Compare the TPC's Pricing Specification and SPC-1.
     """
     if price is None or operations < LEAST_OPERATIONS or seconds < LEAST_S:
         return None

@@ -1,8 +1,4 @@
-"""The activity of a run: the kernel's counts over time, and the block they are kept as. Pure.
-
-Counts are kept as growth since the first sample. A long run keeps fewer samples, with those at the
-ends of commands, so that totals stay exact.
-"""
+"""The activity of a run: the kernel's counts over time as growth, and their block. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,8 +1,4 @@
-"""What fsbench can run. Pure: parameters with bounds, commands, parsers, expectations; no Django.
-
-One module a benchmark, each a subclass of ``base.Workload``; ``registry`` knows them all, also
-those that other packages bring (docs/adding-a-workload.md).
-"""
+"""What fsbench can run: a subclass of ``base.Workload`` each, all in ``registry``. Pure."""
 
 from fsbench_web.core.workloads.base import (
     MOUNT_POINT,

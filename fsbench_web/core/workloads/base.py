@@ -52,10 +52,9 @@ class Place:
 class BenchmarkCommand:
     """One command of a benchmark, as an argument list; no shell ever sees it.
 
-    ``output`` names the raw output that is kept of its standard output and read by ``parse``; a
-    command without one (mkdir, cp) is only timed, and costs leave it out. ``stdin`` is what the
-    tool reads. ``remount`` has the file system unmounted and remounted before it, so that it
-    begins with cold caches. A first word ``fsbench-NAME`` is the program runner/agent/NAME.py.
+    ``output`` names what is kept of its standard output for ``parse``; commands without one only
+    prepare. ``remount`` unmounts and mounts before it, for cold caches. ``fsbench-NAME`` is
+    runner/agent/NAME.py.
     """
 
     argv: tuple[str, ...]
@@ -77,11 +76,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Preset:
-    """A named set of parameters of one workload, offered with one click.
-
-    A workload declares its presets without ``kind``; the registry offers them with it.
-    ``question`` is one of QUESTIONS where it is another than the workload's.
-    """
+    """A named set of parameters of one workload. The registry adds ``kind``."""
 
     slug: str
     title: str
@@ -183,12 +178,9 @@ def file_bytes(key: str, label: str, default: int, paper: str) -> Parameter:
 class Workload(ABC):
     """A benchmark with its parameters. Equal parameters make equal workloads.
 
-    Class attributes: ``tool`` (how it is stored, letters, digits and hyphens), ``name`` (for
-    people), ``parameters`` (with TIME_LIMIT among them), ``presets``, ``programs`` (executables it
-    needs where the disk is, each with its Debian package), ``about`` (what it does and what it does
-    not, in a sentence or two), ``paper`` (its source, as "FREENIX 2002"), ``question``
-    (one of QUESTIONS: its group in the form; without one it is among the others) and ``sizes``
-    (keys of the parameters that say which cells are measured, and not how).
+    ``tool`` is how it is stored. ``parameters`` include TIME_LIMIT. ``programs`` are executables
+    with their Debian packages. ``paper`` is its source. ``question`` is one of QUESTIONS. ``sizes``
+    are the keys that say which cells are measured.
     """
 
     tool: ClassVar[str]

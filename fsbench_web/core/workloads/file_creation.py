@@ -1,8 +1,4 @@
-"""Creating 50,000 files one after the other, with the CPU load, as in Hilzinger's article of 2006.
-
-The article does not say how large the files are nor what made them; here it is fs_mark, which
-prints files a second, and wait4(2) counts the CPU seconds of its process.
-"""
+"""Creating 50,000 files with fs_mark, with the CPU load, as in Hilzinger's article of 2006."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

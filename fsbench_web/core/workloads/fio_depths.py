@@ -1,8 +1,6 @@
 """Plain fio: one block size, read and written by direct I/O at rising queue depths.
 
-Each direction and queue depth is a command of its own on the same file, which is written once
-before, with cold caches. The queue depth is the load of a test: ``random_4k_read_iops`` at
-``iodepth=8``.
+Each direction and depth is a command on the same file. The depth is the test's load.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,6 @@
 """IOzone: the matrix of the Unisys 2005 paper.
 
-IOzone is called with -a and -z (without it -a skips records below 64 KB for files above 32 MB),
--i 0 -i 1 -i 2 for write/rewrite, read/reread, random read/write, -y/-q for the record sizes and
--n/-g for the file sizes (iozone(1)).
+-z: without it -a skips records below 64 KB of files above 32 MB (iozone(1)).
 """
 
 import re
@@ -48,10 +46,7 @@ _DATA: Mapping[str, tuple[str, ...]] = {
 
 
 class Iozone(Workload):
-    """Record sizes by file sizes, doubled from the least to the most, each cell that fits.
-
-    All sizes are KB of 1024 bytes and powers of two.
-    """
+    """Record sizes by file sizes in KB of 1024 bytes, doubled from least to most, if they fit."""
 
     tool = "iozone"
     name = "IOzone"
@@ -269,10 +264,7 @@ _OVERHEAD_KB = 64
 
 @dataclass
 class IozoneProgress:
-    """Weighs each finished cell by its file size: the 4 GB files take most of the time.
-
-    ``cells`` are (record KB, file KB).
-    """
+    """Weighs each finished cell (record KB, file KB) by its file size."""
 
     cells: Iterable[Cell]
     tests: int = 6

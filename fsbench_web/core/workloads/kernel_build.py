@@ -1,7 +1,6 @@
-"""Kernel compilation as in Galli's article of 2001: copy, build, clean and remove a source tree.
+"""Kernel compilation as in Galli's article of 2001: copy, build, clean and remove a tree.
 
-CPU and real seconds of each step. He gives the mean of three runs, each on an empty file system
-that was remounted: here that is three repeats of a run.
+His numbers are means of three runs on an empty file system: three repeats here.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,6 @@
-"""Whether the parts of a work profile can be measured at all, and what could be meant. Pure.
+"""Whether the parts of a work profile can be measured, and what could be meant. Pure.
 
-Whatever a table of somebody else is called can be imported, so that a part that no workload gives
-is doubted and not refused; refused is what no number could ever meet.
+A part that no workload gives is doubted, because imports may bring it. Impossible ones are refused.
 """
 
 from collections.abc import Collection

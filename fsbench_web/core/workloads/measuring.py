@@ -1,9 +1,7 @@
 """Which workloads measure the cells of a work profile. Pure.
 
-Cells with sizes are IOzone's: one matrix for each way of measuring (with fsync, by direct I/O),
-from the smallest to the largest sizes wanted, as IOzone doubles both. Where its files do not fit,
-presets with direct I/O stand for them, whatever their file size (core.identity). A
-test without sizes is of the preset that is sure to give it.
+IOzone has one matrix for each way of measuring. Where its files do not fit, presets with direct I/O
+replace them. A test without sizes takes the first preset that gives it.
 """
 
 from collections import defaultdict
@@ -34,10 +32,7 @@ def _no_problem(workload: Workload) -> str:
 
 @dataclass(frozen=True)
 class MeasuringPlan:
-    """Presets with their parameters, by slug; and what of the cells they do not measure:
-    ``without_workload`` is what no workload measures, ``refused`` what cannot be measured there,
-    with the reason.
-    """
+    """Presets with parameters by slug; cells that no workload measures, or not there, with why."""
 
     workloads: Mapping[str, Mapping[str, Any]]
     without_workload: tuple[RequiredCell, ...]
@@ -127,10 +122,7 @@ def _parameters(
 def covering_presets(
     cells: Iterable[RequiredCell], problem: Check = _no_problem
 ) -> tuple[list[str], set[RequiredCell]]:
-    """(presets with direct I/O that measure most of the cells, cells that none measures).
-
-    Greedy: each is the preset with most of the cells that are left, the shortest of those.
-    """
+    """(presets with direct I/O that measure most cells, cells left). Greedy, shortest first."""
     left = set(cells)
     workloads = {
         slug: workload

@@ -1,9 +1,6 @@
-"""Mongo, the benchmark of Namesys that Galli's article of 2001 points to.
+"""Mongo of Namesys, to which Galli's article of 2001 points, by runner/agent/workloads/mongo.py.
 
-The original is a set of C programs and a Perl script that nobody keeps; what it does is done again
-by runner/agent/workloads/mongo.py, which says how. Seconds are not those of the original: its
-distribution of file sizes is followed in its idea alone, and each phase ends when its data are on
-the disk.
+The original is lost, so file sizes only resemble it, and each phase ends on the disk.
 """
 
 from collections.abc import Iterator

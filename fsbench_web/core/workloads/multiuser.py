@@ -1,8 +1,4 @@
-"""A mix of small jobs by many tasks over CPU counts, in the manner of AIM7, which it is not.
-
-The FREENIX paper of 2002 shows AIM7's peak of jobs per minute against processors. Here the jobs are
-stress-ng's (runner/agent/workloads/multiuser.py).
-"""
+"""A mix of stress-ng's jobs by many tasks over CPU counts, in the manner of AIM7."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,6 @@
 """Workloads that users bring: a job file of fio, or one command without a shell. Pure.
 
-Their whole text is a parameter, so that a run keeps what it ran. Both are checked again wherever
-they are made: a stored text is trusted no more than an uploaded one.
+A run keeps the whole text. It is checked again whenever it is used.
 """
 
 import re
@@ -175,11 +174,7 @@ class OwnCommand(_OwnWorkload):
 
 
 def checked_words(text: str) -> tuple[str, ...]:
-    """The words of a command. Raises ParameterError.
-
-    A word may name a path only in ``{folder}``, the workload's own, and no other braces: what
-    looks like a shell's words is passed on as it is, and means nothing.
-    """
+    """The words of a command. Paths must begin with ``{folder}``. Raises ParameterError."""
     if any(ord(character) < 32 or ord(character) == 127 for character in text):
         raise ParameterError("A command is one line, without control characters.")
     try:

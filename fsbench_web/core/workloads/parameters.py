@@ -29,10 +29,8 @@ class Kind(StrEnum):
 class Parameter:
     """One parameter. ``default`` None: it has to be given. ``choices`` are (value, label).
 
-    ``paper`` says what the paper that the workload is named after used, where it says. What is
-    ``fixed`` belongs to a preset: no form shows it, and no job may change it. What ``is_late`` came
-    when runs had been kept without it: its default is stored nowhere, so that they stay what they
-    were, digests and names included.
+    ``paper``: what the paper used. ``fixed``: it belongs to a preset, and no job may change it.
+    ``is_late``: it came after runs were kept, so its default is stored nowhere.
     """
 
     key: str
@@ -156,10 +154,7 @@ class Parameter:
 def checked_values(
     parameters: Sequence[Parameter], values: dict[str, Any], name: str
 ) -> dict[str, Value]:
-    """All values of a workload called ``name``, defaults where nothing is given and none is late.
-
-    Raises ParameterError for one that is not known, missing or out of its bounds.
-    """
+    """All values of the workload ``name``, with defaults. Raises ParameterError."""
     unknown = sorted(set(values) - {parameter.key for parameter in parameters})
     if unknown:
         raise ParameterError(f"{name} has no parameter {', '.join(map(_short, unknown))}.")

@@ -1,8 +1,7 @@
 """pgmeter's five tests as in the FREENIX paper of 2002, run by fio.
 
-Bryant, Forester, Hawkes: Filesystem Performance and Scalability in Linux 2.4.17. pgmeter itself is
-not kept any more; its access specifications (request sizes, shares of reads and of random requests)
-are what fio is given.
+Bryant, Forester, Hawkes: Filesystem Performance and Scalability in Linux 2.4.17. fio gets pgmeter's
+request sizes and shares of reads and random requests.
 """
 
 from collections.abc import Iterator, Mapping

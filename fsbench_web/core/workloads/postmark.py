@@ -1,8 +1,6 @@
-"""PostMark, as in Sun's paper of 2004: transactions per second against the number of transactions.
+"""PostMark (Katcher, TR3022), as in Sun's paper of 2004: rates by number of transactions.
 
-PostMark (Katcher, TR3022) makes a pool of small files, runs transactions on it (each creates or
-deletes a file, and reads or appends to one), and deletes the pool. Its clock has whole seconds: a
-rate over a few seconds is a coarse one, and is flagged where it is stored.
+Its clock has whole seconds, so rates over a few seconds are flagged.
 """
 
 from collections.abc import Iterator, Mapping
@@ -140,10 +138,8 @@ class PostMark(Workload):
         yield RATE, "", None, None
 
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
-        """Each report with the load it was made at; the last one has the rate of all loads too.
-
-        The paper does not say how it takes the loads together. All work by all time is the mean of
-        rates that holds for different amounts of work (Hoefler and Belli, SC 2015, rule 3).
+        """Each report with its load; the last has the rate over all loads too. All work by all time
+        is the right mean of rates (Hoefler and Belli, SC 2015, rule 3).
         """
         results = {}
         times: list[ParsedValue] = []

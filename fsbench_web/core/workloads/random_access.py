@@ -1,11 +1,7 @@
-"""Random reads, some of them followed by a write and fsync, as in Galli's article of 2001.
+"""Random reads, some followed by a write and fsync, as in Galli's article of 2001.
 
-His program seeks to a random place of a file, reads one buffer and, in one case of four, seeks
-back, writes the buffer and calls fsync: 100 cycles of 100 accesses, in files of five sizes that are
-in the cache. fio does the same number of reads and writes. It differs in three things: it writes at
-another random place of the file, not where it has just read; places are multiples of the buffer;
-and the file is opened with O_SYNC, "as though each write(2) was followed by a call to fsync(2)"
-(open(2)), because fio's own --fsync=1 calls fsync after reads as well.
+His program writes where it has just read; fio writes at another random place, at multiples of the
+buffer. Files have O_SYNC, because fio's --fsync=1 calls fsync after reads too.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,9 +1,4 @@
-"""Copying the kernel source, and the space it takes, as in Hilzinger's article of 2006.
-
-He copies more than 20,000 files from one partition to another, and says what the same files take on
-each file system. Space is what ``df`` says more of after the copy than before it, and what ``du``
-says of the copy.
-"""
+"""Copying the kernel source, and the space it takes, as in Hilzinger's article of 2006."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,4 @@
-"""The price of hardware, and what it makes of the runs that were measured on it.
-
-A price is an assumption and no measurement: where another one is stated, all runs on the hardware
-are priced by it, so that no score mixes two.
-"""
+"""The price of hardware and the cost of runs on it. A new price reprices all of them."""
 
 from collections.abc import Iterable
 

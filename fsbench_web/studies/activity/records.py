@@ -11,10 +11,7 @@ from fsbench_web.studies.scores import ingest
 
 
 def store(run: Run, activity: Activity, costs: Mapping[str, float]) -> None:
-    """Keep what was sampled during a run. The caller holds the transaction.
-
-    ``costs`` by test become measurements; waits are kept beside them.
-    """
+    """Keep what was sampled of a run, in the caller's transaction; costs become measurements."""
     RunActivity.objects.update_or_create(
         run=run,
         defaults={

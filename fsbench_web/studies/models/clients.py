@@ -21,10 +21,8 @@ class ClientState(models.TextChoices):
 
 
 class RunClient(models.Model):
-    """One client of a run of several, its leader the first. A run of one has no rows here.
-
-    ``token`` is that of the lease of its LUN, which the run holds for all (a fencing token): what a
-    client writes is refused once the run has lost it.
+    """One client of a run of several, its leader first. ``token`` is that of its LUN's lease: once
+    the run has lost it, what the client writes is refused.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="clients")

@@ -12,10 +12,8 @@ from fsbench_web.studies.visibility import Visible
 
 
 class Job(models.Model):
-    """A job: what was submitted at once and its runs, as it was planned and as it is steered.
-
-    ``token`` is the form's, so that sending it twice makes one. ``document`` is the job as data
-    (studies.jobs.documents.text); a job that is written down from it is the same job.
+    """What was submitted at once, with its runs. ``token`` is the form's, so that two clicks make
+    one job. ``document`` is the job as data (studies.jobs.documents.text).
     """
 
     token = models.CharField(max_length=64, unique=True)
@@ -73,10 +71,8 @@ class Job(models.Model):
 
 
 class RepeatRule(models.Model):
-    """How often one configuration of a job is repeated: until its scores are sure enough.
-
-    ``studies.runs.lifecycle`` writes the next run when one ends (scoring.repeating decides), and
-    the reason when it stops. Jobs with a fixed number of repeats have no rule.
+    """How often one configuration of a job is repeated, until its scores are sure enough. Jobs with
+    a fixed number of repeats have none.
     """
 
     half_width_percent = models.FloatField(help_text="Of the mean, 95% Student-t")
@@ -90,14 +86,10 @@ class RepeatRule(models.Model):
 
 
 class Race(models.Model):
-    """A job that looks for the best of its configurations, or for the kernel at which speed
-    changed: who is measured next follows from what was measured (core.stats: racing,
-    bisecting), and is written by ``studies.runs.lifecycle`` where the last run of a block ends.
-    Jobs without one measure everything as often.
+    """A search of a job for its best configuration, or for the kernel that changed speed.
 
-    ``values`` are what the measure was in each finished run, {run: value}, and ``failed`` who is
-    out because nothing was measured, {contender: [blocks before, run, why]}. Both are kept as they
-    were when they decided.
+    ``values`` is the measure of each finished run. ``failed`` is {contender: [blocks before, run,
+    why]}. Both stay as they were when they decided.
     """
 
     class Find(models.TextChoices):

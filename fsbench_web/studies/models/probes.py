@@ -6,13 +6,10 @@ from fsbench_web.catalog.models import Lun
 
 
 class LunProbe(models.Model):
-    """One measurement of a LUN by fio, right before the first file system of a block was made.
+    """One measurement of a LUN by fio, before the first file system of a block.
 
-    It is told of the LUN, whoever may see the study that it was made for; ``run`` is the run that
-    made it. ``result`` is what the agent printed (core.scoring.ceilings.read_probe), ``state`` what
-    the worker read of the device before (runner.host.lun_state). ``target`` is empty, or says the
-    stack of which the one device was measured that layers make of several LUNs, ``lun`` the first
-    of them: that is no measurement of the LUN, and in no ledger.
+    ``result`` is what the agent printed (core.scoring.ceilings.read_probe), ``state`` what the
+    worker read (runner.host.lun_state). ``target``: the stack that was measured instead, or "".
     """
 
     lun = models.ForeignKey(Lun, on_delete=models.CASCADE, related_name="probes")

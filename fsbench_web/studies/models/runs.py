@@ -199,12 +199,8 @@ class Run(models.Model):
 class Lease(models.Model):
     """The right of one run to use one LUN, one controller of a host, or one disk of several hosts.
 
-    A run holds one for its data LUN, one for its journal LUN if it has one, one for each
-    controller that these are on where the host's file names it, and one for each disk that has a
-    worldwide name (other hosts may list the same one), or that is a partition's. A row without a
-    run, or none, means that the LUN, controller or disk is free. ``token`` grows with every lease
-    of the row (a fencing token): whatever a worker writes for a run carries the tokens of all its
-    leases, and a write with an older one is refused (studies.runs.lifecycle).
+    A row without a run is free. ``token`` grows with every lease (a fencing token): a write with an
+    older one is refused (studies.runs.lifecycle).
     """
 
     lun = models.OneToOneField(Lun, null=True, on_delete=models.CASCADE, related_name="lease")
@@ -292,13 +288,10 @@ class Artefact(models.Model):
 
 
 class MeasurementBlock(models.Model):
-    """Measurements of a run as columns (core.measurement_columns), read and written by
-    studies.scores.measurements alone.
+    """Measurements of a run as columns; studies.scores.measurements alone reads and writes them.
 
-    Those of one output are a block, or several of MOST_IN_BLOCK each; in the order of their keys
-    they are in the order in which they were stored. ``flags`` and ``samples`` are blocks too, so
-    that judging a number again does not write it again. ``count`` and ``tests`` are what can be
-    told of them without reading one.
+    One output has one block, or several of MOST_IN_BLOCK in the order of their keys. ``flags`` and
+    ``samples`` are blocks too. ``count`` and ``tests`` need no block read.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="measurement_blocks")
@@ -323,11 +316,8 @@ class MeasurementBlock(models.Model):
 
 
 class RunActivity(models.Model):
-    """What devices, processors and memory did during a run, read and written by
-    studies.runs.activity alone.
-
-    ``content`` is a block of core.activity.series; the others are what can be told of it without
-    reading it.
+    """What devices, processors and memory did during a run (studies.activity.records). ``content``
+    is a block of core.activity.series.
     """
 
     run = models.OneToOneField(
@@ -381,11 +371,7 @@ class LatencySeriesBlock(models.Model):
 
 
 class RunTrace(models.Model):
-    """What a tracer saw of an extra run, read and written by studies.activity.traces alone.
-
-    ``content`` is a block of core.traces (requests, operations); null where ``problem``
-    says why there is none.
-    """
+    """What a tracer saw of an extra run (studies.activity.traces); no ``content``: ``problem``."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="traces")
     tracer = models.CharField(max_length=20, help_text="Of core.traces.tracers")

@@ -8,11 +8,7 @@ from fsbench_web.studies.visibility import Visible
 
 
 class WholeScores(Visible["Score"]):
-    """The scores that leave nothing out, which is what a score is unless somebody asks otherwise.
-
-    This is the default manager, so that no page, count or relation shows a score of some of the
-    cells by forgetting to say that it does not want it. ``Score.selections`` has all of them.
-    """
+    """The default manager: scores of all cells. ``Score.selections`` has those of some too."""
 
     def get_queryset(self) -> models.QuerySet["Score"]:
         return super().get_queryset().filter(selection=Selection.ALL)
@@ -34,19 +30,13 @@ COMPUTED = "computed"
 class Score(models.Model):
     """A summary of all finished repeats of one series (scoring.scores), or a published figure.
 
-    ``Score.objects`` and ``series.scores`` are the scores that leave nothing out. Those of a
-    ``selection`` of the cells stand beside them in ``Score.selections``; a selection that leaves
-    nothing of a category has no score there. ``left_out`` says what a selection is without in the
-    category's region, and why: {"cells": 10, "numbers": 12, "of": 60, "why": {"clock": 10,
-    "outlier": 2}} is ten cells without any number left, and twelve of the sixty numbers of all
-    repeats. A number counts for each of its reasons.
+    A ``selection`` is of some of the cells. ``left_out`` says what it is without in the category's
+    region: {"cells": 10, "numbers": 12, "of": 60, "why": {"clock": 10, "outlier": 2}}; a number
+    counts for each reason.
 
-    A test measured at several loads has scores for each: ``test`` is then the test with its load
-    (scoring.testnames.at_load), because scores of two loads never make up one table.
-    ``repeats`` is null where a publication does not say how many runs stand behind its figure.
-    ``run_ids`` are the finished runs that gave it a number, oldest first: as many as ``repeats``.
-    ``published`` holds what a paper printed beside the score: best, delta1_percent and
-    delta2_percent, as text, so that its digits stay as printed.
+    ``test`` has its load (scoring.testnames.at_load). ``repeats`` is null where a paper does not
+    say. ``run_ids`` are the runs behind it, oldest first. ``published`` is what a paper printed:
+    best, delta1_percent and delta2_percent, as text.
     """
 
     series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="scores")
@@ -128,10 +118,7 @@ class Score(models.Model):
 
 
 class RenamedTest(models.Model):
-    """A test, with its load, that reading a file again gave another name: addresses have the old.
-
-    One name may have become several: each job of that name did work of its own.
-    """
+    """A test with its load that has another name since its file was read again; or several."""
 
     old = models.CharField(max_length=190, db_index=True)
     new = models.CharField(max_length=190)

@@ -89,11 +89,8 @@ def client_luns(named: Collection[tuple[str, str]]) -> list[Lun]:
 
 
 class Series(models.Model):
-    """The repeats of one configuration under the same circumstances in one study.
-
-    Runs are repeats of each other only when workload, hardware, LUNs, kernel and machine (a guest
-    with its memory, or the worker's own executor) are the same too.
-    ``key`` is a digest of all of them, because a unique constraint ignores rows with nulls.
+    """The repeats of one configuration in one study, with the same workload, hardware, LUNs, kernel
+    and machine. ``key`` is a digest of these: unique constraints ignore nulls.
     """
 
     key = models.CharField(max_length=64, unique=True)

@@ -10,10 +10,8 @@ from fsbench_web.studies.models.jobs import Job
 
 
 class Trigger(models.Model):
-    """A job that fsbench orders again in the name of its owner (``studies.triggers``).
-
-    ``confirmed`` is what the owner confirmed: a digest of the document, and the fingerprint of each
-    LUN under ``worker/LUN``. It is empty once the job or a LUN has changed since.
+    """A job that fsbench orders again for its owner. ``confirmed``: a digest of the document, and
+    the fingerprint of each ``worker/LUN``; empty once one has changed.
     """
 
     user = models.ForeignKey(
@@ -44,10 +42,7 @@ class Trigger(models.Model):
 
 
 class TriggerOrder(models.Model):
-    """What a trigger did on one occasion, and why. ``key`` lets each occasion order once.
-
-    ``job`` is what it ordered. Without one ``problem`` says why nothing was.
-    """
+    """What a trigger did on one occasion (``key``): the ``job`` it ordered, or the ``problem``."""
 
     class Cause(models.TextChoices):
         SCHEDULE = "schedule"

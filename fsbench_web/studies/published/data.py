@@ -13,10 +13,8 @@ SECTION_KINDS = {"facts", "table", "list", "missing", "chart", "combined", "tabl
 
 @dataclass(frozen=True)
 class PublishedScore:
-    """One printed score. Texts are as printed; an empty text means that nothing was printed.
-
-    ``configuration`` is empty where the paper gives a file system alone. ``repeats`` is None where
-    the paper does not say how many runs stand behind the number.
+    """One score as printed. No ``configuration``: the paper names the file system alone.
+    ``repeats`` None: the paper does not say.
     """
 
     test: str
@@ -45,10 +43,8 @@ class PublishedScore:
 
 @dataclass(frozen=True)
 class PublishedStudy:
-    """One study as its files tell it.
-
-    ``configuration_labels`` is "complete" where a label names every option that differs from the
-    tools' defaults, as in the Unisys paper; "partial" where options beside it may have been set.
+    """One study from its files. ``configuration_labels``: "complete" if a label names every option
+    that is not a default, else "partial".
     """
 
     slug: str

@@ -22,10 +22,7 @@ class SlugTaken(Exception):
 
 @transaction.atomic
 def load(published: PublishedStudy) -> bool:
-    """Make the study in the database what its files say; whether anything had to change.
-
-    Rows that are right keep their ids. Raises SlugTaken.
-    """
+    """Bring the study in the database up to date; whether anything changed. Raises SlugTaken."""
     hardware, changed = _hardware(published)
     study = Study.objects.select_for_update().filter(slug=published.slug).first()
     if study is not None and not study.is_published:

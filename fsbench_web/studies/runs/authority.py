@@ -1,9 +1,4 @@
-"""Whether what waits may still start: what its author may do now, not when it was submitted.
-
-A job may wait for days. Meanwhile its author's account may be closed, the role taken away, the
-grant of the LUN withdrawn. ``lifecycle.claim`` asks here, and the worker in its last look before it
-erases.
-"""
+"""Whether what waits may still start: the author's rights now, not when it was submitted."""
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
@@ -18,10 +13,8 @@ RETRY = "Somebody who may erase it can submit the run again."
 
 
 def refusals(runs: QuerySet[Run]) -> list[str]:
-    """Why runs of these must not start, in sentences; empty where all may. Few queries.
-
-    A run without an author was submitted by a command on the host, which may. Nothing else is: no
-    page or call submits for nobody, and an account that submitted runs cannot be deleted (PROTECT).
+    """Why runs of these must not start, in sentences; empty where all may. Few queries. Only a
+    command on the host submits runs without an author, and it may.
     """
     # A row for each LUN of a stack; None where there is none.
     of_series = ("lun", "journal_lun", "stack__lun", "study")

@@ -10,11 +10,8 @@ from fsbench_web.studies.models import ACTIVE_STATES, Run, RunClient
 
 
 def overlapping_runs(run: Run, until: datetime) -> list[dict[str, Any]]:
-    """The runs whose time overlaps that of ``run``: [{run, lun, same}], ``same`` what they share.
-
-    A host is one worker with all its LUNs; a run of several clients is on the host of each. A
-    controller is named by the host's own list of LUNs. Each of two overlapping runs finds the other
-    when it ends. Two queries.
+    """The runs that overlap ``run``: [{run, lun, same}], ``same`` is host or controller. Two
+    queries.
     """
     lun = run.series.lun
     if lun is None or run.started_at is None:

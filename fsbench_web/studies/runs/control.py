@@ -1,8 +1,4 @@
-"""Steering a job that is under way: pause, resume, cancel, retry, priority.
-
-What changes a run's state is done by ``lifecycle``. Every function locks the job's row first, as
-``lifecycle.claim`` does: what is answered here holds from the answer on.
-"""
+"""Steering a job: pause, resume, cancel, retry, priority. Each call locks the job's row first."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -54,10 +50,7 @@ class Cancelled:
 
 
 def _locked_job(job_id: int) -> Job:
-    """The job, locked until the transaction ends, and whoever asks may steer it.
-
-    Raises Job.DoesNotExist, PermissionDenied.
-    """
+    """The job, locked, if the caller may steer it. Raises Job.DoesNotExist, PermissionDenied."""
     job = Job.objects.select_for_update(no_key=True).get(pk=job_id)
     rights.require_here(rights.Action.STEER, job)
     return job
@@ -76,10 +69,9 @@ def pause(job_id: int) -> bool:
 
 @transaction.atomic
 def resume(job_id: int) -> bool:
-    """Let its runs start again. False: it was not paused.
+    """Let its runs start again; False: it was not paused.
 
-    Raises PermissionDenied too where a LUN is not granted to who asks (any more): it is erased;
-    ControlRefused where it is not to who submitted it, because every run of it would be refused.
+    Raises PermissionDenied if the caller may not erase a LUN, ControlRefused if the author may not.
     """
     job = _locked_job(job_id)
     if job.paused_at is None:
@@ -161,12 +153,10 @@ def retry(
     states: Collection[str] = RETRIED_STATES,
     seen: str = "",
 ) -> list[Run]:
-    """Submit once more the runs that ended in ``states``; returns the new ones, queued.
+    """Submit the runs that ended in ``states`` once more; returns the new ones, queued.
 
-    Each is a further repeat of its series and remembers the run it replaces. A run is submitted
-    again once, however often and by however many people this is called. The LUNs will be erased
-    again: ``confirmation`` is what ``job_confirmation`` says, and ``seen`` what ``device_digest``
-    said of all that may be tried again on the page where it was typed. Raises ControlRefused.
+    Each is a further repeat, and is submitted once. The LUNs are erased again: ``confirmation`` is
+    ``job_confirmation``, ``seen`` the ``device_digest`` of the page. Raises ControlRefused.
     """
     job = _locked_job(job_id)
     _refuse_other_devices(seen, retriable(job, [*RETRIED_STATES, RunState.CANCELLED]))
@@ -179,10 +169,7 @@ def retry(
 
 @transaction.atomic
 def retry_run(run_id: int, confirmation: str, by: User | None, seen: str = "") -> Run | None:
-    """Submit one run once more; None if that was done already, or it did not end badly.
-
-    ``seen`` is what ``device_digest`` said of it where the confirmation was typed.
-
+    """Submit one run once more; None if it was, or did not end badly. ``seen``: ``device_digest``.
     Raises Run.DoesNotExist and ControlRefused.
     """
     job_id = Run.objects.values_list("job_id", flat=True).get(pk=run_id)
@@ -275,11 +262,7 @@ def _resubmit(runs: list[Run], confirmation: str, wanted: str, by: User | None) 
 
 
 def _new_blocks(runs: Sequence[Run]) -> dict[str, str]:
-    """The block of each run that is submitted again, by that of the one it replaces.
-
-    They are measured later than the rest of their blocks, and beside each other: of what had one
-    block, and is submitted again together, a block is made anew.
-    """
+    """The new block of each resubmitted run, by its old one: they run beside each other again."""
     job = runs[0].job
     if job is None:
         return {}

@@ -10,10 +10,8 @@ Facts = Mapping[str, Sequence[Sequence[str]]]
 
 
 def environment_for(facts: Facts, *, kernel: str = "", distribution: str = "") -> Environment:
-    """Get or create the environment with these facts: {section: [[label, value], ...]}.
-
-    NUL, which PostgreSQL refuses in text, is kept as U+FFFD. Safe when two workers report the
-    same facts at once.
+    """Get or create the environment with these facts: {section: [[label, value], ...]}. NUL, which
+    PostgreSQL refuses, becomes U+FFFD.
     """
     identity = {
         "kernel": _clean(kernel)[:200],

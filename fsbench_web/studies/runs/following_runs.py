@@ -1,8 +1,4 @@
-"""The run that is written where one ends: in place of one that was interrupted, or its next repeat.
-
-Who calls holds the transaction that ends a run (lifecycle), so that no crash loses what follows
-it and nobody writes it twice.
-"""
+"""The run written where one ends, in its transaction: a replacement, or the next repeat."""
 
 from datetime import datetime
 
@@ -25,10 +21,8 @@ from fsbench_web.studies.series import next_repeat
 
 
 def replace_interrupted(run: Run, cause: Cause) -> str:
-    """Write the run that replaces one that was interrupted: the same repeat, in its turn, until its
-    job has had enough. Returns what is to be said of it.
-
-    The row of the run is locked, so that somebody who cancels is seen, or sees the new one.
+    """Write the run that replaces an interrupted one, as often as its job says. Returns a sentence.
+    The caller has locked the row of the run.
     """
     job = run.job
     if job is None or run.series.lun is None:
@@ -62,10 +56,7 @@ def replace_interrupted(run: Run, cause: Cause) -> str:
 
 
 def write_next_repeat(run: Run, now: datetime) -> None:
-    """Write the next repeat, or why there is none, in the transaction that ends this one.
-
-    The rule's row is locked: of two runs that end at the same moment the later one sees both.
-    """
+    """Write the next repeat, or why there is none. The rule's row is locked."""
     if run.repeat_rule_id is None:
         return
     rule = RepeatRule.objects.select_for_update().get(pk=run.repeat_rule_id)

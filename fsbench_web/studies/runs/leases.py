@@ -1,12 +1,8 @@
 """Leases: what a run alone may use while it runs, and the tokens that prove it.
 
-A run needs its data LUN, its journal LUN if it has one, the other LUNs of its stack, those of the
-other workers that measure with it, every controller that the hosts' files name for these
-(``Lun.controller``; one serves one run at a time on a host), and every disk that these are by its
-worldwide name: a LUN of a storage network may be on the lists of several hosts, whole on one and by
-a partition on another. The disk of a partition that has no such name is leased as its host knows
-it. All are taken in one transaction or none is. Rows are locked in the order of
-their keys everywhere, and leases before runs, so that no two transactions wait for each other.
+A run needs its LUNs (journal, stack and other clients too), their controllers, and their disks by
+worldwide name, because several hosts may list one disk. It takes all in one transaction, or none.
+Rows are locked in the order of their keys, and leases before runs.
 """
 
 import time
@@ -45,10 +41,8 @@ class LeaseLost(Exception):
 
 @dataclass(frozen=True)
 class LeaseHandle:
-    """What a worker shows with every write: the token of each lease of its run.
-
-    ``token`` is that of the data LUN; ``others`` are (lease, token) of all other LUNs,
-    controllers and disks.
+    """What a worker shows with every write. ``token`` is the data LUN's; ``others`` are (lease,
+    token).
     """
 
     run_id: int
@@ -140,10 +134,8 @@ def _in_words(lease: Lease, luns: Mapping[int, Lun]) -> str:
 
 
 def is_shared(series: Series) -> bool:
-    """Whether runs of other LUNs of its workers may have to wait for one of this series.
-
-    Not for its disk: who waits for that (another worker, or another partition's LUN) asks by itself
-    with its next heartbeat.
+    """Whether runs of other LUNs may wait for one of this series. Those that wait for its disk ask
+    again with their next heartbeat.
     """
     return sum(kind != "disk" for kind, *_ in resources(series)) > 1
 
@@ -223,11 +215,8 @@ class _Sighting:
 class LeaseWatch:
     """What one process has seen of all leases, by a clock that nobody can set.
 
-    A lease is over when it stood in its row, unchanged, for as long as a lease lives, and for as
-    long as it said when it was seen first (the host that wrote it may give its leases longer). One
-    look says nothing: where the database's clock is set forward, every lease is past at once,
-    though its holder writes on its disk. A process that has just started has seen nothing yet, and
-    one that slept has seen nothing meanwhile: ``ticks`` stands still then.
+    A lease is over when its row stood unchanged for as long as a lease lives, and as long as it
+    said. One look says nothing, because the database's clock may have been set forward.
     """
 
     def __init__(self, ticks: Callable[[], float] = time.monotonic) -> None:
@@ -281,11 +270,7 @@ def runs_of(worker: Worker) -> list[Run]:
 
 
 def runs_without_heartbeat(stamps: Mapping[int, Stamp]) -> list[Run]:
-    """The runs that hold a lease whose row still says its stamp, each locked with all it holds.
-
-    Not one of which another transaction has a lease locked now: that transaction may write
-    for a while, and whoever waited for it would look after nothing else.
-    """
+    """The runs that hold a lease with an unchanged stamp, locked; none that is locked elsewhere."""
     held = Lease.objects.filter(run__in=Lease.objects.filter(pk__in=stamps).values("run"))
     rows = list(held.select_for_update(of=("self",), skip_locked=True).order_by("pk"))
     unlocked = set(held.values_list("pk", "run")) - {(row.pk, row.run_id) for row in rows}

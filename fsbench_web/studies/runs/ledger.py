@@ -1,8 +1,4 @@
-"""The ledger of a LUN: every run and probe on it over time, and what they did to it. No HTTP here.
-
-Told are the runs that whoever asks may see. Probes are of the LUN itself, and everybody's who may
-read.
-"""
+"""The ledger of a LUN: every run and probe on it over time, as far as the caller may see them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,9 +1,8 @@
 """The only writer of run state, once a run is there (``new_runs``).
 
 A run goes ``queued -> leased -> preparing -> running -> collecting -> done | failed | cancelled |
-lost``. A worker claims a queued run by conditional update and gets leases of its LUNs; everything
-it writes afterwards carries their tokens, so that a worker which lost them (too long without a
-heartbeat) can write nothing more. Messages only nudge: losing or repeating one is harmless.
+lost``. A worker claims it by conditional update and gets leases. All its writes carry their tokens,
+so a worker that lost them can write nothing. Messages only nudge.
 """
 
 import logging
@@ -52,10 +51,9 @@ _ORDER = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState.COLLEC
 
 @transaction.atomic
 def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
-    """Take a run that waits and all leases it needs, or None when one is not to be had.
+    """Take a run that waits and all leases it needs, or None.
 
-    None too where its author may not erase its LUNs any more, or its job stops before it would end:
-    the run is ended then, with what of its block waits.
+    A run whose author may not erase any more, or that would end too late, is ended.
     """
     # The job first, then the leases, then the run: a pause that was answered holds from then on.
     # Not its key: whoever ends a run of the job writes its next repeat, which refers to that.
@@ -120,11 +118,7 @@ def _leave_out(run_ids: Iterable[int], reason: str) -> None:
 
 
 def end_expired_runs() -> list[int]:
-    """End what waits in jobs whose time is over. Returns these jobs.
-
-    A claim does so for what is in turn; a job that is paused, behind others, or whose worker is
-    away has nothing in turn.
-    """
+    """End what waits in jobs whose time is over, even if none of it is in turn. Returns them."""
     job_ids = closing.jobs_that_are_over(clock.now())
     for job_id in job_ids:
         with transaction.atomic():
@@ -136,10 +130,8 @@ def end_expired_runs() -> list[int]:
 
 @transaction.atomic
 def advance(handle: LeaseHandle, state: RunState, reason: str = "") -> None:
-    """Move an active run forward. Raises LeaseLost, or ValueError for a step backwards.
-
-    The same step again changes nothing: when the connection broke with the commit, nobody knows
-    whether the first try was written.
+    """Move an active run forward; the same step again changes nothing. Raises LeaseLost, or
+    ValueError for a step backwards.
     """
     run = leases.hold(handle)
     if run.state == state:
@@ -160,10 +152,7 @@ def heartbeat(
     progress: float | None = None,
     remaining_s: float | None = None,
 ) -> bool:
-    """Prolong the lease and tell the progress (0 to 1). True: somebody asked to cancel.
-
-    Raises LeaseLost when the lease went to another run.
-    """
+    """Prolong the lease and tell the progress (0 to 1). True: cancel. Raises LeaseLost."""
     leases.prolong(leases.lock(handle))
     changes: dict[str, Any] = {}
     if phase is not None:
@@ -194,10 +183,7 @@ def _storable(text: str) -> str:
 def record_environment(
     handle: LeaseHandle, environment: Environment, conditions: dict[str, Any]
 ) -> None:
-    """Note what the run runs on, and what holds for it alone (runner.execution.conditions).
-
-    Raises LeaseLost.
-    """
+    """Note what the run runs on, and its conditions. Raises LeaseLost."""
     leases.lock(handle)
     Run.objects.filter(pk=handle.run_id).update(environment=environment, conditions=conditions)
 
@@ -217,11 +203,10 @@ def finish(
     cause: Cause = Cause.BENCHMARK,
     conditions: dict[str, Any] | None = None,
 ) -> None:
-    """End the run and free the LUN. Call it in the transaction that stores the run's results.
+    """End the run and free the LUN, in the transaction that stores its results.
 
-    ``cause`` is why it failed; other ends have theirs. ``conditions`` are what held for this run
-    alone (runner.execution.conditions); None: as they are. Raises LeaseLost, in which case that
-    transaction must not commit.
+    ``cause`` is why it failed. ``conditions`` None: as they are. Raises LeaseLost: do not commit
+    then.
     """
     run = leases.hold(handle)
     if conditions is not None:
@@ -271,10 +256,7 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
 
 
 def _wake_others(run: Run, reason: str) -> None:
-    """Once this is committed: nudge the runs of other LUNs that waited for what this one shared.
-
-    Its other clients have ended with it.
-    """
+    """Nudge the runs of other LUNs that waited for this one, after the commit; end its clients."""
     series = run.series
     if series.lun is not None and leases.is_shared(series):
         transaction.on_commit(partial(_nudge_startable, series.lun.worker, series.lun.pk))
@@ -292,9 +274,8 @@ def _nudge_startable(worker: Worker, but_lun_id: int | None = None) -> None:
 
 @transaction.atomic
 def cancel(run_id: int, by: str) -> RunState:
-    """Cancel a queued run at once; ask the worker to stop an active one. Returns the state then.
-
-    Raises Run.DoesNotExist. A run that has ended keeps its state.
+    """Cancel a queued run, or ask the worker to stop an active one; the state then. Raises
+    Run.DoesNotExist.
     """
     run = Run.objects.select_for_update().get(pk=run_id)
     if run.state == RunState.QUEUED:
@@ -307,11 +288,9 @@ def cancel(run_id: int, by: str) -> RunState:
 
 
 def reap_lost(watch: LeaseWatch) -> list[int]:
-    """End as lost every active run whose lease is over for whoever watches (``LeaseWatch``), and
-    free its LUN. Returns their ids.
+    """End as lost every active run whose lease is over, and free its LUN. Returns their ids.
 
-    Where the database does not answer, or takes nothing (its disk is full), nobody's heartbeat can
-    be seen: whoever holds a lease has one more life of it when that is over.
+    After an error of the database the watch begins again: nobody could send heartbeats.
     """
     try:
         return _reap(watch.over())
@@ -358,9 +337,8 @@ def recover(worker: Worker) -> list[int]:
 
 
 def resend(worker: Worker, now: datetime | None = None) -> list[int]:
-    """Nudge again the next run of each LUN of this worker that can take one. Returns their ids.
-
-    A message may have been lost, or have come while what the run needs was in use.
+    """Nudge again the next run of each LUN of this worker: a message may be lost. Returns their
+    ids.
     """
     now = now or clock.now()
     sent_lately = timedelta(seconds=2 * settings.WORKER_HEARTBEAT_S)

@@ -27,10 +27,8 @@ STATES = [
 
 @dataclass(frozen=True)
 class RunFilter:
-    """Which runs to list; an empty value takes all. ``job`` is the number of a job.
-
-    ``state`` is a state, or ``unfinished`` for all that wait or run. ``runs`` are numbers of runs,
-    with commas between them: those behind a point of a picture.
+    """Which runs to list; an empty value takes all. ``state`` is a state or ``unfinished``. ``job``
+    is a number, ``runs`` are numbers with commas.
     """
 
     study: str = ""
@@ -98,10 +96,7 @@ class RunAddresses(NamedTuple):
     run: str
 
     def of(self, run_ids: Sequence[int]) -> str:
-        """Where the runs behind a number are shown: the page of a single one, else a list of them.
-
-        Empty where there is none. A list names so many runs at most that its address stays one.
-        """
+        """The page of one run, or a list of several, MOST_NAMED at most; "" for none."""
         if not run_ids:
             return ""
         if len(run_ids) == 1:

@@ -1,8 +1,6 @@
-"""The log of a run, live or folded, and how long it is kept.
+"""The log of a run: rows while it goes on, later one compressed artefact named ``log``.
 
-While a run goes on, its log is rows that pages follow. Some time after its end they are folded into
-one compressed artefact named ``log``, and read from there: the same lines with the same ids. A log
-may be deleted when it is old (FSBENCH_LOG_DAYS); measurements, scores and raw output never are.
+Old logs may be deleted (FSBENCH_LOG_DAYS); measurements, scores and raw output never are.
 """
 
 import gzip
@@ -111,10 +109,7 @@ class PrunedLogs:
 def prune(
     days: int | None = None, now: datetime | None = None, *, dry_run: bool = False
 ) -> PrunedLogs:
-    """Delete the logs of runs that ended more than ``days`` ago (FSBENCH_LOG_DAYS; 0 keeps all).
-
-    Nothing else of a run is touched.
-    """
+    """Delete only the logs of runs that ended over ``days`` ago (FSBENCH_LOG_DAYS; 0 keeps all)."""
     days = settings.LOG_DAYS if days is None else days
     if days == KEPT_ALWAYS:
         return PrunedLogs(0, 0)

@@ -1,7 +1,4 @@
-"""Runs that are new: those that wait for their LUN's worker, and those that somebody else executed.
-
-What becomes of a run afterwards is written by ``lifecycle`` alone.
-"""
+"""New runs: those that wait for a worker, and those that somebody else executed."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -37,9 +34,8 @@ def create_queued(
 ) -> Run:
     """Write a run that waits for its LUN's worker. Nudge it with ``nudges.nudge_after_commit``.
 
-    ``follows`` is the run whose end makes fsbench write it, by itself: its LUNs were confirmed with
-    that one, and not now; where it is ``retry_of`` too, it is its turn. ``why`` replaces the reason
-    in its history.
+    ``follows`` is the run whose end makes fsbench write it, with the LUNs confirmed there; if it is
+    ``retry_of`` too, the run takes its turn. ``why`` replaces the reason in its history.
     """
     run = Run.objects.create(
         series=series,
@@ -94,11 +90,7 @@ def confirmed_of(
     members: Iterable[Lun | None] = (),
     clients: Iterable[Lun] = (),
 ) -> dict[str, Any]:
-    """What somebody who confirms these LUNs now agrees to have erased, for ``Run.confirmed``.
-
-    By role; the other LUNs of a stack by name (``confirmed_as``), those of the other clients by
-    worker too (``client_confirmed_as``).
-    """
+    """The fingerprints of these LUNs for ``Run.confirmed``, by role or by name."""
     luns = {"data": lun, "journal": journal}
     luns |= {confirmed_as(member.name): member for member in members if member is not None}
     luns |= {client_confirmed_as(client.worker.name, client.name): client for client in clients}
@@ -165,10 +157,7 @@ def create_all_queued(wanted: Sequence[NewRun], *, by: User | None, job: Job | N
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that somebody else executed; ``artefact`` is a new one, and becomes its own.
-
-    ``measured_at`` and ``measured_source`` are the columns of the run.
-    """
+    """A run that somebody else executed; ``artefact`` is new and becomes its own."""
 
     series: Series
     repeat: int

@@ -19,10 +19,8 @@ _AT_ONCE = {"max_retries": 0, "interval_start": 0, "socket_connect_timeout": 2}
 
 
 def nudge(run: Run, now: datetime | None = None) -> bool:
-    """Tell the LUN's worker that a run waits.
-
-    False when the broker is down, which is only logged: the worker finds the run by
-    ``lifecycle.resend``.
+    """Tell the LUN's worker that a run waits. False if the broker is down: ``lifecycle.resend``
+    tries again.
     """
     lun = run.series.lun
     if lun is None:

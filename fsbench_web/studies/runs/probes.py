@@ -1,9 +1,4 @@
-"""Probes of LUNs: which run makes one, what becomes of it, and which is whose.
-
-The first run of a block that begins on a machine measures the LUN, before it makes its file system;
-all runs of that block on that machine are set against it. Runs of one LUN come one after the other,
-so that it is there when they end.
-"""
+"""Probes of LUNs: the first run of a block on a machine measures the LUN for all of them."""
 
 import json
 import logging

@@ -1,13 +1,10 @@
-"""Which run is next: the one place that answers, for claims, for messages and for the worker.
+"""Which run is next: the one answer for claims, messages and the worker.
 
-A run waits while it is queued, its job is not paused, and the time has come at which its job may
-start. Of those that wait on a LUN the one of
-the highest priority is next, and among equals the one that was submitted first; one that replaces
-an interrupted run has the turn of that. The order of a LUN's
-runs is kept: one that has to wait for a journal or a controller lets no later run of its own LUN
-past, and holds up no run of another LUN. One that measures with the workers of other hosts has its
-turn on the LUNs of these as well, while its own worker is there. It waits while one of them is
-drained or silent, as runs of that one's own do, and then holds up no run of another LUN.
+A run waits while it is queued, its job is not paused and may start. Of a LUN's runs the one of the
+highest priority is next, then the first submitted; a replacement has the turn of the run it
+replaces. A LUN keeps its order: a run that waits for a journal or controller lets no later one
+past, and holds up no other LUN. A run of several clients has its turn on all their LUNs, and waits
+while one of the workers is drained or silent.
 """
 
 from django.db.models import F, Q, QuerySet
@@ -41,11 +38,7 @@ def waiting() -> QuerySet[Run]:
 
 
 def next_run(lun: Lun | int) -> Run | None:
-    """The run that this LUN's worker is to take now, or None.
-
-    None also where the LUN's next run needs a journal or a controller that is in use, or that is
-    another LUN's turn.
-    """
+    """The run that this LUN's worker takes now; None also if it waits for what others use."""
     run = _first(lun)
     if run is None or run.series.lun is None:
         return run
@@ -58,11 +51,7 @@ def next_run(lun: Lun | int) -> Run | None:
 
 
 def startable(worker: Worker) -> list[Run]:
-    """The runs of this worker that can be claimed now, all together, the next one first.
-
-    Of each LUN at most its next run. Whoever is first in turn gets what several need, so that no
-    LUN keeps a controller or a journal for all its runs while others wait.
-    """
+    """The runs of this worker that can be claimed now together, in turn, one for each LUN."""
     # Every worker asks with every heartbeat, and mostly nothing waits anywhere.
     if not Run.objects.filter(state=RunState.QUEUED).exists():
         return []
@@ -100,10 +89,7 @@ def _of_several_clients() -> QuerySet[Run]:
 
 
 def _first_of_others(worker: Worker) -> list[Run]:
-    """The next runs of other workers' LUNs that measure with this worker too.
-
-    Those of a worker that is away keep nothing from anybody.
-    """
+    """The next runs of other, present workers' LUNs that measure with this worker too."""
     by_lun: dict[int, Run] = {}
     rows = _of_several_clients().filter(
         series__lun__worker__drained_at=None,

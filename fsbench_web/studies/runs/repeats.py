@@ -18,11 +18,9 @@ def target_of(rule: RepeatRule) -> RepeatTarget:
 
 
 def overall_scores(series_id: int) -> dict[str, list[float]]:
-    """The overall score of each finished repeat of a series, by test; the oldest first.
+    """The overall score of each finished repeat by test, the oldest first. One query.
 
-    Of a workload without a matrix it is the value of each test at each load; the times of mkfs and
-    mount never count, and costs do not. Each repeat is scored by itself, so that the values are
-    independent. One query.
+    Without a matrix: the value of each test at each load, without mkfs, mount and costs.
     """
     cells: dict[str, dict[int, dict[tuple[int, int], float]]] = defaultdict(dict)
     single: dict[str, list[float]] = defaultdict(list)
@@ -49,10 +47,8 @@ def overall_scores(series_id: int) -> dict[str, list[float]]:
 
 
 def verdict(rule: RepeatRule, ended: Run) -> Continue | Stop | None:
-    """What is to follow the run that ended just now; None while others of its rule are unfinished.
-
-    The interval is that of all finished repeats of the series, as the score is; least and most
-    count the runs of this job, without those that were interrupted and run again by itself.
+    """What follows the run that just ended; None while others of its rule are unfinished. Runs that
+    fsbench repeated by itself do not count.
     """
     counted = rule.runs.exclude(retried_as__rerun__gt=0)
     rows = list(counted.values_list("state", "cancel_requested_at", "cause"))

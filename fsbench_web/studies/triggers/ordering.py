@@ -1,8 +1,7 @@
 """Orders the job of a trigger, once for each occasion, in the name of its owner.
 
-Several processes may look at once. Each order is written under the lock of its trigger, with a key
-of its occasion. The database's clock decides whether a time has come, and the next time is kept.
-What was missed while nothing ran is ordered once. Clocks that are set back order nothing twice.
+Each order is written under the lock of its trigger, with a key of its occasion. The database's
+clock decides. What was missed is ordered once.
 """
 
 import hashlib
@@ -110,8 +109,8 @@ def order(
 ) -> TriggerOrder | None:
     """What became of this occasion; None if the trigger is paused, or another process was first.
 
-    An occasion that ordered a job gives that order again. One that was refused may be tried again.
-    ``due``: the time of the schedule. ``kernels``: the new ones, which wait for the last job.
+    An occasion that ordered a job gives that order again. ``due``: the time of the schedule.
+    ``kernels``: the new ones, which wait for the last job.
     """
     now = now or clock.now()
     with transaction.atomic():

@@ -53,8 +53,7 @@ def parsed(expression: str) -> crontab:
 def next_after(expression: str, zone: str, after: datetime) -> datetime:
     """The first time of the schedule after a moment, in UTC. Raises ScheduleError.
 
-    A local time that a clock change skips comes as much later as the clocks are moved. One that a
-    clock change repeats comes once, the first time.
+    A local time that a clock change skips comes later; one that it repeats comes once.
     """
     schedule, where = parsed(expression), zone_named(zone)
     local = after.astimezone(where).replace(fold=0)
@@ -67,9 +66,8 @@ def next_after(expression: str, zone: str, after: datetime) -> datetime:
 
 
 def window(opens: time, closes: time, zone: str, now: datetime) -> tuple[datetime | None, datetime]:
-    """When runs may start, None for now, and before when they must end. Raises ScheduleError.
-
-    It is the window that is open, else the next one. It may go past midnight.
+    """When runs may start, None for now, and must end: the open window, or the next one. Raises
+    ScheduleError.
     """
     where = zone_named(zone)
     today = now.astimezone(where).date()

@@ -34,10 +34,7 @@ class ReviewRow:
 def review_context(
     spec: JobSpec, plan: Plan, token: str, refused: JobRefused | None = None
 ) -> dict[str, Any]:
-    """The context of ``studies/job_review.html`` but for where it came from.
-
-    ``plan`` is that of ``submitting.planned``.
-    """
+    """The context of ``studies/job_review.html``; ``plan`` is ``submitting.planned``."""
     runs, lun = plan.runs, plan.runs[0].lun
     study = Study.objects.filter(slug=spec.study).first() if spec.study else None
     expected = estimates.of_planned(runs)
@@ -105,10 +102,7 @@ def _key_of(run: PlannedRun) -> tuple[Hashable, ...]:
 
 
 def _erased(plan: Plan) -> dict[str, Any]:
-    """What is erased how often, and the devices that are confirmed with it.
-
-    ``others`` are (LUN, what for, how often) of all but the LUN that is measured.
-    """
+    """What is erased how often, and the devices. ``others`` are (LUN, what for, how often)."""
     erasures = sum(run.erases for run in plan.runs)
     times = Counter(lun for run in plan.runs for lun in run.erased)
     uses = {run.journal: "Journal LUN" for run in plan.runs if run.journal}
@@ -136,10 +130,7 @@ def _remounts_nothing(runs: list[PlannedRun]) -> bool:
 
 @dataclass(frozen=True)
 class GuestReview:
-    """What the runs of a job are booted with. ``boots_s`` is what all boots take, in seconds.
-
-    ``kernels`` are (name, version, boot in seconds, whether the worker measured that).
-    """
+    """What runs are booted with. ``kernels`` are (name, version, boot_s, is it measured)."""
 
     kernels: list[tuple[str, str, float, bool]]
     memory: str

@@ -63,10 +63,7 @@ def more_blocks(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(Action.RUN)
 def continue_study(request: HttpRequest) -> HttpResponse:
-    """The form as the last job of a study (``study``) had it: LUN, file systems, workloads, repeats
-    and all else but its times, into the same study. A new order is drawn. Of a study without a job
-    (imported) what is known.
-    """
+    """The form as the last job of a study had it, without times; of an import what is known."""
     slug = request.GET.get("study", "").replace("\x00", "")
     job = Job.objects.filter(study__slug=slug).exclude(document={}).order_by("-pk").first()
     if job is None or job.study is None:

@@ -46,9 +46,8 @@ class LunWithGuests:
 @require_safe
 @requires(Action.RUN)
 def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
-    """The paper's job on a LUN whose worker boots guests, ready to be confirmed.
-
-    ``?lun= &size= &tuning= &kernel= &memory_mib=`` change it; left out, the usual is taken.
+    """The paper's job on a guest's LUN, to be confirmed: ``?lun= &size= &tuning= &kernel=
+    &memory_mib=``.
     """
     if slug not in reproductions.PAPERS:
         papers = ", ".join(reproductions.PAPERS)

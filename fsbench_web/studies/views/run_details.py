@@ -63,11 +63,7 @@ def steps(run: Run) -> list[Step]:
 
 @dataclass
 class TestMatrix:
-    """The measurements of one test: ``cells`` are {(record KB, file KB): value in unit}.
-
-    ``measured`` are the measurements by cell. ``without_sizes`` are those without a record size or
-    a file size.
-    """
+    """The measurements of one test: ``cells`` are {(record KB, file KB): value in unit}."""
 
     test: str
     unit: str
@@ -135,10 +131,7 @@ def test_matrices(run: Run, numbers: Iterable[Measurement]) -> list[TestMatrix]:
 
 
 def artefacts(run: Run, numbers: Sequence[Measurement] | None = None) -> QuerySet[Artefact]:
-    """The raw output that the run's numbers stand in, also where it was kept with another run.
-
-    ``numbers`` are the run's, where somebody has read all of them already.
-    """
+    """The raw output of the run's ``numbers``, also if it was kept with another run."""
     artefact_ids: Any = measurements.of_run(run.pk).exclude(artefact=None)
     artefact_ids = artefact_ids.order_by().values("artefact_id")
     if numbers is not None:

@@ -1,8 +1,6 @@
-"""Search over studies, configurations and runs. Every word must be found somewhere in what matches.
+"""Search over studies, configurations and runs: every word must match, in any case.
 
-Words are looked for as parts of text, in any case. Runs are found by what their series is: large
-tables are never searched for text, only studies, configurations, workloads, hardware and LUNs,
-which are few; the series of those are then found by key. Counts stop at MOST.
+Only small tables are searched for text; runs are found by their series. Counts stop at MOST.
 """
 
 from collections.abc import Sequence
@@ -58,10 +56,7 @@ class SearchMatches(Sequence[Any]):
 
 
 def find(query: Query, kind: str) -> SearchMatches:
-    """What matches. ``kind`` is one of KINDS.
-
-    One query, for runs two or three, and one for each part that is read.
-    """
+    """What matches of a kind of KINDS. One query, for runs two or three, and one for each part."""
     if kind == "studies":
         return SearchMatches(_keys(_studies(query)), Study.objects.all())
     if kind == "configurations":
@@ -117,13 +112,10 @@ def _runs(query: Query) -> list[int]:
 
 
 def _of_any(runs: QuerySet[Run], series: QuerySet[Series]) -> list[int]:
-    """The newest MOST of ``runs`` that are of these series, asked for so that they cost the same
-    among however many. Two queries, three of many series; five where these have few runs.
+    """The newest MOST of ``runs`` that are of these series, at the same cost for any number.
 
-    Of few series by their keys, through the index. Of many, the newest have MOST runs, and what of
-    the others is newer still (an old series that was run again) is looked for among newer runs
-    alone. All series are asked only where the newest have too few runs: as an alternative to
-    nothing, PostgreSQL looks at each run from the newest on, and does not join all with all first.
+    Few series are asked by key. Of many, the newest have MOST runs; newer runs of older series are
+    added. All series are asked only where the newest have too few runs.
     """
     for count in (NEWEST_SERIES, MOST):
         keys = list(series.order_by("-pk").values_list("pk", flat=True)[: count + 1])

@@ -65,11 +65,7 @@ def study_or_404(slug: str, **asked: Exists | Q) -> Study:
 @require_safe
 @requires(Action.READ)
 def matrix(request: HttpRequest, slug: str) -> HttpResponse:
-    """Heat maps of one test (``?test=``): for each series the mean of its repeats, cell by cell.
-
-    MAPS_SHOWN series a page (``?page=``). The maps of all pages have one colour scale, so that a
-    colour means the same speed in each.
-    """
+    """Heat maps of one test (``?test=``), MAPS_SHOWN series a page, with one colour scale."""
     study = study_or_404(slug)
     tests = _tests_with_a_matrix(study)
     test = request.GET.get("test") or (tests[0] if tests else "")
@@ -117,10 +113,7 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _tests_with_a_matrix(study: Study) -> list[str]:
-    """The tests of which any run has cells, with their loads, in the order of all other pages.
-
-    Their scores are asked: a run has a thousand measurements, and a test a few scores.
-    """
+    """The tests of which any run has cells, in the usual order. Scores are few, numbers many."""
     tests = (
         Score.objects.filter(series__study=study, origin=COMPUTED)
         .exclude(category=MEAN)
@@ -154,11 +147,7 @@ def _series_by_key(series_ids: Iterable[int]) -> dict[int, Series]:
 def _limits(
     study: Study, test: str, maps: Iterable[MeanMap], is_whole: bool
 ) -> dict[str, tuple[float, float]]:
-    """The ends of the colour scale by unit; ``maps`` are those of one page.
-
-    Where that is not all (not ``is_whole``), the smallest and the largest value of any repeat of
-    the study, which are the ``minimum`` and ``maximum`` of its scores.
-    """
+    """The ends of the colour scale by unit: of these ``maps``, or of all scores of the study."""
     means: dict[str, list[float]] = defaultdict(list)
     for mean_map in maps:
         means[mean_map.unit] += mean_map.cells.values()

@@ -66,12 +66,10 @@ def filter_choices() -> dict[str, list[str]]:
 
 
 def own_studies() -> QuerySet[Study]:
-    """One's own studies, newest first. One query; take a slice of it, never all.
+    """One's own studies with their counts, newest first. One query; take a slice of it.
 
-    Each has ``configuration_count``, ``run_count``, ``done_count`` and ``latest``, when its last
-    run ended. They are counted for the studies of the slice alone: PostgreSQL puts such columns off
-    until it knows which rows it will return. Counts come each from their own table, because a join
-    has a row for every pair.
+    Each count is a subquery: a join has a row for every pair, and PostgreSQL counts for the slice
+    alone.
     """
     runs = Run.objects.filter(series__study=OuterRef("pk"), tracing=UNTRACED)
     return (

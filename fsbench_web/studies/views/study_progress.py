@@ -31,9 +31,8 @@ class StudyProgress:
 
 
 def progress_of(study: Study, request: HttpRequest, is_empty: bool = False) -> StudyProgress:
-    """How far the study's runs are. ``?seen=`` and ``?empty=`` are those of the page that asks.
-
-    One query, and one more for a page that asks.
+    """How far the study's runs are, since ``?seen=``. One query, and one for a page that asks
+    again.
     """
     runs = Run.objects.filter(series__study=study)
     counted = runs.filter(state__in=[RunState.QUEUED, *ACTIVE_STATES]).aggregate(

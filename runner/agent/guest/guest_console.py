@@ -15,11 +15,7 @@ OVERLAP = 1024
 
 
 class Lines:
-    """Puts bytes together to lines; one that is longer than ``longest`` comes in pieces.
-
-    The last ``overlap`` bytes of a piece begin the next one. ``is_further`` of a line says that it
-    goes on with one whose beginning came before.
-    """
+    """Puts bytes together to lines. Longer ones come in pieces that share ``overlap`` bytes."""
 
     def __init__(self, longest: int, overlap: int = 0) -> None:
         self.longest, self.overlap = longest, overlap
@@ -57,8 +53,8 @@ class Lines:
 class Console:
     """What the guest's kernel prints: kept, passed on, and watched for trouble.
 
-    Kept are the first CONSOLE_BYTES, and of what follows the first crash or I/O error. ``on_line``
-    gets the lines for the log, shortened; what is left out is said there and in ``text``.
+    It keeps the first CONSOLE_BYTES, and the first crash or I/O error. ``on_line`` gets short
+    lines.
     """
 
     def __init__(self, on_line: "Callable[[str], None]") -> None:

@@ -66,12 +66,10 @@ class Host:
 
 
 class Agent:
-    """``work`` in a process that is the first of a process namespace, and ends with its parent.
+    """``work`` as the first process of a process namespace, which ends with its parent.
 
-    That parent is forked at once, before there are threads, and waits for a first line: what
-    ``unshare --pid --fork --kill-child`` does, without starting Python again, which takes an
-    emulated processor seconds. Its descriptors 0 and 1 are ``stdin`` and ``stdout``; where nothing
-    is written to ``stdin`` before it is closed, there is no agent.
+    The parent is forked before there are threads, and waits for a first line on ``stdin``. This
+    saves an emulated processor a second start of Python.
     """
 
     def __init__(self, work: "Callable[[], int]") -> None:

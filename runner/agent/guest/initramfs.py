@@ -1,8 +1,4 @@
-"""Write a kernel's first root as a cpio archive. Stdlib only.
-
-The format is "newc" of Documentation/driver-api/early-userspace/buffer-format.rst; a kernel takes
-it uncompressed, which an emulated processor is thankful for.
-"""
+"""Write a kernel's first root as a cpio archive ("newc", buffer-format.rst). Stdlib only."""
 
 import stat
 from collections.abc import Iterable, Iterator

@@ -79,10 +79,7 @@ def kind_of(line: str) -> str:
 
 
 def problem_in(text: str) -> KernelProblem | None:
-    """The trouble that explains the others: the first crash, else the first I/O error, and so on.
-
-    An I/O error that a crash followed is reported with the crash's lines: it came first.
-    """
+    """The trouble that explains the others: the first crash, else the first I/O error, etc."""
     lines = [plain_line(line) for line in text.splitlines()]
     first: dict[str, int] = {}
     for number, line in enumerate(lines):

@@ -82,11 +82,7 @@ def stop_all() -> None:
 
 
 def running_groups() -> "set[int]":
-    """The process groups of what runs alongside this, by its numbers: a zombie does not run.
-
-    A guest's agent has a PID namespace of its own, and its /proc is that of the whole guest: the
-    numbers of each namespace stand in NSpgid, the innermost last (proc_pid_status(5)).
-    """
+    """The process groups that run, by this namespace's numbers (NSpgid, proc_pid_status(5))."""
     namespaces = len(_status("self")["NSpgid"])
     running = set()
     for path in Path("/proc").glob("[0-9]*"):

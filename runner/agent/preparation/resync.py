@@ -1,7 +1,6 @@
-"""Wait until an md array has written its copies or its parity: ``fsbench-resync md0``.
+"""Wait until an md array is whole: ``fsbench-resync md0``. Standard library only.
 
-Stdlib only. It says how far that is, in the words of /proc/mdstat, and fails for an array that is
-not whole. Source: Documentation/admin-guide/md.rst, sync_action, sync_completed and degraded.
+Source: Documentation/admin-guide/md.rst, sync_action, sync_completed and degraded.
 """
 
 import sys

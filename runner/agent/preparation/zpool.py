@@ -21,11 +21,9 @@ class ZpoolError(Exception):
 
 
 def make_nodes(folder: Path, devices: "list[str]") -> None:
-    """Other names of these devices, in a folder that has nothing else.
+    """Other names of these devices in an own folder. Raises OSError.
 
-    By names that zpool(8) knows (/dev/vda, /dev/md0) it takes a device for a whole disk, and makes
-    a partition table on it (libefi, efi_get_info); by others it takes it as it is, like every other
-    file system. Raises OSError.
+    By the usual names zpool(8) takes a whole disk and makes a partition table on it.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
     for path in folder.iterdir():

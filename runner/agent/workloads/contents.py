@@ -1,10 +1,8 @@
-"""What fsbench's own programs write: as they always did, or data that compress as was asked.
+"""What fsbench's own programs write: one buffer, or data that compress as requested.
 
-``--compress-percent N`` makes so much of each 512 bytes zeros, ``--dedupe-percent N`` makes so many
-of the blocks of 4 KiB the same one, and ``--new-data`` makes each block another one: what fio's
-``buffer_compress_percentage``, ``dedupe_percentage`` and ``refill_buffers`` do. Each of the first
-two has new data for each block, as fio has. Blocks are taken one after the other from a megabyte of
-random bytes and numbered, which costs a microsecond each and no random number. Stdlib only.
+``--compress-percent``, ``--dedupe-percent`` and ``--new-data`` do what fio's
+buffer_compress_percentage, dedupe_percentage and refill_buffers do. Blocks are numbered pieces of a
+megabyte of random bytes. Standard library only.
 """
 
 import argparse

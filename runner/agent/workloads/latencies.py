@@ -1,7 +1,5 @@
-"""What programs of the agent say of latencies: percentiles and the largest, one JSON object a line.
-
-A percentile is by nearest rank (Hyndman and Fan 1996, definition 1): each is a latency that was
-measured, nothing is interpolated. Stdlib only.
+"""Percentiles and maximum of latencies, one JSON object a line. Nearest rank (Hyndman and Fan 1996,
+definition 1). Standard library only.
 """
 
 import json

@@ -106,10 +106,7 @@ class Mailbox:
 def work(
     options: argparse.Namespace, number: int, wait_for_start: Callable[[], float]
 ) -> dict[str, "array[int]"]:
-    """What one process does; its latencies in ns by kind, without those of the warm-up.
-
-    ``wait_for_start`` is called once it knows its messages: when all begin (monotonic).
-    """
+    """What one process does; its latencies in ns by kind. ``wait_for_start``: when all begin."""
     mailboxes = [
         Mailbox(f"{options.folder}/{box:06d}")
         for box in range(number, options.mailboxes, options.processes)

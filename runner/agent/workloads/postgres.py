@@ -117,10 +117,7 @@ def _last(log: Path) -> str:
 
 
 def fill_sql(scale: int, compress_percent: int) -> str:
-    """SQL that fills pgbench's tables as its own ``-I G`` does (pgbench(1)), but for the filler.
-
-    64 bytes of a digest are 86 characters of base 64 and a line break between them.
-    """
+    """SQL that fills pgbench's tables as ``-I G`` does (pgbench(1)), but for the filler."""
     random_size = FILLER - FILLER * compress_percent // 100
     text = "translate(encode(sha512(int8send(aid)), 'base64'), E'\\n', '')"
     # Nothing but whole numbers comes into it.

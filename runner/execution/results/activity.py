@@ -23,10 +23,7 @@ logger = logging.getLogger("fsbench.worker")
 
 @dataclass(frozen=True)
 class Sampled:
-    """What was sampled, and what the benchmark asked for; None where that is not known.
-
-    ``promise``: whether the device was flushed as often as its syncs need.
-    """
+    """What was sampled, the work, and whether the device was flushed as its syncs need."""
 
     activity: Activity
     has_numbers: bool

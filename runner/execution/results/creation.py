@@ -8,11 +8,8 @@ from fsbench_web.core.scoring.testnames import CREATION_TESTS
 
 
 def creation_values(commands: Sequence[Mapping[str, Any]]) -> list[ParsedValue]:
-    """The wall-clock seconds of mkfs and mount, each with its line in the record of the commands.
-
-    ``commands`` are those of a run in order, with ``phase``, ``exit_code`` and ``duration_s``
-    (from the start of the tool to its end, on a monotonic clock). A phase that has no command, or
-    one that failed, has no value.
+    """The wall-clock seconds of mkfs and mount, each with its line in the record of commands. A
+    phase without a command, or with a failed one, has no value.
     """
     values = []
     for test in CREATION_TESTS:

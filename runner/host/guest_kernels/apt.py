@@ -1,7 +1,6 @@
-"""apt, with lists of its own: which kernels the distribution's mirrors have, and their files.
+"""apt with lists of its own: which kernels the host's mirrors have, and their files.
 
-It asks the mirrors that this host has among its sources: the host's own lists, caches and packages
-stay as they are, and it works without root. apt itself checks signatures and sums.
+The host's lists, caches and packages stay as they are, and it needs no root.
 """
 
 import contextlib
@@ -73,10 +72,7 @@ class FetchError(Exception):
 
 @dataclass(frozen=True)
 class KernelPackage:
-    """A package that apt has. ``size_bytes`` is of its file, and of those of its ``parts``.
-
-    ``parts`` are the packages that a kernel is split into, by name.
-    """
+    """A package that apt has, the ``parts`` it is split into, and the size of all their files."""
 
     name: str
     version: str
@@ -85,10 +81,7 @@ class KernelPackage:
 
 
 class Apt:
-    """apt with lists of its own in ``work``, an empty folder. Raises FetchError.
-
-    ``keeps_on`` is asked again and again while apt works: False ends it.
-    """
+    """apt with lists in ``work``, an empty folder. ``keeps_on`` False: end. Raises FetchError."""
 
     def __init__(self, work: Path, keeps_on: Callable[[], bool] = lambda: True) -> None:
         self._work, self._keeps_on = work, keeps_on
@@ -202,10 +195,7 @@ class Apt:
         return _stanzas(self._run(show))
 
     def download(self, package: KernelPackage, on_progress: OnProgress) -> Path:
-        """The package's file, whose sum apt has compared with the signed lists.
-
-        Of a kernel that is split: a folder with the files of its parts.
-        """
+        """The package's file, checked by apt; of a split kernel a folder with its parts."""
         into = self._work / "package"
         into.mkdir()
         into.chmod(0o755)

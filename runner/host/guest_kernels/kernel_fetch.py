@@ -15,11 +15,7 @@ WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
 
 
 class KernelFetch:
-    """One at a time. ``why_not`` says why this worker fetches none, "" if it does.
-
-    Asked for by a task, done by the thread that looks at the kernels, and announced by the signs of
-    life: each is another thread.
-    """
+    """One fetch at a time. ``why_not``: why this worker fetches none. Three threads use it."""
 
     def __init__(self, folder: Path, why_not: str = "") -> None:
         self.folder, self.why_not = folder, why_not
@@ -27,10 +23,8 @@ class KernelFetch:
         self._report: dict[str, Any] | None = None
 
     def ask(self, package: str) -> None:
-        """Fetch this package, or with "" the distribution's own, as soon as nothing is measured.
-
-        Asked again while one is on its way it stays that one. Never raises: what is wrong is
-        announced, because nobody waits for the answer of a task.
+        """Fetch this package, or with "" the distribution's own, when nothing is measured. Never
+        raises: problems are announced.
         """
         with self._lock:
             if self._report is not None and self._report["state"] in (WAITING, RUNNING):

@@ -1,7 +1,4 @@
-"""Kernel packages of the distribution, fetched by apt into the folder that guests boot from.
-
-Nothing of a package is run: it is kept as the file it is.
-"""
+"""Kernel packages fetched by apt into the folder that guests boot from. None is run."""
 
 import contextlib
 import fcntl
@@ -24,9 +21,8 @@ def fetch(
     on_progress: OnProgress = lambda step, share: None,
     keeps_on: Callable[[], bool] = lambda: True,
 ) -> Path:
-    """Get a kernel's package into the folder: whole, or not at all. Returns its path there.
-
-    ``package`` is empty for the distribution's kernel of today. Raises FetchError.
+    """Get a kernel's package ("": the distribution's own) into the folder, whole or not at all; its
+    path. Raises FetchError.
     """
     if problem := kernel_package_problem(package):
         raise FetchError(problem)
@@ -86,10 +82,7 @@ def available(work: Path) -> tuple[KernelPackage, list[KernelPackage]]:
 
 
 def file_name(package: KernelPackage) -> str:
-    """As the folder's kernels are called: an epoch (1:6.1) would make it none.
-
-    One that is split is a folder of that name.
-    """
+    """As the folder's kernels are called, without an epoch; of a split one a folder."""
     version = re.sub(r"[^A-Za-z0-9.+~-]", "-", package.version)
     suffix = "" if package.parts else ".deb"
     return f"{package.name}_{version}_{ARCHITECTURE}{suffix}"

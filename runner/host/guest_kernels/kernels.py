@@ -1,12 +1,8 @@
-"""The kernels a guest can boot: packages in a folder of the worker, unpacked once into a cache.
+"""The kernels a guest can boot: packages in a folder of the worker, unpacked into a cache.
 
-A package is Debian's ``linux-image-*.deb`` as apt downloads it, a tar of the same files (what
-``make targz-pkg`` of a kernel's source makes), or a folder with them: ``boot/vmlinuz-VERSION`` and
-``lib/modules/VERSION/``. Where a distribution has split it (Debian from 7.1 on, Ubuntu) it is a
-folder with the packages: ``linux-binary-*.deb``, ``linux-modules-*.deb`` and what is with them; a
-tar next to packages has further modules (``lib/modules/VERSION/updates/``, those of ZFS). Of its
-modules only those that a guest may need are kept, with what they depend on; that is reported by the
-modules themselves (the section ``.modinfo``), because a package holds no list of it.
+A package is a ``linux-image-*.deb``, a tar of ``make targz-pkg``, or a folder with
+``boot/vmlinuz-VERSION`` and ``lib/modules/VERSION/``, or with split packages and further tars of
+modules. Modules that a guest may need are kept, with what their ``.modinfo`` depends on.
 """
 
 import contextlib
@@ -119,12 +115,7 @@ class Kernel:
         return module in self.needs or module in self.builtin
 
     def modules_for(self, filesystems: Iterable[str], more: Iterable[str] = ()) -> list[Path]:
-        """What a guest loads for these file systems (kernel names), in order, each once.
-
-        ``more`` are modules by name, those of layers.
-
-        What is built into the kernel is not among its modules, and needs no loading.
-        """
+        """What a guest loads for these file systems (kernel names), and ``more``, in order."""
         wanted = [*BASE, *SCHEDULERS]
         for alias in CHECKSUMS:
             wanted += self.aliases.get(alias, [])
@@ -261,10 +252,9 @@ def _unpack(path: Path, into: Path) -> None:
 
 
 def unpacked_image(image: bytes) -> bytes:
-    """The ELF file in a bzImage, where QEMU can boot that one as it is; else nothing.
+    """The ELF file in a bzImage, if QEMU can boot it as it is; else nothing.
 
-    Where it is: Documentation/arch/x86/boot.rst, ``payload_offset``. It must have the note of PVH
-    ("Xen", type 18), which tells QEMU where to begin.
+    Documentation/arch/x86/boot.rst, ``payload_offset``; it needs the note of PVH ("Xen", type 18).
     """
     if len(image) < 0x250 or image[0x202:0x206] != b"HdrS":
         return b""
@@ -321,11 +311,7 @@ def _unzstd(content: bytes, name: str) -> bytes:
 
 
 def modinfo(content: bytes) -> dict[str, list[str]]:
-    """``depends`` and ``alias`` of a module, and ``softdep``, what it wants loaded before it.
-
-    Read without a parser of ELF: the section is a run of ``name=value`` ended by NUL, and these
-    names appear nowhere else in this form.
-    """
+    """``depends``, ``alias`` and ``softdep`` (pre) of a module, from its ``name=value`` texts."""
     fields: dict[str, list[str]] = {"depends": [], "alias": [], "softdep": []}
     for key, value in re.findall(rb"\0(depends|alias|softdep)=([\x20-\x7e]*)(?=\0)", content):
         text = value.decode()

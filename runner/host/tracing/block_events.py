@@ -1,12 +1,7 @@
-"""The kernel's block events of one device, read while a benchmark runs, bounded in bytes and time.
+"""The kernel's block events of one device during a benchmark, bounded in bytes and time.
 
-Through tracefs (Documentation/trace/events.rst, "Instances" in ftrace.rst): a ring buffer of its
-own, with the two events filtered to the device in the kernel, so that other disks cost nothing and
-other tracers (perf, bpftrace, blktrace) are not disturbed. It asks for no program, no kprobes and
-no BPF: the kernels of Debian, Ubuntu, Fedora and RHEL have it. Only root may.
-
-The reader is a thread of the worker. When the worker is killed nothing reads any more, and what is
-left is the instance: a folder whose name says whose it was, which ``remove_leftovers`` takes away.
+By a tracefs instance (ftrace.rst) filtered to the device, so that other disks and tracers are not
+disturbed. Only root may. ``remove_leftovers`` removes instances of killed workers.
 """
 
 import contextlib
@@ -183,9 +178,8 @@ class Trace:
 
 @contextlib.contextmanager
 def trace_device(number: int, name: str, folder: Path = TRACEFS) -> Iterator[Trace]:
-    """What is given to this block device can be read meanwhile; nothing is before ``begin``.
-
-    ``name`` is that of the instance (``instance_prefix`` and the run). Raises TraceError.
+    """Read what is given to this block device from ``begin`` on, by an instance ``name``. Raises
+    TraceError.
     """
     mount(folder)
     why = why_not_traceable(folder)

@@ -1,13 +1,8 @@
-"""Operations of one file system, counted by bpftrace while a benchmark runs, bounded in bytes and
-time.
+"""Operations of one file system, counted by bpftrace during a benchmark, with bounds.
 
-bpftrace counts in the kernel and prints at the end: what it needs does not grow with the work. It
-is there before anything is written, because compiling takes seconds, and counts from ``begin`` on
-(``operation_scripts`` has how it hears of that). Only root may.
-
-The kernel ends it when the thread that began it does, however that ends (PR_SET_PDEATHSIG), and
-with it every probe, because these are its open files. Were it ever left it is known by a word of
-its command line, which says whose it was; ``remove_leftovers`` ends it.
+It counts in the kernel from ``begin`` on (``operation_scripts``) and prints at the end. It ends
+with its thread (PR_SET_PDEATHSIG); ``remove_leftovers`` knows it by a word of its command line.
+Only root may.
 """
 
 import contextlib
@@ -208,10 +203,8 @@ def count_operations(
     folder: Path = TRACEFS,
     has_to_end: Callable[[], bool] = lambda: False,
 ) -> Iterator[Operations]:
-    """What is done to the file system on this block device is counted from ``begin`` to ``end``.
-
-    ``name`` is a word of the program's command line (``owner`` and the run). ``has_to_end`` says
-    whether nobody wants it any more, and is asked until it counts. Raises TraceError.
+    """Count the file system's operations from ``begin`` to ``end``, with ``name`` on the command
+    line. ``has_to_end`` is asked until it counts. Raises TraceError.
     """
     block_events.mount(folder)
     if why := why_not_traceable(folder):

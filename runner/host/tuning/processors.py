@@ -1,13 +1,9 @@
-"""Processors held at one speed while runs are under way, and given back afterwards.
+"""Processors held at one speed during runs, and given back afterwards.
 
-Where its host wants that (FSBENCH_HOLD_PROCESSORS): governor *performance*, no turbo, and no deep
-idle states. What was there before is written down before it is changed; anyone who finds a note of
-the dead gives it back. The bound of idle states needs no note: the kernel drops it with the file
-that asked for it. Several runs hold together: the first one sets, the last one gives back, whatever
-process they are in, because both take the same locks of files.
+FSBENCH_HOLD_PROCESSORS: governor *performance*, no turbo, no deep idle states. What was there is
+noted first; a note of a dead process is given back. The first run sets, the last one restores.
 
-Sources: the kernel's admin-guide/pm/cpufreq.rst, intel_pstate.rst, cpuidle.rst ("/dev/
-cpu_dma_latency"); 3 µs is what tuned's profile latency-performance asks for.
+Sources: cpufreq.rst, intel_pstate.rst, cpuidle.rst; 3 µs is of tuned's latency-performance.
 """
 
 import contextlib

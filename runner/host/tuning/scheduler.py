@@ -1,7 +1,4 @@
-"""The I/O scheduler of a device, set in the host's sysfs for the time of a run.
-
-A container without privileges sees sysfs read-only, so the worker does this.
-"""
+"""The I/O scheduler of a device, set in the host's sysfs for the time of a run."""
 
 import contextlib
 import re
@@ -34,10 +31,7 @@ def write_scheduler(number: int, name: str) -> None:
 
 @contextlib.contextmanager
 def scheduler_set(number: int, wanted: str) -> Iterator[str]:
-    """Set the scheduler, yield the one in effect as read back, restore the former one.
-
-    An empty ``wanted`` leaves it alone. Raises SchedulerError.
-    """
+    """Set the scheduler ("": leave it), yield it as read, restore it. Raises SchedulerError."""
     before, offered = read_schedulers(number)
     if not wanted:
         yield before

@@ -1,9 +1,6 @@
-"""What the I/O scheduler of a disk was before a run set it: kept on the host until it is put back.
+"""Notes of the I/O scheduler before a run set it, until it is put back.
 
-A run puts it back when it ends. One whose worker was killed cannot, and the disk would keep a
-scheduler that nobody chose for it: measurements that leave it as it is would be made with that. So
-it is written down before it is changed, and anyone who finds a note of the dead gives it back,
-unless the disk is another one now or somebody else set it since.
+If a worker was killed, the next one restores it from the note, unless somebody else set it since.
 """
 
 import contextlib
@@ -23,9 +20,8 @@ logger = logging.getLogger("fsbench.worker")
 
 @dataclass(frozen=True)
 class Note:
-    """``before`` is the scheduler of the disk ``number``, ``wanted`` what a run set instead.
-
-    ``boot`` and ``disk`` say which disk had that number, in which boot of the host (fingerprint).
+    """The scheduler ``before`` and as ``wanted`` of the disk ``number``; ``boot`` and ``disk`` say
+    which disk that was (fingerprint).
     """
 
     number: int
@@ -43,10 +39,8 @@ class Note:
 
 @contextlib.contextmanager
 def note_scheduler(folder: Path, number: int, wanted: str) -> Iterator[None]:
-    """What follows sets the scheduler of a disk, and puts it back: noted durably until it has.
-
-    Where a run was killed and nobody has given its disk back yet, that is done first. Call it with
-    the lock of the device. Raises SchedulerError, and then nothing is changed.
+    """Note the scheduler durably, after giving back what dead runs left. Call it with the device's
+    lock. Raises SchedulerError: nothing is changed then.
     """
     disk = blockdev.whole_disk(number)
     path = folder / f"{os.major(disk)}-{os.minor(disk)}.json"
@@ -84,10 +78,7 @@ def pending(folder: Path) -> Iterator[tuple[Path, Note]]:
 
 
 def restore_schedulers(folder: Path) -> list[str]:
-    """Put back what runs of the dead have set; says what was done, for the log.
-
-    A disk that a run has now is left to it: its lock is taken. Call it at any time.
-    """
+    """Put back what dead runs have set, of unlocked disks; returns lines for the log."""
     parts = []
     for path, note in pending(folder):
         name = blockdev.kernel_name(note.number) if note.is_of_this_disk else ""

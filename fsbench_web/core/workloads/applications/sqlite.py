@@ -138,9 +138,8 @@ class SqliteTransactions(TimedWorkload):
         return commands
 
     def syncs(self, outputs: Mapping[str, bytes]) -> Mapping[str, Syncs | None]:
-        """One connection: each transaction ends with a sync, unless it asks for none.
-
-        Source: https://www.sqlite.org/pragma.html#pragma_synchronous.
+        """Each transaction ends with a sync
+        (https://www.sqlite.org/pragma.html#pragma_synchronous).
         """
         return {name: self._syncs(data) for name, data in outputs.items()}
 

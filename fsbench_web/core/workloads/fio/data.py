@@ -1,13 +1,9 @@
 """What data a workload writes: how far they compress and how many are duplicates. Pure.
 
-fio fills a buffer once, and changes a few bytes of it before each write (``scramble_buffers``):
-"not enough to defeat more clever block compression attempts", says fio(1). Measured (fio 3.33,
-zlib level 1 of 128 KiB of the file, as a file system that compresses takes them): one process
-writing 4 KiB after the other compresses to 9%, 8 KiB to 16%, 128 KiB and more to 91% or more; with
-``refill_buffers`` all to 99% or more, with ``buffer_compress_percentage=50`` to 51%, and of 4 KiB
-blocks with ``dedupe_percentage=50`` 52% are unique.
-
-fsbench's own programs write such data by runner/agent/workloads/contents.py.
+fio changes a few bytes of one buffer before each write (``scramble_buffers`` of fio(1)). Measured
+with fio 3.33 and zlib level 1 of 128 KiB: writes of 4 KiB compress to 9%, of 8 KiB to 16%, of 128
+KiB to 91%. With ``refill_buffers`` it is 99% or more. Of 4 KiB blocks with ``dedupe_percentage=50``
+52% are unique.
 """
 
 from typing import Any
@@ -132,10 +128,8 @@ def written_data_warning(values: Any, usual: str = "") -> str:
 
 
 def fio_data_warning(values: Any, at_once_bytes: int | None) -> str:
-    """``Workload.data_warning`` of one with FIO_DATA.
-
-    ``at_once_bytes`` is in flight at the lowest load, from buffers of their own; None where nothing
-    is written in the measured time that a file system would compress together.
+    """``Workload.data_warning`` of one with FIO_DATA. ``at_once_bytes`` is in flight at the lowest
+    load; None: nothing is written that a file system would compress together.
     """
     asked = asked_data_warning("fio", values.compress_percent, values.dedupe_percent)
     return asked or ("" if values.refill_buffers else one_buffer_warning(at_once_bytes))

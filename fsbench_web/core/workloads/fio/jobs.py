@@ -1,9 +1,7 @@
-"""Job files of fio that other people wrote: read by a closed list of options, rewritten. Pure.
+"""Job files of fio from other people, rewritten from a closed list of options. Pure.
 
-fio has options that run programs, read and write any path, or load code (exec_prerun, filename,
-write_bw_log, ioengine=external). What is run is therefore never the text that came: it is written
-again from what was understood, so that no difference between two readers of it can matter.
-Source: fio(1), version 3.33.
+fio has options that run programs, write any path or load code. So fsbench never runs the text that
+came, but writes it again from what it understood. Source: fio(1), version 3.33.
 """
 
 import re
@@ -73,10 +71,7 @@ FLAGS = frozenset(name for name, pattern in OPTIONS.items() if pattern == _FLAG)
 
 
 def checked_job(text: str) -> str:
-    """The same job file, rewritten from what is understood of it.
-
-    Comments, blank lines and spaces are gone. Raises ParameterError with the line that cannot be.
-    """
+    """The same job file, rewritten without comments. Raises ParameterError with the wrong line."""
     if len(text.encode(errors="replace")) > MOST_BYTES:
         raise ParameterError(f"A job file has {MOST_BYTES // 1024} KiB at most.")
     written: list[str] = []

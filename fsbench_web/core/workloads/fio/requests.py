@@ -20,10 +20,7 @@ _OTHER_WORK = {
 
 
 def requests(text: str) -> dict[tuple[str, str], Request]:
-    """{(job, read or write): request} of each job that does one kind of thing.
-
-    ``text`` is a job file as ``jobs.checked_job`` writes it.
-    """
+    """{(job, read or write): request} of each job that does one kind of thing."""
     by_job = {}
     for name, sentence in options_of(text).items():
         request = _request(sentence)
@@ -33,9 +30,8 @@ def requests(text: str) -> dict[tuple[str, str], Request]:
 
 
 def least_written_at_once(text: str) -> int | None:
-    """The least bytes in flight of a job that writes without ``refill_buffers``; None: no job does.
-
-    Random direct writes, which are extents of their own, do not count.
+    """The least bytes in flight of a job that writes one buffer; None: no job does. Random direct
+    writes are extents of their own and do not count.
     """
     in_flight = []
     for sentence in options_of(text).values():

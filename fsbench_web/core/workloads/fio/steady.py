@@ -1,11 +1,9 @@
-"""Workloads that measure several points by fio, each until it is steady or its time is over. Pure.
+"""Workloads that measure points by fio, each until it is steady or its time is over. Pure.
 
-fio looks at the rate once a second over a window. *Slope*: the straight line fitted to it by least
-squares rises or falls by at most so many percent of the mean, from one end of the window to the
-other; *mean*: no second is farther from the mean. 10% of each is what SNIA's Solid State Storage
-Performance Test Specification 2.0 asks of its rounds ("Steady State": a slope of 10%, and 20% from
-the least to the largest), whose rounds are a minute: seconds scatter more. fio takes the slope for
-each second (fio(1), "Steady state"), so the limit is divided by the steps of the window.
+*Slope*: the fitted line changes by at most so many percent of the mean over the window. *Mean*: no
+second is farther from the mean. 10% is what SNIA's Solid State Storage Performance Test
+Specification 2.0 asks ("Steady State"). fio takes the slope for each second (fio(1)), so the limit
+is divided by the steps of the window.
 """
 
 from abc import abstractmethod

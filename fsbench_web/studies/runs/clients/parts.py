@@ -1,10 +1,7 @@
-"""The only writer of ``RunClient``: what the leader of a run and the other clients tell each other.
+"""The only writer of ``RunClient``: what the leader and the other clients of a run exchange.
 
-The run has one owner as ever, its leader, who alone writes the run's state and holds its leases,
-those of the other clients' LUNs with them (``leases``: all or nothing). A client writes its own row
-and nothing else, and only while the run holds the lease of its LUN under the token that it was
-asked with, and its leader prolongs that: a leader that died takes everybody with it. Who is silent
-each sees by a clock of its own, so that setting the database's ends nothing.
+The leader alone writes the run's state and holds all its leases. A client writes its own row, while
+the run holds its lease under the same token. Each side measures silence by its own clock.
 """
 
 import json
@@ -96,10 +93,8 @@ def accept(run_id: int, worker: str) -> Part | None:
 
 @transaction.atomic
 def heartbeat(part: Part, leader: ChangeWatch) -> datetime | None:
-    """Tell that the client lives. Returns when all begin; None: not known yet.
-
-    Raises LeaseLost, also where the ``leader`` was not seen to prolong the lease for as long as
-    one lives.
+    """Tell that the client lives. Returns when all begin, None if not known yet. Raises LeaseLost,
+    also if the ``leader`` is silent.
     """
     [silent_s] = leader.unchanged_s(lambda: {part.lun_id: _lease_end(part)}).values()
     if silent_s > settings.WORKER_SILENT_AFTER_S:
@@ -185,10 +180,7 @@ class ClientProgress:
 
 
 def progress_of(run_id: int, heartbeats: ChangeWatch) -> ClientProgress:
-    """How far they are; ``heartbeats`` is what the leader has seen of theirs, from look to look.
-
-    Raises ClientsCannotContinue where one has failed or is silent.
-    """
+    """How far the clients are, by the ``heartbeats`` seen so far. Raises ClientsCannotContinue."""
     rows: list[RunClient] = []
 
     def heartbeats_now() -> dict[int, datetime | None]:

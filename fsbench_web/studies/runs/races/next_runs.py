@@ -21,10 +21,7 @@ OVERALL = "overall"
 
 
 def continue_race(run: Run, now: datetime) -> None:
-    """Call it where a run ends, once its results are stored, with its row locked.
-
-    The race is locked: of two runs that end at the same moment the later one sees both.
-    """
+    """Call it where a run ends, after its results are stored, with its row locked."""
     if run.job_id is None or run.is_reference:
         return
     race = Race.objects.select_for_update().filter(job=run.job_id, ended_at=None).first()
@@ -105,10 +102,7 @@ def _eliminate(race_standing: Standing, contender: str, why: str) -> None:
 
 
 def _try_again(race_standing: Standing, run: Run) -> bool:
-    """Write another attempt for whoever failed in this block; who did so too often is out.
-
-    False: the block is complete.
-    """
+    """Write another attempt for those that failed in this block. False: the block is complete."""
     race, again = race_standing.race, []
     for name, turn in race_standing.pending.items():
         if turn.counted < MOST_ATTEMPTS:

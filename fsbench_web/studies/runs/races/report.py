@@ -22,10 +22,9 @@ HELD, STOPPED = "held", "stopped"
 
 @dataclass(frozen=True)
 class Row:
-    """A contender: ``state`` is leading, left, or out (``why``, in words ``reason``, after
-    ``blocks`` blocks), ``word`` what a page says of it. ``place`` is how it stands against the
-    leader, ``flags`` are those of its score that decides. Where a change is looked for ``state`` is
-    before, after, left or out, and ``place`` is against the oldest kernel of each of its blocks.
+    """A contender. ``state``: leading, left, or out (``why``, ``reason``), or before and after of a
+    search for a change. ``place`` is against the leader, or the oldest kernel. ``flags`` are of the
+    score that decides.
     """
 
     series_id: int
@@ -71,12 +70,8 @@ class Row:
 
 @dataclass(frozen=True)
 class RaceReport:
-    """``phase`` is halving, confirming, ended, held (it waits for a person) or stopped (by one);
-    where a change is looked for it begins with ends.
-
-    ``blocks`` have ended. What is left of the budget is in its unit, seconds or runs. ``leader`` is
-    "" before anything was measured, and where a change is looked for. ``probability`` that it is
-    the best; None without one, and where the race ended without a winner.
+    """``phase``: halving, confirming (ends in a search), ended, held (waits for a person), stopped.
+    ``leader`` is "" without a measurement. ``probability``: that it is the best, or None.
     """
 
     race: Race

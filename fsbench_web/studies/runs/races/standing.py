@@ -1,8 +1,7 @@
-"""Where a race stands, told from its runs: whoever was killed asks again and is told the same.
+"""Where a race stands, from its runs alone, so that a killed process finds the same.
 
-A contender is a series of the job. Its first run is in the first block, its second in the second,
-unless a change is looked for, whose blocks are of a few of them; a run that replaces another
-(``retry_of``) is in the block of that one.
+A contender is a series. Its n-th run is in the n-th block, but for a search for a change; a run
+that replaces another (``retry_of``) stays in its block.
 """
 
 from collections import Counter, defaultdict

@@ -61,11 +61,8 @@ class SwapBesideLimit:
 
 @dataclass(frozen=True)
 class Conditions:
-    """``before`` and ``device`` are (label, value) in order; ``raw`` are the kernel's counts.
-
-    ``layout`` says how files lay on the device, where the file system was aged before.
-    ``swap`` is there where a limit of memory was none of swap.
-    ``locks`` are those that were waited for longest; ``no_locks`` is why they are not known.
+    """Rows are (label, value); ``raw`` are the kernel's counts. ``swap``: memory was limited
+    without swap. ``no_locks``: why locks are not known.
     """
 
     before: list[tuple[str, str]]

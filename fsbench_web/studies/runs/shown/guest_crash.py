@@ -12,10 +12,7 @@ MOST_LINES, MOST_BYTES = 80, 64 * 1024
 
 @dataclass(frozen=True)
 class Crash:
-    """``lines`` are the first of the crash, ``further_lines`` how many there are beside them.
-
-    ``oops`` and ``console`` are the artefacts with all of it; None where it was not kept.
-    """
+    """The first ``lines`` of a crash, how many follow, and the artefacts with all of it."""
 
     lines: list[str]
     further_lines: int

@@ -52,11 +52,8 @@ class FlagLine:
 
 @dataclass(frozen=True)
 class RunQuality:
-    """``lines`` are the flags found, ``boundaries`` sentences about cache boundaries.
-
-    ``limits`` say what the numbers were judged by, and what could not be judged and why.
-    ``is_judged`` is False for runs from before there were flags, ``is_outdated`` where a rule has
-    changed since.
+    """``lines`` are flags, ``boundaries`` and ``limits`` sentences. ``is_judged``: not from before
+    there were flags. ``is_outdated``: a rule has changed since.
     """
 
     measured: int
@@ -84,11 +81,7 @@ class RunQuality:
 def run_quality(
     run: Run, measured: int, numbers: Sequence[Measurement] | None = None
 ) -> RunQuality:
-    """The flags of one run with ``measured`` numbers.
-
-    ``numbers`` are these, where somebody has read all of them already; otherwise it takes one
-    query.
-    """
+    """The flags of one run with ``measured`` numbers. Without ``numbers`` one query reads them."""
     quality = run.series.quality
     return RunQuality(
         measured,

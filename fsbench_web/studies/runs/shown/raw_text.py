@@ -18,10 +18,7 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @dataclass(frozen=True)
 class TextPage:
-    """Some lines with their numbers from 1, and how many lines there are.
-
-    ``is_text`` is False for what has no lines to show. Lines longer than MAX_SHOWN are cut.
-    """
+    """Some numbered lines, cut at MAX_SHOWN, and how many there are."""
 
     lines: list[tuple[int, str]]
     total: int

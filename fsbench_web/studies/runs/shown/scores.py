@@ -21,11 +21,7 @@ PLAIN = Scale("")
 
 @dataclass(frozen=True)
 class RunScore:
-    """One run's own score in the unit of ``score``, which is made of all repeats.
-
-    ``value`` is None if the run gave the score no number, or if nobody kept the repeats' own
-    scores. ``mean`` is that of the ``repeats`` own scores; both are None without any.
-    """
+    """One run's own score, and the mean of the ``repeats``; None where nobody kept them."""
 
     value: float | None
     mean: float | None
@@ -55,12 +51,8 @@ class RunScore:
 
 @dataclass(frozen=True)
 class ShownScore:
-    """A run's own score with the mean of the repeats and the half-width of its 95% interval.
-
-    The interval is that of the repeats, in percent of their mean. Of a single run it is that of
-    its interval samples or trials (``is_of_samples``). ``share`` is the series' score in percent
-    of the LUN's own, ``scale`` the unit that all are written in. ``flags`` are those of the run's
-    numbers, where no line of a table has them.
+    """A run's own score, the mean of the repeats and the half-width of its 95% interval in percent;
+    of a single run that of its samples (``is_of_samples``). ``share``: in percent of the LUN's own.
     """
 
     score: Score
@@ -123,11 +115,7 @@ class ShownScore:
 
 @dataclass(frozen=True)
 class ScoreLine:
-    """The scores of one test, one a category or load of its table (None: not made).
-
-    ``unit`` is what all are written in but the overall score, which is a sum (``units``).
-    ``flags`` are those of the run's own numbers, at any load of ``by_load``.
-    """
+    """The scores of one test by category or load (None: not made); the overall score is a sum."""
 
     test: str
     unit: str
@@ -147,10 +135,8 @@ class LoadTable:
 class ScoreTable:
     """The scores of one run and of its series.
 
-    ``lines`` are tests with a matrix; ``by_load`` and ``single`` those that give one value a
-    repeat, as the times of mkfs and mount, and those of one cell and one repeat, whose scores are
-    all that number. What was measured at two loads or more is in ``by_load``. ``has_more``: there
-    are more scores than ``limits.MOST_LISTED_SCORES``, and these are the first.
+    ``lines`` have a matrix. ``by_load`` was measured at two loads or more, ``single`` are all
+    others. ``has_more``: more than ``limits.MOST_LISTED_SCORES``.
     """
 
     categories: list[Any]
@@ -177,10 +163,7 @@ class ScoreTable:
 
 
 def score_table(run: Run, flags: Mapping[str, Sequence[Flag]]) -> ScoreTable:
-    """The run's scores beside those of its series; only categories that any test has.
-
-    ``flags`` are those of the run's numbers by test with its load (quality.RunQuality.flags).
-    """
+    """The run's scores beside those of its series. ``flags`` by test (RunQuality.flags)."""
     by_test: dict[str, dict[str, Score]] = defaultdict(dict)
     limit = limits.MOST_LISTED_SCORES
     listed = list(Score.objects.filter(series=run.series_id).order_by("id")[: limit + 1])

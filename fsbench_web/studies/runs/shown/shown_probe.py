@@ -37,10 +37,8 @@ class Row:
 
 @dataclass(frozen=True)
 class ShownProbe:
-    """``made_by`` is the run that made it, None where that was deleted or is not to be seen.
-
-    ``target`` is what was measured where it was no LUN. ``sure`` of its means are known to
-    SURE_PERCENT or better.
+    """A probe. ``made_by``: its run, if it may be seen. ``target``: the stack, "" for a LUN.
+    ``sure`` means are known to SURE_PERCENT.
     """
 
     made_by: int | None

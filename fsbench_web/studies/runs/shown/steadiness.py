@@ -1,7 +1,4 @@
-"""What a tool told of a number beside it, for the page of a run. It changes no number.
-
-Its intervals and whether they were steady, or the trials that it is the mean of.
-"""
+"""A tool's intervals or trials behind a number, for the page of a run. Changes no number."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,11 +20,8 @@ MOST_SHOWN = 200
 
 @dataclass(frozen=True)
 class Steadiness:
-    """One measurement with samples. ``start`` counts intervals from 1; None where not steady, and
-    of trials, which ``words`` say nothing of.
-
-    ``interval`` is the 95% interval of the mean of the samples, which are taken as
-    quasi-independent; None where there are too few of them.
+    """One measurement with samples. ``start`` counts intervals from 1; None: not steady, or trials.
+    ``interval`` is of the mean of the samples; None: too few.
     """
 
     measurement: Measurement

@@ -30,10 +30,8 @@ def is_over(job: Job | None, now: datetime) -> bool:
 
 
 def not_begun(run: Run, job: Job, now: datetime) -> UnstartedRuns | None:
-    """What is left out where this run is in turn; None: it may begin.
-
-    With a run whose block does not fit as a whole, all of that block. Four queries for a job with
-    an end, none for any other.
+    """What is left out where this run is in turn, with its block if that does not fit; None: it may
+    begin. Four queries for a job with an end, none for others.
     """
     if job.stop_before is None:
         return None

@@ -1,12 +1,8 @@
-"""How long runs will take, told from how long finished runs took; never guessed.
+"""How long runs will take, from how long finished runs took; never guessed.
 
-The nearest experience counts: the same workload with the same file system on the same LUN, then
-with any file system there, then with the same file system anywhere, then the workload anywhere.
-Each is the median over done runs of one LUN and file system, and the mean of these where they are
-put together: where a clock was set while one of them was measured, that one is hours too long, or
-took less than nothing and does not count. Only runs with the same preparation count: writing a LUN
-once may take longer than everything else. So do only runs of the same kind of machine: an emulated
-guest takes many times as long.
+The nearest experience counts: workload, file system and LUN; then workload and LUN; then workload
+and file system; then the workload. Each is a median, so that a clock that was set does not count.
+Preparation and machine must be the same.
 """
 
 import json
@@ -107,10 +103,8 @@ class Experience:
         preparation: Mapping[str, Any] | None = None,
         machine: Mapping[str, Any] | None = None,
     ) -> Estimate | None:
-        """The estimate of one run; None where no run of its workload was ever finished.
-
-        ``preparation`` and ``machine`` are those of its series, empty for a plain new file system
-        and for the worker's own executor.
+        """The estimate of one run, with its series' preparation and machine; None without
+        experience.
         """
         workload, lun, filesystem = kind
         for place, slug, basis in (
@@ -140,10 +134,8 @@ def total(estimates: Iterable[Estimate | None]) -> Total:
 
 
 def of_runs(runs: Sequence[Run]) -> list[float | None]:
-    """Seconds of each run from its claim to its end: what others took, else what the parameters of
-    its workload ask for, at least; None where neither is known.
-
-    The runs come with ``series__configuration`` and ``series__workload``. One query.
+    """Seconds of each run: what others took, else what its parameters ask for; None: not known.
+    Runs come with ``series__configuration`` and ``series__workload``. One query.
     """
     seen = Experience(run.series.workload_id for run in runs if run.series.workload_id is not None)
     return [_of_run(run, seen) for run in runs]
@@ -161,10 +153,7 @@ def _of_run(run: Run, seen: Experience) -> float | None:
 
 
 def asked_s(run: Run) -> float | None:
-    """Seconds that the parameters of its workload ask for, at least; None where the disk decides.
-
-    The run comes with ``series__workload``.
-    """
+    """Seconds that the workload's parameters ask for; None where the disk decides."""
     series = run.series
     if series.workload is None:
         return None

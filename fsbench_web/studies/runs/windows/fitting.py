@@ -1,9 +1,7 @@
-"""Which runs are begun before a time is over. Pure: the plan shows what the claim then does.
+"""Which runs begin before a time is over. Pure: plan and claim use it.
 
-A run is begun where it would end before the time, by what is known of its duration; one of which
-nothing is known is begun as long as there is time at all. A block is begun only where all of it
-fits, with the references that stand in it: half of one is worthless, because verdicts compare what
-was measured beside each other. What a block that was begun has left is judged run by run.
+A run begins if it would end in time, or if its duration is not known. A block begins only if all of
+it fits, because verdicts compare within blocks.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,10 +17,7 @@ class Item:
 
 
 def left_out(items: Sequence[Item], room_s: float, begun: Collection[str] = ()) -> set[int]:
-    """The places of the runs that are not begun, of runs in turn with ``room_s`` seconds for all.
-
-    ``begun`` are the blocks of which a run is done or under way.
-    """
+    """The places of runs in turn that do not begin within ``room_s``. ``begun`` blocks go on."""
     last = {item.block: place for place, item in enumerate(items) if item.block}
     entered = set(begun)
     out: set[int] = set()

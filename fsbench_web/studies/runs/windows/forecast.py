@@ -8,11 +8,8 @@ from fsbench_web.studies.runs.windows import words
 
 @dataclass(frozen=True)
 class Window:
-    """What of some runs is begun between two times, by what is known of their durations.
-
-    ``left_out`` are the places of the others; ``unknown`` counts the runs of whose
-    duration nothing is known.
-    ``labels`` are of those: (block, configuration).
+    """What begins between two times. ``left_out`` are places, ``labels`` their (block,
+    configuration); ``unknown`` counts runs of unknown duration.
     """
 
     begins_at: datetime
