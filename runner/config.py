@@ -12,8 +12,8 @@ from django.core.exceptions import ImproperlyConfigured
 from fsbench_web.platform import env
 from runner.executors.base import Executor
 from runner.executors.docker import DockerExecutor
-from runner.executors.guest import GuestExecutor
 from runner.executors.local import LocalExecutor
+from runner.guests.executor import GuestExecutor
 from runner.host import allowed_programs
 
 OWN_IMAGE = "fsbench-runner:local"

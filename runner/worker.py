@@ -19,7 +19,7 @@ from fsbench_web.platform.version import VERSION
 from fsbench_web.studies.runs.leases import LeaseWatch
 from runner.config import WorkerConfig
 from runner.executors.base import Capabilities, Executor
-from runner.executors.guest import GuestExecutor
+from runner.guests.executor import GuestExecutor
 from runner.host import lun_facts
 from runner.host.hardware import host_facts, host_mark
 from runner.host.tracing import block_events, operation_events

@@ -17,7 +17,7 @@ from fsbench_web.studies.runs import probes
 from runner.execution import places
 from runner.execution.places import LunUse, RunRefused, UsedLun
 from runner.executors.base import Executor, why_in_guests_alone
-from runner.executors.guest import GuestExecutor
+from runner.guests.executor import GuestExecutor
 from runner.plan import RunPlan, plan_run
 from runner.safety import blockdev
 from runner.safety.luns import LunEntry

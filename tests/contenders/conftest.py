@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.catalog.workers.machines import EMULATED
-from runner.executors.guest import GuestExecutor
+from runner.guests.executor import GuestExecutor
 from runner.worker import Host
 from tests.contenders import debian, image
 from tests.runner.conftest import (

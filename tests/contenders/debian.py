@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.host.guest_kernels import kernel_packages
+from runner.guests import kernel_packages
 from tests.services.image import cache_folder
 from tests.services.process import ServiceFailed
 from tests.services.registries import sources

@@ -9,7 +9,7 @@ from fsbench_web.catalog.configurations.stacks import Member
 from fsbench_web.catalog.workers.machines import guest_device
 from fsbench_web.core.workloads import MOUNT_POINT
 from runner.executors.base import Message, Target
-from runner.executors.guest import GuestExecutor
+from runner.guests.executor import GuestExecutor
 from runner.plan import RunPlan, Step, plan_run
 from runner.safety import checks, signatures
 from runner.safety.luns import read_luns

@@ -6,7 +6,7 @@ import pytest
 
 from fsbench_web.catalog.workers.machines import EMULATED, Machine
 from fsbench_web.studies.models import Run, RunState
-from runner.executors.guest import GuestExecutor
+from runner.guests.executor import GuestExecutor
 from runner.worker import Host
 from tests.contenders.test_kernels import QUICK
 from tests.measured import measured

@@ -11,8 +11,8 @@ from fsbench_web.catalog.workers.machines import EMULATED, MIB, Machine, guest_d
 from fsbench_web.studies.models import LogLine, Run, RunState
 from runner.execution.record import Recorder
 from runner.executors.base import Message, Target
-from runner.executors.guest import GuestExecutor
-from runner.host.guest_kernels import kernels
+from runner.guests import kernels
+from runner.guests.executor import GuestExecutor
 from runner.plan import RunPlan, Step, plan_run
 from runner.safety import checks, signatures
 from runner.safety.luns import read_luns

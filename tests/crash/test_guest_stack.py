@@ -14,8 +14,8 @@ from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.machines import EMULATED, MIB, Machine, guest_ability
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle
-from runner.executors.guest import GuestExecutor
-from runner.host.guest_kernels import kernels
+from runner.guests import kernels
+from runner.guests.executor import GuestExecutor
 from runner.safety import signatures
 from runner.safety.marks import LAYER_SIGNATURES
 from tests.crash.invariants import assert_sound

@@ -13,8 +13,8 @@ from fsbench_web.studies.jobs import lookup, reproductions
 from fsbench_web.studies.jobs.reproductions import CELL, PLAIN, ReproductionRequest
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState
-from runner.executors.guest import GuestExecutor
-from runner.host.guest_kernels import kernels
+from runner.guests import kernels
+from runner.guests.executor import GuestExecutor
 from runner.worker import Host
 from tests.runner.conftest import carry_out, lun_file, make_host
 from tests.runner.executors.test_guest import folder, guests, kernel

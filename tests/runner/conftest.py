@@ -24,7 +24,7 @@ from fsbench_web.studies.series import next_repeat, series_for
 from runner.config import WorkerConfig
 from runner.execution import execute, places
 from runner.executors.base import Executor
-from runner.executors.guest import GuestExecutor
+from runner.guests.executor import GuestExecutor
 from runner.safety import sparse
 from runner.worker import Host
 from tests.runner.fake import FakeExecutor

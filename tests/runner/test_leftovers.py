@@ -11,7 +11,7 @@ from docker.errors import NotFound
 from fsbench_web.accounts.models import AuditEntry
 from runner import leftovers
 from runner.executors.docker import DockerExecutor
-from runner.executors.guest import GuestExecutor
+from runner.guests.executor import GuestExecutor
 from runner.worker import Host
 
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]

@@ -27,13 +27,13 @@ from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Lease, MeasurementBlock, Race, Run, RunState, Series
 from fsbench_web.studies.runs import lifecycle, logs, nudges
 from runner import service
-from runner.executors.guest import GuestExecutor
+from runner.guests.executor import GuestExecutor
 from runner.safety import blockdev, checks
 from runner.safety.luns import read_luns
 from runner.worker import Host
 from tests.measured import measured
 from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns, write_run
-from tests.runner.host.guest_kernels.fake_apt import FakeApt
+from tests.runner.guests.fake_apt import FakeApt
 from tests.services.process import holds
 from tests.services.server import database_url
 

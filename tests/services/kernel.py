@@ -5,8 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from runner.host.guest_kernels import kernels
-from runner.host.guest_kernels.kernels import Kernel, Package
+from runner.guests import kernels
+from runner.guests.kernels import Kernel, Package
 from tests.services.image import cache_folder, digest_of
 from tests.services.process import ServiceFailed
 
@@ -40,7 +40,7 @@ def unpacked(package: Package, cache: Path) -> Kernel:
 
 def _kept_kernel(path: Path) -> Path:
     status = path.stat()
-    made_by = digest_of("runner/host/guest_kernels")
+    made_by = digest_of("runner/guests")
     folder = cache_folder() / f"unpacked-{made_by}-{path.stem}-{status.st_size}"
     if not folder.exists():
         with TemporaryDirectory(dir=cache_folder(), prefix="unpacking-") as work:

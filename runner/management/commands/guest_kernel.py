@@ -8,9 +8,8 @@ from django.core.management.base import CommandError
 
 from fsbench_web.platform.commands import SiteCommand
 from runner.config import guest_kernels, read_config
-from runner.executors import guest_modules
-from runner.host.guest_kernels import kernel_packages, kernels
-from runner.host.guest_kernels.apt import FetchError, KernelPackage
+from runner.guests import kernel_packages, kernels, zfs_modules
+from runner.guests.apt import FetchError, KernelPackage
 
 
 class Command(SiteCommand):
@@ -62,10 +61,10 @@ class Command(SiteCommand):
             self.stdout.write(f"{path} is there already.")
         else:
             self.stdout.write(f"{path} is there now.")
-        if with_zfs and guest_modules.has_zfs(path):
+        if with_zfs and zfs_modules.has_zfs(path):
             self.stdout.write("OpenZFS was built for it already.")
         elif with_zfs:
-            path = guest_modules.build(read_config().image, path, on_progress)
+            path = zfs_modules.build(read_config().image, path, on_progress)
             self.stdout.write(f"{path} has OpenZFS now.")
         self.stdout.write(
             "The worker of this host finds it within seconds, boots it once when no run is being "

@@ -20,7 +20,7 @@ from fsbench_web.studies.scores import ingest
 from runner.execution import client_results, execute, last_checks, places
 from runner.execution.tracing import Tracing
 from runner.executors.base import Capabilities, OnMessage, Outcome, ShouldStop, Target
-from runner.executors.guest import GuestExecutor
+from runner.guests.executor import GuestExecutor
 from runner.plan import RunPlan
 from runner.safety import checks
 from runner.safety.luns import read_luns

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.host.guest_kernels import notes
+from runner.guests.kernels import read_notes, write_notes
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff", None])
@@ -13,9 +13,9 @@ def test_a_note_that_is_not_whole_is_none(tmp_path: Path, content: bytes | None)
     path = tmp_path / "seen.json"
     if content is not None:
         path.write_bytes(content)
-    assert notes.read(path) == {}
-    notes.write(path, {"version": "6.1"})
-    assert notes.read(path) == {"version": "6.1"}
+    assert read_notes(path) == {}
+    write_notes(path, {"version": "6.1"})
+    assert read_notes(path) == {"version": "6.1"}
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -24,10 +24,10 @@ def test_a_note_for_which_there_is_no_room_leaves_the_one_before(tmp_path: Path)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", tmp_path], check=True)
     try:
         path = tmp_path / "accelerator.json"
-        notes.write(path, {"accelerator": "kvm"})
+        write_notes(path, {"accelerator": "kvm"})
         with pytest.raises(OSError, match="No space left"):
-            notes.write(path, {"reason": "x" * 10**6})
-        assert notes.read(path) == {"accelerator": "kvm"}
+            write_notes(path, {"reason": "x" * 10**6})
+        assert read_notes(path) == {"accelerator": "kvm"}
         assert list(tmp_path.iterdir()) == [path]
     finally:
         subprocess.run(["umount", tmp_path], check=True)

@@ -23,8 +23,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from runner.host.guest_kernels import notes
-
 NAME = re.compile(r"[a-z0-9][a-z0-9._+~-]{0,99}")
 _PACKAGE = re.compile(r"\.(?:deb|tar|tar\.gz|tgz|tar\.xz)$")
 _KERNEL = re.compile(r"(?:^|/)(?:vmlinuz|bzImage)(?:-([A-Za-z0-9._+~-]+))?$")
@@ -184,7 +182,7 @@ def check(path: Path) -> None:
 def unpacked_kernel(package: Package, cache: Path) -> Kernel:
     """The kernel of a package, out of the cache if it is there. Raises UnusableKernel."""
     folder = cache / package.digest
-    noted = notes.read(folder / "kernel.json")
+    noted = read_notes(folder / "kernel.json")
     if not noted:
         # Power that failed leaves empty files, which would be read at every look from then on.
         shutil.rmtree(folder, ignore_errors=True)
@@ -394,3 +392,23 @@ def _unzstd_data(path: Path) -> Iterator[IO[bytes]]:
                 )
         finally:
             process.kill()
+
+
+def read_notes(path: Path) -> dict[str, Any]:
+    """Facts that ``write_notes`` kept there; nothing where they are not whole."""
+    try:
+        data = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def write_notes(path: Path, data: Mapping[str, Any]) -> None:
+    """Keep facts as JSON, whole or not at all. Raises OSError."""
+    unfinished = path.with_suffix(f".{os.getpid()}")
+    try:
+        unfinished.write_text(json.dumps(data))
+        unfinished.rename(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise

@@ -7,8 +7,8 @@ import pytest
 
 from fsbench_web.catalog.workers.machines import EMULATED, GUEST_DEVICE, MIB, Machine
 from fsbench_web.studies.models import Run, RunState
-from runner.executors.guest import GuestExecutor
-from runner.host.guest_kernels import kernels
+from runner.guests import kernels
+from runner.guests.executor import GuestExecutor
 from runner.plan import plan_run
 from runner.worker import Host
 from tests.measured import measured

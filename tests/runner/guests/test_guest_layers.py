@@ -16,16 +16,16 @@ from fsbench_web.core.workloads import MOUNT_POINT
 from fsbench_web.studies.models import LogLine, Run, RunState
 from runner.execution.record import Recorder
 from runner.executors.base import Message, Target
-from runner.executors.guest import GuestExecutor
-from runner.host.guest_kernels import kernels
+from runner.guests import kernels
+from runner.guests.executor import GuestExecutor
 from runner.plan import RunPlan, Step, plan_run
 from runner.safety import checks, signatures
 from runner.safety.luns import read_luns
 from runner.safety.marks import LAYER_SIGNATURES
 from runner.worker import Host
 from tests.runner.conftest import LONG, SMALL, sparse_lun, write_luns
-from tests.runner.executors import mount_in_guest
 from tests.runner.executors.test_guest import folder, guests, kernel
+from tests.runner.guests import mount_in_guest
 
 __all__ = ["folder", "guests", "kernel"]
 

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from docker.errors import DockerException, ImageNotFound
 
-from runner.executors import guest_modules
-from runner.host.guest_kernels import kernels
-from runner.host.guest_kernels.apt import FetchError
-from tests.runner.host.guest_kernels.fake_apt import FakeApt
-from tests.runner.host.guest_kernels.test_kernels import VERSION, ZFS, deb, files, tar_of
+from runner.guests import kernels, zfs_modules
+from runner.guests.apt import FetchError
+from tests.runner.guests.fake_apt import FakeApt
+from tests.runner.guests.test_kernels import VERSION, ZFS, deb, files, tar_of
 
 NAME = f"linux-image-{VERSION}_6.1.9-1_amd64"
 BUILT = {f"lib/modules/{VERSION}/updates/dkms/{name}.ko": content for name, content in ZFS.items()}
@@ -49,8 +48,8 @@ class FakeDocker:
         return self.log
 
     def get_archive(self, path: str) -> tuple[Iterator[bytes], dict[str, Any]]:
-        assert path == f"/{guest_modules.ARCHIVE}"
-        return iter([tar_of({guest_modules.ARCHIVE: self.built or b""}, "w")]), {}
+        assert path == f"/{zfs_modules.ARCHIVE}"
+        return iter([tar_of({zfs_modules.ARCHIVE: self.built or b""}, "w")]), {}
 
     def remove(self, **how: Any) -> None:
         self.is_removed = True
@@ -72,7 +71,7 @@ def package(tmp_path: Path, apt: FakeApt) -> Path:
 
 
 def daemon(monkeypatch: pytest.MonkeyPatch, fake: FakeDocker) -> FakeDocker:
-    monkeypatch.setattr(guest_modules.docker, "from_env", lambda: fake)
+    monkeypatch.setattr(zfs_modules.docker, "from_env", lambda: fake)
     return fake
 
 
@@ -81,7 +80,7 @@ def test_the_modules_stand_beside_the_package_under_its_name(
 ) -> None:
     fake = daemon(monkeypatch, FakeDocker(tar_of(BUILT, "w")))
     before = package.read_bytes()
-    place = guest_modules.build("image:tag", package)
+    place = zfs_modules.build("image:tag", package)
     assert place == package.parent / NAME
     assert (place / package.name).read_bytes() == before
     assert [kernel_package.name for kernel_package in kernels.packages_in(package.parent)] == [NAME]
@@ -92,7 +91,7 @@ def test_the_modules_stand_beside_the_package_under_its_name(
     assert fake.is_removed
     # Again nothing is built.
     fake.built = None
-    assert guest_modules.build("image:tag", place) == place
+    assert zfs_modules.build("image:tag", place) == place
 
 
 @pytest.mark.parametrize(
@@ -110,7 +109,7 @@ def test_what_is_no_zfs_for_it_leaves_the_package_as_it_was(
 ) -> None:
     fake = daemon(monkeypatch, FakeDocker(built))
     with pytest.raises(FetchError, match=words):
-        guest_modules.build("image:tag", package)
+        zfs_modules.build("image:tag", package)
     assert [kernel_package.name for kernel_package in kernels.packages_in(package.parent)] == [NAME]
     assert package.is_file()
     assert fake.is_removed
@@ -119,10 +118,10 @@ def test_what_is_no_zfs_for_it_leaves_the_package_as_it_was(
 def test_a_mirror_of_another_release_than_the_images_is_not_used(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guest_modules, "distribution", lambda: "debian")
+    monkeypatch.setattr(zfs_modules, "distribution", lambda: "debian")
     fake = daemon(monkeypatch, FakeDocker(b"", suite="trixie"))
     with pytest.raises(FetchError, match=r"is of Debian trixie, .*FSBENCH_IMAGE_SUITE"):
-        guest_modules.build("image:tag", package)
+        zfs_modules.build("image:tag", package)
     assert fake.asked == {}
 
 
@@ -137,13 +136,13 @@ def test_without_docker_or_image_it_says_what_to_do(
 
     fake.images.get = fail
     with pytest.raises(FetchError, match="make image"):
-        guest_modules.build("image:tag", package)
+        zfs_modules.build("image:tag", package)
 
 
 @pytest.mark.parametrize("name", ["linux-image-amd64", "linux-image-6.1;id_1", "zfs.tar", "-x"])
 def test_what_is_not_called_like_a_kernel_is_not_built_for(name: str) -> None:
     with pytest.raises(FetchError, match="not called like"):
-        guest_modules.release_of(Path(name))
+        zfs_modules.release_of(Path(name))
 
 
 def test_the_archive_is_read_and_never_unpacked_here(tmp_path: Path) -> None:
@@ -155,4 +154,4 @@ def test_the_archive_is_read_and_never_unpacked_here(tmp_path: Path) -> None:
         archive.addfile(entry)
     link.write_bytes(buffer.getvalue())
     with pytest.raises(FetchError, match=r"made no zfs\.ko"):
-        guest_modules.check(link, VERSION)
+        zfs_modules.check(link, VERSION)

@@ -25,11 +25,10 @@ from fsbench_web.catalog.workers.machines import (
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Artefact, LogLine, Run, RunState
 from runner.agent import agent
-from runner.executors import guest_probes
 from runner.executors.base import STOPPED, WORKER_SILENT, Message, Outcome, Target
-from runner.executors.guest import GuestExecutor
-from runner.executors.guest_probes import BootedKernel
-from runner.host.guest_kernels import kernels
+from runner.guests import executor as guest_executor
+from runner.guests import kernels
+from runner.guests.executor import BootedKernel, GuestExecutor
 from runner.plan import RunPlan, Step, plan_run
 from runner.safety import checks
 from runner.safety.luns import read_luns
@@ -305,10 +304,10 @@ def test_a_panic_fails_the_run_and_is_its_reason(
 def test_a_kernel_is_known_by_booting_it_once(
     guests: GuestExecutor, kernel: kernels.Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    probes = {probe["slug"]: probe for probe in guest_probes.probes()}
+    probes = {probe["slug"]: probe for probe in guest_executor.probes()}
     missing = probes["jfs"] | {"slug": "reiser4", "name": "Reiser4", "kernel_name": "reiser4"}
     selected = [probes["jfs"], probes["exfat"], probes["ntfs3"], missing]
-    monkeypatch.setattr(guest_probes, "probes", lambda: selected)
+    monkeypatch.setattr(guest_executor, "probes", lambda: selected)
     # A folder that comes after the worker's start is found without a restart.
     elsewhere = guests.folder.rename(guests.folder.with_name("elsewhere"))
     guests.look()

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from runner.executors import guest_modules
-from runner.host.guest_kernels.apt import FetchError
-from tests.runner.executors.test_guest_modules import FakeDocker
-from tests.runner.host.guest_kernels.fake_apt import NAME, FakeApt
-from tests.runner.host.guest_kernels.test_kernels import deb, files
+from runner.guests import zfs_modules
+from runner.guests.apt import FetchError
+from tests.runner.guests.fake_apt import NAME, FakeApt
+from tests.runner.guests.test_kernels import deb, files
+from tests.runner.guests.test_zfs_modules import FakeDocker
 
 
 def test_ubuntu_is_told_where_zfs_can_be_built(
@@ -19,9 +19,9 @@ def test_ubuntu_is_told_where_zfs_can_be_built(
     apt = FakeApt(tmp_path / "apt")
     apt.answers(sources=[["Ubuntu", "http://mirror/ubuntu/"]])
     monkeypatch.setenv("PATH", f"{apt.folder}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(guest_modules, "distribution", lambda: "ubuntu")
+    monkeypatch.setattr(zfs_modules, "distribution", lambda: "ubuntu")
     daemon = FakeDocker(b"", suite="trixie")
-    monkeypatch.setattr(guest_modules.docker, "from_env", lambda: daemon)
+    monkeypatch.setattr(zfs_modules.docker, "from_env", lambda: daemon)
     with pytest.raises(FetchError, match="on a host with Debian"):
-        guest_modules.build("image:tag", deb(tmp_path / f"{NAME}.deb", files()))
+        zfs_modules.build("image:tag", deb(tmp_path / f"{NAME}.deb", files()))
     assert daemon.asked == {}

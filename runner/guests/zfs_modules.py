@@ -18,8 +18,8 @@ import docker
 from docker.models.containers import Container
 
 from runner.executors.containers import ERRORS, KEPT_LOGS, error_line
-from runner.host.guest_kernels import kernel_packages
-from runner.host.guest_kernels.apt import Apt, FetchError, OnProgress, distribution
+from runner.guests import kernel_packages
+from runner.guests.apt import Apt, FetchError, OnProgress, distribution
 from runner.image.inputs import SUITE_LABEL
 
 ARCHIVE = "zfs-modules.tar"

@@ -10,13 +10,13 @@ import pytest
 from fsbench_web.catalog.workers.machines import GUEST_DEVICE, MIB
 from fsbench_web.core.workloads import MOUNT_POINT
 from runner.executors.base import Message, Target
-from runner.executors.guest import GuestExecutor
-from runner.host.guest_kernels import kernels
+from runner.guests import kernels
+from runner.guests.executor import GuestExecutor
 from runner.plan import RunPlan, Step, plan_run
 from runner.safety.luns import read_luns
 from runner.worker import Host
-from tests.runner.executors import mount_in_guest
 from tests.runner.executors.test_guest import TINY, containers, folder, guests, kernel
+from tests.runner.guests import mount_in_guest
 
 __all__ = ["folder", "guests", "kernel"]
 

@@ -15,13 +15,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
-from runner.executors.guest import GuestExecutor
-from runner.host.guest_kernels import apt as kernel_apt
-from runner.host.guest_kernels import kernel_fetch, kernel_packages, kernels
-from runner.host.guest_kernels.apt import FetchError
-from runner.host.guest_kernels.kernel_fetch import KernelFetch
-from runner.host.guest_kernels.kernel_packages import fetch
-from tests.runner.host.guest_kernels.fake_apt import NAME, FakeApt
+from runner.guests import apt as kernel_apt
+from runner.guests import kernel_packages, kernels
+from runner.guests.apt import FetchError
+from runner.guests.executor import GuestExecutor
+from runner.guests.kernel_packages import KernelFetch, fetch
+from tests.runner.guests.fake_apt import NAME, FakeApt
 from tests.services.image import cache_folder
 
 FILE = f"{NAME}_1-6.1.9-1_amd64.deb"
@@ -218,7 +217,7 @@ def test_an_error_that_nobody_foresaw_is_told_and_not_raised(
     def broken(*_: object, **__: object) -> Path:
         raise RuntimeError("odd")
 
-    monkeypatch.setattr(kernel_fetch.kernel_packages, "fetch", broken)
+    monkeypatch.setattr(kernel_packages, "fetch", broken)
     pending_fetch = KernelFetch(folder)
     pending_fetch.ask("")
     pending_fetch.look(lambda: True, lambda: True)

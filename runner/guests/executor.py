@@ -1,4 +1,8 @@
-"""Which kernels a worker's guests can boot, what each can do, and the container it is booted in."""
+"""Boots a kernel for each run: in QEMU, in the benchmark container (docs/guest.md).
+
+The container gets the leased LUNs and ``/dev/kvm``, and no network or capability. The same agent
+runs in the guest, and runner/agent/guest/guest.py passes its lines on.
+"""
 
 import json
 import logging
@@ -6,30 +10,37 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from docker.models.containers import Container
 from docker.types import LogConfig
 
+from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
-from fsbench_web.catalog.configurations.layers import layer_modules
+from fsbench_web.catalog.configurations.layers import QUICKER_MODULES, layer_modules
 from fsbench_web.catalog.configurations.networks import loopback
 from fsbench_web.catalog.workers.machines import (
     EMULATED,
+    GUEST_DEVICE,
     KVM,
     LEAST_MEMORY_BYTES,
     MIB,
+    TO_BE_BOOTED,
     WHERE_FETCHED,
+    guest_device,
+    memory_words,
 )
-from runner.executors import containers, guest_probes
-from runner.executors.base import Capabilities
+from fsbench_web.core.workloads import MOUNT_POINT, workload_of
+from runner.executors import containers
+from runner.executors.base import Capabilities, ExecutorAway, Target
 from runner.executors.containers import ERRORS, error_line
 from runner.executors.docker import DockerExecutor
-from runner.executors.guest_probes import BootedKernel, is_waiting, untried_kernel
-from runner.host.guest_kernels import kernels, notes
-from runner.host.guest_kernels.kernel_fetch import KernelFetch
-from runner.host.guest_kernels.kernels import Kernel, Package, UnusableKernel
+from runner.guests import kernels
+from runner.guests.kernel_packages import KernelFetch
+from runner.guests.kernels import Kernel, Package, UnusableKernel, read_notes, write_notes
+from runner.plan import RunPlan
 
 logger = logging.getLogger("fsbench.worker")
 
@@ -50,11 +61,75 @@ _PROGRAM = "/fsbench/runner/agent/guest/guest.py"
 STARTING = "The worker is starting."
 
 
+_SIZES_KB = (("record", 4), ("file", 64))
+
+
+# Any: of its commands only mkfs and mount are run.
+_PROBED_WORKLOAD = workload_of(
+    "iozone", {f"{end}_{name}_kb": kb for end in ("minimum", "maximum") for name, kb in _SIZES_KB}
+)
+
+
+@dataclass(frozen=True)
+class BootedKernel:
+    """What a boot has shown of a kernel, as it is announced (docs/guest.md)."""
+
+    kernel: Kernel | None
+    announced: Mapping[str, Any]
+
+    @property
+    def problem(self) -> str:
+        return str(self.announced.get("problem", ""))
+
+
+def untried_kernel(package: Package) -> BootedKernel:
+    """One that nobody has tried yet."""
+    report = {
+        "name": package.name,
+        "version": "",
+        "digest": "",
+        "filesystems": {},
+        "schedulers": [],
+    }
+    return BootedKernel(None, report | {"problem": TO_BE_BOOTED, "boot_s": None})
+
+
+def is_waiting(seen: BootedKernel) -> bool:
+    """Whether to try it again: nobody did, or the daemon was away."""
+    return not seen.announced.get("digest") or seen.problem.startswith("It could not be tried")
+
+
+def probes() -> list[dict[str, Any]]:
+    """How each file system is made and mounted plainly: the very commands of a run."""
+    probes = []
+    for slug, spec in FILESYSTEMS.items():
+        commands = run_commands(
+            slug, {}, _PROBED_WORKLOAD, GUEST_DEVICE, MOUNT_POINT, makes_filesystem=True
+        )
+        mounted = next(place for place, command in enumerate(commands) if command.phase == "mount")
+        probes.append(
+            {
+                "slug": slug,
+                "name": spec.name,
+                "kernel_name": spec.kernel_name,
+                "device": GUEST_DEVICE,
+                "mount_point": MOUNT_POINT,
+                "commands": [
+                    [command.phase, list(command.argv)]
+                    for command in commands[: mounted + 1]
+                    if command.phase in ("pool", "mkfs", "mount")
+                ],
+                "down": [list(command.argv) for command in commands if command.phase == "teardown"],
+            }
+        )
+    return probes
+
+
 class BootPostponed(Exception):
     """A boot was broken off, because something more important began."""
 
 
-class GuestKernels(DockerExecutor):
+class GuestExecutor(DockerExecutor):
     """Which kernels a worker has, and what each can do: it boots each once.
 
     ``folder`` has packages, ``cache`` what is unpacked. ``silence_s``: without a heartbeat for so
@@ -175,10 +250,10 @@ class GuestKernels(DockerExecutor):
         """What a boot shows, or has shown before with the same image and accelerator."""
         image = str(self.client.images.get(self.image).id).rpartition(":")[2][:16]
         note_path = kernel.folder / f"seen-{image}-{self.accelerator}.json"
-        if earlier_report := notes.read(note_path):
+        if earlier_report := read_notes(note_path):
             return earlier_report
         logger.info("kernel %s is booted to see what it can do", kernel.name)
-        request: dict[str, Any] = {"do": "probe", "filesystems": guest_probes.probes()}
+        request: dict[str, Any] = {"do": "probe", "filesystems": probes()}
         request |= {"scratch_bytes": SCRATCH_BYTES, "memory_bytes": PROBE_MEMORY_BYTES}
         messages = self._boot(kernel, request, PROBE_LIMIT_S)
         answer = next((message for message in messages if message["type"] == "probed"), None)
@@ -193,7 +268,7 @@ class GuestKernels(DockerExecutor):
             "schedulers": answer["schedulers"],
             "boot_s": answer["boot_s"],
         }
-        notes.write(note_path, report)
+        write_notes(note_path, report)
         return report
 
     def _choose_accelerator(self, kernel: Kernel) -> None:
@@ -201,11 +276,11 @@ class GuestKernels(DockerExecutor):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         same = {"boot": boot, "qemu": self.qemu}
         note_path = self.cache / "accelerator.json"
-        choice = notes.read(note_path)
+        choice = read_notes(note_path)
         if any(choice.get(name) != value for name, value in same.items()):
             reason = self._why_no_kvm(kernel)
             choice = {**same, "accelerator": EMULATED if reason else KVM, "reason": reason}
-            notes.write(note_path, choice)
+            write_notes(note_path, choice)
         self.accelerator, self.accelerator_reason = choice["accelerator"], choice["reason"]
 
     def _why_no_kvm(self, kernel: Kernel) -> str:
@@ -322,6 +397,109 @@ class GuestKernels(DockerExecutor):
             self._remove_for_certain(container)
             raise
         return container
+
+    def refusal(self, plan: RunPlan, filesystem: str) -> str:
+        """Why this plan cannot be carried out in a guest now, or nothing."""
+        if self.reason:
+            return self.reason
+        guest = plan.guest or {}
+        seen = self._seen.get(str(guest.get("kernel")))
+        if seen is None or seen.kernel is None:
+            names = ", ".join(sorted(self._seen)) or "none"
+            return (
+                f"This worker has no kernel {guest.get('kernel')} for guests, but: {names}. "
+                f"Put its package into {self.folder}. {seen.problem if seen else ''}".strip()
+            )
+        if seen.problem:
+            return f"The kernel {seen.kernel.name} cannot be used: {seen.problem}"
+        ability = seen.announced["filesystems"].get(filesystem, {})
+        if plan.mount_point and not ability.get("usable"):
+            reason = ability.get("reason") or f"{filesystem} was not tried with it."
+            return str(reason)
+        wanted_modules = [*plan.layers, *plan.modules_above]
+        missing = [name for name in wanted_modules if not seen.kernel.has(name)]
+        if missing:
+            return (
+                f"The kernel {seen.kernel.name} has no {', '.join(missing)}, which the layers of "
+                "this run need: choose another kernel."
+            )
+        available_bytes = self.announcement()["most_memory_bytes"]
+        if available_bytes is not None and guest["memory_bytes"] > available_bytes:
+            return (
+                f"The guest would need {memory_words(guest['memory_bytes'])} of memory, and this "
+                f"host has {memory_words(available_bytes)} for guests."
+            )
+        if plan.memory_bytes and plan.memory_bytes != guest["memory_bytes"]:
+            return (
+                "In a guest the guest's memory is the limit: give the guest "
+                f"{memory_words(plan.memory_bytes)}, or leave out the workload's own limit."
+            )
+        return ""
+
+    def device_path(self, lun: str, device: str, role: str = "data", place: int = 0) -> str:
+        return guest_device(place)
+
+    def lun_problem(self, kind: str) -> str:
+        if kind in ("directory", "mount"):
+            return "A guest gets no folder of the host: choose a LUN that is a device."
+        return ""
+
+    def facts(self) -> list[list[str]]:
+        return [*super().facts(), ["Host's kernel", os.uname().release]]
+
+    def _create(self, plan: RunPlan, target: Target) -> Container:
+        guest = plan.guest or {}
+        seen = self._seen.get(str(guest.get("kernel")))
+        if seen is None or seen.kernel is None:
+            raise ExecutorAway(f"The kernel {guest.get('kernel')} is not there any more.")
+        kernel = seen.kernel
+        disks = _disks(target)
+        pairs = [(outside, inside) for _, outside, inside in disks]
+        memory_bytes, cpus = int(guest["memory_bytes"]), int(guest["cpus"])
+        request = {
+            "do": "run",
+            # Its own agent hears nothing of the worker: the program around it does.
+            "plan": json.loads(replace(plan, memory_bytes=None, worker_silence_s=0.0).to_json()),
+            "scheduler": guest.get("scheduler", ""),
+            "disks": {serial: inside for serial, _, inside in disks},
+            "memory_bytes": memory_bytes,
+            "cpus": cpus,
+            "accelerator": self.accelerator,
+            "boot_limit_s": BOOT_LIMITS_S[self.accelerator],
+            "silence_s": self.silence_s,
+            "worker_silence_s": plan.worker_silence_s,
+            "facts": [
+                ["Accelerator", self.accelerator],
+                ["Memory", memory_words(memory_bytes)],
+                ["CPUs", str(cpus)],
+                ["QEMU", self.qemu],
+                ["Kernel package", kernel.name],
+            ],
+        }
+        labels = {
+            "fsbench.worker": target.worker,
+            "fsbench.run": str(target.run_id),
+            "fsbench.lun": target.lun,
+            "fsbench.journal": target.journal_lun,
+            **target.lun_labels,
+        }
+        layers = [*plan.layers, *QUICKER_MODULES] if plan.layers else []
+        layers += plan.modules_above
+        modules = kernel.modules_for([plan.filesystem] if plan.mount_point else [], layers)
+        return self._container(kernel, request, modules, pairs, labels, is_followed=True)
+
+
+def _disks(target: Target) -> list[tuple[str, str, str]]:
+    """(serial number, device on the host, device in the container) in the order of their names in
+    the guest: the LUN, its journal's, the others of its stack.
+    """
+    disks = [("fsbench-data", target.device, "/dev/fsbench/data")]
+    if target.journal_device:
+        disks.append(("fsbench-journal", target.journal_device, "/dev/fsbench/journal"))
+    for number, (_, device) in enumerate(target.members):
+        name = f"stack-{number:02}"
+        disks.append((f"fsbench-{name}", device, f"/dev/fsbench/{name}"))
+    return disks
 
 
 def _archive(request: Mapping[str, Any], kernel: Kernel, modules: Iterable[Path]) -> bytes:

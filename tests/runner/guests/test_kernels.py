@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.host.guest_kernels import kernels
-from runner.host.guest_kernels.kernels import Kernel, UnusableKernel
+from runner.guests import kernels
+from runner.guests.kernels import Kernel, UnusableKernel
 
 VERSION = "6.1.0-99-amd64"
 

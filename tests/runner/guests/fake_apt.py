@@ -5,7 +5,7 @@ import stat
 import sys
 from pathlib import Path
 
-from tests.runner.host.guest_kernels.test_kernels import deb, files
+from tests.runner.guests.test_kernels import deb, files
 
 NAME, VERSION = "linux-image-6.1.0-99-amd64", "1:6.1.9-1"
 _PROGRAM = """#!{python}

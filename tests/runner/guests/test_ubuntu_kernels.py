@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.host.guest_kernels.kernel_packages import fetch
-from tests.runner.host.guest_kernels.fake_apt import NAME, FakeApt
+from runner.guests.kernel_packages import fetch
+from tests.runner.guests.fake_apt import NAME, FakeApt
 
 VERSION = NAME.removeprefix("linux-image-")
 

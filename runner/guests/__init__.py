@@ -1,0 +1,1 @@
+"""Guests: their kernels, and the executor that boots one for each run in QEMU."""
