@@ -87,7 +87,7 @@ class RunPlan:
     nothing in it is touched; empty where it is none. ``start_at`` is when the first command of the
     benchmark begins, in seconds of the host's own clock, where several clients begin at once; None:
     as soon as it can. ``worker_silence_s`` is after how long without a sign of life of the worker
-    the agent ends the run itself (runner/executors/signs.py); 0: never.
+    the agent ends the run itself (runner/executors/stream.py); 0: never.
     """
 
     steps: list[Step]

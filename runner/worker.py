@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fsbench_web.catalog.models import PATH_LABEL
 from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnouncement
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.traces.tracers import OPERATIONS, REQUESTS
@@ -20,11 +21,10 @@ from fsbench_web.studies.runs.leases import LeaseWatch
 from runner.config import WorkerConfig
 from runner.executors.base import Capabilities, Executor
 from runner.guests.executor import GuestExecutor
-from runner.host import lun_facts
 from runner.host.hardware import host_facts, host_mark
 from runner.host.tracing import block_events, operation_events
 from runner.host.tuning.scheduler import read_schedulers
-from runner.safety import blockdev, checks, locks, mounts, sparse
+from runner.safety import blockdev, checks, device_aliases, locks, mounts, sparse
 from runner.safety.blockdev import ToolError
 from runner.safety.fingerprint import fingerprint
 from runner.safety.luns import LunEntry, LunFileError, read_luns
@@ -183,7 +183,7 @@ class Host:
                 facts = fingerprint(entry, device, self.own_mark(entry))
             except (OSError, ToolError, mounts.MountError) as error:
                 problem = problem or f"What {entry.name} is cannot be told: {error}"
-        number = lun_facts.number_of(entry, device) if device else None
+        number = number_of(entry, device) if device else None
         scheduler, schedulers = read_schedulers(number) if number is not None else ("", [])
         with self._lock:
             if entry.name in self._busy or self._uses[entry.name] != uses:
@@ -199,7 +199,7 @@ class Host:
             kind=entry.kind,
             device=self.named_device(entry, device) if device else str(entry.path),
             size_bytes=self._size_bytes(entry, number),
-            identity=lun_facts.identity(entry, number),
+            identity=identity(entry, number),
             controller=entry.controller,
             schedulers=schedulers,
             scheduler=scheduler,
@@ -210,9 +210,9 @@ class Host:
 
     def lun_facts(self, entry: LunEntry, device: str) -> list[list[str]]:
         """How a person recognises the LUN of a run: what the list says, what the device says."""
-        number = lun_facts.number_of(entry, device)
+        number = number_of(entry, device)
         size = None if entry.is_directory else self._size_bytes(entry, number)
-        facts = [["Name", entry.name], ["Kind", entry.kind], *lun_facts.identity(entry, number)]
+        facts = [["Name", entry.name], ["Kind", entry.kind], *identity(entry, number)]
         if size is not None:
             facts.append(["Size", f"{size} bytes"])
         return facts
@@ -265,7 +265,7 @@ class Host:
     def _size_bytes(self, entry: LunEntry, number: int | None) -> int | None:
         if entry.is_mount:
             return mounts.free_bytes(entry, self.own_mark(entry))
-        return lun_facts.size_bytes(entry, number)
+        return size_bytes(entry, number)
 
     def named_device(
         self, entry: LunEntry, device: str, executor: Executor | None = None, place: int = 0
@@ -394,3 +394,44 @@ def _detach(loop: sparse.Loop, path: Path) -> None:
         problem = sparse.detach(loop, path)
     if problem:
         logger.warning("%s Remove it later with: manage.py orphans --remove", problem)
+
+
+def number_of(entry: LunEntry, device: str) -> int | None:
+    """That of its block device; a mount is not asked, because its server may be gone."""
+    return None if entry.is_directory else blockdev.device_number(device)
+
+
+def size_bytes(entry: LunEntry, number: int | None) -> int | None:
+    """Of its device; of a directory or mount what is free there, as far as that is known."""
+    if number is not None:
+        return blockdev.size_bytes(number)
+    if entry.is_directory:
+        with contextlib.suppress(OSError):
+            room = os.statvfs(entry.path)
+            return room.f_bavail * room.f_frsize
+    return entry.size_bytes
+
+
+def identity(entry: LunEntry, number: int | None) -> list[list[str]]:
+    """How a person recognises the LUN: what the list says, then what the device says."""
+    facts = [[PATH_LABEL, str(entry.path)]]
+    if entry.is_mount:
+        facts += mounts.identity(entry)
+    elif entry.is_directory:
+        with contextlib.suppress(OSError):
+            facts.append(["File system", checks.directory_filesystem(entry.path)])
+    if entry.controller:
+        facts.append(["Controller", entry.controller])
+    if number is not None:
+        facts.append(["Device", blockdev.path_of(number)])
+        with contextlib.suppress(ToolError, ValueError, LookupError):
+            facts += [[label, value] for label, value in _identity_of_device(number)]
+    return facts
+
+
+def _identity_of_device(number: int) -> Iterator[tuple[str, str]]:
+    labels = {"model": "Model", "serial": "Serial", "wwn": "WWN", "tran": "Transport"}
+    identity = device_aliases.disk_identity(number)
+    for key, label in labels.items():
+        if identity.get(key):
+            yield label, identity[key]

@@ -129,7 +129,7 @@ LANES = {
     "daemons": ("runner/",),
     "stack": ("deploy/",),
     BROWSERS: (),
-    "guests": ("guest/", "hosts/", "runner/executors/test_guest"),
+    "guests": ("guest/", "hosts/", "runner/guests/test_"),
     "installation": ("first_start/",),
     "workloads": ("core/workloads/",),
     AXE: ("browser/test_accessibility.py",),

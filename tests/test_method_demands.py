@@ -43,7 +43,7 @@ SHOWN_BY = {
     ),
     "Repeat at the level at which results vary": (
         "runner/execution/test_preparation.py::test_mkfs_and_mount_are_measured_and_lead_back_to_their_line",
-        "runner/executors/test_guest.py::test_it_measures_what_the_hosts_kernel_may_not_have",
+        "runner/guests/test_guest.py::test_it_measures_what_the_hosts_kernel_may_not_have",
     ),
     "An order that no drift can favour": (
         "studies/test_sequence.py::test_every_block_has_everything_once",

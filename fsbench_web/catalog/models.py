@@ -9,7 +9,7 @@ from django.utils import timezone
 from fsbench_web.accounts import rights
 
 PATH_LABEL = "Path on the host"
-"""Of a LUN's path in what workers announce and write down (runner.host.lun_facts)."""
+"""Of a LUN's path in what workers announce and write down (runner.worker)."""
 NOT_TOLD = "Only people who may run on it are told why."
 
 

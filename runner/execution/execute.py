@@ -35,14 +35,14 @@ from runner.execution.finish import (
     persist,
     verdict,
 )
+from runner.execution.last_checks import REFUSALS
 from runner.execution.mount_watch import MountWatch
 from runner.execution.places import RunStopped, UsedLun
 from runner.execution.record import Recorder, stop_after_s, with_heartbeat
-from runner.execution.refusals import REFUSALS
 from runner.execution.spool import Spool
 from runner.execution.tracing import IN_A_GUEST, WITHOUT_FILESYSTEM, tracing
 from runner.executors.base import Executor, Message, Outcome, Target
-from runner.host import disk_health, lun_state, swap
+from runner.host import lun_state, swap
 from runner.host.hardware import drop_caches
 from runner.host.tracing import block_events
 from runner.host.tuning import processors
@@ -212,7 +212,7 @@ def _erase_and_measure(
                 if data.number is not None:
                     recorder.conditions["lun"] = lun_state.read(data.number)
                     if any(step.phase == "probe" for step in plan.steps):
-                        health = with_heartbeat(recorder, partial(disk_health.read, data.device))
+                        health = with_heartbeat(recorder, partial(lun_state.read, data.device))
                         recorder.conditions["lun"] |= {"health": health} if health else {}
                 places.verify(host, luns, recorder, run.confirmed)
                 owned = block_events.instance_prefix(host.config.site, host.name)

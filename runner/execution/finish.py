@@ -30,8 +30,8 @@ from fsbench_web.studies.scores.quality import STEADY_STATE
 from runner.execution import client_results, tracing
 from runner.execution.client_results import CollectedResults
 from runner.execution.record import COMMANDS_NAME, Recorder, reconnect, with_heartbeat
-from runner.execution.results import activity, layouts, steadiness
-from runner.execution.results.creation import creation_values
+from runner.execution.results import activity, facts
+from runner.execution.results.facts import creation_values
 from runner.execution.spool import Spooled, leftover_files
 from runner.executors.base import STOPPED, WORKER_SILENT, Outcome
 from runner.plan import RunPlan
@@ -361,11 +361,9 @@ def _store(recorder: Recorder, ending: Ending, prepared: _Prepared) -> None:
         probes.record(run, printed, recorder.conditions.get("lun") or {})
     probes.attach(run)
     printed_outputs = {name: b"".join(parts) for name, parts in recorder.outputs.items()}
-    if layout := layouts.layouts_in(printed_outputs):
+    if layout := facts.layouts_in(printed_outputs):
         recorder.conditions["layout"] = layout
-    if steady := steadiness.steady_tests(
-        value for result in parsed.values() for value in result.values
-    ):
+    if steady := facts.steady_tests(value for result in parsed.values() for value in result.values):
         recorder.conditions[STEADY_STATE] = steady
     for name, artefact in prepared.artefacts.items():
         ingest.store_packed(run, artefact)

@@ -6,13 +6,19 @@ from collections.abc import Sequence
 from django.db import InterfaceError, OperationalError, transaction
 
 from fsbench_web.accounts import audit
+from fsbench_web.catalog.configurations.filesystems import OptionError
+from fsbench_web.catalog.configurations.preparation import PreparationError
+from fsbench_web.core.workloads import ParameterError
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs import authority
 from runner.execution import places
 from runner.execution.places import RunRefused, RunStopped, UsedLun
 from runner.execution.record import Recorder, reconnect
+from runner.host.tuning.scheduler import SchedulerError
+from runner.plan import PlanError
 from runner.safety import blockdev, device_aliases
-from runner.worker import Host
+from runner.safety.locks import LockedElsewhere
+from runner.worker import Host, LunUnusable
 
 
 def still_wanted(run: Run, host: Host, recorder: Recorder) -> None:
@@ -75,3 +81,15 @@ def note_erasures(run: Run, host: Host, luns: Sequence[UsedLun], recorder: Recor
         reconnect()
         recorder.stop_reason = recorder.stop_reason or "database"
         raise RunStopped from None
+
+
+REFUSALS = (
+    RunRefused,
+    LunUnusable,
+    LockedElsewhere,
+    PlanError,
+    OptionError,
+    ParameterError,
+    PreparationError,
+    SchedulerError,
+)

@@ -30,10 +30,10 @@ from fsbench_web.studies.runs.new_runs import client_confirmed_as
 from runner.agent.messages import output_bytes
 from runner.execution import clients, places
 from runner.execution.finish import persist
+from runner.execution.last_checks import REFUSALS
 from runner.execution.mount_watch import MountWatch
 from runner.execution.places import RUN_ON, LunUse, RunRefused, RunStopped, UsedLun
 from runner.execution.record import COMMANDS_NAME, Recorder, lease_clock, reconnect, stop_after_s
-from runner.execution.refusals import REFUSALS
 from runner.executors.base import Message, Outcome, Target
 from runner.host.hardware import drop_caches
 from runner.plan import RunPlan, plan_run

@@ -33,8 +33,7 @@ from runner.executors.base import (
     why_in_guests_alone,
 )
 from runner.executors.containers import ERRORS, archive, error_line
-from runner.executors.signs import signs_of_life
-from runner.executors.stream import LastWords, follow
+from runner.executors.stream import LastWords, follow, signs_of_life
 from runner.host import swap
 from runner.host.tuning import processors
 from runner.image import inputs

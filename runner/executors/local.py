@@ -31,8 +31,7 @@ from runner.executors.base import (
     probed_tools,
     why_in_guests_alone,
 )
-from runner.executors.signs import signs_of_life
-from runner.executors.stream import LastWords, follow
+from runner.executors.stream import LastWords, follow, signs_of_life
 from runner.host import control_groups, swap
 from runner.plan import RunPlan
 from runner.safety.blockdev import ToolError, run_tool

@@ -1,10 +1,11 @@
 """Follow an agent: bytes in, messages out, and an eye on whether to stop."""
 
+import contextlib
 import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fsbench_web.platform.log_lines import in_same_context
@@ -150,3 +151,33 @@ def _read(
         put(("stderr", f"the agent's output broke off: {error}\n".encode()))
     finally:
         put(None)
+
+
+# How many an agent is sent in the time without one after which it ends its run.
+PER_SILENCE = 8
+# A write waits for nobody: the agent reads them all, and those of days would fit into its pipe.
+JOIN_S = 1.0
+
+
+@contextlib.contextmanager
+def signs_of_life(write: Callable[[bytes], object], silence_s: float) -> Iterator[None]:
+    """Have ``write`` called in a thread of its own, ``PER_SILENCE`` times in ``silence_s`` seconds,
+    until the block ends or it raises OSError or ValueError (the agent has ended). 0: never.
+    """
+    is_over = threading.Event()
+
+    def tell() -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while not is_over.wait(silence_s / PER_SILENCE):
+                write(b"\n")
+
+    if not silence_s:
+        yield
+        return
+    thread = threading.Thread(target=tell, daemon=True, name="signs-of-life")
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join(JOIN_S)

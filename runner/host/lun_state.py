@@ -5,13 +5,16 @@ Sources: sysfs-block, hwmon/sysfs-interface.rst; NVM Express, Get Features, feat
 
 import contextlib
 import fcntl
+import json
 import os
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from runner.host.hardware import text_of
 from runner.safety import blockdev
+from runner.safety.blockdev import ToolError, run_tool
 
 # _IOWR('N', 0x41, struct nvme_admin_cmd) of linux/nvme_ioctl.h: 72 bytes.
 _NVME_ADMIN = 0xC0484E41
@@ -78,3 +81,61 @@ def _power_state(disk: Path) -> int | None:
 
 def _text(path: Path) -> str:
     return text_of(path).strip()
+
+
+# smartctl's exit status is a mask of bits: what the disk says is bad is no failure of the tool.
+_ACCEPTED = tuple(range(256))
+_NVME = (
+    *("percentage_used", "available_spare", "media_errors", "critical_warning"),
+    *("data_units_written", "data_units_read", "unsafe_shutdowns"),
+)
+# Of ATA disks by number, which is the same whatever the vendor calls it.
+_ATA = {5: "reallocated_sectors", 197: "pending_sectors", 198: "offline_uncorrectable"}
+
+
+def health(device: str) -> dict[str, Any]:
+    """{passed, power_on_hours, temperature_c, ...}, as far as known. Never
+    raises.
+    """
+    try:
+        text = run_tool(
+            *("smartctl", "--json", "--health", "--attributes", "--nocheck=standby", device),
+            accepted=_ACCEPTED,
+        )
+        return parsed_health(json.loads(text))
+    except (ToolError, ValueError):
+        return {}
+
+
+def parsed_health(data: Any) -> dict[str, Any]:
+    """What is kept of smartctl's JSON; empty where it could not read the disk."""
+    if not isinstance(data, Mapping):
+        return {}
+    health: dict[str, Any] = {}
+    passed = _part(data, "smart_status").get("passed")
+    if isinstance(passed, bool):
+        health["passed"] = passed
+    for name, value in (
+        ("power_on_hours", _part(data, "power_on_time").get("hours")),
+        ("temperature_c", _part(data, "temperature").get("current")),
+    ):
+        if _is_count(value):
+            health[name] = value
+    log = _part(data, "nvme_smart_health_information_log")
+    health |= {name: log[name] for name in _NVME if _is_count(log.get(name))}
+    table = _part(data, "ata_smart_attributes").get("table")
+    for row in table if isinstance(table, list) else []:
+        if not isinstance(row, Mapping) or row.get("id") not in _ATA:
+            continue
+        if _is_count(value := _part(row, "raw").get("value")):
+            health[_ATA[row["id"]]] = value
+    return health
+
+
+def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = data.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63

@@ -20,7 +20,7 @@ from runner.worker import Host
 from tests.contenders.zfs_modules import kernel_with_zfs
 from tests.measured import measured
 from tests.runner.conftest import carry_out, make_host, sparse_lun, submitted, write_luns
-from tests.runner.executors.test_guest import containers, guests
+from tests.runner.guests.test_guest import containers, guests
 
 __all__ = ["carry_out", "guests", "make_host", "submitted"]
 

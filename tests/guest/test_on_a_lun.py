@@ -17,7 +17,7 @@ from runner.guests import kernels
 from runner.guests.executor import GuestExecutor
 from runner.worker import Host
 from tests.runner.conftest import carry_out, lun_file, make_host
-from tests.runner.executors.test_guest import folder, guests, kernel
+from tests.runner.guests.test_guest import folder, guests, kernel
 
 __all__ = ["carry_out", "folder", "guests", "kernel", "lun_file", "make_host"]
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]

@@ -8,7 +8,7 @@ from fsbench_web.studies.jobs import estimates
 from fsbench_web.studies.jobs.planned_runs import PlannedRun
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import JobSpec
-from fsbench_web.studies.runs.windows import fitting, words
+from fsbench_web.studies.runs.windows import forecast, words
 from fsbench_web.studies.runs.windows.forecast import Window
 
 MOST_AHEAD = timedelta(days=366)
@@ -51,7 +51,7 @@ def window(spec: JobSpec, runs: Sequence[PlannedRun], now: datetime) -> Window |
     if spec.stop_before is None:
         return Window(begins_at, None, len(runs), (), 0, ())
     items = _items(runs)
-    out = sorted(fitting.left_out(items, (spec.stop_before - begins_at).total_seconds()))
+    out = sorted(forecast.left_out(items, (spec.stop_before - begins_at).total_seconds()))
     left = [runs[place] for place in out]
     labels = tuple((run.repeat if run.is_counted else None, _label(run)) for run in left)
     unknown = sum(item.duration_s is None for item in items)
@@ -84,11 +84,11 @@ def check_window(
     )
 
 
-def _items(runs: Sequence[PlannedRun]) -> list[fitting.Item]:
+def _items(runs: Sequence[PlannedRun]) -> list[forecast.Item]:
     """Runs in turn; without a finished run, what the parameters of the workload ask for."""
     expected = estimates.of_planned(runs)
     return [
-        fitting.Item(
+        forecast.Item(
             str(run.repeat) if run.is_counted else "",
             run.workload[1].estimated_s() if estimate is None else estimate.duration_s,
         )

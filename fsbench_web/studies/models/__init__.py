@@ -1,20 +1,21 @@
 """Studies, the jobs and runs in them, what the runs measured, and the scores made of it."""
 
-from fsbench_web.studies.models.clients import ClientState, RunClient
 from fsbench_web.studies.models.jobs import Job, Race, RepeatRule
-from fsbench_web.studies.models.probes import LunProbe
 from fsbench_web.studies.models.runs import (
     ACTIVE_STATES,
     END_STATES,
     UNTRACED,
     Artefact,
+    ClientState,
     LatencyBlock,
     LatencySeriesBlock,
     Lease,
     LogLine,
+    LunProbe,
     MeasurementBlock,
     Run,
     RunActivity,
+    RunClient,
     RunState,
     RunTrace,
     StateChange,

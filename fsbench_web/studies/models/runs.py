@@ -10,7 +10,6 @@ from fsbench_web.catalog.models import Environment, Lun, Worker
 from fsbench_web.platform import clock
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models.jobs import Job, RepeatRule
-from fsbench_web.studies.models.probes import LunProbe
 from fsbench_web.studies.models.studies import Series
 from fsbench_web.studies.visibility import Visible
 
@@ -110,7 +109,7 @@ class Run(models.Model):
         help_text="How far the reference of its job had moved around it; null: not known",
     )
     probe = models.ForeignKey(
-        LunProbe,
+        "LunProbe",
         null=True,
         on_delete=models.SET_NULL,
         related_name="runs",
@@ -386,3 +385,82 @@ class RunTrace(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["run", "tracer"], name="run_trace_unique"),
         ]
+
+
+class LunProbe(models.Model):
+    """One measurement of a LUN by fio, before the first file system of a block.
+
+    ``result`` is what the agent printed (core.scoring.ceilings.read_probe), ``state`` what the
+    worker read (runner.host.lun_state). ``target``: the stack that was measured instead, or "".
+    """
+
+    lun = models.ForeignKey(Lun, on_delete=models.CASCADE, related_name="probes")
+    run = models.OneToOneField(
+        "studies.Run", null=True, on_delete=models.SET_NULL, related_name="made_probe"
+    )
+    target = models.CharField(max_length=4000, blank=True, default="", db_default="")
+    at = models.DateTimeField()
+    state = models.JSONField(default=dict)
+    result = models.JSONField()
+
+    class Meta:
+        ordering = ["-at", "-id"]
+        indexes = [models.Index(fields=["lun", "at"])]
+
+    def __str__(self) -> str:
+        return f"probe {self.pk} of {self.lun}"
+
+
+class ClientState(models.TextChoices):
+    """Where a client of a run is. Only studies.runs.clients writes it."""
+
+    ASKED = "asked"
+    PREPARING = "preparing"
+    READY = "ready"
+    MEASURING = "measuring"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class RunClient(models.Model):
+    """One client of a run of several, its leader first. ``token`` is that of its LUN's lease: once
+    the run has lost it, what the client writes is refused.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="clients")
+    place = models.PositiveSmallIntegerField(help_text="0: the worker that the run is of")
+    worker = models.CharField(max_length=100)
+    lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL, related_name="client_of")
+    lun_name = models.CharField(max_length=60)
+    token = models.PositiveBigIntegerField()
+    state = models.CharField(max_length=12, choices=ClientState, default=ClientState.ASKED)
+    reason = models.TextField(blank=True, help_text="Why it failed")
+    cause = models.CharField(max_length=20, choices=Cause, blank=True)
+    seen_at = models.DateTimeField(null=True, help_text="Its last heartbeat")
+    start_at = models.DateTimeField(null=True, help_text="When all are to begin")
+    began_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    facts = models.JSONField(default=list, help_text="What it ran on: [[label, value], ...]")
+    results = models.JSONField(
+        default=list,
+        help_text="What it measured by itself: "
+        "[[test, load, record KB, file KB, value, unit], ...]",
+    )
+    content = models.BinaryField(
+        null=True, help_text="Its outputs, until its leader has stored them (studies.runs.clients)"
+    )
+
+    study_path = "run__series__study"
+    objects = Visible()
+
+    class Meta:
+        ordering = ["run", "place"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "place"], name="run_client_place_unique"),
+            models.CheckConstraint(
+                condition=Q(state__in=ClientState.values), name="run_client_state_is_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.worker} in run {self.run_id}"

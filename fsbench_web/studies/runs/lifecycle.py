@@ -13,29 +13,24 @@ from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
+from django.db.models import Q
 
 from fsbench_web.accounts import audit
-from fsbench_web.catalog.models import Environment, Worker
+from fsbench_web.catalog.models import Environment, Lun, Worker
 from fsbench_web.platform import clock
 from fsbench_web.studies.causes import INTERRUPTED, Cause
 from fsbench_web.studies.models import (
+    ACTIVE_STATES,
     END_STATES,
     Job,
     LogLine,
     Run,
+    RunClient,
     RunState,
     Series,
     StateChange,
 )
-from fsbench_web.studies.runs import (
-    authority,
-    contention,
-    following_runs,
-    leases,
-    nudges,
-    queue,
-    races,
-)
+from fsbench_web.studies.runs import authority, leases, nudges, queue, races, repeats
 from fsbench_web.studies.runs.clients import parts
 from fsbench_web.studies.runs.leases import LeaseHandle as LeaseHandle
 from fsbench_web.studies.runs.leases import LeaseLost as LeaseLost
@@ -234,20 +229,20 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
         run.series = Series.objects.select_related("lun__worker", "journal_lun").get(
             pk=run.series_id
         )
-        others = contention.overlapping_runs(run, now)
+        others = overlapping_runs(run, now)
         changes |= {
             "is_contended": bool(others),
             "conditions": busy.judged_conditions(run) | {"others": others},
         }
     Run.objects.filter(pk=run.pk).update(**changes)
     if stored_cause in INTERRUPTED and (
-        following := following_runs.replace_interrupted(run, Cause(stored_cause))
+        following := repeats.replace_interrupted(run, Cause(stored_cause))
     ):
         reason = f"{reason} {following}"
         Run.objects.filter(pk=run.pk).update(reason=reason)
     StateChange.objects.create(run=run, at=now, state=state, reason=reason)
     if is_repeated:
-        following_runs.write_next_repeat(run, now)
+        repeats.write_next_repeat(run, now)
         races.continue_race(run, now)
     if run.state != RunState.QUEUED:
         _wake_others(run, reason)
@@ -350,3 +345,35 @@ def resend(worker: Worker, now: datetime | None = None) -> list[int]:
                 break
             sent.append(run.pk)
     return sent
+
+
+def overlapping_runs(run: Run, until: datetime) -> list[dict[str, Any]]:
+    """The runs that overlap ``run``: [{run, lun, same}], ``same`` is host or controller. Two
+    queries.
+    """
+    lun = run.series.lun
+    if lun is None or run.started_at is None:
+        return []
+    names = [lun.worker.name, *(name for name, _ in run.series.runs_on.clients)]
+    as_client = RunClient._base_manager.filter(worker__in=names).values("run")
+    overlapping = (
+        Run.objects.filter(Q(series__lun__worker__name__in=names) | Q(pk__in=as_client))
+        .filter(Q(state__in=ACTIVE_STATES) | Q(ended_at__gt=run.started_at), started_at__lt=until)
+        .exclude(pk=run.pk)
+        .select_related("series__lun")
+        .order_by("id")
+    )
+    return [
+        {
+            "run": other.pk,
+            "lun": other.series.lun.name if other.series.lun else "",
+            "same": "controller" if _shares_controller(lun, other.series.lun) else "host",
+        }
+        for other in overlapping
+    ]
+
+
+def _shares_controller(lun: Lun, other: Lun | None) -> bool:
+    if other is None or not lun.controller:
+        return False
+    return (lun.worker_id, lun.controller) == (other.worker_id, other.controller)

@@ -1,5 +1,7 @@
 """What the page of one run shows, made of its rows. No HTTP here."""
 
+import gzip
+import io
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +17,7 @@ from fsbench_web.catalog.configurations.filesystems import ALL, OptionError
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
 from fsbench_web.catalog.configurations.stacks import LunCounts
-from fsbench_web.catalog.workers.machines import GUEST_DEVICE, GUEST_JOURNAL_DEVICE
+from fsbench_web.catalog.workers.machines import CONSOLE, GUEST_DEVICE, GUEST_JOURNAL_DEVICE, OOPS
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, workload_of
@@ -264,3 +266,35 @@ def measure_together(
         study=series.study.slug if series and not series.study.is_published else "",
     )
     return job_form.prefilled(spec).to_query()
+
+
+MOST_LINES, MOST_BYTES = 80, 64 * 1024
+
+
+@dataclass(frozen=True)
+class Crash:
+    """The first ``lines`` of a crash, how many follow, and the artefacts with all of it."""
+
+    lines: list[str]
+    further_lines: int
+    oops: Artefact | None
+    console: Artefact | None
+
+
+def crash_of(run: Run) -> Crash | None:
+    """The crash of a run in a guest; None where there was none, or no guest. One query, or two."""
+    if not run.series.runs_on.is_guest:
+        return None
+    by_name = {
+        artefact.name: artefact
+        for artefact in run.artefacts.filter(name__in=(CONSOLE, OOPS))
+        .defer("content_gzip")
+        .order_by("-id")
+    }
+    oops, console = by_name.get(OOPS), by_name.get(CONSOLE)
+    if oops is None:
+        return Crash([], 0, None, console) if console and run.has_ended else None
+    with gzip.GzipFile(fileobj=io.BytesIO(oops.content_gzip)) as file:
+        text = file.read(MOST_BYTES).decode("utf-8", "replace")
+    lines = text.splitlines()
+    return Crash(lines[:MOST_LINES], max(0, len(lines) - MOST_LINES), oops, console)

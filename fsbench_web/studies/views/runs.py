@@ -30,7 +30,7 @@ from fsbench_web.studies.runs import (
     repeats,
 )
 from fsbench_web.studies.runs.clients import shown as clients
-from fsbench_web.studies.runs.shown import conditions, guest_crash, quality, scores, shown_probe
+from fsbench_web.studies.runs.shown import conditions, quality, scores, shown_probe
 from fsbench_web.studies.runs.shown.results import with_results
 from fsbench_web.studies.runs.shown.steadiness import steadiness
 from fsbench_web.studies.runs.windows import closing
@@ -94,7 +94,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "imported": shown_run.imports.select_related("created_by").first()
         if shown_run.origin == Run.Origin.IMPORTED
         else None,
-        "crash": guest_crash.crash_of(shown_run),
+        "crash": run_details.crash_of(shown_run),
         "repeats": runs_of_series,
         "done_repeats": len(done),
         "place": done.index(run_id) + 1 if run_id in done else None,

@@ -20,7 +20,7 @@ from runner.agent.messages import output_bytes
 from runner.execution import record
 from runner.executors import stream
 from runner.executors.base import AGENT
-from runner.executors.signs import signs_of_life
+from runner.executors.stream import signs_of_life
 
 Messages = list[dict[str, Any]]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runner.agent.preparation import aging, layout
-from runner.execution.results import layouts
+from runner.execution.results import facts
 
 
 def test_sizes_follow_from_the_seed_and_are_bounded(tmp_path: Path) -> None:
@@ -48,11 +48,11 @@ def test_extents_are_those_of_files_with_data(tmp_path: Path) -> None:
     assert (counts["files"], counts["bytes"]) == (1, 2**20)
     assert counts["extents"] >= 1
     assert "No tool of nosuch" in printed
-    assert layouts.layouts_in({"layout-after.txt": printed.encode()}) == {"after": counts}
+    assert facts.layouts_in({"layout-after.txt": printed.encode()}) == {"after": counts}
 
 
 @pytest.mark.parametrize(
     "printed", ["", "[]", "{", '{"fsbench-layout": null}', '{"fsbench-layout": {"files": "x"}}']
 )
 def test_what_is_no_layout_is_none(printed: str) -> None:
-    assert layouts.layouts_in({"layout-before.txt": printed.encode()}) == {}
+    assert facts.layouts_in({"layout-before.txt": printed.encode()}) == {}

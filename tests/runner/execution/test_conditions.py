@@ -7,7 +7,7 @@ import pytest
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.studies.models import Run
 from runner.execution import conditions, execute
-from runner.execution.results.creation import creation_values
+from runner.execution.results.facts import creation_values
 from runner.worker import Host
 
 

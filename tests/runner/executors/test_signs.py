@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from runner.executors.signs import PER_SILENCE, signs_of_life
+from runner.executors.stream import PER_SILENCE, signs_of_life
 
 
 def _threads() -> list[str]:

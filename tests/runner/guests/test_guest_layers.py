@@ -24,8 +24,8 @@ from runner.safety.luns import read_luns
 from runner.safety.marks import LAYER_SIGNATURES
 from runner.worker import Host
 from tests.runner.conftest import LONG, SMALL, sparse_lun, write_luns
-from tests.runner.executors.test_guest import folder, guests, kernel
 from tests.runner.guests import mount_in_guest
+from tests.runner.guests.test_guest import folder, guests, kernel
 
 __all__ = ["folder", "guests", "kernel"]
 

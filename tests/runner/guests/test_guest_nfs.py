@@ -12,7 +12,7 @@ from runner.guests.executor import GuestExecutor
 from runner.plan import plan_run
 from runner.worker import Host
 from tests.measured import measured
-from tests.runner.executors.test_guest import containers, folder, guests, kernel
+from tests.runner.guests.test_guest import containers, folder, guests, kernel
 
 __all__ = ["folder", "guests", "kernel"]
 

@@ -15,8 +15,8 @@ from runner.guests.executor import GuestExecutor
 from runner.plan import RunPlan, Step, plan_run
 from runner.safety.luns import read_luns
 from runner.worker import Host
-from tests.runner.executors.test_guest import TINY, containers, folder, guests, kernel
 from tests.runner.guests import mount_in_guest
+from tests.runner.guests.test_guest import TINY, containers, folder, guests, kernel
 
 __all__ = ["folder", "guests", "kernel"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runner.host import disk_health
+from runner.host import lun_state
 from runner.safety.blockdev import ToolError
 
 # testdata/nvme-null-Samsung_SSD_970_EVO_Plus_250GB-nvme0.json
@@ -54,7 +54,7 @@ GONE = {
 
 
 def test_of_nvme_wear_and_errors() -> None:
-    assert disk_health.parse(NVME) == {
+    assert lun_state.parsed_health(NVME) == {
         **{"passed": True, "power_on_hours": 3149, "temperature_c": 35, "percentage_used": 0},
         **{"available_spare": 100, "media_errors": 0, "critical_warning": 0},
         **{"data_units_written": 1969459, "data_units_read": 2025034, "unsafe_shutdowns": 12},
@@ -62,7 +62,7 @@ def test_of_nvme_wear_and_errors() -> None:
 
 
 def test_of_ata_its_sectors_by_the_numbers_of_their_attributes() -> None:
-    assert disk_health.parse(ATA) == {
+    assert lun_state.parsed_health(ATA) == {
         **{"passed": True, "power_on_hours": 67518, "temperature_c": 27},
         **{"reallocated_sectors": 0, "pending_sectors": 0, "offline_uncorrectable": 0},
     }
@@ -81,18 +81,18 @@ def test_of_ata_its_sectors_by_the_numbers_of_their_attributes() -> None:
     ],
 )
 def test_what_nobody_told_is_left_out(report: Any) -> None:
-    assert disk_health.parse(report) == {}
+    assert lun_state.parsed_health(report) == {}
 
 
 @pytest.mark.parametrize("printed", ["", "no JSON", json.dumps(GONE)])
 def test_without_the_tool_or_its_answer_there_is_nothing(
     monkeypatch: pytest.MonkeyPatch, printed: str
 ) -> None:
-    monkeypatch.setattr(disk_health, "run_tool", lambda *_, **__: printed)
-    assert disk_health.read("/dev/nonexistent") == {}
+    monkeypatch.setattr(lun_state, "run_tool", lambda *_, **__: printed)
+    assert lun_state.health("/dev/nonexistent") == {}
 
     def missing(*_: str, **__: object) -> str:
         raise ToolError("smartctl is not installed on this host.")
 
-    monkeypatch.setattr(disk_health, "run_tool", missing)
-    assert disk_health.read("/dev/nonexistent") == {}
+    monkeypatch.setattr(lun_state, "run_tool", missing)
+    assert lun_state.health("/dev/nonexistent") == {}

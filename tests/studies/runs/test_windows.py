@@ -21,7 +21,7 @@ from fsbench_web.studies.models import Job, Race, RepeatRule, Run, RunState
 from fsbench_web.studies.runs import control, lifecycle, queue
 from fsbench_web.studies.runs.control import ControlRefused
 from fsbench_web.studies.runs.windows import words
-from fsbench_web.studies.runs.windows.fitting import Item, left_out
+from fsbench_web.studies.runs.windows.forecast import Item, left_out
 from tests.studies.conftest import complete, start, worker_announcement
 from tests.studies.runs.test_lifecycle import at_once
 

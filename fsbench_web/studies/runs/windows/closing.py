@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 from fsbench_web.core.numbers import duration
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import ACTIVE_STATES, Job, Run, RunState
-from fsbench_web.studies.runs.windows import durations, fitting, words
+from fsbench_web.studies.runs.windows import durations, forecast, words
 from fsbench_web.studies.runs.windows.forecast import Window
 
 _TURN = (Coalesce(F("place"), F("id")), "id")  # queue.IN_TURN, which asks this package
@@ -42,7 +42,7 @@ def not_begun(run: Run, job: Job, now: datetime) -> UnstartedRuns | None:
     waiting = _waiting_from(run, list(_waiting(job)), is_whole=is_whole)
     items = _items(waiting)
     room_s = (job.stop_before - now).total_seconds()
-    if 0 not in fitting.left_out(items, room_s, begun):
+    if 0 not in forecast.left_out(items, room_s, begun):
         return None
     same = [place for place, other in enumerate(waiting) if other.block == run.block]
     places = same if is_whole else [0]
@@ -86,10 +86,10 @@ def window(
     if job.stop_before is None:
         return Window(begins_at, None, len(runs), (), 0, ())
     items = [
-        fitting.Item(run.block, seconds) for run, seconds in zip(runs, remaining_s, strict=True)
+        forecast.Item(run.block, seconds) for run, seconds in zip(runs, remaining_s, strict=True)
     ]
     room_s = (job.stop_before - begins_at).total_seconds()
-    left_out = fitting.left_out(items, room_s, begun_blocks(job))
+    left_out = forecast.left_out(items, room_s, begun_blocks(job))
     out = [place for place in sorted(left_out) if not runs[place].is_active]
     labels = tuple((words.block_number(runs[place].block), label(runs[place])) for place in out)
     unknown = sum(seconds is None for seconds in remaining_s)
@@ -124,9 +124,9 @@ def _with_series(runs: QuerySet[Run]) -> QuerySet[Run]:
     return runs.select_related("series__configuration", "series__workload")
 
 
-def _items(runs: Sequence[Run]) -> list[fitting.Item]:
+def _items(runs: Sequence[Run]) -> list[forecast.Item]:
     durations_s = durations.of_runs(runs)
     return [
-        fitting.Item(run.block, duration_s)
+        forecast.Item(run.block, duration_s)
         for run, duration_s in zip(runs, durations_s, strict=True)
     ]

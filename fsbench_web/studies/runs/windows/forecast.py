@@ -1,5 +1,6 @@
 """What the times of a job leave of its runs, before they are submitted and while they wait."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -41,3 +42,34 @@ class Window:
     @property
     def left_out_words(self) -> str:
         return words.left_out(self.labels)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A run: the name of its block, "" for none, and its duration in seconds; None: not known."""
+
+    block: str
+    duration_s: float | None
+
+
+def left_out(items: Sequence[Item], room_s: float, begun: Collection[str] = ()) -> set[int]:
+    """The places of runs in turn that do not begin within ``room_s``. ``begun`` blocks go on."""
+    last = {item.block: place for place, item in enumerate(items) if item.block}
+    entered = set(begun)
+    out: set[int] = set()
+    passed_s = 0.0
+    for place, item in enumerate(items):
+        if place in out:
+            continue
+        is_whole = item.block != "" and item.block not in entered
+        end = last[item.block] if is_whole else place
+        needed_s = sum(entry.duration_s or 0 for entry in items[place : end + 1])
+        if passed_s + needed_s >= room_s:
+            block_places = (
+                index for index in range(place, end + 1) if items[index].block == item.block
+            )
+            out |= set(block_places) if is_whole else {place}
+            continue
+        entered.add(item.block)
+        passed_s += item.duration_s or 0
+    return out
