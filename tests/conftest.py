@@ -129,7 +129,7 @@ LANES = {
     "daemons": ("runner/",),
     "stack": ("deploy/",),
     BROWSERS: (),
-    "guests": ("guest/", "hosts/", "runner/guests/test_"),
+    "guests": ("guest/", "hosts/", "runner/guests/test_guest"),
     "installation": ("first_start/",),
     "workloads": ("core/workloads/",),
     AXE: ("browser/test_accessibility.py",),
