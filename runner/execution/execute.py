@@ -212,7 +212,7 @@ def _erase_and_measure(
                 if data.number is not None:
                     recorder.conditions["lun"] = lun_state.read(data.number)
                     if any(step.phase == "probe" for step in plan.steps):
-                        health = with_heartbeat(recorder, partial(lun_state.read, data.device))
+                        health = with_heartbeat(recorder, partial(lun_state.health, data.device))
                         recorder.conditions["lun"] |= {"health": health} if health else {}
                 places.verify(host, luns, recorder, run.confirmed)
                 owned = block_events.instance_prefix(host.config.site, host.name)

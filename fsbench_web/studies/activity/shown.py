@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from fsbench_web.core import latency, numbers
+from fsbench_web.core import latency
 from fsbench_web.core.activity import costs
 from fsbench_web.core.activity.series import Activity
 from fsbench_web.core.latency import TAILS, Distribution
@@ -363,7 +363,7 @@ class ShownTrace:
     trace: RequestTrace | OperationTrace | None = None
     rows: Sequence[tuple[Any, ...]] = ()
     latencies: Sequence[tuple[str, int, int, int]] = ()
-    notes: Sequence[str] = ()
+    queued: int = 0
     histogram: Any = None
     figures: Mapping[str, Any] = field(default_factory=dict)
 
@@ -399,7 +399,6 @@ def _requests(tracer: Tracer, trace: RequestTrace) -> ShownTrace:
         trace=trace,
         rows=[(name, count, trace.bytes_of.get(name, 0)) for name, count in trace.requests.items()],
         latencies=latencies,
-        notes=_notes(trace),
         histogram=requests.latencies(bins, "Latency of requests") if bins else None,
         figures={
             f"{name.capitalize()} requests over time": requests.over_device(
@@ -426,7 +425,7 @@ def _operations(tracer: Tracer, trace: OperationTrace) -> ShownTrace:
             for name, ended, total, size, failed, queued in trace.summary_rows()
         ],
         latencies=latencies,
-        notes=_notes_of_operations(trace),
+        queued=sum(trace.queued.values()),
         figures={
             "How many by latency": requests.latencies(bins, title, "operations", 1),
             "Share of all (CDF)": lines.cdf(curves, "ns", title),
@@ -454,60 +453,9 @@ def _shares(bins: Sequence[tuple[int, int, int]]) -> list[tuple[float, float]]:
     return shares
 
 
-def _cut_note(trace: RequestTrace | OperationTrace) -> list[str]:
-    if not trace.is_cut:
-        return []
-    return [
-        f"The trace came to its bound after {numbers.duration(trace.seconds)}: what the "
-        "benchmark did behind that is not in it."
-    ]
-
-
-def _notes_of_operations(trace: OperationTrace) -> list[str]:
-    parts = _cut_note(trace)
-    if queued := sum(trace.queued.values()):
-        were, they_were, they = _verbs(queued)
-        parts.append(
-            f"{numbers.counted(queued, 'operation')} {were} handed to the kernel to be done later "
-            f"(libaio, io_uring): when {they_were} done is not seen, and {they} no latency here."
-        )
-    if trace.without_end:
-        parts.append(_without_end(trace.without_end, "operation"))
-    if trace.lost:
-        parts.append(f"bpftrace had no room for {trace.lost:,} of its own messages.")
-    return parts
-
-
-def _verbs(count: int) -> tuple[str, str, str]:
-    return ("was", "it was", "it has") if count == 1 else ("were", "they were", "they have")
-
-
-def _without_end(count: int, noun: str) -> str:
-    return f"Of {numbers.counted(count, noun)} no end was seen: {_verbs(count)[2]} no latency."
-
-
 def _coarser(cells: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
     """The sums of what is drawn as one."""
     sums: Counter[tuple[int, int]] = Counter()
     for (when, where), count in cells.items():
         sums[when * DRAWN[0] // PARTS, where * DRAWN[1] // PARTS] += count
     return dict(sums)
-
-
-def _notes(trace: RequestTrace) -> list[str]:
-    """What the trace does not hold."""
-    parts = _cut_note(trace)
-    if trace.lost:
-        are = "is" if trace.lost == 1 else "are"
-        events = numbers.counted(trace.lost, "event")
-        parts.append(f"The kernel had no room for {events}, which {are} missing.")
-    if trace.without_end:
-        parts.append(_without_end(trace.without_end, "request"))
-    if trace.without_start:
-        earlier = numbers.counted(trace.without_start, "request")
-        parts.append(f"{earlier} had begun before the trace did.")
-    if trace.outside:
-        are = "is" if trace.outside == 1 else "are"
-        outside = numbers.counted(trace.outside, "request")
-        parts.append(f"{outside} began outside the LUN, and {are} not on the map.")
-    return parts

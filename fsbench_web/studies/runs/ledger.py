@@ -106,12 +106,13 @@ class Ledger:
     more_probes: bool = False
 
     @property
-    def health(self) -> list[tuple[str, str]]:
+    def health(self) -> dict[str, Any]:
         """What smartctl said of the disk before the latest probe that has anything of it."""
         health: dict[str, Any] = next(
             (row.state["health"] for row in self.probes if "health" in row.state), {}
         )
-        return [(label, _text_of(name, health[name])) for name, label in _HEALTH if name in health]
+        units = health.get("data_units_written")  # thousands of 512 bytes (NVM Express)
+        return health | ({} if units is None else {"written_bytes": units * 512_000})
 
     @property
     def health_at(self) -> datetime | None:
@@ -125,34 +126,6 @@ class Ledger:
             for row in reversed(self.probes)
         )
         return [float(temperature) for temperature in readings if temperature is not None]
-
-
-_HEALTH = (
-    ("passed", "Overall"),
-    ("power_on_hours", "Powered on"),
-    ("temperature_c", "Temperature"),
-    ("percentage_used", "Endurance used"),
-    ("available_spare", "Spare left"),
-    ("media_errors", "Media errors"),
-    ("reallocated_sectors", "Reallocated sectors"),
-    ("pending_sectors", "Pending sectors"),
-    ("offline_uncorrectable", "Uncorrectable sectors"),
-    ("data_units_written", "Written by every host in its life"),
-)
-
-
-def _text_of(name: str, value: Any) -> str:
-    if name == "passed":
-        return "passed" if value else "FAILING, says the disk itself"
-    if name == "power_on_hours":
-        return numbers.counted(value, "hour")
-    if name == "temperature_c":
-        return f"{value} °C"
-    if name in ("percentage_used", "available_spare"):
-        return f"{value}%"
-    if name == "data_units_written":  # thousands of 512 bytes (NVM Express)
-        return numbers.size(value * 512_000)
-    return f"{value:,}"
 
 
 def runs_of(lun: Lun) -> QuerySet[Run]:

@@ -1,5 +1,6 @@
 """The list of runs, one run, and cancelling."""
 
+from statistics import fmean
 from typing import Any
 
 from django.conf import settings
@@ -16,6 +17,7 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.workers import availability
+from fsbench_web.core.scoring.ceilings import RANDOM, SURE_PERCENT, Point, Request, read_probe
 from fsbench_web.platform import clock, limits
 from fsbench_web.studies.activity import shown as activity
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Series
@@ -30,7 +32,7 @@ from fsbench_web.studies.runs import (
     repeats,
 )
 from fsbench_web.studies.runs.clients import shown as clients
-from fsbench_web.studies.runs.shown import conditions, quality, scores, shown_probe
+from fsbench_web.studies.runs.shown import conditions, quality, scores
 from fsbench_web.studies.runs.shown.results import with_results
 from fsbench_web.studies.runs.shown.steadiness import steadiness
 from fsbench_web.studies.runs.windows import closing
@@ -161,12 +163,38 @@ def _measured(shown_run: Run) -> dict[str, Any]:
     return context
 
 
-def _probe(run: Run) -> shown_probe.ShownProbe | None:
-    """What its LUN did by itself, and the run before which that was measured, if it may be seen."""
+def _probe(run: Run) -> dict[str, Any] | None:
+    """What its LUN did by itself, and the run before which that was measured, if it may be seen.
+
+    ``rows`` are (request, point, mean time of a flush in ns).
+    """
     if run.probe is None:
         return None
-    made_by = Run.objects.filter(made_probe=run.probe).values_list("pk", flat=True).first()
-    return shown_probe.of_probe(run.probe, made_by)
+    reading = read_probe(run.probe.result)
+    return {
+        "made_by": Run.objects.filter(made_probe=run.probe).values_list("pk", flat=True).first(),
+        "target": run.probe.target,
+        "state": run.probe.state,
+        "reading": reading,
+        "region_bytes": reading.to_byte - reading.from_byte,
+        "sure": sum((point.spread_percent or 100) <= SURE_PERCENT for point in reading.points),
+        "rows": [
+            (
+                Request(
+                    *(point.pattern, point.direction, point.block_bytes, point.depth),
+                    is_flushed=point.is_flushed,
+                ),
+                point,
+                fmean(point.flush_ns) if point.flush_ns else None,
+            )
+            for point in sorted(reading.points, key=_place_of_point)
+        ],
+    }
+
+
+def _place_of_point(point: Point) -> tuple[bool, bool, str, int, int]:
+    is_random = point.pattern == RANDOM
+    return (point.is_flushed, is_random, point.direction, point.block_bytes, point.depth)
 
 
 def _retry_context(shown_run: Run) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def test_probes_over_time_show_what_changed_of_the_disk(
     assert [drift.label for drift in whole.drifts] == ["Random read of 4 KiB"]
     assert whole.drifts[0].change.change_percent == pytest.approx(-50, abs=1)
     assert whole.temperatures == [*(30.0 + day for day in range(8)), 35.0]
-    assert ("Overall", "passed") in whole.health
+    assert whole.health["passed"] is True
     assert whole.probes[-1].run == runs[0].pk
     assert whole.probes[0].figures[2] == (1000, 4000)
     assert whole.probes[0].figures[0] is None
