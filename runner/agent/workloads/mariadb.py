@@ -13,72 +13,37 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import AbstractContextManager
+
+sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
+from runner.agent.workloads import server as own_server
+from runner.agent.workloads.server import ServerFailed, run_quietly
 
 SCRIPTS = ("oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_update_non_index")
 DATABASE = "sbtest"
-START_S = 120.0
 
 
-class MariadbFailed(Exception):
-    """A sentence that says what is wrong."""
+def client(folder: str, sql: str) -> list[str]:
+    socket = f"--socket={folder}/socket"
+    return ["mariadb", "--no-defaults", socket, "--user=root", "-e", sql]
 
 
-def run_quietly(argv: list[str], step: str) -> None:
-    """Run a command and drop its output. Raises MariadbFailed with its last line."""
-    done = subprocess.run(argv, capture_output=True, text=True, errors="replace")
-    if done.returncode:
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        raise MariadbFailed(f"{step} failed: {lines[-1].strip()[:300] if lines else 'no output'}")
+def server(data: str, settings: list[str]) -> AbstractContextManager[str]:
+    """Start it; gives the folder of its socket. SIGTERM writes everything (mariadbd(8))."""
+
+    def argv_in(folder: str) -> list[str]:
+        return [
+            *("mariadbd", "--no-defaults", "--user=root", f"--datadir={data}"),
+            *(f"--socket={folder}/socket", f"--pid-file={folder}/pid", "--skip-networking"),
+            *(f"--{setting}" for setting in settings),
+        ]
+
+    return own_server.server(argv_in, lambda folder: client(folder, "SELECT 1"), signal.SIGTERM)
 
 
-@contextmanager
-def server(data: str, settings: list[str]) -> Iterator[str]:
-    """Start it; gives its socket. Ended by SIGTERM, which writes everything (mariadbd(8))."""
-    with tempfile.TemporaryDirectory(prefix="fsbench-mariadb-") as folder:
-        socket, log = f"{folder}/socket", Path(folder, "log")
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [
-                    *("mariadbd", "--no-defaults", "--user=root", f"--datadir={data}"),
-                    *(f"--socket={socket}", f"--pid-file={folder}/pid", "--skip-networking"),
-                    *(f"--{setting}" for setting in settings),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-            )
-        try:
-            _wait_until_ready(process, socket, log)
-            yield socket
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait()
-        if process.returncode:
-            raise MariadbFailed(f"the server did not end in order: {_last(log)}")
-
-
-def _wait_until_ready(process: "subprocess.Popen[bytes]", socket: str, log: Path) -> None:
-    end = time.monotonic() + START_S
-    probe = ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "-e", "SELECT 1"]
-    while subprocess.run(probe, capture_output=True).returncode != 0:
-        if process.poll() is not None or time.monotonic() > end:
-            raise MariadbFailed(f"the server does not start: {_last(log)}")
-        time.sleep(0.05)
-
-
-def _last(log: Path) -> str:
-    lines = log.read_text(errors="replace").strip().splitlines()
-    return lines[-1].strip()[:300] if lines else "it said nothing"
-
-
-def sysbench(script: str, socket: str, options: argparse.Namespace, *command: str) -> list[str]:
+def sysbench(script: str, folder: str, options: argparse.Namespace, *command: str) -> list[str]:
     return [
-        *("sysbench", script, "--db-driver=mysql", f"--mysql-socket={socket}"),
+        *("sysbench", script, "--db-driver=mysql", f"--mysql-socket={folder}/socket"),
         *("--mysql-user=root", f"--mysql-db={DATABASE}", f"--rand-seed={options.seed}"),
         *(f"--tables={options.tables}", f"--table-size={options.rows}", *command),
     ]
@@ -94,18 +59,17 @@ def create(options: argparse.Namespace) -> None:
         ],
         "mariadb-install-db",
     )
-    with server(data, options.set) as socket:
-        client = ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root"]
-        run_quietly([*client, "-e", f"CREATE DATABASE {DATABASE}"], "making the database")
+    with server(data, options.set) as folder:
+        run_quietly(client(folder, f"CREATE DATABASE {DATABASE}"), "making the database")
         run_quietly(
-            [*sysbench("oltp_read_write", socket, options), "prepare"], "sysbench's preparation"
+            [*sysbench("oltp_read_write", folder, options), "prepare"], "sysbench's preparation"
         )
 
 
 def run(options: argparse.Namespace) -> int:
     """Exit status of sysbench."""
-    with server(f"{options.folder}/data", options.set) as socket:
-        base = sysbench(options.script, socket, options, f"--threads={options.threads}")
+    with server(f"{options.folder}/data", options.set) as folder:
+        base = sysbench(options.script, folder, options, f"--threads={options.threads}")
         if options.warm_up:  # --warmup-time came with sysbench 1.1
             seed = options.seed if options.warm_up_seed is None else options.warm_up_seed
             # The last of two is taken.
@@ -135,7 +99,7 @@ def main(arguments: list[str]) -> int:
             create(options)
             return 0
         return run(options)
-    except (MariadbFailed, OSError) as error:
+    except (ServerFailed, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
 

@@ -23,15 +23,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 from array import array
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
+from runner.agent.workloads import server as own_server
 from runner.agent.workloads.latencies import latency_tests
+from runner.agent.workloads.server import ServerFailed, run_quietly
 
 AS_NOBODY = ("unshare", "--user", "--")
 ALWAYS = {
@@ -44,11 +43,6 @@ FILLER = 84
 """Characters of ``pgbench_accounts.filler`` (pgbench(1))."""
 ACCOUNTS, TELLERS = 100_000, 10
 """For each unit of the scale."""
-START_S = 120.0
-
-
-class PostgresFailed(Exception):
-    """A sentence that says what is wrong."""
 
 
 def programs() -> Path:
@@ -60,60 +54,22 @@ def programs() -> Path:
         return paths[-1].parent
     other = shutil.which("initdb")
     if other is None:
-        raise PostgresFailed("initdb is missing: install the package postgresql")
+        raise ServerFailed("initdb is missing: install the package postgresql")
     return Path(os.path.realpath(other)).parent
 
 
-def run_quietly(argv: list[str], step: str) -> None:
-    """Run a command; raise PostgresFailed with its last line of output."""
-    done = subprocess.run(argv, capture_output=True, text=True, errors="replace")
-    if done.returncode:
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        raise PostgresFailed(f"{step} failed: {lines[-1].strip()[:300] if lines else 'no output'}")
-
-
-@contextmanager
-def server(data: str, settings: dict[str, str]) -> Iterator[str]:
+def server(data: str, settings: dict[str, str]) -> AbstractContextManager[str]:
     """Start it; gives the folder of its socket. Ended by a fast shutdown, with its checkpoint."""
-    with tempfile.TemporaryDirectory(prefix="fsbench-postgres-") as sockets:
-        options = {**ALWAYS, **settings, "unix_socket_directories": sockets}
-        log = Path(sockets, "log")
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [
-                    *(*AS_NOBODY, str(programs() / "postgres"), "-D", data),
-                    *(
-                        word
-                        for name, value in options.items()
-                        for word in ("-c", f"{name}={value}")
-                    ),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-            )
-        try:
-            _wait_until_ready(process, sockets, log)
-            yield sockets
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait()
-        if process.returncode:
-            raise PostgresFailed(f"the server did not end in order: {_last(log)}")
 
+    def argv_in(folder: str) -> list[str]:
+        options = {**ALWAYS, **settings, "unix_socket_directories": folder}
+        words = (word for name, value in options.items() for word in ("-c", f"{name}={value}"))
+        return [*AS_NOBODY, str(programs() / "postgres"), "-D", data, *words]
 
-def _wait_until_ready(process: "subprocess.Popen[bytes]", sockets: str, log: Path) -> None:
-    end = time.monotonic() + START_S
-    probe = [str(programs() / "pg_isready"), "-q", "-h", sockets]
-    while subprocess.run(probe).returncode != 0:
-        if process.poll() is not None or time.monotonic() > end:
-            raise PostgresFailed(f"the server does not start: {_last(log)}")
-        time.sleep(0.05)
+    def probe_in(folder: str) -> list[str]:
+        return [str(programs() / "pg_isready"), "-q", "-h", folder]
 
-
-def _last(log: Path) -> str:
-    lines = log.read_text(errors="replace").strip().splitlines()
-    return lines[-1].strip()[:300] if lines else "it said nothing"
+    return own_server.server(argv_in, probe_in, signal.SIGINT)
 
 
 def fill_sql(scale: int, compress_percent: int) -> str:
@@ -166,7 +122,7 @@ def query(sockets: str, sql: str) -> str:
         text=True,
     )
     if done.returncode:
-        raise PostgresFailed(f"psql failed: {done.stderr.strip()[:300]}")
+        raise ServerFailed(f"psql failed: {done.stderr.strip()[:300]}")
     return done.stdout.strip()
 
 
@@ -193,7 +149,7 @@ def run(options: argparse.Namespace, settings: dict[str, str]) -> None:
         logs = ("-l", f"--log-prefix={sockets}/latency", f"--sampling-rate={options.sampling:g}")
         done = subprocess.run([*pgbench, "-T", str(options.seconds), *logs, "postgres"])
         if done.returncode:
-            raise PostgresFailed(f"pgbench ended with exit status {done.returncode}")
+            raise ServerFailed(f"pgbench ended with exit status {done.returncode}")
         after = checkpoints(sockets)
         print()
         load = {"clients": options.clients, "threads": options.jobs}
@@ -208,7 +164,7 @@ def logged_latencies(folder: str) -> list[int]:
         with path.open("rb") as file:
             for line in file:
                 if len(latencies) >= MOST_LOGGED:
-                    raise PostgresFailed(f"pgbench logged more than {MOST_LOGGED} transactions")
+                    raise ServerFailed(f"pgbench logged more than {MOST_LOGGED} transactions")
                 latencies.append(1000 * int(line.split(b" ", 3)[2]))
     return sorted(latencies)
 
@@ -233,7 +189,7 @@ def main(arguments: list[str]) -> int:
             create(options.folder, options.scale, settings, options.compress_percent)
         else:
             run(options, settings)
-    except (PostgresFailed, OSError) as error:
+    except (ServerFailed, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0
