@@ -1,7 +1,7 @@
-"""The Celery application: JSON only, no results (the run row is the truth), one queue per host.
+"""The Celery application: JSON only, no results, one queue per host.
 
-Messages are nudges. They are acknowledged when they arrive, and a worker claims the run by
-conditional update, so that a message lost or delivered twice does no harm (docs/decisions.md).
+Messages are nudges: a worker claims the run by conditional update, so a message that is lost or
+delivered twice does no harm (docs/decisions.md).
 """
 
 import os

@@ -44,10 +44,7 @@ def note_here(what: str, thing: str, **detail: object) -> None:
 def note(
     who: AbstractBaseUser | AnonymousUser | str | None, what: str, thing: str, **detail: object
 ) -> None:
-    """Write an entry. ``who`` is an account, ``worker:NAME``, or None for fsbench itself.
-
-    ``detail`` is what JSON can hold.
-    """
+    """Write an entry of an account, of ``worker:NAME``, or of fsbench itself (None)."""
     if what not in WORDS:
         raise ValueError(f"{what!r} is not a word of the audit log.")
     name = who if isinstance(who, str) else who.get_username() if who else "fsbench"

@@ -1,7 +1,6 @@
-"""Middleware that asks accounts.rights before any view: no view can forget to.
+"""Middleware that asks accounts.rights before any view.
 
-Who asks is the signed-in user, or under /api/ the user of the token in the header. From here until
-the answer is made, the managers of studies leave out what this person must not see.
+The caller is the signed-in user, or under /api/ the user of the token in the header.
 """
 
 from collections.abc import Callable

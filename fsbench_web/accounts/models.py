@@ -111,10 +111,7 @@ class _AppendOnly(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(models.Model):
-    """Something that was done: by whom, to what. Rows are added and never changed or deleted.
-
-    Names stand here as text, so that an entry outlives the account and the thing it tells of.
-    """
+    """Who did what to what. Rows are only added; names are text, so that an entry outlives both."""
 
     at = models.DateTimeField(default=timezone.now)
     who = models.CharField(max_length=150, help_text="Account, or worker:<name>")
@@ -144,11 +141,9 @@ class AuditEntry(models.Model):
 
 
 class ApiToken(models.Model):
-    """A token that lets a program act in a user's name, within its scopes and until it expires.
+    """A token acts in a user's name, within its scopes, until it expires or somebody revokes it.
 
-    Only the SHA-256 digest is stored: a copy of the database opens nothing. A plain digest is
-    enough here because a token is 256 random bits, not a password that could be guessed.
-    Revoking deletes the row.
+    A plain SHA-256 digest is enough: a token is 256 random bits, not a password to guess.
     """
 
     user = models.ForeignKey(
@@ -195,9 +190,9 @@ class ApiToken(models.Model):
 
 
 class SignInAttempt(models.Model):
-    """A sign-in that did not succeed, or is being checked now (accounts.sign_in.throttle).
+    """A failed or unfinished sign-in (accounts.sign_in.throttle).
 
-    ``key`` is a digest of user name and address: people type passwords into the name field.
+    ``key`` is a digest of name and address: people type passwords into the name field.
     ``source`` is one of the address alone; empty where only the name counts.
     """
 

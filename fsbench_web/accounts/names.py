@@ -1,13 +1,8 @@
-"""What a new account or team may be called, so that none can be taken for another.
+"""Checks that no new account or team can be taken for another.
 
-The audit log, studies and permalinks show the name. New ones are of ASCII, as
-those made of a sign-in service's always were: with the letters of all scripts, telling look-alikes
-apart takes Unicode's tables of them (UTS #39) and still lets whole words of one script pass for
-those of another. Of ASCII, UTS #39 has four confusions. Accounts that are there stay as they are.
-
-Teams are called in any language, and have rights too (LUNs, studies). What is reported apart of
-them are capitals, spaces, forms of one letter (NFKC), and the letters of Cyrillic and Greek that
-are drawn as Latin ones.
+New accounts have ASCII names: telling look-alikes of all scripts apart takes the tables of UTS #39,
+and whole words of one script would still pass. Teams have names in any language. Refused are names
+that differ only in capitals, spaces, NFKC forms, or Cyrillic and Greek letters drawn as Latin ones.
 """
 
 import re
@@ -29,10 +24,7 @@ _DRAWN_AS_LATIN = str.maketrans(
 
 
 def problem(name: str) -> str:
-    """Why no new account can have this name: a sentence; empty where one can.
-
-    That very name being taken is for the one that stores it to find, once more, at that moment.
-    """
+    """Why no new account can have this name; empty where one can. Ignores an equal name."""
     name = unicodedata.normalize("NFKC", name)
     if match := _OTHER.search(name):
         return (

@@ -1,19 +1,14 @@
-"""The menu of every page: five entries, and where in it somebody is. Pure.
-
-What is refused to the reader is left out; who is not signed in is offered what an account may.
-"""
+"""The menu of every page, without what the reader may not do. Pure."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 RUN, IMPORT, ADMINISTER = "run", "import", "administer"
 
 
 @dataclass(frozen=True)
 class MenuItem:
-    """A page of the menu. ``address_starts`` are the starts of the addresses that belong to it; of
-    several places the longest start that fits has the page.
-    """
+    """A page of the menu. The longest of all ``address_starts`` that fits has an address."""
 
     label: str
     address: str
@@ -100,26 +95,11 @@ def account_places(path: str, may: Collection[str], *, is_signed_in: bool) -> tu
 
 
 def _places(places: tuple[MenuItem, ...], path: str, may: Collection[str]) -> tuple[MenuItem, ...]:
-    start = _start_of(path)
+    all_places = (*OWN, *(place for entry in ENTRIES for place in entry.places))
+    starts = (start for place in all_places for start in place.address_starts)
+    longest = max((start for start in starts if path.startswith(start)), key=len, default="-")
     return tuple(
-        MenuItem(
-            place.label,
-            place.address,
-            place.address_starts,
-            place.needs,
-            start in place.address_starts,
-        )
+        replace(place, is_here=longest in place.address_starts)
         for place in places
         if not place.needs or place.needs in may
-    )
-
-
-def _start_of(path: str) -> str:
-    """The longest start of an address, among those of all places, that ``path`` has."""
-    starts = (
-        start for entry in ENTRIES for place in entry.places for start in place.address_starts
-    )
-    own_starts = (start for place in OWN for start in place.address_starts)
-    return max(
-        (start for start in (*starts, *own_starts) if path.startswith(start)), key=len, default="-"
     )

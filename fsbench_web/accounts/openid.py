@@ -1,9 +1,7 @@
-"""The way to an OpenID provider and back: what the provider says of somebody, or why it counts not.
+"""Asks an OpenID provider who somebody is, and checks every answer. Changes no account.
 
-The state of an attempt is kept in the session; allauth makes the PKCE pair. Everything that comes
-back is checked here: the issuer of the provider's description, signature, algorithm, nonce and
-times of the ID token, and that the user information is of the same person. No account is touched
-here (accounts.people.identities).
+allauth keeps the identities and makes the PKCE pair. Its own flow checks no nonce, no signature, no
+authorised party and no total time.
 """
 
 import logging
@@ -93,21 +91,19 @@ def begin(request: HttpRequest, sign_on: SignOn, next_page: str) -> str:
     return _with_query(metadata["authorization_endpoint"], parameters)
 
 
-@dataclass(frozen=True)
-class ProviderSignOut:
-    """What ends the session at the provider too: its address, and the ID token of this sign-in."""
-
-    endpoint: str
-    id_token: str
-
-
 def begun(request: HttpRequest) -> dict[str, Any]:
-    """What was begun in this browser and is answered now; ``next`` is the page that was wanted.
+    """Take what this browser began, once; ``next`` is the page that was wanted.
 
-    Raises SignInRefused.
+    It is saved as gone before the provider is asked, and the session is read again after that, so
+    other tabs lose nothing. Raises SignInRefused.
     """
-    state = _take(request, request.GET.get("state", ""))
-    if state is None:
+    attempts = request.session.get(_BEGUN, {})
+    state: dict[str, Any] | None = attempts.pop(request.GET.get("state", ""), None)
+    if state is not None:
+        request.session[_BEGUN] = attempts
+        request.session.save()
+        request.session = type(request.session)(request.session.session_key)
+    if state is None or time.time() - state["at"] > BEGUN_LASTS_S:
         raise SignInRefused(
             "This sign-in was not begun in this browser, is over, or took longer than ten "
             "minutes. Begin again.",
@@ -118,8 +114,8 @@ def begun(request: HttpRequest) -> dict[str, Any]:
 
 def finish(
     request: HttpRequest, sign_on: SignOn, state: Mapping[str, Any]
-) -> tuple[Claims, ProviderSignOut | None]:
-    """What the provider says, and the way out if it has one. Raises SignInRefused."""
+) -> tuple[Claims, dict[str, str] | None]:
+    """What the provider says, and its way out if it has one. Raises SignInRefused."""
     if request.GET.get("iss", sign_on.issuer) != sign_on.issuer:
         raise SignInRefused(
             "Another sign-in service answered. Begin again.", "wrong iss in the answer"
@@ -144,7 +140,7 @@ def finish(
         raise Unreachable("no ID token beside the access token")
     result = _checked(token, sign_on, metadata, state["nonce"])
     claims = _claims(result | _information(claimed, result, metadata), sign_on)
-    return claims, _provider_sign_out(metadata, token)
+    return claims, _way_out(metadata, token)
 
 
 def _keep(request: HttpRequest, state: dict[str, str]) -> str:
@@ -163,33 +159,18 @@ def _keep(request: HttpRequest, state: dict[str, str]) -> str:
     return name
 
 
-def _take(request: HttpRequest, name: str) -> dict[str, Any] | None:
-    """What was begun under this name, once; None where it was not, or not lately.
-
-    Gone before the provider is asked for anything, which may take a while: the session is read
-    again after that, so that what other tabs do meanwhile is not undone.
-    """
-    attempts = request.session.get(_BEGUN, {})
-    state: dict[str, Any] | None = attempts.pop(name, None)
-    if state is not None:
-        request.session[_BEGUN] = attempts
-        request.session.save()
-        request.session = type(request.session)(request.session.session_key)
-    return state if state is not None and time.time() - state["at"] <= BEGUN_LASTS_S else None
-
-
-def _provider_sign_out(metadata: Mapping[str, Any], token: str) -> ProviderSignOut | None:
+def _way_out(metadata: Mapping[str, Any], token: str) -> dict[str, str] | None:
     """None where the provider ends no sessions (OpenID Connect RP-Initiated Logout 1.0)."""
     endpoint = metadata.get("end_session_endpoint")
     if not isinstance(endpoint, str) or not is_safe(endpoint) or "#" in endpoint:
         return None
-    return ProviderSignOut(endpoint, token)
+    return {"endpoint": endpoint, "id_token": token}
 
 
-def remember(request: HttpRequest, sign_out: ProviderSignOut | None) -> None:
+def remember(request: HttpRequest, way_out: dict[str, str] | None) -> None:
     """Keep it in the session that was just made, and with it as long as that lives."""
-    if sign_out is not None:
-        request.session[_WAY_OUT] = {"endpoint": sign_out.endpoint, "id_token": sign_out.id_token}
+    if way_out is not None:
+        request.session[_WAY_OUT] = way_out
 
 
 def sign_out_address(request: HttpRequest, sign_on: SignOn | None) -> str:

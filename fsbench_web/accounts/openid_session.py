@@ -4,7 +4,6 @@ import io
 import socket
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -28,7 +27,7 @@ class ProviderSession(requests.Session):
         kwargs |= {"timeout": LIMIT_S, "allow_redirects": False, "stream": True}
         with _Deadline(LIMIT_S) as deadline:
             for prefix in ("https://", "http://"):
-                self.mount(prefix, _CutOff(deadline))
+                self.mount(prefix, deadline)
             try:
                 response = super().request(method, url, *args, **kwargs)
                 with response.raw as answer:
@@ -53,14 +52,14 @@ class ProviderSession(requests.Session):
         return bytes(body)
 
 
-class _Deadline:
-    """Ends connections begun within it under the waiting caller, when its time is over.
+class _Deadline(HTTPAdapter):
+    """Shuts its connections under the waiting caller when its time is over.
 
-    Each wait of a socket has a limit of its own, so that a provider that drips, be it the lines of
-    its header, could go on for ever.
+    A timeout of ``requests`` limits each wait alone: a provider that drips could go on for ever.
     """
 
     def __init__(self, limit_s: float) -> None:
+        super().__init__()
         self._end = time.monotonic() + limit_s
         self._timer = threading.Timer(limit_s, self._cut)
         self._timer.daemon = True
@@ -85,30 +84,18 @@ class _Deadline:
                 if one is not None:
                     one.shutdown(socket.SHUT_RDWR)
 
-    def connect(self, connection: HTTPConnection, connect: Callable[[], None]) -> None:
-        """``connect`` it. Raises urllib3's errors."""
-        self._connections.append(connection)
-        connect()
-        # Of an answer that goes on the connection itself forgets it.
-        self._sockets.append(connection.sock)
-        if self.is_over:  # it may not have been there yet to be cut off
-            raise ConnectTimeoutError(connection, "too late")
-
-
-class _CutOff(HTTPAdapter):
-    """Its connections have one deadline."""
-
-    def __init__(self, deadline: _Deadline) -> None:
-        self._deadline = deadline
-        super().__init__()
-
     def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
         pool: Any = super().get_connection_with_tls_context(*args, **kwargs)
-        deadline = self._deadline
+        deadline = self
 
         class Bounded(pool.ConnectionCls):
             def connect(self) -> None:
-                deadline.connect(self, super().connect)
+                deadline._connections.append(self)
+                super().connect()
+                # Of an answer that goes on the connection itself forgets it.
+                deadline._sockets.append(self.sock)
+                if deadline.is_over:  # it may not have been there yet to be cut off
+                    raise ConnectTimeoutError(self, "too late")
 
         pool.ConnectionCls = Bounded
         return pool

@@ -1,9 +1,7 @@
-"""Passwords that somebody else chose: their users must choose another one first.
+"""Passwords that an administrator set: their users must choose another one first.
 
-The account keeps that its password was given (``GivenPassword``); a session that such a password
-opened carries a mark, which ``accounts.gate`` asks for at every request. The mark cannot outlive
-what it tells of: a new password ends all other sessions, and only a password of one's own, or the
-sign-in service, takes it away.
+``GivenPassword`` marks the account, and a mark in the session makes ``accounts.gate`` ask at every
+request.
 """
 
 from django.contrib.auth.models import User
@@ -44,9 +42,8 @@ def must_be_chosen(request: HttpRequest) -> bool:
 def choose(user: User, before: str) -> bool:
     """Store the password that ``user.set_password`` holds, if the account still has ``before``.
 
-    ``before`` is the digest that the old password was checked against. False where somebody
-    changed it meanwhile, or closed the account; nothing is stored then. The digest is the one
-    column that is written: nothing that an administrator changes at this moment is set back.
+    ``before`` is the digest that the old password was checked against. Writes one column, so an
+    administrator's change at this moment stays.
     """
     with transaction.atomic():
         rows = User.objects.filter(pk=user.pk, password=before, is_active=True)
@@ -60,10 +57,7 @@ def choose(user: User, before: str) -> bool:
 
 @transaction.atomic
 def set_on_host(user: User, password: str) -> None:
-    """Set it from the command line of a host. No other one is asked for: it may be the owner's.
-
-    All other columns stay as they are at this moment; the account's sessions end.
-    """
+    """Set it from the command line of a host; the account's sessions end."""
     user.set_password(password)
     User.objects.filter(pk=user.pk).update(password=user.password)
     GivenPassword.objects.filter(user=user).delete()

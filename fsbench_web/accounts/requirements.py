@@ -1,8 +1,7 @@
 """What a view does, declared next to it: ``@requires(Action.READ)`` right above its ``def``.
 
-``accounts.gate`` reads it from the view that an address leads to, and asks ``accounts.rights``
-before the view is called. A view that says nothing is closed to everybody. Decorators above keep
-it as long as they use ``functools.wraps``; one that does not closes its view.
+A view that declares nothing is closed to everybody (``accounts.gate``). A decorator above it that
+does not use ``functools.wraps`` closes it too.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,13 +36,20 @@ class Action(StrEnum):
 Required = Action | Mapping[str, Action | None]
 
 
-def requires(action: Action) -> Callable[[View], View]:
+def requires(required: Required) -> Callable[[View], View]:
     """Decorator: what the view does, by whatever method it is called.
 
     Raises ValueError where the view says so already: two addresses with different actions are two
     functions.
     """
-    return _declare(action)
+
+    def declare(view: View) -> View:
+        if getattr(view, "required_action", None) is not None:
+            raise ValueError(f"{view} says already what it requires.")
+        view.required_action = required  # type: ignore[attr-defined]
+        return view
+
+    return declare
 
 
 def requires_by_method(actions: Mapping[str, Action | None]) -> Callable[[View], View]:
@@ -52,27 +58,12 @@ def requires_by_method(actions: Mapping[str, Action | None]) -> Callable[[View],
     A method that is not named is answered 405 by the view itself, which is reading; or open where
     every call of the address is.
     """
-    is_open = set(actions.values()) == {Action.OPEN}
-    return _declare(Action.OPEN if is_open else actions)
-
-
-def _declare(required: Required) -> Callable[[View], View]:
-    def declare(view: View) -> View:
-        if _required(view) is not None:
-            raise ValueError(f"{view} says already what it requires.")
-        view.required_action = required  # type: ignore[attr-defined]
-        return view
-
-    return declare
-
-
-def _required(view: Callable[..., Any]) -> Required | None:
-    return getattr(view, "required_action", None)
+    return requires(Action.OPEN if set(actions.values()) == {Action.OPEN} else actions)
 
 
 def action_of(view: Callable[..., Any], method: str | None) -> Action | None:
     """What a request to this view does; None where the view does not say, and then nobody may."""
-    required = _required(view)
+    required: Required | None = getattr(view, "required_action", None)
     if required is None or isinstance(required, Action):
         return required
     verb = "GET" if method in ("HEAD", "OPTIONS") else method

@@ -1,16 +1,10 @@
-"""Who may do what: the one place that decides.
-
-``decide`` answers for a person, an action and a thing, with a reason in words. Which action a view
-is stands next to it (``accounts.requirements``); ``accounts.gate`` asks here before any is called.
-``hidden_studies`` answers which studies the caller must not see; the managers of ``studies``
-leave these out everywhere.
-"""
+"""Decides who may do what; ``accounts.gate`` asks before it calls any view."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.apps import apps
 from django.conf import settings
@@ -24,58 +18,37 @@ from fsbench_web.accounts.requirements import Action
 AnyUser = AbstractBaseUser | AnonymousUser
 
 
-_NEEDS: dict[Action, Role] = {
-    Action.READ: Role.VIEWER,
-    Action.ACCOUNT: Role.VIEWER,
-    Action.WATCH: Role.VIEWER,
-    Action.SHARE: Role.CONTRIBUTOR,
-    # Whoever shared something as a contributor and is a viewer now can still take it back.
-    Action.WITHDRAW: Role.VIEWER,
-    Action.DEFINE: Role.CONTRIBUTOR,
-    Action.CALL: Role.CONTRIBUTOR,
-    Action.IMPORT: Role.CONTRIBUTOR,
-    Action.OWN: Role.CONTRIBUTOR,
-    Action.RUN: Role.OPERATOR,
-    # What a trigger orders is decided by the rights of its owner, when it orders.
-    Action.FIRE: Role.VIEWER,
-    Action.STEER: Role.OPERATOR,
-    Action.MAINTAIN: Role.ADMINISTRATOR,
-    Action.UPLOAD: Role.OPERATOR,
-    Action.PROVIDE: Role.ADMINISTRATOR,
-    Action.ADMINISTER: Role.ADMINISTRATOR,
-}
-_WORDS: dict[Action, str] = {
-    Action.READ: "Reading",
-    Action.ACCOUNT: "This page",
-    Action.WATCH: "Watching",
-    Action.SHARE: "Keeping permalinks",
-    Action.WITHDRAW: "Withdrawing a permalink",
-    Action.DEFINE: "Making work profiles",
-    Action.CALL: "A webhook",
-    Action.IMPORT: "Importing",
-    Action.OWN: "Saying who sees a study",
-    Action.RUN: "Submitting runs",
-    Action.FIRE: "Firing a trigger",
-    Action.STEER: "Steering runs",
-    Action.MAINTAIN: "Draining and resuming workers",
-    Action.UPLOAD: "Uploading workloads",
-    Action.PROVIDE: "Saying what workloads there are and what devices deliver",
-    Action.ADMINISTER: "Administration",
-}
-_SCOPES: dict[Action, str] = {
-    Action.WATCH: "import",
-    Action.SHARE: "import",
-    Action.WITHDRAW: "import",
-    Action.DEFINE: "import",
-    Action.IMPORT: "import",
-    Action.OWN: "import",
-    Action.RUN: "run",
-    Action.FIRE: "fire",
-    Action.STEER: "run",
-    Action.MAINTAIN: "run",
-    Action.UPLOAD: "run",
-    Action.PROVIDE: "administer",
-    Action.ADMINISTER: "administer",
+class _Rule(NamedTuple):
+    """The role that an action needs, its name in sentences, and the scope a token needs for it."""
+
+    needs: Role
+    words: str
+    scope: str = "read"
+
+
+_RULES: dict[Action, _Rule] = {
+    Action.READ: _Rule(Role.VIEWER, "Reading"),
+    Action.ACCOUNT: _Rule(Role.VIEWER, "This page"),
+    Action.WATCH: _Rule(Role.VIEWER, "Watching", "import"),
+    Action.SHARE: _Rule(Role.CONTRIBUTOR, "Keeping permalinks", "import"),
+    # A contributor who is a viewer now can still take back what was shared.
+    Action.WITHDRAW: _Rule(Role.VIEWER, "Withdrawing a permalink", "import"),
+    Action.DEFINE: _Rule(Role.CONTRIBUTOR, "Making work profiles", "import"),
+    Action.CALL: _Rule(Role.CONTRIBUTOR, "A webhook"),
+    Action.IMPORT: _Rule(Role.CONTRIBUTOR, "Importing", "import"),
+    Action.OWN: _Rule(Role.CONTRIBUTOR, "Saying who sees a study", "import"),
+    Action.RUN: _Rule(Role.OPERATOR, "Submitting runs", "run"),
+    # The rights of its owner decide what a trigger orders, when it orders.
+    Action.FIRE: _Rule(Role.VIEWER, "Firing a trigger", "fire"),
+    Action.STEER: _Rule(Role.OPERATOR, "Steering runs", "run"),
+    Action.MAINTAIN: _Rule(Role.ADMINISTRATOR, "Draining and resuming workers", "run"),
+    Action.UPLOAD: _Rule(Role.OPERATOR, "Uploading workloads", "run"),
+    Action.PROVIDE: _Rule(
+        Role.ADMINISTRATOR,
+        "Saying what workloads there are and what devices deliver",
+        "administer",
+    ),
+    Action.ADMINISTER: _Rule(Role.ADMINISTRATOR, "Administration", "administer"),
 }
 _ORDER = [str(role) for role in Role]
 
@@ -102,13 +75,8 @@ def role_of(user: AnyUser) -> Role | None:
     return Role(person.role if person is not None else settings.DEFAULT_ROLE)
 
 
-def is_at_least(user: AnyUser, role: Role) -> bool:
-    user_role = role_of(user)
-    return user_role is not None and _ORDER.index(user_role) >= _ORDER.index(role)
-
-
 def is_administrator(user: AnyUser) -> bool:
-    return is_at_least(user, Role.ADMINISTRATOR)
+    return role_of(user) is Role.ADMINISTRATOR
 
 
 def decide(user: AnyUser, action: Action, thing: object = None) -> Decision:
@@ -118,13 +86,13 @@ def decide(user: AnyUser, action: Action, thing: object = None) -> Decision:
     role = role_of(user)
     if action is Action.READ and role is None and settings.ANONYMOUS_READING:
         return ALLOWED
-    needed = _NEEDS[action]
+    rule = _RULES[action]
     if role is None:
-        return Decision(False, f"{_WORDS[action]} needs an account: sign in first.")
-    if _ORDER.index(role) < _ORDER.index(needed):
+        return Decision(False, f"{rule.words} needs an account: sign in first.")
+    if _ORDER.index(role) < _ORDER.index(rule.needs):
         return Decision(
             False,
-            f"{_WORDS[action]} needs the role {needed.label.lower()}; your account is "
+            f"{rule.words} needs the role {rule.needs.label.lower()}; your account is "
             f"{_with_article(role)}. An administrator can change that.",
         )
     if thing is None or role is Role.ADMINISTRATOR:
@@ -148,17 +116,18 @@ def _with_article(role: Role) -> str:
     return f"{'an' if role.label[0] in 'AO' else 'a'} {role.label.lower()}"
 
 
-def _decide_about(user: User, action: Action, thing: object) -> Decision:
-    kind = type(thing).__name__
-    if kind == "Lun":
-        return _decide_about_lun(user, thing)
-    if kind in ("Job", "Run"):
-        return _decide_about_job(user, thing)
-    if kind == "Study":
-        return _decide_about_study(user, action, thing)
-    if kind == "WorkProfile":
-        return _decide_about_profile(user, thing)
-    raise TypeError(f"No rule says what {action} of a {kind} needs.")
+def _decide_about(user: User, action: Action, thing: Any) -> Decision:
+    match type(thing).__name__:
+        case "Lun":
+            return ALLOWED if _is_granted(user, thing) else Decision(False, not_granted(thing))
+        case "Job" | "Run" as kind:
+            return _decide_about_job(user, thing, kind.lower())
+        case "Study":
+            return _decide_about_study(user, action, thing)
+        case "WorkProfile":
+            return _decide_about_profile(user, thing)
+        case kind:
+            raise TypeError(f"No rule says what {action} of a {kind} needs.")
 
 
 def granted_luns(user: User) -> QuerySet[LunGrant]:
@@ -166,10 +135,8 @@ def granted_luns(user: User) -> QuerySet[LunGrant]:
     return LunGrant.objects.filter(Q(user=user) | Q(team__in=user.teams.all()))
 
 
-def _decide_about_lun(user: User, lun: Any) -> Decision:
-    if granted_luns(user).filter(lun=lun).exists():
-        return ALLOWED
-    return Decision(False, not_granted(lun))
+def _is_granted(user: User, lun: Any) -> bool:
+    return granted_luns(user).filter(lun=lun).exists()
 
 
 def not_granted(lun: Any) -> str:
@@ -180,7 +147,7 @@ def not_granted(lun: Any) -> str:
     )
 
 
-def _decide_about_job(user: User, thing: Any) -> Decision:
+def _decide_about_job(user: User, thing: Any, kind: str) -> Decision:
     author = thing.created_by_id
     if author == user.pk:
         return ALLOWED
@@ -188,7 +155,7 @@ def _decide_about_job(user: User, thing: Any) -> Decision:
         return ALLOWED
     return Decision(
         False,
-        f"This {'run' if type(thing).__name__ == 'Run' else 'job'} is neither yours nor of "
+        f"This {kind} is neither yours nor of "
         "somebody in a team of yours. Its author or an administrator can do this.",
     )
 
@@ -226,16 +193,13 @@ def accepting(user: AnyUser, studies: Iterable[Any]) -> list[Any]:
 
 
 def why_not_any_more(author: User, luns: Iterable[Any], study: Any) -> str:
-    """Why a run that this person submitted earlier must not start now; empty where it may.
-
-    What ``decide`` says of submitting it now, in words for anyone who reads why it did not start.
-    """
+    """Why a run that this person submitted earlier must not start now; empty where it may."""
     name = author.get_username()
     role = role_of(author)
     if role is None:
         return f"The account of {name}, who submitted it, is closed."
     if not may(author, Action.RUN):
-        needed = _NEEDS[Action.RUN].label.lower()
+        needed = _RULES[Action.RUN].needs.label.lower()
         return (
             f"{name}, who submitted it, is {_with_article(role)} now, and a run needs an {needed}."
         )
@@ -306,10 +270,7 @@ def person() -> AnyUser | None:
 
 
 def may_run_here_on(lun_id: int) -> bool:
-    """Whether who asks may submit runs on this LUN; a worker or a command may.
-
-    One query a request, however many LUNs are asked for.
-    """
+    """Whether the caller may submit runs on this LUN, in one query a request; a worker may."""
     viewer = _viewer.get()
     return viewer is None or viewer.may_run_on(lun_id)
 
@@ -372,4 +333,4 @@ def set_viewer(user: AnyUser) -> None:
 
 def scope_of(action: Action) -> str:
     """What a token must be made for to do this: read, import, run, fire or administer."""
-    return _SCOPES.get(action, "read")
+    return _RULES[action].scope if action in _RULES else "read"

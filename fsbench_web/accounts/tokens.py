@@ -48,11 +48,10 @@ def create(
     on_host: bool = False,
     is_for_trigger: bool = False,
 ) -> tuple[ApiToken, str]:
-    """Make a token. Returns its row and the token itself, which cannot be had again.
+    """Make a token. Returns its row and the token itself, which is shown once.
 
-    Without a name it is called after its first characters. ``on_host``: its owner did not ask for
-    it, somebody on the command line of a host did. Raises IntegrityError where the user
-    has a token of that name.
+    ``on_host``: somebody on the command line of a host made it, not its owner.
+    Raises IntegrityError where the user has a token of that name.
     """
     token = PREFIX + secrets.token_urlsafe(32)
     hint = token[:_HINT_LENGTH]
@@ -74,7 +73,7 @@ def create(
     return row, token
 
 
-def revoke(row: ApiToken, by: User | str, because: str = "") -> None:
+def revoke(row: ApiToken, by: User | str | None, because: str = "") -> None:
     """From now on the token opens nothing."""
     detail = {"because": because} if because else {}
     with transaction.atomic():
@@ -83,10 +82,7 @@ def revoke(row: ApiToken, by: User | str, because: str = "") -> None:
 
 
 def row_of(token: str) -> ApiToken | None:
-    """The token's row with its user; None if it is unknown, over, or its user's account is closed.
-
-    Notes the use.
-    """
+    """The row of a token that opens something, with its user, else None. Notes the use."""
     row = ApiToken.objects.select_related("user").filter(digest=_digest(token)).first()
     now = timezone.now()
     if row is None or not row.user.is_active or row.is_over(now):
@@ -97,10 +93,7 @@ def row_of(token: str) -> ApiToken | None:
 
 
 def _note_use(row: ApiToken, now: datetime) -> None:
-    """Write when the token was used, if that can be done at once.
-
-    No call waits for another writer because of this, or fails: the next call notes it.
-    """
+    """Write when the token was used, unless another writer is at work: the next call notes it."""
     # Asked again, so that of many calls at once one writes.
     stale = Q(last_used_at=None) | Q(last_used_at__lt=now - _NOTE_USE_EVERY)
     free = ApiToken.objects.select_for_update(skip_locked=True).filter(stale, pk=row.pk)

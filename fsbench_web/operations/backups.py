@@ -1,8 +1,4 @@
-"""Backups of this site, as noted in its database.
-
-No backup has these rows in it (``serving.backup``): a site that is made from one has made
-none of its own.
-"""
+"""Backups of this site, as noted in its database. No backup holds these notes."""
 
 import itertools
 import statistics
@@ -44,10 +40,7 @@ def end(backup: Backup, problem: str = "") -> None:
 
 
 def end_at(place: str, *, is_there: bool) -> None:
-    """Of a backup that is moved to its place after it was made: whether it came there.
-
-    One that nobody began was made by other means than fsbench's.
-    """
+    """Note whether a backup came to its place; one that nobody began was made by other means."""
     begun = Backup.objects.filter(place=place[:500], ended_at=None).order_by("-pk").first()
     if begun is None and is_there:
         begun = begin(place)

@@ -5,23 +5,21 @@ import platform
 import shutil
 import tempfile
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 import celery
 import django
 from django.conf import settings
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import QuerySet
 
 from fsbench_web.api.health import broker_state
-from fsbench_web.catalog.workers.states import WorkerState, luns_with_use, worker_states
+from fsbench_web.catalog.workers.states import luns_with_use, worker_states
 from fsbench_web.core import numbers
-from fsbench_web.operations.gauges import DAY, Gauges, read_gauges
+from fsbench_web.operations.gauges import DAY, read_gauges
 from fsbench_web.operations.models import Chore
-from fsbench_web.platform import clock, disk_room, program_files
+from fsbench_web.platform import clock, disk_room, program_files, table_version
 from fsbench_web.platform.version import VERSION
 from fsbench_web.studies.models import Run, RunState
 
@@ -42,54 +40,95 @@ class Disk:
         return disk_room.is_short(self.free_bytes, self.total_bytes)
 
 
-@dataclass(frozen=True)
 class Installation:
-    """``database_bytes`` and ``database_folder`` are None where the database does not tell."""
+    """Everything as it is now. Takes as long as the broker needs to answer, four seconds at most.
 
-    now: datetime
-    gauges: Gauges
-    workers: list[WorkerState]
-    disk: Disk
-    database: str
-    database_bytes: int | None
-    database_folder: Path | None
-    broker: str
-    broker_kind: str
-    ended_badly: list[Run]
-    applied: list[tuple[str, datetime]]
-    unapplied: list[str]
-    files_have_changed: bool
-    chores: list[Chore]
-    versions: list[tuple[str, str]]
+    ``database_bytes`` and ``database_folder`` are None where the database does not tell.
+    """
+
+    def __init__(self) -> None:
+        self.database, self.database_bytes = _database()
+        self.files_have_changed = program_files.have_changed()
+        # They are read from files: those of another version fit to no code here.
+        missing = [] if self.files_have_changed else table_version.missing_migrations()
+        self.unapplied = [name.replace(".", " ", 1) for name in missing]
+        self.applied = (
+            MigrationRecorder(connection).migration_qs.order_by("-applied", "-pk").first()
+        )
+        self.now = clock.now()
+        self.gauges = read_gauges()
+        self.workers = worker_states(luns_with_use())
+        self.disk = disk_of(settings.DATA_DIR)
+        self.database_folder = database_folder()
+        self.broker = broker_state()
+        self.broker_kind = settings.CELERY_BROKER_URL.partition(":")[0]
+        self.ended_badly = list(ended_badly()[:LATEST])
+        self.chores = list(Chore.objects.order_by("name"))
+        self.versions = [
+            ("fsbench", VERSION),
+            ("Python", platform.python_version()),
+            ("Django", django.get_version()),
+            ("Celery", celery.__version__),
+            ("Database", self.database),
+            ("System", f"{platform.system()} {platform.release()}"),
+        ]
 
     @property
     def problems(self) -> list[str]:
         """Sentences, each with what to do; none when all is well."""
-        return list(_problems(self))
-
-
-def read_installation() -> Installation:
-    """All of it as it is now. Takes as long as the broker needs to answer, four seconds at most."""
-    database, size = _database()
-    files_have_changed = program_files.have_changed()
-    applied, unapplied = _migrations(is_of_these_files=not files_have_changed)
-    return Installation(
-        now=clock.now(),
-        gauges=read_gauges(),
-        workers=worker_states(luns_with_use()),
-        disk=disk_of(settings.DATA_DIR),
-        database=database,
-        database_bytes=size,
-        database_folder=database_folder(),
-        broker=broker_state(),
-        broker_kind=settings.CELERY_BROKER_URL.partition(":")[0],
-        ended_badly=list(ended_badly()[:LATEST]),
-        applied=applied,
-        unapplied=unapplied,
-        files_have_changed=files_have_changed,
-        chores=list(Chore.objects.order_by("name")),
-        versions=_versions(database),
-    )
+        problems = []
+        if self.files_have_changed:
+            problems.append(program_files.NEEDS_A_RESTART)
+        if self.unapplied:
+            problems.append(
+                f"{len(self.unapplied)} migrations are not applied: run `manage.py prepare`, "
+                "then restart web and workers."
+            )
+        if self.broker != "ok":
+            problems.append(f"{self.broker} Runs that are submitted wait until it is back.")
+        if self.disk.is_short:
+            problems.append(
+                f"The disk of {self.disk.folder} is nearly full: make room, or uploads and "
+                "(with SQLite) every write will fail."
+            )
+        if self.database_folder:
+            problems.extend(
+                f"The disk of the database ({folder}) is nearly full: make room, or nothing can be "
+                "stored."
+                for folder in disk_room.short_folders([self.database_folder])
+                if not (self.disk.is_short and _are_on_one_disk(folder, self.disk.folder))
+            )
+        if not self.disk.is_short:
+            # Where uploads arrive that do not fit into memory.
+            problems.extend(
+                f"The disk of {folder} is nearly full: make room, or large uploads will fail."
+                for folder in disk_room.short_folders([Path(tempfile.gettempdir())])
+            )
+        if not self.workers:
+            problems.append("No worker has announced itself: start one on the host with the disks.")
+        for entry in self.workers:
+            problems.extend(
+                f"The disk of {folder} on {entry.worker.name} is nearly full: make room, or its "
+                "runs will fail."
+                for folder in entry.worker.capabilities.get("full_disks", [])
+                if entry.is_alive
+            )
+            if entry.version_problem:
+                problems.append(f"{entry.worker.name}: {entry.version_problem}")
+            # A drained one that was stopped is meant to be silent.
+            if not entry.is_alive and not entry.worker.is_drained:
+                waiting = numbers.counted(entry.waiting, "run")
+                problems.append(
+                    f"{entry.worker.name} is silent, with {waiting} waiting for it: start it on "
+                    "its host."
+                )
+        problems.extend(
+            f"{chore.name} failed last time: {chore.problem}"
+            for chore in self.chores
+            if chore.problem
+        )
+        problems.extend(self.gauges.backups.problems)
+        return problems
 
 
 def ended_badly() -> "QuerySet[Run]":
@@ -139,10 +178,7 @@ def _database() -> tuple[str, int | None]:
 
 
 def database_folder() -> Path | None:
-    """Where the database keeps its files, if that is a folder of this host and it may tell.
-
-    PostgreSQL tells whom it lets read all settings, and is here if the process that answers is.
-    """
+    """PostgreSQL's data folder, if it is on this host and this role may read the setting."""
     if connection.vendor != "postgresql":
         return None  # SQLite's file is in the data folder
     with connection.cursor() as cursor:
@@ -156,91 +192,6 @@ def database_folder() -> Path | None:
     except OSError:
         return None
     return Path(folder) if folder and is_here else None
-
-
-def _migrations(*, is_of_these_files: bool) -> tuple[list[tuple[str, datetime]], list[str]]:
-    """The latest that were applied, and those of this version that were not.
-
-    These are read from files: where they are of another version by now they fit to no code here.
-    """
-    plan = []
-    if is_of_these_files:
-        executor = MigrationExecutor(connection)
-        plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    records = MigrationRecorder(connection).migration_qs.order_by("-applied", "-pk")[:3]
-    return (
-        [(f"{record.app} {record.name}", record.applied) for record in records],
-        [f"{migration.app_label} {migration.name}" for migration, _ in plan],
-    )
-
-
-def _versions(database: str) -> list[tuple[str, str]]:
-    return [
-        ("fsbench", VERSION),
-        ("Python", platform.python_version()),
-        ("Django", django.get_version()),
-        ("Celery", celery.__version__),
-        ("Database", database),
-        ("System", f"{platform.system()} {platform.release()}"),
-    ]
-
-
-def _problems(installation: Installation) -> "list[str]":
-    problems = []
-    if installation.files_have_changed:
-        problems.append(program_files.NEEDS_A_RESTART)
-    if installation.unapplied:
-        problems.append(
-            f"{len(installation.unapplied)} migrations are not applied: run `manage.py prepare`, "
-            "then restart web and workers."
-        )
-    if installation.broker != "ok":
-        problems.append(f"{installation.broker} Runs that are submitted wait until it is back.")
-    if installation.disk.is_short:
-        problems.append(
-            f"The disk of {installation.disk.folder} is nearly full: make room, or uploads and "
-            "(with SQLite) every write will fail."
-        )
-    if installation.database_folder:
-        problems.extend(
-            f"The disk of the database ({folder}) is nearly full: make room, or nothing can be "
-            "stored."
-            for folder in disk_room.short_folders([installation.database_folder])
-            if not (
-                installation.disk.is_short and _are_on_one_disk(folder, installation.disk.folder)
-            )
-        )
-    if not installation.disk.is_short:
-        # Where uploads arrive that do not fit into memory.
-        problems.extend(
-            f"The disk of {folder} is nearly full: make room, or large uploads will fail."
-            for folder in disk_room.short_folders([Path(tempfile.gettempdir())])
-        )
-    if not installation.workers:
-        problems.append("No worker has announced itself: start one on the host with the disks.")
-    for entry in installation.workers:
-        problems.extend(
-            f"The disk of {folder} on {entry.worker.name} is nearly full: make room, or its runs "
-            "will fail."
-            for folder in entry.worker.capabilities.get("full_disks", [])
-            if entry.is_alive
-        )
-        if entry.version_problem:
-            problems.append(f"{entry.worker.name}: {entry.version_problem}")
-        # A drained one that was stopped is meant to be silent.
-        if not entry.is_alive and not entry.worker.is_drained:
-            waiting = numbers.counted(entry.waiting, "run")
-            problems.append(
-                f"{entry.worker.name} is silent, with {waiting} waiting for it: start it on its "
-                "host."
-            )
-    problems.extend(
-        f"{chore.name} failed last time: {chore.problem}"
-        for chore in installation.chores
-        if chore.problem
-    )
-    problems.extend(installation.gauges.backups.problems)
-    return problems
 
 
 def _are_on_one_disk(one: Path, other: Path) -> bool:

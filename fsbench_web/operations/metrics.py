@@ -1,19 +1,17 @@
-"""What Prometheus reads: requests as this process counted them, everything else as the database has
-it at that moment. Several web processes count together in files (PROMETHEUS_MULTIPROC_DIR: the
-supervisor sets it); what workers change (runs, LUNs) is never counted in a process at all.
+"""What Prometheus reads: counted requests, and the state of the database at that moment.
 
-Labels come from closed sets: names of addresses, states, and the names of workers and LUNs.
+Several web processes count together in files (PROMETHEUS_MULTIPROC_DIR, which the supervisor sets).
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from fsbench_web.operations.backups import Backups
 from fsbench_web.operations.gauges import Gauges, read_gauges
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -67,85 +65,73 @@ def exposed_registry() -> CollectorRegistry:
     return of_all
 
 
-def families(gauges: Gauges) -> Iterator[Metric]:
-    """The gauges in Prometheus' terms."""
-    runs = GaugeMetricFamily("fsbench_runs", "Runs by state.", labels=["state"])
-    for state, count in gauges.runs.items():
-        runs.add_metric([state], count)
-    yield runs
-    ended = GaugeMetricFamily(
-        "fsbench_runs_ended_last_day", "Runs that ended in the last 24 hours.", labels=["state"]
-    )
-    for state, count in gauges.ended_last_day.items():
-        ended.add_metric([state], count)
-    yield ended
-
-    of_worker = ["worker"]
-    queue = GaugeMetricFamily("fsbench_queue_length", "Runs that wait.", labels=of_worker)
-    oldest = GaugeMetricFamily(
-        "fsbench_queue_oldest_seconds", "Since when the oldest of them waits.", labels=of_worker
-    )
-    up = GaugeMetricFamily(
-        "fsbench_worker_up", "1 while it sends heartbeats, else 0.", labels=of_worker
-    )
-    silent = GaugeMetricFamily(
-        "fsbench_worker_silent_seconds", "Since its last heartbeat.", labels=of_worker
-    )
-    drained = GaugeMetricFamily(
-        "fsbench_worker_drained", "1 where somebody drained it.", labels=of_worker
-    )
-    for worker in gauges.workers:
-        queue.add_metric([worker.name], worker.waiting)
-        if worker.oldest_s is not None:
-            oldest.add_metric([worker.name], worker.oldest_s)
-        up.add_metric([worker.name], float(worker.is_alive))
-        silent.add_metric([worker.name], worker.silent_s)
-        drained.add_metric([worker.name], float(worker.is_drained))
-    yield from (queue, oldest, up, silent, drained)
-
-    of_lun = ["worker", "lun"]
-    in_use = GaugeMetricFamily("fsbench_lun_in_use", "1 while a run has it.", labels=of_lun)
-    usable = GaugeMetricFamily(
-        "fsbench_lun_usable", "1 where its host lists it and can use it.", labels=of_lun
-    )
-    busy = GaugeMetricFamily(
+# Name, help and attribute of what each worker and each LUN has.
+_OF_WORKERS = (
+    ("fsbench_queue_length", "Runs that wait.", "waiting"),
+    ("fsbench_queue_oldest_seconds", "Since when the oldest of them waits.", "oldest_s"),
+    ("fsbench_worker_up", "1 while it sends heartbeats, else 0.", "is_alive"),
+    ("fsbench_worker_silent_seconds", "Since its last heartbeat.", "silent_s"),
+    ("fsbench_worker_drained", "1 where somebody drained it.", "is_drained"),
+)
+_OF_LUNS = (
+    ("fsbench_lun_in_use", "1 while a run has it.", "is_in_use"),
+    ("fsbench_lun_usable", "1 where its host lists it and can use it.", "is_usable"),
+    (
         "fsbench_lun_busy_seconds_last_day",
         "Of the last 24 hours, how long runs had it; journals are not counted.",
-        labels=of_lun,
-    )
-    for lun in gauges.luns:
-        in_use.add_metric([lun.worker, lun.name], float(lun.is_in_use))
-        usable.add_metric([lun.worker, lun.name], float(lun.is_usable))
-        busy.add_metric([lun.worker, lun.name], lun.busy_s_last_day)
-    yield from (in_use, usable, busy)
-
-    imports = GaugeMetricFamily(
-        "fsbench_imports_waiting", "Large uploads that wait for the importer, or are in its hands."
-    )
-    imports.add_metric([], gauges.imports_waiting)
-    yield imports
-    age = GaugeMetricFamily(
-        "fsbench_chore_age_seconds", "Since regular work last succeeded.", labels=["chore"]
-    )
-    for name, seconds in gauges.chore_ages_s.items():
-        age.add_metric([name], seconds)
-    yield age
-    yield from _of_backups(gauges.backups)
+        "busy_s_last_day",
+    ),
+)
 
 
-def _of_backups(backups: Backups) -> Iterator[Metric]:
-    """Unknown values are left out."""
-    failed = GaugeMetricFamily(
-        "fsbench_backup_failed", "1 where the last backup failed or ended without a word, else 0."
+def families(gauges: Gauges) -> Iterator[Metric]:
+    """The gauges in Prometheus' terms."""
+    yield _gauge("fsbench_runs", "Runs by state.", gauges.runs, "state")
+    yield _gauge(
+        "fsbench_runs_ended_last_day",
+        "Runs that ended in the last 24 hours.",
+        gauges.ended_last_day,
+        "state",
     )
-    failed.add_metric([], float(backups.failed is not None))
-    yield failed
-    age = GaugeMetricFamily(
-        "fsbench_backup_age_seconds", "Age of what is in the last backup that is whole."
+    for name, text, attribute in _OF_WORKERS:
+        values = {worker.name: getattr(worker, attribute) for worker in gauges.workers}
+        yield _gauge(name, text, values, "worker")
+    for name, text, attribute in _OF_LUNS:
+        of_luns = {(lun.worker, lun.name): getattr(lun, attribute) for lun in gauges.luns}
+        yield _gauge(name, text, of_luns, "worker", "lun")
+    yield _gauge(
+        "fsbench_imports_waiting",
+        "Large uploads that wait for the importer, or are in its hands.",
+        {(): gauges.imports_waiting},
     )
-    size = GaugeMetricFamily("fsbench_backup_size_bytes", "Size of the last backup that is whole.")
-    if backups.age is not None:
-        age.add_metric([], backups.age.total_seconds())
-    if backups.whole and backups.whole.size_bytes is not None:
-        size.add_metric([], backups.whole.size_bytes)
-    yield from (age, size)
+    yield _gauge(
+        "fsbench_chore_age_seconds",
+        "Since regular work last succeeded.",
+        gauges.chore_ages_s,
+        "chore",
+    )
+    backups = gauges.backups
+    yield _gauge(
+        "fsbench_backup_failed",
+        "1 where the last backup failed or ended without a word, else 0.",
+        {(): backups.failed is not None},
+    )
+    yield _gauge(
+        "fsbench_backup_age_seconds",
+        "Age of what is in the last backup that is whole.",
+        {(): None if backups.age is None else backups.age.total_seconds()},
+    )
+    yield _gauge(
+        "fsbench_backup_size_bytes",
+        "Size of the last backup that is whole.",
+        {(): backups.whole.size_bytes if backups.whole else None},
+    )
+
+
+def _gauge(name: str, text: str, values: Mapping[Any, float | None], *labels: str) -> Metric:
+    """A gauge of ``values`` by label, or labels; None: it is not known, and left out."""
+    metric = GaugeMetricFamily(name, text, labels=labels)
+    for key, value in values.items():
+        if value is not None:
+            metric.add_metric([key] if isinstance(key, str) else list(key), float(value))
+    return metric

@@ -1,7 +1,7 @@
-"""Every request from outside: its id, how long its answer took, and one line in the log.
+"""Gives every request an id, counts it, and writes one line of the log.
 
-The id is in the answer (``X-Request-ID``) and in every log line that the request causes, also those
-of a worker that works on a run it submitted. A proxy may give it.
+The id is in ``X-Request-ID`` and in every log line of the request, also those of a worker. A proxy
+may give it.
 """
 
 import logging

@@ -13,7 +13,7 @@ from prometheus_client.exposition import choose_encoder
 
 from fsbench_web.accounts import passwords
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.operations import installation
+from fsbench_web.operations.installation import Installation
 from fsbench_web.operations.metrics import exposed_registry
 
 
@@ -44,9 +44,7 @@ def operations(request: HttpRequest) -> HttpResponse:
     """Everything that an administrator looks at, and first of all what is wrong."""
     if not is_administrator(request):
         raise PermissionDenied("The operations page is for administrators of this site.")
-    return render(
-        request, "operations/operations.html", {"there": installation.read_installation()}
-    )
+    return render(request, "operations/operations.html", {"there": Installation()})
 
 
 @never_cache

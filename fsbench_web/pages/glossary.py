@@ -1,8 +1,4 @@
-"""The glossary: scores, deltas, verdicts, flags, labels and states, as the other pages use them.
-
-What a score or a flag is stands where it is computed; this page reads it from there, so that it
-cannot say anything else.
-"""
+"""The glossary, read from where scores, flags, labels and states are computed."""
 
 from collections.abc import Iterator
 
@@ -50,10 +46,7 @@ def glossary(request: HttpRequest) -> HttpResponse:
 
 
 def label_parts() -> Iterator[tuple[str, str, str]]:
-    """What a part of a configuration's label stands for: (part, option, value and what it does).
-
-    An option that several file systems have is said once.
-    """
+    """Each part of a configuration's label once: (part, option, value and what it does)."""
     explained = set()
     for filesystem in ALL.values():
         for option in filesystem.options:

@@ -1,6 +1,6 @@
-"""The documentation that came with the program, as pages of the site: whoever is told to read
-something can open it where they are. The files of docs/ are made into HTML once in a process, with
-the extensions that mkdocs.yml names, so that anchors are the same in both.
+"""The documentation as pages of the site, made into HTML once in a process.
+
+The extensions are those of mkdocs.yml, so that anchors are the same in both.
 """
 
 import re
@@ -80,10 +80,7 @@ def picture(request: HttpRequest, name: str) -> HttpResponse:
 
 @lru_cache
 def pages(folder: Path) -> Mapping[str, Path]:
-    """The files of docs/ by their name in the address: nothing else can be asked for.
-
-    Raises Http404 where there are none, and looks again the next time.
-    """
+    """The files of docs/ by their name in the address. Raises Http404 where there are none."""
     paths = {path.stem: path for path in folder.glob("*.md") if re.fullmatch("[a-z-]+", path.stem)}
     if START not in paths:
         raise Http404(MISSING)

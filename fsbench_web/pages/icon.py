@@ -1,4 +1,4 @@
-"""The icon of what names none: a picture, a PDF or a file of numbers opened by itself."""
+"""The icon of the site."""
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.templatetags.static import static

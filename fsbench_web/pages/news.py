@@ -31,9 +31,9 @@ _UNFINISHED = (RunState.QUEUED, *ACTIVE_STATES)
 
 
 def run_news() -> list[Any]:
-    """What runs, the first run of each job that waits, and what failed this week. One query.
+    """What runs, the first run of each waiting job, and what failed this week. One query.
 
-    Each run has ``job_runs`` and ``job_finished``: how many runs its job has, and has finished.
+    ``job_runs`` and ``job_finished`` of each count the runs of its job.
     """
     of_job = Run.objects.filter(job=OuterRef("job"))
     active = Run.objects.filter(job=OuterRef("job"), state__in=ACTIVE_STATES)
@@ -93,10 +93,7 @@ class LatestAnswer:
 
 
 def latest_answers(studies: Iterable[Any]) -> list[LatestAnswer]:
-    """The answers of ``own_studies`` that compare anything, latest run first.
-
-    They are those of the studies' own pages. No query while nothing of them has changed.
-    """
+    """The answers of ``own_studies`` that compare anything, latest run first."""
     with_runs = [study for study in studies if study.done_count > 1 and study.latest]
     newest = sorted(with_runs, key=lambda study: study.latest, reverse=True)[:MOST_ANSWERS]
     return [found for study in newest if (found := _answer_of(study)) is not None]

@@ -1,8 +1,6 @@
 """One clock for all hosts: that of the database.
 
-Leases, heartbeats and times of runs are compared across hosts with clocks that may differ by hours.
-Whatever writes or compares such a time takes it from here. Where PostgreSQL compares by itself, it
-takes its own (``AT_DATABASE``).
+Clocks of hosts may differ by hours. Take every time that another host compares from here.
 """
 
 import threading
@@ -29,10 +27,7 @@ _asked = 0.0
 
 
 def now() -> datetime:
-    """The time at the database, which may differ from this host's. Raises DatabaseError.
-
-    SQLite is a file of this host: there it is this host's time.
-    """
+    """The database's time; with SQLite this host's. Raises DatabaseError."""
     if connection.vendor != "postgresql":
         return timezone.now()
     global _known, _asked
@@ -80,10 +75,7 @@ def ask_soon() -> None:
 
 
 class CreatedAt(models.DateTimeField):
-    """When a row was made, by ``now``: ``auto_now_add`` takes the clock of whichever host makes it.
-
-    For migrations it is Django's field.
-    """
+    """When a row was made, by ``now`` and not by a host's clock; for migrations Django's field."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs | {"auto_now_add": True})
@@ -99,10 +91,9 @@ class CreatedAt(models.DateTimeField):
 
 
 class ChangeWatch:
-    """For how long it is that somebody wrote, who writes another value with every sign of life.
+    """For how long a value that its writer changes with every sign of life stayed the same.
 
-    By a clock of this process that nobody can set: neither the writer's nor the database's has a
-    say. It stands still while this host is suspended, when nothing is seen of anybody.
+    By a monotonic clock of this process, which stands still while this host is suspended.
     """
 
     def __init__(self, ticks: Callable[[], float] = time.monotonic) -> None:

@@ -1,7 +1,4 @@
-"""Settings from the environment, refused loudly when they make no sense.
-
-Every reader takes the variable's name, so that an error can say which one is wrong.
-"""
+"""Reads settings from the environment, and names the variable that makes no sense."""
 
 import contextlib
 import os
@@ -72,9 +69,7 @@ def secret(name: str, *, minimum: int) -> str:
 
 
 def words(name: str, default: list[str]) -> list[str]:
-    """A comma-separated list; blanks around the items are dropped. One that names nothing is a
-    mistake: what is unset, or empty, has the default.
-    """
+    """A comma-separated list, stripped; a list that names nothing is refused."""
     value = os.environ.get(name)
     if not value:
         return default
@@ -84,18 +79,23 @@ def words(name: str, default: list[str]) -> list[str]:
     return words
 
 
+def matching(name: str, default: list[str], pattern: str, wanted: str) -> list[str]:
+    """``words`` that all match the pattern; ``wanted`` is what an error says of one."""
+    found = words(name, default)
+    for word in found:
+        if not re.fullmatch(pattern, word):
+            raise ImproperlyConfigured(f'{name} has "{word}"; each must be {wanted}.')
+    return found
+
+
 def hosts(name: str, default: list[str]) -> list[str]:
-    """Names under which a site is reached: ``fsbench.example``, ``.example`` (all below it), ``*``,
-    addresses, ``[::1]``; as browsers send them, but without a port.
-    """
-    hosts = words(name, default)
-    for host in hosts:
-        if not re.fullmatch(r"\*|\.?[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\]", host):
-            raise ImproperlyConfigured(
-                f'{name} has "{host}"; each must be a name such as fsbench.example, without '
-                "https:// and without a port."
-            )
-    return hosts
+    """Names of the site as browsers send them: ``a.example``, ``.example``, ``*``, ``[::1]``."""
+    return matching(
+        name,
+        default,
+        r"\*|\.?[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\]",
+        "a name such as fsbench.example, without https:// and without a port",
+    )
 
 
 def networks(name: str, default: list[str]) -> list[str]:
@@ -118,21 +118,15 @@ def networks(name: str, default: list[str]) -> list[str]:
 
 
 def origins(name: str, *, all_of_them: bool = True) -> list[str]:
-    """Sites as ``https://wiki.example`` or ``https://*.example``, or ``*`` for all; else none.
+    """Sites as ``https://wiki.example`` or ``https://*.example``; ``*`` only for ``all_of_them``.
 
-    They go into a header as they are, so that nothing else may be in them. Without
-    ``all_of_them`` there is no ``*``.
+    They go into a header as they are, so nothing else may be in them.
     """
-    origins = words(name, [])
-    also = ", or *" if all_of_them else ""
-    for origin in origins:
-        if not (all_of_them and origin == "*") and not re.fullmatch(
-            r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?", origin
-        ):
-            raise ImproperlyConfigured(
-                f'{name} has "{origin}"; each must be a site such as https://wiki.example{also}.'
-            )
-    return origins
+    site = r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?"
+    wanted = "a site such as https://wiki.example"
+    if all_of_them:
+        return matching(name, [], rf"\*|{site}", f"{wanted}, or *")
+    return matching(name, [], site, wanted)
 
 
 def database(name: str, default: str) -> dict[str, Any]:
@@ -158,11 +152,7 @@ def database(name: str, default: str) -> dict[str, Any]:
 
 
 def email(name: str, timeout_s: int) -> dict[str, Any]:
-    """How e-mail is sent, as Django's settings; without the variable none is (dummy backend).
-
-    ``smtp://`` goes over to TLS with STARTTLS, ``smtps://`` begins with TLS, ``smtp+plain://`` has
-    none, and ``console://`` prints.
-    """
+    """How e-mail is sent, as Django's settings; without the variable none is (dummy backend)."""
     backends = "django.core.mail.backends."
     value = os.environ.get(name)
     if not value:
@@ -216,10 +206,7 @@ def _check_address(name: str, value: str) -> None:
 
 
 def cache(name: str, broker: str) -> dict[str, Any]:
-    """The cache that web processes share, as an entry of Django's CACHES.
-
-    Unset: the Redis of ``broker``, where it is one, else the memory of each process.
-    """
+    """The cache of all web processes: Redis where there is one, else the memory of each process."""
     value = text(name, broker)
     if not value.startswith(("redis://", "rediss://")):
         if os.environ.get(name):
@@ -306,10 +293,7 @@ def time_zone(name: str, default: str) -> str:
 
 
 def folder(name: str, default: Path) -> Path:
-    """A folder, made when it is missing, for this user's eyes only: it holds the database.
-
-    Raises where it cannot be made or is not a folder.
-    """
+    """A folder for this user alone, made when it is missing."""
     value = os.environ.get(name)
     if value and not value.strip():
         raise ImproperlyConfigured(f'{name} is "{value}"; it must be a folder.')

@@ -1,9 +1,7 @@
 """How much one answer shows and one request does, whatever was imported.
 
-An import may hold a hundred thousand tests, or configurations, and each is valid. Every page, file
-and answer of the API has a limit that does not depend on it: what is left out is counted, and a
-link leads to it. The limits are of rows, where these are made; at most 2 MB a page, 3 s and 300 MB
-follow from them.
+Answers count what they leave out, and link to it. The limits keep a page below 2 MB, 3 s and
+300 MB.
 """
 
 from dataclasses import dataclass

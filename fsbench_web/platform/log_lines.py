@@ -1,12 +1,9 @@
 """Log lines of every process: one shape, what they are about, and never a secret.
 
-What a line is about (a run, the token of its lease, a request) is kept in a context variable, so
-that every line that is written meanwhile carries it, also those of libraries. Threads do not
-inherit it: start them with ``in_same_context``.
-
-As JSON a line is one object: ``at`` (UTC), ``level``, ``logger``, ``message``, ``service``,
-``host``, ``pid``; and where they are known ``worker``, ``run``, ``lease``, ``request``,
-``method``, ``route``, ``status``, ``duration_ms``, ``error`` (the traceback).
+A context variable holds what a line is about. Start threads with ``in_same_context``.
+A JSON line has ``at`` (UTC), ``level``, ``logger``, ``message``, ``service``, ``host``, ``pid``;
+and where known ``worker``, ``run``, ``lease``, ``request``, ``method``, ``route``, ``status``,
+``duration_ms``, ``error`` (the traceback).
 """
 
 import json
@@ -80,16 +77,10 @@ def in_same_context(work: Callable[_P, _R]) -> Callable[_P, _R]:
     return run_in_context
 
 
-class Context(logging.Filter):
-    """Puts what the line is about onto the record; lets every record through."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        facts = {**_process, **_facts.get()}
-        for name in _OF_ONE_LINE:
-            if hasattr(record, name):
-                facts[name] = getattr(record, name)
-        record.about = facts
-        return True
+def _about(record: logging.LogRecord) -> dict[str, Any]:
+    """What the line is about. Call it in the thread that wrote the record."""
+    own = {name: getattr(record, name) for name in _OF_ONE_LINE if hasattr(record, name)}
+    return {**_process, **_facts.get(), **own}
 
 
 def hide_secrets(text: str, secrets: Sequence[str]) -> str:
@@ -102,10 +93,7 @@ def hide_secrets(text: str, secrets: Sequence[str]) -> str:
 
 
 def secrets_of(*values: str | None) -> list[str]:
-    """What must not be printed, as it is and as it is read out of an address; longest first.
-
-    Very short ones are left out: they would blank half of every line.
-    """
+    """What must not be printed, also percent-decoded; longest first, from six characters on."""
     forms = {form for value in values if value for form in (value, unquote(value))}
     return sorted((form for form in forms if len(form) >= 6), key=len, reverse=True)
 
@@ -120,7 +108,7 @@ class TextLine(_Line):
     """A line for people, with what it is about at its end: ``[run=7 request=4f1d...]``."""
 
     def format(self, record: logging.LogRecord) -> str:
-        facts = getattr(record, "about", {})
+        facts = _about(record)
         named = " ".join(
             f"{name}={facts[name]}" for name in ("run", "lease", "request") if facts.get(name)
         )
@@ -142,7 +130,7 @@ class JsonLine(_Line):
             "service": service(),
             "host": socket.gethostname(),
             "pid": record.process,
-            **getattr(record, "about", {}),
+            **_about(record),
         }
         if record.exc_info:
             line["error"] = hide_secrets(self.formatException(record.exc_info), self.secrets)
@@ -160,10 +148,7 @@ def service() -> str:
 
 
 def refuse(sentence: str) -> NoReturn:
-    """End this process with status 1 and this sentence, before there are settings to log by.
-
-    On standard error, as one JSON line where FSBENCH_LOG_FORMAT asks for lines of that form.
-    """
+    """End with status 1 and this sentence, before there are settings to log by."""
     sentence = sentence.replace("\n", "\\n")  # of a value: the sentence is one line
     if os.environ.get("FSBENCH_LOG_FORMAT") != "json":
         sys.exit(sentence)
@@ -206,15 +191,10 @@ def configuration(log_format: str, secrets: Sequence[str]) -> dict[str, Any]:
                 "()": "django.utils.log.CallbackFilter",
                 "callback": _as_a_sentence,
             },
-            "context": {"()": "fsbench_web.platform.log_lines.Context"},
         },
         "formatters": {"line": json_line if log_format == "json" else text_line},
         "handlers": {
-            "stderr": {
-                "class": "logging.StreamHandler",
-                "formatter": "line",
-                "filters": ["context"],
-            }
+            "stderr": {"class": "logging.StreamHandler", "formatter": "line"},
         },
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {

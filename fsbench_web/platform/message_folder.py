@@ -1,11 +1,8 @@
 """kombu's filesystem transport, with complete messages only.
 
-kombu writes a message under the name by which readers find it, and a table of bindings in its
-place: who reads meanwhile, or after the writer was killed, finds half of it, and a worker would end
-with JSONDecodeError. Here a message gets its name when it is whole (rename(2) is atomic), tables
-are written and read in turn, and what is broken already is reported and left out: messages are
-nudges (docs/decisions.md). Only what kombu documents is used and replaced
-(https://docs.celeryq.dev/projects/kombu/en/stable/reference/kombu.transport.virtual.html).
+kombu writes a message under its final name, so a reader may find half of it. Here a message gets
+its name when it is complete (rename(2) is atomic), and a lock guards the tables of bindings. What
+is broken already is reported and left out: messages are nudges (docs/decisions.md).
 """
 
 import fcntl

@@ -1,8 +1,6 @@
 """Names that people give, and the addresses made of them. Pure.
 
-Several names have one address: "C" and "C++", two Chinese titles that share a number, two long
-titles with the same beginning. What is meant by a name is therefore never reported by its slug
-alone.
+Several names have one address ("C" and "C++"), so compare names with both.
 """
 
 import re
@@ -19,10 +17,7 @@ def slug_of(name: str) -> str:
 
 
 def is_called(text: str, slug: str, name: str) -> bool:
-    """Whether ``text`` means the thing with this address and name.
-
-    Case, spaces and hyphens do not matter; everything else does.
-    """
+    """Whether ``text`` means the thing of this address and name, without case and hyphens."""
     return _normalised(text) in (_normalised(slug), _normalised(name))
 
 

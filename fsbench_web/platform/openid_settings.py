@@ -1,10 +1,5 @@
-"""How people sign in with OpenID Connect: what the environment says of the provider.
+"""Reads from the environment how people sign in with OpenID Connect (docs/people.md)."""
 
-Knows no models, because the settings read it. The flow is accounts.openid; docs/people.md says what
-it means for people.
-"""
-
-import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -14,6 +9,11 @@ from fsbench_web.platform import env
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _ROLES = ("viewer", "contributor", "operator", "administrator")
+_FURTHER = (
+    *("FSBENCH_OIDC_NAME", "FSBENCH_OIDC_SCOPES", "FSBENCH_OIDC_EMAIL_DOMAINS"),
+    *("FSBENCH_OIDC_NEW_ACCOUNTS", "FSBENCH_OIDC_GROUPS_CLAIM"),
+    *("FSBENCH_OIDC_ROLES", "FSBENCH_OIDC_TEAMS"),
+)
 # Both stand in columns of this width; the standard allows subjects of 255 characters.
 ISSUER_LENGTH = 200
 SUBJECT_LENGTH = 191
@@ -39,10 +39,9 @@ def is_safe(address: str) -> bool:
     """Whether secrets may go to this address: TLS, or a provider on this machine."""
     try:
         parts = urlsplit(address)
-        host, port = parts.hostname, parts.port
+        host, _ = parts.hostname, parts.port
     except ValueError:
         return False
-    del port
     # As addresses are written; a letter of another script, or a line break, is none of one.
     is_plain = address.isascii() and address.isprintable() and " " not in address
     if not is_plain or not host or parts.username or parts.password:
@@ -76,15 +75,7 @@ def from_environment() -> SignOn | None:
     issuer = env.text("FSBENCH_OIDC_ISSUER", "")
     client_id = env.text("FSBENCH_OIDC_CLIENT_ID", "")
     secret = env.secret("FSBENCH_OIDC_CLIENT_SECRET", minimum=8)
-    texts = {
-        "FSBENCH_OIDC_NAME": env.text("FSBENCH_OIDC_NAME", ""),
-        "FSBENCH_OIDC_SCOPES": env.text("FSBENCH_OIDC_SCOPES", ""),
-        "FSBENCH_OIDC_EMAIL_DOMAINS": env.text("FSBENCH_OIDC_EMAIL_DOMAINS", ""),
-        "FSBENCH_OIDC_NEW_ACCOUNTS": env.text("FSBENCH_OIDC_NEW_ACCOUNTS", ""),
-        "FSBENCH_OIDC_GROUPS_CLAIM": env.text("FSBENCH_OIDC_GROUPS_CLAIM", ""),
-        "FSBENCH_OIDC_ROLES": env.text("FSBENCH_OIDC_ROLES", ""),
-        "FSBENCH_OIDC_TEAMS": env.text("FSBENCH_OIDC_TEAMS", ""),
-    }
+    texts = {name: env.text(name, "") for name in _FURTHER}
     if not issuer:
         # A restriction that stands alone would look as if it held.
         alone = [name for name, value in texts.items() if value]
@@ -110,12 +101,9 @@ def from_environment() -> SignOn | None:
     scopes = texts["FSBENCH_OIDC_SCOPES"].split() or list(SignOn.scopes)
     if "openid" not in scopes:
         raise ImproperlyConfigured('FSBENCH_OIDC_SCOPES must have "openid" among its words.')
-    domains = env.words("FSBENCH_OIDC_EMAIL_DOMAINS", [])
-    for domain in domains:
-        if not re.fullmatch(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", domain):
-            raise ImproperlyConfigured(
-                f'FSBENCH_OIDC_EMAIL_DOMAINS has "{domain}"; each must be like storage.example.'
-            )
+    domains = env.matching(
+        "FSBENCH_OIDC_EMAIL_DOMAINS", [], r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", "like storage.example"
+    )
     return SignOn(
         issuer=issuer,
         client_id=client_id,

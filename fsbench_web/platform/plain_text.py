@@ -1,8 +1,6 @@
-"""What text that a person gives must not hold: signs that nobody sees and that change what is seen.
+"""Refuses characters that nobody sees and that change what people see.
 
-An escape begins commands of a terminal, a line break makes two lines of one in logs and files, and
-a sign of writing direction (U+202E) shows a name backwards. ``one_line`` and ``lines`` are
-validators for fields of forms.
+Examples are escapes, line breaks in names, and U+202E, which shows a name backwards.
 """
 
 import unicodedata
@@ -23,10 +21,7 @@ _SHOWN_BEFORE = 20
 
 
 def problem(text: str, *, is_multiline: bool = False) -> str:
-    """Why this is no text for people: a sentence that names the first such sign; empty if it is.
-
-    A text of several lines (``is_multiline``) may have line breaks and tabs, a name or title none.
-    """
+    """A sentence that names the first invisible character; empty where there is none."""
     allowed = {"\n", "\r", "\t"} if is_multiline else set()
     for place, sign in enumerate(text):
         if _is_unseen(text, place) and sign not in allowed:
@@ -54,10 +49,7 @@ def _is_unseen(text: str, place: int) -> bool:
 
 
 def _joins(text: str, place: int) -> bool:
-    """Whether a joiner has two signs to stand between, one of them of a script that needs it.
-
-    Elsewhere it is drawn as nothing: "admin" with one in it would pass for "admin".
-    """
+    """Whether a joiner stands between two characters of a script that needs it."""
     if text[place] not in _JOINERS or not 0 < place < len(text) - 1:
         return False
     neighbours = text[place - 1] + text[place + 1]

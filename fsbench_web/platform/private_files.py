@@ -1,7 +1,4 @@
-"""What fsbench keeps in its data folder, closed to other accounts, whatever umask and folder say.
-
-Pure: settings call it before Django is set up.
-"""
+"""Closes the files of the data folder to other accounts. Pure: settings call it."""
 
 import os
 from contextlib import suppress
@@ -21,10 +18,7 @@ def make_folder(path: Path) -> None:
 
 
 def close(data_folder: Path, sqlite_file: Path | None) -> None:
-    """Take what is there from other accounts, and make the database's file with mode 0600.
-
-    SQLite gives its log the mode of the database. What belongs to another account stays as it is.
-    """
+    """Take what is there from other accounts, and make the database's file with mode 0600."""
     files = [data_folder / name for name in _OWN_FILES]
     if sqlite_file is not None:
         _make_file(sqlite_file)

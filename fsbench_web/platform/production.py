@@ -1,8 +1,4 @@
-"""What an installation for others must not be started with (FSBENCH_ENV=production).
-
-A secret that stands in an example, is missing, or is kept where everybody in the house can guess it
-is worse than an error at the start.
-"""
+"""What FSBENCH_ENV=production refuses: secrets that are missing, weak or from an example."""
 
 from collections.abc import Mapping
 from typing import Any

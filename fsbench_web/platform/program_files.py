@@ -1,8 +1,4 @@
-"""Whether the program's own files were exchanged while it runs (``git pull`` under a running site).
-
-Pages go on as they were: modules and templates are in memory, static files in the data folder. What
-is read or started later is of the new version: migrations, a web process after a crash, a worker.
-"""
+"""Whether the program's own files changed while it runs (``git pull`` under a running site)."""
 
 import hashlib
 import os

@@ -1,8 +1,4 @@
-"""Whether the tables are those of this version.
-
-Older ones lack what this version writes; later ones want of anyone who writes what it does not know
-(a lease of a whole disk, say), so that it must not write into them at all.
-"""
+"""Whether the tables are those of this version; it must not write into any others."""
 
 import fcntl
 import os
@@ -31,10 +27,7 @@ def missing_migrations() -> list[str]:
 
 
 def unsuited() -> str:
-    """Why this version cannot bring the tables to its own state; empty: it can.
-
-    Raises DatabaseError.
-    """
+    """Why this version cannot upgrade the tables; empty: it can. Raises DatabaseError."""
     apps = {name.partition(".")[0] for name in _replaced()}
     applied = [
         f"{app}.{name}"
@@ -55,10 +48,7 @@ def unsuited() -> str:
 
 
 def is_before_0_11(names: Iterable[str]) -> bool:
-    """Whether tables with these migrations, "app.name", are of a version before 0.11.
-
-    Such tables have some of the migrations that one of today replaces, and lack others.
-    """
+    """Whether tables with these migrations have only some of those that one of today replaces."""
     applied = set(names)
     return any(applied & replaced and replaced - applied for replaced in _replaced().values())
 
@@ -66,8 +56,7 @@ def is_before_0_11(names: Iterable[str]) -> bool:
 def unknown_migrations(names: Iterable[str]) -> list[str]:
     """Those of these migrations, "app.name", that this version does not know.
 
-    Earlier versions had squashed their migrations under names of their own. Such a name is known
-    by the last migration in it.
+    A squashed migration of an earlier version is known by the last migration in it.
     """
     known = set().union(_replaced(), *_replaced().values())
     unknown_names = []
@@ -89,7 +78,7 @@ def _replaced() -> dict[str, set[str]]:
 
 
 def problem() -> str:
-    """Why this version must not work with the tables, and what to do; empty: they are its own.
+    """Why this version must not work with the tables; empty: they are its own.
 
     Raises DatabaseError.
     """

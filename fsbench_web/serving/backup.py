@@ -155,7 +155,7 @@ def _dump(folder: Path) -> Path:
 def restore(folder: Path, *, overwrite: str, echo: Callable[[str], None]) -> Manifest:
     """Replace the database with that of a backup, its workers drained. Raises BackupError.
 
-    ``overwrite`` is the name of a database that is not empty, as the user typed it.
+    ``overwrite`` is the typed name of a database that is not empty.
     """
     backup = read(folder)
     _refuse_unreadable(backup)
@@ -237,10 +237,7 @@ def _users() -> list[str]:
 
 
 def load(dump: Path, drained_at: datetime) -> None:
-    """Replace the database with the dump, its workers drained: all or nothing.
-
-    Raises BackupError.
-    """
+    """Replace the database with the dump, workers drained: all or nothing. Raises BackupError."""
     is_sqlite = connection.vendor == "sqlite"
     drain = maintenance.DRAIN_ALL.format(
         table="catalog_worker" if is_sqlite else "public.catalog_worker",

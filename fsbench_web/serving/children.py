@@ -13,10 +13,7 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 def _end_with(parent: int) -> None:
-    """In the child before exec: ask the kernel for SIGTERM when the parent dies, even by SIGKILL.
-
-    The parent may have died before the call.
-    """
+    """In the child before exec: get SIGTERM from the kernel when the parent dies."""
     if _libc is not None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != parent:

@@ -1,7 +1,4 @@
-"""Output of commands: sentences for people, or JSON lines for programs.
-
-The latter gets no line of another form, and no password of a first start.
-"""
+"""Output of commands: sentences for people, or JSON lines for programs."""
 
 import logging
 from collections.abc import Callable, Iterator

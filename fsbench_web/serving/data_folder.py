@@ -13,10 +13,7 @@ class FolderInUse(Exception):
 
 @contextmanager
 def exclusive_use(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock; the kernel gives it back however this process ends.
-
-    Raises FolderInUse.
-    """
+    """Hold the folder's lock until this process ends, however it ends. Raises FolderInUse."""
     path = folder / "serve.lock"
     path.touch(mode=0o600)
     with path.open("a+") as lock:

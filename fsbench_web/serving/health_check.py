@@ -1,7 +1,6 @@
 """Ask the site on this machine: ``python -m fsbench_web.serving.health_check [live|ready]``.
 
-For health checks of containers and services. It starts in a tenth of a second, because it reads no
-settings; the exit status is 0 when the answer is 200. HOST and PORT as for ``manage.py serve``.
+For containers and services. It reads no settings, so it starts in a tenth of a second.
 """
 
 import json
@@ -11,8 +10,8 @@ import urllib.error
 import urllib.request
 
 
-def ask(which: str, timeout_s: float = 5) -> tuple[bool, str]:
-    """Whether it is well, and what it said."""
+def ask(which: str) -> tuple[bool, str]:
+    """Whether the site at HOST and PORT is well, and what it said."""
     # A name that the site answers to (FSBENCH_ALLOWED_HOSTS), whatever address is asked.
     names = os.environ.get("FSBENCH_ALLOWED_HOSTS", "").split(",")
     plain = [name.strip() for name in names if name.strip() and "*" not in name]
@@ -21,7 +20,12 @@ def ask(which: str, timeout_s: float = 5) -> tuple[bool, str]:
     if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
         host = "127.0.0.1"
     address = f"http://{host}:{os.environ.get('PORT') or 8000}/api/v1/health/{which}"
-    request = urllib.request.Request(address, headers={"Host": name})
+    return ask_at(address, name)
+
+
+def ask_at(address: str, name: str, timeout_s: float = 5) -> tuple[bool, str]:
+    """Whether the site is well that is called ``name``, and what it said."""
+    request = urllib.request.Request(address, headers={"Host": name})  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=timeout_s) as answer:  # noqa: S310
             return True, str(json.load(answer))

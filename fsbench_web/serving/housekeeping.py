@@ -1,6 +1,6 @@
 """Regular work of the installation, in threads of the supervisor.
 
-A thread may die with its process at any moment: the next start takes up what it did not finish.
+A thread may die with its process at any moment: the next start takes up the rest.
 """
 
 import logging
@@ -36,11 +36,7 @@ _all_are_judged = False
 
 
 def start() -> None:
-    """Begin the regular work: ended leases each heartbeat, chores every ten minutes.
-
-    Watches and triggers are looked at each minute.
-    Each has its own thread, so that a slow receiver of a webhook delays nothing else.
-    """
+    """Begin the regular work. Each thread is apart, so that a slow webhook delays nothing else."""
     end_lost_runs = partial(lifecycle.reap_lost, lifecycle.LeaseWatch())
     heartbeat_s = min(settings.WORKER_HEARTBEAT_S, 5)
     runs: list[tuple[str, Work]] = [

@@ -1,14 +1,11 @@
 """Starts web and worker, says when they answer, restarts them, and ends them on a signal."""
 
-import json
 import logging
 import os
 import signal
 import socket
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +15,7 @@ from types import FrameType
 from django.conf import settings
 
 from fsbench_web.platform import program_files
-from fsbench_web.serving import console, housekeeping
+from fsbench_web.serving import console, health_check, housekeeping
 from fsbench_web.serving.children import Child
 from fsbench_web.serving.web import GRACE_S
 
@@ -35,9 +32,9 @@ class AddressInUse(Exception):
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """Listen on the address; port 0 takes a free one. Raises AddressInUse.
+    """Listen on the address, or on a service manager's socket (sd_listen_fds(3)).
 
-    A service manager that keeps the port passes its socket (sd_listen_fds(3)).
+    Port 0 takes a free one. Raises AddressInUse.
     """
     if os.environ.get("LISTEN_PID") == str(os.getpid()) and os.environ.get("LISTEN_FDS") == "1":
         # For this process alone; children get what they need by number.
@@ -103,7 +100,7 @@ class Supervisor:
     def run(self, announcement: Sequence[str]) -> None:
         """Return after SIGINT or SIGTERM, when all children have ended.
 
-        The supervisor says ``announcement`` once everything answers.
+        ``announcement`` is printed once everything answers.
         """
         self._announcement = announcement
         handlers = {signal.SIGINT: self._stop, signal.SIGTERM: self._stop}
@@ -151,7 +148,7 @@ class Supervisor:
     def _renew_webs(self) -> None:
         """On SIGHUP: restart the web processes one after another; connections wait meanwhile.
 
-        Not with files of another version: their static files and tables are made at a start.
+        Refused when files changed: static files and tables belong to a start.
         """
         self._renewing = False
         if program_files.have_changed():
@@ -196,16 +193,7 @@ class Supervisor:
         """Whether everything answers, else what is missing."""
         # Under a name that ALLOWED_HOSTS has.
         names = (name for name in settings.ALLOWED_HOSTS if name.strip("*.") == name)
-        headers = {"Host": next(names, "localhost")}
-        request = urllib.request.Request(self._health_url, headers=headers)  # noqa: S310
-        try:
-            with urllib.request.urlopen(request, timeout=5) as response:  # noqa: S310
-                body = json.load(response)
-        except urllib.error.HTTPError as error:
-            return False, f"the health check says {error.code}: {error.read(500).decode()}"
-        except (OSError, ValueError) as error:
-            return False, f"the web process does not answer ({error})"
-        return body.get("status") == "ok", str(body)
+        return health_check.ask_at(self._health_url, next(names, "localhost"))
 
     def _supervise(self) -> None:
         """Restart children that end, and say when the program's files have changed."""

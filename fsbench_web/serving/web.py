@@ -1,7 +1,4 @@
-"""One web process: uvicorn on a socket that the supervisor has opened and keeps.
-
-A restart refuses no connection: what comes while no process runs waits in the socket's backlog.
-"""
+"""One web process: uvicorn on a socket that the supervisor keeps, so no connection is refused."""
 
 import resource
 import socket

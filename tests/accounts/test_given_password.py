@@ -159,7 +159,7 @@ def test_tokens_go_on_because_no_password_opened_them(password: str, alice: User
 def test_who_comes_by_the_sign_in_service_is_not_asked(password: str, alice: User) -> None:
     client = Client()
     alice.refresh_from_db()
-    client.force_login(alice)  # as accounts.sign_in.openid_views does, without a password
+    client.force_login(alice)  # as the sign-in service does, without a password
     assert client.get("/account/").status_code == 200
 
 

@@ -14,7 +14,7 @@ from django.core.management.base import CommandError
 from fsbench_web.accounts import audit, command_line, rights
 from fsbench_web.accounts.models import AuditEntry, GivenPassword, Role
 from fsbench_web.accounts.people import accounts
-from fsbench_web.serving.admin_account import prepare_admin
+from fsbench_web.serving.preparation import prepare_admin
 from tests.accounts.conftest import PASSWORD
 from tests.accounts.people import person
 

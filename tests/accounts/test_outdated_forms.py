@@ -45,7 +45,7 @@ def test_a_member_who_left_a_team_meanwhile_stays_away(root: Client, alice: User
     team.members.add(alice)
     path = f"/people/teams/{team.pk}/"
     sent = {"name": "lab", "members": [str(alice.pk)], **shown_digest(root, path)}
-    accounts.set_teams(alice, [], None)
+    accounts.change(alice.pk, teams=[], by=None)
     assert root.post(path, sent).status_code == 409
     assert not team.members.exists()
     assert root.post(path, {**sent, **shown_digest(root, path)}).status_code == 302

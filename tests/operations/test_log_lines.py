@@ -25,11 +25,9 @@ from fsbench_web.platform.log_lines import (
 
 
 def record(message: str = "it happened", **extra: Any) -> logging.LogRecord:
-    log_record = logging.getLogger("fsbench.test").makeRecord(
+    return logging.getLogger("fsbench.test").makeRecord(
         "fsbench.test", logging.WARNING, __file__, 1, message, (), None, extra=extra
     )
-    log_lines.Context().filter(log_record)
-    return log_record
 
 
 def as_json(log_record: logging.LogRecord, *secrets: str) -> dict[str, Any]:
@@ -144,7 +142,6 @@ def test_every_line_of_a_process_is_json(tmp_path: Path) -> None:
 class CollectingHandler(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
-        self.addFilter(log_lines.Context())
         self.lines: list[dict[str, Any]] = []
 
     def emit(self, log_record: logging.LogRecord) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from fsbench_web.platform import private_files
 from fsbench_web.serving.data_folder import exclusive_use
-from fsbench_web.serving.luns_file import prepare_luns_file
+from fsbench_web.serving.preparation import prepare_luns_file
 from tests.services.image import ROOT
 
 FILES = ("fsbench.sqlite3", "fsbench.sqlite3-wal", "fsbench.sqlite3-shm")

@@ -13,10 +13,9 @@ from pytest_django.fixtures import Settings
 
 from fsbench_web.accounts.models import GivenPassword
 from fsbench_web.serving import preparation
-from fsbench_web.serving.admin_account import prepare_admin
 from fsbench_web.serving.data_folder import FolderInUse, exclusive_use
-from fsbench_web.serving.luns_file import MIB, prepare_luns_file, sparse_size
 from fsbench_web.serving.management.commands import serve
+from fsbench_web.serving.preparation import MIB, prepare_admin, prepare_luns_file, sparse_size
 from runner.safety.luns import read_luns
 
 

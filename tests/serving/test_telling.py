@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from pytest_django.fixtures import Settings
 
-from fsbench_web.serving import preparation, supervisor
+from fsbench_web.serving import health_check, preparation, supervisor
 from fsbench_web.serving.supervisor import Supervisor, open_socket
 
 
@@ -167,7 +167,7 @@ def test_it_asks_for_health_where_it_listens_and_for_what_it_has_started(
         addresses.append(request.full_url)
         raise OSError("nobody there")
 
-    monkeypatch.setattr(supervisor.urllib.request, "urlopen", urlopen)
+    monkeypatch.setattr(health_check.urllib.request, "urlopen", urlopen)
     with open_socket(host, 0) as listening:
         under = Supervisor(listening, processes=1, with_worker=with_worker, echo=print)
         healthy, missing = under._health()
@@ -181,6 +181,6 @@ def test_what_answers_well_is_healthy(
     monkeypatch: pytest.MonkeyPatch, listening: socket.socket, with_worker: bool
 ) -> None:
     body = b'{"status": "ok"}'
-    monkeypatch.setattr(supervisor.urllib.request, "urlopen", lambda *_, **__: BytesIO(body))
+    monkeypatch.setattr(health_check.urllib.request, "urlopen", lambda *_, **__: BytesIO(body))
     under = Supervisor(listening, processes=1, with_worker=with_worker, echo=print)
     assert under._health()[0]

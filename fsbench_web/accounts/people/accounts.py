@@ -41,11 +41,7 @@ def _refuse_taken_name(sentence: str) -> Iterator[None]:
 
 @transaction.atomic
 def create(name: str, password: str, role: Role, by: User) -> User:
-    """A new account. The form has checked name and password; without one it opens with none.
-
-    The next person to sign in with the password chooses another one first (accounts.passwords).
-    Raises NameTaken.
-    """
+    """A new account with a checked name and password, or without a password. Raises NameTaken."""
     # Two who make "admin" and "Admin" at once wait for each other here.
     lock_administrators()
     if problem := names.problem(name):
@@ -66,40 +62,53 @@ def create(name: str, password: str, role: Role, by: User) -> User:
 def change(
     user_id: int,
     *,
-    role: Role,
-    is_active: bool,
-    teams: Iterable[Team],
-    luns: Iterable[int],
-    by: User | str,
+    by: User | str | None,
+    role: Role | None = None,
+    is_active: bool | None = None,
+    teams: Iterable[Team] | None = None,
+    luns: Iterable[int] | None = None,
     email: str | None = None,
     permalinks: closing.Permalinks | None = None,
     facts: Mapping[str, str] | None = None,
 ) -> User:
-    """Role, whether the account is open, its teams, LUNs and e-mail address, all at once.
+    """Change what is given of an account, all at once.
 
-    ``email`` None leaves the address as it is. Closing an account ends its sessions, revokes its
-    tokens and pauses its watches; opening it again brings none of them back. ``permalinks`` says
-    what becomes of those that a closed account shared, ``facts`` what the audit log says of ``by``.
+    Closing an account ends its sessions, revokes its tokens and pauses its watches; opening it
+    again brings none of them back. ``permalinks`` says what becomes of those that a closed account
+    shared, ``facts`` what the audit log says of ``by``.
     Raises LastAdministrator, closing.DispositionError.
     """
     user = _locked(user_id, role=role, is_active=is_active)
-    before = {"role": str(role_of(user) or ""), "open": user.is_active, "teams": _teams(user)}
-    user.is_active = is_active
+    was_open = user.is_active
+    before: dict[str, object] = {}
+    after: dict[str, object] = {}
+    if role is not None:
+        before["role"], after["role"] = str(role_of(user) or ""), str(role)
+    if is_active is not None:
+        before["open"], after["open"] = was_open, is_active
+        user.is_active = is_active
     if email is not None and email != user.email:
         user.email = email
         audit.note(by, "e-mail address changed", f"account {user}", by="an administrator")
-    _store_role(user, role)
-    user.teams.set(teams)
-    after = {"role": str(role), "open": is_active, "teams": _teams(user)}
+    if role is not None:
+        user.is_staff = role is Role.ADMINISTRATOR
+        user.is_superuser = user.is_superuser and user.is_staff
+        Person.objects.update_or_create(user=user, defaults={"role": role})
+    user.save(update_fields=["is_staff", "is_active", "is_superuser", "email"])
+    if teams is not None:
+        before["teams"] = _teams(user)
+        user.teams.set(teams)
+        after["teams"] = _teams(user)
     if after != before:
         audit.note(
             by, "account changed", f"account {user}", before=before, after=after, **(facts or {})
         )
-    grant(luns, by, user=user)
-    if is_active != before["open"]:
+    if luns is not None:
+        grant(luns, by, user=user)
+    if user.is_active != was_open:
         closing.end_all(user, by, closing.OPENED if is_active else closing.CLOSED)
-    if not is_active:
-        closing.apply_to_permalinks(user, by, permalinks, is_asked=bool(before["open"]))
+    if is_active is False:
+        closing.apply_to_permalinks(user, by, permalinks, is_asked=was_open)
     return user
 
 
@@ -110,17 +119,13 @@ def close(
     permalinks: closing.Permalinks | None = None,
     facts: Mapping[str, str] | None = None,
 ) -> None:
-    """Close the account and leave all else as it is.
-
-    Raises LastAdministrator, closing.DispositionError.
-    """
+    """Close the account alone. Raises LastAdministrator, closing.DispositionError."""
     locked = lock_account(user.pk)
     change(
         locked.pk,
         role=kept_role(locked),
         is_active=False,
         teams=list(locked.teams.all()),
-        luns=list(LunGrant.objects.filter(user=locked).values_list("lun", flat=True)),
         by=by,
         permalinks=permalinks,
         facts=facts,
@@ -129,11 +134,9 @@ def close(
 
 @transaction.atomic
 def set_password(user_id: int, by: User, *, revokes_tokens: bool) -> str:
-    """A new random password, which nothing stores readably: shown once, to be handed over.
+    """Set a new random password, to be shown once. Raises PasswordNotAllowed.
 
-    The account's sessions end with the old one; its tokens only where asked for, because scripts go
-    on when somebody only forgot a password. The next person to sign in with the new one chooses
-    another first. Raises PasswordNotAllowed.
+    The account's sessions end. Its tokens end only where asked for, so that scripts go on.
     """
     user = User.objects.select_for_update().get(pk=user_id)
     if user.pk == by.pk:
@@ -153,39 +156,10 @@ def set_password(user_id: int, by: User, *, revokes_tokens: bool) -> str:
     return password
 
 
-@transaction.atomic
-def set_role(user_id: int, role: Role, by: User | None) -> None:
-    """The role alone. Raises LastAdministrator."""
-    user = _locked(user_id, role=role, is_active=True)
-    before = role_of(user)
-    if before != role:
-        _store_role(user, role)
-        audit.note(
-            by, "account changed", f"account {user}", before={"role": before}, after={"role": role}
-        )
-
-
-@transaction.atomic
-def set_teams(user: User, teams: Iterable[Team], by: User | None) -> None:
-    """The teams alone."""
-    before = _teams(user)
-    user.teams.set(teams)
-    after = _teams(user)
-    if after != before:
-        audit.note(
-            by,
-            "account changed",
-            f"account {user}",
-            before={"teams": before},
-            after={"teams": after},
-        )
-
-
 def lock_administrators() -> list[int]:
-    """The keys of all of them, who wait for each other here until the transaction ends.
+    """Lock all administrators until the transaction ends, and return their keys.
 
-    Everybody locks them first, in one order, and the account that is to be changed then: two who
-    began with each other's would wait for ever.
+    Lock them before any other account, always: two callers in another order would deadlock.
     """
     marked = Q(is_staff=True) | Q(is_superuser=True)
     rows = User.objects.select_for_update().order_by("pk")
@@ -198,24 +172,16 @@ def lock_account(user_id: int) -> User:
     return User.objects.select_for_update().get(pk=user_id)
 
 
-def _locked(user_id: int, *, role: Role, is_active: bool) -> User:
+def _locked(user_id: int, *, role: Role | None, is_active: bool | None) -> User:
     """The account, to be changed to this. Raises LastAdministrator."""
     administrators = lock_administrators()
     user = User.objects.select_for_update().get(pk=user_id)
-    stays = role is Role.ADMINISTRATOR and is_active
-    if not stays and administrators == [user.pk]:
+    is_demoted = role not in (None, Role.ADMINISTRATOR)
+    if (is_demoted or is_active is False) and administrators == [user.pk]:
         raise LastAdministrator(
             f"{user.get_username()} is the last administrator: make another one first."
         )
     return user
-
-
-def _store_role(user: User, role: Role) -> None:
-    is_administrator = role is Role.ADMINISTRATOR
-    user.is_staff = is_administrator
-    user.is_superuser = user.is_superuser and is_administrator
-    user.save(update_fields=["is_staff", "is_active", "is_superuser", "email"])
-    Person.objects.update_or_create(user=user, defaults={"role": role})
 
 
 def kept_role(user: User) -> Role:
@@ -232,7 +198,11 @@ def _teams(user: User) -> list[str]:
 
 @transaction.atomic
 def grant(
-    luns: Iterable[int], by: User | str, *, user: User | None = None, team: Team | None = None
+    luns: Iterable[int],
+    by: User | str | None,
+    *,
+    user: User | None = None,
+    team: Team | None = None,
 ) -> None:
     """These LUNs and no others are granted to the person or the team."""
     rows = LunGrant.objects.filter(user=user, team=team).select_related("lun__worker")

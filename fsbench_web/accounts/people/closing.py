@@ -1,9 +1,4 @@
-"""What ends for good when an account is closed, and what becomes of the permalinks it shared.
-
-A closed account opens nothing. But who opens it again means a person with a password or an
-identity, not a token in a script of last year, nor a browser that was never signed out. What it
-shared goes on to be read, or not: anyone who closes it says.
-"""
+"""Ends what a closed account has: sessions, tokens, watches, triggers, and shared permalinks."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -45,11 +40,10 @@ class DispositionError(ValueError):
     """What becomes of the permalinks must be said, or cannot be so; a sentence."""
 
 
-def end_all(user: User, by: User | str, because: str) -> None:
-    """The account's tokens and sessions end. The caller holds the transaction.
+def end_all(user: User, by: User | str | None, because: str) -> None:
+    """End the account's tokens and sessions. The caller holds the transaction.
 
-    Also when it is opened again: what an earlier version left, or somebody made in the very moment
-    in which it was closed, would come back to life then.
+    Opening it again ends them too: somebody may have made one while it was being closed.
     """
     for row in ApiToken.objects.filter(user=user):
         tokens.revoke(row, by, because=because)
@@ -73,11 +67,11 @@ def permalinks_of(user: User) -> QuerySet[Any]:
 
 
 def apply_to_permalinks(
-    user: User, by: User | str, permalinks: Permalinks | None, *, is_asked: bool
+    user: User, by: User | str | None, permalinks: Permalinks | None, *, is_asked: bool
 ) -> None:
-    """Do with the account's permalinks what was said. The caller holds the transaction.
+    """Withdraw, hand over or keep the account's permalinks. The caller holds the transaction.
 
-    ``is_asked``: it must be said where there are any. Raises DispositionError.
+    ``is_asked``: the choice is required where there are any. Raises DispositionError.
     """
     rows = permalinks_of(user).select_for_update(of=("self",))
     count = rows.count()
@@ -132,7 +126,7 @@ def _checked_heir(user: User, heir: User | None) -> User:
     return heir
 
 
-def _pause(app: str, model: str, user: User, by: User | str, because: str) -> None:
+def _pause(app: str, model: str, user: User, by: User | str | None, because: str) -> None:
     """Pause watches, or triggers. Their owner looks at them first, and resumes what is wanted."""
     rows = apps.get_model(app, model).objects.filter(user=user, is_active=True)
     for key in rows.order_by("pk").values_list("pk", flat=True):

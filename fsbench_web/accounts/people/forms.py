@@ -26,34 +26,28 @@ ROLE_HELP = (
 )
 
 
-def _digest(values: dict[str, Any]) -> str:
-    """Of what a page shows, to know at its form whether that changed since."""
-    plain = {
-        name: sorted(row.pk for row in value) if isinstance(value, QuerySet) else value
-        for name, value in values.items()
-    }
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
-
-
 class _AsShown(forms.Form):
-    """A form that says all of its object at once, and so what it was when its page was shown."""
-
-    def state_digest(self) -> str:
-        return _digest({name: self.initial[name] for name in self._compared})
+    """A form of a whole object, which knows whether that changed since its page was shown."""
 
     _compared: tuple[str, ...] = ()
 
+    def state_digest(self) -> str:
+        values = {name: self.initial[name] for name in self._compared}
+        plain = {
+            name: sorted(row.pk for row in value) if isinstance(value, QuerySet) else value
+            for name, value in values.items()
+        }
+        return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
     @property
     def is_outdated(self) -> bool:
-        """Whether somebody else changed it meanwhile; a form that does not say what it showed is
-        taken at its word.
-        """
+        """Whether somebody else changed it meanwhile, if the form says what it showed."""
         digest = self.data.get("shown", "")
         return bool(digest) and digest != self.state_digest()
 
 
 class _Rows(forms.ModelMultipleChoiceField):
-    """Rows by their numbers. One that no database counts to is refused as any other wrong one."""
+    """Rows by their numbers, also where a number is too large for the database."""
 
     def clean(self, value: Any) -> Any:
         for key in value or ():
@@ -100,7 +94,6 @@ class AccountForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.label_suffix = ""
         if not settings.PASSWORD_SIGN_IN:
             del self.fields["password"]
 
@@ -138,10 +131,6 @@ class IdentityForm(forms.Form):
         help_text="As the sign-in service names the person in the claim sub; who is refused "
         "without an account is shown it.",
     )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.label_suffix = ""
 
 
 class PersonForm(_AsShown):
@@ -192,7 +181,6 @@ class PersonForm(_AsShown):
             "luns": grantable_luns().filter(grants__user=user),
         }
         super().__init__(*args, **{**kwargs, "initial": initial})
-        self.label_suffix = ""
         heirs = User.objects.filter(is_active=True).exclude(pk=user.pk).order_by("username")
         field = self.fields["heir"]
         assert isinstance(field, forms.ModelChoiceField)
@@ -216,7 +204,6 @@ class TeamNameForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["name"].validators.append(one_line)
-        self.label_suffix = ""
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]

@@ -1,8 +1,6 @@
-"""Which account somebody is whom the provider vouches for.
+"""Finds the account of a person whom the sign-in service vouches for, by issuer and subject alone.
 
-An account is found by issuer and subject alone. Names and e-mail addresses can be chosen, changed
-and given to somebody else, so that none of them ever leads to an account that exists: a new person
-gets a new account, and only an administrator links a subject to an old one.
+People can choose and change names and e-mail addresses, so these never lead to an account.
 """
 
 import re
@@ -21,6 +19,7 @@ from fsbench_web.accounts import audit, names
 from fsbench_web.accounts.models import Role, Team
 from fsbench_web.accounts.openid import Claims, SignInRefused
 from fsbench_web.accounts.people import accounts, closing
+from fsbench_web.accounts.rights import role_of
 from fsbench_web.platform.openid_settings import SUBJECT_LENGTH, SignOn
 
 _NAME_LENGTH = 60
@@ -34,7 +33,7 @@ class IdentityLinkError(ValueError):
 def account_of(claims: Claims, sign_on: SignOn) -> User:
     """The account of this person, made if need be, with the role and teams of its groups.
 
-    Raises SignInRefused with what the person can do.
+    Raises SignInRefused.
     """
     _check_domain(claims, sign_on)
     with transaction.atomic():
@@ -50,11 +49,11 @@ def account_of(claims: Claims, sign_on: SignOn) -> User:
             raise SignInRefused(
                 "Your account here is closed. An administrator can open it.", "closed account"
             )
+        _follow_groups(user, claims, sign_on)  # locks administrators before this account
         email = _usable(claims.email)
         if email and not user.email:
             audit.note(user, "e-mail address changed", f"account {user}", by="sign-in service")
             User.objects.filter(pk=user.pk).update(email=email)
-        _follow_groups(user, claims, sign_on)
     return User.objects.select_related("person").get(pk=user.pk)
 
 
@@ -138,9 +137,10 @@ def _follow_groups(user: User, claims: Claims, sign_on: SignOn) -> None:
         order = [str(role) for role in Role]
         roles = [role for group, role in sign_on.roles if group in claims.groups]
         role = Role(max(roles or [settings.DEFAULT_ROLE], key=order.index))
-        # The last administrator stays one: nobody could give rights any more.
-        with suppress(accounts.LastAdministrator):
-            accounts.set_role(user.pk, role, None)
+        if role_of(user) != role:
+            # The last administrator stays one: nobody could give rights any more.
+            with suppress(accounts.LastAdministrator):
+                accounts.change(user.pk, role=role, by=None)
     mapped = {name for _, name in sign_on.teams}
     if mapped:
         wanted = {name for group, name in sign_on.teams if group in claims.groups}
@@ -148,7 +148,7 @@ def _follow_groups(user: User, claims: Claims, sign_on: SignOn) -> None:
         if wanted - current or (mapped - wanted) & current:
             teams = [*user.teams.exclude(name__in=mapped - wanted)]
             teams += [_team(name) for name in sorted(wanted - current)]
-            accounts.set_teams(user, teams, None)
+            accounts.change(user.pk, teams=teams, by=None)
 
 
 def _team(name: str) -> Team:

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import transaction
+from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -41,27 +42,17 @@ def _user(request: HttpRequest) -> User:
     return request.user
 
 
-def _people_page(
-    request: HttpRequest,
-    status: int = 200,
-    *,
-    account_form: AccountForm | None = None,
-    team_form: TeamNameForm | None = None,
-) -> HttpResponse:
+def _people_page(request: HttpRequest, status: int = 200, **forms: Form) -> HttpResponse:
     users = User.objects.select_related("person").prefetch_related("teams", "lun_grants__lun")
     context = {
         "people": [
-            {
-                "user": user,
-                "role": role.label if (role := rights.role_of(user)) else "closed",
-                "teams": user.teams.all(),
-                "luns": [grant.lun for grant in user.lun_grants.all()],
-            }
+            (user, role.label if (role := rights.role_of(user)) else "closed")
             for user in users.order_by("-is_active", "username")
         ],
         "teams": Team.objects.prefetch_related("members", "lun_grants__lun").order_by("name"),
-        "account_form": account_form or AccountForm(),
-        "team_form": team_form or TeamNameForm(),
+        "account_form": AccountForm(),
+        "team_form": TeamNameForm(),
+        **forms,
     }
     return render(request, "accounts/people.html", context, status=status)
 
@@ -113,7 +104,7 @@ def person(request: HttpRequest, user_id: int) -> HttpResponse:
         if form.is_outdated:
             fresh_form = PersonForm(user=user)
             return _person_page(request, user, fresh_form, 409, refused=_OUTDATED)
-        if _change(user, form, _user(request)):
+        if form.is_valid() and _is_changed(user, form, _user(request)):
             if not form.cleaned_data["is_active"]:
                 _leave_own(request, user)
             messages.success(request, f"The account {user} is changed.")
@@ -127,10 +118,8 @@ def _leave_own(request: HttpRequest, user: User) -> None:
         logout(request)
 
 
-def _change(user: User, form: PersonForm, by: User) -> bool:
-    """Whether it is as the form says now; what stands against it is among the form's errors."""
-    if not form.is_valid():
-        return False
+def _is_changed(user: User, form: PersonForm, by: User) -> bool:
+    """Change the account as the form says; False: the form has an error."""
     cleaned: dict[str, Any] = form.cleaned_data
     try:
         accounts.change(
@@ -168,13 +157,15 @@ def _person_page(
     refused: str = "",
 ) -> HttpResponse:
     permalinks = closing.permalinks_of(user)
+    # The account page changes one's own password, and none opens a closed account.
+    takes_password = settings.PASSWORD_SIGN_IN and user.is_active and user.pk != request.user.pk
     context = {
         "person": user,
         "permalinks": permalinks[:PERMALINKS_SHOWN],
         "permalinks_total": permalinks.count(),
         "new_password": new_password,
         "refused": refused,
-        "password_form": NewPasswordForm() if _takes_password(request, user) else None,
+        "password_form": NewPasswordForm() if takes_password else None,
         "form": form,
         "sign_on": settings.SIGN_ON,
         "identities": identities.of_account(user),
@@ -185,11 +176,6 @@ def _person_page(
         else None,
     }
     return render(request, "accounts/person.html", context, status=status)
-
-
-def _takes_password(request: HttpRequest, user: User) -> bool:
-    """Whether a password could open the account, and is not changed on the account page."""
-    return settings.PASSWORD_SIGN_IN and user.is_active and user.pk != _user(request).pk
 
 
 @sensitive_variables("password")

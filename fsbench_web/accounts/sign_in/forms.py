@@ -22,17 +22,13 @@ class SignInForm(AuthenticationForm):
         "if you forgot the password, an administrator sets a new one.",
     }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.label_suffix = ""
-
 
 class PasswordForm(PasswordChangeForm):
     """The old password and the new one, twice. With ``refused`` the old one is not even checked."""
 
     def __init__(self, *args: Any, refused: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.label_suffix, self._refused = "", refused
+        self._refused = refused
         # The form is one of several on its page: the browser must not scroll down to it.
         del self.fields["old_password"].widget.attrs["autofocus"]
 
@@ -60,10 +56,6 @@ class EmailForm(forms.Form):
         help_text="A letter with a link goes there first. Empty: none.",
         error_messages={"invalid": "Write the address as ada@example.org, or leave it empty."},
     )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.label_suffix = ""
 
 
 class TokenForm(forms.ModelForm):
@@ -94,7 +86,6 @@ class TokenForm(forms.ModelForm):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.label_suffix = ""
         self.fields["name"].validators.append(one_line)
         self.user = user
 

@@ -15,21 +15,14 @@ _AT_ONCE = 10_000
 
 
 def open_session(request: HttpRequest, user: User, backend: str | None = None) -> None:
-    """Sign this person in, until ``FSBENCH_SESSION_HOURS`` from now.
-
-    A time and not a number of seconds: those are recounted whenever anything is kept in the
-    session, so that who goes on using it would never have to sign in again.
-    """
+    """Sign this person in, until ``FSBENCH_SESSION_HOURS`` from now, however often it is used."""
     login(request, user, backend=backend)
     end = timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE)
     request.session.set_expiry(end)
 
 
 def remove_ended() -> int:
-    """Delete some expired sessions. Returns how many.
-
-    Each sign-in leaves one, and nothing else takes it away from anyone who does not sign out.
-    """
+    """Delete some expired sessions. Returns how many."""
     ended = Session.objects.filter(expire_date__lt=clock.now()).order_by("expire_date")
     deleted, _ = Session.objects.filter(
         pk__in=list(ended.values_list("pk", flat=True)[:_AT_ONCE])

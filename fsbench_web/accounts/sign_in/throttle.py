@@ -1,19 +1,21 @@
-"""A limit on wrong passwords: of one name from one address, and of one address with any names.
+"""Limits wrong passwords: by name and address, and by address with any names.
 
-Name and address together, so that a stranger who knows a name cannot lock its owner out from
-another machine. Addresses by themselves, because one password tried with many names (spraying)
-fails once with each. Where the failures of all addresses are those of an attack, each address has
-fewer, and none has none: nobody who comes from another address is locked out by it. Browsers that
-have signed in before are counted apart (accounts.sign_in.known_browsers).
-
-In the database rather than a cache, so that it holds over several web processes and restarts.
+A limit by name alone would let strangers lock its owner out. A limit by name and address alone
+would let one address try one password with many names (spraying). During an attack from many
+addresses, each address has a lower limit. A browser that signed in before has a signed mark and is
+counted by that alone (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"). The counts
+are in the database, so they hold over several web processes and restarts.
 """
 
 import hashlib
 import logging
+import secrets
 import unicodedata
 from datetime import timedelta
 from enum import Enum
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
 
 from fsbench_web.accounts.models import SignInAttempt
 from fsbench_web.accounts.networks import network_of
@@ -31,7 +33,8 @@ BRAKED_LIMIT = 3
 WINDOW = timedelta(minutes=15)
 # What the clocks of two web processes may differ by (platform.clock asks once a minute).
 _AHEAD = timedelta(minutes=1)
-
+_BROWSER_AGE_S = 180 * 24 * 3600
+_BROWSER_SALT = "fsbench_web.accounts.sign_in.known_browsers"
 # What one customer may have of IPv6 at most (RFC 6177).
 _IPV6_SITE_PREFIX = 48
 
@@ -45,10 +48,7 @@ class ThrottleDecision(Enum):
 
 
 def plain_name(username: str) -> str:
-    """The name as the form reads it (UsernameField), without its capitals: one account, one name.
-
-    With blanks around it, or in letters that NFKC makes the same, it is the same account.
-    """
+    """The name as the form reads it (UsernameField), without capitals: one account, one name."""
     return unicodedata.normalize("NFKC", username.strip()).strip().casefold()
 
 
@@ -65,17 +65,13 @@ def _key(username: str, address: str, browser: str = "") -> str:
 def admit(username: str, address: str, limit: int = LIMIT) -> bool:
     """Count an attempt before its password is checked. False: too many, do not check it.
 
-    The attempt is written first and counted then, so that many at once cannot slip through; one
-    that is refused is not kept, so that the wait ends ``WINDOW`` after the last real attempt.
+    It is written first and counted then, so that many at once cannot slip through.
     """
     return _count(_key(username, address), "", limit) is ThrottleDecision.ADMITTED
 
 
 def admit_sign_in(username: str, address: str, browser: str = "") -> ThrottleDecision:
-    """As ``admit``, where the caller is nobody yet and may go through many names.
-
-    ``browser`` is the mark of one that has opened this account before.
-    """
+    """As ``admit``, for a stranger who may try many names, or a browser with a mark."""
     source = "" if browser else _digest(network_of(address, _IPV6_SITE_PREFIX))
     return _count(_key(username, address, browser), source, LIMIT)
 
@@ -110,3 +106,30 @@ def _count(key: str, source: str, limit: int) -> ThrottleDecision:
 def forget(username: str, address: str, browser: str = "") -> None:
     """Forget the failures of this name after a successful sign-in, and nobody else's."""
     SignInAttempt.objects.filter(key=_key(username, address, browser)).delete()
+
+
+def browser_cookie() -> str:
+    """Browsers take ``__Host-`` from this host alone, with Secure and for all paths."""
+    return "__Host-fsbench-known" if settings.HTTPS else "fsbench-known"
+
+
+def remember_browser(response: HttpResponse, username: str) -> None:
+    """The browser that gets this answer has just opened the account."""
+    response.set_signed_cookie(
+        browser_cookie(),
+        f"{_digest(plain_name(username))}:{secrets.token_urlsafe(12)}",
+        salt=_BROWSER_SALT,
+        max_age=_BROWSER_AGE_S,
+        httponly=True,
+        samesite="Lax",
+        secure=settings.HTTPS,
+    )
+
+
+def browser_mark(request: HttpRequest, username: str) -> str:
+    """The mark of a browser that opened this account before; empty for every other."""
+    cookie = request.get_signed_cookie(
+        browser_cookie(), default="", salt=_BROWSER_SALT, max_age=_BROWSER_AGE_S
+    )
+    digest, _, mark = str(cookie).partition(":")
+    return mark if digest == _digest(plain_name(username)) else ""

@@ -1,4 +1,7 @@
-"""Sign-in, sign-out and the account page."""
+"""Sign-in by password and by the sign-in service, sign-out, and the account page."""
+
+import logging
+from datetime import timedelta
 
 from django.conf import settings
 from django.contrib import messages
@@ -6,35 +9,41 @@ from django.contrib.auth import logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
+from django.core import mail, signing
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render, resolve_url
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
-from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from fsbench_web.accounts import audit, openid, passwords, rights, tokens
 from fsbench_web.accounts.models import ApiToken
 from fsbench_web.accounts.people import identities
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.accounts.sign_in import known_browsers, sessions, throttle
+from fsbench_web.accounts.sign_in import sessions, throttle
 from fsbench_web.accounts.sign_in.forms import EmailForm, PasswordForm, SignInForm, TokenForm
+from fsbench_web.platform.openid_settings import SignOn
 
+logger = logging.getLogger("fsbench.sign_in")
+_BACKEND = "django.contrib.auth.backends.ModelBackend"
+_WAIT = f"Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes"
 _TOO_MANY = {
     throttle.ThrottleDecision.NAME: f"{throttle.LIMIT} sign-ins with this name failed from here. "
-    f"Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes, then try again; "
+    f"{_WAIT}, then try again; "
     "an administrator sets a new password for who forgot theirs, under People.",
     throttle.ThrottleDecision.ADDRESS: "Too many sign-ins, with different names, failed from this "
-    f"address. Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes, then try again; "
+    f"address. {_WAIT}, then try again; "
     "a browser in which you signed in before is not held up by that.",
 }
-
-_TOO_MANY_OLD = (
-    f"{throttle.LIMIT} wrong passwords came from here. "
-    f"Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes, then try again."
-)
+_TOO_MANY_OLD = f"{throttle.LIMIT} wrong passwords came from here. {_WAIT}, then try again."
+LETTER_GOOD_FOR = timedelta(days=1)
+LETTERS = 3
+"""Within throttle.WINDOW: the address may be a stranger's."""
+_LETTER_SALT = "fsbench.email"
 
 
 def next_page(request: HttpRequest) -> str:
@@ -71,7 +80,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             raise PermissionDenied("Sign-in with a password is switched off here.")
         name, address = request.POST.get("username", ""), request.META.get("REMOTE_ADDR", "")
         form, status = SignInForm(request, data=request.POST), 422
-        browser = known_browsers.mark_of(request, name)
+        browser = throttle.browser_mark(request, name)
         decision = throttle.admit_sign_in(name, address, browser)
         if decision is not throttle.ThrottleDecision.ADMITTED:
             form, refused, status = SignInForm(request), _TOO_MANY[decision], 429
@@ -82,7 +91,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             detail = {"with": "a given password"} if passwords.signed_in(request, user) else {}
             audit.note(user, "signed in", f"account {user}", **detail)
             response = redirect(page or resolve_url("home"))
-            known_browsers.remember(response, name)
+            throttle.remember_browser(response, name)
             return response
     heading = "Too many failed sign-ins." if refused else ""
     return sign_in_page(request, form, page, heading, refused, status)
@@ -112,10 +121,9 @@ def sign_in_page(
 @require_POST
 @requires(Action.OPEN)
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """End the session here; who came by the sign-in service is led to its own way out.
+    """End the session here, and offer a link to the sign-in service's own way out.
 
-    By a link: the content security policy lets no form lead to another site, and who is signed in
-    there for other work may want to stay.
+    A link, because the content security policy lets no form lead to another site.
     """
     address = openid.sign_out_address(request, settings.SIGN_ON)
     logout(request)
@@ -123,6 +131,55 @@ def sign_out(request: HttpRequest) -> HttpResponse:
         return redirect("home")
     context = {"leaving": address, "sign_on": settings.SIGN_ON}
     return render(request, "accounts/signed_out.html", context)
+
+
+def _sign_on() -> SignOn:
+    sign_on: SignOn | None = settings.SIGN_ON
+    if sign_on is None:
+        raise Http404("No sign-in service is set up here: /guide/people/#single-sign-on says how.")
+    return sign_on
+
+
+@never_cache
+@require_GET
+@requires(Action.OPEN)
+def begin_service(request: HttpRequest) -> HttpResponse:
+    """Send the browser to the provider: a GET, because no form may lead to another site."""
+    page = next_page(request)
+    try:
+        return redirect(openid.begin(request, _sign_on(), page))
+    except openid.SignInRefused as refused:
+        return _refused(request, refused, page)
+
+
+@sensitive_variables()
+@never_cache
+@require_GET
+@requires(Action.OPEN)
+def end_service(request: HttpRequest) -> HttpResponse:
+    """Sign in a user who returns from the provider, or say why not."""
+    sign_on, page = _sign_on(), ""
+    try:
+        state = openid.begun(request)
+        page = safe_page(request, state["next"])
+        claims, way_out = openid.finish(request, sign_on, state)
+        user = identities.account_of(claims, sign_on)
+    except openid.SignInRefused as refused:
+        return _refused(request, refused, page)
+    with transaction.atomic():
+        sessions.open_session(request, user, _BACKEND)
+        passwords.open_up(request)  # where the same session began with a given password
+        openid.remember(request, way_out)
+        audit.note(
+            user, "signed in", f"account {user}", issuer=claims.issuer, subject=claims.subject
+        )
+    return redirect(page or resolve_url("home"))
+
+
+def _refused(request: HttpRequest, refused: openid.SignInRefused, page: str) -> HttpResponse:
+    logger.warning("sign-in with OpenID Connect refused: %s", refused.reason)
+    form = SignInForm(request)
+    return sign_in_page(request, form, page, "Not signed in.", refused.sentence, refused.status)
 
 
 def _has_password(user: User) -> bool:
@@ -257,3 +314,69 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     tokens.revoke(token, _signed_in_user(request))
     messages.success(request, f"The token “{token.name}” is revoked and opens nothing any more.")
     return redirect("accounts:account")
+
+
+@never_cache
+@require_POST
+@requires(Action.ACCOUNT)
+def ask_email(request: HttpRequest) -> HttpResponse:
+    """Send a letter with a link to the address, or take the address away at once."""
+    user, form = _signed_in_user(request), EmailForm(request.POST)
+    if not form.is_valid():
+        return account_page(request, email_form=form, status=422)
+    address = form.cleaned_data["email"]
+    if not address:
+        _store_email(user, "")
+        messages.success(request, "Your account has no e-mail address any more.")
+        return redirect("accounts:account")
+    if not settings.SENDS_EMAIL:
+        form.add_error("email", "This site sends no e-mail; an administrator can set the address.")
+        return account_page(request, email_form=form, status=422)
+    if not throttle.admit(f"letters of {user.pk}", "", LETTERS):
+        form.add_error("email", f"{LETTERS} letters were sent. {_WAIT}.")
+        return account_page(request, email_form=form, status=429)
+    signed = signing.dumps(
+        {"user": user.pk, "email": address, "was": user.email}, salt=_LETTER_SALT
+    )
+    link = request.build_absolute_uri(reverse("accounts:confirm_email", args=[signed]))
+    text = (
+        f"Somebody signed in to fsbench as {user.get_username()} gave this address. If that was "
+        f"you, open this link within a day and confirm it:\n\n{link}\n\nIf not, do nothing.\n"
+    )
+    letter = mail.EmailMessage("fsbench: confirm this address", text, to=[address])
+    try:
+        letter.send()
+    except (OSError, ValueError):
+        form.add_error("email", "The mail server did not take the letter. Try again later.")
+        return account_page(request, email_form=form, status=502)
+    messages.success(request, f"A letter is on its way to {address}: open the link in it.")
+    return redirect("accounts:account")
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.ACCOUNT)
+def confirm_email(request: HttpRequest, signed: str) -> HttpResponse:
+    """Ask, then store: programs that look at letters open links too."""
+    user = _signed_in_user(request)
+    try:
+        data = signing.loads(signed, salt=_LETTER_SALT, max_age=LETTER_GOOD_FOR)
+    except signing.BadSignature:
+        data = None
+    if data is None or data["user"] != user.pk or data["was"] != user.email:
+        raise Http404(
+            "This link confirms no address: it is older than a day, used, cut off, or another "
+            "account's. The account page sends another one."
+        )
+    if request.method != "POST":
+        return render(request, "accounts/confirm_email.html", {"address": data["email"]})
+    _store_email(user, data["email"])
+    messages.success(request, f"{data['email']} is the address of your account.")
+    return redirect("accounts:account")
+
+
+def _store_email(user: User, address: str) -> None:
+    with transaction.atomic():
+        user.email = address
+        user.save(update_fields=["email"])
+        audit.note(user, "e-mail address changed", f"account {user}", by="its owner")

@@ -13,14 +13,14 @@ register = template.Library()
 @register.simple_tag(takes_context=True)
 def menu_entries(context: dict[str, Any]) -> list[navigation.Entry]:
     """The five entries of the bar, without those refused to the reader."""
-    return navigation.entries(_path(context), _may(context))
+    return navigation.entries(_path(context), _may(_user(context)))
 
 
 @register.simple_tag(takes_context=True)
 def account_menu(context: dict[str, Any]) -> tuple[navigation.MenuItem, ...]:
     """Guide and glossary; the account's own pages and the administration for whom they are."""
-    is_signed_in = _user(context).is_authenticated
-    return navigation.account_places(_path(context), _may(context), is_signed_in=is_signed_in)
+    user = _user(context)
+    return navigation.account_places(_path(context), _may(user), is_signed_in=user.is_authenticated)
 
 
 def _path(context: dict[str, Any]) -> str:
@@ -33,9 +33,8 @@ def _user(context: dict[str, Any]) -> Any:
     return context.get("user") or AnonymousUser()
 
 
-def _may(context: dict[str, Any]) -> set[str]:
-    user = _user(context)
-    actions = (navigation.RUN, navigation.IMPORT, navigation.ADMINISTER)
+def _may(user: Any) -> set[str]:
     if not user.is_authenticated:
         return {navigation.RUN, navigation.IMPORT}
-    return {action for action in actions if rights.decide(user, rights.Action(action)).is_allowed}
+    actions = (navigation.RUN, navigation.IMPORT, navigation.ADMINISTER)
+    return {action for action in actions if rights.may(user, rights.Action(action))}

@@ -1,10 +1,6 @@
-"""Whether a page offers something to its reader.
+"""Whether a page offers something to its reader: ``{% offered "run" study as submitting %}``.
 
-``{% offered "run" as submitting %}``
-    ``submitting.is_allowed``, else ``submitting.why`` in words
-``{% offered "run" study as submitting %}``  the same of this study
-
-Who is not signed in is offered what an account may: the way there leads over the sign-in page.
+The tag offers strangers what an account may: the sign-in page comes first.
 """
 
 from typing import Any

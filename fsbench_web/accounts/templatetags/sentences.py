@@ -1,7 +1,4 @@
-"""Sentences that name pages of the guide, for pages on which one can follow them.
-
-``{{ problem|linked }}``  as /guide/deployment/#upgrade says: the address leads there
-"""
+"""``{{ problem|linked }}``: a sentence whose addresses of the guide are links."""
 
 import re
 

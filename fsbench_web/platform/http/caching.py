@@ -1,10 +1,7 @@
-"""Who may keep an answer: nobody, unless its view says so.
+"""Lets no cache keep an answer unless its view allows it.
 
-Nearly every page depends on who asks: what they may see and what they are offered. Anyone who comes
-next to the same browser or the same proxy must not be shown it. So an answer that says nothing of
-it is not stored anywhere. What says otherwise: static files (WhiteNoise), answers that are asked
-for again with their ETag (``private, no-cache``: the API, the guide, renderings.answers), and the
-picture and the embedded view of a public permalink, which are the same for everybody.
+Nearly every page depends on its reader. Exceptions are static files, answers with an ETag
+(``private, no-cache``), and the picture and embedded view of a public permalink.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """The body of every error of the API: a problem document (RFC 9457). Pure.
 
-``detail`` and ``errors`` came first and are what programs read; ``type``, ``title`` and ``status``
-are the standard's. No problem has a type of its own: what is wrong stands in ``detail``, and in
-``errors`` with its place, so that the title is the status in words, as the standard wants it then.
+No problem has a type of its own, so the title is the status in words, as the standard says.
 """
 
 from collections.abc import Sequence

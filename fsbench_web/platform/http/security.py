@@ -1,8 +1,4 @@
-"""The content security policy: pages run and show what this server sends, and nothing else.
-
-Django 5.2 has none of its own. A value that slips unescaped into a page, say from a tool's output,
-then still cannot run a script or call another host.
-"""
+"""The content security policy: pages run and show what this server sends, and nothing else."""
 
 from collections.abc import Callable
 

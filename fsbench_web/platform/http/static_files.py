@@ -7,11 +7,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 
 class StaticFiles(WhiteNoiseMiddleware):
-    """WhiteNoise with answers in one piece.
-
-    Its own are iterators of a file, which Django reads to the end in a thread under ASGI, and warns
-    of it at every file. This middleware runs in a thread already, and no file here is large.
-    """
+    """WhiteNoise with answers in one piece: Django warns of its iterators under ASGI."""
 
     @staticmethod
     def serve(static_file: Any, request: HttpRequest) -> HttpResponse:

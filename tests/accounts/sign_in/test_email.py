@@ -9,7 +9,7 @@ from django.core import mail, signing
 from django.test import Client
 
 from fsbench_web.accounts.models import AuditEntry, Role
-from fsbench_web.accounts.sign_in import email_views
+from fsbench_web.accounts.sign_in import views
 from tests.accounts.people import person
 
 pytestmark = pytest.mark.django_db
@@ -69,16 +69,16 @@ def test_a_link_is_good_for_a_day_and_ours(
     assert hers.post(link()[:-2] + "x/").status_code == 404
     signed = {"user": ada.pk, "email": "x@example.org", "was": ""}
     assert hers.post(f"{ASK}{signing.dumps(signed, salt='another')}/").status_code == 404
-    monkeypatch.setattr(email_views, "GOOD_FOR", timedelta(seconds=-1))
+    monkeypatch.setattr(views, "LETTER_GOOD_FOR", timedelta(seconds=-1))
     assert hers.post(link()).status_code == 404
     assert address_of(ada) == ""
 
 
 def test_letters_are_limited(hers: Client) -> None:
-    for _ in range(email_views.LETTERS):
+    for _ in range(views.LETTERS):
         assert hers.post(ASK, {"email": "victim@example.org"}).status_code == 302
     assert hers.post(ASK, {"email": "another@example.org"}).status_code == 429
-    assert len(mail.outbox) == email_views.LETTERS
+    assert len(mail.outbox) == views.LETTERS
 
 
 @pytest.mark.parametrize("address", ["nobody", "a@b.example\nBcc: c@d.example", "a" * 300])

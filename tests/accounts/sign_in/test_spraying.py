@@ -8,7 +8,7 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from fsbench_web.accounts.models import SignInAttempt
-from fsbench_web.accounts.sign_in import known_browsers, throttle
+from fsbench_web.accounts.sign_in import throttle
 from fsbench_web.platform import clock
 from tests.accounts.conftest import PASSWORD
 
@@ -172,7 +172,7 @@ def test_a_browser_is_known_by_its_own_account_alone(alice: User, bob: User) -> 
 def test_a_mark_that_somebody_wrote_is_none(alice: User, written: str) -> None:
     spray("192.0.2.1", throttle.ADDRESS_LIMIT)
     client = Client(REMOTE_ADDR="192.0.2.1")
-    client.cookies[known_browsers.cookie_name()] = written
+    client.cookies[throttle.browser_cookie()] = written
     assert sign_in(client, "alice") == 429
 
 
@@ -192,7 +192,7 @@ def test_the_mark_is_for_this_server_alone_and_names_nobody(
 def test_failed_sign_ins_leave_no_mark(alice: User) -> None:
     client = Client()
     sign_in(client, "alice", "wrong")
-    assert known_browsers.cookie_name() not in client.cookies
+    assert throttle.browser_cookie() not in client.cookies
 
 
 def test_a_changed_password_is_asked_for_where_others_were_tried(alice: User) -> None:

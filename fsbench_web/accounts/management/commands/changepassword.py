@@ -1,7 +1,4 @@
-"""``manage.py changepassword NAME``: Django's command, with an entry in the audit log.
-
-It is found before Django's own because this app comes first in INSTALLED_APPS.
-"""
+"""``manage.py changepassword NAME``: Django's command, with an entry in the audit log."""
 
 import getpass
 from typing import Any

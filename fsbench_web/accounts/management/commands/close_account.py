@@ -1,4 +1,4 @@
-"""``manage.py close_account USERNAME``: as the people page does, and it asks the same."""
+"""``manage.py close_account USERNAME``: as the people page does."""
 
 from argparse import ArgumentParser
 from typing import Any

@@ -14,10 +14,10 @@ from fsbench_web.platform import env
 from fsbench_web.platform.commands import SiteCommand
 from fsbench_web.serving import console
 from fsbench_web.serving.data_folder import FolderInUse, exclusive_use, remove_arriving
-from fsbench_web.serving.luns_file import prepare_luns_file
 from fsbench_web.serving.preparation import (
     collect_static_files,
     prepare_database,
+    prepare_luns_file,
     require_prepared,
     require_static_files,
 )
@@ -99,9 +99,9 @@ class Command(SiteCommand):
 
 
 def _is_private(listening: socket.socket) -> bool:
-    """Whether nobody but this machine's user reaches the site and reads what is printed.
+    """Whether only this machine's user reaches the site and reads what is printed.
 
-    Behind a proxy that does TLS (FSBENCH_HTTPS) others come by the loopback, too.
+    Behind a proxy with TLS (FSBENCH_HTTPS) others come by the loopback, too.
     """
     address = str(listening.getsockname()[0]).partition("%")[0]
     is_loopback = ipaddress.ip_address(address).is_loopback
