@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def use_environment() -> None:
-    """Start anew with the Python of .venv where this one, a shell's ``python3``, has no Django."""
+    """Start again with the Python of .venv, because this one has no Django."""
     environment = Path(__file__).resolve().parent / ".venv"
     python = environment / "bin" / "python"
     if sys.prefix == str(environment) or not python.exists():
@@ -18,8 +18,7 @@ def use_environment() -> None:
 
 
 READER_HAS_LEFT = 141
-"""The exit status of what whoever read it has seen enough of (``| head``), as of other programs
-that SIGPIPE ends: its work may not be done."""
+"""The exit status where the reader left (``| head``), as of programs that SIGPIPE ends."""
 
 
 def main() -> None:

@@ -272,7 +272,7 @@ def missing_packages(every_filesystem: bool) -> list[str]:
 
 
 def install(wanted: list[str], if_known: list[str]) -> None:
-    """Install what is not there. Raises InstallError, InstallStopped."""
+    """Install the packages that are missing. Raises InstallError, InstallStopped."""
     with tempfile.TemporaryDirectory(prefix="fsbench-tools-") as name, no_daemon_starts():
         folder = Path(name)
         apt = Apt(folder)

@@ -187,7 +187,7 @@ def sign_out_address(request: HttpRequest, sign_on: SignOn | None) -> str:
 
 
 def _with_query(endpoint: str, parameters: Mapping[str, str]) -> str:
-    """Beside what the endpoint asks already: a provider may tell its realms apart by that."""
+    """Keeps the query that the endpoint has already: a provider may name its realm there."""
     return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(parameters)}"
 
 

@@ -21,34 +21,13 @@ _IMPORTS_WAITING = (ImportState.RECEIVED, ImportState.ACCEPTED)
 
 
 @dataclass(frozen=True)
-class WorkerGauges:
-    """``oldest_s``: seconds that the oldest of the waiting runs waits; None when none does."""
-
-    name: str
-    is_alive: bool
-    is_drained: bool
-    silent_s: float
-    waiting: int
-    oldest_s: float | None
-
-
-@dataclass(frozen=True)
-class LunGauges:
-    worker: str
-    name: str
-    is_in_use: bool
-    is_usable: bool
-    busy_s_last_day: float
-
-
-@dataclass(frozen=True)
 class Gauges:
-    """``runs`` and ``ended_last_day`` have every state, also with 0 runs."""
+    """``runs`` and ``ended_last_day`` have every state; workers are by name, LUNs by both names."""
 
     runs: dict[str, int]
     ended_last_day: dict[str, int]
-    workers: list[WorkerGauges]
-    luns: list[LunGauges]
+    workers: dict[str, dict[str, float | None]]
+    luns: dict[tuple[str, str], dict[str, float | None]]
     imports_waiting: int
     chore_ages_s: dict[str, float]
     backups: Backups
@@ -80,7 +59,8 @@ def _by_state(condition: Q, states: Sequence[RunState]) -> dict[str, int]:
     return {str(state): counts.get(state, 0) for state in states}
 
 
-def _workers(now: datetime) -> list[WorkerGauges]:
+def _workers(now: datetime) -> dict[str, dict[str, float | None]]:
+    """``oldest_s``: for how long the oldest of the waiting runs waits; None when none does."""
     queued = Run.objects.filter(state=RunState.QUEUED).values_list("series__lun__worker")
     waiting = {
         worker_id: (count, oldest)
@@ -88,23 +68,20 @@ def _workers(now: datetime) -> list[WorkerGauges]:
             count=Count("pk"), oldest=Min("created_at")
         ).order_by("series__lun__worker")
     }
-    rows = []
+    workers: dict[str, dict[str, float | None]] = {}
     for worker in Worker.objects.order_by("name"):
         count, oldest = waiting.get(worker.pk, (0, None))
-        rows.append(
-            WorkerGauges(
-                name=worker.name,
-                is_alive=availability.is_alive(worker, now),
-                is_drained=worker.is_drained,
-                silent_s=max(0.0, (now - worker.seen_at).total_seconds()),
-                waiting=count,
-                oldest_s=max(0.0, (now - oldest).total_seconds()) if oldest else None,
-            )
-        )
-    return rows
+        workers[worker.name] = {
+            "waiting": count,
+            "oldest_s": max(0.0, (now - oldest).total_seconds()) if oldest else None,
+            "is_alive": availability.is_alive(worker, now),
+            "silent_s": max(0.0, (now - worker.seen_at).total_seconds()),
+            "is_drained": worker.is_drained,
+        }
+    return workers
 
 
-def _luns(now: datetime) -> list[LunGauges]:
+def _luns(now: datetime) -> dict[tuple[str, str], dict[str, float | None]]:
     luns = list(Lun.objects.select_related("worker", "lease").order_by("worker__name", "name"))
     note_other_use(luns)
     since = now - DAY
@@ -118,13 +95,11 @@ def _luns(now: datetime) -> list[LunGauges]:
         assert began is not None
         seconds = (min(ended or now, now) - max(began, since)).total_seconds()
         busy[lun_id] = busy.get(lun_id, 0.0) + max(0.0, seconds)
-    return [
-        LunGauges(
-            worker=lun.worker.name,
-            name=lun.name,
-            is_in_use=WorkerState.run_of(lun) is not None or lun.other_use is not None,
-            is_usable=lun.is_listed and not lun.problem,
-            busy_s_last_day=busy.get(lun.pk, 0.0),
-        )
+    return {
+        (lun.worker.name, lun.name): {
+            "is_in_use": WorkerState.run_of(lun) is not None or lun.other_use is not None,
+            "is_usable": lun.is_listed and not lun.problem,
+            "busy_s_last_day": busy.get(lun.pk, 0.0),
+        }
         for lun in luns
-    ]
+    }

@@ -65,7 +65,7 @@ def exposed_registry() -> CollectorRegistry:
     return of_all
 
 
-# Name, help and attribute of what each worker and each LUN has.
+# Name, help and key of what each worker and each LUN has.
 _OF_WORKERS = (
     ("fsbench_queue_length", "Runs that wait.", "waiting"),
     ("fsbench_queue_oldest_seconds", "Since when the oldest of them waits.", "oldest_s"),
@@ -93,11 +93,11 @@ def families(gauges: Gauges) -> Iterator[Metric]:
         gauges.ended_last_day,
         "state",
     )
-    for name, text, attribute in _OF_WORKERS:
-        values = {worker.name: getattr(worker, attribute) for worker in gauges.workers}
+    for name, text, key in _OF_WORKERS:
+        values = {worker: numbers[key] for worker, numbers in gauges.workers.items()}
         yield _gauge(name, text, values, "worker")
-    for name, text, attribute in _OF_LUNS:
-        of_luns = {(lun.worker, lun.name): getattr(lun, attribute) for lun in gauges.luns}
+    for name, text, key in _OF_LUNS:
+        of_luns = {lun: numbers[key] for lun, numbers in gauges.luns.items()}
         yield _gauge(name, text, of_luns, "worker", "lun")
     yield _gauge(
         "fsbench_imports_waiting",

@@ -55,8 +55,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if not (has_metrics_token(request) or is_administrator(request)):
         # Not login_required: a scraper cannot follow to a form.
         return HttpResponse(
-            "The metrics are for administrators, and for whoever sends FSBENCH_METRICS_TOKEN as "
-            "`Authorization: Bearer ...`.\n",
+            "The metrics are for administrators, and for programs that send "
+            "FSBENCH_METRICS_TOKEN as `Authorization: Bearer ...`.\n",
             status=401,
             content_type="text/plain; charset=utf-8",
             headers={"WWW-Authenticate": 'Bearer realm="metrics"'},

@@ -27,9 +27,9 @@ from fsbench_web.accounts.requirements import Action, requires
 
 START = "index"
 MISSING = (
-    "This installation came without its documentation: there is no folder docs/ beside "
-    "fsbench_web/. Whoever runs this site can copy it there from the same version of fsbench; "
-    "nothing has to be restarted."
+    "This installation came without its documentation: there is no folder docs/ next to "
+    "fsbench_web/. An administrator can copy it there from the same version of fsbench, without a "
+    "restart."
 )
 
 

@@ -1,8 +1,7 @@
 """What is new on a site: jobs that run, runs that failed, lines that got slower, latest answers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -74,43 +73,26 @@ def slower_lines(user: User | AnonymousUser) -> list[WatchMessage]:
     return rights.visible_messages(messages[:MOST_SLOWER])
 
 
-@dataclass(frozen=True)
-class LatestAnswer:
-    """The answer of a study in a line. ``work`` and ``places`` say what of, and where."""
-
-    slug: str
-    title: str
-    headline: str
-    names_leader: bool
-    work: str
-    places: str
-    basis: str
-    at: datetime | None
-
-    @property
-    def address(self) -> str:
-        return reverse("studies:study", args=[self.slug])
-
-
-def latest_answers(studies: Iterable[Any]) -> list[LatestAnswer]:
+def latest_answers(studies: Iterable[Any]) -> list[dict[str, Any]]:
     """The answers of ``own_studies`` that compare anything, latest run first."""
     with_runs = [study for study in studies if study.done_count > 1 and study.latest]
     newest = sorted(with_runs, key=lambda study: study.latest, reverse=True)[:MOST_ANSWERS]
     return [found for study in newest if (found := _answer_of(study)) is not None]
 
 
-def _answer_of(study: Any) -> LatestAnswer | None:
+def _answer_of(study: Any) -> dict[str, Any] | None:
     key = f"answer:{study.pk}:{study.title}:{study.done_count}:{study.latest.timestamp()}"
     key = "".join(letter if letter.isalnum() else "_" for letter in key)[:200]
     stored = cache.get(key)
     if stored is None:
         stored = (_made_answer(study),)
         cache.set(key, stored, ANSWER_S)
-    found: LatestAnswer | None = stored[0]
+    found: dict[str, Any] | None = stored[0]
     return found
 
 
-def _made_answer(study: Study) -> LatestAnswer | None:
+def _made_answer(study: Study) -> dict[str, Any] | None:
+    """The answer of a study in a line: ``work`` and ``places`` say what was measured, and where."""
     page = shown.read(QueryDict(), study)
     tables = [table for section in page.sections for table in section.tables]
     answer = answer_of(tables, page.spec.baseline)
@@ -119,13 +101,17 @@ def _made_answer(study: Study) -> LatestAnswer | None:
     luns = Series.objects.filter(study=study, lun__isnull=False).order_by()
     places = sorted(set(luns.values_list("lun__name", flat=True)[:100]))
     works = [work.workload for work in answer.workloads if work.workload]
-    return LatestAnswer(
-        *(study.slug, study.title, headline(answer), answer.status == FASTER),
-        work=_named(works) or f"{len(answer.tests)} tests",
-        places=_named(places) or "imported",
-        basis=basis(answer),
-        at=study.latest,  # type: ignore[attr-defined]
-    )
+    return {
+        "slug": study.slug,
+        "title": study.title,
+        "address": reverse("studies:study", args=[study.slug]),
+        "headline": headline(answer),
+        "names_leader": answer.status == FASTER,
+        "work": _named(works) or f"{len(answer.tests)} tests",
+        "places": _named(places) or "imported",
+        "basis": basis(answer),
+        "at": study.latest,  # type: ignore[attr-defined]
+    }
 
 
 def _named(names: list[str]) -> str:

@@ -17,7 +17,7 @@ def is_short(free_bytes: int, total_bytes: int) -> bool:
 
 
 def short_folders(folders: Iterable[Path]) -> list[Path]:
-    """Those whose disk is nearly full, one of each disk; what is not there has none."""
+    """One folder of each disk that is nearly full; missing folders are left out."""
     short: dict[int, Path] = {}
     for folder in folders:
         try:

@@ -32,9 +32,9 @@ MOST_SCORES = 5000
 LATEST_STUDIES = 8
 """So many studies are tried for that."""
 MOST_COMPARED = 5000
-"""Rows that verdicts are corrected over. Where there are more, a part is a comparison by itself."""
+"""Rows that verdicts are corrected over. Where there are more, each part is its own comparison."""
 MOST_COMPARED_SINGLE = 20_000
-"""Likewise of single configurations, of which only what is shown is read whole."""
+"""Likewise of single configurations: only those that are shown are read whole."""
 WINDOW = 600
 """Scores of one table that is shown piece by piece."""
 MOST_LETTERS = 20_000

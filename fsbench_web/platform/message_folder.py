@@ -99,7 +99,7 @@ class Channel(filesystem.Channel):
             try:
                 bindings: list[Any] = super().get_table(exchange)
             except ValueError:
-                logger.warning("The bindings of %s cannot be read and are made anew.", exchange)
+                logger.warning("The bindings of %s cannot be read and are made again.", exchange)
                 return []
         return bindings
 

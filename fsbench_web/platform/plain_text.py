@@ -29,7 +29,7 @@ def problem(text: str, *, is_multiline: bool = False) -> str:
             where = f"behind “{before}”" if before else "at its beginning"
             return (
                 f"It has a sign that cannot be seen, {character_name(sign)}, {where}: delete it, "
-                "or type the text anew."
+                "or type the text again."
             )
     return ""
 

@@ -27,7 +27,7 @@ SMALLEST_BYTES = 512 * MIB
 
 _HEAD = """\
 # The LUNs of this machine that fsbench may ERASE. See docs/operating.md before you add a disk.
-# Made at the first start; it is never changed again, and read anew before every run.
+# Made at the first start; fsbench never changes it again, and reads it before every run.
 """
 
 

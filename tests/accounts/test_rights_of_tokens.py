@@ -13,7 +13,6 @@ from django.utils import timezone
 from fsbench_web.accounts import audit, rights, tokens
 from fsbench_web.accounts.models import AuditEntry, Person, Role, Team
 from fsbench_web.accounts.people import accounts
-from fsbench_web.accounts.sign_in import throttle
 from tests.accounts.people import person
 
 pytestmark = pytest.mark.django_db
@@ -89,15 +88,6 @@ def test_a_session_ends(settings) -> None:
     assert client.get("/account/").status_code == 200
     Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
     assert client.get("/account/").status_code == 302
-
-
-def test_failed_sign_ins_are_counted_by_name_and_address() -> None:
-    for _ in range(throttle.LIMIT):
-        assert throttle.admit("ada", "192.0.2.1")
-    assert not throttle.admit("ada", "192.0.2.1")
-    assert not throttle.admit("ADA", "192.0.2.1")
-    assert throttle.admit("ada", "192.0.2.2")
-    assert throttle.admit("eve", "192.0.2.1")
 
 
 def test_an_account_without_a_role_has_the_default(settings) -> None:

@@ -80,7 +80,7 @@ class AccountForm(forms.ModelForm):
     password = forms.CharField(
         label="Password",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="10 characters or more. Whoever signs in with it chooses another one first.",
+        help_text="10 characters or more. The first sign-in must choose another one.",
     )
     role = forms.ChoiceField(choices=Role.choices, label="Role", help_text=ROLE_HELP)
 

@@ -1,4 +1,4 @@
-"""``{{ problem|linked }}``: a sentence whose addresses of the guide are links."""
+"""``{{ problem|linked }}``: a sentence with addresses of the guide as links."""
 
 import re
 

@@ -18,8 +18,8 @@ logger = logging.getLogger("fsbench.errors")
 
 # Of a statement that found no room, and of an upload that arrived where there was none.
 DISK_FULL = (
-    "The disk of {where} is full; nothing was stored. Whoever runs this site has to make room: "
-    "sending it again does not help before."
+    "The disk of {where} is full; nothing was stored. An administrator has to make room before "
+    "you send it again."
 )
 _LAST_RESORT = (
     "<!doctype html><title>fsbench: error</title><h1>Something went wrong</h1>"

@@ -82,4 +82,4 @@ class Command(SiteCommand):
         try:
             yield
         except DatabaseError as error:
-            self.stderr.write(f"The page of operations cannot be told: {error}.")
+            self.stderr.write(f"The page of operations will not show this backup: {error}.")
