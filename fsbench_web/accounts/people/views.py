@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.forms import Form
+from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -42,7 +42,7 @@ def _user(request: HttpRequest) -> User:
     return request.user
 
 
-def _people_page(request: HttpRequest, status: int = 200, **forms: Form) -> HttpResponse:
+def _people_page(request: HttpRequest, status: int = 200, **forms: BaseForm) -> HttpResponse:
     users = User.objects.select_related("person").prefetch_related("teams", "lun_grants__lun")
     context = {
         "people": [
