@@ -36,8 +36,8 @@ def problem(name: str) -> str:
     other = _looks_like(name)
     if other is not None:
         return (
-            f'The name "{name}" looks like the account "{other}". Choose a name that differs in '
-            "more than capitals, or 0 and O, 1, l and I, m and rn."
+            f'There is an account "{other}" already, and "{name}" looks like it. Choose a name '
+            "that differs in more than capitals, or 0 and O, 1, l and I, m and rn."
         )
     return ""
 
