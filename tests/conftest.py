@@ -10,6 +10,7 @@ import signal
 import sqlite3
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -121,15 +122,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, N
             item.add_marker("database")
             if _path(item).startswith(ON_SQLITE_TOO):
                 item.add_marker("sqlite")
-        item.add_marker(pytest.mark.xdist_group(group_of(item)))
+        item.add_marker(pytest.mark.xdist_group(_group_of(item)))
     yield  # -m chooses by marker, and pytest-django sorts by kind of database access
     # While Chromium is there, so is an event loop in the thread, which async_to_sync of other tests
     # refuses: browser tests come in one piece. What module_db writes stays until its file ends, and
     # keeps SQLite's one lock for writing, so that what has a server comes before it.
-    order = [*GROUPS, "axe", "browsers"]
+    order = {name: place for place, name in enumerate([*GROUPS, "axe", "browsers"])}
     items.sort(
         key=lambda item: (
-            order.index(group_of(item)) if group_of(item) in order else len(order),
+            order.get(_group_of(item), len(order)),
             _has_rows_of_its_file(item),
             _is_browser_test(item),
         )
@@ -139,10 +140,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, N
             raise pytest.UsageError(f"{item.nodeid} has transactions, and rows of module_db")
 
 
-def group_of(item: pytest.Item) -> str:
+def _group_of(item: pytest.Item) -> str:
+    return group_of(_path(item), _is_browser_test(item))
+
+
+@cache
+def group_of(path: str, is_browser: bool) -> str:
     """Name of the tests that run in one process after each other: a slow group, else a file."""
-    path = _path(item)
-    if _is_browser_test(item):
+    if is_browser:
         return "axe" if path == "browser/test_accessibility.py" else "browsers"
     starts = {start: name for name in GROUPS for start in GROUPS[name] if path.startswith(start)}
     return starts[max(starts, key=len)] if starts else path.removesuffix(".py").replace("/", ".")
